@@ -1,0 +1,54 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Targets stand in floor order, so that this file is the architecture diagram.
+let package = Package(
+  name: "Hearth",
+  products: [
+    .library(name: "Hearth", targets: ["Hearth"]),
+    .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
+    .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
+    .library(name: "FirebaseSharedSwift", targets: ["FirebaseSharedSwift"]),
+    .executable(name: "hearth", targets: ["HearthCLI"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  ],
+  targets: [
+    // Floor 0: the C libraries, as Debian ships them.
+    .systemLibrary(
+      name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
+    .systemLibrary(
+      name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+
+    // Floor 1: safe, concrete Swift over the C library; bytes in, bytes out.
+    .target(name: "LMDB", dependencies: ["CLMDB"]),
+
+    // Floor 2: the embedded database.
+    .target(
+      name: "Hearth",
+      dependencies: [
+        "LMDB", "CXXHash",
+        .product(name: "Collections", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+
+    // The roof: drop-in module names, and the command line.
+    .target(name: "FirebaseCore", dependencies: ["Hearth"]),
+    .target(name: "FirebaseSharedSwift", dependencies: ["Hearth"]),
+    .target(name: "FirebaseFirestore", dependencies: ["Hearth", "FirebaseCore"]),
+    .executableTarget(
+      name: "HearthCLI",
+      dependencies: [
+        "Hearth",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+
+    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB"]),
+    .testTarget(
+      name: "HearthTests", dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,77 @@
+/// A path of collection and document ids, relative to the database: `books/dune/reviews/r1`.
+///
+/// An odd number of segments names a collection, an even number a document, none the root.
+/// Order is segment by segment; numeric ids (`__id7__`) sort before all others, by number.
+struct ResourcePath: Sendable {
+  var segments: [String]
+
+  init(_ segments: [String] = []) { self.segments = segments }
+
+  /// Splits at slashes and keeps what stands between them; see `init(checking:)` for user input.
+  init(relative text: String) {
+    segments = text.split(separator: "/").map(String.init)
+  }
+
+  static let root = ResourcePath()
+
+  var isRoot: Bool { segments.isEmpty }
+  var isDocument: Bool { segments.count % 2 == 0 && !segments.isEmpty }
+  var isCollection: Bool { segments.count % 2 == 1 }
+  /// The last segment; empty for the root.
+  var id: String { segments.last ?? "" }
+  /// The path without its last segment; the root is its own parent.
+  var parent: ResourcePath { ResourcePath(Array(segments.dropLast())) }
+  /// `books/dune/reviews/r1`.
+  var text: String { segments.joined(separator: "/") }
+
+  func appending(_ segment: String) -> ResourcePath { ResourcePath(segments + [segment]) }
+  func appending(_ path: ResourcePath) -> ResourcePath { ResourcePath(segments + path.segments) }
+
+  func hasPrefix(_ prefix: ResourcePath) -> Bool {
+    segments.count >= prefix.segments.count
+      && zip(segments, prefix.segments).allSatisfy { UTF8Order.areEqual($0, $1) }
+  }
+
+  /// Negative, zero or positive as `lhs` sorts before, with or after `rhs`.
+  static func compare(_ lhs: ResourcePath, _ rhs: ResourcePath) -> Int {
+    for (left, right) in zip(lhs.segments, rhs.segments) {
+      let order = compare(segment: left, right)
+      if order != 0 { return order }
+    }
+    return lhs.segments.count - rhs.segments.count
+  }
+
+  static func compare(segment lhs: String, _ rhs: String) -> Int {
+    switch (numericID(lhs), numericID(rhs)) {
+    case (let left?, let right?): left < right ? -1 : (left > right ? 1 : 0)
+    case (_?, nil): -1
+    case (nil, _?): 1
+    case (nil, nil): UTF8Order.compare(lhs, rhs)
+    }
+  }
+
+  /// The number of an id of the form `__id<int64>__`, written without leading zeros or plus sign.
+  /// Zero is not one: Datastore's numeric ids are non-zero.
+  static func numericID(_ segment: String) -> Int64? {
+    let utf8 = segment.utf8
+    guard utf8.count >= 7, segment.hasPrefix("__id"), segment.hasSuffix("__") else { return nil }
+    let digits = segment.dropFirst(4).dropLast(2)
+    guard let number = Int64(digits), number != 0, String(number) == digits else { return nil }
+    return number
+  }
+}
+
+extension ResourcePath: Hashable {
+  static func == (lhs: ResourcePath, rhs: ResourcePath) -> Bool {
+    lhs.segments.count == rhs.segments.count && lhs.hasPrefix(rhs)
+  }
+
+  /// By bytes, as `==`: `String`'s own hash would do too, but not agree with UTF-8 identity.
+  func hash(into hasher: inout Hasher) {
+    for segment in segments {
+      var segment = segment
+      segment.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+      hasher.combine(0 as UInt8)
+    }
+  }
+}

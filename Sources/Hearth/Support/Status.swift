@@ -1,0 +1,41 @@
+/// What went wrong, in the engine's terms: a canonical gRPC code and a sentence.
+///
+/// The roof turns it into the `NSError` that users catch. `cause` is what lies underneath, if anything.
+struct Status: Error, Sendable, CustomStringConvertible {
+  /// Raw values are those of `FirestoreErrorCode`.
+  enum Code: Int, Sendable {
+    case cancelled = 1
+    case unknown = 2
+    case invalidArgument = 3
+    case deadlineExceeded = 4
+    case notFound = 5
+    case alreadyExists = 6
+    case permissionDenied = 7
+    case resourceExhausted = 8
+    case failedPrecondition = 9
+    case aborted = 10
+    case outOfRange = 11
+    case unimplemented = 12
+    case `internal` = 13
+    case unavailable = 14
+    case dataLoss = 15
+    case unauthenticated = 16
+  }
+
+  var code: Code
+  var message: String
+  var cause: (any Error)?
+
+  init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.cause = cause
+  }
+
+  static func invalidArgument(_ message: String) -> Status { Status(.invalidArgument, message) }
+  static func dataLoss(_ message: String) -> Status { Status(.dataLoss, message) }
+
+  var description: String {
+    cause.map { "\(code): \(message) (\($0))" } ?? "\(code): \(message)"
+  }
+}

@@ -1,0 +1,37 @@
+/// Strings as Firestore sees them: by their UTF-8 bytes.
+///
+/// Swift's own `==` and `<` on `String` compare canonical equivalence ("é" composed equals "é"
+/// decomposed); Firestore keeps the two apart, and so does every comparison in the engine.
+enum UTF8Order {
+  /// Three-way comparison of the UTF-8 bytes: negative, zero or positive.
+  static func compare(_ lhs: String, _ rhs: String) -> Int {
+    var lhs = lhs
+    var rhs = rhs
+    return lhs.withUTF8 { left in
+      rhs.withUTF8 { right in
+        compare(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+      }
+    }
+  }
+
+  static func areEqual(_ lhs: String, _ rhs: String) -> Bool { compare(lhs, rhs) == 0 }
+
+  /// Three-way comparison of raw bytes, the shorter first where one is a prefix of the other.
+  @inline(__always)
+  static func compare(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Int {
+    let common = min(lhs.count, rhs.count)
+    if common > 0, let left = lhs.baseAddress, let right = rhs.baseAddress {
+      let order = memcmp(left, right, common)
+      if order != 0 { return Int(order) }
+    }
+    return lhs.count - rhs.count
+  }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif

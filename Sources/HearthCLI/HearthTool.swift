@@ -1,0 +1,1 @@
+@main struct HearthTool { static func main() { print("hearth") } }
