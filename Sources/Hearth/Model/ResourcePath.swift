@@ -53,10 +53,31 @@ struct ResourcePath: Sendable {
   /// The number of an id of the form `__id<int64>__`, written without leading zeros or plus sign.
   /// Zero is not one: Datastore's numeric ids are non-zero.
   static func numericID(_ segment: String) -> Int64? {
-    let utf8 = segment.utf8
-    guard utf8.count >= 7, segment.hasPrefix("__id"), segment.hasSuffix("__") else { return nil }
-    let digits = segment.dropFirst(4).dropLast(2)
-    guard let number = Int64(digits), number != 0, String(number) == digits else { return nil }
+    var segment = segment
+    return segment.withUTF8 { numericID(utf8: UnsafeRawBufferPointer($0)) }
+  }
+
+  static func numericID(utf8 id: UnsafeRawBufferPointer) -> Int64? {
+    let underscore = UInt8(ascii: "_")
+    let last = id.count - 1
+    guard (7...26).contains(id.count), id[0] == underscore, id[1] == underscore,
+      id[2] == UInt8(ascii: "i"), id[3] == UInt8(ascii: "d"), id[last] == underscore,
+      id[last - 1] == underscore
+    else { return nil }
+    let isNegative = id[4] == UInt8(ascii: "-")
+    let digits = id[(isNegative ? 5 : 4)..<(last - 1)]
+    guard let first = digits.first, first != UInt8(ascii: "0") else { return nil }
+    var number: Int64 = 0
+    for byte in digits {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+      let (tenfold, overflow) = number.multipliedReportingOverflow(by: 10)
+      let digit = Int64(byte - UInt8(ascii: "0"))
+      let (sum, carry) =
+        isNegative
+        ? tenfold.subtractingReportingOverflow(digit) : tenfold.addingReportingOverflow(digit)
+      guard !overflow, !carry else { return nil }
+      number = sum
+    }
     return number
   }
 }

@@ -1,0 +1,34 @@
+/// Ids and paths.
+///
+///     id      text        escaped UTF-8, 00
+///             __id7__     01, eight bytes: the number, big-endian, sign flipped
+///     path    its ids, 00
+///
+/// Law: comparing two paths' bytes is the same as `ResourcePath.compare`. Numeric ids come before
+/// text, and a path before what lies below it. No id is empty.
+extension KeyBuffer {
+  mutating func append(id: String) {
+    var id = id
+    id.withUTF8 { append(idUTF8: UnsafeRawBufferPointer($0)) }
+  }
+
+  mutating func append(idUTF8 id: UnsafeRawBufferPointer) {
+    if let number = ResourcePath.numericID(utf8: id) {
+      append(byte: KeyByte.marker)
+      append(bigEndian: UInt64(bitPattern: number) ^ (1 << 63))
+    } else {
+      append(escaped: id)
+      append(byte: KeyByte.terminator)
+    }
+  }
+
+  mutating func append(path: ResourcePath) {
+    appendIDs(of: path)
+    append(byte: KeyByte.terminator)
+  }
+
+  /// A path without its end: what the keys of all paths below it begin with.
+  mutating func appendIDs(of path: ResourcePath) {
+    for id in path.segments { append(id: id) }
+  }
+}

@@ -1,0 +1,185 @@
+/// The map of every table and key. `StorageLayout.md` shows it with examples.
+///
+///     table         key                                              value
+///     documents     collection id, path of the parent, document id   the document
+///     collections   path of the collection                           number of documents
+///     indexes       number of the index                              definition and state
+///     entries       number of the index, [path of the parent,]       what the key cannot give back
+///                   components, document id or path
+///     changes       first sequence of the record                     the record
+///     meta          a name                                           depends on the name
+///
+/// Keys of documents, collections and entries are cut to the limit (`KeyLimit`); a value whose key
+/// may be cut also holds what the key stands for.
+enum KeyLayout {
+  /// On disk: the names of the tables.
+  enum Table: String, CaseIterable, Sendable {
+    case documents, collections, indexes, entries, changes, meta
+  }
+
+  /// The smallest bytes that are greater than everything beginning with `prefix`; nil is the end
+  /// of the table.
+  static func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
+    guard let last = prefix.lastIndex(where: { $0 != 0xFF }) else { return nil }
+    var end = Array(prefix[...last])
+    end[last] += 1
+    return end
+  }
+
+  private static func key(_ build: (inout KeyBuffer) -> Void) -> [UInt8] {
+    var buffer = KeyBuffer()
+    build(&buffer)
+    return buffer.bytes
+  }
+}
+
+// MARK: - Documents
+
+/// Where a document is stored.
+///
+///     books/dune            books 00 │ 00                    │ dune 00
+///     books/dune/pages/7    pages 00 │ books 00 dune 00 00   │ 7 00
+///
+/// A collection is one range, in the order of ids. So is a collection group, in the order of
+/// parents and then of ids: documents of one group where none lies below another are in the order
+/// of their paths.
+struct DocumentKey: Hashable, Sendable {
+  let bytes: [UInt8]
+  /// The bytes do not tell the path, nor the order within a run; and two documents may have the
+  /// same, until storage gives one of them another ordinal.
+  let isCut: Bool
+
+  init(_ path: ResourcePath, limit: KeyLimit = .standard) {
+    var buffer = KeyBuffer()
+    buffer.append(documentKey: path)
+    (bytes, isCut) = limit.cut(buffer.buffer)
+  }
+
+  /// A key as it was stored.
+  init(stored bytes: [UInt8], limit: KeyLimit = .standard) {
+    self.bytes = bytes
+    isCut = limit.isCut(bytes)
+  }
+}
+
+extension KeyBuffer {
+  /// The full key: not cut.
+  mutating func append(documentKey path: ResourcePath) {
+    precondition(path.isDocument, "Only documents have document keys.")
+    append(collectionPrefix: path.parent)
+    append(id: path.id)
+  }
+
+  mutating func append(collectionPrefix path: ResourcePath) {
+    precondition(path.isCollection, "Only collections have documents.")
+    append(id: path.id)
+    append(path: path.parent)
+  }
+}
+
+extension KeyLayout {
+  /// What the full keys of a collection's documents begin with.
+  static func collectionPrefix(_ collection: ResourcePath) -> [UInt8] {
+    key { $0.append(collectionPrefix: collection) }
+  }
+
+  /// What the full keys of all documents in collections of this id begin with.
+  static func groupPrefix(_ collectionID: String) -> [UInt8] {
+    key { $0.append(id: collectionID) }
+  }
+
+  /// Nil when the key is cut.
+  static func documentPath(
+    fromKey bytes: UnsafeRawBufferPointer, limit: KeyLimit = .standard
+  ) throws(Status) -> ResourcePath? {
+    guard !limit.isCut(bytes) else { return nil }
+    var reader = KeyReader(bytes)
+    let collectionID = try reader.readID()
+    let parent = try reader.readPath()
+    let path = parent.appending(collectionID).appending(try reader.readID())
+    try reader.expectEnd()
+    guard path.isDocument else {
+      throw .dataLoss("A stored key is not that of a document: \(path.text)")
+    }
+    return path
+  }
+}
+
+// MARK: - Collections
+
+/// The catalogue names every collection that has documents, in pre-order.
+///
+///     books               books 00 00
+///     books/dune/pages    books 00 dune 00 pages 00 00
+extension KeyLayout {
+  /// The full key: not cut.
+  static func catalogueKey(_ collection: ResourcePath) -> [UInt8] {
+    precondition(collection.isCollection, "Only collections are in the catalogue.")
+    return key { $0.append(path: collection) }
+  }
+
+  /// What the full keys of all collections below a document, or of all (the root), begin with.
+  static func cataloguePrefix(below document: ResourcePath) -> [UInt8] {
+    precondition(!document.isCollection, "Collections lie below documents.")
+    return key { $0.appendIDs(of: document) }
+  }
+
+  /// Nil when the key is cut.
+  static func collectionPath(
+    fromKey bytes: UnsafeRawBufferPointer, limit: KeyLimit = .standard
+  ) throws(Status) -> ResourcePath? {
+    guard !limit.isCut(bytes) else { return nil }
+    var reader = KeyReader(bytes)
+    let path = try reader.readPath()
+    try reader.expectEnd()
+    guard path.isCollection else {
+      throw .dataLoss("A stored key is not that of a collection: \(path.text)")
+    }
+    return path
+  }
+}
+
+// MARK: - Index entries
+
+/// An entry's components stand between these two: values, each as `append(_:descending:)` has it.
+///
+///     collection scope    index, path of the parent │ components │ document id
+///     group scope         index                     │ components │ document path
+///
+/// Ties come out in the order of names, or against it if the names are descending.
+extension KeyBuffer {
+  /// `parent`, the path of the collection's parent, for an index of collection scope.
+  mutating func append(entryPrefix index: UInt32, parent: ResourcePath?) {
+    append(bigEndian: index)
+    if let parent { append(path: parent) }
+  }
+
+  mutating func append(entryName path: ResourcePath, isGroup: Bool, descending: Bool) {
+    let start = count
+    if isGroup { append(path: path) } else { append(id: path.id) }
+    if descending { invert(from: start) }
+  }
+}
+
+// MARK: - Changes, and other numbers
+
+extension KeyLayout {
+  /// Big-endian, so that a scan follows the sequence.
+  static func sequenceKey(_ sequence: UInt64) -> [UInt8] { key { $0.append(bigEndian: sequence) } }
+
+  static func sequence(fromKey bytes: UnsafeRawBufferPointer) throws(Status) -> UInt64 {
+    var reader = KeyReader(bytes)
+    let sequence = try reader.readUInt64()
+    try reader.expectEnd()
+    return sequence
+  }
+
+  static func indexKey(_ index: UInt32) -> [UInt8] { key { $0.append(bigEndian: index) } }
+
+  static func index(fromKey bytes: UnsafeRawBufferPointer) throws(Status) -> UInt32 {
+    var reader = KeyReader(bytes)
+    let index = try reader.readUInt32()
+    try reader.expectEnd()
+    return index
+  }
+}

@@ -1,0 +1,260 @@
+/// Reads what `KeyBuffer` wrote, from stored bytes.
+///
+/// Takes exactly what is written, nothing looser: reading and writing again gives the same bytes,
+/// and everything else, cut keys included, throws `dataLoss`. Valid as long as the bytes are.
+struct KeyReader {
+  private let bytes: UnsafeRawBufferPointer
+  private(set) var offset = 0
+  /// 0xFF inside a descending component.
+  private var mask: UInt8 = 0
+
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  var isAtEnd: Bool { offset == bytes.count }
+  var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[offset...]) }
+
+  func expectEnd() throws(Status) {
+    guard isAtEnd else { throw damaged("has more bytes than it should") }
+  }
+
+  // MARK: Paths
+
+  /// Nil at the end of a path, which is consumed.
+  mutating func readIDOrEnd() throws(Status) -> String? {
+    switch try readByte() {
+    case KeyByte.terminator: return nil
+    case KeyByte.marker:
+      let id = Int64(bitPattern: try readUInt64() ^ (1 << 63))
+      guard id != 0 else { throw damaged("has a numeric id of zero") }
+      return "__id\(id)__"
+    default:
+      offset -= 1
+      let id = try readText()
+      guard ResourcePath.numericID(id) == nil else {
+        throw damaged("has a numeric id written as text")
+      }
+      return id
+    }
+  }
+
+  mutating func readID() throws(Status) -> String {
+    guard let id = try readIDOrEnd() else { throw damaged("lacks an id") }
+    return id
+  }
+
+  mutating func readPath() throws(Status) -> ResourcePath {
+    var path = ResourcePath()
+    while let id = try readIDOrEnd() { path.segments.append(id) }
+    return path
+  }
+
+  /// The path of an entry whose names are descending.
+  mutating func readPath(descending: Bool) throws(Status) -> ResourcePath {
+    mask = descending ? 0xFF : 0
+    defer { mask = 0 }
+    return try readPath()
+  }
+
+  mutating func readID(descending: Bool) throws(Status) -> String {
+    mask = descending ? 0xFF : 0
+    defer { mask = 0 }
+    return try readID()
+  }
+
+  // MARK: Components
+
+  /// The value, as far as the bytes tell: a whole number in the range of `Int64` comes back as an
+  /// integer, every other as a double; zero has no sign.
+  mutating func readValue(descending: Bool = false) throws(Status) -> Value {
+    mask = descending ? 0xFF : 0
+    defer { mask = 0 }
+    return try readValue(depth: 0)
+  }
+
+  private mutating func readValue(depth: Int) throws(Status) -> Value {
+    switch try readTag(depth: depth) {
+    case .null: return .null
+    case .boolean:
+      switch try readByte() {
+      case 0: return .boolean(false)
+      case 1: return .boolean(true)
+      default: throw damaged("has a boolean that is neither")
+      }
+    case .nan: return .double(.nan)
+    case .number: return try readNumber()
+    case .timestamp:
+      return .timestamp(Instant(microseconds: Int64(bitPattern: try readUInt64() ^ (1 << 63))))
+    case .string: return .string(try readText())
+    case .bytes: return .bytes(try readEscaped())
+    case .reference: return .reference(try readPath())
+    case .geoPoint:
+      let latitude = try readOrderedDouble()
+      return .geoPoint(Coordinate(latitude: latitude, longitude: try readOrderedDouble()))
+    case .array:
+      var elements: [Value] = []
+      while try !takeTerminator() { elements.append(try readValue(depth: depth + 1)) }
+      return .array(elements)
+    case .vector:
+      var components: [Double] = []
+      for _ in 0..<(try readUInt32()) { components.append(try readOrderedDouble()) }
+      return .vector(components)
+    case .map:
+      var fields: [(String, Value)] = []
+      while try !takeTerminator() {
+        guard try readByte() == KeyByte.marker else { throw damaged("has a map without a name") }
+        let name = try readText()
+        if let last = fields.last, UTF8Order.compare(last.0, name) >= 0 {
+          throw damaged("has a map out of order")
+        }
+        fields.append((name, try readValue(depth: depth + 1)))
+      }
+      return .map(MapValue(fields))
+    }
+  }
+
+  /// Steps over a component without looking into it more than it takes to find its end.
+  mutating func skipValue(descending: Bool = false) throws(Status) {
+    mask = descending ? 0xFF : 0
+    defer { mask = 0 }
+    try skipValue(depth: 0)
+  }
+
+  private mutating func skipValue(depth: Int) throws(Status) {
+    switch try readTag(depth: depth) {
+    case .null, .nan: break
+    case .boolean: try skip(1)
+    case .number: while try readByte() & 1 != 0 {}
+    case .timestamp: try skip(8)
+    case .string, .bytes: try skipEscaped()
+    case .reference:
+      while true {
+        let first = try readByte()
+        if first == KeyByte.terminator { return }
+        if first == KeyByte.marker {
+          try skip(8)
+        } else {
+          offset -= 1
+          try skipEscaped()
+        }
+      }
+    case .geoPoint: try skip(16)
+    case .array: while try !takeTerminator() { try skipValue(depth: depth + 1) }
+    case .vector: try skip(8 * Int(try readUInt32()))
+    case .map:
+      while try !takeTerminator() {
+        try skip(1)
+        try skipEscaped()
+        try skipValue(depth: depth + 1)
+      }
+    }
+  }
+
+  // MARK: Pieces
+
+  mutating func readByte() throws(Status) -> UInt8 {
+    guard offset < bytes.count else { throw damaged("ends too early") }
+    defer { offset += 1 }
+    return bytes[offset] ^ mask
+  }
+
+  mutating func readUInt32() throws(Status) -> UInt32 {
+    try skip(4)
+    return UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset - 4, as: UInt32.self))
+      ^ (mask == 0 ? 0 : .max)
+  }
+
+  mutating func readUInt64() throws(Status) -> UInt64 {
+    try skip(8)
+    return UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset - 8, as: UInt64.self))
+      ^ (mask == 0 ? 0 : .max)
+  }
+
+  private mutating func skip(_ count: Int) throws(Status) {
+    guard count <= bytes.count - offset else { throw damaged("ends too early") }
+    offset += count
+  }
+
+  private mutating func takeTerminator() throws(Status) -> Bool {
+    guard try readByte() != KeyByte.terminator else { return true }
+    offset -= 1
+    return false
+  }
+
+  private mutating func readTag(depth: Int) throws(Status) -> KeyTag {
+    guard let tag = KeyTag(rawValue: try readByte()) else { throw damaged("has an unknown type") }
+    guard depth <= Limits.nesting else { throw damaged("nests too deep") }
+    return tag
+  }
+
+  private mutating func readNumber() throws(Status) -> Value {
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    var shift = 57
+    var groups = 0
+    while true {
+      let byte = try readByte()
+      let group = UInt64(byte >> 1)
+      if shift >= 0 {
+        high |= group << UInt64(shift)
+      } else {
+        high |= group >> UInt64(-shift)
+        low |= group << UInt64(64 + shift)
+      }
+      shift -= 7
+      groups += 1
+      if byte & 1 == 0 {
+        // The last group is set, unless it is the only one, and stays within the 74 bits.
+        guard group != 0 || groups == 1 else { throw damaged("has a number that is too long") }
+        break
+      }
+      guard groups < 11 else { throw damaged("has a number that is too long") }
+    }
+    let residual = UInt16(truncatingIfNeeded: low >> 54)
+    guard low << 10 == 0, let floor = OrderedNumber.double(high), !floor.isNaN else {
+      throw damaged("has bits that are no number")
+    }
+    if let integer = OrderedNumber.join(floor: floor, residual: residual) {
+      return .integer(integer)
+    }
+    guard residual == 0 else { throw damaged("has bits that are no number") }
+    return .double(floor)
+  }
+
+  private mutating func readOrderedDouble() throws(Status) -> Double {
+    guard let double = OrderedNumber.double(try readUInt64()) else {
+      throw damaged("has bits that are no number")
+    }
+    return double
+  }
+
+  private mutating func skipEscaped() throws(Status) {
+    while try readByte() != KeyByte.terminator {}
+  }
+
+  private mutating func readEscaped() throws(Status) -> [UInt8] {
+    var result: [UInt8] = []
+    while true {
+      let byte = try readByte()
+      switch byte {
+      case KeyByte.terminator: return result
+      case KeyByte.marker: throw damaged("has a byte that should be escaped")
+      case KeyByte.escape:
+        let escaped = try readByte()
+        guard (1...3).contains(escaped) else { throw damaged("has a wrong escape") }
+        result.append(escaped - 1)
+      default: result.append(byte)
+      }
+    }
+  }
+
+  private mutating func readText() throws(Status) -> String {
+    guard let text = String(validating: try readEscaped(), as: UTF8.self) else {
+      throw damaged("has text that is not UTF-8")
+    }
+    return text
+  }
+
+  private func damaged(_ how: String) -> Status {
+    .dataLoss("A stored key \(how), near byte \(offset).")
+  }
+}

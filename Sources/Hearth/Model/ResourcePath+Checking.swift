@@ -1,0 +1,85 @@
+/// Paths that come from users.
+///
+/// What a client refuses before it asks: the shape of a path. The sentences are Firebase's.
+extension ResourcePath {
+  /// `foo/bar/baz` below `base`. One slash at either end is ignored.
+  init(checkingCollection text: String, relativeTo base: ResourcePath = .root) throws(Status) {
+    guard !text.isEmpty else { throw .invalidArgument("Collection path cannot be empty.") }
+    let path = base.appending(try ResourcePath(splitting: text))
+    guard path.isCollection else {
+      throw .invalidArgument(
+        "Invalid collection reference. Collection references must have an odd number of segments, "
+          + "but \(path.text) has \(path.segments.count)")
+    }
+    self = path
+  }
+
+  /// `foo/bar` below `base`. One slash at either end is ignored.
+  init(checkingDocument text: String, relativeTo base: ResourcePath = .root) throws(Status) {
+    guard !text.isEmpty else { throw .invalidArgument("Document path cannot be empty.") }
+    let path = base.appending(try ResourcePath(splitting: text))
+    guard !path.isRoot else { throw .invalidArgument("Document path cannot be empty.") }
+    guard path.isDocument else {
+      throw .invalidArgument(
+        "Invalid document reference. Document references must have an even number of segments, "
+          + "but \(path.text) has \(path.segments.count)")
+    }
+    self = path
+  }
+
+  static func check(collectionGroupID id: String) throws(Status) {
+    guard !id.isEmpty else { throw .invalidArgument("Collection ID cannot be empty.") }
+    guard !id.utf8.contains(slash) else {
+      throw .invalidArgument(
+        "Invalid collection ID (\(id)). Collection IDs must not contain / in them.")
+    }
+  }
+
+  private init(splitting text: String) throws(Status) {
+    guard !zip(text.utf8, text.utf8.dropFirst()).contains(where: { $0 == slash && $1 == slash })
+    else {
+      throw .invalidArgument("Invalid path (\(text)). Paths must not contain // in them.")
+    }
+    self.init(relative: text)
+  }
+}
+
+private let slash = UInt8(ascii: "/")
+
+/// What the server refuses when an operation runs: the names themselves.
+extension ResourcePath {
+  /// Throws `invalidArgument` for a path that no document or collection can have.
+  func checkNames() throws(Status) {
+    for (index, id) in segments.enumerated() {
+      try ResourcePath.check(id: id, kind: index % 2 == 0 ? "Collection id" : "Resource id")
+    }
+    guard (segments.count + 1) / 2 <= Limits.collectionDepth else {
+      throw .invalidArgument(
+        "The path is deeper than \(Limits.collectionDepth) collections: \(text)")
+    }
+    guard Limits.size(ofName: self) <= Limits.documentName else {
+      throw .invalidArgument("The name is longer than \(Limits.documentName) bytes: \(text)")
+    }
+  }
+
+  private static func check(id: String, kind: String) throws(Status) {
+    guard !id.isEmpty else { throw .invalidArgument("\(kind) cannot be empty.") }
+    guard id.utf8.count <= Limits.id else {
+      throw .invalidArgument("\(kind) is longer than \(Limits.id) bytes.")
+    }
+    guard !id.utf8.contains(slash) else {
+      throw .invalidArgument("\(kind) \"\(id)\" is invalid because it contains \"/\".")
+    }
+    let isDots = id == "." || id == ".."
+    guard !isDots, !isReserved(id) || numericID(id) != nil else {
+      throw .invalidArgument("\(kind) \"\(id)\" is invalid because it is reserved.")
+    }
+  }
+
+  /// `__.+__`: four underscores alone are free.
+  static func isReserved(_ name: String) -> Bool {
+    let utf8 = name.utf8
+    return utf8.count >= 5 && utf8.starts(with: "__".utf8)
+      && utf8.suffix(2).elementsEqual("__".utf8)
+  }
+}
