@@ -7,6 +7,7 @@
 ///     entries       number of the index, [path of the parent,]       what the key cannot give back
 ///                   components, document id or path
 ///     changes       first sequence of the record                     the record
+///     tombstones    as in documents                                  sequence of the deletion
 ///     meta          a name                                           depends on the name
 ///
 /// Keys of documents, collections and entries are cut to the limit (`KeyLimit`); a value whose key
@@ -14,7 +15,7 @@
 enum KeyLayout {
   /// On disk: the names of the tables.
   enum Table: String, CaseIterable, Sendable {
-    case documents, collections, indexes, entries, changes, meta
+    case documents, collections, changes, tombstones, indexes, entries, meta
   }
 
   /// The smallest bytes that are greater than everything beginning with `prefix`; nil is the end
@@ -88,6 +89,17 @@ extension KeyLayout {
     key { $0.append(id: collectionID) }
   }
 
+  /// Of a key that is not cut and begins with the collection's prefix, of `prefixCount` bytes.
+  static func documentPath(
+    fromKey bytes: UnsafeRawBufferPointer, in collection: ResourcePath, _ prefixCount: Int
+  ) throws(Status) -> ResourcePath {
+    guard bytes.count >= prefixCount else { throw .dataLoss("A stored key ends too early.") }
+    var reader = KeyReader(UnsafeRawBufferPointer(rebasing: bytes[prefixCount...]))
+    let path = collection.appending(try reader.readID())
+    try reader.expectEnd()
+    return path
+  }
+
   /// Nil when the key is cut.
   static func documentPath(
     fromKey bytes: UnsafeRawBufferPointer, limit: KeyLimit = .standard
@@ -136,6 +148,13 @@ extension KeyLayout {
       throw .dataLoss("A stored key is not that of a collection: \(path.text)")
     }
     return path
+  }
+}
+
+extension KeyLimit {
+  /// The stored form of a collection's key, with ordinal 0.
+  func catalogueKey(_ collection: ResourcePath) -> CutKey {
+    KeyLayout.catalogueKey(collection).withUnsafeBytes { cut($0) }
   }
 }
 

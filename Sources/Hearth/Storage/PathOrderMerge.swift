@@ -1,0 +1,39 @@
+/// Documents that wait to be told, from collections that lie one below the other.
+///
+/// Keys are in order of (collection id, parent, id), so that a collection is contiguous; the order of
+/// full paths interleaves a collection's documents with what lies below them. While a scan goes
+/// through collections in path order, the ones it has opened and not finished form a chain of
+/// ancestors; the next document is the least of their heads, once no collection still to be opened
+/// can hold a lesser one.
+struct PathOrderMerge {
+  private struct Source {
+    var head: ScannedDocument
+    var rest: () throws -> ScannedDocument?
+  }
+
+  private var sources: [Source] = []
+
+  /// Adds a collection's documents, which come in path order.
+  mutating func add(_ rest: @escaping () throws -> ScannedDocument?) throws {
+    if let head = try rest() { sources.append(Source(head: head, rest: rest)) }
+  }
+
+  var isEmpty: Bool { sources.isEmpty }
+
+  /// The least waiting document if it sorts before everything at or below `bound`; nil has no bound.
+  mutating func next(before bound: ResourcePath?) throws -> ScannedDocument? {
+    guard var least = sources.indices.last else { return nil }
+    for index in sources.indices
+    where ResourcePath.compare(sources[index].head.path, sources[least].head.path) < 0 {
+      least = index
+    }
+    let document = sources[least].head
+    if let bound, ResourcePath.compare(document.path, bound) >= 0 { return nil }
+    if let head = try sources[least].rest() {
+      sources[least].head = head
+    } else {
+      sources.remove(at: least)
+    }
+    return document
+  }
+}

@@ -1,0 +1,43 @@
+import LMDB
+
+/// What LMDB says, in Firestore's codes. The LMDB error stays inside as the cause.
+extension Status {
+  init(opening path: String, _ error: LMDBError) {
+    let code: Code =
+      switch error {
+      case .notADatabase, .truncated, .corrupted, .invalidFile, .pageNotFound, .versionMismatch:
+        .dataLoss
+      case .alreadyOpen, .otherPidNamespace, .remoteFileSystem: .failedPrecondition
+      default: .unavailable
+      }
+    self.init(code, "Cannot open \(path). \(error.message)", cause: error)
+  }
+
+  init(reading error: LMDBError) {
+    self.init(Status.code(of: error), "Reading failed. \(error.message)", cause: error)
+  }
+
+  /// Nothing of the write was applied.
+  init(writing error: LMDBError) {
+    self.init(
+      Status.code(of: error), "Writing failed and nothing was applied. \(error.message)",
+      cause: error)
+  }
+
+  /// The flush of a commit failed: it may or may not be on disk.
+  init(committing error: LMDBError) {
+    self.init(
+      Status.code(of: error) == .resourceExhausted ? .resourceExhausted : .unknown,
+      "The commit could not be flushed; whether it was applied is unknown. \(error.message)",
+      cause: error)
+  }
+
+  private static func code(of error: LMDBError) -> Code {
+    switch error {
+    case .mapFull, .noSpace, .inputOutput, .readersFull, .transactionFull: .resourceExhausted
+    case .corrupted, .pageNotFound, .invalidFile, .notADatabase, .truncated: .dataLoss
+    case .closed, .forked, .nestedWrite: .failedPrecondition
+    default: .unavailable
+    }
+  }
+}

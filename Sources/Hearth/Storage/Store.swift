@@ -1,0 +1,125 @@
+import LMDB
+
+/// The open file: its environment, its tables, and the one place that knows both.
+///
+///     documents    key of (collection id, parent, id)   → the document's record
+///     collections  key of the collection's path         → how many documents it holds
+///     changes      first sequence                       → a record of the change log
+///     tombstones   document key                         → the sequence that deleted it
+///     indexes, entries                                  → definitions and entries
+///     meta         "format", "state"
+///
+/// Everything above reads through `read`, and only the writer of `Writing` writes.
+final class Store: Sendable {
+  let path: String
+  let configuration: StoreConfiguration
+  let environment: Environment
+  let tables: Tables
+  /// Told the last sequence after every commit of this process.
+  let commits = CommitSignal()
+
+  var keyLimit: KeyLimit { configuration.keyLimit }
+
+  /// Opens the file, made for its owner only if it is not there.
+  ///
+  /// Throws `failedPrecondition` if a newer Hearth wrote it or it is already open in this process,
+  /// `dataLoss` if it is not a database or damaged, `unavailable` if the system refuses.
+  init(path: String, configuration: StoreConfiguration) throws {
+    self.path = path
+    self.configuration = configuration
+    var settings = EnvironmentConfiguration(tables: Tables.names)
+    settings.mapSizeBytes = configuration.mapSizeBytes
+    settings.isReadOnly = configuration.isReadOnly
+    settings.durability = configuration.durability
+    settings.allowsRemoteFileSystem = configuration.allowsRemoteFileSystem
+    settings.poisonsBorrowedBytes = configuration.poisonsBorrowedBytes
+    settings.faultInjector = configuration.faultInjector
+    do {
+      environment = try Environment.open(at: path, configuration: settings)
+    } catch {
+      throw Status(opening: path, error)
+    }
+    tables = Tables(environment)
+    do {
+      try checkFormat()
+    } catch {
+      environment.close()
+      throw error
+    }
+  }
+
+  /// A consistent state of the database, for as long as `body` runs.
+  ///
+  /// Throws what `body` throws, and `Status` for failures of the storage below.
+  func read<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
+    do {
+      return try environment.read { snapshot in
+        try body(StoreSnapshot(snapshot, self))
+      }
+    } catch let error as LMDBError {
+      throw Status(reading: error)
+    }
+  }
+
+  func close() {
+    commits.close()
+    environment.close()
+  }
+
+  // MARK: Format
+
+  /// On disk, in `meta` under "format": frame, creation time.
+  private static let formatKey = Array("format".utf8)
+
+  private func checkFormat() throws {
+    let isNew = try read { store in
+      try Self.formatKey.withUnsafeBytes { key in
+        guard let stored = try store.lmdb.get(tables.meta, key) else { return true }
+        _ = try RecordFrame.payload(of: stored, key: key)
+        return false
+      }
+    }
+    guard isNew, !configuration.isReadOnly else { return }
+    var record = RecordFrame.room()
+    record.append(littleEndian: UInt64(bitPattern: configuration.now().microseconds))
+    RecordFrame.seal(&record, key: Self.formatKey)
+    do {
+      var transaction = try environment.beginWrite()
+      _ = try Self.formatKey.withUnsafeBytes { key in
+        try record.withUnsafeBytes {
+          try transaction.put(tables.meta, key, $0, ifAbsent: true)
+        }
+      }
+      try transaction.commit()
+    } catch let error as LMDBError {
+      throw Status(opening: path, error)
+    }
+  }
+}
+
+/// The tables, opened once with the file.
+struct Tables: Sendable {
+  let documents, collections, changes, tombstones, indexes, entries, meta: Table
+
+  var documentsByName: CutKeyTable {
+    CutKeyTable(table: documents) { try DocumentRecord(parsing: $0).path }
+  }
+  var collectionsByName: CutKeyTable {
+    CutKeyTable(table: collections, pathText: NumberRecord.pathText)
+  }
+  var tombstonesByName: CutKeyTable {
+    CutKeyTable(table: tombstones, pathText: NumberRecord.pathText)
+  }
+
+  static let names = KeyLayout.Table.allCases.map(\.rawValue)
+
+  init(_ environment: Environment) {
+    documents = environment.table(KeyLayout.Table.documents.rawValue)
+    collections = environment.table(KeyLayout.Table.collections.rawValue)
+    changes = environment.table(KeyLayout.Table.changes.rawValue)
+    tombstones = environment.table(KeyLayout.Table.tombstones.rawValue)
+    indexes = environment.table(KeyLayout.Table.indexes.rawValue)
+    entries = environment.table(KeyLayout.Table.entries.rawValue)
+    meta = environment.table(KeyLayout.Table.meta.rawValue)
+  }
+}

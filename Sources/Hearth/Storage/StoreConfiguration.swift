@@ -1,0 +1,36 @@
+import LMDB
+
+/// How a file is opened, in the engine's terms. The roof fills it from `FirestoreSettings`.
+struct StoreConfiguration: Sendable {
+  var isReadOnly = false
+  var durability = Durability.full
+  /// Address space to reserve, not disk. Grown by itself when the data outgrows it.
+  var mapSizeBytes = 64 << 30
+  var allowsRemoteFileSystem = false
+  /// Checks every document's checksum on every read, not only in `check`, backup and export.
+  var verifiesChecksumsOnRead = false
+  /// The change log keeps the smaller of these two.
+  var changeLogAge = Duration.seconds(3600)
+  var changeLogBytes = 64 << 20
+  /// LMDB's longest key; tests use a tiny one, so that most keys are cut.
+  var keyLimit = KeyLimit.standard
+  /// The wall clock. Only the writer looks at it; see `StoreState.lastCommitTime`.
+  var now: @Sendable () -> Instant = Instant.now
+  /// Test modes of the floor below.
+  var poisonsBorrowedBytes = false
+  var faultInjector: (@Sendable (StorageCall) -> Int32)?
+}
+
+extension Instant {
+  @Sendable static func now() -> Instant {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Instant(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+  }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif

@@ -1,0 +1,50 @@
+/// One write to one document, complete and checked, before it meets what is stored.
+struct Mutation: Sendable {
+  enum Operation: Sendable {
+    /// The whole document becomes this.
+    case set(DocumentBody)
+    /// The fields of the mask take the values they have here, or go if they have none.
+    case patch(MapValue, mask: [FieldSegments])
+    case delete
+    /// Nothing changes; only the precondition is looked at.
+    case verify
+  }
+
+  enum Precondition: Sendable, Equatable {
+    case none
+    case exists(Bool)
+    case updateTime(Instant)
+  }
+
+  var name: DocumentName
+  var operation: Operation
+  /// Applied in order after the operation.
+  var transforms: [(field: FieldSegments, transform: FieldTransform)] = []
+  var precondition: Precondition = .none
+
+  /// About what this takes in memory, for bounding what waits for the writer.
+  var byteCount: Int {
+    let fixed = 256 + name.key.bytes.count
+    return switch operation {
+    case .set(let body): fixed + body.bytes.count
+    case .patch(let fields, _): fixed + Limits.size(of: fields)
+    case .delete, .verify: fixed
+    }
+  }
+}
+
+/// What one mutation of a commit did.
+struct MutationResult: Sendable {
+  /// Nil for a delete; the old one if nothing changed.
+  var updateTime: Instant?
+  /// One per transform; null for the array transforms.
+  var transformResults: [Value] = []
+}
+
+/// What a commit did.
+struct CommitResult: Sendable {
+  var commitTime: Instant
+  /// Of the last change of this commit, or of the newest before it if it changed nothing.
+  var sequence: UInt64
+  var results: [MutationResult]
+}
