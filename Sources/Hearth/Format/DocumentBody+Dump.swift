@@ -1,0 +1,83 @@
+/// What stands where, for people.
+extension DocumentBody {
+  /// One line per value: offset, bytes, meaning. Damage ends the dump with its sentence.
+  func dump() -> String { withBytes { DocumentBody.dump($0) } }
+
+  static func dump(_ body: UnsafeRawBufferPointer) -> String {
+    var dump = BodyDump(origin: body)
+    do throws(Status) {
+      try dump.add(ValueView(trusting: body), label: "document", depth: 0)
+    } catch {
+      dump.lines.append(error.description)
+    }
+    return dump.lines.joined(separator: "\n")
+  }
+}
+
+extension DocumentRecord {
+  /// The header in a line, then the body.
+  func dump() -> String {
+    let named = path.map { ", path \($0)" } ?? ""
+    let header =
+      "version \(DocumentFormat.version), sequence \(sequence), "
+      + "updated \(updateTime.microseconds) µs, created \(createTime.microseconds) µs\(named)"
+    return header + "\n" + DocumentBody.dump(body)
+  }
+}
+
+private struct BodyDump {
+  let origin: UnsafeRawBufferPointer
+  var lines: [String] = []
+
+  mutating func add(_ value: ValueView, label: String, depth: Int) throws(Status) {
+    guard depth <= DocumentFormat.maximumDepth else { throw .tooDeep }
+    switch try value.kind() {
+    case .map:
+      guard let map = try value.map() else { return }
+      line(value, label, "map of \(map.count)", depth)
+      for index in 0..<map.count {
+        try add(map.value(at: index), label: map.nameString(at: index), depth: depth + 1)
+      }
+    case .array:
+      guard var array = try value.array() else { return }
+      line(value, label, "array of \(array.count)", depth)
+      for index in 0..<array.count { try add(array.next(), label: "[\(index)]", depth: depth + 1) }
+    default:
+      line(value, label, BodyDump.text(try value.value()), depth)
+    }
+  }
+
+  private mutating func line(_ value: ValueView, _ label: String, _ text: String, _ depth: Int) {
+    let offset = value.bytes.baseAddress.map { start in
+      origin.baseAddress.map { start - $0 } ?? 0
+    }
+    let place = BodyDump.hex(UInt64(offset ?? 0), digits: 4)
+    let shown = value.bytes.prefix(8).map { BodyDump.hex(UInt64($0), digits: 2) }
+    let hex = shown.joined(separator: " ") + (value.bytes.count > 8 ? "…" : "")
+    let gap = String(repeating: " ", count: max(0, 24 - hex.count))
+    let indent = String(repeating: "  ", count: depth)
+    lines.append("\(place)  \(hex)\(gap)  \(indent)\(label): \(text)")
+  }
+
+  private static func hex(_ number: UInt64, digits: Int) -> String {
+    let text = String(number, radix: 16, uppercase: true)
+    return String(repeating: "0", count: max(0, digits - text.count)) + text
+  }
+
+  private static func text(_ value: Value) -> String {
+    switch value {
+    case .null: "null"
+    case .boolean(let value): "\(value)"
+    case .integer(let value): "\(value)"
+    case .double(let value): "double \(value)"
+    case .timestamp(let value): "timestamp \(value.microseconds) µs"
+    case .string(let value): "\"\(value)\""
+    case .bytes(let value): "\(value.count) bytes"
+    case .reference(let value): "reference \(value.text)"
+    case .geoPoint(let value): "geo point \(value.latitude), \(value.longitude)"
+    case .vector(let value): "vector of \(value.count): \(value)"
+    case .array(let value): "array of \(value.count)"
+    case .map(let value): "map of \(value.count)"
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/// A document's fields as canonical bytes: identical documents have equal bytes.
+struct DocumentBody: Sendable, Hashable {
+  let bytes: [UInt8]
+
+  static let empty = DocumentBody(canonical: [DocumentFormat.Tag.map, 0])
+
+  /// For bytes that came from a `DocumentWriter` or were validated.
+  init(canonical bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Refuses whatever is not the one form of a document.
+  init(validating bytes: [UInt8]) throws(Status) {
+    try bytes.withUnsafeBufferPointer { buffer throws(Status) in
+      try DocumentBody.validate(UnsafeRawBufferPointer(buffer))
+    }
+    self.bytes = bytes
+  }
+
+  /// For a map within the limits of a document, which see to size and depth.
+  init(_ map: MapValue) {
+    let writer = DocumentWriter.borrow()
+    defer { writer.giveBack() }
+    writer.map(map)
+    do throws(Status) {
+      self = try writer.finish()
+    } catch {
+      preconditionFailure("Limits are checked before a document is encoded: \(error)")
+    }
+  }
+
+  func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try bytes.withUnsafeBufferPointer { buffer throws(Failure) in
+      try body(UnsafeRawBufferPointer(buffer))
+    }
+  }
+
+  func withView<Result>(
+    _ body: (MapView) throws(Status) -> Result
+  ) throws(Status) -> Result {
+    try withBytes { bytes throws(Status) in try body(try MapView(body: bytes)) }
+  }
+
+  func map() throws(Status) -> MapValue {
+    try withView { view throws(Status) in try view.value() }
+  }
+}

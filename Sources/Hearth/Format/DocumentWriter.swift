@@ -1,0 +1,583 @@
+import Synchronization
+
+/// Writes one document's canonical bytes, value by value, without an allocation of its own per value.
+///
+///     beginMap()  field("b") string("x")  field("a") beginArray() element() null() endArray()  endMap()
+///
+/// Fields come in any order; `endMap` sorts them. Of equal names the last one wins. A field after
+/// whose name nothing is written is left out.
+///
+/// A handle: copies write to the same place, which lives until `giveBack`. Not for two threads.
+struct DocumentWriter {
+  private let state: UnsafeMutablePointer<State>
+
+  /// While it is written, a map's values stand in `bytes` in the order they came, its names in
+  /// `names`, and `fields` knows which belongs to which. `endMap` composes the map behind all that
+  /// and moves it to the map's start.
+  private struct State {
+    var bytes: UnsafeMutableRawPointer
+    var byteCount = 0
+    var byteCapacity: Int
+    var names: UnsafeMutableRawPointer
+    var nameCount = 0
+    var nameCapacity: Int
+    var fields: UnsafeMutablePointer<Field>
+    var fieldCount = 0
+    var fieldCapacity: Int
+    var frames: UnsafeMutablePointer<Frame>
+    var frameCount = 0
+    var frameCapacity: Int
+    var deepest = 0
+    var isTooLarge = false
+  }
+
+  private struct Field {
+    /// The name's first eight bytes, as a big-endian number: most comparisons end here.
+    var prefix: UInt64
+    var nameStart: UInt32
+    var nameLength: UInt32
+    var valueStart: UInt32
+    var valueEnd: UInt32
+  }
+
+  /// An open map or array.
+  private struct Frame {
+    var start: Int
+    var fieldStart: Int
+    var nameStart: Int
+    var elementCount: Int
+  }
+
+  /// Room for the usual array's header, so that its elements need not be moved.
+  private static let arrayHeaderBytes = 3
+
+  init() {
+    state = .allocate(capacity: 1)
+    state.initialize(
+      to: State(
+        bytes: .allocate(byteCount: 4096, alignment: 16), byteCapacity: 4096,
+        names: .allocate(byteCount: 1024, alignment: 16), nameCapacity: 1024,
+        fields: .allocate(capacity: 64), fieldCapacity: 64,
+        frames: .allocate(capacity: 32), frameCapacity: 32))
+  }
+
+  /// The writer's memory goes back to the system.
+  func destroy() {
+    state.pointee.bytes.deallocate()
+    state.pointee.names.deallocate()
+    state.pointee.fields.deallocate()
+    state.pointee.frames.deallocate()
+    state.deallocate()
+  }
+
+  /// Forgets what was written.
+  @inline(__always)
+  func reset() {
+    state.pointee.byteCount = 0
+    state.pointee.nameCount = 0
+    state.pointee.fieldCount = 0
+    state.pointee.frameCount = 0
+    state.pointee.deepest = 0
+    state.pointee.isTooLarge = false
+  }
+
+  /// How many maps and arrays are open; the document's own map is one of them.
+  @inline(__always)
+  var depth: Int { state.pointee.frameCount }
+
+  /// How deep maps and arrays nested so far; the document's own map is not counted.
+  var deepest: Int { Swift.max(0, state.pointee.deepest - 1) }
+
+  /// What was written, once every map and array has been ended.
+  func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeRawBufferPointer(start: state.pointee.bytes, count: state.pointee.byteCount))
+  }
+
+  /// The document, which must be one map. Resets the writer.
+  func finish() throws(Status) -> DocumentBody {
+    precondition(depth == 0, "Every map and array has been ended.")
+    defer { reset() }
+    guard !state.pointee.isTooLarge else { throw .invalidArgument("A document is too large.") }
+    return withBytes { bytes in
+      DocumentBody(canonical: [UInt8](bytes))
+    }
+  }
+
+  // MARK: - Maps and arrays
+
+  @inline(__always)
+  func beginMap() { push(start: state.pointee.byteCount) }
+
+  @inline(__always)
+  func beginArray() {
+    let start = state.pointee.byteCount
+    push(start: start)
+    if reserve(DocumentWriter.arrayHeaderBytes) {
+      state.pointee.byteCount = start + DocumentWriter.arrayHeaderBytes
+    }
+  }
+
+  /// The next value is the next element of the open array.
+  @inline(__always)
+  func element() {
+    state.pointee.frames[state.pointee.frameCount - 1].elementCount += 1
+  }
+
+  /// The next value is that field of the open map.
+  @inline(__always)
+  func field(_ name: UnsafeRawBufferPointer) {
+    if state.pointee.fieldCount == state.pointee.fieldCapacity { growFields() }
+    let nameStart = state.pointee.nameCount
+    // Eight bytes more than the name, so that its prefix can be loaded at once.
+    if nameStart + name.count + 8 > state.pointee.nameCapacity {
+      guard growNames(by: name.count + 8) else { return }
+    }
+    let target = state.pointee.names + nameStart
+    if let source = name.baseAddress { target.copyMemory(from: source, byteCount: name.count) }
+    var prefix = UInt64(bigEndian: target.loadUnaligned(as: UInt64.self))
+    if name.count < 8 {
+      prefix = name.isEmpty ? 0 : prefix & (~0 << UInt64(64 - 8 * name.count))
+    }
+    state.pointee.nameCount = nameStart + name.count
+    let start = UInt32(truncatingIfNeeded: state.pointee.byteCount)
+    let index = state.pointee.fieldCount
+    if index > state.pointee.frames[state.pointee.frameCount - 1].fieldStart {
+      state.pointee.fields[index - 1].valueEnd = start
+    }
+    state.pointee.fields[index] = Field(
+      prefix: prefix, nameStart: UInt32(truncatingIfNeeded: nameStart),
+      nameLength: UInt32(truncatingIfNeeded: name.count), valueStart: start, valueEnd: start)
+    state.pointee.fieldCount = index + 1
+  }
+
+  @inline(__always)
+  func field(_ name: String) {
+    var name = name
+    name.withUTF8 { field(UnsafeRawBufferPointer($0)) }
+  }
+
+  func endArray() {
+    let frame = pop()
+    guard !state.pointee.isTooLarge else { return }
+    let elementsStart = frame.start + DocumentWriter.arrayHeaderBytes
+    let elementBytes = state.pointee.byteCount - elementsStart
+    let count = UInt64(frame.elementCount)
+    let countBytes = DocumentFormat.varintCount(count)
+    let payload = UInt64(countBytes + elementBytes)
+    let header = 1 + DocumentFormat.varintCount(payload) + countBytes
+    if header != DocumentWriter.arrayHeaderBytes {
+      guard reserve(header) else { return }
+      (state.pointee.bytes + frame.start + header)
+        .copyMemory(from: state.pointee.bytes + elementsStart, byteCount: elementBytes)
+    }
+    var target = state.pointee.bytes + frame.start
+    target.storeBytes(of: DocumentFormat.Tag.array, as: UInt8.self)
+    target += 1
+    target = DocumentWriter.store(varint: payload, at: target)
+    target = DocumentWriter.store(varint: count, at: target)
+    state.pointee.byteCount = frame.start + header + elementBytes
+  }
+
+  func endMap() {
+    let frame = pop()
+    guard !state.pointee.isTooLarge else { return }
+    let end = state.pointee.byteCount
+    if state.pointee.fieldCount > frame.fieldStart {
+      state.pointee.fields[state.pointee.fieldCount - 1].valueEnd = UInt32(truncatingIfNeeded: end)
+    }
+    let fields = state.pointee.fields + frame.fieldStart
+    let count = sortFields(fields, count: state.pointee.fieldCount - frame.fieldStart)
+    var nameBytes = 0
+    var valueBytes = 0
+    for index in 0..<count {
+      nameBytes += Int(fields[index].nameLength)
+      valueBytes += Int(fields[index].valueEnd - fields[index].valueStart)
+    }
+    let nameWidthCode = DocumentFormat.widthCode(nameBytes)
+    let valueWidthCode = DocumentFormat.widthCode(valueBytes)
+    let header =
+      1 + DocumentFormat.varintCount(UInt64(count)) + count << nameWidthCode
+      + count << valueWidthCode
+    let total = header + nameBytes + valueBytes
+    state.pointee.fieldCount = frame.fieldStart
+    state.pointee.nameCount = frame.nameStart
+    guard reserve(total) else { return }
+
+    let bytes = state.pointee.bytes
+    let names = state.pointee.names
+    let composed = bytes + end
+    let tag = DocumentFormat.Tag.map | UInt8(nameWidthCode << 2 | valueWidthCode)
+    composed.storeBytes(of: tag, as: UInt8.self)
+    var nameEnds = DocumentWriter.store(varint: UInt64(count), at: composed + 1)
+    var valueEnds = nameEnds + count << nameWidthCode
+    let namesStart = composed + header
+    let valuesStart = namesStart + nameBytes
+    var nameEnd = 0
+    var valueEnd = 0
+    for index in 0..<count {
+      let field = fields[index]
+      let nameLength = Int(field.nameLength)
+      (namesStart + nameEnd)
+        .copyMemory(from: names + Int(field.nameStart), byteCount: nameLength)
+      nameEnd += nameLength
+      nameEnds = DocumentWriter.store(end: nameEnd, widthCode: nameWidthCode, at: nameEnds)
+      let valueLength = Int(field.valueEnd - field.valueStart)
+      (valuesStart + valueEnd)
+        .copyMemory(from: bytes + Int(field.valueStart), byteCount: valueLength)
+      valueEnd += valueLength
+      valueEnds = DocumentWriter.store(end: valueEnd, widthCode: valueWidthCode, at: valueEnds)
+    }
+    // Moves down over the values as they came: may overlap.
+    (bytes + frame.start).copyMemory(from: composed, byteCount: total)
+    state.pointee.byteCount = frame.start + total
+  }
+
+  /// Sorts by name, drops what has no value or is overruled by a later field of the same name, and
+  /// gives the number that remain.
+  @inline(__always)
+  private func sortFields(_ fields: UnsafeMutablePointer<Field>, count: Int) -> Int {
+    let names = UnsafeRawPointer(state.pointee.names)
+    if count <= 24 {
+      var index = 1
+      while index < count {
+        let field = fields[index]
+        var place = index
+        while place > 0, DocumentWriter.compare(field, fields[place - 1], names) < 0 {
+          fields[place] = fields[place - 1]
+          place -= 1
+        }
+        if place != index { fields[place] = field }
+        index += 1
+      }
+    } else {
+      var unsorted = UnsafeMutableBufferPointer(start: fields, count: count)
+      unsorted.sort {
+        let order = DocumentWriter.compare($0, $1, names)
+        return order == 0 ? $0.valueStart < $1.valueStart : order < 0
+      }
+    }
+    var kept = 0
+    for index in 0..<count {
+      let field = fields[index]
+      if field.valueStart == field.valueEnd { continue }
+      if kept > 0, DocumentWriter.compare(fields[kept - 1], field, names) == 0 { kept -= 1 }
+      fields[kept] = field
+      kept += 1
+    }
+    return kept
+  }
+
+  @inline(__always)
+  private static func compare(_ lhs: Field, _ rhs: Field, _ names: UnsafeRawPointer) -> Int {
+    if lhs.prefix != rhs.prefix { return lhs.prefix < rhs.prefix ? -1 : 1 }
+    return UTF8Order.compare(
+      UnsafeRawBufferPointer(start: names + Int(lhs.nameStart), count: Int(lhs.nameLength)),
+      UnsafeRawBufferPointer(start: names + Int(rhs.nameStart), count: Int(rhs.nameLength)))
+  }
+
+  @inline(__always)
+  private func push(start: Int) {
+    let index = state.pointee.frameCount
+    if index == state.pointee.frameCapacity { growFrames() }
+    state.pointee.frames[index] = Frame(
+      start: start, fieldStart: state.pointee.fieldCount, nameStart: state.pointee.nameCount,
+      elementCount: 0)
+    state.pointee.frameCount = index + 1
+    if index + 1 > state.pointee.deepest { state.pointee.deepest = index + 1 }
+  }
+
+  @inline(__always)
+  private func pop() -> Frame {
+    precondition(state.pointee.frameCount > 0, "Every end has its beginning.")
+    state.pointee.frameCount -= 1
+    return state.pointee.frames[state.pointee.frameCount]
+  }
+
+  // MARK: - Values
+
+  @inline(__always)
+  func null() { store(tag: DocumentFormat.Tag.null) }
+
+  @inline(__always)
+  func boolean(_ value: Bool) {
+    store(tag: value ? DocumentFormat.Tag.yes : DocumentFormat.Tag.no)
+  }
+
+  @inline(__always)
+  func integer(_ value: Int64) { store(number: value, tag: DocumentFormat.Tag.integer) }
+
+  @inline(__always)
+  func timestamp(_ value: Instant) {
+    store(number: value.microseconds, tag: DocumentFormat.Tag.timestamp)
+  }
+
+  func double(_ value: Double) {
+    if value.isNaN {
+      store(tag: DocumentFormat.Tag.nan)
+    } else if let float = DocumentFormat.exactFloat(value) {
+      guard reserve(5) else { return }
+      let target = state.pointee.bytes + state.pointee.byteCount
+      target.storeBytes(of: DocumentFormat.Tag.float, as: UInt8.self)
+      (target + 1).storeBytes(of: float.bitPattern.littleEndian, as: UInt32.self)
+      state.pointee.byteCount += 5
+    } else {
+      guard reserve(9) else { return }
+      let target = state.pointee.bytes + state.pointee.byteCount
+      target.storeBytes(of: DocumentFormat.Tag.double, as: UInt8.self)
+      (target + 1).storeBytes(of: value.bitPattern.littleEndian, as: UInt64.self)
+      state.pointee.byteCount += 9
+    }
+  }
+
+  @inline(__always)
+  func string(_ value: String) {
+    var value = value
+    value.withUTF8 { string(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// The bytes must be UTF-8.
+  @inline(__always)
+  func string(_ utf8: UnsafeRawBufferPointer) {
+    guard utf8.count <= DocumentFormat.shortStringLimit else {
+      return store(blob: utf8, tag: DocumentFormat.Tag.string)
+    }
+    guard reserve(1 + utf8.count) else { return }
+    let target = state.pointee.bytes + state.pointee.byteCount
+    let tag = DocumentFormat.Tag.shortString | UInt8(utf8.count)
+    target.storeBytes(of: tag, as: UInt8.self)
+    if let source = utf8.baseAddress {
+      (target + 1).copyMemory(from: source, byteCount: utf8.count)
+    }
+    state.pointee.byteCount += 1 + utf8.count
+  }
+
+  func bytes(_ value: UnsafeRawBufferPointer) { store(blob: value, tag: DocumentFormat.Tag.bytes) }
+
+  func reference(_ path: ResourcePath) {
+    var text = path.text
+    text.withUTF8 { store(blob: UnsafeRawBufferPointer($0), tag: DocumentFormat.Tag.reference) }
+  }
+
+  func geoPoint(_ value: Coordinate) {
+    guard reserve(17) else { return }
+    let target = state.pointee.bytes + state.pointee.byteCount
+    let latitude = DocumentFormat.storedBits(value.latitude).littleEndian
+    let longitude = DocumentFormat.storedBits(value.longitude).littleEndian
+    target.storeBytes(of: DocumentFormat.Tag.geoPoint, as: UInt8.self)
+    (target + 1).storeBytes(of: latitude, as: UInt64.self)
+    (target + 9).storeBytes(of: longitude, as: UInt64.self)
+    state.pointee.byteCount += 17
+  }
+
+  func vector(_ value: [Double]) {
+    guard value.count <= DocumentFormat.maximumBodyBytes / 8, reserve(11 + 8 * value.count) else {
+      state.pointee.isTooLarge = true
+      return
+    }
+    let start = state.pointee.bytes + state.pointee.byteCount
+    start.storeBytes(of: DocumentFormat.Tag.vector, as: UInt8.self)
+    var target = DocumentWriter.store(varint: UInt64(value.count), at: start + 1)
+    for number in value {
+      target.storeBytes(of: DocumentFormat.storedBits(number).littleEndian, as: UInt64.self)
+      target += 8
+    }
+    state.pointee.byteCount += target - start
+  }
+
+  func value(_ value: Value) {
+    switch value {
+    case .null: null()
+    case .boolean(let value): boolean(value)
+    case .integer(let value): integer(value)
+    case .double(let value): double(value)
+    case .timestamp(let value): timestamp(value)
+    case .string(let value): string(value)
+    case .bytes(let value): value.withUnsafeBytes { bytes($0) }
+    case .reference(let value): reference(value)
+    case .geoPoint(let value): geoPoint(value)
+    case .vector(let value): vector(value)
+    case .map(let value): map(value)
+    case .array(let value):
+      beginArray()
+      for item in value {
+        element()
+        self.value(item)
+      }
+      endArray()
+    }
+  }
+
+  func map(_ map: MapValue) {
+    beginMap()
+    for item in map.fields {
+      field(item.name)
+      value(item.value)
+    }
+    endMap()
+  }
+
+  /// Copies a value that is canonical already.
+  func canonical(_ view: ValueView) {
+    guard reserve(view.bytes.count), let source = view.bytes.baseAddress else { return }
+    (state.pointee.bytes + state.pointee.byteCount)
+      .copyMemory(from: source, byteCount: view.bytes.count)
+    state.pointee.byteCount += view.bytes.count
+  }
+
+  // MARK: - Stores
+
+  @inline(__always)
+  private func store(tag: UInt8) {
+    guard reserve(1) else { return }
+    (state.pointee.bytes + state.pointee.byteCount).storeBytes(of: tag, as: UInt8.self)
+    state.pointee.byteCount += 1
+  }
+
+  /// Stores eight bytes always, and counts those that are needed.
+  @inline(__always)
+  private func store(number: Int64, tag: UInt8) {
+    guard reserve(9) else { return }
+    let count = DocumentFormat.byteCount(number)
+    let target = state.pointee.bytes + state.pointee.byteCount
+    target.storeBytes(of: tag | UInt8(truncatingIfNeeded: count), as: UInt8.self)
+    (target + 1).storeBytes(of: number.littleEndian, as: Int64.self)
+    state.pointee.byteCount += 1 + count
+  }
+
+  private func store(blob: UnsafeRawBufferPointer, tag: UInt8) {
+    guard blob.count <= DocumentFormat.maximumBodyBytes, reserve(11 + blob.count) else {
+      state.pointee.isTooLarge = true
+      return
+    }
+    let start = state.pointee.bytes + state.pointee.byteCount
+    start.storeBytes(of: tag, as: UInt8.self)
+    let target = DocumentWriter.store(varint: UInt64(blob.count), at: start + 1)
+    if let source = blob.baseAddress { target.copyMemory(from: source, byteCount: blob.count) }
+    state.pointee.byteCount += target - start + blob.count
+  }
+
+  /// Gives the place behind what was stored.
+  @inline(__always)
+  static func store(
+    varint number: UInt64, at target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    var target = target
+    var number = number
+    while number >= 0x80 {
+      target.storeBytes(of: UInt8(truncatingIfNeeded: number) | 0x80, as: UInt8.self)
+      target += 1
+      number >>= 7
+    }
+    target.storeBytes(of: UInt8(truncatingIfNeeded: number), as: UInt8.self)
+    return target + 1
+  }
+
+  @inline(__always)
+  private static func store(
+    end: Int, widthCode: Int, at target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    switch widthCode {
+    case 0: target.storeBytes(of: UInt8(truncatingIfNeeded: end), as: UInt8.self)
+    case 1: target.storeBytes(of: UInt16(truncatingIfNeeded: end).littleEndian, as: UInt16.self)
+    default: target.storeBytes(of: UInt32(truncatingIfNeeded: end).littleEndian, as: UInt32.self)
+    }
+    return target + 1 << widthCode
+  }
+
+  // MARK: - Room
+
+  /// False once the document is beyond what the format can hold: the value is then left out, and
+  /// `finish` throws.
+  @inline(__always)
+  private func reserve(_ count: Int) -> Bool {
+    state.pointee.byteCount + count <= state.pointee.byteCapacity || growBytes(by: count)
+  }
+
+  @inline(never)
+  private func growBytes(by count: Int) -> Bool {
+    // A map is composed behind its parts, so there may be twice as many bytes as will remain.
+    let needed = state.pointee.byteCount + count
+    guard needed <= DocumentFormat.maximumBodyBytes else {
+      state.pointee.isTooLarge = true
+      return false
+    }
+    let capacity = max(needed, 2 * state.pointee.byteCapacity)
+    let grown = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+    grown.copyMemory(from: state.pointee.bytes, byteCount: state.pointee.byteCount)
+    state.pointee.bytes.deallocate()
+    state.pointee.bytes = grown
+    state.pointee.byteCapacity = capacity
+    return true
+  }
+
+  @inline(never)
+  private func growNames(by count: Int) -> Bool {
+    let needed = state.pointee.nameCount + count
+    guard needed <= DocumentFormat.maximumBodyBytes else {
+      state.pointee.isTooLarge = true
+      return false
+    }
+    let capacity = max(needed, 2 * state.pointee.nameCapacity)
+    let grown = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+    grown.copyMemory(from: state.pointee.names, byteCount: state.pointee.nameCount)
+    state.pointee.names.deallocate()
+    state.pointee.names = grown
+    state.pointee.nameCapacity = capacity
+    return true
+  }
+
+  @inline(never)
+  private func growFields() {
+    let capacity = 2 * state.pointee.fieldCapacity
+    let grown = UnsafeMutablePointer<Field>.allocate(capacity: capacity)
+    grown.moveInitialize(from: state.pointee.fields, count: state.pointee.fieldCount)
+    state.pointee.fields.deallocate()
+    state.pointee.fields = grown
+    state.pointee.fieldCapacity = capacity
+  }
+
+  @inline(never)
+  private func growFrames() {
+    let capacity = 2 * state.pointee.frameCapacity
+    let grown = UnsafeMutablePointer<Frame>.allocate(capacity: capacity)
+    grown.moveInitialize(from: state.pointee.frames, count: state.pointee.frameCount)
+    state.pointee.frames.deallocate()
+    state.pointee.frames = grown
+    state.pointee.frameCapacity = capacity
+  }
+}
+
+// MARK: - Idle writers
+
+extension DocumentWriter {
+  /// Addresses of idle writers' states: their owners are the pool alone.
+  private static let idle = Mutex<[UInt]>([])
+  private static let idleLimit = 16
+  private static let idleByteLimit = 4 << 20
+
+  /// A writer that someone used before, or a new one.
+  static func borrow() -> DocumentWriter {
+    let address = idle.withLock { $0.popLast() }
+    guard let address, let state = UnsafeMutablePointer<State>(bitPattern: address) else {
+      return DocumentWriter()
+    }
+    return DocumentWriter(state: state)
+  }
+
+  /// Resets the writer and keeps it for the next who borrows one. Use no copy of it afterwards.
+  func giveBack() {
+    reset()
+    let isKept =
+      state.pointee.byteCapacity <= DocumentWriter.idleByteLimit
+      && DocumentWriter.idle.withLock { idle in
+        guard idle.count < DocumentWriter.idleLimit else { return false }
+        idle.append(UInt(bitPattern: state))
+        return true
+      }
+    if !isKept { destroy() }
+  }
+
+  private init(state: UnsafeMutablePointer<State>) { self.state = state }
+}

@@ -1,0 +1,183 @@
+/// A stored map, read in place. Borrows its bytes and ends with them.
+///
+///     ┌─────┬───────┬──────────────────┬───────────────────┬───────┬────────┐
+///     │ tag │ count │ nameEnds (count) │ valueEnds (count) │ names │ values │
+///     └─────┴───────┴──────────────────┴───────────────────┴───────┴────────┘
+///
+/// Names are sorted by their UTF-8 bytes, values stand in the order of their names, and the ends say
+/// where each stops, so that any field is reached without touching its neighbours.
+///
+/// Stays inside its bytes whatever they hold: damage throws `dataLoss`.
+struct MapView {
+  let count: Int
+  /// The whole map, tag included.
+  let byteCount: Int
+  private let ends: UnsafeRawPointer
+  private let names: UnsafeRawPointer
+  private let nameBytes: Int
+  private let valueBytes: Int
+  private let nameWidthCode: UInt8
+  private let valueWidthCode: UInt8
+
+  /// A document's body is one map.
+  @inline(__always)
+  init(body: UnsafeRawBufferPointer) throws(Status) { try self.init(trusting: body) }
+
+  @inline(__always)
+  init(trusting bytes: UnsafeRawBufferPointer) throws(Status) {
+    try self.init(atFrontOf: bytes)
+    guard byteCount == bytes.count else {
+      throw .dataLoss("A stored map is longer than what it holds.")
+    }
+  }
+
+  /// A map that more bytes may follow.
+  init(atFrontOf bytes: UnsafeRawBufferPointer) throws(Status) {
+    var cursor = ByteCursor(bytes)
+    let tag = try cursor.byte()
+    let nameWidthCode = tag >> 2 & 3
+    let valueWidthCode = tag & 3
+    guard tag & 0xF0 == DocumentFormat.Tag.map, nameWidthCode < 3, valueWidthCode < 3 else {
+      throw .dataLoss("A stored map has an unknown type.")
+    }
+    let count = try cursor.length()
+    // Not an overflow: the count is at most the buffer's, which is less than 2^48.
+    let endsBytes = count << nameWidthCode + count << valueWidthCode
+    let ends = try cursor.bytes(endsBytes)
+    guard let endsBase = ends.baseAddress, let namesBase = cursor.rest.baseAddress else {
+      throw .truncated
+    }
+    self.count = count
+    self.ends = endsBase
+    self.names = namesBase
+    self.nameWidthCode = nameWidthCode
+    self.valueWidthCode = valueWidthCode
+    if count == 0 {
+      nameBytes = 0
+      valueBytes = 0
+    } else {
+      nameBytes = MapView.end(at: endsBase, index: count - 1, widthCode: nameWidthCode)
+      valueBytes = MapView.end(
+        at: endsBase + count << nameWidthCode, index: count - 1, widthCode: valueWidthCode)
+    }
+    guard nameBytes + valueBytes <= cursor.rest.count else { throw .truncated }
+    byteCount = bytes.count - cursor.rest.count + nameBytes + valueBytes
+  }
+
+  @inline(__always)
+  private static func end(at ends: UnsafeRawPointer, index: Int, widthCode: UInt8) -> Int {
+    switch widthCode {
+    case 0: Int(ends.load(fromByteOffset: index, as: UInt8.self))
+    case 1:
+      Int(UInt16(littleEndian: ends.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)))
+    default:
+      Int(UInt32(littleEndian: ends.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)))
+    }
+  }
+
+  /// The name's UTF-8 bytes. `index` must be below `count`.
+  @inline(__always)
+  func name(at index: Int) throws(Status) -> UnsafeRawBufferPointer {
+    precondition(index >= 0 && index < count, "A field's index is below the map's count.")
+    let start =
+      index == 0 ? 0 : MapView.end(at: ends, index: index - 1, widthCode: nameWidthCode)
+    let end = MapView.end(at: ends, index: index, widthCode: nameWidthCode)
+    guard start <= end, end <= nameBytes else {
+      throw .dataLoss("A stored map's names overlap.")
+    }
+    return UnsafeRawBufferPointer(start: names + start, count: end - start)
+  }
+
+  /// `index` must be below `count`.
+  @inline(__always)
+  func value(at index: Int) throws(Status) -> ValueView {
+    precondition(index >= 0 && index < count, "A field's index is below the map's count.")
+    let valueEnds = ends + count << nameWidthCode
+    let start =
+      index == 0 ? 0 : MapView.end(at: valueEnds, index: index - 1, widthCode: valueWidthCode)
+    let end = MapView.end(at: valueEnds, index: index, widthCode: valueWidthCode)
+    guard start <= end, end <= valueBytes else {
+      throw .dataLoss("A stored map's values overlap.")
+    }
+    return ValueView(
+      trusting: UnsafeRawBufferPointer(start: names + nameBytes + start, count: end - start))
+  }
+
+  func nameString(at index: Int) throws(Status) -> String {
+    guard let name = String(storedUTF8: try name(at: index)) else {
+      throw .dataLoss("A stored field name is not UTF-8.")
+    }
+    return name
+  }
+
+  /// Whether the field at `index` has that name; false for an index beyond the last.
+  @inline(__always)
+  func hasName(_ name: UnsafeRawBufferPointer, at index: Int) throws(Status) -> Bool {
+    guard index >= 0, index < count else { return false }
+    let stored = try self.name(at: index)
+    return stored.count == name.count && UTF8Order.compare(stored, name) == 0
+  }
+
+  /// Where the name is, by binary search.
+  func index(of name: UnsafeRawBufferPointer) throws(Status) -> Int? {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      let order = UTF8Order.compare(try self.name(at: middle), name)
+      if order == 0 { return middle }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return nil
+  }
+
+  func value(named name: UnsafeRawBufferPointer) throws(Status) -> ValueView? {
+    guard let index = try index(of: name) else { return nil }
+    return try value(at: index)
+  }
+
+  func value(named name: String) throws(Status) -> ValueView? {
+    var name = name
+    return try name.withUTF8Typed { utf8 throws(Status) in try value(named: utf8) }
+  }
+
+  /// Nil where the path leads through a missing field or through anything but a map.
+  func value(at path: FieldSegments) throws(Status) -> ValueView? {
+    guard let first = path.names.first else { return nil }
+    var found = try value(named: first)
+    for name in path.names.dropFirst() {
+      guard let map = try found?.map() else { return nil }
+      found = try map.value(named: name)
+    }
+    return found
+  }
+
+  /// The map, decoded whole.
+  func value() throws(Status) -> MapValue { try value(depthLeft: DocumentFormat.maximumDepth) }
+
+  func value(depthLeft: Int) throws(Status) -> MapValue {
+    var fields: [(String, Value)] = []
+    fields.reserveCapacity(count)
+    for index in 0..<count {
+      fields.append((try nameString(at: index), try value(at: index).value(depthLeft: depthLeft)))
+    }
+    return MapValue(fields)
+  }
+}
+
+extension String {
+  /// `withUTF8` that keeps the error's type.
+  @inline(__always)
+  mutating func withUTF8Typed<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let result: Swift.Result<Result, Failure> = withUTF8 { utf8 in
+      do throws(Failure) {
+        return .success(try body(UnsafeRawBufferPointer(utf8)))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+}
