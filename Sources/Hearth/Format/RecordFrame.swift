@@ -1,5 +1,3 @@
-import CXXHash
-
 /// The five bytes before the payload of every stored record: version and checksum.
 ///
 ///     ┌─────────────────────┬──────────┬─────────┐
@@ -18,16 +16,11 @@ enum RecordFrame {
   /// The frame's bytes, to be sealed once the payload stands behind them.
   static func room() -> [UInt8] { [version, 0, 0, 0, 0] }
 
-  static func checksum(_ payload: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> UInt32 {
-    let seed = XXH3_64bits(key.baseAddress, key.count)
-    return UInt32(
-      truncatingIfNeeded: XXH3_64bits_withSeed(payload.baseAddress, payload.count, seed))
-  }
-
   static func seal(_ record: inout [UInt8], key: [UInt8]) {
     record.withUnsafeMutableBytes { record in
-      let payload = UnsafeRawBufferPointer(rebasing: record[byteCount...])
-      let sum = key.withUnsafeBytes { checksum(payload, key: $0) }
+      let sum = key.withUnsafeBytes {
+        DocumentRecord.checksum(of: UnsafeRawBufferPointer(record), key: $0)
+      }
       record.storeBytes(of: sum.littleEndian, toByteOffset: 1, as: UInt32.self)
     }
   }
@@ -40,12 +33,11 @@ enum RecordFrame {
       throw Status.dataLoss("A stored record ends too early.")
     }
     guard record[0] & 0x0F <= version else { throw newerFormat(record[0] & 0x0F) }
-    let payload = UnsafeRawBufferPointer(rebasing: record[byteCount...])
     let sum = UInt32(littleEndian: record.loadUnaligned(fromByteOffset: 1, as: UInt32.self))
-    guard sum == checksum(payload, key: key) else {
+    guard sum == DocumentRecord.checksum(of: record, key: key) else {
       throw Status.dataLoss("A stored record does not match its checksum.")
     }
-    return payload
+    return UnsafeRawBufferPointer(rebasing: record[byteCount...])
   }
 
   static func newerFormat(_ found: UInt8) -> Status {

@@ -109,8 +109,8 @@ enum ChangeRecord {
     _ body: (Change) throws -> Bool
   ) throws {
     var sequence = try KeyLayout.sequence(fromKey: key)
-    var reader = ByteReader(try RecordFrame.payload(of: value, key: key))
-    var time = Instant(microseconds: Int64(bitPattern: try reader.littleEndianUInt64()))
+    var reader = ByteCursor(try RecordFrame.payload(of: value, key: key))
+    var time = Instant(microseconds: Int64(bitPattern: try reader.fixed64()))
     var collection = ResourcePath.root
     while !reader.isAtEnd {
       let flags = try reader.byte()
@@ -123,9 +123,9 @@ enum ChangeRecord {
           microseconds: time.microseconds &+ Varint.unZigZag(try reader.varint()))
       }
       if flags & Flags.sameCollection == 0 {
-        collection = ResourcePath(relative: try reader.lengthPrefixedString())
+        collection = ResourcePath(relative: try reader.text())
       }
-      let id = try reader.lengthPrefixedString()
+      let id = try reader.text()
       var previous: UInt64 = 0
       if flags & Flags.hasPrevious != 0 {
         let back = try reader.varint()
@@ -136,7 +136,7 @@ enum ChangeRecord {
       }
       var before: [UInt8]?
       if flags & Flags.hasBefore != 0 {
-        before = Array(try reader.lengthPrefixedBytes())
+        before = Array(try reader.bytes(reader.length()))
       }
       let change = Change(
         sequence: sequence, kind: kind, path: collection.appending(id), commitTime: time,
@@ -144,5 +144,15 @@ enum ChangeRecord {
       guard try body(change) else { return }
       sequence += 1
     }
+  }
+}
+
+extension ByteCursor {
+  /// A length, then as many bytes of UTF-8.
+  mutating func text() throws(Status) -> String {
+    guard let text = String(storedUTF8: try bytes(length())) else {
+      throw .dataLoss("Stored text is not UTF-8.")
+    }
+    return text
   }
 }

@@ -8,6 +8,7 @@ final class TouchCount {
 /// A document met by a scan: borrowed, valid until the transaction ends or writes.
 struct ScannedDocument {
   var path: ResourcePath
+  var key: UnsafeRawBufferPointer
   var record: UnsafeRawBufferPointer
 }
 
@@ -45,7 +46,7 @@ final class CollectionScan {
       guard store.keyLimit.isCut(cursor.key) else {
         return ScannedDocument(
           path: try KeyLayout.documentPath(fromKey: cursor.key, in: collection, prefix.count),
-          record: cursor.value)
+          key: cursor.key, record: cursor.value)
       }
       let (documents, hasNext) = try store.run(at: &cursor, touched) {
         $0.parent == self.collection
@@ -91,7 +92,7 @@ extension StoreSnapshot {
       }
       let path = ResourcePath(relative: text)
       if isWanted(path) {
-        documents.append(ScannedDocument(path: path, record: cursor.value))
+        documents.append(ScannedDocument(path: path, key: cursor.key, record: cursor.value))
       }
       hasNext = try cursor.next()
       read += 1

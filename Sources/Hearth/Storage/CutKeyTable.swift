@@ -77,8 +77,8 @@ enum NumberRecord {
   static func decode(
     _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
   ) throws -> UInt64 {
-    var reader = ByteReader(try RecordFrame.payload(of: value, key: key))
-    return try reader.littleEndianUInt64()
+    var reader = ByteCursor(try RecordFrame.payload(of: value, key: key))
+    return try reader.fixed64()
   }
 
   @Sendable static func pathText(_ value: UnsafeRawBufferPointer) throws -> String? {

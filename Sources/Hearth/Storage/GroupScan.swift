@@ -48,7 +48,7 @@ final class GroupScan {
     let collection = path.parent
     let prefix = KeyLayout.collectionPrefix(collection)
     if !store.keyLimit.isCut(main.key) {
-      let only = ScannedDocument(path: path, record: main.value)
+      let only = ScannedDocument(path: path, key: main.key, record: main.value)
       moved(try main.next())
       guard mainIsValid, main.key.starts(with: prefix) else {
         var document: ScannedDocument? = only

@@ -23,17 +23,15 @@ struct StoreSnapshot {
   /// A document's record, copied out; nil if there is no such document.
   func document(_ name: DocumentName) throws -> StoredDocument? {
     guard let (key, record) = try storedEntry(of: name) else { return nil }
-    return try copy(record, key: key, path: name.path)
+    return try key.withUnsafeBytes { try copy(record, key: $0, path: name.path) }
   }
 
   /// Copies a borrowed record out; checks its checksum if the store was opened so.
   func copy(
-    _ record: UnsafeRawBufferPointer, key: [UInt8], path: ResourcePath
+    _ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, path: ResourcePath
   ) throws -> StoredDocument {
     let parsed = try DocumentRecord(parsing: record)
-    if store.configuration.verifiesChecksumsOnRead {
-      try key.withUnsafeBytes { try parsed.verifyChecksum(key: $0) }
-    }
+    if store.configuration.verifiesChecksumsOnRead { try parsed.verifyChecksum(key: key) }
     return StoredDocument(path: path, copying: parsed)
   }
 

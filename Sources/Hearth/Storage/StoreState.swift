@@ -17,12 +17,12 @@ struct StoreState: Equatable, Sendable {
   static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> StoreState {
     try key.withUnsafeBytes { key in
       guard let stored = try snapshot.get(tables.meta, key) else { return StoreState() }
-      var reader = ByteReader(try RecordFrame.payload(of: stored, key: key))
+      var reader = ByteCursor(try RecordFrame.payload(of: stored, key: key))
       var state = StoreState()
-      state.lastSequence = try reader.littleEndianUInt64()
+      state.lastSequence = try reader.fixed64()
       state.lastCommitTime = Instant(
-        microseconds: Int64(bitPattern: try reader.littleEndianUInt64()))
-      state.firstLoggedSequence = try reader.littleEndianUInt64()
+        microseconds: Int64(bitPattern: try reader.fixed64()))
+      state.firstLoggedSequence = try reader.fixed64()
       return state
     }
   }

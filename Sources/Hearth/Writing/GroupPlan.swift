@@ -97,7 +97,7 @@ struct GroupPlan {
       return Working(
         before: nil, storedRecord: nil, storedKey: nil, exists: false, body: .empty)
     }
-    let document = try store.copy(record, key: key, path: name.path)
+    let document = try key.withUnsafeBytes { try store.copy(record, key: $0, path: name.path) }
     return Working(
       before: document, storedRecord: Array(record), storedKey: key, exists: true,
       body: document.body)
@@ -274,21 +274,23 @@ struct GroupPlan {
     let tables = store.tables
     var steps: [Step] = []
     steps.reserveCapacity(planned.count + 8)
+    if let retention {
+      let trim = try retention.plan(store, before: base)
+      steps.append(contentsOf: trim.steps)
+      state.firstLoggedSequence = trim.firstKept
+    }
     let sorted = planned.values.sorted { $0.storedKey.lexicographicallyPrecedes($1.storedKey) }
     for document in sorted {
       steps.append(
         Step(table: tables.documents, key: document.storedKey, value: document.record))
     }
     for (path, change) in countChanges where change != 0 {
-      steps.append(try catalogueStep(path, change))
+      steps.append(try catalogueStep(path, change, planned: steps.lazy.map(\.key)))
     }
     for (name, sequence) in tombstones {
-      if let step = try tombstoneStep(name, sequence) { steps.append(step) }
-    }
-    if let retention {
-      let trim = try retention.plan(store, before: state)
-      steps.append(contentsOf: trim.steps)
-      state.firstLoggedSequence = trim.firstKept
+      if let step = try tombstoneStep(name, sequence, planned: steps.lazy.map(\.key)) {
+        steps.append(step)
+      }
     }
     for record in log.finish() {
       steps.append(
@@ -300,7 +302,9 @@ struct GroupPlan {
     return steps
   }
 
-  private func catalogueStep(_ path: ResourcePath, _ change: Int64) throws -> Step {
+  private func catalogueStep(
+    _ path: ResourcePath, _ change: Int64, planned: some Sequence<[UInt8]>
+  ) throws -> Step {
     let catalogue = store.tables.collectionsByName
     let cut = store.keyLimit.catalogueKey(path)
     let entry = try catalogue.entry(cut, of: path, in: store.lmdb)
@@ -311,7 +315,7 @@ struct GroupPlan {
     guard !underflow, count >= 0 else {
       throw Status.dataLoss("The catalogue counts fewer documents in \(path.text) than there are.")
     }
-    let key = try entry?.key ?? catalogue.freeKey(cut, planned: [], in: store.lmdb)
+    let key = try entry?.key ?? catalogue.freeKey(cut, planned: planned, in: store.lmdb)
     return Step(
       table: catalogue.table, key: key,
       value: count == 0
@@ -319,13 +323,15 @@ struct GroupPlan {
         : NumberRecord.encode(UInt64(count), path: path, key: key, isCut: cut.isCut))
   }
 
-  private func tombstoneStep(_ name: DocumentName, _ sequence: UInt64?) throws -> Step? {
+  private func tombstoneStep(
+    _ name: DocumentName, _ sequence: UInt64?, planned: some Sequence<[UInt8]>
+  ) throws -> Step? {
     let table = store.tables.tombstonesByName
     let entry = try table.entry(name.cut, of: name.path, in: store.lmdb)
     guard let sequence else {
       return entry.map { Step(table: table.table, key: $0.key, value: nil) }
     }
-    let key = try entry?.key ?? table.freeKey(name.cut, planned: [], in: store.lmdb)
+    let key = try entry?.key ?? table.freeKey(name.cut, planned: planned, in: store.lmdb)
     return Step(
       table: table.table, key: key,
       value: NumberRecord.encode(sequence, path: name.path, key: key, isCut: name.key.isCut))
