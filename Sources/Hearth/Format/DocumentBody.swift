@@ -15,6 +15,17 @@ struct DocumentBody: Sendable, Hashable {
     self.bytes = bytes
   }
 
+  /// Throws `invalidArgument` for a map that nests too deep or is too large to be stored.
+  init(encoding map: MapValue) throws(Status) {
+    let writer = DocumentWriter.borrow()
+    defer { writer.giveBack() }
+    writer.map(map)
+    self = try writer.finish()
+  }
+
+  /// For bytes out of a stored record, trusted as far as the record was.
+  init(copying bytes: UnsafeRawBufferPointer) { self.bytes = Array(bytes) }
+
   /// For a map within the limits of a document, which see to size and depth.
   init(_ map: MapValue) {
     let writer = DocumentWriter.borrow()

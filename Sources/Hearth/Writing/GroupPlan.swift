@@ -178,7 +178,7 @@ struct GroupPlan {
       guard let document = working[name] else { continue }
       let body: DocumentBody
       if document.exists, let fields = document.fields {
-        body = DocumentBody(fields)
+        body = try DocumentBody(encoding: fields)
       } else {
         body = document.body
       }
@@ -187,7 +187,7 @@ struct GroupPlan {
       {
         continue
       }
-      if document.exists { try Limits.check(body, at: name.path) }
+      
       versions.append((name, document, body))
     }
     // Everything that can be refused has been; from here on the group changes.
