@@ -1,1 +1,289 @@
 import CLMDB
+import Glibc
+import Synchronization
+
+/// One LMDB file, open in this process: bytes in, bytes out.
+///
+///     let environment = try Environment.open(
+///       at: "books.hearth", configuration: EnvironmentConfiguration(tables: ["documents"]))
+///     let documents = environment.table("documents")
+///     let title = try environment.read { try $0.get(documents, key).map(Array.init) }
+///
+/// Beside the data file `path` lie `path-lock` (LMDB's readers) and `path-presence` (which pid
+/// namespace uses it). Each is readable by its owner only. Several processes of one host may use
+/// the file; within one process it is open once.
+///
+///     read {}  ─▶ a reader from the pool ─▶ renew ─▶ body ─▶ reset ─▶ back
+///     grow, reopen, close ─▶ alone behind the gate
+public final class Environment: Sendable {
+  public let path: String
+  public let configuration: EnvironmentConfiguration
+
+  @usableFromInline nonisolated(unsafe) let forkCount: UnsafeMutablePointer<UInt>
+  @usableFromInline let forkCountAtOpen: UInt
+
+  let loans: Loans?
+  private let identity: OpenFiles.Identity
+  private let tables: [String: Table]
+  @usableFromInline let gate: Gate
+
+  /// Changed only by who is alone behind the gate; used by who is inside.
+  nonisolated(unsafe) private(set) var handle: OpaquePointer?
+  /// Changed only by who is alone behind the gate.
+  nonisolated(unsafe) private var presence: Presence?
+  /// Nanoseconds; when dead readers were last looked for.
+  private let lastStaleCheck = Atomic<UInt64>(0)
+
+  // MARK: Opening
+
+  /// Opens the file, or makes it. Throws `alreadyOpen` if this process has it open already.
+  public static func open(
+    at path: String, configuration: EnvironmentConfiguration
+  ) throws(LMDBError) -> Environment {
+    let forkCount = ForkGuard.count
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw LMDBError.invalidArgument.adding("open \(path)")
+    }
+    try admit(.open, "open", path, configuration)
+    let file = try DataFile.locate(path, configuration: configuration)
+    guard OpenFiles.reserve(file.identity) else {
+      throw LMDBError.alreadyOpen.adding("open \(file.path)")
+    }
+    do throws(LMDBError) {
+      return try Environment(file, configuration, forkCount)
+    } catch {
+      OpenFiles.release(file.identity)
+      throw error
+    }
+  }
+
+  private init(
+    _ file: DataFile, _ configuration: EnvironmentConfiguration,
+    _ forkCount: UnsafeMutablePointer<UInt>
+  ) throws(LMDBError) {
+    let presence = try Presence.enter(
+      at: file.path + "-presence", namespace: configuration.processNamespace())
+    let opened = try OpenedFile.open(file.path, configuration)
+    self.path = file.path
+    self.configuration = configuration
+    self.forkCount = forkCount
+    forkCountAtOpen = forkCount.pointee
+    identity = file.identity
+    handle = opened.handle
+    self.presence = presence
+    tables = opened.tables
+    let isInstrumented = configuration.faultInjector != nil || configuration.poisonsBorrowedBytes
+    loans = configuration.poisonsBorrowedBytes ? Loans() : nil
+    let readers = max(1, min(configuration.readerPoolLimit, opened.maximumReaders))
+    gate = Gate(
+      readers: readers, nested: max(1, min(readers, opened.maximumReaders - readers)),
+      isInstrumented: isInstrumented)
+    gate.attach(self)
+    lastStaleCheck.store(Self.now(), ordering: .relaxed)
+  }
+
+  deinit { close() }
+
+  /// A table named in the configuration.
+  public func table(_ name: String) -> Table {
+    guard let table = tables[name] else {
+      preconditionFailure("The table is not named in the environment's configuration.")
+    }
+    return table
+  }
+
+  // MARK: Alone behind the gate
+
+  /// Waits for this process's transactions to end, and closes. Later calls throw `closed`.
+  ///
+  /// A thread must end its own transactions first. In a forked child this does nothing: the
+  /// environment is the parent's.
+  public func close() {
+    guard !isForked else { return }
+    do throws(LMDBError) {
+      try gate.alone { (condition) throws(LMDBError) in
+        if condition == .closed { return }
+        condition = .closed
+        closeHandle()
+        presence = nil
+        OpenFiles.release(identity)
+      }
+    } catch {
+      preconditionFailure("A thread closes an environment in which it has a transaction open.")
+    }
+  }
+
+  /// Makes the map hold at least `bytes`, and at least half as much again as it did. Does nothing
+  /// if it does already.
+  ///
+  /// Waits for this process's transactions; throws `transactionOpen` if one is this thread's, and
+  /// `outOfMemory`, with the old size kept, if the address space does not suffice.
+  public func grow(toAtLeast bytes: Int) throws(LMDBError) {
+    try alone("grow") { (condition) throws(LMDBError) in
+      let old = self.mapSizeBytes
+      if bytes <= old { return }
+      let geometric = old + min(old, 256 << 30)
+      try self.setMapSize(max(bytes, geometric), keeping: old, &condition)
+    }
+  }
+
+  /// Another process grew the map: takes its size over.
+  func adoptMapSize() throws(LMDBError) {
+    try alone("adopt the map size") { (condition) throws(LMDBError) in
+      try self.setMapSize(0, keeping: self.mapSizeBytes, &condition)
+    }
+  }
+
+  /// Closes and opens the file again, after a failed commit or flush. What the failed commit left
+  /// behind can then be read.
+  public func reopen() throws(LMDBError) {
+    try alone("reopen", evenIfBroken: true) { (condition) throws(LMDBError) in
+      try self.reopen(mapSizeBytes: self.mapSizeBytes, &condition)
+    }
+  }
+
+  private func alone(
+    _ call: StaticString, evenIfBroken: Bool = false,
+    _ body: (inout Gate.Condition) throws(LMDBError) -> Void
+  ) throws(LMDBError) {
+    guard !isForked else { throw failure(LMDBError.forked.code, call) }
+    do throws(LMDBError) {
+      try gate.alone { (condition) throws(LMDBError) in
+        if condition == .closed { throw .closed }
+        if condition == .broken && !evenIfBroken { throw .needsReopen }
+        try body(&condition)
+      }
+    } catch {
+      throw error.context.isEmpty ? failure(error.code, call) : error
+    }
+  }
+
+  private func setMapSize(
+    _ bytes: Int, keeping old: Int, _ condition: inout Gate.Condition
+  ) throws(LMDBError) {
+    try admit(.setMapSize, "set the map size")
+    let (rounded, overflow) = bytes.addingReportingOverflow(OpenedFile.mapGranularity - 1)
+    guard !overflow else { throw failure(ENOMEM, "set the map size") }
+    let code = mdb_env_set_mapsize(
+      handle,
+      rounded / OpenedFile.mapGranularity
+        * OpenedFile.mapGranularity)
+    guard code != MDB_SUCCESS else { return }
+    // LMDB unmaps before it maps: there is no map now.
+    try reopen(mapSizeBytes: old, &condition)
+    throw failure(code, "set the map size")
+  }
+
+  private func reopen(
+    mapSizeBytes: Int, _ condition: inout Gate.Condition
+  ) throws(LMDBError) {
+    condition = .broken
+    closeHandle()
+    try admit(.open, "reopen")
+    let file = try DataFile.locate(path, configuration: configuration)
+    guard file.identity == identity else { throw failure(LMDBError.fileReplaced.code, "reopen") }
+    var configuration = configuration
+    configuration.mapSizeBytes = max(mapSizeBytes, configuration.mapSizeBytes)
+    let opened = try OpenedFile.open(path, configuration)
+    handle = opened.handle
+    guard opened.tables == tables else {
+      closeHandle()
+      throw failure(LMDBError.incompatible.code, "reopen")
+    }
+    condition = .open
+  }
+
+  private func closeHandle() {
+    guard let handle else { return }
+    gate.forEachReaderCell { cell in
+      if let transaction = cell.pointee.transaction { mdb_txn_abort(transaction) }
+      cell.pointee.transaction = nil
+    }
+    mdb_env_close(handle)
+    self.handle = nil
+  }
+
+  private var mapSizeBytes: Int {
+    guard let handle else { return configuration.mapSizeBytes }
+    var raw = MDB_envinfo()
+    mdb_env_info(handle, &raw)
+    return Int(clamping: raw.me_mapsize)
+  }
+
+  // MARK: Beside transactions
+
+  /// Flushes what weaker durabilities have not.
+  public func sync() throws(LMDBError) {
+    try visiting("sync") { (handle) throws(LMDBError) in
+      try self.admit(.sync, "sync")
+      let code = mdb_env_sync(handle, 1)
+      guard code == MDB_SUCCESS else {
+        if code > 0 { self.gate.refuseWriting() }
+        throw self.failure(code, "sync")
+      }
+    }
+  }
+
+  /// Frees the slots of readers whose process died. Says how many. Also done at open, every ten
+  /// seconds of writing, and when slots run out.
+  @discardableResult
+  public func clearStaleReaders() -> Int {
+    var dead: Int32 = 0
+    lastStaleCheck.store(Self.now(), ordering: .relaxed)
+    _ = try? visiting("check readers") { (handle) throws(LMDBError) in
+      mdb_reader_check(handle, &dead)
+    }
+    return Int(dead)
+  }
+
+  func clearStaleReadersNowAndThen() {
+    let interval = configuration.staleReaderInterval.components
+    let nanoseconds =
+      UInt64(clamping: interval.seconds) &* 1_000_000_000
+      &+ UInt64(clamping: interval.attoseconds / 1_000_000_000)
+    if Self.now() &- lastStaleCheck.load(ordering: .relaxed) >= nanoseconds { clearStaleReaders() }
+  }
+
+  func visiting<R>(
+    _ call: StaticString, _ body: (OpaquePointer) throws(LMDBError) -> R
+  ) throws(LMDBError) -> R {
+    guard !isForked else { throw failure(LMDBError.forked.code, call) }
+    do throws(LMDBError) {
+      return try gate.visiting { () throws(LMDBError) in
+        guard let handle else { throw .needsReopen }
+        return try body(handle)
+      }
+    } catch {
+      throw error.context.isEmpty ? failure(error.code, call) : error
+    }
+  }
+
+  // MARK: Small things
+
+  @inlinable @inline(__always)
+  var isForked: Bool { forkCount.pointee != forkCountAtOpen }
+
+  @usableFromInline
+  func failure(_ code: Int32, _ call: StaticString) -> LMDBError {
+    LMDBError(code, context: "\(call) \(path)")
+  }
+
+  @usableFromInline
+  func admit(_ storageCall: StorageCall, _ call: StaticString) throws(LMDBError) {
+    try Self.admit(storageCall, call, path, configuration)
+  }
+
+  private static func admit(
+    _ storageCall: StorageCall, _ call: StaticString, _ path: String,
+    _ configuration: EnvironmentConfiguration
+  ) throws(LMDBError) {
+    let code = configuration.faultInjector?(storageCall) ?? 0
+    if code != 0 { throw LMDBError(code, context: "\(call) \(path)") }
+  }
+
+  private static func now() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+}

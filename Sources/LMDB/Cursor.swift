@@ -1,0 +1,102 @@
+import CLMDB
+
+/// Walks a table in key order.
+///
+///     var cursor = try snapshot.cursor(table)
+///     var found = try cursor.seek(to: lowest)
+///     while found {
+///       use(cursor.key, cursor.value)
+///       found = try cursor.next()
+///     }
+///
+/// Each move says whether there is an entry. `key` and `value` are empty where there is none, and
+/// after a put or delete until the next move. The entry after a deleted one is reached by `next()`.
+public struct Cursor: ~Copyable {
+  @usableFromInline let snapshot: Snapshot
+  @usableFromInline let cursor: OpaquePointer
+  /// Keeps the cell.
+  @usableFromInline let environment: Environment
+  @usableFromInline var currentKey = MDB_val()
+  @usableFromInline var currentValue = MDB_val()
+  @usableFromInline var changes: UInt = 0
+
+  @usableFromInline
+  init(snapshot: Snapshot, cursor: OpaquePointer) {
+    self.snapshot = snapshot
+    self.cursor = cursor
+    environment = snapshot.cell.pointee.environment
+  }
+
+  deinit {
+    // LMDB closes a writer's cursors with the transaction; a reader's are always ours to close.
+    if snapshot.isLive || snapshot.cell != environment.gate.writerCell { mdb_cursor_close(cursor) }
+  }
+
+  @inlinable
+  public mutating func first() throws(LMDBError) -> Bool { try move(MDB_FIRST) }
+
+  @inlinable
+  public mutating func last() throws(LMDBError) -> Bool { try move(MDB_LAST) }
+
+  /// From before the first entry, to the first.
+  @inlinable
+  public mutating func next() throws(LMDBError) -> Bool { try move(MDB_NEXT) }
+
+  /// From before the first entry, to the last.
+  @inlinable
+  public mutating func previous() throws(LMDBError) -> Bool { try move(MDB_PREV) }
+
+  /// To the first entry whose key is `key` or above.
+  @inlinable
+  public mutating func seek(to key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
+    try seek(key, MDB_SET_RANGE)
+  }
+
+  @inlinable
+  public mutating func seek(exactly key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
+    try seek(key, MDB_SET_KEY)
+  }
+
+  @inlinable
+  public var key: UnsafeRawBufferPointer {
+    isCurrent ? currentKey.bytes : UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
+  @inlinable
+  public var value: UnsafeRawBufferPointer {
+    isCurrent ? currentValue.bytes : UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
+  @inlinable
+  var isCurrent: Bool { snapshot.isLive && snapshot.cell.pointee.changes == changes }
+
+  @inlinable
+  mutating func seek(
+    _ key: UnsafeRawBufferPointer, _ operation: MDB_cursor_op
+  ) throws(LMDBError) -> Bool {
+    guard isValidKey(key) else { throw snapshot.failure(MDB_BAD_VALSIZE, "seek") }
+    currentKey = MDB_val(key)
+    return try move(operation)
+  }
+
+  @inlinable
+  mutating func move(_ operation: MDB_cursor_op) throws(LMDBError) -> Bool {
+    guard snapshot.isLive else {
+      throw snapshot.failure(LMDBError.transactionEnded.code, "cursor")
+    }
+    if snapshot.cell.pointee.isInstrumented { try snapshot.admit(.cursor, "cursor") }
+    let code = mdb_cursor_get(cursor, &currentKey, &currentValue, operation)
+    changes = snapshot.cell.pointee.changes
+    if code == MDB_SUCCESS {
+      if snapshot.cell.pointee.isInstrumented {
+        currentKey = MDB_val(snapshot.lend(currentKey.bytes))
+        currentValue = MDB_val(snapshot.lend(currentValue.bytes))
+      }
+      return true
+    }
+    currentKey = MDB_val()
+    currentValue = MDB_val()
+    guard code == MDB_NOTFOUND else { throw snapshot.failure(code, "cursor") }
+    return false
+  }
+}

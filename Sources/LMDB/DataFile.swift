@@ -1,0 +1,42 @@
+import Glibc
+
+/// Where the data file really is.
+struct DataFile {
+  /// Without symbolic links, so that every process uses the same lock file.
+  let path: String
+  let identity: OpenFiles.Identity
+
+  /// Finds the file, or makes an empty one, which LMDB takes for a new database.
+  static func locate(
+    _ path: String, configuration: EnvironmentConfiguration
+  ) throws(LMDBError) -> DataFile {
+    var info = stat()
+    let exists = stat(path, &info) == 0
+    if !exists && errno != ENOENT { throw LMDBError(errno, context: "open \(path)") }
+    if !exists && configuration.isReadOnly { throw LMDBError.noSuchFile.adding("open \(path)") }
+    if exists && info.st_mode & S_IFMT != S_IFREG {
+      throw LMDBError.notADatabase.adding("open \(path): not a plain file")
+    }
+    if !configuration.allowsRemoteFileSystem,
+      let type = configuration.fileSystemType(exists ? path : directory(of: path)),
+      FileSystemKind.isRemote(type)
+    {
+      let name = FileSystemKind.remoteTypes[type] ?? ""
+      throw LMDBError.remoteFileSystem.adding("open \(path) on \(name)")
+    }
+    if !exists {
+      let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw LMDBError(errno, context: "open \(path)") }
+      _ = Glibc.close(descriptor)
+    }
+    guard let real = realpath(path, nil) else { throw LMDBError(errno, context: "open \(path)") }
+    defer { free(real) }
+    guard stat(real, &info) == 0 else { throw LMDBError(errno, context: "open \(path)") }
+    return DataFile(path: String(cString: real), identity: OpenFiles.Identity(info))
+  }
+
+  private static func directory(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}

@@ -1,0 +1,197 @@
+import CLMDB
+import Glibc
+
+extension Environment {
+  // MARK: Reading
+
+  /// Runs `body` in a read transaction of its own, which starts from the newest commit.
+  ///
+  /// Waits for its turn when `readerPoolLimit` reads are running.
+  @inlinable
+  public func read<R>(_ body: (Snapshot) throws -> R) throws -> R {
+    let snapshot = try beginSnapshot()
+    defer { endSnapshot(snapshot) }
+    return try body(snapshot)
+  }
+
+  @inlinable
+  public func beginRead() throws(LMDBError) -> ReadTransaction {
+    ReadTransaction(environment: self, snapshot: try beginSnapshot())
+  }
+
+  @inlinable @inline(__always)
+  func beginSnapshot() throws(LMDBError) -> Snapshot {
+    let thread = pthread_self()
+    if !isForked, let cell = gate.claimQuickly(for: thread) {
+      if let transaction = cell.pointee.transaction, !cell.pointee.isInstrumented,
+        mdb_txn_renew(transaction) == MDB_SUCCESS
+      {
+        return Snapshot(cell: cell, transaction: transaction)
+      }
+      return try beginSnapshot(in: cell, for: thread)
+    }
+    return try beginSnapshot(in: nil, for: thread)
+  }
+
+  @inlinable @inline(__always)
+  func endSnapshot(_ snapshot: Snapshot) {
+    // In a forked child the slot in the lock file is the parent's.
+    if isForked { return }
+    let cell = snapshot.cell
+    if cell.pointee.isInstrumented { endLoans(by: cell, isFinal: true) }
+    mdb_txn_reset(snapshot.transaction)
+    cell.pointee.generation &+= 1
+    gate.release(cell)
+  }
+
+  @usableFromInline
+  func endLoans(by cell: CellPointer, isFinal: Bool) { loans?.end(by: cell, isFinal: isFinal) }
+
+  /// Off the fast path: the first use of a cell, a full pool, a shut gate, a full lock file.
+  @usableFromInline
+  func beginSnapshot(
+    in claimed: CellPointer?, for thread: pthread_t
+  ) throws(LMDBError) -> Snapshot {
+    guard !isForked else { throw failure(LMDBError.forked.code, "begin reading") }
+    var claimed = claimed
+    var patience = Patience(configuration.readersFullPatience)
+    while true {
+      let cell: CellPointer
+      if let claimed {
+        cell = claimed
+      } else {
+        do { cell = try gate.claim(for: thread) } catch {
+          throw failure(error.code, "begin reading")
+        }
+      }
+      claimed = nil
+      let code = renew(cell)
+      if code == MDB_SUCCESS, let transaction = cell.pointee.transaction {
+        return Snapshot(cell: cell, transaction: transaction)
+      }
+      gate.release(cell)
+      switch code {
+      case MDB_MAP_RESIZED:
+        do { try adoptMapSize() } catch {
+          throw error == .transactionOpen ? failure(MDB_MAP_RESIZED, "begin reading") : error
+        }
+      case MDB_READERS_FULL:
+        if clearStaleReaders() > 0 { continue }
+        claimed = gate.claimPrepared(for: thread)
+        if claimed == nil && !patience.wait() { throw failure(code, "begin reading") }
+      case EAGAIN:
+        throw failure(LMDBError.sharedProcessID.code, "begin reading")
+      case MDB_PANIC:
+        gate.refuseWriting()
+        throw failure(LMDBError.needsReopen.code, "begin reading")
+      default:
+        throw failure(code, "begin reading")
+      }
+    }
+  }
+
+  private func renew(_ cell: CellPointer) -> Int32 {
+    do { try admit(.begin, "begin reading") } catch { return error.code }
+    if let transaction = cell.pointee.transaction { return mdb_txn_renew(transaction) }
+    return mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &cell.pointee.transaction)
+  }
+
+  // MARK: Writing
+
+  /// Waits for other writers, of this and other processes. Throws `nestedWrite` if this thread has
+  /// one already, and `needsReopen` after a failed commit.
+  public func beginWrite() throws(LMDBError) -> WriteTransaction {
+    guard !isForked else { throw failure(LMDBError.forked.code, "begin writing") }
+    guard !configuration.isReadOnly else {
+      throw failure(LMDBError.readOnly.code, "begin writing")
+    }
+    clearStaleReadersNowAndThen()
+    let thread = pthread_self()
+    while true {
+      do { try gate.enterAsWriter(thread) } catch {
+        throw failure(error.code, "begin writing")
+      }
+      let cell = gate.writerCell
+      let code = begin(cell)
+      if code == MDB_SUCCESS, let transaction = cell.pointee.transaction {
+        cell.pointee.holder.store(UInt(thread), ordering: .relaxed)
+        return WriteTransaction(
+          environment: self, snapshot: Snapshot(cell: cell, transaction: transaction))
+      }
+      gate.leaveAsWriter()
+      switch code {
+      case MDB_MAP_RESIZED:
+        do { try adoptMapSize() } catch {
+          throw error == .transactionOpen ? failure(MDB_MAP_RESIZED, "begin writing") : error
+        }
+      case MDB_PANIC:
+        gate.refuseWriting()
+        throw failure(LMDBError.needsReopen.code, "begin writing")
+      default:
+        throw failure(code, "begin writing")
+      }
+    }
+  }
+
+  private func begin(_ cell: CellPointer) -> Int32 {
+    do { try admit(.begin, "begin writing") } catch { return error.code }
+    return mdb_txn_begin(handle, nil, 0, &cell.pointee.transaction)
+  }
+
+  func commit(_ snapshot: Snapshot) throws(LMDBError) {
+    guard !isForked else { throw failure(LMDBError.forked.code, "commit") }
+    checkThread(snapshot)
+    do { try admit(.commit, "commit") } catch {
+      mdb_txn_abort(snapshot.transaction)
+      if error.code > 0 { gate.refuseWriting() }
+      leave(snapshot)
+      throw error
+    }
+    let code = mdb_txn_commit(snapshot.transaction)
+    // A system error says that writing or flushing failed, and not how far it came.
+    if code > 0 || code == MDB_PANIC { gate.refuseWriting() }
+    leave(snapshot)
+    guard code == MDB_SUCCESS else { throw failure(code, "commit") }
+  }
+
+  /// Nothing if it has ended already.
+  func abort(_ snapshot: Snapshot) {
+    guard snapshot.isLive, !isForked else { return }
+    checkThread(snapshot)
+    mdb_txn_abort(snapshot.transaction)
+    leave(snapshot)
+  }
+
+  private func leave(_ snapshot: Snapshot) {
+    let cell = snapshot.cell
+    endLoans(by: cell, isFinal: true)
+    cell.pointee.generation &+= 1
+    cell.pointee.transaction = nil
+    cell.pointee.holder.store(0, ordering: .relaxed)
+    gate.leaveAsWriter()
+  }
+
+  private func checkThread(_ snapshot: Snapshot) {
+    precondition(
+      snapshot.cell.pointee.holder.load(ordering: .relaxed) == UInt(pthread_self()),
+      "A write transaction ends on the thread that began it.")
+  }
+}
+
+/// Waits in growing steps, until it has waited enough.
+struct Patience {
+  private let limit: Duration
+  private var waited = Duration.zero
+  private var step = Duration.milliseconds(1)
+
+  init(_ limit: Duration) { self.limit = limit }
+
+  /// False, at once, when patience has run out.
+  mutating func wait() -> Bool {
+    guard waited < limit else { return false }
+    usleep(UInt32(clamping: step.components.attoseconds / 1_000_000_000_000))
+    waited += step
+    step = min(step * 2, .milliseconds(50))
+    return true
+  }
+}

@@ -1,0 +1,83 @@
+import CLMDB
+import Glibc
+
+public struct EnvironmentInfo: Sendable, Hashable {
+  public var mapSizeBytes: Int
+  /// Pages used so far, free ones among them, are 0...lastPage.
+  public var lastPage: Int
+  public var pageSizeBytes: Int
+  public var fileSizeBytes: Int
+  /// The number of the last commit.
+  public var lastTransactionID: Int
+  public var maximumReaders: Int
+  /// Slots with a running read transaction, of all processes.
+  public var readersInUse: Int
+  /// How many commits the oldest running read is behind. It keeps their freed pages from reuse.
+  public var oldestReaderLag: Int
+}
+
+public struct TableStatistics: Sendable, Hashable {
+  public var entries: Int
+  public var depth: Int
+  public var branchPages: Int
+  public var leafPages: Int
+  public var overflowPages: Int
+
+  init(_ raw: MDB_stat) {
+    entries = raw.ms_entries
+    depth = Int(raw.ms_depth)
+    branchPages = raw.ms_branch_pages
+    leafPages = raw.ms_leaf_pages
+    overflowPages = raw.ms_overflow_pages
+  }
+}
+
+extension Environment {
+  public var info: EnvironmentInfo {
+    get throws(LMDBError) {
+      try visiting("info") { (handle) throws(LMDBError) in
+        var raw = MDB_envinfo()
+        var statistics = MDB_stat()
+        var code = mdb_env_info(handle, &raw)
+        if code == MDB_SUCCESS { code = mdb_env_stat(handle, &statistics) }
+        var descriptor: Int32 = -1
+        if code == MDB_SUCCESS { code = mdb_env_get_fd(handle, &descriptor) }
+        guard code == MDB_SUCCESS else { throw self.failure(code, "info") }
+        var file = stat()
+        guard fstat(descriptor, &file) == 0 else { throw self.failure(errno, "info") }
+        let readers = ReaderList.snapshots(handle)
+        let lag = readers.min().map { max(0, raw.me_last_txnid - $0) } ?? 0
+        return EnvironmentInfo(
+          mapSizeBytes: raw.me_mapsize, lastPage: raw.me_last_pgno,
+          pageSizeBytes: Int(statistics.ms_psize), fileSizeBytes: Int(file.st_size),
+          lastTransactionID: raw.me_last_txnid, maximumReaders: Int(raw.me_maxreaders),
+          readersInUse: readers.count, oldestReaderLag: lag)
+      }
+    }
+  }
+
+  public func tableStatistics(_ table: Table) throws -> TableStatistics {
+    try read { try $0.statistics(table) }
+  }
+}
+
+/// LMDB tells its readers only as lines of text: `pid thread txnid`, or `-` for one at rest.
+enum ReaderList {
+  /// The commits that running reads see.
+  static func snapshots(_ handle: OpaquePointer) -> [Int] {
+    var text = ""
+    withUnsafeMutablePointer(to: &text) { text in
+      _ = mdb_reader_list(
+        handle,
+        { line, context in
+          guard let line, let context else { return 0 }
+          context.assumingMemoryBound(to: String.self).pointee += String(cString: line)
+          return 0
+        }, text)
+    }
+    return text.split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      return words.count == 3 ? Int(words[2]) : nil
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import Glibc
+
+/// The two meta pages, read with `pread` before anything is mapped: LMDB believes what they say.
+///
+///     page 0, page 1 (whichever has the higher txnid is valid)
+///     ┌──────────────── page header, 16 ───────────────┬───────────────────── meta, 136 ─────────┐
+///     │ pgno 8 │ pad 2 │ flags 2 │ lower 2 │ upper 2   │ magic 4 │ version 4 │ address 8 │ map 8 │
+///     └────────────────────────────────────────────────┤ free db 48 │ main db 48 │ last page 8 │
+///                                                      │ txnid 8 │
+///                                                      └─────────────────────────────────────────┘
+///     db: pad 4 (free db: the page size) │ flags 2 │ depth 2 │ branch, leaf, overflow, entries,
+///         root: 8 each
+struct FileHeader: Equatable {
+  struct Tree: Equatable {
+    var pad: UInt32
+    var flags: UInt16
+    var depth: UInt16
+    var pages: [UInt64]
+    var entries: UInt64
+    var root: UInt64
+  }
+
+  var pageSize: UInt64
+  var free: Tree
+  var main: Tree
+  var lastPage: UInt64
+  var transactionID: UInt64
+
+  static let magic: UInt32 = 0xBEEF_C0DE
+  static let version: UInt32 = 1
+  static let metaPageFlag: UInt16 = 0x08
+  static let noRoot = UInt64.max
+  /// LMDB's cursor stack.
+  static let maximumDepth: UInt16 = 32
+  static let byteCount = 16 + 136
+
+  // MARK: Validating
+
+  /// Throws `notADatabase`, `truncated`, `damagedHeader` or `versionMismatch`. An empty file is a
+  /// new database.
+  ///
+  /// Another process may be writing: a page is not read in one moment. So a bad look is repeated.
+  static func validateFile(at path: String, isReadOnly: Bool) throws(LMDBError) {
+    var patience = Patience(.milliseconds(60))
+    while true {
+      do throws(LMDBError) {
+        let file = try PageReader(path: path)
+        return try validate(file)
+      } catch {
+        guard error.code <= LMDBError.closed.code || error == .versionMismatch, patience.wait()
+        else { throw error.adding("open \(path)") }
+      }
+    }
+  }
+
+  static func validate(_ file: borrowing PageReader) throws(LMDBError) {
+    if try file.byteCount() == 0 { return }
+    guard let start = try file.read(at: 0, count: byteCount) else {
+      throw try file.startsWithMagic() ? .truncated : .notADatabase
+    }
+    let first = try FileHeader(start, page: 0)
+    guard let next = try file.read(at: first.pageSize, count: byteCount) else { throw .truncated }
+    let second = try FileHeader(next, page: 1)
+    guard first.pageSize == second.pageSize else { throw .damagedHeader }
+    // LMDB takes the second only if it is newer.
+    let newest = second.transactionID > first.transactionID ? second : first
+    let oldest = second.transactionID > first.transactionID ? first : second
+    guard oldest.lastPage <= newest.lastPage else { throw .damagedHeader }
+    // Now, not earlier: the file grows before the meta page says so.
+    let length = try file.byteCount()
+    guard length >= 2 * first.pageSize else { throw .truncated }
+    let pagesPresent = length / first.pageSize
+    guard newest.lastPage >= pagesPresent else { return }
+    // Pages taken and given back within one commit are never written. Those may lack at the end.
+    var freeList = FreeList(newest, after: pagesPresent)
+    try freeList.walk(newest.free.root, depth: newest.free.depth, file)
+    guard UInt64(freeList.found.count) == newest.lastPage - pagesPresent + 1 else {
+      throw .truncated
+    }
+  }
+
+  init(_ bytes: [UInt8], page: UInt64) throws(LMDBError) {
+    guard bytes.count >= Self.byteCount, bytes.load(16, as: UInt32.self) == Self.magic else {
+      throw .notADatabase
+    }
+    guard bytes.load(20, as: UInt32.self) == Self.version else { throw .versionMismatch }
+    guard bytes.load(0, as: UInt64.self) == page,
+      bytes.load(10, as: UInt16.self) & Self.metaPageFlag != 0
+    else { throw .damagedHeader }
+    free = Tree(bytes, at: 40)
+    main = Tree(bytes, at: 88)
+    lastPage = bytes.load(136, as: UInt64.self)
+    transactionID = bytes.load(144, as: UInt64.self)
+    pageSize = UInt64(free.pad)
+    guard (512...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
+      throw .damagedHeader
+    }
+    // Integer keys (8) are how the free list is kept, 0x4000 says that the path is a file. A fixed
+    // address (1) is nothing anybody should let a file ask for.
+    guard free.flags & ~0x4008 == 0, main.flags == 0 else { throw .damagedHeader }
+    guard lastPage >= 1, lastPage < UInt64(Int64.max) / pageSize, transactionID < UInt64(Int64.max)
+    else { throw .damagedHeader }
+    for tree in [free, main] {
+      let isEmpty = tree.root == Self.noRoot
+      guard isEmpty == (tree.depth == 0), tree.depth <= Self.maximumDepth,
+        isEmpty || tree.root >= 2 && tree.root <= lastPage,
+        tree.pages.allSatisfy({ $0 <= lastPage })
+      else { throw .damagedHeader }
+    }
+  }
+}
+
+extension FileHeader.Tree {
+  fileprivate init(_ bytes: [UInt8], at offset: Int) {
+    pad = bytes.load(offset, as: UInt32.self)
+    flags = bytes.load(offset + 4, as: UInt16.self)
+    depth = bytes.load(offset + 6, as: UInt16.self)
+    pages = [8, 16, 24].map { bytes.load(offset + $0, as: UInt64.self) }
+    entries = bytes.load(offset + 32, as: UInt64.self)
+    root = bytes.load(offset + 40, as: UInt64.self)
+  }
+}
+
+extension [UInt8] {
+  /// The caller has checked the bounds of its page; a wrong one reads as zeros.
+  func load<T: FixedWidthInteger>(_ offset: Int, as type: T.Type) -> T {
+    guard offset >= 0, offset <= count - MemoryLayout<T>.size else { return 0 }
+    return withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: type) }
+  }
+}
+
+/// Reads a file without mapping it.
+struct PageReader: ~Copyable {
+  private let descriptor: Int32
+
+  init(path: String) throws(LMDBError) {
+    descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0 { throw LMDBError(errno) }
+  }
+
+  deinit { _ = Glibc.close(descriptor) }
+
+  func byteCount() throws(LMDBError) -> UInt64 {
+    var info = stat()
+    guard fstat(descriptor, &info) == 0 else { throw LMDBError(errno) }
+    return UInt64(clamping: info.st_size)
+  }
+
+  /// `nil` if the file ends before.
+  func read(at offset: UInt64, count: Int) throws(LMDBError) -> [UInt8]? {
+    guard let offset = off_t(exactly: offset) else { return nil }
+    var bytes = [UInt8](repeating: 0, count: count)
+    let got = pread(descriptor, &bytes, count, offset)
+    if got < 0 { throw LMDBError(errno) }
+    return got == count ? bytes : nil
+  }
+
+  func startsWithMagic() throws(LMDBError) -> Bool {
+    try read(at: 16, count: 4)?.load(0, as: UInt32.self) == FileHeader.magic
+  }
+}

@@ -1,0 +1,40 @@
+import Glibc
+
+/// A mutex and the three things threads wait for.
+struct Monitor: ~Copyable {
+  enum Event: Int, CaseIterable {
+    /// A cell or the write place became free.
+    case freed
+    /// One that somebody with the gate shut waits for has ended.
+    case drained
+    /// The gate opened.
+    case opened
+  }
+
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let conditions: UnsafeMutablePointer<pthread_cond_t>
+
+  init() {
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(mutex, nil)
+    conditions = .allocate(capacity: Event.allCases.count)
+    for event in Event.allCases {
+      (conditions + event.rawValue).initialize(to: pthread_cond_t())
+      pthread_cond_init(conditions + event.rawValue, nil)
+    }
+  }
+
+  deinit {
+    for event in Event.allCases { pthread_cond_destroy(conditions + event.rawValue) }
+    pthread_mutex_destroy(mutex)
+    conditions.deallocate()
+    mutex.deallocate()
+  }
+
+  func lock() { pthread_mutex_lock(mutex) }
+  func unlock() { pthread_mutex_unlock(mutex) }
+  func wait(for event: Event) { pthread_cond_wait(conditions + event.rawValue, mutex) }
+  func signal(_ event: Event) { pthread_cond_signal(conditions + event.rawValue) }
+  func broadcast(_ event: Event) { pthread_cond_broadcast(conditions + event.rawValue) }
+}

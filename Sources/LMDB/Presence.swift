@@ -1,0 +1,68 @@
+import Glibc
+
+/// A lock file that says from which pid namespace the database is in use.
+///
+/// LMDB knows its readers by process id. Two containers, each with its own process 1, would take
+/// each other's slots for their own and never clear those of the dead.
+///
+///     alone?  ─ yes ─▶ write our namespace ─▶ share ─▶ still ours? ─ yes ─▶ present
+///        └──── no ──▶ share ─▶ same namespace? ─ yes ─▶ present
+///
+/// Changing an exclusive `flock` into a shared one lets go in between, hence the second look.
+struct Presence: ~Copyable {
+  private let descriptor: Int32
+
+  /// `nil` on a read-only file system, where LMDB takes no locks either.
+  static func enter(at path: String, namespace: String) throws(LMDBError) -> Presence? {
+    let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if descriptor < 0 {
+      if errno == EROFS { return nil }
+      throw LMDBError(errno, context: "open \(path)")
+    }
+    let presence = Presence(descriptor: descriptor)
+    for _ in 0..<100 {
+      if try presence.lock(LOCK_EX | LOCK_NB, path) { try presence.write(namespace, path) }
+      _ = try presence.lock(LOCK_SH, path)
+      let present = presence.read()
+      if present == namespace { return presence }
+      // Empty: who was alone died before it wrote. Then somebody is alone again soon.
+      if !present.isEmpty {
+        throw LMDBError.foreignProcessNamespace.adding("\(path): \(present), here \(namespace)")
+      }
+      _ = flock(descriptor, LOCK_UN)
+    }
+    throw LMDBError(EAGAIN, context: "flock \(path)")
+  }
+
+  deinit { _ = Glibc.close(descriptor) }
+
+  private func lock(_ operation: Int32, _ path: String) throws(LMDBError) -> Bool {
+    while flock(descriptor, operation) != 0 {
+      if errno == EWOULDBLOCK { return false }
+      if errno != EINTR { throw LMDBError(errno, context: "flock \(path)") }
+    }
+    return true
+  }
+
+  /// Ends with a newline, so that half a line is not taken for a whole one.
+  private func write(_ namespace: String, _ path: String) throws(LMDBError) {
+    let line = Array((namespace + "\n").utf8)
+    guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, line, line.count, 0) == line.count
+    else { throw LMDBError(errno == 0 ? EIO : errno, context: "write \(path)") }
+  }
+
+  private func read() -> String {
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = pread(descriptor, &bytes, bytes.count, 0)
+    guard count > 0, bytes[count - 1] == UInt8(ascii: "\n") else { return "" }
+    return String(decoding: bytes[..<(count - 1)], as: UTF8.self)
+  }
+
+  /// `pid:[4026531836]`; without `/proc`, a word that equals itself.
+  static func currentProcessNamespace() -> String {
+    var name = [CChar](repeating: 0, count: 128)
+    let count = readlink("/proc/self/ns/pid", &name, name.count)
+    guard count > 0 else { return "unknown" }
+    return String(decoding: name[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}

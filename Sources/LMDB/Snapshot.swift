@@ -1,0 +1,107 @@
+import CLMDB
+
+/// A table of an environment.
+public struct Table: Sendable, Hashable {
+  public let name: String
+  @usableFromInline let handle: MDB_dbi
+
+  init(name: String, handle: MDB_dbi) {
+    self.name = name
+    self.handle = handle
+  }
+}
+
+/// What a transaction sees.
+///
+///     let value = try environment.read { try $0.get(table, key).map(Array.init) }
+///
+/// Valid as long as its transaction. Borrowed bytes end with the transaction; in a write
+/// transaction also with the next put, reserve or delete. Not aligned: load unaligned.
+/// A call after the transaction's end throws `transactionEnded`.
+public struct Snapshot {
+  @usableFromInline let cell: CellPointer
+  @usableFromInline let transaction: OpaquePointer
+  @usableFromInline let generation: UInt
+
+  @inlinable @inline(__always)
+  init(cell: CellPointer, transaction: OpaquePointer) {
+    self.cell = cell
+    self.transaction = transaction
+    generation = cell.pointee.generation
+  }
+
+  @inlinable @inline(__always)
+  var isLive: Bool { cell.pointee.generation == generation }
+
+  @inlinable
+  public func get(
+    _ table: Table, _ key: UnsafeRawBufferPointer
+  ) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    guard isLive else { throw failure(LMDBError.transactionEnded.code, "get") }
+    guard isValidKey(key) else { throw failure(MDB_BAD_VALSIZE, "get") }
+    if cell.pointee.isInstrumented { try admit(.get, "get") }
+    var lookedFor = MDB_val(key)
+    var found = MDB_val()
+    let code = mdb_get(transaction, table.handle, &lookedFor, &found)
+    if code == MDB_NOTFOUND { return nil }
+    guard code == MDB_SUCCESS else { throw failure(code, "get") }
+    return cell.pointee.isInstrumented ? lend(found.bytes) : found.bytes
+  }
+
+  /// A cursor before the first entry.
+  @inlinable
+  public func cursor(_ table: Table) throws(LMDBError) -> Cursor {
+    guard isLive else { throw failure(LMDBError.transactionEnded.code, "cursor") }
+    if cell.pointee.isInstrumented { try admit(.cursor, "cursor") }
+    var cursor: OpaquePointer?
+    let code = mdb_cursor_open(transaction, table.handle, &cursor)
+    guard code == MDB_SUCCESS, let cursor else { throw failure(code, "cursor") }
+    return Cursor(snapshot: self, cursor: cursor)
+  }
+
+  public func statistics(_ table: Table) throws(LMDBError) -> TableStatistics {
+    guard isLive else { throw failure(LMDBError.transactionEnded.code, "statistics") }
+    var raw = MDB_stat()
+    let code = mdb_stat(transaction, table.handle, &raw)
+    guard code == MDB_SUCCESS else { throw failure(code, "statistics") }
+    return TableStatistics(raw)
+  }
+
+  /// The number of the last commit this sees; in a write transaction, of the commit it will be.
+  /// 0 when the transaction has ended.
+  public var transactionID: Int { isLive ? mdb_txn_id(transaction) : 0 }
+
+  // MARK: Off the fast path
+
+  @usableFromInline
+  func failure(_ code: Int32, _ call: StaticString) -> LMDBError {
+    cell.pointee.environment.failure(code, call)
+  }
+
+  /// Asks the fault injector.
+  @usableFromInline
+  func admit(_ storageCall: StorageCall, _ call: StaticString) throws(LMDBError) {
+    try cell.pointee.environment.admit(storageCall, call)
+  }
+
+  /// In the poisoning test mode, a copy that ends when the loan does.
+  @usableFromInline
+  func lend(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    cell.pointee.environment.loans?.lend(bytes, by: cell) ?? bytes
+  }
+}
+
+/// LMDB's limit; empty keys are no keys.
+@inlinable @inline(__always)
+func isValidKey(_ key: UnsafeRawBufferPointer) -> Bool { UInt(bitPattern: key.count &- 1) < 511 }
+
+extension MDB_val {
+  @inlinable @inline(__always)
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.init(
+      mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+  }
+
+  @inlinable @inline(__always)
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: mv_data, count: mv_size) }
+}

@@ -1,0 +1,57 @@
+import CLMDB
+import Glibc
+import Synchronization
+
+/// A place for one running transaction, a cache line to itself.
+///
+///     ┌───────┬────────┬─────────────┬────────────┬─────────┬──────────────┬───────┐
+///     │ state │ holder │ transaction │ generation │ changes │ instrumented │ owner │
+///     └───────┴────────┴─────────────┴────────────┴─────────┴──────────────┴───────┘
+///
+/// `state` and `holder` are for everybody. The rest belongs to whoever made `state` taken.
+@usableFromInline
+struct TransactionCell: ~Copyable {
+  @usableFromInline static var free: UInt { 0 }
+  @usableFromInline static var taken: UInt { 1 }
+
+  @usableFromInline let state: Atomic<UInt>
+
+  /// The thread that began the transaction; 0 when free.
+  @usableFromInline let holder: Atomic<UInt>
+
+  /// A reader keeps its LMDB transaction, reset, between two uses.
+  @usableFromInline var transaction: OpaquePointer?
+
+  /// Rises when the transaction ends, so that what is left of it can be told.
+  @usableFromInline var generation: UInt
+
+  /// Rises with each put and delete.
+  @usableFromInline var changes: UInt
+
+  /// Faults are injected or borrowed bytes poisoned: take the slow way.
+  @usableFromInline let isInstrumented: Bool
+
+  /// Owns the cell, so it is there as long as the cell is.
+  @usableFromInline var owner: Unmanaged<Environment>?
+
+  /// Fills the cache line.
+  private let padding: UInt = 0
+
+  init(isInstrumented: Bool) {
+    state = Atomic(Self.free)
+    holder = Atomic(0)
+    transaction = nil
+    generation = 0
+    changes = 0
+    self.isInstrumented = isInstrumented
+    owner = nil
+  }
+
+  @usableFromInline
+  var environment: Environment {
+    guard let owner else { preconditionFailure("A cell is used before its environment is there.") }
+    return owner.takeUnretainedValue()
+  }
+}
+
+@usableFromInline typealias CellPointer = UnsafeMutablePointer<TransactionCell>

@@ -1,0 +1,91 @@
+import CLMDB
+import Glibc
+
+/// The one write transaction of the file. Aborts at the end of its scope unless committed.
+///
+///     var writing = try environment.beginWrite()
+///     try writing.put(table, key, value)
+///     try writing.commit()
+///
+/// Belongs to the thread that began it and ends there. After a failed put or delete the rest fails
+/// with `badTransaction`: abort.
+public struct WriteTransaction: ~Copyable {
+  @usableFromInline let environment: Environment
+  public let snapshot: Snapshot
+
+  init(environment: Environment, snapshot: Snapshot) {
+    self.environment = environment
+    self.snapshot = snapshot
+  }
+
+  /// False, and nothing changed, if `ifAbsent` and the key is there.
+  ///
+  /// With `append` the key must be above every other; else `keyExists` is thrown.
+  @inlinable @discardableResult
+  public mutating func put(
+    _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+    append: Bool = false, ifAbsent: Bool = false
+  ) throws(LMDBError) -> Bool {
+    guard isValidKey(key) else { throw snapshot.failure(MDB_BAD_VALSIZE, "put") }
+    try beforeChange(.put, "put")
+    var flags: UInt32 = 0
+    if append { flags |= UInt32(MDB_APPEND) }
+    if ifAbsent { flags |= UInt32(MDB_NOOVERWRITE) }
+    var rawKey = MDB_val(key)
+    var rawValue = MDB_val(value)
+    let code = mdb_put(snapshot.transaction, table.handle, &rawKey, &rawValue, flags)
+    if code == MDB_KEYEXIST && ifAbsent && !append { return false }
+    guard code == MDB_SUCCESS else { throw snapshot.failure(code, "put") }
+    return true
+  }
+
+  /// Room for a value of `byteCount` bytes, to be filled before the next call.
+  @inlinable
+  public mutating func reserve(
+    _ table: Table, _ key: UnsafeRawBufferPointer, byteCount: Int
+  ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
+    guard isValidKey(key), byteCount >= 0 else {
+      throw snapshot.failure(MDB_BAD_VALSIZE, "reserve")
+    }
+    try beforeChange(.put, "reserve")
+    var rawKey = MDB_val(key)
+    var rawValue = MDB_val(mv_size: byteCount, mv_data: nil)
+    let code = mdb_put(
+      snapshot.transaction, table.handle, &rawKey, &rawValue, UInt32(MDB_RESERVE))
+    guard code == MDB_SUCCESS else { throw snapshot.failure(code, "reserve") }
+    return UnsafeMutableRawBufferPointer(start: rawValue.mv_data, count: byteCount)
+  }
+
+  /// False if there was nothing.
+  @inlinable @discardableResult
+  public mutating func delete(
+    _ table: Table, _ key: UnsafeRawBufferPointer
+  ) throws(LMDBError) -> Bool {
+    guard isValidKey(key) else { throw snapshot.failure(MDB_BAD_VALSIZE, "delete") }
+    try beforeChange(.delete, "delete")
+    var rawKey = MDB_val(key)
+    let code = mdb_del(snapshot.transaction, table.handle, &rawKey, nil)
+    if code == MDB_NOTFOUND { return false }
+    guard code == MDB_SUCCESS else { throw snapshot.failure(code, "delete") }
+    return true
+  }
+
+  /// Durable as the environment's `durability` says, once it returns. A thrown system error leaves
+  /// the environment refusing writes until `reopen()`.
+  public consuming func commit() throws(LMDBError) { try environment.commit(snapshot) }
+
+  public consuming func abort() {}
+
+  deinit { environment.abort(snapshot) }
+
+  @inlinable @inline(__always)
+  mutating func beforeChange(
+    _ storageCall: StorageCall, _ call: StaticString
+  ) throws(LMDBError) {
+    if snapshot.cell.pointee.isInstrumented {
+      try snapshot.admit(storageCall, call)
+      environment.endLoans(by: snapshot.cell, isFinal: false)
+    }
+    snapshot.cell.pointee.changes &+= 1
+  }
+}
