@@ -5,9 +5,10 @@ extension Status {
   init(opening path: String, _ error: LMDBError) {
     let code: Code =
       switch error {
-      case .notADatabase, .truncated, .corrupted, .invalidFile, .pageNotFound, .versionMismatch:
+      case .notADatabase, .truncated, .corrupted, .invalidFile, .pageNotFound,
+        .damagedHeader, .versionMismatch:
         .dataLoss
-      case .alreadyOpen, .otherPidNamespace, .remoteFileSystem: .failedPrecondition
+      case .alreadyOpen, .foreignProcessNamespace, .sharedProcessID, .remoteFileSystem: .failedPrecondition
       default: .unavailable
       }
     self.init(code, "Cannot open \(path). \(error.message)", cause: error)
@@ -34,7 +35,7 @@ extension Status {
 
   private static func code(of error: LMDBError) -> Code {
     switch error {
-    case .mapFull, .noSpace, .inputOutput, .readersFull, .transactionFull: .resourceExhausted
+    case .mapFull, .noSpace, .inputOutput, .readersFull, .txnFull: .resourceExhausted
     case .corrupted, .pageNotFound, .invalidFile, .notADatabase, .truncated: .dataLoss
     case .closed, .forked, .nestedWrite: .failedPrecondition
     default: .unavailable

@@ -15,7 +15,8 @@ struct ChangeLogTrim {
   ) throws -> (steps: [GroupPlan.Step], firstKept: UInt64) {
     let tables = store.tables
     let statistics = try store.lmdb.statistics(tables.changes)
-    let bytesUsed = statistics.pages * statistics.pageSize
+    let pages = statistics.branchPages + statistics.leafPages + statistics.overflowPages
+    let bytesUsed = try pages * store.store.environment.info.pageSizeBytes
     var excessBytes = bytesUsed - bytesKept
     var steps: [GroupPlan.Step] = []
     var firstKept = state.firstLoggedSequence

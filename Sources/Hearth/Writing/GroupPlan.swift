@@ -68,8 +68,9 @@ struct GroupPlan {
         working[name] = try load(name)
         order.append(name)
       }
-      results.append(
-        try apply(mutation, to: &working[name, default: try load(name)], at: time))
+      guard var document = working.removeValue(forKey: name) else { continue }
+      results.append(try apply(mutation, to: &document, at: time))
+      working[name] = document
     }
     let changes = try take(order, working, at: time)
     for index in mutations.indices {

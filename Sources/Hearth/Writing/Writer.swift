@@ -261,7 +261,8 @@ final class Writer: Sendable {
           try store.environment.grow(toAtLeast: store.environment.info.mapSizeBytes * 2)
           continue
         } catch {
-          finish(part, part.map { _ in .failure(Status(writing: error)) })
+          let status = Status(writing: error as? LMDBError ?? .mapFull)
+          finish(part, part.map { _ in .failure(status) })
         }
       case .refused(let error):
         guard part.count > 1 else {
@@ -292,8 +293,7 @@ final class Writer: Sendable {
 
   private func attempt(_ requests: [[Mutation]]) -> Attempt {
     do {
-      if store.environment.needsReopen { try store.environment.reopen() }
-      var transaction = try store.environment.beginWrite()
+      var transaction = try begin()
       var plan = try GroupPlan(
         StoreSnapshot(transaction.snapshot, store), now: store.configuration.now())
       var outcomes: [Outcome] = []
@@ -324,6 +324,16 @@ final class Writer: Sendable {
       return .refused(error)
     } catch {
       return .refused(Status(.internal, "Writing failed.", cause: error))
+    }
+  }
+
+  /// After a commit whose flush failed the environment is opened anew first.
+  private func begin() throws(LMDBError) -> WriteTransaction {
+    do {
+      return try store.environment.beginWrite()
+    } catch .needsReopen {
+      try store.environment.reopen()
+      return try store.environment.beginWrite()
     }
   }
 
