@@ -22,6 +22,7 @@ public final class FirebaseApp: NSObject, Sendable {
 
   private static let apps = Mutex<[String: FirebaseApp]>([:])
   private static let defaultName = "__FIRAPP_DEFAULT"
+  static let unconfigured = FirebaseApp(name: defaultName, options: FirebaseOptions())
 
   /// Makes the default app.
   public class func configure() { configure(options: FirebaseOptions()) }

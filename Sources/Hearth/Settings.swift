@@ -46,6 +46,42 @@ public final class FirestoreSettings: NSObject, NSCopying {
     set { legacySizeBytes = newValue }
   }
 
+  // MARK: Of this database alone
+
+  /// What an acknowledged write survives.
+  public var durability = Durability.full
+
+  /// Opens an existing file without ever writing to it; writes then fail with `failedPrecondition`.
+  public var isReadOnly = false
+
+  /// How much memory writes that wait may take, in bytes. Async writes wait for room; the others are
+  /// refused with `resourceExhausted` beyond it.
+  public var queueLimitBytes = 64 << 20
+
+  /// Address space reserved for the file, in bytes: not disk, and grown by itself when data outgrows it.
+  /// Smaller where `ulimit -v` or very many open databases ask for it.
+  public var mapSizeBytes = 64 << 30
+
+  /// Checks the checksum on every read of a document, also where it is decoded in place.
+  public var verifiesChecksumsOnRead = false
+
+  /// Opens a file on a network file system, which LMDB does not support: locks there may not hold.
+  public var allowsRemoteFileSystem = false
+
+  /// How long, and in how many bytes at most, past changes are kept for listeners that resume.
+  public var changeLogRetention: (seconds: Int, bytes: Int) = (3600, 64 << 20)
+
+  /// What an acknowledged write survives.
+  public enum Durability: Sendable, Hashable {
+    /// The end of the process, of the system, and of its power.
+    case full
+    /// The same, but that after a power failure the very last commit may be gone. One flush a commit
+    /// instead of two.
+    case lastCommitMayBeLost
+    /// The end of the process only: a power failure may destroy the whole database. For tests.
+    case unsafeWithoutFlushing
+  }
+
   private var chosenCache: (any LocalCacheSettings & NSObjectProtocol)?
   private var legacyIsPersistent: Bool?
   private var legacySizeBytes: Int64?
@@ -60,6 +96,13 @@ public final class FirestoreSettings: NSObject, NSCopying {
     copy.host = host
     copy.isSSLEnabled = isSSLEnabled
     copy.dispatchQueue = dispatchQueue
+    copy.durability = durability
+    copy.isReadOnly = isReadOnly
+    copy.queueLimitBytes = queueLimitBytes
+    copy.mapSizeBytes = mapSizeBytes
+    copy.verifiesChecksumsOnRead = verifiesChecksumsOnRead
+    copy.allowsRemoteFileSystem = allowsRemoteFileSystem
+    copy.changeLogRetention = changeLogRetention
     copy.chosenCache = chosenCache
     copy.legacyIsPersistent = legacyIsPersistent
     copy.legacySizeBytes = legacySizeBytes
@@ -69,6 +112,11 @@ public final class FirestoreSettings: NSObject, NSCopying {
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? FirestoreSettings else { return false }
     return host == other.host && isSSLEnabled == other.isSSLEnabled
+      && durability == other.durability && isReadOnly == other.isReadOnly
+      && queueLimitBytes == other.queueLimitBytes && mapSizeBytes == other.mapSizeBytes
+      && verifiesChecksumsOnRead == other.verifiesChecksumsOnRead
+      && allowsRemoteFileSystem == other.allowsRemoteFileSystem
+      && changeLogRetention == other.changeLogRetention
       && dispatchQueue === other.dispatchQueue && cacheSettings.isEqual(other.cacheSettings)
   }
 
@@ -82,6 +130,25 @@ public final class FirestoreSettings: NSObject, NSCopying {
 }
 
 extension FirestoreSettings {
+  func copied() -> FirestoreSettings { copy() as? FirestoreSettings ?? FirestoreSettings() }
+
+  var storeConfiguration: StoreConfiguration {
+    var configuration = StoreConfiguration()
+    configuration.isReadOnly = isReadOnly
+    configuration.mapSizeBytes = mapSizeBytes
+    configuration.verifiesChecksumsOnRead = verifiesChecksumsOnRead
+    configuration.allowsRemoteFileSystem = allowsRemoteFileSystem
+    configuration.changeLogAge = .seconds(changeLogRetention.seconds)
+    configuration.changeLogBytes = changeLogRetention.bytes
+    configuration.durability =
+      switch durability {
+      case .full: .full
+      case .lastCommitMayBeLost: .lastCommitMayBeLost
+      case .unsafeWithoutFlushing: .unsafeNoSync
+      }
+    return configuration
+  }
+
   /// Whether data is kept in a file.
   var isPersistent: Bool { cacheSettings is PersistentCacheSettings }
 
@@ -94,6 +161,11 @@ extension FirestoreSettings {
     if chosenCache != nil, legacyIsPersistent != nil || legacySizeBytes != nil {
       return .invalidArgument(
         "You can't set 'cacheSettings' together with 'isPersistenceEnabled' or 'cacheSizeBytes'.")
+    }
+    guard mapSizeBytes > 0, queueLimitBytes > 0, changeLogRetention.seconds >= 0,
+      changeLogRetention.bytes >= 0
+    else {
+      return .invalidArgument("Sizes and times in settings cannot be negative.")
     }
     let sizeBytes: Int64? =
       switch cacheSettings {

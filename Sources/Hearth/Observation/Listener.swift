@@ -93,7 +93,8 @@ final class Listener: Sendable {
     while let event = take() { callback(event) }
   }
 
-  private func take() -> Result<ResultEvent, Status>? {
+  /// The next untold event. Once it is nil, `schedule` is called when there is one again.
+  func take() -> Result<ResultEvent, Status>? {
     while true {
       // Working out changes can be long: not under the lock.
       let (untold, told): (Untold?, ResultList?) = state.withLock { state in

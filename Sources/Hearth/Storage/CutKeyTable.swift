@@ -36,12 +36,14 @@ struct CutKeyTable: Sendable {
       taken.insert(key[key.count - 1])
       return true
     }
-    for key in planned where key.count == cut.bytes.count && key.dropLast() == cut.bytes.dropLast() {
+    for key in planned where key.count == cut.bytes.count && key.dropLast() == cut.bytes.dropLast()
+    {
       taken.insert(key[key.count - 1])
     }
     guard let ordinal = (0...UInt8.max).first(where: { !taken.contains($0) }) else {
       throw Status(
-        .resourceExhausted, "More than 256 long names share one hash; one of them cannot be stored.")
+        .resourceExhausted, "More than 256 long names share one hash; one of them cannot be stored."
+      )
     }
     return cut.bytes.dropLast() + [ordinal]
   }

@@ -8,7 +8,8 @@ extension Status {
       case .notADatabase, .truncated, .corrupted, .invalidFile, .pageNotFound,
         .damagedHeader, .versionMismatch:
         .dataLoss
-      case .alreadyOpen, .foreignProcessNamespace, .sharedProcessID, .remoteFileSystem: .failedPrecondition
+      case .alreadyOpen, .foreignProcessNamespace, .sharedProcessID, .remoteFileSystem:
+        .failedPrecondition
       default: .unavailable
       }
     self.init(code, "Cannot open \(path). \(error.message)", cause: error)

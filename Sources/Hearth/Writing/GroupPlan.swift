@@ -179,16 +179,18 @@ struct GroupPlan {
       guard let document = working[name] else { continue }
       let body: DocumentBody
       if document.exists, let fields = document.fields {
+        try Limits.checkNesting(fields)
         body = try DocumentBody(encoding: fields)
       } else {
         body = document.body
       }
       let existed = document.before != nil
-      if existed == document.exists, !existed || (!document.isRenewed && body == document.before?.body)
+      if existed == document.exists,
+        !existed || (!document.isRenewed && body == document.before?.body)
       {
         continue
       }
-      
+      if document.exists { try Limits.check(body, at: name.path) }
       versions.append((name, document, body))
     }
     // Everything that can be refused has been; from here on the group changes.

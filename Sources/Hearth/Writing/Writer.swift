@@ -103,7 +103,8 @@ final class Writer: Sendable {
     let outcome: Outcome = await withCheckedContinuation { continuation in
       let isOpen = state.withLock { state in
         guard state.phase == .open else { return false }
-        enqueue(mutations, byteCount, isTracked: false, { continuation.resume(returning: $0) }, &state)
+        enqueue(
+          mutations, byteCount, isTracked: false, { continuation.resume(returning: $0) }, &state)
         return true
       }
       if !isOpen { continuation.resume(returning: .failure(.terminated)) }

@@ -1,0 +1,46 @@
+import Foundation
+import Logging
+import Synchronization
+
+/// An open database: the file, its writer and its listeners. Made when a `Firestore` is first used.
+final class Database: Sendable {
+  let store: Store
+  let writer: Writer
+  let registry: Registry
+  let logger: Logger
+  /// A folder that is removed with the database: for one that lives in memory, as far as users see.
+  private let temporaryFolder: String?
+
+  init(
+    path: String, configuration: StoreConfiguration, queueLimitBytes: Int, logger: Logger,
+    temporaryFolder: String? = nil
+  ) throws {
+    store = try Store(path: path, configuration: configuration)
+    self.logger = logger
+    self.temporaryFolder = temporaryFolder
+    writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
+    registry = Registry(store, writer, logger: logger)
+  }
+
+  /// Does what waits to be written, ends the listeners, and closes the file. Blocks until then.
+  func close() {
+    writer.close()
+    registry.close(.terminated)
+    store.close()
+    if let temporaryFolder { try? FileManager.default.removeItem(atPath: temporaryFolder) }
+  }
+
+  func name(_ path: ResourcePath) -> DocumentName { DocumentName(path, limit: store.keyLimit) }
+
+  /// A document as of the newest commit and every write handed over before. Nil if there is none.
+  nonisolated(nonsending) func document(at path: ResourcePath) async throws -> StoredDocument? {
+    await writer.settle(.document(path))
+    return try store.read { try $0.document(name(path)) }
+  }
+
+  /// A target's documents in the order of their paths, and the sequence they are as of.
+  nonisolated(nonsending) func documents(of target: WatchTarget) async throws -> ResultList {
+    await writer.settle(target.scope)
+    return try store.read { ResultList(sorted: try $0.documents(of: target)) }
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+
+/// Reads see every write that was handed over before them, in this process, and whatever other processes
+/// have committed. There is no server: all sources read the database.
+extension DocumentReference {
+  /// The document as it is now; a missing one gives a snapshot whose `exists` is false.
+  @discardableResult
+  public func getDocument() async throws -> DocumentSnapshot {
+    try await reporting {
+      let (database, name) = try resolved()
+      return DocumentSnapshot(self, try await database.document(at: name.path))
+    }
+  }
+
+  @discardableResult
+  public func getDocument(source: FirestoreSource) async throws -> DocumentSnapshot {
+    try await getDocument()
+  }
+
+  public func getDocument(
+    isolation: isolated (any Actor)? = #isolation,
+    completion: @escaping (DocumentSnapshot?, Error?) -> Void
+  ) {
+    let courier = firestore.courier(isolation)
+    let callback = Callback<Result<DocumentSnapshot, NSError>> { result in
+      switch result {
+      case .success(let snapshot): completion(snapshot, nil)
+      case .failure(let error): completion(nil, error)
+      }
+    }
+    fetch { courier.carry($0, to: callback) }
+  }
+
+  public func getDocument(
+    source: FirestoreSource, isolation: isolated (any Actor)? = #isolation,
+    completion: @escaping (DocumentSnapshot?, Error?) -> Void
+  ) {
+    getDocument(completion: completion)
+  }
+
+  /// The document, decoded straight from the file.
+  ///
+  ///     let book = try await dune.getDocument(as: Book.self)
+  ///
+  /// Throws `DecodingError` if it is missing or does not fit; `T?` of a missing document is nil.
+  public func getDocument<T: Decodable>(
+    as type: T.Type, with behavior: ServerTimestampBehavior = .none,
+    decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default
+  ) async throws -> T {
+    try await reporting {
+      let (database, name) = try resolved()
+      await database.writer.settle(.document(name.path))
+      return try database.store.read { snapshot in
+        let body = try snapshot.body(of: name)
+        return try decoder.decode(type, from: body, in: self)
+      }
+    }
+  }
+
+  public func getDocument<T: Decodable>(
+    as type: T.Type, with behavior: ServerTimestampBehavior = .none,
+    decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default,
+    isolation: isolated (any Actor)? = #isolation,
+    completion: @escaping (Result<T, Error>) -> Void
+  ) {
+    getDocument { snapshot, error in
+      guard let snapshot else { return completion(.failure(error ?? Status.terminated.nsError)) }
+      completion(Result { try snapshot.data(as: type, with: behavior, decoder: decoder) })
+    }
+  }
+
+  /// Waits for the writes handed over before this call, reads, and calls back on whatever thread.
+  private func fetch(_ done: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void) {
+    do {
+      let (database, name) = try resolved()
+      database.writer.whenSettled(.document(name.path)) { [self] in
+        do {
+          let document = try database.store.read { try $0.document(name) }
+          done(.success(DocumentSnapshot(self, document)))
+        } catch {
+          done(.failure(Status(readingFailed: error).nsError))
+        }
+      }
+    } catch {
+      done(.failure(Status(readingFailed: error).nsError))
+    }
+  }
+}
+
+extension Status {
+  init(readingFailed error: any Error) {
+    self = error as? Status ?? Status(.unavailable, "Reading failed.", cause: error)
+  }
+}
+
+extension StoreSnapshot {
+  /// The body of a document, borrowed; nil if there is none.
+  func body(of name: DocumentName) throws -> UnsafeRawBufferPointer? {
+    guard let (key, bytes) = try storedEntry(of: name) else { return nil }
+    let record = try DocumentRecord(parsing: bytes)
+    if store.configuration.verifiesChecksumsOnRead {
+      try key.withUnsafeBytes { try record.verifyChecksum(key: $0) }
+    }
+    return record.body
+  }
+}

@@ -1,0 +1,216 @@
+import Foundation
+
+/// Every write has three forms: one that returns before the commit, one that calls back after it, and
+/// one that waits for it. What was acknowledged is durable. Reads that begin after a write was handed
+/// over see it, or wait for it.
+extension DocumentReference {
+  // MARK: Set
+
+  /// Replaces the document, or makes it.
+  public func setData(_ data: [String: Any]) {
+    submit(try set(data, merge: nil))
+  }
+
+  public func setData(
+    _ data: [String: Any], isolation: isolated (any Actor)? = #isolation,
+    completion: ((Error?) -> Void)?
+  ) {
+    submit(try set(data, merge: nil), isolation, completion)
+  }
+
+  /// Replaces the document, or makes it, and returns when it is durable.
+  ///
+  ///     try await dune.setData(["title": "Dune", "pages": 412])
+  ///
+  /// Throws `invalidArgument` for data that cannot be stored, with nothing applied.
+  public func setData(_ data: [String: Any]) async throws {
+    try await commit(set(data, merge: nil))
+  }
+
+  /// Merges into the document: maps field by field, everything else as a whole.
+  public func setData(_ data: [String: Any], merge: Bool) {
+    submit(try set(data, merge: merge ? .all : nil))
+  }
+
+  public func setData(
+    _ data: [String: Any], merge: Bool, isolation: isolated (any Actor)? = #isolation,
+    completion: ((Error?) -> Void)?
+  ) {
+    submit(try set(data, merge: merge ? .all : nil), isolation, completion)
+  }
+
+  public func setData(_ data: [String: Any], merge: Bool) async throws {
+    try await commit(set(data, merge: merge ? .all : nil))
+  }
+
+  /// Merges only these fields, strings or `FieldPath`s; each must be in the data.
+  public func setData(_ data: [String: Any], mergeFields: [Any]) {
+    submit(try set(data, merge: .fields(mergeFields)))
+  }
+
+  public func setData(
+    _ data: [String: Any], mergeFields: [Any], isolation: isolated (any Actor)? = #isolation,
+    completion: ((Error?) -> Void)?
+  ) {
+    submit(try set(data, merge: .fields(mergeFields)), isolation, completion)
+  }
+
+  public func setData(_ data: [String: Any], mergeFields: [Any]) async throws {
+    try await commit(set(data, merge: .fields(mergeFields)))
+  }
+
+  // MARK: Set, from Codable
+
+  /// Replaces the document with an encoded value. Throws if it cannot be encoded; what happens later
+  /// `completion` tells.
+  ///
+  ///     try dune.setData(from: book)
+  public func setData<T: Encodable>(
+    from value: T, encoder: Firestore.Encoder = Firestore.Encoder(),
+    isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
+  ) throws {
+    try submitEncoded(value, encoder, merge: nil, isolation, completion)
+  }
+
+  public func setData<T: Encodable>(
+    from value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder(),
+    isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
+  ) throws {
+    try submitEncoded(value, encoder, merge: merge ? .all : nil, isolation, completion)
+  }
+
+  public func setData<T: Encodable>(
+    from value: T, mergeFields: [Any], encoder: Firestore.Encoder = Firestore.Encoder(),
+    isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
+  ) throws {
+    try submitEncoded(value, encoder, merge: .fields(mergeFields), isolation, completion)
+  }
+
+  // MARK: Update and delete
+
+  /// Changes fields of a document that exists; `notFound` otherwise. Keys are strings, whose dots lead
+  /// into maps, or `FieldPath`s.
+  public func updateData(_ fields: [AnyHashable: Any]) {
+    submit(try update(fields))
+  }
+
+  public func updateData(
+    _ fields: [AnyHashable: Any], isolation: isolated (any Actor)? = #isolation,
+    completion: ((Error?) -> Void)?
+  ) {
+    submit(try update(fields), isolation, completion)
+  }
+
+  public func updateData(_ fields: [AnyHashable: Any]) async throws {
+    try await commit(update(fields))
+  }
+
+  /// Deletes the document, if it exists. Collections below it stay.
+  public func delete() {
+    submit(try deletion())
+  }
+
+  public func delete(
+    isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)?
+  ) {
+    submit(try deletion(), isolation, completion)
+  }
+
+  public func delete() async throws {
+    try await commit(deletion())
+  }
+
+  // MARK: Mutations
+
+  private typealias Planned = (database: Database, mutation: Mutation)
+
+  private func set(_ data: [String: Any], merge: ParsedSet.Merge?) throws -> Planned {
+    let (database, name) = try resolved()
+    let parsed = try ParsedSet(set: data, merge: merge, database: databaseIdentity)
+    return (database, try Mutation(setting: name, to: parsed))
+  }
+
+  private func update(_ fields: [AnyHashable: Any]) throws -> Planned {
+    let (database, name) = try resolved()
+    let parsed = try ParsedSet(update: fields, database: databaseIdentity)
+    var mutation = try Mutation(setting: name, to: parsed)
+    mutation.precondition = .exists(true)
+    return (database, mutation)
+  }
+
+  private func deletion() throws -> Planned {
+    let (database, name) = try resolved()
+    return (database, Mutation(name: name, operation: .delete))
+  }
+
+  /// Errors of the coder are thrown as they are, all others reported like any failure of the write.
+  private func submitEncoded<T: Encodable>(
+    _ value: T, _ encoder: Firestore.Encoder, merge: ParsedSet.Merge?, _ actor: (any Actor)?,
+    _ completion: ((Error?) -> Void)?
+  ) throws {
+    let encoded = try encoder.encodeDocument(value, for: databaseIdentity)
+    submit(
+      try {
+        let (database, name) = try resolved()
+        return (database, try Mutation(setting: name, to: encoded, merge: merge))
+      }(), actor, completion)
+  }
+
+  // MARK: Handing over
+
+  private func submit(_ make: @autoclosure () throws -> Planned) {
+    let firestore = firestore
+    submit(make) { if let error = $0 { firestore.reportUnobserved(error) } }
+  }
+
+  private func submit(
+    _ make: @autoclosure () throws -> Planned, _ actor: (any Actor)?,
+    _ completion: ((Error?) -> Void)?
+  ) {
+    guard let completion else { return submit(try make()) }
+    let courier = firestore.courier(actor)
+    let callback = Callback<NSError?> { completion($0) }
+    submit(make) { courier.carry($0?.nsError, to: callback) }
+  }
+
+  private func submit(
+    _ make: () throws -> Planned, told: @escaping @Sendable (Status?) -> Void
+  ) {
+    do {
+      let (database, mutation) = try make()
+      database.writer.submit([mutation]) { outcome in
+        switch outcome {
+        case .success: told(nil)
+        case .failure(let status): told(status)
+        }
+      }
+    } catch {
+      told(error as? Status ?? Status(.unknown, "The write failed.", cause: error))
+    }
+  }
+
+  private nonisolated(nonsending) func commit(
+    _ make: @autoclosure () throws -> Planned
+  ) async throws {
+    do {
+      let (database, mutation) = try make()
+      _ = try await database.writer.commit([mutation])
+    } catch let status as Status {
+      throw status.nsError
+    }
+  }
+}
+
+extension Mutation {
+  init(setting name: DocumentName, to parsed: ParsedSet) throws(Status) {
+    self.init(
+      name: name,
+      operation: try Self.operation(parsed),
+      transforms: parsed.transforms)
+  }
+
+  private static func operation(_ parsed: ParsedSet) throws(Status) -> Operation {
+    if let mask = parsed.mask { return .patch(parsed.body, mask: mask) }
+    return .set(try DocumentBody(encoding: parsed.body))
+  }
+}

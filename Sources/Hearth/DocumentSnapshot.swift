@@ -1,0 +1,140 @@
+import Foundation
+
+/// A document as it was at one moment. Owns its bytes; fields are decoded when they are asked for.
+///
+///     let snapshot = try await dune.getDocument()
+///     if let pages = snapshot["pages"] as? Int { print(pages) }
+///
+/// Equal to another of the same document with the same fields, whatever their times.
+public class DocumentSnapshot: NSObject, @unchecked Sendable {
+  // Unchecked: NSObject is not Sendable; everything here is constant.
+  public let reference: DocumentReference
+  let stored: StoredDocument?
+
+  init(_ reference: DocumentReference, _ stored: StoredDocument?) {
+    self.reference = reference
+    self.stored = stored
+  }
+
+  public var exists: Bool { stored != nil }
+  public var documentID: String { reference.documentID }
+
+  /// There is one store and no server behind it: never pending, never from a cache.
+  public var metadata: SnapshotMetadata { .committed }
+
+  /// When the document was made, and when it last changed: the times of those commits, in whole
+  /// microseconds. Nil if there is no document.
+  public var createTime: Timestamp? { stored.map { Timestamp($0.createTime) } }
+  public var updateTime: Timestamp? { stored.map { Timestamp($0.updateTime) } }
+
+  /// All fields; nil if there is no document. Numbers are `NSNumber`, so that `as? Int`, `as? Int64` and
+  /// `as? Double` all work; null is `NSNull`.
+  public func data() -> [String: Any]? {
+    guard let stored else { return nil }
+    return reference.firestore.dictionary(stored.body)
+  }
+
+  /// As `data()`: server timestamps are never pending here.
+  public func data(with behavior: ServerTimestampBehavior) -> [String: Any]? { data() }
+
+  /// One field: a string, whose dots lead into maps, or a `FieldPath`. Nil if it is missing, or if
+  /// `field` is neither.
+  public func get(_ field: Any) -> Any? {
+    guard let stored, let path = segments(field) else { return nil }
+    return reference.firestore.value(at: path, in: stored.body, of: reference)
+  }
+
+  public func get(_ field: Any, serverTimestampBehavior: ServerTimestampBehavior) -> Any? {
+    get(field)
+  }
+
+  public subscript(key: Any) -> Any? { self.get(key) }
+
+  /// The fields, decoded.
+  ///
+  ///     let book = try snapshot.data(as: Book.self)
+  ///
+  /// Throws `DecodingError` if there is no document or it does not fit; `T?` of a missing one is nil.
+  public func data<T: Decodable>(
+    as type: T.Type, with behavior: ServerTimestampBehavior = .none,
+    decoder: Firestore.Decoder = Firestore.Decoder()
+  ) throws -> T {
+    do {
+      guard let stored else { return try decoder.decode(type, from: nil, in: reference) }
+      return try stored.body.bytes.withUnsafeBytes {
+        try decoder.decode(type, from: $0, in: reference)
+      }
+    } catch let status as Status {
+      throw status.nsError
+    }
+  }
+
+  private func segments(_ field: Any) -> FieldSegments? {
+    do throws(Status) {
+      if let path = field as? FieldPath { return try path.segments() }
+      guard let text = AnyBridge.string(field) else {
+        throw .invalidArgument("Subscript key must be an NSString or FIRFieldPath.")
+      }
+      return try FieldSegments(dotted: text)
+    } catch {
+      Firestore.logger.error("A field could not be looked up.", metadata: ["error": "\(error)"])
+      return nil
+    }
+  }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? DocumentSnapshot else { return false }
+    return reference == other.reference && stored?.body == other.stored?.body
+  }
+
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(reference.hash)
+    hasher.combine(stored?.body)
+    return hasher.finalize()
+  }
+}
+
+/// A document in a query's result: it exists.
+public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable {
+  // Unchecked: nothing is added to the superclass.
+
+  public override func data() -> [String: Any] { super.data() ?? [:] }
+
+  public override func data(with behavior: ServerTimestampBehavior) -> [String: Any] { data() }
+}
+
+extension SnapshotMetadata {
+  static let committed = SnapshotMetadata(hasPendingWrites: false, isFromCache: false)
+}
+
+extension Firestore {
+  /// A body's fields as users get them. The record's checksum was right when it was copied out; should
+  /// its bytes be damaged all the same, that is logged and nothing is given.
+  func dictionary(_ body: DocumentBody) -> [String: Any]? {
+    do throws(Status) {
+      return try body.withView { view throws(Status) in
+        try AnyBridge.dictionary(view) { DocumentReference(self, $0) }
+      }
+    } catch {
+      Self.logger.critical("A document's bytes are damaged.", metadata: ["error": "\(error)"])
+      return nil
+    }
+  }
+
+  /// One field as users get it; the document's own reference for `FieldPath.documentID()`.
+  func value(
+    at path: FieldSegments, in body: DocumentBody, of reference: DocumentReference
+  ) -> Any? {
+    if path.isDocumentID { return reference }
+    do throws(Status) {
+      return try body.withView { view throws(Status) in
+        guard let found = try view.value(at: path) else { return nil }
+        return try AnyBridge.any(found) { DocumentReference(self, $0) }
+      }
+    } catch {
+      Self.logger.critical("A document's bytes are damaged.", metadata: ["error": "\(error)"])
+      return nil
+    }
+  }
+}

@@ -1,0 +1,356 @@
+import Foundation
+import Logging
+import Synchronization
+
+/// A database: collections of documents, kept in one file beside the process.
+///
+///     let db = try Firestore.open(at: "books.hearth")
+///     try await db.collection("books").document("dune").setData(["title": "Dune", "pages": 412])
+///     let book = try await db.document("books/dune").getDocument()
+///     print(book["title"] as? String ?? "")
+///
+/// Opening the same file twice in a process gives the same instance. Several processes may have a file
+/// open. A write that was acknowledged survives the end of the process and of the machine's power.
+public final class Firestore: NSObject, @unchecked Sendable {
+  // Unchecked: NSObject is not Sendable; all state is in `state`, a mutex, and in constants.
+
+  /// Where the file is; nil for a database in memory until it is opened.
+  let path: String
+  /// Databases of different identity do not store each other's references.
+  let databaseIdentity: DatabaseIdentity
+  public let app: FirebaseApp
+
+  private enum Phase {
+    /// Next: open, or failed at every use until one opens it.
+    case idle
+    /// Next: terminated.
+    case open(Database)
+    case terminated
+  }
+
+  private struct State {
+    var phase = Phase.idle
+    var settings = OwnSettings(FirestoreSettings())
+    var settingsFault: Status?
+    var failureHandler: (@Sendable (NSError) -> Void)?
+    var indexManager: PersistentCacheIndexManager?
+  }
+
+  private let state: Mutex<State>
+  private static let isVerbose = Atomic<Bool>(false)
+
+  static var logger: Logger {
+    var logger = Logger(label: "hearth")
+    if isVerbose.load(ordering: .relaxed) { logger.logLevel = .debug }
+    return logger
+  }
+
+  init(path: String, app: FirebaseApp) {
+    self.path = path
+    self.app = app
+    databaseIdentity = DatabaseIdentity(name: path)
+    state = Mutex(State())
+  }
+
+  // MARK: Opening
+
+  /// Opens a database file, and makes it, for its owner only, if it is not there.
+  ///
+  ///     let db = try Firestore.open(at: "books.hearth")
+  ///
+  /// The same file opened again gives the same instance; its settings are then those of the first time.
+  /// Throws `failedPrecondition` if a newer Hearth wrote the file, `dataLoss` if it is not a database or
+  /// is damaged, `unavailable` if the system refuses, `invalidArgument` for contradicting settings.
+  public static func open(
+    at path: String, settings: FirestoreSettings = FirestoreSettings()
+  ) throws -> Firestore {
+    do {
+      let firestore = OpenDatabases.shared.instance(at: path) { path in
+        Firestore(path: path, app: .hearthDefault)
+      }
+      firestore.adopt(settings)
+      _ = try firestore.database()
+      return firestore
+    } catch let status as Status {
+      throw status.nsError
+    }
+  }
+
+  /// The default database, in the file `(default).hearth` of the folder `DefaultLocation.folder`.
+  public class func firestore() -> Firestore { firestore(database: "(default)") }
+
+  public class func firestore(app: FirebaseApp) -> Firestore {
+    firestore(app: app, database: "(default)")
+  }
+
+  /// A named database is its own file beside the default one.
+  public class func firestore(database: String) -> Firestore {
+    firestore(app: .hearthDefault, database: database)
+  }
+
+  public class func firestore(app: FirebaseApp, database: String) -> Firestore {
+    OpenDatabases.shared.instance(at: DefaultLocation.path(app: app, database: database)) {
+      Firestore(path: $0, app: app)
+    }
+  }
+
+  /// The open database; opens it the first time. Throws `Status`.
+  func database() throws -> Database {
+    try state.withLock { state in
+      switch state.phase {
+      case .open(let database): return database
+      case .terminated: throw Status.terminated
+      case .idle:
+        if let fault = state.settingsFault { throw fault }
+        let database = try open(state.settings.value)
+        state.phase = .open(database)
+        return database
+      }
+    }
+  }
+
+  private func open(_ settings: FirestoreSettings) throws -> Database {
+    if let fault = settings.fault { throw fault }
+    var path = path
+    var temporaryFolder: String?
+    if settings.isPersistent {
+      try DefaultLocation.prepare(forFileAt: path)
+    } else {
+      let folder = try DefaultLocation.makeTemporaryFolder()
+      temporaryFolder = folder
+      path = folder + "/memory.hearth"
+    }
+    return try Database(
+      path: path, configuration: settings.storeConfiguration,
+      queueLimitBytes: settings.queueLimitBytes, logger: Self.logger,
+      temporaryFolder: temporaryFolder)
+  }
+
+  // MARK: Settings
+
+  /// A copy. Settings count from the first use on: later ones, unless equal, are refused and logged.
+  public var settings: FirestoreSettings {
+    get { state.withLock(\.settings).value.copied() }
+    set { adopt(newValue) }
+  }
+
+  private func adopt(_ settings: FirestoreSettings) {
+    let copy = OwnSettings(settings)
+    let refused = state.withLock { state in
+      guard case .idle = state.phase else { return !state.settings.value.isEqual(copy.value) }
+      state.settings = copy
+      state.settingsFault = copy.value.fault
+      return false
+    }
+    if refused {
+      Self.logger.error(
+        """
+        Firestore instance has already been started and its settings can no longer be changed. You \
+        can only set settings before calling any other methods on a Firestore instance.
+        """)
+    }
+  }
+
+  func courier(_ actor: (any Actor)?) -> Courier {
+    Courier(actor: actor, queue: state.withLock(\.settings).value.dispatchQueue)
+  }
+
+  /// Called with the error of a write that nobody awaits and that has no completion.
+  ///
+  ///     db.unobservedWriteFailureHandler = { error in metrics.count(error) }
+  ///
+  /// By default, and when set to nil, such errors are logged. Runs on the writer's thread: be quick.
+  public var unobservedWriteFailureHandler: (@Sendable (NSError) -> Void)? {
+    get { state.withLock(\.failureHandler) }
+    set { state.withLock { $0.failureHandler = newValue } }
+  }
+
+  func reportUnobserved(_ status: Status) {
+    if let handler = unobservedWriteFailureHandler {
+      handler(status.nsError)
+    } else {
+      Self.logger.error("A write that nobody awaits failed.", metadata: ["error": "\(status)"])
+    }
+  }
+
+  /// The index manager; nil for a database in memory. Every call gives the same object.
+  public var persistentCacheIndexManager: PersistentCacheIndexManager? {
+    state.withLock { state in
+      guard state.settings.value.isPersistent else { return nil }
+      if let manager = state.indexManager { return manager }
+      let manager = PersistentCacheIndexManager { _ in }
+      state.indexManager = manager
+      return manager
+    }
+  }
+
+  // MARK: References
+
+  /// The collection at a path with an odd number of segments: `books`, `books/dune/reviews`.
+  public func collection(_ path: String) -> CollectionReference {
+    CollectionReference(self, checking: path)
+  }
+
+  /// The document at a path with an even number of segments: `books/dune`.
+  public func document(_ path: String) -> DocumentReference {
+    DocumentReference(self, checking: path)
+  }
+
+  /// All documents of all collections with this id, at any depth.
+  public func collectionGroup(_ id: String) -> Query {
+    do throws(Status) {
+      try ResourcePath.check(collectionGroupID: id)
+      return Query(self, .group(id))
+    } catch {
+      return Query(self, .group(id), fault: error)
+    }
+  }
+
+  // MARK: Network
+
+  /// Sets `settings.host`; kept for source compatibility, for there is no server to speak to.
+  public func useEmulator(withHost host: String, port: Int) {
+    let changed = settings
+    changed.host = "\(host):\(port)"
+    changed.isSSLEnabled = false
+    settings = changed
+  }
+
+  /// Succeeds: there is no network to switch.
+  public func enableNetwork(
+    isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
+  ) {
+    succeed(isolation, completion)
+  }
+
+  /// Succeeds: there is no network to switch.
+  public func enableNetwork() async throws {}
+
+  /// Succeeds: there is no network to switch. Reads and writes go on.
+  public func disableNetwork(
+    isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
+  ) {
+    succeed(isolation, completion)
+  }
+
+  /// Succeeds: there is no network to switch. Reads and writes go on.
+  public func disableNetwork() async throws {}
+
+  private func succeed(_ actor: (any Actor)?, _ completion: ((Error?) -> Void)?) {
+    guard let completion else { return }
+    courier(actor).carry(nil as NSError?, to: Callback { completion($0) })
+  }
+
+  /// Databases opened from now on log at the level debug.
+  public class func enableLogging(_ logging: Bool) {
+    isVerbose.store(logging, ordering: .relaxed)
+  }
+
+  // MARK: The end
+
+  /// Waits for every write handed over before this call.
+  public func waitForPendingWrites(
+    isolation: isolated (any Actor)? = #isolation, completion: @escaping (Error?) -> Void
+  ) {
+    answer(isolation, completion) { try await $0.waitForPendingWrites() }
+  }
+
+  /// Waits for every write handed over before this call.
+  public func waitForPendingWrites() async throws {
+    try await reporting { try await database().writer.drain() }
+  }
+
+  /// Does what waits to be written, ends the listeners, and closes the file. Idempotent. After it only
+  /// `clearPersistence` may be called; `Firestore.firestore()` then gives a new instance.
+  public func terminate(
+    isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
+  ) {
+    answer(isolation, completion ?? { _ in }) { try await $0.terminate() }
+  }
+
+  /// Does what waits to be written, ends the listeners, and closes the file. Idempotent. After it only
+  /// `clearPersistence` may be called; `Firestore.firestore()` then gives a new instance.
+  public func terminate() async throws {
+    let phase = state.withLock { state in
+      defer { state.phase = .terminated }
+      return state.phase
+    }
+    OpenDatabases.shared.forget(self)
+    guard case .open(let database) = phase else { return }
+    // Blocks until the writer is done: not on a thread of the cooperative pool.
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        database.close()
+        continuation.resume()
+      }
+    }
+  }
+
+  /// Removes the database's file. Only before the first use or after `terminate`, else
+  /// `failedPrecondition`.
+  public func clearPersistence(
+    isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
+  ) {
+    answer(isolation, completion ?? { _ in }) { try await $0.clearPersistence() }
+  }
+
+  /// Removes the database's file. Only before the first use or after `terminate`, else
+  /// `failedPrecondition`.
+  public func clearPersistence() async throws {
+    try await reporting {
+      try state.withLock { state in
+        if case .open = state.phase {
+          throw Status(
+            .failedPrecondition,
+            "Persistence cannot be cleared while the client is running.")
+        }
+        for suffix in ["", "-lock", "-presence"] where access(path + suffix, F_OK) == 0 {
+          guard unlink(path + suffix) == 0 else {
+            throw Status(.unavailable, "Cannot remove \(path + suffix).")
+          }
+        }
+      }
+    }
+  }
+
+  /// Runs `body` on its own and tells the result where the caller is.
+  private func answer(
+    _ actor: (any Actor)?, _ completion: @escaping (Error?) -> Void,
+    _ body: @escaping @Sendable (Firestore) async throws -> Void
+  ) {
+    let courier = courier(actor)
+    let callback = Callback<NSError?> { completion($0) }
+    Task {
+      do {
+        try await body(self)
+        courier.carry(nil, to: callback)
+      } catch {
+        courier.carry(error as NSError, to: callback)
+      }
+    }
+  }
+}
+
+/// Runs `body`; what it throws of the engine becomes the `NSError` that users catch.
+nonisolated(nonsending) func reporting<Result>(
+  _ body: nonisolated(nonsending) () async throws -> Result
+) async throws -> Result {
+  do {
+    return try await body()
+  } catch let status as Status {
+    throw status.nsError
+  }
+}
+
+/// A copy of settings that nobody changes any more.
+private struct OwnSettings: @unchecked Sendable {
+  // Unchecked: made from a copy, and only read.
+  let value: FirestoreSettings
+
+  init(_ settings: FirestoreSettings) { value = settings.copied() }
+}
+
+extension FirebaseApp {
+  /// The default app, configured or not: a database needs no configuration.
+  static var hearthDefault: FirebaseApp { app() ?? unconfigured }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Synchronization
+
+/// The databases of this process, one instance for each file, whatever path it is opened by.
+final class OpenDatabases: Sendable {
+  static let shared = OpenDatabases()
+
+  private let instances = Mutex<[String: Firestore]>([:])
+
+  func instance(at path: String, _ make: (String) -> Firestore) -> Firestore {
+    let path = Self.canonical(path)
+    return instances.withLock { instances in
+      if let instance = instances[path] { return instance }
+      let instance = make(path)
+      instances[path] = instance
+      return instance
+    }
+  }
+
+  func forget(_ instance: Firestore) {
+    instances.withLock { instances in
+      if instances[instance.path] === instance { instances[instance.path] = nil }
+    }
+  }
+
+  /// Absolute, and through symbolic links: of the file, or of its folder if it is not there yet.
+  static func canonical(_ path: String) -> String {
+    if let real = realpath(path) { return real }
+    let url = URL(fileURLWithPath: path)
+    let folder = url.deletingLastPathComponent().path
+    return (realpath(folder) ?? folder) + "/" + url.lastPathComponent
+  }
+
+  private static func realpath(_ path: String) -> String? {
+    guard let buffer = Foundation.realpath(path, nil) else { return nil }
+    defer { free(buffer) }
+    return String(cString: buffer)
+  }
+}
+
+/// Where databases without a path of their own are kept.
+///
+/// The folder is the environment's `HEARTH_HOME`, else `hearth` in `XDG_DATA_HOME`, else
+/// `~/.local/share/hearth`. The default database is `(default).hearth` in it; databases of a named app
+/// are in a folder of its name.
+enum DefaultLocation {
+  static var folder: String {
+    let environment = ProcessInfo.processInfo.environment
+    if let home = environment["HEARTH_HOME"], !home.isEmpty { return home }
+    if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/hearth" }
+    return NSHomeDirectory() + "/.local/share/hearth"
+  }
+
+  static func path(app: FirebaseApp, database: String) -> String {
+    let isDefault = app.name == FirebaseApp.hearthDefault.name
+    let folder = isDefault ? folder : folder + "/" + fileName(app.name)
+    return folder + "/" + fileName(database) + ".hearth"
+  }
+
+  /// A name without what would lead out of the folder.
+  private static func fileName(_ name: String) -> String {
+    let safe = name.replacingOccurrences(of: "/", with: "_")
+    return safe.isEmpty || safe.hasPrefix(".") ? "_" + safe : safe
+  }
+
+  /// Makes the folder of a file, for its owner only. Throws `unavailable`.
+  static func prepare(forFileAt path: String) throws(Status) {
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw Status(.unavailable, "Cannot make the folder \(folder).", cause: error)
+    }
+  }
+
+  static func makeTemporaryFolder() throws(Status) -> String {
+    var template = Array((NSTemporaryDirectory() + "/hearth-XXXXXX").utf8CString)
+    guard mkdtemp(&template) != nil else {
+      throw Status(.unavailable, "Cannot make a temporary folder.")
+    }
+    return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}

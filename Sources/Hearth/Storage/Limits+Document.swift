@@ -1,0 +1,36 @@
+/// The limits of a whole document, looked at before it is stored.
+extension Limits {
+  /// Throws `invalidArgument` for what Firestore refuses: too large, or too deep.
+  static func check(_ body: DocumentBody, at path: ResourcePath) throws(Status) {
+    // A number takes at least one stored byte and at most eight by the size rules; nothing else
+    // gains more. So a small body needs no counting.
+    guard body.bytes.count >= document / 16 || path.segments.count > 16 else { return }
+    let size = Limits.size(ofDocument: path, fields: try body.map())
+    guard size <= document else {
+      throw .invalidArgument(
+        "Document '\(path.text)' cannot be written because its size (\(size) bytes) exceeds the "
+          + "maximum allowed size of \(document) bytes.")
+    }
+  }
+
+  /// Throws `invalidArgument` if maps and arrays nest deeper than a document may.
+  static func checkNesting(_ fields: MapValue) throws(Status) {
+    for field in fields.fields { try checkNesting(field.value, left: nesting) }
+  }
+
+  private static func checkNesting(_ value: Value, left: Int) throws(Status) {
+    switch value {
+    case .array(let elements):
+      guard left > 0 else { throw tooDeep }
+      for element in elements { try checkNesting(element, left: left - 1) }
+    case .map(let map):
+      guard left > 0 else { throw tooDeep }
+      for field in map.fields { try checkNesting(field.value, left: left - 1) }
+    default: break
+    }
+  }
+
+  private static var tooDeep: Status {
+    .invalidArgument("Maps and arrays can be at most \(nesting) levels deep.")
+  }
+}
