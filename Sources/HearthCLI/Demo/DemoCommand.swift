@@ -1,0 +1,3 @@
+import ArgumentParser
+
+struct DemoCommand: AsyncParsableCommand {}
