@@ -48,6 +48,8 @@ let package = Package(
 
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB"]),
     .testTarget(
+      name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
+    .testTarget(
       name: "HearthTests", dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore"]),
   ],
   swiftLanguageModes: [.v6]
