@@ -187,6 +187,40 @@ struct ValueKeyTests {
     }
   }
 
+  @Test(
+    arguments: [
+      ("nothing", []), ("unknown type", [0x06]), ("boolean 2", [0x0A, 2]),
+      ("number without groups", [0x0F]), ("number that goes on", [0x0F, 0x81]),
+      ("number with an empty last group", [0x0F, 0x81, 0]),
+      ("number of 12 groups", [0x0F, 0xC3, 0xA1, 1, 1, 1, 1, 1, 1, 1, 1, 0x11, 2]),
+      ("number beyond 74 bits", [0x0F, 0xC3, 0xA1, 1, 1, 1, 1, 1, 1, 1, 1, 0x12]),
+      ("residual of a small number", [0x0F, 0xBF, 0xF9, 1, 1, 1, 1, 1, 1, 1, 1, 0x10]),
+      ("residual that reaches the next double", [0x0F, 0xC3, 0xA1, 1, 1, 1, 1, 1, 1, 1, 1, 0x20]),
+      ("number that is NaN", [0x0F, 0]), ("number above infinity", [0x0F, 0xFF, 0xFE]),
+      ("short timestamp", [0x14, 0, 0, 0, 0, 0, 0, 0]), ("string without end", [0x19, 0x61]),
+      ("unescaped byte", [0x19, 1, 0]), ("wrong escape", [0x19, 2, 4, 0]),
+      ("escaped end", [0x19, 2, 0, 0]), ("text that is not UTF-8", [0x19, 0xC3, 0]),
+      ("numeric id 0", [0x25, 1, 0x80, 0, 0, 0, 0, 0, 0, 0, 0]),
+      ("numeric id as text", [0x25] + Array("__id7__".utf8) + [0, 0]),
+      ("path without end", [0x25, 0x61, 0]), ("array without end", [0x32, 5]),
+      ("vector without elements", [0x35, 0xFF, 0xFF, 0xFF, 0xFF]),
+      ("map without a name", [0x37, 5, 0]), ("map without a value", [0x37, 1, 0x61, 0, 0]),
+      ("map with a name twice", [0x37, 1, 0x61, 0, 5, 1, 0x61, 0, 5, 0]),
+      ("map out of order", [0x37, 1, 0x62, 0, 5, 1, 0x61, 0, 5, 0]),
+    ] as [(String, [UInt8])])
+  func `what is never written is damage`(what: String, bytes: [UInt8]) {
+    for descending in [false, true] {
+      let stored = descending ? bytes.map { ~$0 } : bytes
+      let error = #expect(throws: Status.self) {
+        try stored.withUnsafeBytes { buffer in
+          var reader = KeyReader(buffer)
+          _ = try reader.readValue(descending: descending)
+        }
+      }
+      #expect(error?.code == .dataLoss, "\(what)")
+    }
+  }
+
   @Test func `values nested to the limit are read, deeper ones are damage`() throws {
     var value = Value.integer(1)
     for _ in 0..<Limits.nesting { value = .map(MapValue([("a", value)])) }
