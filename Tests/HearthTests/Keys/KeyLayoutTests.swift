@@ -122,6 +122,26 @@ struct KeyLayoutTests {
     #expect(runs > 1000)
   }
 
+  @Test func `an entry of collection scope ends as the document's key does`() throws {
+    for seed in 1...300 as ClosedRange<UInt64> {
+      var random = RandomValues(seed: seed)
+      let path = random.documentPath()
+      let directions = [random.generator.one(in: 2), random.generator.one(in: 2)]
+      var entry = KeyBuffer()
+      entry.append(entryPrefix: 7, parent: path.parent.parent)
+      for descending in directions { entry.append(random.value(), descending: descending) }
+      entry.append(entryName: path, isGroup: false, descending: false)
+
+      var reader = KeyReader(entry.buffer)
+      #expect(try reader.readUInt32() == 7)
+      let parent = try reader.readPath()
+      #expect(parent == path.parent.parent, "seed \(seed)")
+      for descending in directions { try reader.skipValue(descending: descending) }
+      let name = Array(reader.rest)
+      #expect(KeyLayout.collectionPrefix(path.parent) + name == key(path), "seed \(seed)")
+    }
+  }
+
   @Test func `the end of a prefix is the smallest bytes above all that begin with it`() {
     #expect(KeyLayout.end(ofPrefix: [1, 2]) == [1, 3])
     #expect(KeyLayout.end(ofPrefix: [1, 0xFF, 0xFF]) == [2])
@@ -175,12 +195,9 @@ struct KeyLayoutTests {
     _ bytes: [UInt8],
     _ parse: (UnsafeRawBufferPointer, KeyLimit) throws(Status) -> ResourcePath?
   ) throws(Status) -> ResourcePath? {
-    let result: Result<ResourcePath?, Status> = bytes.withUnsafeBytes { buffer in
-      do throws(Status) { return .success(try parse(buffer, Self.roomy)) } catch {
-        return .failure(error)
-      }
+    try bytes.withUnsafeBufferPointer { buffer throws(Status) in
+      try parse(UnsafeRawBufferPointer(buffer), Self.roomy)
     }
-    return try result.get()
   }
 
   @Test func `keys can be dumped, damaged and cut ones too`() {

@@ -119,7 +119,15 @@ struct ResourcePathCheckingTests {
     let longest = [long, long, long, long, String(repeating: "x", count: 123)]
     #expect(Limits.size(ofName: ResourcePath(longest)) == Limits.documentName)
     #expect(refusal(longest) == "")
-    #expect(refusal([long, long, long, long, String(repeating: "x", count: 124)]) != "")
+    let longer = [long, long, long, long, String(repeating: "x", count: 124)]
+    #expect(refusal(longer).hasPrefix("The name is longer than 6144 bytes"))
+
+    for tooLong in [["things", long + "x"], deepest + ["a"], longer] {
+      try ResourcePath(tooLong).checkNames(forWriting: false)
+    }
+    #expect(throws: Status.self) {
+      try ResourcePath(["things", "__x__"]).checkNames(forWriting: false)
+    }
   }
 
   @Test func `numeric ids are whole numbers but zero, as a number is written`() {
