@@ -50,7 +50,8 @@ let package = Package(
     .testTarget(
       name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
     .testTarget(
-      name: "HearthTests", dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore"]),
+      name: "HearthTests", dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore"],
+      resources: [.copy("Resources")]),
   ],
   swiftLanguageModes: [.v6]
 )
