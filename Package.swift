@@ -48,8 +48,6 @@ let package = Package(
 
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB"]),
     .testTarget(
-      name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
-    .testTarget(
       name: "HearthTests", dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore"],
       resources: [.copy("Resources")]),
   ],
