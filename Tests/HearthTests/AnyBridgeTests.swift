@@ -251,10 +251,19 @@ struct AnyBridgeTests {
     #expect(refusal { try value(nested(14, in: 1)) } == sentence)
     #expect(refusal { try value(nested(2000, in: 1)) } == sentence)
 
-    let cyclic = NSMutableArray()
-    let map: [String: Any] = ["a": (0..<20).reduce([1] as Any) { inner, _ in ["a": inner] }]
-    cyclic.add(map)
-    #expect(refusal { try value(["a": cyclic]) } == sentence)
+    #expect(refusal { try value(["a": NSArray(array: [nested(1000, in: 1)])]) } == sentence)
+    let deep = (0..<30).reduce([1] as Any) { inner, _ in [["a": inner]] }
+    #expect(
+      refusal {
+        try AnyBridge.value([deep], database: nil, allowsNestedArrays: true)
+      } == sentence)
+    let arrays = (0..<30).reduce([1] as Any) { inner, _ in [inner] }
+    #expect(
+      refusal {
+        try AnyBridge.value(arrays, database: nil, allowsNestedArrays: true)
+      }
+        == "The value contains an invalid nested entity. "
+        + "Maps and arrays may be nested 20 levels deep.")
   }
 
   @Test(arguments: [UInt64](1...40))
