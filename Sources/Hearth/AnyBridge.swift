@@ -69,15 +69,18 @@ enum AnyBridge {
     if type == Int32.self, let number = input as? Int32 {
       return .scalar(.integer(Int64(number)))
     }
+    if type == Timestamp.self, let timestamp = input as? Timestamp {
+      return .scalar(.timestamp(try timestamp.instant()))
+    }
+    if type == FieldValue.self, let sentinel = input as? FieldValue { return .sentinel(sentinel) }
+    if type == NSNull.self { return .scalar(.null) }
+    if type == NSNumber.self, let number = input as? NSNumber { return shape(of: number) }
     if type is AnyClass { return try shape(of: input as AnyObject) }
     return try rareShape(of: input)
   }
 
   private static func shape(of object: AnyObject) throws(Status) -> Shape {
     switch object {
-    case let timestamp as Timestamp: return .scalar(.timestamp(try timestamp.instant()))
-    case let sentinel as FieldValue: return .sentinel(sentinel)
-    case is NSNull: return .scalar(.null)
     case let number as NSNumber: return shape(of: number)
     case let point as GeoPoint: return .scalar(.geoPoint(try point.coordinate()))
     case let vector as VectorValue: return .scalar(.vector(vector.array))

@@ -164,6 +164,69 @@ struct ParsedSetTests {
     #expect(texts(parsed.mask) == ["a", "gone"])
   }
 
+  // MARK: Laws
+
+  @Test(arguments: [UInt64](1...50))
+  func `an update of a merge's leaves says the same as the merge`(seed: UInt64) throws {
+    var random = RandomData(seed: seed)
+    let data = random.map(depth: 4)
+    let merge = try set(data, .all)
+    #expect(try .map(merge.body) == value(data), "seed \(seed)")
+    #expect(try set(data).body == merge.body, "seed \(seed)")
+
+    let leaves = try #require(merge.mask)
+    var changes: [AnyHashable: Any] = [:]
+    for leaf in leaves {
+      let found = leaf.names.reduce(Value.map(merge.body) as Value?) { value, name in
+        if case .map(let map) = value { map[name] } else { nil }
+      }
+      changes[FieldPath(leaf.names)] = AnyBridge.any(try #require(found)) { _ in NSNull() }
+    }
+    let update = try update(changes)
+    #expect(update.body == merge.body, "seed \(seed)")
+    #expect(update.mask == merge.mask, "seed \(seed)")
+
+    let fields = leaves.map { FieldPath($0.names) } + data.keys.map { FieldPath([$0]) }
+    let merged = try set(data, .fields(fields))
+    #expect(merged.body == merge.body, "seed \(seed)")
+    #expect(merged.mask == data.keys.map { FieldSegments([$0]) }.sorted(), "seed \(seed)")
+
+    let encoded = try ParsedSet(encoded: merge.body, sentinels: [], merge: .all)
+    #expect(encoded.body == merge.body, "seed \(seed)")
+    #expect(encoded.mask == merge.mask, "seed \(seed)")
+  }
+
+  /// Data without sentinels, of few names, so that paths share their beginnings.
+  private struct RandomData {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+
+    private mutating func below(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int((state >> 33) % UInt64(bound))
+    }
+
+    mutating func map(depth: Int) -> [String: Any] {
+      let names = ["a", "b", "a.b", "a-b", "é", "`", "aa", "0"]
+      var map: [String: Any] = [:]
+      for _ in 0..<below(6) { map[names[below(names.count)]] = value(depth: depth - 1) }
+      return map
+    }
+
+    private mutating func value(depth: Int) -> Any {
+      switch below(depth > 0 ? 12 : 6) {
+      case 0: return NSNull()
+      case 1: return below(9)
+      case 2: return Double(below(9)) / 2
+      case 3: return [below(2) == 0, "x"] as [Any]
+      case 4: return "x"
+      case 5: return GeoPoint(latitude: 1, longitude: Double(below(9)))
+      default: return map(depth: depth)
+      }
+    }
+  }
+
   // MARK: Encoded documents
 
   /// Splits sentinels off as an encoder does.
