@@ -1,6 +1,8 @@
 import ArgumentParser
+import Foundation
+import Hearth
 
-@main struct HearthTool: AsyncParsableCommand {
+struct HearthTool: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hearth",
     abstract: "Firestore at home: look into a database file, change it, watch it.",
@@ -22,6 +24,27 @@ import ArgumentParser
       DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, WatchCommand.self,
       StatCommand.self, DeleteCommand.self,
     ])
+}
+
+@main enum Main {
+  static func main() async {
+    do {
+      var command = try HearthTool.parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      HearthTool.exit(withError: sentence(of: error))
+    }
+  }
+
+  /// What the database reports is an `NSError`, whose sentence is its description.
+  private static func sentence(of error: any Error) -> any Error {
+    let report = error as NSError
+    return report.domain == FirestoreErrorDomain ? Failure(report.localizedDescription) : error
+  }
 }
 
 /// What went wrong, in one sentence.

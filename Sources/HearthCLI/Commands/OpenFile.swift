@@ -57,7 +57,7 @@ extension DocumentSnapshot {
   /// All fields on one line, at most so wide.
   func line(width: Int) -> String {
     guard let data = data() else { return "" }
-    return JSON(fields: data).brief.clipped(to: width)
+    return JSON(fields: data).fieldsBrief.clipped(to: width)
   }
 }
 

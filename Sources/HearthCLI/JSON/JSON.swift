@@ -77,54 +77,68 @@ extension JSON {
 // MARK: - For people
 
 extension JSON {
-  /// A value over as many lines as it needs, the fields of maps below each other.
+  /// A document's fields below each other, over as many lines as they need.
   ///
   ///     author:
   ///       name: "Frank Herbert"
   ///     pages: 412
   ///     tags: ["sand", "spice"]
   func lines(width: Int) -> [String] {
-    switch self {
-    case .object(let members) where !members.isEmpty && soleTag == nil:
-      members.flatMap { member -> [String] in
-        let brief = member.value.brief
-        let isMap = member.value.isOpenMap
-        if !isMap, member.name.count + 2 + brief.count <= width {
-          return ["\(member.name): \(brief)"]
-        }
-        return ["\(member.name):"] + member.value.lines(width: width - 2).map { "  " + $0 }
-      }
-    case .array(let elements) where brief.count > width:
-      elements.flatMap { element -> [String] in
-        let lines = element.lines(width: width - 2)
-        return ["- " + (lines.first ?? "")] + lines.dropFirst().map { "  " + $0 }
-      }
-    default: [brief]
+    guard case .object(let members) = self else { return [brief] }
+    return members.flatMap { member -> [String] in
+      let value = member.value
+      let line = "\(member.name): \(value.brief)"
+      if !value.isOpenMap, line.count <= width { return [line] }
+      let lines = value.nestedLines(width: width - 2)
+      return lines.count == 1 && !value.isOpenMap
+        ? [line] : ["\(member.name):"] + lines.map { "  " + $0 }
     }
   }
 
-  /// On one line, with spaces for the eye.
+  private func nestedLines(width: Int) -> [String] {
+    if isOpenMap { return lines(width: width) }
+    guard case .array(let elements) = self else { return [brief] }
+    return elements.flatMap { element -> [String] in
+      let brief = element.brief
+      let lines = brief.count <= width - 2 ? [brief] : element.nestedLines(width: width - 2)
+      return ["- " + (lines.first ?? "")] + lines.dropFirst().map { "  " + $0 }
+    }
+  }
+
+  /// On one line, with spaces for the eye, and types as people know them.
   var brief: String {
     switch self {
     case .array(let elements): "[" + elements.map(\.brief).joined(separator: ", ") + "]"
     case .object(let members):
-      if let tag = soleTag, case .string(let text) = tag.value {
-        "\(tag.name.dropFirst()) \(text)"
-      } else {
-        "{"
-          + members.map { "\($0.name): \($0.value.brief)" }.joined(separator: ", ") + "}"
+      switch tagged {
+      case (.timestamp, .string(let text))?, (.double, .string(let text))?: text
+      case (.reference, .string(let path))?: "→ \(path)"
+      case (.bytes, .string(let text))?: "bytes \(text)"
+      case (.geoPoint, let numbers)?: "geo \(numbers.brief)"
+      case (.vector, let numbers)?: "vector \(numbers.brief)"
+      case (.map, let map)?: map.fieldsBrief
+      default: JSON.object(members).fieldsBrief
       }
     default: text
     }
   }
 
-  private var isOpenMap: Bool {
-    if case .object(let members) = self { !members.isEmpty && soleTag == nil } else { false }
+  /// A map, whatever its fields are called.
+  var fieldsBrief: String {
+    guard case .object(let members) = self else { return text }
+    return "{" + members.map { "\($0.name): \($0.value.brief)" }.joined(separator: ", ") + "}"
   }
 
-  private var soleTag: Member? {
-    guard case .object(let members) = self, members.count == 1, members[0].name.hasPrefix("$")
+  /// A map with fields, that is no tagged form.
+  private var isOpenMap: Bool {
+    guard case .object(let members) = self else { return false }
+    return !members.isEmpty && tagged == nil
+  }
+
+  private var tagged: (tag: Tag, value: JSON)? {
+    guard case .object(let members) = self, members.count == 1,
+      let tag = Tag(rawValue: members[0].name)
     else { return nil }
-    return members[0]
+    return (tag, members[0].value)
   }
 }
