@@ -1,0 +1,158 @@
+import Foundation
+import Synchronization
+
+/// A named set of options that databases are opened for.
+///
+///     FirebaseApp.configure()
+///     let db = Firestore.firestore()
+///
+/// There is no service behind it: an app only keeps databases of different apps apart. Configuring an
+/// app again keeps the first one.
+public final class FirebaseApp: NSObject, Sendable {
+  public let name: String
+  private let stored: FirebaseOptions.Fields
+
+  /// A copy: changing it does not change the app.
+  public var options: FirebaseOptions { FirebaseOptions(stored) }
+
+  private init(name: String, options: FirebaseOptions) {
+    self.name = name
+    stored = options.fields
+  }
+
+  private static let apps = Mutex<[String: FirebaseApp]>([:])
+  private static let defaultName = "__FIRAPP_DEFAULT"
+
+  /// Makes the default app.
+  public class func configure() { configure(options: FirebaseOptions()) }
+
+  /// Makes the default app.
+  public class func configure(options: FirebaseOptions) {
+    configure(name: defaultName, options: options)
+  }
+
+  public class func configure(name: String, options: FirebaseOptions) {
+    let app = FirebaseApp(name: name, options: options)
+    apps.withLock { if $0[name] == nil { $0[name] = app } }
+  }
+
+  /// The default app, if it is configured.
+  public class func app() -> FirebaseApp? { app(name: defaultName) }
+
+  public class func app(name: String) -> FirebaseApp? { apps.withLock { $0[name] } }
+
+  /// All apps by name, or nil if there is none.
+  public class var allApps: [String: FirebaseApp]? {
+    apps.withLock { $0.isEmpty ? nil : $0 }
+  }
+
+  public class func version() -> String { "12.19.0" }
+
+  /// Forgets the app. Databases that were opened for it stay open.
+  public func delete(_ completion: @escaping (Bool) -> Void) {
+    completion(forget())
+  }
+
+  /// Forgets the app. Databases that were opened for it stay open.
+  @discardableResult
+  public func delete() async -> Bool { forget() }
+
+  private func forget() -> Bool {
+    FirebaseApp.apps.withLock { apps in
+      guard apps[name] === self else { return false }
+      apps[name] = nil
+      return true
+    }
+  }
+
+  public override var description: String { "<FirebaseApp: \(name)>" }
+}
+
+/// What an app is known by to Firebase's services. Here only `projectID` is looked at, if anything.
+public final class FirebaseOptions: NSObject, NSCopying {
+  struct Fields: Hashable, Sendable {
+    var googleAppID = ""
+    var gcmSenderID = ""
+    var bundleID = ""
+    var apiKey: String?
+    var clientID: String?
+    var projectID: String?
+    var databaseURL: String?
+    var storageBucket: String?
+    var appGroupID: String?
+  }
+
+  var fields: Fields
+
+  init(_ fields: Fields) { self.fields = fields }
+
+  public override convenience init() { self.init(Fields()) }
+
+  public convenience init(googleAppID: String, gcmSenderID: String) {
+    self.init(Fields(googleAppID: googleAppID, gcmSenderID: gcmSenderID))
+  }
+
+  /// Reads a `GoogleService-Info.plist`. Nil if there is none.
+  public convenience init?(contentsOfFile path: String) {
+    guard let data = FileManager.default.contents(atPath: path),
+      let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
+      let entries = list as? [String: Any],
+      let appID = entries["GOOGLE_APP_ID"] as? String
+    else { return nil }
+    self.init(
+      Fields(
+        googleAppID: appID,
+        gcmSenderID: entries["GCM_SENDER_ID"] as? String ?? "",
+        bundleID: entries["BUNDLE_ID"] as? String ?? "",
+        apiKey: entries["API_KEY"] as? String,
+        clientID: entries["CLIENT_ID"] as? String,
+        projectID: entries["PROJECT_ID"] as? String,
+        databaseURL: entries["DATABASE_URL"] as? String,
+        storageBucket: entries["STORAGE_BUCKET"] as? String))
+  }
+
+  public var googleAppID: String {
+    get { fields.googleAppID }
+    set { fields.googleAppID = newValue }
+  }
+  public var gcmSenderID: String {
+    get { fields.gcmSenderID }
+    set { fields.gcmSenderID = newValue }
+  }
+  public var bundleID: String {
+    get { fields.bundleID }
+    set { fields.bundleID = newValue }
+  }
+  public var apiKey: String? {
+    get { fields.apiKey }
+    set { fields.apiKey = newValue }
+  }
+  public var clientID: String? {
+    get { fields.clientID }
+    set { fields.clientID = newValue }
+  }
+  public var projectID: String? {
+    get { fields.projectID }
+    set { fields.projectID = newValue }
+  }
+  public var databaseURL: String? {
+    get { fields.databaseURL }
+    set { fields.databaseURL = newValue }
+  }
+  public var storageBucket: String? {
+    get { fields.storageBucket }
+    set { fields.storageBucket = newValue }
+  }
+  public var appGroupID: String? {
+    get { fields.appGroupID }
+    set { fields.appGroupID = newValue }
+  }
+
+  public func copy(with zone: NSZone? = nil) -> Any { FirebaseOptions(fields) }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    (object as? FirebaseOptions)?.fields == fields
+  }
+
+  public override var hash: Int { fields.hashValue }
+}

@@ -1,0 +1,68 @@
+import Foundation
+
+/// The domain of every error the database reports.
+public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
+
+/// Why an operation failed. Errors are `NSError` objects whose code is one of these.
+///
+///     do {
+///       try await book.updateData(["title": "Dune"])
+///     } catch FirestoreErrorCode.notFound {
+///       try await book.setData(["title": "Dune"])
+///     }
+public struct FirestoreErrorCode: Error {
+  public enum Code: Int, Sendable {
+    case OK = 0
+    case cancelled = 1
+    case unknown = 2
+    case invalidArgument = 3
+    case deadlineExceeded = 4
+    case notFound = 5
+    case alreadyExists = 6
+    case permissionDenied = 7
+    case resourceExhausted = 8
+    case failedPrecondition = 9
+    case aborted = 10
+    case outOfRange = 11
+    case unimplemented = 12
+    case `internal` = 13
+    case unavailable = 14
+    case dataLoss = 15
+    case unauthenticated = 16
+  }
+
+  public static var OK: Code { .OK }
+  public static var cancelled: Code { .cancelled }
+  public static var unknown: Code { .unknown }
+  public static var invalidArgument: Code { .invalidArgument }
+  public static var deadlineExceeded: Code { .deadlineExceeded }
+  public static var notFound: Code { .notFound }
+  public static var alreadyExists: Code { .alreadyExists }
+  public static var permissionDenied: Code { .permissionDenied }
+  public static var resourceExhausted: Code { .resourceExhausted }
+  public static var failedPrecondition: Code { .failedPrecondition }
+  public static var aborted: Code { .aborted }
+  public static var outOfRange: Code { .outOfRange }
+  public static var unimplemented: Code { .unimplemented }
+  public static var `internal`: Code { .internal }
+  public static var unavailable: Code { .unavailable }
+  public static var dataLoss: Code { .dataLoss }
+  public static var unauthenticated: Code { .unauthenticated }
+}
+
+extension FirestoreErrorCode.Code {
+  /// `catch FirestoreErrorCode.notFound`
+  public static func ~= (code: FirestoreErrorCode.Code, error: any Error) -> Bool {
+    let error = error as NSError
+    return error.code == code.rawValue && error.domain == FirestoreErrorDomain
+  }
+}
+
+extension Status {
+  /// The error as users catch it.
+  var nsError: NSError {
+    var userInfo: [String: Any] = [NSLocalizedDescriptionKey: message]
+    if let cause { userInfo[NSUnderlyingErrorKey] = (cause as? Status)?.nsError ?? cause }
+    return NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
+  }
+}

@@ -1,0 +1,5 @@
+/// Which database a reference belongs to, so that one database does not store another's references.
+struct DatabaseIdentity: Hashable, Sendable {
+  /// Told in errors: `books.hearth/(default)`.
+  var name: String
+}

@@ -1,0 +1,21 @@
+import Foundation
+
+/// A vector of doubles, such as an embedding.
+///
+///     try await book.updateData(["embedding": FieldValue.vector([0.25, 0.5])])
+public final class VectorValue: NSObject, NSCopying, Sendable {
+  public let array: [Double]
+
+  public init(_ array: [Double]) { self.array = array }
+
+  public func copy(with zone: NSZone? = nil) -> Any { self }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? VectorValue else { return false }
+    return Value.vector(array) == .vector(other.array)
+  }
+
+  public override var hash: Int { array.hashValue }
+
+  public override var description: String { "<VectorValue: \(array)>" }
+}

@@ -1,0 +1,159 @@
+/// A write of fields in the engine's terms.
+struct ParsedSet: Sendable {
+  /// The fields to write, without sentinels.
+  var body: MapValue
+  /// Nil: `body` replaces the document. Otherwise what changes: a path in the mask that `body` does not
+  /// have is deleted; what `body` has outside of the mask is ignored. Sorted; no path within another.
+  var mask: [FieldSegments]?
+  /// Applied after the body, never `.delete`. Sorted by field.
+  var transforms: [UserDataReader.Transform]
+
+  private init(
+    body: MapValue, mask: [FieldSegments]?, transforms: [UserDataReader.Transform]
+  ) {
+    self.body = body
+    self.mask = mask.map(ParsedSet.withoutOverlaps)
+    self.transforms = transforms.sorted { $0.field < $1.field }
+  }
+
+  /// What a merge changes.
+  enum Merge {
+    /// Every leaf of the data.
+    case all
+    /// These fields: strings with dots, or field paths. The rest of the data is ignored.
+    case fields([Any])
+  }
+}
+
+// MARK: - From users' data
+
+extension ParsedSet {
+  /// `setData(_:)`, with `merge:` and `mergeFields:`.
+  init(
+    set data: [String: Any], merge: Merge? = nil, database: DatabaseIdentity?
+  ) throws(Status) {
+    var reader = UserDataReader(source: merge == nil ? .set : .mergeSet, database: database)
+    let body = try reader.readDocument(data)
+    try self.init(body: body, merge: merge, reader: reader)
+  }
+
+  /// `setData(from:)`, with `merge:` and `mergeFields:`: what an encoder made, and the sentinels it
+  /// found, with their places.
+  init(
+    encoded body: MapValue, sentinels: [UserDataReader.Transform], merge: Merge? = nil
+  ) throws(Status) {
+    var reader = UserDataReader(source: merge == nil ? .set : .mergeSet, database: nil)
+    try reader.readEncoded(body, sentinels: sentinels)
+    try self.init(body: body, merge: merge, reader: reader)
+  }
+
+  private init(body: MapValue, merge: Merge?, reader: UserDataReader) throws(Status) {
+    switch merge {
+    case nil: self.init(body: body, mask: nil, transforms: reader.transforms)
+    case .all: self.init(body: body, mask: reader.leaves, transforms: reader.transforms)
+    case .fields(let fields):
+      var mask: [FieldSegments] = []
+      for input in fields {
+        let field = try ParsedSet.field(
+          input, otherwise: "All elements in mergeFields: must be NSStrings or FIRFieldPaths.")
+        let isPresent =
+          reader.leaves.contains { $0.hasPrefix(field) }
+          || reader.transforms.contains { $0.field.hasPrefix(field) }
+        guard isPresent else {
+          throw .invalidArgument(
+            "Field '\(field.canonicalText)' is specified in your field mask "
+              + "but missing from your input data.")
+        }
+        mask.append(field)
+      }
+      let covered = reader.transforms.filter { transform in
+        mask.contains { transform.field.hasPrefix($0) }
+      }
+      self.init(
+        body: body, mask: mask.filter { field in !covered.contains { $0.field == field } },
+        transforms: covered)
+    }
+  }
+
+  /// `updateData(_:)`. It is for documents that exist, which the writer has to check.
+  init(update data: [AnyHashable: Any], database: DatabaseIdentity?) throws(Status) {
+    var reader = UserDataReader(source: .update, database: database)
+    var changes: [(field: FieldSegments, change: UserDataReader.Change)] = []
+    changes.reserveCapacity(data.count)
+    for (key, input) in data {
+      let field = try ParsedSet.field(
+        key.base, otherwise: "Dictionary keys in updateData: must be NSStrings or FIRFieldPaths.")
+      changes.append((field, try reader.readChange(of: field, input)))
+    }
+    changes.sort { $0.field < $1.field }
+    try ParsedSet.checkConflicts(changes.map(\.field))
+
+    var values: [Entry] = []
+    var mask: [FieldSegments] = []
+    for (field, change) in changes {
+      switch change {
+      case .value(let value):
+        values.append((field, value))
+        mask.append(field)
+      case .delete: mask.append(field)
+      case .transform: break
+      }
+    }
+    self.init(
+      body: ParsedSet.nest(values[...], level: 0), mask: mask, transforms: reader.transforms)
+  }
+}
+
+// MARK: - Fields
+
+extension ParsedSet {
+  private typealias Entry = (field: FieldSegments, value: Value)
+
+  private static func field(_ input: Any, otherwise sentence: String) throws(Status)
+    -> FieldSegments
+  {
+    if let path = input as? FieldPath { return try path.segments() }
+    guard let text = AnyBridge.string(input) else { throw .invalidArgument(sentence) }
+    return try FieldSegments(dotted: text)
+  }
+
+  /// Sorted, without fields inside others: a field comes right before those inside it.
+  private static func withoutOverlaps(_ fields: [FieldSegments]) -> [FieldSegments] {
+    var kept: [FieldSegments] = []
+    kept.reserveCapacity(fields.count)
+    for field in fields.sorted() {
+      if let last = kept.last, field.hasPrefix(last) { continue }
+      kept.append(field)
+    }
+    return kept
+  }
+
+  private static func checkConflicts(_ sorted: [FieldSegments]) throws(Status) {
+    for (field, next) in zip(sorted, sorted.dropFirst()) where next.hasPrefix(field) {
+      throw .invalidArgument(
+        field == next
+          ? "Field '\(field.canonicalText)' is specified more than once in your update data."
+          : "Field '\(next.canonicalText)' in your update data is inside field "
+            + "'\(field.canonicalText)', which is specified too.")
+    }
+  }
+
+  /// Maps around the values. Entries are sorted, and none is inside another.
+  private static func nest(_ entries: ArraySlice<Entry>, level: Int) -> MapValue {
+    var fields: [(String, Value)] = []
+    fields.reserveCapacity(entries.count)
+    var rest = entries
+    while let (field, value) = rest.first {
+      let name = field.names[level]
+      guard field.names.count > level + 1 else {
+        fields.append((name, value))
+        rest.removeFirst()
+        continue
+      }
+      let group = rest.prefix { UTF8Order.areEqual($0.field.names[level], name) }
+      fields.append((name, .map(nest(group, level: level + 1))))
+      rest = rest.dropFirst(group.count)
+    }
+    return MapValue(fields)
+  }
+}

@@ -1,0 +1,284 @@
+/// Reads what users hand over, and refuses what cannot be stored with Firebase's sentences.
+///
+/// One reader reads one write or one argument. It keeps the path to where it is, for sentences and for
+/// the mask; inside arrays there are no paths.
+struct UserDataReader {
+  /// What the data is for; it decides which sentinels and names are welcome.
+  enum Source {
+    case set, mergeSet, update
+    /// An element of `arrayUnion` or `arrayRemove`.
+    case element
+    /// A query's or cursor's value, which is never stored.
+    case argument
+    /// The same, whose elements may be arrays.
+    case arrayArgument
+
+    var acceptsSentinels: Bool { self == .set || self == .mergeSet || self == .update }
+    var isStored: Bool { acceptsSentinels || self == .element }
+  }
+
+  typealias Transform = (field: FieldSegments, transform: FieldTransform)
+
+  /// Maps and arrays inside each other; a field of the document is at depth 0.
+  static let deepest = 20
+
+  private let source: Source
+  /// Nil if references may point anywhere.
+  private let database: DatabaseIdentity?
+  private var path: [String] = []
+  /// The arrays around us. A path into an array does not exist.
+  private var arrays = 0
+
+  /// In a merge: the path of every leaf, deleted ones too. An empty map is a leaf.
+  private(set) var leaves: [FieldSegments] = []
+  private(set) var transforms: [Transform] = []
+  /// Where the references seen so far point.
+  private(set) var referencedDatabase: DatabaseIdentity?
+
+  init(source: Source, database: DatabaseIdentity?) {
+    self.source = source
+    self.database = database
+  }
+
+  /// A whole document.
+  mutating func readDocument(_ data: [String: Any]) throws(Status) -> MapValue {
+    try readFields(data.lazy.map { ($0.key, $0.value) }, count: data.count, depth: 0)
+  }
+
+  /// What an update says about one field.
+  enum Change {
+    case value(Value)
+    case delete
+    /// The change is among `transforms`.
+    case transform
+  }
+
+  /// One field of an update.
+  mutating func readChange(of field: FieldSegments, _ input: Any) throws(Status) -> Change {
+    try enter(field)
+    let shape = try AnyBridge.shape(of: input)
+    if case .sentinel(let sentinel) = shape, case .delete = sentinel.transform { return .delete }
+    let value = try read(shape, depth: field.names.count - 1, isElement: false)
+    return value.map(Change.value) ?? .transform
+  }
+
+  mutating func readArgument(_ input: Any) throws(Status) -> Value {
+    // A sentinel, the only input without a value, has been refused.
+    try read(AnyBridge.shape(of: input), depth: 0, isElement: false) ?? .null
+  }
+
+  mutating func readElements(_ elements: [Any]) throws(Status) -> [Value] {
+    try readArray(elements, depth: 0)
+  }
+
+  /// Nil for a sentinel.
+  private mutating func read(
+    _ shape: AnyBridge.Shape, depth: Int, isElement: Bool
+  ) throws(Status) -> Value? {
+    switch shape {
+    case .scalar(let value):
+      noteLeaf()
+      return value
+    case .dictionary(let dictionary):
+      if dictionary.isEmpty { noteLeaf() }
+      return .map(
+        try readFields(
+          dictionary.lazy.map { ($0.key, $0.value) }, count: dictionary.count, depth: depth + 1))
+    case .entries(let entries):
+      if entries.isEmpty { noteLeaf() }
+      return .map(try readFields(entries, count: entries.count, depth: depth + 1))
+    case .scalars(let values):
+      try checkArray(isElement: isElement)
+      try checkDepth(depth + 1)
+      noteLeaf()
+      return .array(values)
+    case .array(let elements):
+      try checkArray(isElement: isElement)
+      noteLeaf()
+      return .array(try readArray(elements, depth: depth + 1))
+    case .reference(let reference):
+      if let fault = reference.fault { throw fault }
+      try checkDatabase(reference.databaseIdentity)
+      noteLeaf()
+      return .reference(reference.resourcePath)
+    case .sentinel(let sentinel):
+      try note(sentinel)
+      return nil
+    case .tooLarge(let digits):
+      throw .invalidArgument("NSNumber (\(digits)) is too large\(place)")
+    case .unsupported(let typeName):
+      throw .invalidArgument("Unsupported type: \(typeName)\(place)")
+    case .unsupportedKey(let typeName):
+      throw .invalidArgument(
+        "Invalid data. Keys of a map must be strings, but one is of type: \(typeName)\(place)")
+    }
+  }
+
+  private mutating func readFields(
+    _ entries: some Sequence<(name: String, value: Any)>, count: Int, depth: Int
+  ) throws(Status) -> MapValue {
+    try checkDepth(depth)
+    var fields: [(String, Value)] = []
+    fields.reserveCapacity(count)
+    for (name, input) in entries {
+      path.append(name)
+      try check(name)
+      if let value = try read(AnyBridge.shape(of: input), depth: depth, isElement: false) {
+        fields.append((name, value))
+      }
+      path.removeLast()
+    }
+    return MapValue(fields)
+  }
+
+  private mutating func readArray(_ elements: [Any], depth: Int) throws(Status) -> [Value] {
+    try checkDepth(depth)
+    arrays += 1
+    var values: [Value] = []
+    values.reserveCapacity(elements.count)
+    for element in elements {
+      // A sentinel, the only input without a value, is refused inside arrays.
+      let value = try read(AnyBridge.shape(of: element), depth: depth, isElement: true)
+      values.append(value ?? .null)
+    }
+    arrays -= 1
+    return values
+  }
+
+  private mutating func noteLeaf() {
+    if source == .mergeSet, arrays == 0 { leaves.append(FieldSegments(path)) }
+  }
+
+  /// A sentinel at `path`.
+  private mutating func note(_ sentinel: FieldValue) throws(Status) {
+    let method = sentinel.transform.methodName
+    guard source.acceptsSentinels else {
+      throw .invalidArgument("\(method) can only be used with updateData() and setData()\(place)")
+    }
+    guard arrays == 0 else {
+      throw .invalidArgument("\(method) is not currently supported inside arrays")
+    }
+    if let fault = sentinel.fault { throw fault }
+    if let database = sentinel.database { try checkDatabase(database) }
+    try note(sentinel.transform)
+  }
+
+  private mutating func note(_ transform: FieldTransform) throws(Status) {
+    guard case .delete = transform else {
+      transforms.append((FieldSegments(path), transform))
+      return
+    }
+    switch source {
+    case .mergeSet: noteLeaf()
+    case .update:
+      throw .invalidArgument(
+        "\(transform.methodName) can only appear at the top level of your update data\(place)")
+    default:
+      throw .invalidArgument(
+        "\(transform.methodName) can only be used with updateData() "
+          + "and setData() with merge:true\(place)")
+    }
+  }
+
+  /// Stands at a field whose names were not read one by one.
+  private mutating func enter(_ field: FieldSegments) throws(Status) {
+    path = field.names
+    for name in field.names { try check(name) }
+    try checkDepth(field.names.count - 1)
+  }
+
+  // MARK: - Checks
+
+  /// `name` is part of `path`.
+  private func check(_ name: String) throws(Status) {
+    guard !name.isEmpty else {
+      throw .invalidArgument("Invalid data. Document fields must not be empty\(place)")
+    }
+    guard !(source.isStored && name.hasPrefix("__") && name.hasSuffix("__")) else {
+      throw .invalidArgument(
+        "Invalid data. Document fields cannot begin and end with \"__\"\(place)")
+    }
+  }
+
+  /// Before going deeper: it also ends the way into an array that contains itself.
+  private func checkDepth(_ depth: Int) throws(Status) {
+    guard depth <= UserDataReader.deepest else {
+      throw .invalidArgument(
+        "Property \(path.first ?? "") contains an invalid nested entity. "
+          + "Maps and arrays may be nested \(UserDataReader.deepest) levels deep.")
+    }
+  }
+
+  private func checkArray(isElement: Bool) throws(Status) {
+    guard !isElement || source == .arrayArgument else {
+      throw .invalidArgument("Nested arrays are not supported\(place)")
+    }
+  }
+
+  private mutating func checkDatabase(_ other: DatabaseIdentity) throws(Status) {
+    if let expected = database ?? referencedDatabase, expected != other {
+      throw .invalidArgument(
+        "Document Reference is for database \(other.name) "
+          + "but should be for database \(expected.name)\(place)")
+    }
+    referencedDatabase = other
+  }
+
+  /// Where we are, for the end of a sentence.
+  private var place: String {
+    path.isEmpty || arrays > 0 ? "" : " (found in field \(FieldSegments(path).canonicalText))"
+  }
+}
+
+// MARK: - Encoded documents
+
+extension UserDataReader {
+  /// A document that an encoder has made, and the sentinels it found: the same checks, leaves and
+  /// transforms as for a dictionary.
+  mutating func readEncoded(
+    _ document: MapValue, sentinels: [Transform]
+  ) throws(Status) {
+    for (field, transform) in sentinels {
+      try enter(field)
+      try note(transform)
+    }
+    path = []
+    try readEncoded(document, around: sentinels.map(\.field), depth: 0)
+  }
+
+  /// - Parameter sentinels: those at or below `path`.
+  private mutating func readEncoded(
+    _ map: MapValue, around sentinels: [FieldSegments], depth: Int
+  ) throws(Status) {
+    try checkDepth(depth)
+    // A map in which there were only sentinels is not a leaf.
+    if map.isEmpty, sentinels.isEmpty, !path.isEmpty { noteLeaf() }
+    for field in map.fields {
+      path.append(field.name)
+      try check(field.name)
+      try readEncoded(field.value, around: sentinels, depth: depth, isElement: false)
+      path.removeLast()
+    }
+  }
+
+  private mutating func readEncoded(
+    _ value: Value, around sentinels: [FieldSegments], depth: Int, isElement: Bool
+  ) throws(Status) {
+    switch value {
+    case .map(let map):
+      let here = FieldSegments(path)
+      let below = sentinels.isEmpty ? [] : sentinels.filter { $0.hasPrefix(here) }
+      try readEncoded(map, around: below, depth: depth + 1)
+    case .array(let elements):
+      try checkArray(isElement: isElement)
+      try checkDepth(depth + 1)
+      noteLeaf()
+      arrays += 1
+      for element in elements {
+        try readEncoded(element, around: [], depth: depth + 1, isElement: true)
+      }
+      arrays -= 1
+    default: noteLeaf()
+    }
+  }
+}
