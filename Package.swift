@@ -33,6 +33,10 @@ let package = Package(
         "LMDB", "CXXHash",
         .product(name: "Collections", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: [
+        // Async functions run where their caller does: users' types need not be Sendable.
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
 
     // The roof: drop-in module names, and the command line.
@@ -47,6 +51,8 @@ let package = Package(
       ]),
 
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB"]),
+    .testTarget(
+      name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
     .testTarget(
       name: "HearthTests",
       dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore", "FirebaseSharedSwift"],

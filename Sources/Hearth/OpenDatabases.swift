@@ -23,12 +23,19 @@ final class OpenDatabases: Sendable {
     }
   }
 
-  /// Absolute, and through symbolic links: of the file, or of its folder if it is not there yet.
+  /// Absolute, and through symbolic links as far as the path is there already: the same before and
+  /// after its file and its folders are made.
   static func canonical(_ path: String) -> String {
-    if let real = realpath(path) { return real }
-    let url = URL(fileURLWithPath: path)
-    let folder = url.deletingLastPathComponent().path
-    return (realpath(folder) ?? folder) + "/" + url.lastPathComponent
+    var existing = URL(fileURLWithPath: path).standardizedFileURL
+    var missing: [String] = []
+    while existing.path != "/" {
+      if let real = realpath(existing.path) {
+        return ([real] + missing.reversed()).joined(separator: "/")
+      }
+      missing.append(existing.lastPathComponent)
+      existing.deleteLastPathComponent()
+    }
+    return "/" + missing.reversed().joined(separator: "/")
   }
 
   private static func realpath(_ path: String) -> String? {

@@ -19,7 +19,7 @@ enum WatchTarget: Hashable, Sendable {
 
 /// Finds the views that a commit touches, and brings them up to date from the change log.
 ///
-///     commit ─▶ signal ─▶ read the log since the last time ─▶ views touched ─▶ listeners' mailboxes
+///     commit ─▶ signal, or news of the file ─▶ read the log since the last time ─▶ views touched ─▶ listeners' mailboxes
 ///
 /// Works on a serial queue of its own: the writer only leaves a signal, and a slow consumer only
 /// fills its own mailbox. A view costs what changes in it; a change finds its views by document,
@@ -42,6 +42,8 @@ final class Registry: Sendable {
     /// Every view is at least this far.
     var sequence: UInt64 = 0
     var commitToken: Int?
+    /// Other processes' commits.
+    var fileNews: FileNews?
   }
 
   /// Above this many changes at once, views go to the latest state without the steps between.
@@ -122,6 +124,7 @@ final class Registry: Sendable {
   private func begin() {
     guard state.commitToken == nil else { return }
     state.commitToken = store.commits.observe { [weak self] _ in self?.newsArrived() }
+    state.fileNews = FileNews(of: store.path, on: queue) { [weak self] in self?.catchUp() }
   }
 
   private func drop(_ target: WatchTarget) {
@@ -129,6 +132,8 @@ final class Registry: Sendable {
     if state.views.isEmpty, let token = state.commitToken {
       store.commits.remove(token)
       state.commitToken = nil
+      state.fileNews?.stop()
+      state.fileNews = nil
     }
   }
 
