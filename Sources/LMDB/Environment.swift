@@ -23,7 +23,7 @@ public final class Environment: Sendable {
   @usableFromInline let forkCountAtOpen: UInt
 
   let loans: Loans?
-  private let identity: OpenFiles.Identity
+  private let file: DataFile
   private let tables: [String: Table]
   @usableFromInline let gate: Gate
 
@@ -48,12 +48,13 @@ public final class Environment: Sendable {
     let file = try DataFile.locate(
       path, configuration: configuration, mayCreate: !configuration.isReadOnly)
     guard OpenFiles.reserve(file.identity) else {
+      _ = Glibc.close(file.anchor)
       throw LMDBError.alreadyOpen.adding("open \(file.path)")
     }
     do throws(LMDBError) {
       return try Environment(file, configuration, forkCount)
     } catch {
-      OpenFiles.release(file.identity)
+      file.release()
       throw error
     }
   }
@@ -69,7 +70,7 @@ public final class Environment: Sendable {
     self.configuration = configuration
     self.forkCount = forkCount
     forkCountAtOpen = forkCount.pointee
-    identity = file.identity
+    self.file = file
     handle = opened.handle
     self.presence = presence
     tables = opened.tables
@@ -107,15 +108,15 @@ public final class Environment: Sendable {
         condition = .closed
         closeHandle()
         presence = nil
-        OpenFiles.release(identity)
+        file.release()
       }
     } catch {
       preconditionFailure("A thread closes an environment in which it has a transaction open.")
     }
   }
 
-  /// Makes the map hold at least `bytes`, and at least half as much again as it did. Does nothing
-  /// if it does already.
+  /// Makes the map hold at least `bytes`, and twice what it did, in steps of 256 GiB at most. Does
+  /// nothing if it holds them already.
   ///
   /// Waits for this process's transactions; throws `transactionOpen` if one is this thread's, and
   /// `outOfMemory`, with the old size kept, if the address space does not suffice.
@@ -180,9 +181,11 @@ public final class Environment: Sendable {
   ) throws(LMDBError) {
     condition = .broken
     try admit(.open, "reopen")
-    // While the old file is open, so that no other has its inode.
     let file = try DataFile.locate(path, configuration: configuration, mayCreate: false)
-    guard file.identity == identity else { throw failure(LMDBError.fileReplaced.code, "reopen") }
+    _ = Glibc.close(file.anchor)
+    guard file.identity == self.file.identity else {
+      throw failure(LMDBError.fileReplaced.code, "reopen")
+    }
     closeHandle()
     var configuration = configuration
     configuration.mapSizeBytes = max(mapSizeBytes, configuration.mapSizeBytes)

@@ -19,14 +19,11 @@ struct TransactionCell: ~Copyable {
   /// The thread that began the transaction; 0 when free.
   @usableFromInline let holder: Atomic<UInt>
 
-  /// A reader keeps its LMDB transaction, reset, between two uses.
-  @usableFromInline var transaction: OpaquePointer?
-
-  /// Rises when the transaction ends, so that what is left of it can be told.
-  @usableFromInline var generation: UInt
-
-  /// Rises with each put and delete.
-  @usableFromInline var changes: UInt
+  // Relaxed atomics cost what plain words do, and let the other threads' looks at `state` stand
+  // beside changes of these.
+  @usableFromInline let heldTransaction: Atomic<OpaquePointer?>
+  @usableFromInline let currentGeneration: Atomic<UInt>
+  @usableFromInline let changeCount: Atomic<UInt>
 
   /// Faults are injected or borrowed bytes poisoned: take the slow way.
   @usableFromInline let isInstrumented: Bool
@@ -40,11 +37,32 @@ struct TransactionCell: ~Copyable {
   init(isInstrumented: Bool) {
     state = Atomic(Self.free)
     holder = Atomic(0)
-    transaction = nil
-    generation = 0
-    changes = 0
+    heldTransaction = Atomic(nil)
+    currentGeneration = Atomic(0)
+    changeCount = Atomic(0)
     self.isInstrumented = isInstrumented
     owner = nil
+  }
+
+  /// A reader keeps its LMDB transaction, reset, between two uses.
+  @inlinable
+  var transaction: OpaquePointer? {
+    get { heldTransaction.load(ordering: .relaxed) }
+    nonmutating set { heldTransaction.store(newValue, ordering: .relaxed) }
+  }
+
+  /// Rises when the transaction ends, so that what is left of it can be told.
+  @inlinable
+  var generation: UInt {
+    get { currentGeneration.load(ordering: .relaxed) }
+    nonmutating set { currentGeneration.store(newValue, ordering: .relaxed) }
+  }
+
+  /// Rises with each put and delete.
+  @inlinable
+  var changes: UInt {
+    get { changeCount.load(ordering: .relaxed) }
+    nonmutating set { changeCount.store(newValue, ordering: .relaxed) }
   }
 
   @usableFromInline
