@@ -202,7 +202,7 @@ public final class Environment: Sendable {
     guard let handle else { return }
     gate.forEachReaderCell { cell in
       if let transaction = cell.pointee.transaction { mdb_txn_abort(transaction) }
-      cell.pointee.transaction = nil
+      cell.pointee.hold(nil)
     }
     mdb_env_close(handle)
     self.handle = nil

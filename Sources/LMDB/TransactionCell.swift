@@ -44,26 +44,30 @@ struct TransactionCell: ~Copyable {
     owner = nil
   }
 
+  // Methods instead of setters: assigning through a pointer would count as changing the whole cell.
+
   /// A reader keeps its LMDB transaction, reset, between two uses.
   @inlinable
-  var transaction: OpaquePointer? {
-    get { heldTransaction.load(ordering: .relaxed) }
-    nonmutating set { heldTransaction.store(newValue, ordering: .relaxed) }
+  var transaction: OpaquePointer? { heldTransaction.load(ordering: .relaxed) }
+
+  @inlinable
+  func hold(_ transaction: OpaquePointer?) {
+    heldTransaction.store(transaction, ordering: .relaxed)
   }
 
   /// Rises when the transaction ends, so that what is left of it can be told.
   @inlinable
-  var generation: UInt {
-    get { currentGeneration.load(ordering: .relaxed) }
-    nonmutating set { currentGeneration.store(newValue, ordering: .relaxed) }
-  }
+  var generation: UInt { currentGeneration.load(ordering: .relaxed) }
+
+  @inlinable
+  func endGeneration() { currentGeneration.store(generation &+ 1, ordering: .relaxed) }
 
   /// Rises with each put and delete.
   @inlinable
-  var changes: UInt {
-    get { changeCount.load(ordering: .relaxed) }
-    nonmutating set { changeCount.store(newValue, ordering: .relaxed) }
-  }
+  var changes: UInt { changeCount.load(ordering: .relaxed) }
+
+  @inlinable
+  func noteChange() { changeCount.store(changes &+ 1, ordering: .relaxed) }
 
   @usableFromInline
   var environment: Environment {
