@@ -50,7 +50,11 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
-    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB"]),
+    // The other process in LMDB's tests.
+    .executableTarget(
+      name: "lmdb-test-helper", dependencies: ["LMDB", "CLMDB"],
+      path: "Tests/Helpers/LMDBTestHelper"),
+    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "lmdb-test-helper"]),
     .testTarget(
       name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
     .testTarget(
