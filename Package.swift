@@ -47,6 +47,13 @@ let package = Package(
       ]),
 
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB"]),
+    // The other processes in the tests of `HearthProcessTests`.
+    .target(name: "CStorageSpy", path: "Tests/Helpers/CStorageSpy"),
+    .executableTarget(
+      name: "hearth-test-helper", dependencies: ["Hearth", "CStorageSpy"],
+      path: "Tests/Helpers/HearthTestHelper"),
+    .testTarget(
+      name: "HearthProcessTests", dependencies: ["Hearth", "LMDB", "hearth-test-helper"]),
     .testTarget(
       name: "HearthTests", dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore"]),
   ],
