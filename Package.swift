@@ -55,7 +55,9 @@ let package = Package(
     .testTarget(
       name: "HearthProcessTests", dependencies: ["Hearth", "LMDB", "hearth-test-helper"]),
     .testTarget(
-      name: "HearthTests", dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore"]),
+      name: "HearthTests",
+      dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore", "FirebaseSharedSwift"],
+      resources: [.copy("Resources")]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -86,19 +86,21 @@ extension KeyBuffer {
 
   /// 74 bits, sixty-four and ten, from the top: seven a byte, and none after the last that is set.
   private mutating func append(numberBits bits: UInt64, residual: UInt16) {
-    append(tag: .number)
-    // The bits not yet written stand at the top of the pair.
-    var high = bits
-    var low = UInt64(residual) << 54
-    while true {
-      let group = UInt8(truncatingIfNeeded: high >> 57) << 1
-      high = high << 7 | low >> 57
-      low <<= 7
-      if high | low == 0 {
-        append(byte: group)
-        return
+    append(upTo: 12) { target in
+      target[0] = KeyTag.number.rawValue
+      // The bits not yet written stand at the top of the pair.
+      var high = bits
+      var low = UInt64(residual) << 54
+      var count = 1
+      while true {
+        let group = UInt8(truncatingIfNeeded: high >> 57) << 1
+        high = high << 7 | low >> 57
+        low <<= 7
+        let isLast = high | low == 0
+        target[count] = isLast ? group : group | 1
+        count += 1
+        if isLast { return count }
       }
-      append(byte: group | 1)
     }
   }
 

@@ -56,6 +56,13 @@ struct KeyBuffer: ~Copyable {
     count += size
   }
 
+  /// At most `capacity` bytes, written by `body`, which returns their number.
+  @inline(__always)
+  mutating func append(upTo capacity: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Int) {
+    let target = room(capacity)
+    count += target.withMemoryRebound(to: UInt8.self, capacity: capacity, body)
+  }
+
   mutating func append(raw bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress else { return }
     room(bytes.count).copyMemory(from: source, byteCount: bytes.count)

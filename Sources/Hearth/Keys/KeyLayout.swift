@@ -67,14 +67,19 @@ extension KeyBuffer {
   /// The full key: not cut.
   mutating func append(documentKey path: ResourcePath) {
     precondition(path.isDocument, "Only documents have document keys.")
-    append(collectionPrefix: path.parent)
+    append(collectionPrefix: path.segments.dropLast())
     append(id: path.id)
   }
 
   mutating func append(collectionPrefix path: ResourcePath) {
     precondition(path.isCollection, "Only collections have documents.")
-    append(id: path.id)
-    append(path: path.parent)
+    append(collectionPrefix: path.segments[...])
+  }
+
+  private mutating func append(collectionPrefix ids: ArraySlice<String>) {
+    for id in ids.suffix(1) { append(id: id) }
+    for id in ids.dropLast() { append(id: id) }
+    appendTerminator()
   }
 }
 
@@ -107,8 +112,9 @@ extension KeyLayout {
     guard !limit.isCut(bytes) else { return nil }
     var reader = KeyReader(bytes)
     let collectionID = try reader.readID()
-    let parent = try reader.readPath()
-    let path = parent.appending(collectionID).appending(try reader.readID())
+    var path = try reader.readPath()
+    path.segments.append(collectionID)
+    path.segments.append(try reader.readID())
     try reader.expectEnd()
     guard path.isDocument else {
       throw .dataLoss("A stored key is not that of a document: \(path.text)")

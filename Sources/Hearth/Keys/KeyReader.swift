@@ -11,6 +11,7 @@ struct KeyReader {
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   var isAtEnd: Bool { offset == bytes.count }
+  /// What has not been read: after the components, the entry's name.
   var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[offset...]) }
 
   func expectEnd() throws(Status) {
@@ -227,30 +228,60 @@ struct KeyReader {
     return double
   }
 
-  private mutating func skipEscaped() throws(Status) {
-    while try readByte() != KeyByte.terminator {}
+  private mutating func skipEscaped() throws(Status) { _ = try takeEscaped() }
+
+  /// What stands before the terminator, which is consumed.
+  @inline(__always)
+  private mutating func takeEscaped() throws(Status) -> UnsafeRawBufferPointer {
+    let start = offset
+    guard let base = bytes.baseAddress,
+      let end = memchr(base + start, Int32(KeyByte.terminator ^ mask), bytes.count - start)
+    else { throw damaged("has text without an end") }
+    let count = UnsafeRawPointer(end) - (base + start)
+    offset = start + count + 1
+    return UnsafeRawBufferPointer(start: base + start, count: count)
   }
 
   private mutating func readEscaped() throws(Status) -> [UInt8] {
+    try unescape(try takeEscaped())
+  }
+
+  private func unescape(_ escaped: UnsafeRawBufferPointer) throws(Status) -> [UInt8] {
     var result: [UInt8] = []
-    while true {
-      let byte = try readByte()
-      switch byte {
-      case KeyByte.terminator: return result
-      case KeyByte.marker: throw damaged("has a byte that should be escaped")
-      case KeyByte.escape:
-        let escaped = try readByte()
-        guard (1...3).contains(escaped) else { throw damaged("has a wrong escape") }
-        result.append(escaped - 1)
-      default: result.append(byte)
+    result.reserveCapacity(escaped.count)
+    var isEscape = false
+    for stored in escaped {
+      let byte = stored ^ mask
+      if isEscape {
+        guard (1...3).contains(byte) else { throw damaged("has a wrong escape") }
+        result.append(byte - 1)
+        isEscape = false
+      } else if byte == KeyByte.escape {
+        isEscape = true
+      } else {
+        guard byte != KeyByte.marker else { throw damaged("has a byte that is not escaped") }
+        result.append(byte)
       }
     }
+    guard !isEscape else { throw damaged("has a wrong escape") }
+    return result
   }
 
   private mutating func readText() throws(Status) -> String {
-    guard let text = String(validating: try readEscaped(), as: UTF8.self) else {
-      throw damaged("has text that is not UTF-8")
+    let escaped = try takeEscaped()
+    if mask == 0 && !escaped.contains(where: { $0 <= KeyByte.escape }) {
+      return try text(escaped)
     }
+    return try unescape(escaped).withUnsafeBufferPointer { utf8 throws(Status) in
+      try text(UnsafeRawBufferPointer(utf8))
+    }
+  }
+
+  private func text(_ utf8: UnsafeRawBufferPointer) throws(Status) -> String {
+    // Faster than a validating initialiser: decoding repairs what is not UTF-8, and so changes it.
+    var text = String(decoding: utf8, as: UTF8.self)
+    let isSame = text.withUTF8 { UTF8Order.compare(UnsafeRawBufferPointer($0), utf8) == 0 }
+    guard isSame else { throw damaged("has text that is not UTF-8") }
     return text
   }
 
@@ -258,3 +289,11 @@ struct KeyReader {
     .dataLoss("A stored key \(how), near byte \(offset).")
   }
 }
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif

@@ -49,9 +49,20 @@ private let slash = UInt8(ascii: "/")
 /// What the server refuses when an operation runs: the names themselves.
 extension ResourcePath {
   /// Throws `invalidArgument` for a path that no document or collection can have.
-  func checkNames() throws(Status) {
+  ///
+  /// Lengths matter only to what is written: a document whose name is too long can be read and
+  /// deleted, and is not there.
+  func checkNames(forWriting: Bool = true) throws(Status) {
     for (index, id) in segments.enumerated() {
       try ResourcePath.check(id: id, kind: index % 2 == 0 ? "Collection id" : "Resource id")
+    }
+    if forWriting { try checkLengths() }
+  }
+
+  private func checkLengths() throws(Status) {
+    for (index, id) in segments.enumerated() where id.utf8.count > Limits.id {
+      let kind = index % 2 == 0 ? "Collection id" : "Resource id"
+      throw .invalidArgument("\(kind) is longer than \(Limits.id) bytes.")
     }
     guard (segments.count + 1) / 2 <= Limits.collectionDepth else {
       throw .invalidArgument(
@@ -64,9 +75,6 @@ extension ResourcePath {
 
   private static func check(id: String, kind: String) throws(Status) {
     guard !id.isEmpty else { throw .invalidArgument("\(kind) cannot be empty.") }
-    guard id.utf8.count <= Limits.id else {
-      throw .invalidArgument("\(kind) is longer than \(Limits.id) bytes.")
-    }
     guard !id.utf8.contains(slash) else {
       throw .invalidArgument("\(kind) \"\(id)\" is invalid because it contains \"/\".")
     }
