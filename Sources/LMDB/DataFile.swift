@@ -8,12 +8,12 @@ struct DataFile {
 
   /// Finds the file, or makes an empty one, which LMDB takes for a new database.
   static func locate(
-    _ path: String, configuration: EnvironmentConfiguration
+    _ path: String, configuration: EnvironmentConfiguration, mayCreate: Bool
   ) throws(LMDBError) -> DataFile {
     var info = stat()
     let exists = stat(path, &info) == 0
     if !exists && errno != ENOENT { throw LMDBError(errno, context: "open \(path)") }
-    if !exists && configuration.isReadOnly { throw LMDBError.noSuchFile.adding("open \(path)") }
+    if !exists && !mayCreate { throw LMDBError.noSuchFile.adding("open \(path)") }
     if exists && info.st_mode & S_IFMT != S_IFREG {
       throw LMDBError.notADatabase.adding("open \(path): not a plain file")
     }

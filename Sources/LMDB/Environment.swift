@@ -45,7 +45,8 @@ public final class Environment: Sendable {
       throw LMDBError.invalidArgument.adding("open \(path)")
     }
     try admit(.open, "open", path, configuration)
-    let file = try DataFile.locate(path, configuration: configuration)
+    let file = try DataFile.locate(
+      path, configuration: configuration, mayCreate: !configuration.isReadOnly)
     guard OpenFiles.reserve(file.identity) else {
       throw LMDBError.alreadyOpen.adding("open \(file.path)")
     }
@@ -178,10 +179,11 @@ public final class Environment: Sendable {
     mapSizeBytes: Int, _ condition: inout Gate.Condition
   ) throws(LMDBError) {
     condition = .broken
-    closeHandle()
     try admit(.open, "reopen")
-    let file = try DataFile.locate(path, configuration: configuration)
+    // While the old file is open, so that no other has its inode.
+    let file = try DataFile.locate(path, configuration: configuration, mayCreate: false)
     guard file.identity == identity else { throw failure(LMDBError.fileReplaced.code, "reopen") }
+    closeHandle()
     var configuration = configuration
     configuration.mapSizeBytes = max(mapSizeBytes, configuration.mapSizeBytes)
     let opened = try OpenedFile.open(path, configuration)
