@@ -50,9 +50,19 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
-    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB"]),
+    // The other processes in the tests of `LMDB` and of `HearthProcessTests`.
+    .executableTarget(
+      name: "lmdb-test-helper", dependencies: ["LMDB", "CLMDB"],
+      path: "Tests/Helpers/LMDBTestHelper"),
+    .target(name: "CStorageSpy", path: "Tests/Helpers/CStorageSpy"),
+    .executableTarget(
+      name: "hearth-test-helper", dependencies: ["Hearth", "CStorageSpy"],
+      path: "Tests/Helpers/HearthTestHelper"),
+    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "lmdb-test-helper"]),
     .testTarget(
       name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
+    .testTarget(
+      name: "HearthProcessTests", dependencies: ["Hearth", "LMDB", "hearth-test-helper"]),
     .testTarget(
       name: "HearthTests",
       dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore", "FirebaseSharedSwift"],

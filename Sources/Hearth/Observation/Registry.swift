@@ -44,6 +44,10 @@ final class Registry: Sendable {
     var commitToken: Int?
     /// Other processes' commits.
     var fileNews: FileNews?
+    /// Told after the views that a commit touched.
+    var inSync: [Int: @Sendable () -> Void] = [:]
+    /// Since they were told.
+    var hasToldNews = false
   }
 
   /// Above this many changes at once, views go to the latest state without the steps between.
@@ -54,6 +58,7 @@ final class Registry: Sendable {
   private let logger: Logger
   private let queue = DispatchQueue(label: "hearth.observation")
   private let isScheduled = Atomic<Bool>(false)
+  private let inSyncTokens = Atomic<Int>(0)
   /// Protected by `queue`.
   private nonisolated(unsafe) let state = State()
 
@@ -90,12 +95,18 @@ final class Registry: Sendable {
     }
   }
 
-  /// Runs `body` after everything committed before this call has been put into the mailboxes.
-  func afterNews(_ body: @escaping @Sendable () -> Void) {
+  /// Calls `body` once soon, and then whenever the listeners that a commit touches have been told.
+  func addInSync(_ body: @escaping @Sendable () -> Void) -> Int {
+    let token = inSyncTokens.wrappingAdd(1, ordering: .relaxed).newValue
     queue.async { [self] in
-      catchUp()
+      state.inSync[token] = body
       body()
     }
+    return token
+  }
+
+  func removeInSync(_ token: Int) {
+    queue.async { [self] in state.inSync[token] = nil }
   }
 
   // MARK: On the queue
@@ -164,6 +175,10 @@ final class Registry: Sendable {
         }
         state.sequence = newest
       }
+      if state.hasToldNews {
+        state.hasToldNews = false
+        for body in state.inSync.values { body() }
+      }
     } catch {
       let status = Status(observing: error)
       logger.error("Listeners end with an error.", metadata: ["error": "\(status)"])
@@ -231,9 +246,14 @@ final class Registry: Sendable {
       let changes = view.list.apply(versions)
       view.sequence = sequence
       guard !changes.isEmpty else { continue }
-      let event = ResultEvent(list: view.list, changes: changes)
-      for listener in view.listeners { listener.post(event) }
+      tell(view, changes)
     }
+  }
+
+  private func tell(_ view: View, _ changes: [ResultChange]) {
+    let event = ResultEvent(list: view.list, changes: changes)
+    for listener in view.listeners { listener.post(event) }
+    state.hasToldNews = true
   }
 
   /// The log no longer reaches back far enough: every view is read anew.
@@ -243,8 +263,7 @@ final class Registry: Sendable {
       try load(view, snapshot)
       let changes = old.changes(to: view.list)
       guard !changes.isEmpty else { continue }
-      let event = ResultEvent(list: view.list, changes: changes)
-      for listener in view.listeners { listener.post(event) }
+      tell(view, changes)
     }
   }
 }
