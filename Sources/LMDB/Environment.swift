@@ -31,6 +31,8 @@ public final class Environment: Sendable {
   nonisolated(unsafe) private(set) var handle: OpaquePointer?
   /// Changed only by who is alone behind the gate.
   nonisolated(unsafe) private var presence: Presence?
+  /// Changed only by who is alone behind the gate; used by the writer.
+  nonisolated(unsafe) private(set) var turnstile: Turnstile?
   /// Nanoseconds; when dead readers were last looked for.
   private let lastStaleCheck = Atomic<UInt64>(0)
 
@@ -72,6 +74,7 @@ public final class Environment: Sendable {
     identity = file.identity
     handle = opened.handle
     self.presence = presence
+    turnstile = configuration.isReadOnly ? nil : Turnstile(file.path)
     tables = opened.tables
     let isInstrumented = configuration.faultInjector != nil || configuration.poisonsBorrowedBytes
     loans = configuration.poisonsBorrowedBytes ? Loans() : nil
@@ -107,6 +110,7 @@ public final class Environment: Sendable {
         condition = .closed
         closeHandle()
         presence = nil
+        turnstile = nil
         OpenFiles.release(identity)
       }
     } catch {
@@ -262,8 +266,9 @@ public final class Environment: Sendable {
 
   // MARK: Small things
 
+  /// This process is a fork of the one that opened the file, and may do nothing with it.
   @inlinable @inline(__always)
-  var isForked: Bool { forkCount.pointee != forkCountAtOpen }
+  public var isForked: Bool { forkCount.pointee != forkCountAtOpen }
 
   @usableFromInline
   func failure(_ code: Int32, _ call: StaticString) -> LMDBError {
