@@ -33,6 +33,10 @@ let package = Package(
         "LMDB", "CXXHash",
         .product(name: "Collections", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: [
+        // Async functions run where their caller does: users' types need not be Sendable.
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
 
     // The roof: drop-in module names, and the command line.
@@ -55,6 +59,8 @@ let package = Package(
       name: "hearth-test-helper", dependencies: ["Hearth", "LMDB", "CStorageSpy"],
       path: "Tests/Helpers/HearthTestHelper"),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "lmdb-test-helper"]),
+    .testTarget(
+      name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
     .testTarget(
       name: "HearthProcessTests", dependencies: ["Hearth", "LMDB", "hearth-test-helper"]),
     .testTarget(

@@ -336,8 +336,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
 }
 
 /// Runs `body`; what it throws of the engine becomes the `NSError` that users catch.
-nonisolated(nonsending) func reporting<Result>(
-  _ body: nonisolated(nonsending) () async throws -> Result
+func reporting<Result>(
+  _ body: () async throws -> Result
 ) async throws -> Result {
   do {
     return try await body()

@@ -23,7 +23,8 @@ final class OpenDatabases: Sendable {
     }
   }
 
-  /// Absolute and through symbolic links, as far as the path leads to something yet.
+  /// Absolute, and through symbolic links as far as the path is there already: the same before and
+  /// after its file and its folders are made.
   static func canonical(_ path: String) -> String {
     var known = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     var missing: [Substring] = []

@@ -23,7 +23,7 @@ public final class Environment: Sendable {
   @usableFromInline let forkCountAtOpen: UInt
 
   let loans: Loans?
-  private let identity: OpenFiles.Identity
+  private let file: DataFile
   private let tables: [String: Table]
   @usableFromInline let gate: Gate
 
@@ -50,12 +50,13 @@ public final class Environment: Sendable {
     let file = try DataFile.locate(
       path, configuration: configuration, mayCreate: !configuration.isReadOnly)
     guard OpenFiles.reserve(file.identity) else {
+      _ = Glibc.close(file.anchor)
       throw LMDBError.alreadyOpen.adding("open \(file.path)")
     }
     do throws(LMDBError) {
       return try Environment(file, configuration, forkCount)
     } catch {
-      OpenFiles.release(file.identity)
+      file.release()
       throw error
     }
   }
@@ -71,7 +72,7 @@ public final class Environment: Sendable {
     self.configuration = configuration
     self.forkCount = forkCount
     forkCountAtOpen = forkCount.pointee
-    identity = file.identity
+    self.file = file
     handle = opened.handle
     self.presence = presence
     turnstile = configuration.isReadOnly ? nil : Turnstile(file.path)
@@ -111,15 +112,15 @@ public final class Environment: Sendable {
         closeHandle()
         presence = nil
         turnstile = nil
-        OpenFiles.release(identity)
+        file.release()
       }
     } catch {
       preconditionFailure("A thread closes an environment in which it has a transaction open.")
     }
   }
 
-  /// Makes the map hold at least `bytes`, and at least half as much again as it did. Does nothing
-  /// if it does already.
+  /// Makes the map hold at least `bytes`, and twice what it did, in steps of 256 GiB at most. Does
+  /// nothing if it holds them already.
   ///
   /// Waits for this process's transactions; throws `transactionOpen` if one is this thread's, and
   /// `outOfMemory`, with the old size kept, if the address space does not suffice.
@@ -184,9 +185,11 @@ public final class Environment: Sendable {
   ) throws(LMDBError) {
     condition = .broken
     try admit(.open, "reopen")
-    // While the old file is open, so that no other has its inode.
     let file = try DataFile.locate(path, configuration: configuration, mayCreate: false)
-    guard file.identity == identity else { throw failure(LMDBError.fileReplaced.code, "reopen") }
+    _ = Glibc.close(file.anchor)
+    guard file.identity == self.file.identity else {
+      throw failure(LMDBError.fileReplaced.code, "reopen")
+    }
     closeHandle()
     var configuration = configuration
     configuration.mapSizeBytes = max(mapSizeBytes, configuration.mapSizeBytes)
@@ -203,7 +206,7 @@ public final class Environment: Sendable {
     guard let handle else { return }
     gate.forEachReaderCell { cell in
       if let transaction = cell.pointee.transaction { mdb_txn_abort(transaction) }
-      cell.pointee.transaction = nil
+      cell.pointee.hold(nil)
     }
     mdb_env_close(handle)
     self.handle = nil

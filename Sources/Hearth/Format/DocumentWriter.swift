@@ -105,6 +105,69 @@ struct DocumentWriter {
     }
   }
 
+  // MARK: - Going back
+
+  /// A moment in the writing to which `rollBack(to:)` returns.
+  struct Mark {
+    fileprivate var byteCount: Int
+    fileprivate var nameCount: Int
+    fileprivate var fieldCount: Int
+    fileprivate var frameCount: Int
+    fileprivate var elementCount: Int
+  }
+
+  @inline(__always)
+  func mark() -> Mark {
+    let frameCount = state.pointee.frameCount
+    return Mark(
+      byteCount: state.pointee.byteCount, nameCount: state.pointee.nameCount,
+      fieldCount: state.pointee.fieldCount, frameCount: frameCount,
+      elementCount: frameCount > 0 ? state.pointee.frames[frameCount - 1].elementCount : 0)
+  }
+
+  /// Takes back what was written since. No map or array open then may have been ended.
+  func rollBack(to mark: Mark) {
+    precondition(mark.frameCount <= state.pointee.frameCount, "What was open is still open.")
+    state.pointee.byteCount = mark.byteCount
+    state.pointee.nameCount = mark.nameCount
+    state.pointee.fieldCount = mark.fieldCount
+    state.pointee.frameCount = mark.frameCount
+    if mark.frameCount > 0 {
+      state.pointee.frames[mark.frameCount - 1].elementCount = mark.elementCount
+    }
+  }
+
+  // MARK: - Where we are
+
+  /// Whether the open map has a field of that name, with or without a value.
+  func hasField(_ name: String) -> Bool {
+    guard state.pointee.frameCount > 0 else { return false }
+    let first = state.pointee.frames[state.pointee.frameCount - 1].fieldStart
+    return (first..<max(first, state.pointee.fieldCount)).contains {
+      UTF8Order.areEqual(self.name(ofField: $0), name)
+    }
+  }
+
+  /// The names that lead from the document to the value written next; nil inside an array.
+  func openPath() -> [String]? {
+    var path: [String] = []
+    for index in 0..<state.pointee.frameCount {
+      let isLast = index + 1 == state.pointee.frameCount
+      let fieldEnd =
+        isLast ? state.pointee.fieldCount : state.pointee.frames[index + 1].fieldStart
+      guard fieldEnd > state.pointee.frames[index].fieldStart else { return nil }
+      path.append(name(ofField: fieldEnd - 1))
+    }
+    return path
+  }
+
+  private func name(ofField index: Int) -> String {
+    let field = state.pointee.fields[index]
+    let start = UnsafeRawPointer(state.pointee.names) + Int(field.nameStart)
+    let utf8 = UnsafeRawBufferPointer(start: start, count: Int(field.nameLength))
+    return String(decoding: utf8, as: UTF8.self)
+  }
+
   // MARK: - Maps and arrays
 
   @inline(__always)
@@ -577,6 +640,20 @@ extension DocumentWriter {
         return true
       }
     if !isKept { destroy() }
+  }
+
+  /// Resets a writer that is kept for other documents, which need no more memory than most.
+  @inline(__always)
+  func resetAndTrim() {
+    reset()
+    if state.pointee.byteCapacity > DocumentWriter.idleByteLimit { trim() }
+  }
+
+  @inline(never)
+  private func trim() {
+    state.pointee.bytes.deallocate()
+    state.pointee.bytes = .allocate(byteCount: 4096, alignment: 16)
+    state.pointee.byteCapacity = 4096
   }
 
   private init(state: UnsafeMutablePointer<State>) { self.state = state }

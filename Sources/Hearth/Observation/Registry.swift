@@ -19,7 +19,7 @@ enum WatchTarget: Hashable, Sendable {
 
 /// Finds the views that a commit touches, and brings them up to date from the change log.
 ///
-///     commit ─▶ signal ─▶ read the log since the last time ─▶ views touched ─▶ listeners' mailboxes
+///     commit ─▶ signal, or news of the file ─▶ read the log since the last time ─▶ views touched ─▶ listeners' mailboxes
 ///
 /// Works on a serial queue of its own: the writer only leaves a signal, and a slow consumer only
 /// fills its own mailbox. A view costs what changes in it; a change finds its views by document,
@@ -42,6 +42,12 @@ final class Registry: Sendable {
     /// Every view is at least this far.
     var sequence: UInt64 = 0
     var commitToken: Int?
+    /// Other processes' commits.
+    var fileNews: FileNews?
+    /// Told after the views that a commit touched.
+    var inSync: [Int: @Sendable () -> Void] = [:]
+    /// Since they were told.
+    var hasToldNews = false
   }
 
   /// Above this many changes at once, views go to the latest state without the steps between.
@@ -52,6 +58,7 @@ final class Registry: Sendable {
   private let logger: Logger
   private let queue = DispatchQueue(label: "hearth.observation")
   private let isScheduled = Atomic<Bool>(false)
+  private let inSyncTokens = Atomic<Int>(0)
   /// Protected by `queue`.
   private nonisolated(unsafe) let state = State()
 
@@ -88,12 +95,18 @@ final class Registry: Sendable {
     }
   }
 
-  /// Runs `body` after everything committed before this call has been put into the mailboxes.
-  func afterNews(_ body: @escaping @Sendable () -> Void) {
+  /// Calls `body` once soon, and then whenever the listeners that a commit touches have been told.
+  func addInSync(_ body: @escaping @Sendable () -> Void) -> Int {
+    let token = inSyncTokens.wrappingAdd(1, ordering: .relaxed).newValue
     queue.async { [self] in
-      catchUp()
+      state.inSync[token] = body
       body()
     }
+    return token
+  }
+
+  func removeInSync(_ token: Int) {
+    queue.async { [self] in state.inSync[token] = nil }
   }
 
   // MARK: On the queue
@@ -122,6 +135,7 @@ final class Registry: Sendable {
   private func begin() {
     guard state.commitToken == nil else { return }
     state.commitToken = store.commits.observe { [weak self] _ in self?.newsArrived() }
+    state.fileNews = FileNews(of: store.path, on: queue) { [weak self] in self?.catchUp() }
   }
 
   private func drop(_ target: WatchTarget) {
@@ -129,6 +143,8 @@ final class Registry: Sendable {
     if state.views.isEmpty, let token = state.commitToken {
       store.commits.remove(token)
       state.commitToken = nil
+      state.fileNews?.stop()
+      state.fileNews = nil
     }
   }
 
@@ -158,6 +174,10 @@ final class Registry: Sendable {
           try reload(snapshot)
         }
         state.sequence = newest
+      }
+      if state.hasToldNews {
+        state.hasToldNews = false
+        for body in state.inSync.values { body() }
       }
     } catch {
       let status = Status(observing: error)
@@ -226,9 +246,14 @@ final class Registry: Sendable {
       let changes = view.list.apply(versions)
       view.sequence = sequence
       guard !changes.isEmpty else { continue }
-      let event = ResultEvent(list: view.list, changes: changes)
-      for listener in view.listeners { listener.post(event) }
+      tell(view, changes)
     }
+  }
+
+  private func tell(_ view: View, _ changes: [ResultChange]) {
+    let event = ResultEvent(list: view.list, changes: changes)
+    for listener in view.listeners { listener.post(event) }
+    state.hasToldNews = true
   }
 
   /// The log no longer reaches back far enough: every view is read anew.
@@ -238,8 +263,7 @@ final class Registry: Sendable {
       try load(view, snapshot)
       let changes = old.changes(to: view.list)
       guard !changes.isEmpty else { continue }
-      let event = ResultEvent(list: view.list, changes: changes)
-      for listener in view.listeners { listener.post(event) }
+      tell(view, changes)
     }
   }
 }

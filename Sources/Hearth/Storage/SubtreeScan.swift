@@ -69,7 +69,10 @@ final class CatalogueScan {
       isAtEnd = try !cursor.next()
     } else {
       isPositioned = true
-      isAtEnd = try !prefix.withUnsafeBytes { try cursor.seek(to: $0) }
+      // The root's prefix is empty, and LMDB does not look for an empty key.
+      isAtEnd =
+        try prefix.isEmpty
+        ? !cursor.first() : !prefix.withUnsafeBytes { try cursor.seek(to: $0) }
     }
     if !isAtEnd { isAtEnd = !cursor.key.starts(with: prefix) }
     return !isAtEnd

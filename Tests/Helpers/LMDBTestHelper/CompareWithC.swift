@@ -5,13 +5,13 @@ import LMDB
 extension LMDBTestHelper {
   /// Random gets through `read {}`, and as C would write them: renew, get, reset. Nanoseconds.
   static func compareWithC(_ path: String, rounds: Int) throws {
-    let entries = 100_000
+    let entries = 1000
     do {
       let environment = try open(path, durability: .unsafeNoSync)
       try put(0..<entries, environment, valueBytes: 100)
       environment.close()
     }
-    for _ in 0..<5 {
+    for _ in 0..<8 {
       let swift = try measureSwift(path, entries, rounds)
       let c = measureC(path, entries, rounds)
       say("Swift \(swift) ns, C \(c) ns, ratio \(Double(swift) / Double(c))")
