@@ -56,7 +56,7 @@ let package = Package(
       path: "Tests/Helpers/LMDBTestHelper"),
     .target(name: "CStorageSpy", path: "Tests/Helpers/CStorageSpy"),
     .executableTarget(
-      name: "hearth-test-helper", dependencies: ["Hearth", "CStorageSpy"],
+      name: "hearth-test-helper", dependencies: ["Hearth", "LMDB", "CStorageSpy"],
       path: "Tests/Helpers/HearthTestHelper"),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "lmdb-test-helper"]),
     .testTarget(

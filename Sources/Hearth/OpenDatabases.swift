@@ -26,16 +26,17 @@ final class OpenDatabases: Sendable {
   /// Absolute, and through symbolic links as far as the path is there already: the same before and
   /// after its file and its folders are made.
   static func canonical(_ path: String) -> String {
-    var existing = URL(fileURLWithPath: path).standardizedFileURL
-    var missing: [String] = []
-    while existing.path != "/" {
-      if let real = realpath(existing.path) {
-        return ([real] + missing.reversed()).joined(separator: "/")
+    var known = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    var missing: [Substring] = []
+    while true {
+      if let real = realpath(known) {
+        return missing.reversed().reduce(real == "/" ? "" : real) { $0 + "/" + $1 }
       }
-      missing.append(existing.lastPathComponent)
-      existing.deleteLastPathComponent()
+      guard let slash = known.lastIndex(of: "/") else { return path }
+      let name = known[known.index(after: slash)...]
+      if !name.isEmpty { missing.append(name) }
+      known = slash == known.startIndex ? "/" : String(known[..<slash])
     }
-    return "/" + missing.reversed().joined(separator: "/")
   }
 
   private static func realpath(_ path: String) -> String? {
@@ -55,7 +56,9 @@ enum DefaultLocation {
     let environment = ProcessInfo.processInfo.environment
     if let home = environment["HEARTH_HOME"], !home.isEmpty { return home }
     if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/hearth" }
-    return NSHomeDirectory() + "/.local/share/hearth"
+    // `NSHomeDirectory` is the one in the list of users, whatever the environment says.
+    let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+    return home + "/.local/share/hearth"
   }
 
   static func path(app: FirebaseApp, database: String) -> String {

@@ -135,6 +135,8 @@ extension Environment {
 
   private func begin(_ cell: CellPointer) -> Int32 {
     do { try admit(.begin, "begin writing") } catch { return error.code }
+    turnstile?.enter()
+    defer { turnstile?.leave() }
     return begin(cell, 0)
   }
 

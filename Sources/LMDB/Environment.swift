@@ -32,6 +32,8 @@ public final class Environment: Sendable {
   nonisolated(unsafe) private(set) var handle: OpaquePointer?
   /// Changed only by who is alone behind the gate.
   nonisolated(unsafe) private var presence: Presence?
+  /// Changed only by who is alone behind the gate; used by the writer.
+  nonisolated(unsafe) private(set) var turnstile: Turnstile?
   /// Nanoseconds; when dead readers were last looked for.
   private let lastStaleCheck = Atomic<UInt64>(0)
 
@@ -74,6 +76,7 @@ public final class Environment: Sendable {
     self.file = file
     handle = opened.handle
     self.presence = presence
+    turnstile = configuration.isReadOnly ? nil : Turnstile(file.path)
     tables = opened.tables
     let isInstrumented = configuration.faultInjector != nil || configuration.poisonsBorrowedBytes
     loans = configuration.poisonsBorrowedBytes ? Loans() : nil
@@ -109,6 +112,7 @@ public final class Environment: Sendable {
         condition = .closed
         closeHandle()
         presence = nil
+        turnstile = nil
         file.release()
       }
     } catch {
@@ -266,8 +270,9 @@ public final class Environment: Sendable {
 
   // MARK: Small things
 
+  /// This process is a fork of the one that opened the file, and may do nothing with it.
   @inlinable @inline(__always)
-  var isForked: Bool { forkCount.pointee != forkCountAtOpen }
+  public var isForked: Bool { forkCount.pointee != forkCountAtOpen }
 
   @usableFromInline
   func failure(_ code: Int32, _ call: StaticString) -> LMDBError {

@@ -75,3 +75,12 @@ final class Helper: @unchecked Sendable {
 
 /// Long runs are asked for by HEARTH_SOAK.
 let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
+
+/// Waits, for as long as a slow machine may take.
+func eventually(_ condition: () throws -> Bool) async throws {
+  let end = ContinuousClock.now + .seconds(30)
+  while try !condition() {
+    try #require(ContinuousClock.now < end, "It did not come to pass.")
+    try await Task.sleep(for: .milliseconds(5))
+  }
+}

@@ -2,10 +2,10 @@ import Foundation
 
 /// A folder that is there as long as this is.
 final class TemporaryFolder: Sendable {
-  let path: String
+  let name = "hearth-tests-\(UUID().uuidString)"
+  var path: String { NSTemporaryDirectory() + "/" + name }
 
   init() {
-    path = NSTemporaryDirectory() + "/hearth-tests-\(UUID().uuidString)"
     try? FileManager.default.createDirectory(
       atPath: path, withIntermediateDirectories: true)
   }

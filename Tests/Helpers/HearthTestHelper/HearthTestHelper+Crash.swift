@@ -39,12 +39,12 @@ extension HearthTestHelper {
     let counter = db.document("counters/\(task)")
     let data: [String: Any] = ["step": step, "text": Story.text(task, step)]
     if task % 2 == 1 { return try await counter.setData(data) }
-    try await db.commit([
-      (counter, data),
-      (db.document("twins/\(task)"), data),
-      (db.document("tasks/\(task)/steps/\(step)"), data),
-      (db.document("tasks/\(task)/steps/\(step - 2)"), nil),
-    ])
+    let batch = db.batch()
+    batch.setData(data, forDocument: counter)
+    batch.setData(data, forDocument: db.document("twins/\(task)"))
+    batch.setData(data, forDocument: db.document("tasks/\(task)/steps/\(step)"))
+    batch.deleteDocument(db.document("tasks/\(task)/steps/\(step - 2)"))
+    try await batch.commit()
   }
 
   /// <killed|halfway|afterwards|stopped> <call>: twenty documents in one request, and the fate at that storage
@@ -52,11 +52,11 @@ extension HearthTestHelper {
   func meetFate() async throws {
     let db = try open()
     let step = try await db.document("ring/0").getDocument()["step"] as? Int ?? 0
-    let writes = (0..<20).map { index in
-      (
-        document: db.document("ring/\(index)"),
-        data: ["step": step + 1, "text": Story.text(index, step + 1)] as [String: Any]?
-      )
+    let batch = db.batch()
+    for index in 0..<20 {
+      batch.setData(
+        ["step": step + 1, "text": Story.text(index, step + 1)],
+        forDocument: db.document("ring/\(index)"))
     }
     let fates = [
       "killed": spy_killed, "halfway": spy_killed_halfway, "afterwards": spy_killed_afterwards,
@@ -65,7 +65,7 @@ extension HearthTestHelper {
     guard let fate = fates[arguments[0]] else { exit(64) }
     Self.say("ready")
     spy_doom(fate, UInt64(number(1)))
-    try await db.commit(writes)
+    try await batch.commit()
     Self.say("acknowledged")
     try await db.terminate()
   }

@@ -47,7 +47,7 @@ extension HearthTestHelper {
     event.kind == spy_data_flush.rawValue && event.began > write.0 && event.ended < write.1
   }
 
-  private func recorded() -> [spy_event] {
+  func recorded() -> [spy_event] {
     let capacity = 1 << 18
     return Array(unsafeUninitializedCapacity: capacity) { buffer, count in
       count = Int(spy_events(buffer.baseAddress, Int32(capacity)))

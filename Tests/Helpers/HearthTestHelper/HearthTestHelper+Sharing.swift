@@ -1,14 +1,18 @@
+import CStorageSpy
 import Foundation
 import Hearth
+import LMDB
 
 extension HearthTestHelper {
   /// <name> <other's name> <milliseconds> <tasks>: after a line of input, writes as fast as it goes.
-  /// Then says how many documents it wrote, and after another line how many of the other's it sees.
+  /// Then says how many commits it made and documents it wrote, and after another line how many of
+  /// the other's it sees.
   func writeFor() async throws {
     let db = try open()
     let (name, other) = (arguments[0], arguments[1])
     Self.say("ready")
     _ = readLine()
+    spy_watch()
     let end = ContinuousClock.now + .milliseconds(number(2))
     let tasks = number(3)
     let written = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -24,10 +28,38 @@ extension HearthTestHelper {
       }
       return try await group.reduce(0, +)
     }
-    Self.say("wrote \(written)")
+    let commits = recorded().count { $0.kind == spy_synchronous_write.rawValue }
+    Self.say("committed \(commits) \(written)")
     _ = readLine()
     Self.say("sees \(try await db.collection(other).getDocuments().count)")
     try await db.terminate()
+  }
+
+  /// <key> <milliseconds>: after a line of input, begins the next transaction of LMDB as soon as the
+  /// last is committed. Says how many it made, in how many turns, and how many in the longest of them.
+  func commitFor() throws {
+    let environment = try Environment.open(
+      at: path, configuration: EnvironmentConfiguration(tables: ["t"]))
+    let table = environment.table("t")
+    Self.say("ready")
+    _ = readLine()
+    let end = ContinuousClock.now + .milliseconds(number(1))
+    var (commits, turns, run, longest, last) = (0, 0, 0, 0, -1)
+    let key = UnsafeMutableRawBufferPointer.allocate(byteCount: 8, alignment: 8)
+    defer { key.deallocate() }
+    key.storeBytes(of: number(0), as: Int.self)
+    while ContinuousClock.now < end {
+      var writing = try environment.beginWrite()
+      let id = writing.snapshot.transactionID
+      if id != last + 1 { (turns, run) = (turns + 1, 0) }
+      (last, run) = (id, run + 1)
+      longest = max(longest, run)
+      try writing.put(table, UnsafeRawBufferPointer(key), UnsafeRawBufferPointer(key))
+      try writing.commit()
+      commits += 1
+    }
+    Self.say("committed \(commits) \(turns) \(longest)")
+    environment.close()
   }
 
   /// <bytes the file may have, or 0>: writes until it fails; reads; and once there is room again,

@@ -22,6 +22,7 @@ struct HearthTestHelper {
       case "meet-fate": try await helper.meetFate()
       case "flushes": try await helper.countFlushes()
       case "write-for": try await helper.writeFor()
+      case "commit-for": try helper.commitFor()
       case "fill": try await helper.fill()
       case "fork": try await helper.forkAChild()
       case "default-location": try await helper.useDefaultLocation()
