@@ -7,8 +7,8 @@ import Testing
 
   static let everyType = """
     {"big":-9223372036854775808,"bytes":{"$bytes":"aGVhcnRo"},"empty":{},"flag":true,\
-    "geo":{"$geo":[59.91,-10.0]},"infinite":{"$double":"-inf"},"list":[1,{"$double":"1.0"},[2.5]],\
-    "looksTagged":{"$map":{"$ref":"x"}},"map":{"é":"\\n\\"\\\\","z":null},"nan":{"$double":"NaN"},\
+    "geo":{"$geo":[59.91,-10.0]},"infinite":{"$double":"-inf"},"list":[1,{"$double":"1.0"},{"a":[2.5]}],\
+    "looksTagged":{"$map":{"$ref":"x"}},"map":{"z":null,"é":"\\n\\"\\\\"},"nan":{"$double":"NaN"},\
     "negativeZero":{"$double":"-0.0"},"none":null,"ref":{"$ref":"books/emma"},"text":"Dune 🏜",\
     "vector":{"$vector":[0.25,-1.0]},"when":{"$timestamp":"1965-08-01T12:00:00.000001Z"}}
     """

@@ -7,7 +7,7 @@ import Testing
 @Suite struct TimestampISO8601Tests {
   @Test(arguments: [
     ("1970-01-01T00:00:00Z", Int64(0), Int32(0)),
-    ("1965-08-01T12:00:00.000001Z", -139_320_000, 1000),
+    ("1965-08-01T12:00:00.000001Z", -139_406_400, 1000),
     ("0001-01-01T00:00:00Z", -62_135_596_800, 0),
     ("9999-12-31T23:59:59.999999999Z", 253_402_300_799, 999_999_999),
     ("2024-02-29T23:59:59.5Z", 1_709_251_199, 500_000_000),
@@ -21,7 +21,7 @@ import Testing
 
   @Test func `every day is its own, in order`() {
     var previous = ""
-    for day in stride(from: Int64(-719_162), through: 2_932_896, by: 61) {
+    for day in stride(from: Int64(-719_162), through: 2_932_896, by: 997) {
       let moment = Timestamp(seconds: day * 86_400 + 3661, nanoseconds: 0)
       let text = moment.iso8601
       #expect(text > previous && text.hasSuffix("T01:01:01Z"))

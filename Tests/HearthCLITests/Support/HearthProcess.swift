@@ -89,7 +89,9 @@ final class TemporaryFolder: Sendable {
   let path: String
 
   init() {
-    path = NSTemporaryDirectory() + "/hearth-cli-tests-\(UUID().uuidString)"
+    path =
+      FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+      .appendingPathComponent("hearth-cli-tests-\(UUID().uuidString)").path
     try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
 

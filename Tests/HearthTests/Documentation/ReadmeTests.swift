@@ -28,7 +28,9 @@ import Testing
 
   @Test func `files that the README names are there`() throws {
     let readme = try #require(SourceTree.text(of: "README.md"))
-    let links = readme.matches(of: /\]\(([^)]+)\)/).map { String($0.1) }
+    let links = readme.components(separatedBy: "](").dropFirst().compactMap {
+      $0.components(separatedBy: ")").first
+    }
     #expect(links.count >= 4)
     for link in links where !link.contains("://") {
       #expect(SourceTree.text(of: link) != nil, "The README links to \(link), which is not there.")

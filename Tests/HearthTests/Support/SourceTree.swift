@@ -127,7 +127,7 @@ extension SourceFile {
   }
 }
 
-/// Tells code from comments and strings. Line breaks stay where they are.
+/// Tells code from comments and strings. Line breaks stay where they are; a regex literal is code.
 struct CodeScanner {
   private enum Place {
     /// With the parentheses open since an interpolation began; nil outside of one.
