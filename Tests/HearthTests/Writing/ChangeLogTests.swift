@@ -40,7 +40,8 @@ import Testing
   @Test func `what is older than the window goes, with its tombstones, and tokens with it`() throws
   {
     let fixture = try StoreFixture { $0.changeLogAge = .seconds(60) }
-    try commit(fixture, [try fixture.set("a/1", ("n", .null)), try fixture.set("a/2", ("n", .null))])
+    try commit(
+      fixture, [try fixture.set("a/1", ("n", .null)), try fixture.set("a/2", ("n", .null))])
     try commit(fixture, [fixture.delete("a/1")])
     fixture.clock.advance(by: 30_000_000)
     try commit(fixture, [fixture.delete("a/2")])

@@ -45,7 +45,12 @@ private final class Saboteur: Sendable {
         [try fixture.set("a/1", ("n", .integer(2))), fixture.delete("a/2")],
         [fixture.delete("a/1/b/3")],
       ],
-      [[try fixture.set("a/2", ("n", .integer(3))), try fixture.set("a/1/b/3", ("n", .integer(3)))]],
+      [
+        [
+          try fixture.set("a/2", ("n", .integer(3))),
+          try fixture.set("a/1/b/3", ("n", .integer(3))),
+        ]
+      ],
     ]
   }
 
@@ -165,9 +170,11 @@ private final class Saboteur: Sendable {
         try fixture.set("a/4", ("n", .integer(1))),
         Mutation(
           name: fixture.name("a/4"),
-          operation: .patch(MapValue([("x", long), ("y", long)]), mask: [
-            FieldSegments(["x"]), FieldSegments(["y"]),
-          ])),
+          operation: .patch(
+            MapValue([("x", long), ("y", long)]),
+            mask: [
+              FieldSegments(["x"]), FieldSegments(["y"]),
+            ])),
       ],
       [try fixture.set("a/5", ("n", .integer(1)))],
     ])
@@ -184,7 +191,8 @@ private final class Saboteur: Sendable {
     for outcome in fixture.commitTogether([
       [try fixture.set("a/1", ("n", .integer(1)))], [try fixture.set("bad/1", ("n", .integer(1)))],
     ]) { _ = try outcome.get() }
-    try fixture.damage(fixture.store.tables.collections, KeyLayout.catalogueKey(ResourcePath(["bad"])))
+    try fixture.damage(
+      fixture.store.tables.collections, KeyLayout.catalogueKey(ResourcePath(["bad"])))
     let outcomes = fixture.commitTogether(
       try (2..<12).map { [try fixture.set($0 == 7 ? "bad/7" : "a/\($0)", ("n", .integer(1)))] })
     for (index, outcome) in outcomes.enumerated() {
