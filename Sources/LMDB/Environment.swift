@@ -19,6 +19,7 @@ public final class Environment: Sendable {
   public let path: String
   public let configuration: EnvironmentConfiguration
 
+  /// `ForkGuard.count`, which only the handler writes, in a child that has one thread.
   @usableFromInline nonisolated(unsafe) let forkCount: UnsafeMutablePointer<UInt>
   @usableFromInline let forkCountAtOpen: UInt
 

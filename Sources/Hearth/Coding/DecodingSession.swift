@@ -19,15 +19,33 @@ struct DecodingSession {
     var datesAreTimestamps = true
     var dataIsBlob = true
     var context = DocumentDecoder.Context()
-    /// The keys on the way to what is being decoded. A node is named by its index plus one.
-    var nodes: [PathNode] = []
+    /// The keys on the way to what is being decoded, and the node each belongs behind. A node is
+    /// named by its index plus one; 0 is the run's value itself.
+    var keys = KeyStack()
+    var parents = UnsafeMutablePointer<UInt32>.allocate(capacity: 64)
+    var parentCapacity = 64
+    let containers = ContainerCache<KeyedPlace>()
     var guesses = FieldGuesses()
   }
 
-  struct PathNode {
-    /// 0 for the run's value itself.
-    var parent: UInt32
-    var key: any CodingKey
+  /// Gives the new node's name.
+  @inline(__always)
+  static func push(_ key: any CodingKey, after parent: UInt32, on state: StatePointer) -> UInt32 {
+    let index = state.pointee.keys.count
+    if index == state.pointee.parentCapacity { growParents(of: state) }
+    state.pointee.parents[index] = parent
+    state.pointee.keys.append(key)
+    return UInt32(truncatingIfNeeded: index + 1)
+  }
+
+  @inline(never)
+  private static func growParents(of state: StatePointer) {
+    let capacity = 2 * state.pointee.parentCapacity
+    let grown = UnsafeMutablePointer<UInt32>.allocate(capacity: capacity)
+    grown.moveInitialize(from: state.pointee.parents, count: state.pointee.parentCapacity)
+    state.pointee.parents.deallocate()
+    state.pointee.parents = grown
+    state.pointee.parentCapacity = capacity
   }
 
   static func decode<T: Decodable>(
@@ -80,7 +98,7 @@ struct DecodingSession {
     state.pointee.bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     state.pointee.options = nil
     state.pointee.context = DocumentDecoder.Context()
-    state.pointee.nodes.removeAll(keepingCapacity: true)
+    state.pointee.keys.truncate(to: 0)
     state.pointee.guesses.runEnded()
     idle.withLock { $0.append(UInt(bitPattern: state)) }
   }

@@ -65,10 +65,10 @@ struct DocumentDecoder {
       return ValueView(
         trusting: UnsafeRawBufferPointer(start: DocumentDecoder.null.utf8Start, count: 1))
     }
-    let bytes = state.pointee.bytes
+    // The place was inside the bytes when it was made, and the epoch says that they are the same.
     return ValueView(
       trusting: UnsafeRawBufferPointer(
-        rebasing: bytes[Int(offset)..<Int(offset) + Int(count)]))
+        start: state.pointee.bytes.baseAddress.map { $0 + Int(offset) }, count: Int(count)))
   }
 
   fileprivate var options: FirebaseDataDecoder? {
@@ -150,14 +150,14 @@ struct DocumentDecoder {
     guard var array = try view.array() else {
       throw failure(.noArray, view, [Element].self, key: key())
     }
-    let mark = state.pointee.nodes.count
+    let mark = state.pointee.keys.count
     let place = nested(view, after: key())
     var elements: [Element] = []
     elements.reserveCapacity(array.count)
     for index in 0..<array.count {
       elements.append(try decode(place, try array.next(), .index(index)))
     }
-    forget(after: mark)
+    state.pointee.keys.truncate(to: mark)
     return elements
   }
 
@@ -307,9 +307,7 @@ struct DocumentDecoder {
 
   @inline(__always)
   private func push(_ key: any CodingKey) -> UInt32 {
-    state.pointee.nodes.append(
-      DecodingSession.PathNode(parent: node & ~DocumentDecoder.keepsKeysFlag, key: key))
-    return UInt32(truncatingIfNeeded: state.pointee.nodes.count)
+    DecodingSession.push(key, after: node & ~DocumentDecoder.keepsKeysFlag, on: state)
   }
 
   /// Decodes what stands at `view` as any type.
@@ -318,18 +316,12 @@ struct DocumentDecoder {
     _ type: T.Type, _ view: ValueView, key: some CodingKey
   ) throws -> T {
     if let value = try decodeDirectly(type, view, key: key) { return value }
-    let mark = state.pointee.nodes.count
+    let mark = state.pointee.keys.count
     let decoder = nested(view, after: key)
     let value = try T(from: decoder.forKeys(of: type))
     // What the type kept is of no use to it any more.
-    forget(after: mark)
+    state.pointee.keys.truncate(to: mark)
     return value
-  }
-
-  @inline(__always)
-  private func forget(after mark: Int) {
-    let extra = state.pointee.nodes.count - mark
-    if extra > 0 { state.pointee.nodes.removeLast(extra) }
   }
 
   // MARK: - Failures
@@ -432,12 +424,12 @@ enum DecodingFailure {
   ) -> [any CodingKey] {
     var path: [any CodingKey] = []
     var node = Int(node)
-    while node > 0, node <= state.pointee.nodes.count {
-      let next = state.pointee.nodes[node - 1]
-      path.append(next.key)
+    while node > 0, node <= state.pointee.keys.count {
+      path.append(state.pointee.keys[node - 1])
+      let parent = Int(state.pointee.parents[node - 1])
       // Parents come before their children; anything else is a decoder kept too long.
-      guard Int(next.parent) < node else { break }
-      node = Int(next.parent)
+      guard parent < node else { break }
+      node = parent
     }
     return path.reversed()
   }
@@ -464,7 +456,19 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
     guard let map = try view.map() else {
       throw failure(.noMap, view, KeyedDecodingContainer<Key>.self, key: nil)
     }
-    return KeyedDecodingContainer(try DocumentKeyedContainer<Key>(decoder: self, map: map))
+    let place = KeyedPlace(
+      decoder: self, map: map, guesses: state.pointee.guesses.open(type),
+      converted: state.pointee.keysAreDefault ? nil : try convertedNames(of: map))
+    let containers = state.pointee.containers
+    if let container = containers.container(
+      KeyedDecodingContainer<Key>.self, keyedBy: type, at: place)
+    {
+      return container
+    }
+    let slot = ContainerCache<KeyedPlace>.Slot(place)
+    let container = KeyedDecodingContainer(DocumentKeyedContainer<Key>(slot: slot))
+    containers.keep(container, keyedBy: type, slot: slot)
+    return container
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -540,39 +544,16 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
 
 // MARK: - Keyed containers
 
-private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+/// Where a keyed container stands.
+struct KeyedPlace {
   let decoder: DocumentDecoder
   let map: MapView
   let guesses: FieldGuesses.Cursor
-  /// Under a key strategy.
+  /// Under a key strategy: where each key's field is.
   let converted: [String: Int]?
 
-  init(decoder: DocumentDecoder, map: MapView) throws {
-    self.decoder = decoder
-    self.map = map
-    guesses = decoder.state.pointee.guesses.open(Key.self)
-    converted = decoder.state.pointee.keysAreDefault ? nil : try decoder.convertedNames(of: map)
-  }
-
-  var codingPath: [any CodingKey] { decoder.codingPath }
-
-  var allKeys: [Key] {
-    guard (try? decoder.alive()) != nil else { return [] }
-    if let converted { return converted.keys.compactMap { Key(stringValue: $0) } }
-    return (0..<map.count).compactMap { index in
-      (try? map.nameString(at: index)).flatMap { Key(stringValue: $0) }
-    }
-  }
-
-  /// The field's value, if there is one.
   @inline(__always)
-  private func find(_ key: Key) throws -> ValueView? {
-    try decoder.alive()
-    return try find(name: key.stringValue)
-  }
-
-  @inline(__always)
-  private func find(name: String) throws -> ValueView? {
+  func find(name: String) throws -> ValueView? {
     if converted != nil { return try findConverted(name) }
     var name = name
     return try name.withUTF8Typed { utf8 throws(Status) in
@@ -585,6 +566,33 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
   private func findConverted(_ name: String) throws -> ValueView? {
     guard let index = converted?[name] else { return nil }
     return try map.value(at: index)
+  }
+}
+
+private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let slot: ContainerCache<KeyedPlace>.Slot
+
+  @inline(__always)
+  private var decoder: DocumentDecoder { slot.place.pointee.decoder }
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+
+  var allKeys: [Key] {
+    guard (try? decoder.alive()) != nil else { return [] }
+    let map = slot.place.pointee.map
+    if let converted = slot.place.pointee.converted {
+      return converted.keys.compactMap { Key(stringValue: $0) }
+    }
+    return (0..<map.count).compactMap { index in
+      (try? map.nameString(at: index)).flatMap { Key(stringValue: $0) }
+    }
+  }
+
+  /// The field's value, if there is one.
+  @inline(__always)
+  private func find(_ key: Key) throws -> ValueView? {
+    try decoder.alive()
+    return try slot.place.pointee.find(name: key.stringValue)
   }
 
   @inline(__always)
@@ -754,7 +762,8 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
   func superDecoder() throws -> any Decoder {
     try decoder.alive()
     return decoder.nested(
-      try find(name: PlainKey.super.stringValue) ?? .missing, after: PlainKey.super)
+      try slot.place.pointee.find(name: PlainKey.super.stringValue) ?? .missing,
+      after: PlainKey.super)
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder {

@@ -17,7 +17,8 @@ struct EncodingPlace {
     var frameCapacity = 64
     var frameCount = 0
     /// The keys that lead to the innermost frame.
-    var path: [any CodingKey] = []
+    var path = KeyStack()
+    let containers = ContainerCache<EncodingPlace>()
     var serial: UInt64 = 1
     /// Frames with smaller serials belong to earlier runs.
     var firstSerial: UInt64 = 1
@@ -99,6 +100,7 @@ struct EncodingPlace {
     return true
   }
 
+  @inline(__always)
   private var isAlive: Bool {
     index < state.pointee.frameCount && state.pointee.frames[index].serial == serial
   }
@@ -117,9 +119,7 @@ struct EncodingPlace {
     }
     state.pointee.frameCount = top
     if top > 0 {
-      let pathCount = Int(state.pointee.frames[top - 1].pathCount)
-      let extra = state.pointee.path.count - pathCount
-      if extra > 0 { state.pointee.path.removeLast(extra) }
+      state.pointee.path.truncate(to: Int(state.pointee.frames[top - 1].pathCount))
     }
   }
 
@@ -127,7 +127,7 @@ struct EncodingPlace {
 
   var codingPath: [any CodingKey] {
     guard isAlive else { return [] }
-    return Array(state.pointee.path.prefix(Int(state.pointee.frames[index].pathCount)))
+    return state.pointee.path.prefix(Int(state.pointee.frames[index].pathCount))
   }
 
   var userInfo: [CodingUserInfoKey: Any] {
@@ -244,15 +244,37 @@ struct EncodingPlace {
     writer.integer(integer)
   }
 
-  /// A value that a field or an element has been begun for.
   @inline(__always)
-  func encode<T: Encodable>(_ value: T, key: (some CodingKey)?, mark: DocumentWriter.Mark) throws {
+  func encodeField<T: Encodable>(_ value: T, _ key: some CodingKey) throws {
+    guard enter() else { return }
+    let mark = writer.mark()
+    guard beginField(key) else { return }
     if try encodeDirectly(value) { return }
-    if let key {
-      state.pointee.path.append(key)
-    } else {
+    state.pointee.path.append(key)
+    try encodeInside(value, mark)
+  }
+
+  func encodeElement<T: Encodable>(_ value: T) throws {
+    guard enter() else { return }
+    let mark = writer.mark()
+    guard beginElement() else { return }
+    do {
+      if try encodeDirectly(value) { return }
       state.pointee.path.append(elementKey)
+      try encodeInside(value, mark)
+    } catch {
+      // The element has not become one.
+      if isAlive {
+        writer.rollBack(to: mark)
+        state.pointee.frames[index].count -= 1
+      }
+      throw error
     }
+  }
+
+  /// A value with a frame of its own.
+  @inline(__always)
+  private func encodeInside<T: Encodable>(_ value: T, _ mark: DocumentWriter.Mark) throws {
     let place = EncodingPlace.push(on: state, kind: .empty)
     do {
       try place.encodeHere(value)
@@ -260,8 +282,11 @@ struct EncodingPlace {
       if enter() { writer.rollBack(to: mark) }
       throw error
     }
-    // The value's own frame, and whatever it left open inside.
-    if !enter() { state.pointee.isBroken = true }
+    if state.pointee.frameCount == index + 2, isAlive {
+      closeTop()
+    } else if !enter() {
+      state.pointee.isBroken = true
+    }
   }
 
   /// The types that need no frame, under the usual strategies. False if nothing was written.
@@ -297,18 +322,19 @@ struct EncodingPlace {
 
   /// A value at this very place, as an encoder's or a single value container's.
   func encodeHere<T: Encodable>(_ value: T) throws {
-    guard let options else { return }
-    switch try EncodingRules.handling(of: value, options: options, codingPath: { codingPath }) {
+    guard EncodingRules.isSpecial(T.self), let options else {
+      if !state.pointee.keysAreDefault, value is any StringKeyedDictionary {
+        state.pointee.frames[index].keepsKeys = true
+      }
+      return try value.encode(to: StreamEncoder(place: self))
+    }
+    switch try EncodingRules.handling(of: value, options: options) {
     case .value(let plain):
       guard try beginValue() else { return }
       writer.value(plain)
     case .encode(let encode):
       try encode(StreamEncoder(place: self))
-    case .ordinary:
-      if !state.pointee.keysAreDefault, value is any StringKeyedDictionary {
-        state.pointee.frames[index].keepsKeys = true
-      }
-      try value.encode(to: StreamEncoder(place: self))
+    case .ordinary: try value.encode(to: StreamEncoder(place: self))
     }
   }
 
@@ -369,11 +395,6 @@ struct EncodingPlace {
     guard beginElement() else { return self }
     state.pointee.path.append(elementKey)
     return EncodingPlace.push(on: state, kind: .empty)
-  }
-
-  /// After an element could not be encoded and was taken back.
-  func setElementCount(_ count: Int) {
-    if isAlive { state.pointee.frames[index].count = Int32(truncatingIfNeeded: count) }
   }
 
   var elementCount: Int { isAlive ? Int(state.pointee.frames[index].count) : 0 }

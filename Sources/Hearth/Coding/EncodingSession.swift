@@ -83,7 +83,7 @@ struct EncodingSession {
     state.pointee.writer.resetAndTrim()
     state.pointee.options = nil
     state.pointee.frameCount = 0
-    state.pointee.path.removeAll(keepingCapacity: true)
+    state.pointee.path.truncate(to: 0)
     state.pointee.isBroken = false
     state.pointee.misuse = nil
     state.pointee.fault = nil

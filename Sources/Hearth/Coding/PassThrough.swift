@@ -19,9 +19,13 @@ enum EncodingRules {
     case ordinary
   }
 
-  /// `codingPath` is asked for only if the value cannot be encoded.
+  @inline(__always)
+  static func isSpecial<T>(_ type: T.Type) -> Bool {
+    T.self == Date.self || T.self == Data.self || T.self == URL.self || T.self == Decimal.self
+  }
+
   static func handling<T: Encodable>(
-    of value: T, options: FirebaseDataEncoder, codingPath: () -> [any CodingKey]
+    of value: T, options: FirebaseDataEncoder
   ) throws -> Handling {
     if T.self == Date.self { return try handling(of: identity(value, as: Date.self), options) }
     if T.self == Data.self { return handling(of: identity(value, as: Data.self), options) }

@@ -7,7 +7,16 @@ struct StreamEncoder: Encoder, SingleValueEncodingContainer {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     place.becomeMap()
-    return KeyedEncodingContainer(StreamKeyedContainer<Key>(place: place))
+    let containers = place.state.pointee.containers
+    if let container = containers.container(
+      KeyedEncodingContainer<Key>.self, keyedBy: type, at: place)
+    {
+      return container
+    }
+    let slot = ContainerCache<EncodingPlace>.Slot(place)
+    let container = KeyedEncodingContainer(StreamKeyedContainer<Key>(slot: slot))
+    containers.keep(container, keyedBy: type, slot: slot)
+    return container
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
@@ -102,7 +111,10 @@ struct StreamEncoder: Encoder, SingleValueEncodingContainer {
 }
 
 struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-  let place: EncodingPlace
+  let slot: ContainerCache<EncodingPlace>.Slot
+
+  @inline(__always)
+  private var place: EncodingPlace { slot.place.pointee }
 
   var codingPath: [any CodingKey] { place.codingPath }
 
@@ -182,10 +194,7 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-    guard place.enter() else { return }
-    let mark = place.writer.mark()
-    guard place.beginField(key) else { return }
-    try place.encode(value, key: key, mark: mark)
+    try place.encodeField(value, key)
   }
 
   func nestedContainer<NestedKey: CodingKey>(
@@ -285,16 +294,7 @@ struct StreamUnkeyedContainer: UnkeyedEncodingContainer {
   }
 
   func encode<T: Encodable>(_ value: T) throws {
-    guard place.enter() else { return }
-    let mark = place.writer.mark()
-    let count = place.elementCount
-    guard place.beginElement() else { return }
-    do {
-      try place.encode(value, key: nil as PlainKey?, mark: mark)
-    } catch {
-      place.setElementCount(count)
-      throw error
-    }
+    try place.encodeElement(value)
   }
 
   func nestedContainer<NestedKey: CodingKey>(

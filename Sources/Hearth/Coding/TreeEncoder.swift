@@ -100,7 +100,7 @@ struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   }
 
   fileprivate func encodeHere<T: Encodable>(_ value: T) throws {
-    switch try EncodingRules.handling(of: value, options: run.options, codingPath: { codingPath }) {
+    switch try EncodingRules.handling(of: value, options: run.options) {
     case .value(let plain): try set(plain)
     case .encode(let encode): try encode(self)
     case .ordinary:

@@ -3,10 +3,19 @@ import Logging
 import Synchronization
 
 /// What a listener watches.
-enum WatchTarget: Hashable, Sendable {
+enum WatchTarget: Sendable {
   case document(ResourcePath)
   case collection(ResourcePath)
   case group(String)
+
+  /// What two targets differ in. Text alone would take canonically equal ids for one.
+  private var identity: (kind: Int, path: ResourcePath) {
+    switch self {
+    case .document(let path): (0, path)
+    case .collection(let path): (1, path)
+    case .group(let id): (2, ResourcePath([id]))
+    }
+  }
 
   var scope: ReadScope {
     switch self {
@@ -14,6 +23,15 @@ enum WatchTarget: Hashable, Sendable {
     case .collection(let path): .collection(path)
     case .group(let id): .group(id)
     }
+  }
+}
+
+extension WatchTarget: Hashable {
+  static func == (lhs: WatchTarget, rhs: WatchTarget) -> Bool { lhs.identity == rhs.identity }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(identity.kind)
+    hasher.combine(identity.path)
   }
 }
 
@@ -272,9 +290,7 @@ extension Change {
   /// The document as it was before this change; nil if it did not exist.
   func versionBefore() throws -> StoredDocument? {
     guard let before else { return nil }
-    return try before.withUnsafeBytes {
-      StoredDocument(path: path, copying: try DocumentRecord(parsing: $0))
-    }
+    return StoredDocument(path: path, copying: try DocumentRecord(parsing: before))
   }
 }
 

@@ -19,15 +19,10 @@ struct ScannedDocument {
 final class CollectionScan {
   private let store: StoreSnapshot
   private let collection: ResourcePath
-  private let prefix: [UInt8]
-  private var cursor: Cursor
-  private var isPositioned = false
+  private var walk: PrefixWalk
   /// Sorted backwards, so that the next one is the last.
   private var run: [ScannedDocument] = []
   private let touched: TouchCount
-  /// On an entry that has not been told; the next step is not to move.
-  private var standsOnNext = false
-  private var isAtEnd = false
 
   init(
     _ collection: ResourcePath, in store: StoreSnapshot, touched: TouchCount = TouchCount()
@@ -35,42 +30,28 @@ final class CollectionScan {
     self.store = store
     self.touched = touched
     self.collection = collection
-    prefix = store.keyLimit.scanPrefix(KeyLayout.collectionPrefix(collection))
-    cursor = try store.lmdb.cursor(store.tables.documents)
+    let prefix = store.keyLimit.scanPrefix(KeyLayout.collectionPrefix(collection))
+    walk = try PrefixWalk(prefix, of: store.tables.documents, in: store.lmdb)
   }
 
   func next() throws -> ScannedDocument? {
     if let document = run.popLast() { return document }
-    while try advance() {
+    while try walk.advance() {
       touched.keys += 1
-      guard store.keyLimit.isCut(cursor.key) else {
+      guard store.keyLimit.isCut(walk.cursor.key) else {
         return ScannedDocument(
-          path: try KeyLayout.documentPath(fromKey: cursor.key, in: collection, prefix.count),
-          key: cursor.key, record: cursor.value)
+          path: try KeyLayout.documentPath(
+            fromKey: walk.cursor.key, in: collection, walk.prefix.count),
+          key: walk.cursor.key, record: walk.cursor.value)
       }
-      let (documents, hasNext) = try store.run(at: &cursor, touched) {
-        $0.parent == self.collection
+      let (documents, hasNext) = try store.run(at: &walk.cursor, touched) {
+        $0.isDirectly(in: self.collection)
       }
+      walk.wasMoved(toEntry: hasNext)
       run = documents
-      standsOnNext = hasNext
-      isAtEnd = !hasNext
       if let document = run.popLast() { return document }
     }
     return nil
-  }
-
-  private func advance() throws -> Bool {
-    if isAtEnd { return false }
-    if standsOnNext {
-      standsOnNext = false
-    } else if isPositioned {
-      isAtEnd = try !cursor.next()
-    } else {
-      isPositioned = true
-      isAtEnd = try !prefix.withUnsafeBytes { try cursor.seek(to: $0) }
-    }
-    if !isAtEnd { isAtEnd = !cursor.key.starts(with: prefix) }
-    return !isAtEnd
   }
 }
 

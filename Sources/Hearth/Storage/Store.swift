@@ -15,6 +15,7 @@ final class Store: Sendable {
   let configuration: StoreConfiguration
   let environment: Environment
   let tables: Tables
+  let pageSizeBytes: Int
   /// Told the last sequence after every commit of this process.
   let commits = CommitSignal()
 
@@ -36,6 +37,7 @@ final class Store: Sendable {
     settings.faultInjector = configuration.faultInjector
     do {
       environment = try Environment.open(at: path, configuration: settings)
+      pageSizeBytes = try environment.info.pageSizeBytes
     } catch {
       throw Status(opening: path, error)
     }

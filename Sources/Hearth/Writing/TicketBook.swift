@@ -13,8 +13,6 @@ struct TicketBook {
   private var pending: Int = 0
   private var waiters: [(ticket: Ticket, resume: @Sendable () -> Void)] = []
 
-  /// No unfinished request has to be waited for by anyone.
-  var isEmpty: Bool { pending == 0 }
   var newest: Ticket { next - 1 }
 
   /// A ticket for a request whose caller does not wait itself; nil paths for one who does.
@@ -47,10 +45,8 @@ struct TicketBook {
     return false
   }
 
-  /// Marks a request done, in the order of tickets. Those to be resumed, outside of any lock.
-  mutating func finish(
-    _ ticket: Ticket, _ paths: some Sequence<ResourcePath>
-  ) -> [@Sendable () -> Void] {
+  /// Marks a request done, in the order of tickets.
+  mutating func finish(_ ticket: Ticket, _ paths: some Sequence<ResourcePath>) {
     done = max(done, ticket)
     pending -= 1
     for path in paths {
@@ -58,7 +54,11 @@ struct TicketBook {
       if byCollection[path.parent] == ticket { byCollection[path.parent] = nil }
       if byGroup[path.parent.id] == ticket { byGroup[path.parent.id] = nil }
     }
-    guard waiters.contains(where: { $0.ticket <= done }) else { return [] }
+  }
+
+  /// Those whose ticket is done: to be resumed outside of any lock.
+  mutating func takeReady() -> [@Sendable () -> Void] {
+    guard !waiters.isEmpty else { return [] }
     let ready = waiters.filter { $0.ticket <= done }.map(\.resume)
     waiters.removeAll { $0.ticket <= done }
     return ready

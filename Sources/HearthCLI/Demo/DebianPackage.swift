@@ -65,9 +65,9 @@ extension DebianPackage {
 extension DebianPackage.Maintainer {
   /// `Debian Games Team <games@example.org>`
   init(_ text: String) {
-    let parts = text.split(separator: "<", maxSplits: 1)
+    let parts = text.utf8Split("<", maxSplits: 1)
     name = parts.first.map { $0.trimmed } ?? text
-    email = parts.count == 2 ? parts[1].split(separator: ">").first.map { $0.trimmed } : nil
+    email = parts.count == 2 ? parts[1].utf8Split(">").first.map { $0.trimmed } : nil
   }
 }
 
@@ -85,25 +85,32 @@ extension DebianPackage.Dependency {
 extension DebianPackage.Alternative {
   /// `libc6 (>= 2.34)`
   init?(_ text: String) {
-    let parts = text.split(separator: "(", maxSplits: 1)
+    let parts = text.utf8Split("(", maxSplits: 1)
     guard let first = parts.first else { return nil }
     name = first.trimmed
     guard parts.count == 2 else { return }
-    let words = parts[1].split { $0 == " " || $0 == ")" }
+    let words = parts[1].utf8Split(" ")
     guard words.count == 2 else { return }
     relation = String(words[0])
-    version = String(words[1])
+    version = words[1].utf8Split(")").first.map(String.init)
   }
 }
 
-extension StringProtocol {
+/// Over bytes: what separates is ASCII, and walking `Character`s would cost most of the import.
+extension StringProtocol where SubSequence == Substring {
   fileprivate var trimmed: String {
-    var rest = self[...]
-    while let last = rest.last, last.isWhitespace { rest.removeLast() }
-    return String(rest.drop { $0.isWhitespace })
+    let space = UInt8(ascii: " ")
+    var rest = self[...].utf8.drop { $0 == space }
+    while rest.last == space { rest.removeLast() }
+    return String(Substring(rest))
   }
 
-  fileprivate func parts(_ separator: Character) -> [String] {
-    split(separator: separator).map(\.trimmed).filter { !$0.isEmpty }
+  fileprivate func parts(_ separator: Unicode.Scalar) -> [String] {
+    utf8Split(separator).map(\.trimmed).filter { !$0.isEmpty }
+  }
+
+  fileprivate func utf8Split(_ separator: Unicode.Scalar, maxSplits: Int = .max) -> [Substring] {
+    self[...].utf8.split(separator: UInt8(ascii: separator), maxSplits: maxSplits)
+      .map { Substring($0) }
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Hearth
 
 struct PropertyWrapperTests {
-  private let firestore = Firestore()
+  private let firestore = Firestore(path: "unopened.hearth", app: .hearthDefault)
   private var context: DocumentDecoder.Context {
     DocumentDecoder.Context(document: ResourcePath(["books", "dune"]), owner: firestore)
   }
@@ -40,7 +40,7 @@ struct PropertyWrapperTests {
     struct ByReference: Codable {
       @DocumentID var ref: DocumentReference?
     }
-    let reference = DocumentReference(ResourcePath(["books", "dune"]), in: firestore)
+    let reference = DocumentReference(firestore, ResourcePath(["books", "dune"]))
     #expect(try decode(ByReference.self, from: [:], context: context).ref == reference)
     struct ByHand: Decodable {
       var id: DocumentID<String>
@@ -124,7 +124,7 @@ struct PropertyWrapperTests {
       var owner: DocumentReference
       var more: [GeoPoint]
     }
-    let owner = DocumentReference(ResourcePath(["people", "ada"]), in: firestore)
+    let owner = DocumentReference(firestore, ResourcePath(["people", "ada"]))
     let office = Office(
       at: GeoPoint(latitude: 50, longitude: 20), open: Timestamp(seconds: 1, nanoseconds: 2_000),
       embedding: VectorValue([1, 0.5]), owner: owner, more: [GeoPoint(latitude: -1, longitude: 0)])
@@ -136,7 +136,7 @@ struct PropertyWrapperTests {
     ]
     let document = try Firestore.Encoder().encodeDocument(office)
     #expect(try document.body.map() == map(stored))
-    #expect(document.databases == [firestore.identity])
+    #expect(document.databases == [firestore.databaseIdentity])
     #expect(try decode(Office.self, from: stored, context: context) == office)
     #expect(throws: FirestoreEncodingError.self) { try JSONEncoder().encode(office) }
     #expect(throws: FirestoreDecodingError.self) { try decode(Office.self, from: stored) }

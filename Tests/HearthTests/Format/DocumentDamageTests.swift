@@ -61,7 +61,7 @@ struct DocumentDamageTests {
     }
     if bytes.count >= 5 {
       let sum = bytes.withUnsafeBytes { bytes in
-        key.withUnsafeBytes { DocumentRecord.checksum(of: bytes, key: $0) }
+        key.withUnsafeBytes { RecordFrame.checksum(of: bytes, key: $0) }
       }
       withUnsafeBytes(of: sum.littleEndian) { bytes.replaceSubrange(1..<5, with: $0) }
     }

@@ -7,9 +7,12 @@ enum SourceTree {
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  /// All Swift files below a folder of the package, in the order of their paths.
+  private static let swiftFiles = ["Sources", "Tests"].flatMap(files(in:))
+    .filter { $0.hasSuffix(".swift") }.compactMap(SourceFile.init(path:))
+
+  /// All Swift files below a folder of the sources or tests, in the order of their paths.
   static func swiftFiles(in folder: String) -> [SourceFile] {
-    files(in: folder).filter { $0.hasSuffix(".swift") }.compactMap(SourceFile.init(path:))
+    swiftFiles.filter { $0.path.hasPrefix(folder + "/") }
   }
 
   /// The paths of all files below a folder of the package; none if it is not there.
@@ -78,48 +81,54 @@ extension SourceFile {
     var declarations: [Declaration] = []
     var depth = 0
     for line in code {
-      let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" && $0 != "." }
-        .map(String.init)
+      let words = line.utf8.split { !Self.isInWord($0) && $0 != UInt8(ascii: ".") }
+        .map { String(Substring($0)) }
       for (word, name) in zip(words, words.dropFirst())
       where Self.typeWords.contains(word) && name.first?.isUppercase == true {
         let isPrivate = words.contains("private") || words.contains("fileprivate")
         declarations.append(Declaration(name: name, isVisible: depth == 0 && !isPrivate))
       }
-      for character in line {
-        if character == "{" { depth += 1 }
-        if character == "}" { depth -= 1 }
+      for byte in line.utf8 {
+        if byte == UInt8(ascii: "{") { depth += 1 }
+        if byte == UInt8(ascii: "}") { depth -= 1 }
       }
     }
     return declarations
   }
 
-  /// The names of generic parameters, roughly: single words after `<` or `,` in angle brackets.
+  /// The types that the code names. Of `A.B` only A: B belongs to it.
   var mentions: [(line: Int, name: String)] {
     var mentions: [(Int, String)] = []
     for (number, line) in code.enumerated() {
-      var word = ""
-      var before: Character = " "
-      var last: Character = " "
-      for character in line + " " {
-        if character.isLetter || character.isNumber || character == "_" {
-          if word.isEmpty { before = last }
-          word.append(character)
-        } else {
-          // `A.B`: B belongs to A, which is mentioned too.
-          if word.first?.isUppercase == true, before != ".", before != "#" {
-            mentions.append((number + 1, word))
-          }
-          word = ""
+      let bytes = Array(line.utf8)
+      var index = 0
+      while index < bytes.count {
+        let end = bytes[index...].firstIndex { !Self.isInWord($0) } ?? bytes.count
+        defer { index = end + 1 }
+        guard index < end, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(bytes[index]) else {
+          continue
         }
-        last = character
+        let before = index > 0 ? bytes[index - 1] : 0
+        if before != UInt8(ascii: "."), before != UInt8(ascii: "#") {
+          mentions.append((number + 1, String(decoding: bytes[index..<end], as: UTF8.self)))
+        }
       }
     }
     return mentions
   }
+
+  private static func isInWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...:
+      true
+    default: false
+    }
+  }
 }
 
 /// Tells code from comments and strings. Line breaks stay where they are.
-enum CodeScanner {
+struct CodeScanner {
   private enum Place {
     /// With the parentheses open since an interpolation began; nil outside of one.
     case code(open: Int?)
@@ -128,87 +137,98 @@ enum CodeScanner {
     case string(pounds: Int, isLong: Bool)
   }
 
+  private let source: [UInt8]
+  private var code: [UInt8] = []
+  private var places: [Place] = [.code(open: nil)]
+  private var index = 0
+
   static func code(of text: String) -> String {
-    let source = Array(text.unicodeScalars)
-    var code = String.UnicodeScalarView()
-    var places: [Place] = [.code(open: nil)]
-    var index = 0
+    var scanner = CodeScanner(source: Array(text.utf8))
+    scanner.code.reserveCapacity(scanner.source.count)
+    while scanner.index < scanner.source.count { scanner.step() }
+    return String(decoding: scanner.code, as: UTF8.self)
+  }
 
-    func starts(_ word: String, at index: Int) -> Bool {
-      source[index...].starts(with: word.unicodeScalars)
-    }
-    func skip(_ count: Int) {
-      for scalar in source[index..<min(index + count, source.count)] {
-        code.append(scalar == "\n" ? "\n" : " ")
+  private init(source: [UInt8]) { self.source = source }
+
+  private mutating func step() {
+    switch places[places.count - 1] {
+    case .code(let open): stepInCode(open)
+    case .lineComment:
+      if starts("\n") { places.removeLast() }
+      blank(1)
+    case .blockComment(let depth):
+      if starts("*/") {
+        places.removeLast()
+        if depth > 1 { places.append(.blockComment(depth: depth - 1)) }
+        blank(2)
+      } else if starts("/*") {
+        places[places.count - 1] = .blockComment(depth: depth + 1)
+        blank(2)
+      } else {
+        blank(1)
       }
-      index += count
-    }
-
-    while index < source.count {
-      let scalar = source[index]
-      switch places[places.count - 1] {
-      case .lineComment:
-        if scalar == "\n" { places.removeLast() }
-        skip(1)
-      case .blockComment(let depth):
-        if starts("*/", at: index) {
-          places.removeLast()
-          if depth > 1 { places.append(.blockComment(depth: depth - 1)) }
-          skip(2)
-        } else if starts("/*", at: index) {
-          places[places.count - 1] = .blockComment(depth: depth + 1)
-          skip(2)
-        } else {
-          skip(1)
-        }
-      case .string(let pounds, let isLong):
-        let hashes = String(repeating: "#", count: pounds)
-        if starts((isLong ? "\"\"\"" : "\"") + hashes, at: index) {
-          places.removeLast()
-          skip((isLong ? 3 : 1) + pounds)
-        } else if starts("\\" + hashes + "(", at: index) {
-          skip(2 + pounds)
-          places.append(.code(open: 0))
-        } else if starts("\\" + hashes, at: index) {
-          skip(2 + pounds)
-        } else if scalar == "\n", !isLong {
-          places.removeLast()
-          skip(1)
-        } else {
-          skip(1)
-        }
-      case .code(let open):
-        if starts("//", at: index) {
-          places.append(.lineComment)
-        } else if starts("/*", at: index) {
-          places.append(.blockComment(depth: 1))
-          skip(2)
-        } else if scalar == "\"" || scalar == "#" {
-          let pounds = source[index...].prefix { $0 == "#" }.count
-          if starts("\"\"\"", at: index + pounds) {
-            places.append(.string(pounds: pounds, isLong: true))
-            skip(pounds + 3)
-          } else if starts("\"", at: index + pounds) {
-            places.append(.string(pounds: pounds, isLong: false))
-            skip(pounds + 1)
-          } else {
-            for _ in 0..<max(pounds, 1) { code.append(source[index]); index += 1 }
-          }
-        } else {
-          if let open, scalar == "(" { places[places.count - 1] = .code(open: open + 1) }
-          if let open, scalar == ")" {
-            if open == 0 {
-              places.removeLast()
-              skip(1)
-              continue
-            }
-            places[places.count - 1] = .code(open: open - 1)
-          }
-          code.append(scalar)
-          index += 1
-        }
+    case .string(let pounds, let isLong):
+      if starts(isLong ? "\"\"\"" : "\"", pounds) {
+        places.removeLast()
+        blank((isLong ? 3 : 1) + pounds)
+      } else if starts("\\", pounds) {
+        let isInterpolation = byte(at: index + 1 + pounds) == UInt8(ascii: "(")
+        blank(2 + pounds)
+        if isInterpolation { places.append(.code(open: 0)) }
+      } else {
+        if starts("\n"), !isLong { places.removeLast() }
+        blank(1)
       }
     }
-    return String(code)
+  }
+
+  private mutating func stepInCode(_ open: Int?) {
+    if starts("//") {
+      places.append(.lineComment)
+      return
+    }
+    if starts("/*") {
+      places.append(.blockComment(depth: 1))
+      return blank(2)
+    }
+    let pounds = source[index...].prefix { $0 == UInt8(ascii: "#") }.count
+    if byte(at: index + pounds) == UInt8(ascii: "\"") {
+      let isLong =
+        byte(at: index + pounds + 1) == UInt8(ascii: "\"")
+        && byte(at: index + pounds + 2) == UInt8(ascii: "\"")
+      places.append(.string(pounds: pounds, isLong: isLong))
+      return blank(pounds + (isLong ? 3 : 1))
+    }
+    if let open, starts("(") { places[places.count - 1] = .code(open: open + 1) }
+    if let open, starts(")") {
+      guard open > 0 else {
+        places.removeLast()
+        return blank(1)
+      }
+      places[places.count - 1] = .code(open: open - 1)
+    }
+    code.append(source[index])
+    index += 1
+  }
+
+  private func byte(at index: Int) -> UInt8 { index < source.count ? source[index] : 0 }
+
+  /// Whether `word`, and then so many `#`, stand here.
+  private func starts(_ word: StaticString, _ pounds: Int = 0) -> Bool {
+    let count = word.utf8CodeUnitCount
+    guard index + count + pounds <= source.count else { return false }
+    for offset in 0..<count where source[index + offset] != word.utf8Start[offset] { return false }
+    for offset in 0..<pounds where source[index + count + offset] != UInt8(ascii: "#") {
+      return false
+    }
+    return true
+  }
+
+  private mutating func blank(_ count: Int) {
+    for byte in source[index..<min(index + count, source.count)] {
+      code.append(byte == UInt8(ascii: "\n") ? byte : UInt8(ascii: " "))
+    }
+    index += count
   }
 }
