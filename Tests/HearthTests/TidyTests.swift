@@ -102,7 +102,8 @@ import Testing
       for (open, close) in [("{", "}"), ("(", ")"), ("[", "]")] {
         let opened = file.code.joined().components(separatedBy: open).count
         let closed = file.code.joined().components(separatedBy: close).count
-        #expect(opened == closed, "CodeScanner loses its way in \(file.path): \(open) and \(close).")
+        #expect(
+          opened == closed, "CodeScanner loses its way in \(file.path): \(open) and \(close).")
       }
     }
   }

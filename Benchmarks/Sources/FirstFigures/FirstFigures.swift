@@ -39,14 +39,19 @@ struct FirstFigures {
   /// What group commit brings: documents and commits in a second.
   func concurrentWrites() async throws {
     let db = try open(newPath())
+    // Never the same data twice: a write that changes nothing makes no commit.
+    var written = 0
     func write(_ count: Int, by tasks: Int) async throws -> (documents: Double, commits: Double) {
+      let first = written
+      written += count
       let before = try await db.statistics().commits
       let begin = ContinuousClock.now
       try await withThrowingTaskGroup(of: Void.self) { group in
         for task in 0..<tasks {
           group.addTask {
             for index in 0..<(count / tasks) {
-              try await db.document("books/\(task)-\(index)").setData(Book.data(index))
+              let number = first + task * (count / tasks) + index
+              try await db.document("books/\(number % 10_000)").setData(Book.data(number))
             }
           }
         }

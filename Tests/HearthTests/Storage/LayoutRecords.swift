@@ -17,11 +17,14 @@ enum LayoutRecords {
       Change(
         sequence: 259, kind: .created, path: books.appending("emma"), commitTime: time,
         startsCommit: false, previousSequence: 0, before: nil))
-    log.append(
-      Change(
-        sequence: 260, kind: .deleted, path: dune,
-        commitTime: Instant(microseconds: time.microseconds + 1000), startsCommit: true,
-        previousSequence: 258, before: [0xAA, 0xBB]))
+    let before: [UInt8] = [0xAA, 0xBB]
+    before.withUnsafeBytes { before in
+      log.append(
+        Change(
+          sequence: 260, kind: .deleted, path: dune,
+          commitTime: Instant(microseconds: time.microseconds + 1000), startsCommit: true,
+          previousSequence: 258, before: before))
+    }
     let state = StoreState(lastSequence: 260, lastCommitTime: time, firstLoggedSequence: 258)
     return [
       (

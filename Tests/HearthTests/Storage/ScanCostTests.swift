@@ -11,11 +11,12 @@ import Testing
     let body = try DocumentBody(encoding: MapValue([("n", .integer(1))]))
     var outcome: Writer.Outcome?
     for start in stride(from: 0, to: count, by: 500) {
-      outcome = fixture.commitTogether([
-        (start..<min(start + 500, count)).map {
-          Mutation(name: fixture.name(path($0)), operation: .set(body))
-        }
-      ]).first
+      outcome =
+        fixture.commitTogether([
+          (start..<min(start + 500, count)).map {
+            Mutation(name: fixture.name(path($0)), operation: .set(body))
+          }
+        ]).first
     }
     _ = try outcome?.get()
     return fixture
