@@ -67,6 +67,7 @@ let package = Package(
       name: "HearthTests",
       dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore", "FirebaseSharedSwift"],
       resources: [.copy("Resources")]),
+    .testTarget(name: "HearthCLITests", dependencies: ["HearthCLI", "Hearth"]),
   ],
   swiftLanguageModes: [.v6]
 )
