@@ -91,7 +91,7 @@ import Testing
       environment.table("meta"), UnsafeRawBufferPointer(keyBytes), UnsafeRawBufferPointer(bytes))
     try writing.commit()
     environment.close()
-    await expect(.failedPrecondition, "format version 2 and was written by a newer Hearth") {
+    await expect(.failedPrecondition, "has format version \(RecordFrame.version + 1)") {
       _ = try Firestore.open(at: path)
     }
   }

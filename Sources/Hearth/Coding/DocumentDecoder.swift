@@ -96,7 +96,7 @@ struct DocumentDecoder {
   /// The value as that type, by the rules for its type.
   @inline(__always)
   func decodeHere<T: Decodable>(_ type: T.Type) throws -> T {
-    if let value = try decodeDirectly(type, try view(), key: nil) { return value }
+    if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, try view(), key: nil) }
     return try T(from: forKeys(of: type))
   }
 
@@ -109,12 +109,18 @@ struct DocumentDecoder {
       epoch: epoch)
   }
 
-  /// The types that are read without a decoder of their own; nil for others. `key` is the last of the
-  /// path, if it is not part of this decoder's yet.
+  /// The types that are read without a decoder of their own.
+  @inline(__always)
+  private static func isDirect<T>(_ type: T.Type) -> Bool {
+    T.self == String.self || T.self == Date.self || T.self == URL.self || T.self == Data.self
+      || T.self == [String].self || T.self == [Int].self || T.self == Decimal.self
+  }
+
+  /// A value of those types. `key` is the last of the path, if it is not part of this decoder's yet.
   @inline(__always)
   fileprivate func decodeDirectly<T>(
     _ type: T.Type, _ view: ValueView, key: @autoclosure () -> (any CodingKey)?
-  ) throws -> T? {
+  ) throws -> T {
     if T.self == String.self {
       return identity(try string(view, key: key()), as: T.self)
     }
@@ -131,7 +137,6 @@ struct DocumentDecoder {
       }
       return identity(try data(view, key: key()), as: T.self)
     }
-    if T.self == Decimal.self { return identity(try decimal(view, key: key()), as: T.self) }
     if T.self == [String].self {
       return identity(try elements(view, key: key()) { try $0.string($1, key: $2) }, as: T.self)
     }
@@ -139,7 +144,7 @@ struct DocumentDecoder {
       return identity(
         try elements(view, key: key()) { try $0.integer($1, Int.self, key: $2) }, as: T.self)
     }
-    return nil
+    return identity(try decimal(view, key: key()), as: T.self)
   }
 
   @inline(__always)
@@ -315,7 +320,7 @@ struct DocumentDecoder {
   fileprivate func decode<T: Decodable>(
     _ type: T.Type, _ view: ValueView, key: some CodingKey
   ) throws -> T {
-    if let value = try decodeDirectly(type, view, key: key) { return value }
+    if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, view, key: key) }
     let mark = state.pointee.keys.count
     let decoder = nested(view, after: key)
     let value = try T(from: decoder.forKeys(of: type))
@@ -453,22 +458,31 @@ enum DecodingFailure {
 extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     let view = try view()
-    guard let map = try view.map() else {
-      throw failure(.noMap, view, KeyedDecodingContainer<Key>.self, key: nil)
-    }
+    guard let map = try view.map() else { throw noMap(view, keyedBy: type) }
     let place = KeyedPlace(
       decoder: self, map: map, guesses: state.pointee.guesses.open(type),
       converted: state.pointee.keysAreDefault ? nil : try convertedNames(of: map))
     let containers = state.pointee.containers
-    if let container = containers.container(
-      KeyedDecodingContainer<Key>.self, keyedBy: type, at: place)
-    {
-      return container
+    if let container = containers.container(keyedBy: type, at: place) {
+      return container.assumingMemoryBound(to: KeyedDecodingContainer<Key>.self).pointee
     }
+    return newContainer(keyedBy: type, at: place)
+  }
+
+  /// Apart from the usual way, which must not look up the container's type.
+  @inline(never)
+  private func newContainer<Key: CodingKey>(
+    keyedBy type: Key.Type, at place: KeyedPlace
+  ) -> KeyedDecodingContainer<Key> {
     let slot = ContainerCache<KeyedPlace>.Slot(place)
     let container = KeyedDecodingContainer(DocumentKeyedContainer<Key>(slot: slot))
-    containers.keep(container, keyedBy: type, slot: slot)
+    state.pointee.containers.keep(container, keyedBy: type, slot: slot)
     return container
+  }
+
+  @inline(never)
+  private func noMap<Key: CodingKey>(_ view: ValueView, keyedBy type: Key.Type) -> DecodingError {
+    failure(.noMap, view, KeyedDecodingContainer<Key>.self, key: nil)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -552,12 +566,14 @@ struct KeyedPlace {
   /// Under a key strategy: where each key's field is.
   let converted: [String: Int]?
 
+  /// By pointer, so that nothing is retained.
   @inline(__always)
-  func find(name: String) throws -> ValueView? {
-    if converted != nil { return try findConverted(name) }
+  static func find(name: String, at place: UnsafeMutablePointer<KeyedPlace>) throws -> ValueView? {
+    if place.pointee.converted != nil { return try place.pointee.findConverted(name) }
     var name = name
     return try name.withUTF8Typed { utf8 throws(Status) in
-      guard let index = try guesses.index(of: utf8, in: map) else { return nil }
+      let map = place.pointee.map
+      guard let index = try place.pointee.guesses.index(of: utf8, in: map) else { return nil }
       return try map.value(at: index)
     }
   }
@@ -592,7 +608,7 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
   @inline(__always)
   private func find(_ key: Key) throws -> ValueView? {
     try decoder.alive()
-    return try slot.place.pointee.find(name: key.stringValue)
+    return try KeyedPlace.find(name: key.stringValue, at: slot.place)
   }
 
   @inline(__always)
@@ -762,7 +778,7 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
   func superDecoder() throws -> any Decoder {
     try decoder.alive()
     return decoder.nested(
-      try slot.place.pointee.find(name: PlainKey.super.stringValue) ?? .missing,
+      try KeyedPlace.find(name: PlainKey.super.stringValue, at: slot.place) ?? .missing,
       after: PlainKey.super)
   }
 

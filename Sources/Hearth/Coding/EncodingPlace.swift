@@ -142,10 +142,12 @@ struct EncodingPlace {
 
   // MARK: - Fields and elements
 
+  // False where a type misused its encoder and this place is no map or array; that is remembered.
+
   /// Begins a field of the map that this place is.
   @inline(__always)
   func beginField(_ key: some CodingKey) -> Bool {
-    guard enter() else { return false }
+    guard enter(), state.pointee.frames[index].kind == .map else { return false }
     if state.pointee.keysAreDefault {
       write(name: key.stringValue)
     } else {
@@ -184,7 +186,7 @@ struct EncodingPlace {
   /// Begins the next element of the array that this place is.
   @inline(__always)
   func beginElement() -> Bool {
-    guard enter() else { return false }
+    guard enter(), state.pointee.frames[index].kind == .array else { return false }
     writer.element()
     state.pointee.frames[index].count += 1
     return true
@@ -385,7 +387,7 @@ struct EncodingPlace {
     guard enter() else { return self }
     // Two containers for one field become one map: not something a stream can do.
     if writer.hasField(convertedName(of: key)) { state.pointee.isBroken = true }
-    _ = beginField(key)
+    guard beginField(key) else { return self }
     state.pointee.path.append(key)
     return EncodingPlace.push(on: state, kind: .empty)
   }

@@ -59,53 +59,42 @@ struct ContainerCache<Place> {
     }
   }
 
-  private struct Entry {
-    var keyType: ObjectIdentifier
-    var box: AnyObject
-    var slot: Slot
-  }
-
   private static var entryCount: Int { 64 }
 
-  private let entries = UnsafeMutablePointer<Entry?>.allocate(capacity: entryCount)
+  private let keyTypes = UnsafeMutablePointer<UInt>.allocate(capacity: entryCount)
+  private let boxes = UnsafeMutablePointer<AnyObject?>.allocate(capacity: entryCount)
+  private let slots = UnsafeMutablePointer<Slot?>.allocate(capacity: entryCount)
 
-  init() { entries.initialize(repeating: nil, count: ContainerCache.entryCount) }
-
-  /// The container for that key type, moved to `place`; nil if there is none or it is in use.
-  @inline(__always)
-  func container<Container>(
-    _ type: Container.Type, keyedBy keyType: Any.Type, at place: Place
-  ) -> Container? {
-    let entry = entry(for: keyType)
-    guard entry.pointee?.keyType == ObjectIdentifier(keyType),
-      MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size
-    else { return nil }
-    return reuse(type, entry, place)
+  init() {
+    keyTypes.initialize(repeating: 0, count: ContainerCache.entryCount)
+    boxes.initialize(repeating: nil, count: ContainerCache.entryCount)
+    slots.initialize(repeating: nil, count: ContainerCache.entryCount)
   }
 
+  /// Where the container for that key type is, moved to `place`; nil if there is none or it is in use.
+  ///
+  /// A pointer to read it from: a cast would look up the container's type.
   @inline(__always)
-  private func reuse<Container>(
-    _ type: Container.Type, _ entry: UnsafeMutablePointer<Entry?>, _ place: Place
-  ) -> Container? {
-    guard var found = entry.pointee.take() else { return nil }
-    let isIdle = isKnownUniquelyReferenced(&found.box)
-    if isIdle { found.slot.place.pointee = place }
-    let box = found.box
-    entry.pointee = found
-    return isIdle ? unsafeBitCast(box, to: Container.self) : nil
+  func container(keyedBy keyType: Any.Type, at place: Place) -> UnsafeRawPointer? {
+    let bits = UInt(bitPattern: ObjectIdentifier(keyType))
+    let entry = ContainerCache.entry(for: bits)
+    guard keyTypes[entry] == bits, isKnownUniquelyReferenced(&boxes[entry]) else { return nil }
+    slots[entry]?.place.pointee = place
+    return UnsafeRawPointer(boxes + entry)
   }
 
   /// Keeps a container whose only stored property is its box, as the standard library's are.
   func keep<Container>(_ container: Container, keyedBy keyType: Any.Type, slot: Slot) {
     guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size else { return }
-    entry(for: keyType).pointee = Entry(
-      keyType: ObjectIdentifier(keyType), box: unsafeBitCast(container, to: AnyObject.self),
-      slot: slot)
+    let bits = UInt(bitPattern: ObjectIdentifier(keyType))
+    let entry = ContainerCache.entry(for: bits)
+    keyTypes[entry] = bits
+    boxes[entry] = unsafeBitCast(container, to: AnyObject.self)
+    slots[entry] = slot
   }
 
   @inline(__always)
-  private func entry(for keyType: Any.Type) -> UnsafeMutablePointer<Entry?> {
-    let bits = UInt(bitPattern: ObjectIdentifier(keyType))
-    return entries + Int((bits >> 4 ^ bits >> 11) % UInt(ContainerCache.entryCount))
+  private static func entry(for bits: UInt) -> Int {
+    Int((bits >> 4 ^ bits >> 11) % UInt(entryCount))
   }
 }

@@ -8,14 +8,18 @@ struct StreamEncoder: Encoder, SingleValueEncodingContainer {
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     place.becomeMap()
     let containers = place.state.pointee.containers
-    if let container = containers.container(
-      KeyedEncodingContainer<Key>.self, keyedBy: type, at: place)
-    {
-      return container
+    if let container = containers.container(keyedBy: type, at: place) {
+      return container.assumingMemoryBound(to: KeyedEncodingContainer<Key>.self).pointee
     }
+    return newContainer(keyedBy: type)
+  }
+
+  /// Apart from the usual way, which must not look up the container's type.
+  @inline(never)
+  private func newContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     let slot = ContainerCache<EncodingPlace>.Slot(place)
     let container = KeyedEncodingContainer(StreamKeyedContainer<Key>(slot: slot))
-    containers.keep(container, keyedBy: type, slot: slot)
+    place.state.pointee.containers.keep(container, keyedBy: type, slot: slot)
     return container
   }
 

@@ -51,6 +51,9 @@ struct DocumentWriter {
   /// Room for the usual array's header, so that its elements need not be moved.
   private static let arrayHeaderBytes = 3
 
+  /// How far a short copy reads and writes beyond what it copies.
+  private static let slack = 16
+
   init() {
     state = .allocate(capacity: 1)
     state.initialize(
@@ -193,9 +196,9 @@ struct DocumentWriter {
   func field(_ name: UnsafeRawBufferPointer) {
     if state.pointee.fieldCount == state.pointee.fieldCapacity { growFields() }
     let nameStart = state.pointee.nameCount
-    // Eight bytes more than the name, so that its prefix can be loaded at once.
-    if nameStart + name.count + 8 > state.pointee.nameCapacity {
-      guard growNames(by: name.count + 8) else { return }
+    // More than the name, so that its prefix can be loaded at once.
+    if nameStart + name.count + DocumentWriter.slack > state.pointee.nameCapacity {
+      guard growNames(by: name.count + DocumentWriter.slack) else { return }
     }
     let target = state.pointee.names + nameStart
     if let source = name.baseAddress { target.copyMemory(from: source, byteCount: name.count) }
@@ -266,7 +269,7 @@ struct DocumentWriter {
     let total = header + nameBytes + valueBytes
     state.pointee.fieldCount = frame.fieldStart
     state.pointee.nameCount = frame.nameStart
-    guard reserve(total) else { return }
+    guard reserve(total + DocumentWriter.slack) else { return }
 
     let bytes = state.pointee.bytes
     let names = state.pointee.names
@@ -277,19 +280,21 @@ struct DocumentWriter {
     var valueEnds = nameEnds + count << nameWidthCode
     let namesStart = composed + header
     let valuesStart = namesStart + nameBytes
+    // Names first: a short copy may write on beyond its end, into what comes next.
     var nameEnd = 0
+    for index in 0..<count {
+      let length = Int(fields[index].nameLength)
+      DocumentWriter.copy(
+        names + Int(fields[index].nameStart), to: namesStart + nameEnd, count: length)
+      nameEnd += length
+      nameEnds = DocumentWriter.store(end: nameEnd, widthCode: nameWidthCode, at: nameEnds)
+    }
     var valueEnd = 0
     for index in 0..<count {
-      let field = fields[index]
-      let nameLength = Int(field.nameLength)
-      (namesStart + nameEnd)
-        .copyMemory(from: names + Int(field.nameStart), byteCount: nameLength)
-      nameEnd += nameLength
-      nameEnds = DocumentWriter.store(end: nameEnd, widthCode: nameWidthCode, at: nameEnds)
-      let valueLength = Int(field.valueEnd - field.valueStart)
-      (valuesStart + valueEnd)
-        .copyMemory(from: bytes + Int(field.valueStart), byteCount: valueLength)
-      valueEnd += valueLength
+      let start = Int(fields[index].valueStart)
+      let length = Int(fields[index].valueEnd) - start
+      DocumentWriter.copy(bytes + start, to: valuesStart + valueEnd, count: length)
+      valueEnd += length
       valueEnds = DocumentWriter.store(end: valueEnd, widthCode: valueWidthCode, at: valueEnds)
     }
     // Moves down over the values as they came: may overlap.
@@ -547,6 +552,21 @@ struct DocumentWriter {
     default: target.storeBytes(of: UInt32(truncatingIfNeeded: end).littleEndian, as: UInt32.self)
     }
     return target + 1 << widthCode
+  }
+
+  /// Copies within the writer's own memory, where `slack` more bytes may be read and written.
+  @inline(__always)
+  private static func copy(
+    _ source: UnsafeMutableRawPointer, to target: UnsafeMutableRawPointer, count: Int
+  ) {
+    if count <= slack {
+      let low = source.loadUnaligned(as: UInt64.self)
+      let high = source.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+      target.storeBytes(of: low, as: UInt64.self)
+      target.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
+    } else {
+      target.copyMemory(from: source, byteCount: count)
+    }
   }
 
   // MARK: - Room

@@ -43,7 +43,7 @@ struct ValueView {
 
   @inline(__always)
   private var payload: ByteCursor {
-    ByteCursor(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
+    ByteCursor(bytes.from(1))
   }
 
   /// The typed reads below give nil where the value is of another kind.

@@ -68,8 +68,10 @@ final class Registry: Sendable {
     var hasToldNews = false
   }
 
-  /// Above this many changes at once, views go to the latest state without the steps between.
+  /// Above this many changes at once, or this many bytes of older versions, views go to the latest
+  /// state without the steps between.
   static let stepLimit = 4096
+  static let stepLimitBytes = 16 << 20
 
   private let store: Store
   private let writer: Writer
@@ -132,7 +134,7 @@ final class Registry: Sendable {
   private func attach(_ listener: Listener, _ target: WatchTarget) {
     guard !listener.isRemoved else { return }
     do {
-      if state.views.isEmpty { begin() }
+      begin()
       catchUp()
       let view: View
       if let existing = state.views[target] {
@@ -147,6 +149,7 @@ final class Registry: Sendable {
       listener.begin(view.list)
     } catch {
       listener.fail(Status(observing: error))
+      drop(nil)
     }
   }
 
@@ -156,8 +159,8 @@ final class Registry: Sendable {
     state.fileNews = FileNews(of: store.path, on: queue) { [weak self] in self?.catchUp() }
   }
 
-  private func drop(_ target: WatchTarget) {
-    state.views[target] = nil
+  private func drop(_ target: WatchTarget?) {
+    if let target { state.views[target] = nil }
     if state.views.isEmpty, let token = state.commitToken {
       store.commits.remove(token)
       state.commitToken = nil
@@ -220,13 +223,16 @@ final class Registry: Sendable {
   private func follow(_ snapshot: StoreSnapshot, to newest: UInt64) throws {
     var commits: [[Change]] = []
     var count = 0
+    var byteCount = 0
+    var hasSteps: Bool { count <= Self.stepLimit && byteCount <= Self.stepLimitBytes }
     var touched: Set<ResourcePath> = []
     try snapshot.changes(after: state.sequence) { change in
       if change.startsCommit || commits.isEmpty { commits.append([]) }
       guard !views(touchedBy: change.path).isEmpty else { return true }
       count += 1
+      byteCount += change.before?.count ?? 0
       touched.insert(change.path)
-      if count <= Self.stepLimit { commits[commits.count - 1].append(change) }
+      if hasSteps { commits[commits.count - 1].append(change) }
       return true
     }
     guard count > 0 else { return }
@@ -235,7 +241,7 @@ final class Registry: Sendable {
       let name = DocumentName(path, limit: store.keyLimit)
       newestVersions[path] = .some(try snapshot.document(name))
     }
-    if count > Self.stepLimit {
+    if !hasSteps {
       update(newestVersions, to: newest)
       return
     }

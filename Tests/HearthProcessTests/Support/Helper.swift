@@ -77,9 +77,11 @@ final class Helper: @unchecked Sendable {
 let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
 /// Waits, for as long as a slow machine may take.
-func eventually(_ condition: () throws -> Bool) async throws {
+nonisolated(nonsending) func eventually(
+  _ condition: nonisolated(nonsending) () async throws -> Bool
+) async throws {
   let end = ContinuousClock.now + .seconds(30)
-  while try !condition() {
+  while try await !condition() {
     try #require(ContinuousClock.now < end, "It did not come to pass.")
     try await Task.sleep(for: .milliseconds(5))
   }

@@ -91,7 +91,26 @@ struct ContainerTests {
       var keyed = encoder.container(keyedBy: AnyKey.self)
       try keyed.encode(2, forKey: "a")
     }
-    for value in [twice, mixed] {
+    let otherKind = Encoding { encoder in
+      var keyed = encoder.container(keyedBy: AnyKey.self)
+      try keyed.encode(1, forKey: "a")
+      var list = encoder.unkeyedContainer()
+      try list.encode(2)
+      _ = list.nestedUnkeyedContainer()
+      _ = list.superEncoder()
+      #expect(list.codingPath.count <= 1)
+    }
+    let afterwards = Encoding { encoder in
+      var single = encoder.singleValueContainer()
+      try single.encode(1)
+      var list = encoder.unkeyedContainer()
+      try list.encode("x")
+      var keyed = encoder.container(keyedBy: AnyKey.self)
+      var nested = keyed.nestedContainer(keyedBy: AnyKey.self, forKey: "b")
+      try nested.encode(Book.guide, forKey: "c")
+    }
+    for value in [twice, mixed, otherKind, afterwards] {
+      #expect(throws: EncodingError.self) { try fields(of: value) }
       let error = #expect(throws: EncodingError.self) { try fields(of: ["x": value]) }
       #expect(path(error) == "x")
       #expect(throws: EncodingError.self) {
