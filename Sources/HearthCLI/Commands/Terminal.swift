@@ -55,12 +55,13 @@ enum Figure {
     }
   }
 
-  /// `3.1 s`, `4.25 ms`, `870 µs`
+  /// `3.1 s`, `959 ms`, `4.2 ms`, `870 µs`
   static func duration(_ duration: Duration) -> String {
     let seconds = duration / .seconds(1)
     return switch seconds {
     case ..<0.001: "\(decimals(seconds * 1e6, 0)) µs"
-    case ..<1: "\(decimals(seconds * 1e3, 1)) ms"
+    case ..<0.01: "\(decimals(seconds * 1e3, 1)) ms"
+    case ..<1: "\(decimals(seconds * 1e3, 0)) ms"
     default: "\(decimals(seconds, 1)) s"
     }
   }

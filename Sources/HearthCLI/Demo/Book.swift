@@ -9,7 +9,7 @@ struct Book: DemoRecord {
 
   static let collection = "books"
   var documentID: String { id }
-  var summary: String { "\(title), by \(author) (\(year))" }
+  var line: String { "\(title), by \(author) (\(year))" }
 }
 
 extension Book {

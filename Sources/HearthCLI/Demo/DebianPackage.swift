@@ -38,6 +38,9 @@ struct DebianPackage: DemoRecord {
 
   static let collection = "packages"
   var documentID: String { name }
+  var line: String {
+    "\(name) \(version) (\(section), \(Figure.count(dependencies.count)) dependencies): \(summary)"
+  }
 }
 
 // MARK: - Out of the index

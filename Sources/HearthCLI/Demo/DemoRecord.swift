@@ -7,6 +7,6 @@ protocol DemoRecord: Codable, Hashable, Sendable {
   /// Nil where a stanza is about something else.
   init?(_ stanza: Stanza)
   var documentID: String { get }
-  /// For people, on one line.
-  var summary: String { get }
+  /// For people.
+  var line: String { get }
 }

@@ -114,7 +114,7 @@ struct DemoRun<Record: DemoRecord> {
     figures.exampleID = ids.contains("bash") ? "bash" : ids[0]
     for id in [ids[ids.count / 3], figures.exampleID] {
       let record = try await collection.document(id).getDocument(as: Record.self)
-      say("\(id): \(record.summary)")
+      say("  \(record.line)")
     }
     say(
       "All \(Figure.count(documents.count)) decoded and equal to what was written, in "
@@ -143,6 +143,7 @@ struct DemoRun<Record: DemoRecord> {
           && change?.document.documentID == document.documentID
           && change?.document["visits"] as? Int == round,
         "The listener was told something else than change \(round).")
+      if round == 1 { say("  modified \(document.path), visits: \(round)") }
     }
     say(
       "One listener follows all \(Figure.count(figures.documents)) documents while \(document.path) "
