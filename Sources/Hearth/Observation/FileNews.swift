@@ -63,8 +63,10 @@ private final class LaterLooks: @unchecked Sendable {
   private let timer: any DispatchSourceTimer
   private var done = 0
 
+  /// Not too soon: while commits come one after another, every look holds pages that a writer could
+  /// use again.
   private static let delays: [DispatchTimeInterval] = [
-    .milliseconds(2), .milliseconds(20), .milliseconds(200), .seconds(2),
+    .milliseconds(20), .milliseconds(200), .seconds(2),
   ]
 
   init(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
