@@ -48,7 +48,8 @@ let package = Package(
 
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB"]),
     .testTarget(
-      name: "HearthTests", dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore"],
+      name: "HearthTests",
+      dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore", "FirebaseSharedSwift"],
       resources: [.copy("Resources")]),
   ],
   swiftLanguageModes: [.v6]

@@ -19,7 +19,6 @@ enum AnyBridge {
     case scalars([Value])
     case array([Any])
     case dictionary([String: Any])
-    case entries([(name: String, value: Any)])
     case reference(any DocumentReferencing)
     case sentinel(FieldValue)
     /// A number that fits no `Int64`, in digits.
@@ -70,15 +69,18 @@ enum AnyBridge {
     if type == Int32.self, let number = input as? Int32 {
       return .scalar(.integer(Int64(number)))
     }
+    if type == Timestamp.self, let timestamp = input as? Timestamp {
+      return .scalar(.timestamp(try timestamp.instant()))
+    }
+    if type == FieldValue.self, let sentinel = input as? FieldValue { return .sentinel(sentinel) }
+    if type == NSNull.self { return .scalar(.null) }
+    if type == NSNumber.self, let number = input as? NSNumber { return shape(of: number) }
     if type is AnyClass { return try shape(of: input as AnyObject) }
     return try rareShape(of: input)
   }
 
   private static func shape(of object: AnyObject) throws(Status) -> Shape {
     switch object {
-    case let timestamp as Timestamp: return .scalar(.timestamp(try timestamp.instant()))
-    case let sentinel as FieldValue: return .sentinel(sentinel)
-    case is NSNull: return .scalar(.null)
     case let number as NSNumber: return shape(of: number)
     case let point as GeoPoint: return .scalar(.geoPoint(try point.coordinate()))
     case let vector as VectorValue: return .scalar(.vector(vector.array))
@@ -89,7 +91,7 @@ enum AnyBridge {
     case let data as NSData: return .scalar(.bytes([UInt8](Data(referencing: data))))
     case let array as NSArray: return .array((0..<array.count).map(array.object(at:)))
     case let dictionary as NSDictionary:
-      return entries(dictionary.allKeys.map { ($0, dictionary.object(forKey: $0) as Any) })
+      return Self.dictionary(dictionary.allKeys.map { ($0, dictionary.object(forKey: $0) as Any) })
     case let reference as any DocumentReferencing: return .reference(reference)
     default: return .unsupported(typeName: String(describing: type(of: object)))
     }
@@ -113,7 +115,7 @@ enum AnyBridge {
       guard let wrapped = optional.wrapped else { return .scalar(.null) }
       return try shape(of: wrapped)
     case let array as any AnyArray: return .array(array.anyElements)
-    case let dictionary as any AnyDictionary: return entries(dictionary.anyEntries)
+    case let dictionary as any AnyDictionary: return Self.dictionary(dictionary.anyEntries)
     case let hashable as AnyHashable where type(of: input) == AnyHashable.self:
       return try shape(of: hashable.base)
     case let substring as Substring: return .scalar(.string(String(substring)))
@@ -127,22 +129,23 @@ enum AnyBridge {
     }
   }
 
-  private static func entries(_ entries: [(key: Any, value: Any)]) -> Shape {
-    var named: [(name: String, value: Any)] = []
+  private static func dictionary(_ entries: [(key: Any, value: Any)]) -> Shape {
+    var named: [String: Any] = [:]
     named.reserveCapacity(entries.count)
     for (key, value) in entries {
       guard let name = string(key) else {
         let key = (key as? AnyHashable)?.base ?? key
         return .unsupportedKey(typeName: String(describing: type(of: key)))
       }
-      named.append((name, value))
+      named[name] = value
     }
-    return .entries(named)
+    return .dictionary(named)
   }
 
   /// A string of any make: `String`, `Substring`, `NSString`, or one of them in an `AnyHashable`.
   static func string(_ input: Any) -> String? {
-    switch input {
+    if type(of: input) == String.self { return input as? String }
+    return switch input {
     case let string as String: string
     case let substring as Substring: String(substring)
     case let string as NSString: String(describing: string)

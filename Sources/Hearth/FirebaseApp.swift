@@ -46,8 +46,6 @@ public final class FirebaseApp: NSObject, Sendable {
     apps.withLock { $0.isEmpty ? nil : $0 }
   }
 
-  public class func version() -> String { "12.19.0" }
-
   /// Forgets the app. Databases that were opened for it stay open.
   public func delete(_ completion: @escaping (Bool) -> Void) {
     completion(forget())
@@ -68,7 +66,8 @@ public final class FirebaseApp: NSObject, Sendable {
   public override var description: String { "<FirebaseApp: \(name)>" }
 }
 
-/// What an app is known by to Firebase's services. Here only `projectID` is looked at, if anything.
+/// What an app is known by to Firebase's services. There are none here: the options are kept, and read
+/// from a file, for source compatibility.
 public final class FirebaseOptions: NSObject, NSCopying {
   struct Fields: Hashable, Sendable {
     var googleAppID = ""

@@ -10,7 +10,9 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 ///     } catch FirestoreErrorCode.notFound {
 ///       try await book.setData(["title": "Dune"])
 ///     }
-public struct FirestoreErrorCode: Error {
+///
+/// Caught as `FirestoreErrorCode`, an error tells its `code` and `userInfo`.
+public struct FirestoreErrorCode: CustomNSError, Hashable {
   public enum Code: Int, Sendable {
     case OK = 0
     case cancelled = 1
@@ -48,6 +50,23 @@ public struct FirestoreErrorCode: Error {
   public static var unavailable: Code { .unavailable }
   public static var dataLoss: Code { .dataLoss }
   public static var unauthenticated: Code { .unauthenticated }
+
+  private let error: NSError
+
+  public init(_ code: Code, userInfo: [String: Any] = [:]) {
+    error = NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
+  }
+
+  fileprivate init(_ error: NSError) { self.error = error }
+
+  /// `unknown` for a code of which nothing is known.
+  public var code: Code { Code(rawValue: error.code) ?? .unknown }
+  public var userInfo: [String: Any] { error.userInfo }
+  public var localizedDescription: String { error.localizedDescription }
+
+  public static var errorDomain: String { FirestoreErrorDomain }
+  public var errorCode: Int { error.code }
+  public var errorUserInfo: [String: Any] { error.userInfo }
 }
 
 extension FirestoreErrorCode.Code {
@@ -57,6 +76,33 @@ extension FirestoreErrorCode.Code {
     return error.code == code.rawValue && error.domain == FirestoreErrorDomain
   }
 }
+
+#if !canImport(ObjectiveC)
+  /// So that a thrown `NSError` is caught by `catch let error as FirestoreErrorCode`.
+  extension FirestoreErrorCode: _ObjectiveCBridgeable {
+    public func _bridgeToObjectiveC() -> NSError { error }
+
+    public static func _conditionallyBridgeFromObjectiveC(
+      _ source: NSError, result: inout FirestoreErrorCode?
+    ) -> Bool {
+      guard source.domain == FirestoreErrorDomain else { return false }
+      result = FirestoreErrorCode(source)
+      return true
+    }
+
+    public static func _forceBridgeFromObjectiveC(
+      _ source: NSError, result: inout FirestoreErrorCode?
+    ) {
+      result = FirestoreErrorCode(source)
+    }
+
+    public static func _unconditionallyBridgeFromObjectiveC(
+      _ source: NSError?
+    ) -> FirestoreErrorCode {
+      source.map(FirestoreErrorCode.init) ?? FirestoreErrorCode(.unknown)
+    }
+  }
+#endif
 
 extension Status {
   /// The error as users catch it.

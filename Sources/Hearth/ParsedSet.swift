@@ -8,12 +8,14 @@ struct ParsedSet: Sendable {
   /// Applied after the body, never `.delete`. Sorted by field.
   var transforms: [UserDataReader.Transform]
 
+  /// - Parameter mask: sorted, without overlaps.
   private init(
     body: MapValue, mask: [FieldSegments]?, transforms: [UserDataReader.Transform]
   ) {
     self.body = body
-    self.mask = mask.map(ParsedSet.withoutOverlaps)
-    self.transforms = transforms.sorted { $0.field < $1.field }
+    self.mask = mask
+    self.transforms =
+      transforms.count < 2 ? transforms : transforms.sorted { $0.field < $1.field }
   }
 
   /// What a merge changes.
@@ -50,7 +52,9 @@ extension ParsedSet {
   private init(body: MapValue, merge: Merge?, reader: UserDataReader) throws(Status) {
     switch merge {
     case nil: self.init(body: body, mask: nil, transforms: reader.transforms)
-    case .all: self.init(body: body, mask: reader.leaves, transforms: reader.transforms)
+    case .all:
+      // The data is a tree: no leaf is inside another.
+      self.init(body: body, mask: reader.leaves.sorted(), transforms: reader.transforms)
     case .fields(let fields):
       var mask: [FieldSegments] = []
       for input in fields {
@@ -69,16 +73,16 @@ extension ParsedSet {
       let covered = reader.transforms.filter { transform in
         mask.contains { transform.field.hasPrefix($0) }
       }
-      self.init(
-        body: body, mask: mask.filter { field in !covered.contains { $0.field == field } },
-        transforms: covered)
+      // A transform works on what is there: its own field is not deleted before.
+      let changed = mask.filter { field in !covered.contains { $0.field == field } }
+      self.init(body: body, mask: ParsedSet.withoutOverlaps(changed), transforms: covered)
     }
   }
 
   /// `updateData(_:)`. It is for documents that exist, which the writer has to check.
   init(update data: [AnyHashable: Any], database: DatabaseIdentity?) throws(Status) {
     var reader = UserDataReader(source: .update, database: database)
-    var changes: [(field: FieldSegments, change: UserDataReader.Change)] = []
+    var changes: [Change] = []
     changes.reserveCapacity(data.count)
     for (key, input) in data {
       let field = try ParsedSet.field(
@@ -86,7 +90,7 @@ extension ParsedSet {
       changes.append((field, try reader.readChange(of: field, input)))
     }
     changes.sort { $0.field < $1.field }
-    try ParsedSet.checkConflicts(changes.map(\.field))
+    try ParsedSet.checkConflicts(changes)
 
     var values: [Entry] = []
     var mask: [FieldSegments] = []
@@ -107,14 +111,30 @@ extension ParsedSet {
 // MARK: - Fields
 
 extension ParsedSet {
+  private typealias Change = (field: FieldSegments, change: UserDataReader.Change)
   private typealias Entry = (field: FieldSegments, value: Value)
 
   private static func field(_ input: Any, otherwise sentence: String) throws(Status)
     -> FieldSegments
   {
-    if let path = input as? FieldPath { return try path.segments() }
-    guard let text = AnyBridge.string(input) else { throw .invalidArgument(sentence) }
-    return try FieldSegments(dotted: text)
+    if let text = AnyBridge.string(input) {
+      return isPlain(text) ? FieldSegments([text]) : try FieldSegments(dotted: text)
+    }
+    guard let path = input as? FieldPath else { throw .invalidArgument(sentence) }
+    return try path.segments()
+  }
+
+  /// Whether the text is a single name of letters, digits and underscores, as most are.
+  private static func isPlain(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy {
+        switch $0 {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+          true
+        default: false
+        }
+      }
   }
 
   /// Sorted, without fields inside others: a field comes right before those inside it.
@@ -128,32 +148,36 @@ extension ParsedSet {
     return kept
   }
 
-  private static func checkConflicts(_ sorted: [FieldSegments]) throws(Status) {
-    for (field, next) in zip(sorted, sorted.dropFirst()) where next.hasPrefix(field) {
+  private static func checkConflicts(_ sorted: [Change]) throws(Status) {
+    for index in sorted.indices.dropFirst() {
+      let outer = sorted[index - 1].field
+      let inner = sorted[index].field
+      guard inner.hasPrefix(outer) else { continue }
       throw .invalidArgument(
-        field == next
-          ? "Field '\(field.canonicalText)' is specified more than once in your update data."
-          : "Field '\(next.canonicalText)' in your update data is inside field "
-            + "'\(field.canonicalText)', which is specified too.")
+        outer == inner
+          ? "Field '\(outer.canonicalText)' is specified more than once in your update data."
+          : "Field '\(inner.canonicalText)' in your update data is inside field "
+            + "'\(outer.canonicalText)', which is specified too.")
     }
   }
 
   /// Maps around the values. Entries are sorted, and none is inside another.
   private static func nest(_ entries: ArraySlice<Entry>, level: Int) -> MapValue {
-    var fields: [(String, Value)] = []
+    var fields: [MapValue.Field] = []
     fields.reserveCapacity(entries.count)
     var rest = entries
     while let (field, value) = rest.first {
       let name = field.names[level]
       guard field.names.count > level + 1 else {
-        fields.append((name, value))
+        fields.append(MapValue.Field(name: name, value: value))
         rest.removeFirst()
         continue
       }
       let group = rest.prefix { UTF8Order.areEqual($0.field.names[level], name) }
-      fields.append((name, .map(nest(group, level: level + 1))))
+      fields.append(
+        MapValue.Field(name: name, value: .map(nest(group, level: level + 1))))
       rest = rest.dropFirst(group.count)
     }
-    return MapValue(fields)
+    return MapValue(distinct: fields)
   }
 }

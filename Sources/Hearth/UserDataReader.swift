@@ -42,7 +42,7 @@ struct UserDataReader {
 
   /// A whole document.
   mutating func readDocument(_ data: [String: Any]) throws(Status) -> MapValue {
-    try readFields(data.lazy.map { ($0.key, $0.value) }, count: data.count, depth: 0)
+    try readFields(data, depth: 0)
   }
 
   /// What an update says about one field.
@@ -81,12 +81,7 @@ struct UserDataReader {
       return value
     case .dictionary(let dictionary):
       if dictionary.isEmpty { noteLeaf() }
-      return .map(
-        try readFields(
-          dictionary.lazy.map { ($0.key, $0.value) }, count: dictionary.count, depth: depth + 1))
-    case .entries(let entries):
-      if entries.isEmpty { noteLeaf() }
-      return .map(try readFields(entries, count: entries.count, depth: depth + 1))
+      return .map(try readFields(dictionary, depth: depth + 1))
     case .scalars(let values):
       try checkArray(isElement: isElement)
       try checkDepth(depth + 1)
@@ -115,20 +110,20 @@ struct UserDataReader {
   }
 
   private mutating func readFields(
-    _ entries: some Sequence<(name: String, value: Any)>, count: Int, depth: Int
+    _ dictionary: [String: Any], depth: Int
   ) throws(Status) -> MapValue {
     try checkDepth(depth)
-    var fields: [(String, Value)] = []
-    fields.reserveCapacity(count)
-    for (name, input) in entries {
+    var fields: [MapValue.Field] = []
+    fields.reserveCapacity(dictionary.count)
+    for (name, input) in dictionary {
       path.append(name)
       try check(name)
       if let value = try read(AnyBridge.shape(of: input), depth: depth, isElement: false) {
-        fields.append((name, value))
+        fields.append(MapValue.Field(name: name, value: value))
       }
       path.removeLast()
     }
-    return MapValue(fields)
+    return MapValue(distinct: fields)
   }
 
   private mutating func readArray(_ elements: [Any], depth: Int) throws(Status) -> [Value] {
@@ -194,17 +189,26 @@ struct UserDataReader {
     guard !name.isEmpty else {
       throw .invalidArgument("Invalid data. Document fields must not be empty\(place)")
     }
-    guard !(source.isStored && name.hasPrefix("__") && name.hasSuffix("__")) else {
+    guard !(source.isStored && UserDataReader.isReserved(name)) else {
       throw .invalidArgument(
         "Invalid data. Document fields cannot begin and end with \"__\"\(place)")
     }
   }
 
-  /// Before going deeper: it also ends the way into an array that contains itself.
+  /// `__x__`, and `__` itself.
+  private static func isReserved(_ name: String) -> Bool {
+    let underscore = UInt8(ascii: "_")
+    return name.utf8.first == underscore && name.utf8.count >= 2
+      && name.utf8.prefix(2).allSatisfy { $0 == underscore }
+      && name.utf8.suffix(2).allSatisfy { $0 == underscore }
+  }
+
+  /// Before going deeper, so that no depth of data overflows the stack.
   private func checkDepth(_ depth: Int) throws(Status) {
     guard depth <= UserDataReader.deepest else {
+      let subject = path.first.map { "Property \($0)" } ?? "The value"
       throw .invalidArgument(
-        "Property \(path.first ?? "") contains an invalid nested entity. "
+        "\(subject) contains an invalid nested entity. "
           + "Maps and arrays may be nested \(UserDataReader.deepest) levels deep.")
     }
   }

@@ -47,6 +47,12 @@ struct MapValue: Sendable {
     }
   }
 
+  /// For fields whose names differ.
+  init(distinct unsorted: [Field]) {
+    fields = unsorted
+    fields.sort { UTF8Order.compare($0.name, $1.name) < 0 }
+  }
+
   var isEmpty: Bool { fields.isEmpty }
   var count: Int { fields.count }
 

@@ -1,0 +1,71 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Hearth
+
+struct FirebaseAppTests {
+  @Test func `a configured app is found until it is deleted`() async throws {
+    let options = FirebaseOptions(googleAppID: "1:2:ios:3", gcmSenderID: "2")
+    options.projectID = "library"
+    FirebaseApp.configure(name: "found", options: options)
+    let app = try #require(FirebaseApp.app(name: "found"))
+    #expect(app.name == "found")
+    #expect(app.options == options)
+    #expect(app === FirebaseApp.app(name: "found"))
+    #expect(FirebaseApp.allApps?["found"] === app)
+    #expect(await app.delete())
+    #expect(FirebaseApp.app(name: "found") == nil)
+    #expect(await app.delete() == false)
+  }
+
+  @Test func `the default app has a name of its own`() {
+    FirebaseApp.configure()
+    let app = FirebaseApp.app()
+    #expect(app != nil)
+    #expect(app === FirebaseApp.app(name: "__FIRAPP_DEFAULT"))
+    FirebaseApp.configure()
+    #expect(FirebaseApp.app() === app)
+    let isDeleted = Mutex(false)
+    app?.delete { deleted in isDeleted.withLock { $0 = deleted } }
+    #expect(isDeleted.withLock { $0 })
+    #expect(FirebaseApp.app() == nil)
+  }
+
+  @Test func `configuring an app again keeps the first`() throws {
+    let options = FirebaseOptions(googleAppID: "first", gcmSenderID: "")
+    FirebaseApp.configure(name: "again", options: options)
+    options.googleAppID = "changed"
+    FirebaseApp.configure(name: "again", options: options)
+    let app = try #require(FirebaseApp.app(name: "again"))
+    #expect(app.options.googleAppID == "first")
+    app.options.googleAppID = "a copy"
+    #expect(app.options.googleAppID == "first")
+    app.delete { _ in }
+  }
+
+  @Test func `options are read from a property list`() throws {
+    let folder = FileManager.default.temporaryDirectory
+    let file = folder.appendingPathComponent("options-\(UUID().uuidString).plist")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let entries = [
+      "GOOGLE_APP_ID": "1:2:ios:3", "GCM_SENDER_ID": "2", "PROJECT_ID": "library",
+      "BUNDLE_ID": "org.example.library", "API_KEY": "key",
+    ]
+    try PropertyListSerialization.data(fromPropertyList: entries, format: .xml, options: 0)
+      .write(to: file)
+    let options = try #require(FirebaseOptions(contentsOfFile: file.path))
+    #expect(options.googleAppID == "1:2:ios:3")
+    #expect(options.gcmSenderID == "2")
+    #expect(options.projectID == "library")
+    #expect(options.bundleID == "org.example.library")
+    #expect(options.apiKey == "key")
+    #expect(options.storageBucket == nil)
+    #expect(options.copy() as? FirebaseOptions == options)
+    #expect(options.hash == (options.copy() as? FirebaseOptions)?.hash)
+
+    try Data("no list".utf8).write(to: file)
+    #expect(FirebaseOptions(contentsOfFile: file.path) == nil)
+    #expect(FirebaseOptions(contentsOfFile: file.path + ".missing") == nil)
+  }
+}

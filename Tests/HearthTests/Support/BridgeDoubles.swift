@@ -1,0 +1,22 @@
+import Foundation
+
+@testable import Hearth
+
+/// A type the database knows nothing about.
+struct Unsupported {}
+
+/// Stands for the public reference.
+final class Reference: NSObject, DocumentReferencing {
+  let resourcePath: ResourcePath
+  let databaseIdentity: DatabaseIdentity
+  let fault: Status?
+
+  init(
+    _ path: String, in database: DatabaseIdentity = DatabaseIdentity(name: "home"),
+    fault: Status? = nil
+  ) {
+    resourcePath = ResourcePath(relative: path)
+    databaseIdentity = database
+    self.fault = fault
+  }
+}
