@@ -33,13 +33,13 @@ final class Database: Sendable {
   func name(_ path: ResourcePath) -> DocumentName { DocumentName(path, limit: store.keyLimit) }
 
   /// A document as of the newest commit and every write handed over before. Nil if there is none.
-  nonisolated(nonsending) func document(at path: ResourcePath) async throws -> StoredDocument? {
+  func document(at path: ResourcePath) async throws -> StoredDocument? {
     await writer.settle(.document(path))
     return try store.read { try $0.document(name(path)) }
   }
 
   /// A target's documents in the order of their paths, and the sequence they are as of.
-  nonisolated(nonsending) func documents(of target: WatchTarget) async throws -> ResultList {
+  func documents(of target: WatchTarget) async throws -> ResultList {
     await writer.settle(target.scope)
     return try store.read { ResultList(sorted: try $0.documents(of: target)) }
   }

@@ -1,32 +1,23 @@
 import Foundation
 
 extension Firestore {
-  public class Encoder {
-    public init() {}
-    func encodeDocument<T: Encodable>(_ value: T, for database: DatabaseIdentity) throws
-      -> EncodedDocument
-    {
-      throw Status(.unimplemented, "")
+  /// Writes `Encodable` values as documents.
+  ///
+  /// Dates become timestamps and `Data` becomes bytes, unless a strategy says otherwise.
+  public class Encoder: FirebaseDataEncoder {
+    public override init() {
+      super.init()
+      dateEncodingStrategy = .timestamp
+      dataEncodingStrategy = .blob
     }
   }
-  public class Decoder {
-    public init() {}
-    func decode<T: Decodable>(
-      _ type: T.Type, from body: UnsafeRawBufferPointer?, in reference: DocumentReference?
-    ) throws -> T {
-      throw Status(.unimplemented, "")
+
+  /// Reads `Decodable` values from documents.
+  public class Decoder: FirebaseDataDecoder {
+    public override init() {
+      super.init()
+      dateDecodingStrategy = .timestamp
+      dataDecodingStrategy = .blob
     }
-  }
-}
-struct EncodedDocument {
-  var body: DocumentBody; var transforms: [(field: FieldSegments, transform: FieldTransform)]
-}
-extension Mutation {
-  init(setting name: DocumentName, to encoded: EncodedDocument, merge: ParsedSet.Merge?)
-    throws(Status)
-  {
-    try self.init(
-      setting: name,
-      to: try ParsedSet(encoded: encoded.body.map(), sentinels: encoded.transforms, merge: merge))
   }
 }

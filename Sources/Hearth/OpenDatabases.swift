@@ -23,12 +23,20 @@ final class OpenDatabases: Sendable {
     }
   }
 
-  /// Absolute, and through symbolic links: of the file, or of its folder if it is not there yet.
+  /// Absolute, and through symbolic links as far as the path is there already: the same before and
+  /// after its file and its folders are made.
   static func canonical(_ path: String) -> String {
-    if let real = realpath(path) { return real }
-    let url = URL(fileURLWithPath: path)
-    let folder = url.deletingLastPathComponent().path
-    return (realpath(folder) ?? folder) + "/" + url.lastPathComponent
+    var known = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    var missing: [Substring] = []
+    while true {
+      if let real = realpath(known) {
+        return missing.reversed().reduce(real == "/" ? "" : real) { $0 + "/" + $1 }
+      }
+      guard let slash = known.lastIndex(of: "/") else { return path }
+      let name = known[known.index(after: slash)...]
+      if !name.isEmpty { missing.append(name) }
+      known = slash == known.startIndex ? "/" : String(known[..<slash])
+    }
   }
 
   private static func realpath(_ path: String) -> String? {
@@ -48,7 +56,9 @@ enum DefaultLocation {
     let environment = ProcessInfo.processInfo.environment
     if let home = environment["HEARTH_HOME"], !home.isEmpty { return home }
     if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/hearth" }
-    return NSHomeDirectory() + "/.local/share/hearth"
+    // `NSHomeDirectory` is the one in the list of users, whatever the environment says.
+    let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+    return home + "/.local/share/hearth"
   }
 
   static func path(app: FirebaseApp, database: String) -> String {

@@ -133,7 +133,7 @@ private final class NewsStream: Sendable {
 
   deinit { listening.remove() }
 
-  nonisolated(nonsending) func next() async throws -> ResultEvent? {
+  func next() async throws -> ResultEvent? {
     try await withTaskCancellationHandler {
       while true {
         if bell.state.withLock(\.isCancelled) {

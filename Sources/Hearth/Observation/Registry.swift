@@ -37,7 +37,7 @@ extension WatchTarget: Hashable {
 
 /// Finds the views that a commit touches, and brings them up to date from the change log.
 ///
-///     commit ─▶ signal ─▶ read the log since the last time ─▶ views touched ─▶ listeners' mailboxes
+///     commit ─▶ signal, or news of the file ─▶ read the log since the last time ─▶ views touched ─▶ listeners' mailboxes
 ///
 /// Works on a serial queue of its own: the writer only leaves a signal, and a slow consumer only
 /// fills its own mailbox. A view costs what changes in it; a change finds its views by document,
@@ -60,6 +60,12 @@ final class Registry: Sendable {
     /// Every view is at least this far.
     var sequence: UInt64 = 0
     var commitToken: Int?
+    /// Other processes' commits.
+    var fileNews: FileNews?
+    /// Told after the views that a commit touched.
+    var inSync: [Int: @Sendable () -> Void] = [:]
+    /// Since they were told.
+    var hasToldNews = false
   }
 
   /// Above this many changes at once, or this many bytes of older versions, views go to the latest
@@ -72,6 +78,7 @@ final class Registry: Sendable {
   private let logger: Logger
   private let queue = DispatchQueue(label: "hearth.observation")
   private let isScheduled = Atomic<Bool>(false)
+  private let inSyncTokens = Atomic<Int>(0)
   /// Protected by `queue`.
   private nonisolated(unsafe) let state = State()
 
@@ -116,6 +123,20 @@ final class Registry: Sendable {
     }
   }
 
+  /// Calls `body` once soon, and then whenever the listeners that a commit touches have been told.
+  func addInSync(_ body: @escaping @Sendable () -> Void) -> Int {
+    let token = inSyncTokens.wrappingAdd(1, ordering: .relaxed).newValue
+    queue.async { [self] in
+      state.inSync[token] = body
+      body()
+    }
+    return token
+  }
+
+  func removeInSync(_ token: Int) {
+    queue.async { [self] in state.inSync[token] = nil }
+  }
+
   // MARK: On the queue
 
   private func attach(_ listener: Listener, _ target: WatchTarget) {
@@ -143,6 +164,7 @@ final class Registry: Sendable {
   private func begin() {
     guard state.commitToken == nil else { return }
     state.commitToken = store.commits.observe { [weak self] _ in self?.newsArrived() }
+    state.fileNews = FileNews(of: store.path, on: queue) { [weak self] in self?.catchUp() }
   }
 
   private func drop(_ target: WatchTarget?) {
@@ -150,6 +172,8 @@ final class Registry: Sendable {
     if state.views.isEmpty, let token = state.commitToken {
       store.commits.remove(token)
       state.commitToken = nil
+      state.fileNews?.stop()
+      state.fileNews = nil
     }
   }
 
@@ -179,6 +203,10 @@ final class Registry: Sendable {
           try reload(snapshot)
         }
         state.sequence = newest
+      }
+      if state.hasToldNews {
+        state.hasToldNews = false
+        for body in state.inSync.values { body() }
       }
     } catch {
       let status = Status(observing: error)
@@ -250,9 +278,14 @@ final class Registry: Sendable {
       let changes = view.list.apply(versions)
       view.sequence = sequence
       guard !changes.isEmpty else { continue }
-      let event = ResultEvent(list: view.list, changes: changes)
-      for listener in view.listeners { listener.post(event) }
+      tell(view, changes)
     }
+  }
+
+  private func tell(_ view: View, _ changes: [ResultChange]) {
+    let event = ResultEvent(list: view.list, changes: changes)
+    for listener in view.listeners { listener.post(event) }
+    state.hasToldNews = true
   }
 
   /// The log no longer reaches back far enough: every view is read anew.
@@ -262,8 +295,7 @@ final class Registry: Sendable {
       try load(view, snapshot)
       let changes = old.changes(to: view.list)
       guard !changes.isEmpty else { continue }
-      let event = ResultEvent(list: view.list, changes: changes)
-      for listener in view.listeners { listener.post(event) }
+      tell(view, changes)
     }
   }
 }
