@@ -17,6 +17,9 @@ final class OpenDatabases: Sendable {
     }
   }
 
+  /// The instance whose identity has this name, if it is open.
+  func instance(named name: String) -> Firestore? { instances.withLock { $0[name] } }
+
   func forget(_ instance: Firestore) {
     instances.withLock { instances in
       if instances[instance.path] === instance { instances[instance.path] = nil }

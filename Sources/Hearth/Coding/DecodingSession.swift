@@ -60,21 +60,12 @@ struct DecodingSession {
     }
     state.pointee.options = Unmanaged.passUnretained(options)
     state.pointee.context = context
-    if case .useDefaultKeys = options.keyDecodingStrategy {
-      state.pointee.keysAreDefault = true
-    } else {
-      state.pointee.keysAreDefault = false
-    }
-    if case .timestamp = options.dateDecodingStrategy {
-      state.pointee.datesAreTimestamps = true
-    } else {
-      state.pointee.datesAreTimestamps = false
-    }
-    if case .blob = options.dataDecodingStrategy {
-      state.pointee.dataIsBlob = true
-    } else {
-      state.pointee.dataIsBlob = false
-    }
+    state.pointee.keysAreDefault =
+      if case .useDefaultKeys = options.keyDecodingStrategy { true } else { false }
+    state.pointee.datesAreTimestamps =
+      if case .timestamp = options.dateDecodingStrategy { true } else { false }
+    state.pointee.dataIsBlob =
+      if case .blob = options.dataDecodingStrategy { true } else { false }
     let root = DocumentDecoder(
       state: state, offset: 0, count: UInt32(state.pointee.bytes.count), node: 0,
       epoch: state.pointee.epoch)

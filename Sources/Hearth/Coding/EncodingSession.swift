@@ -46,21 +46,12 @@ struct EncodingSession {
 
   private func start(_ options: FirebaseDataEncoder) -> EncodingPlace {
     state.pointee.options = Unmanaged.passUnretained(options)
-    if case .useDefaultKeys = options.keyEncodingStrategy {
-      state.pointee.keysAreDefault = true
-    } else {
-      state.pointee.keysAreDefault = false
-    }
-    if case .timestamp = options.dateEncodingStrategy {
-      state.pointee.datesAreTimestamps = true
-    } else {
-      state.pointee.datesAreTimestamps = false
-    }
-    if case .blob = options.dataEncodingStrategy {
-      state.pointee.dataIsBlob = true
-    } else {
-      state.pointee.dataIsBlob = false
-    }
+    state.pointee.keysAreDefault =
+      if case .useDefaultKeys = options.keyEncodingStrategy { true } else { false }
+    state.pointee.datesAreTimestamps =
+      if case .timestamp = options.dateEncodingStrategy { true } else { false }
+    state.pointee.dataIsBlob =
+      if case .blob = options.dataEncodingStrategy { true } else { false }
     state.pointee.firstSerial = state.pointee.serial
     return EncodingPlace.push(on: state, kind: .empty)
   }

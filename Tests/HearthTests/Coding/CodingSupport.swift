@@ -62,7 +62,7 @@ func sentence(_ error: (any Error)?) -> String? {
 }
 
 /// A container's keys, when they are only strings.
-struct AnyKey: CodingKey, ExpressibleByStringLiteral {
+struct TextKey: CodingKey, ExpressibleByStringLiteral {
   var stringValue: String
   var intValue: Int? { nil }
   init(stringValue: String) { self.stringValue = stringValue }
@@ -71,13 +71,13 @@ struct AnyKey: CodingKey, ExpressibleByStringLiteral {
 }
 
 /// Encodes as the closure says.
-struct Encoding: Encodable {
+struct EncodingClosure: Encodable {
   let body: (any Encoder) throws -> Void
   init(_ body: @escaping (any Encoder) throws -> Void) { self.body = body }
   func encode(to encoder: any Encoder) throws { try body(encoder) }
 }
 
-struct Book: Codable, Equatable {
+struct CodableBook: Codable, Equatable {
   struct Tag: Codable, Equatable {
     var title: String
     var color: String
@@ -94,7 +94,7 @@ struct Book: Codable, Equatable {
   var genres: [String]
   var cover: Cover?
 
-  static let guide = Book(
+  static let guide = CodableBook(
     title: "The Hitchhiker's Guide to the Galaxy", numberOfPages: 816, author: "Douglas Adams",
     published: Date(timeIntervalSince1970: 308_534_400.25),
     tags: [Tag(title: "Bestseller", color: "#FC0"), Tag(title: "Classic", color: "#369")],

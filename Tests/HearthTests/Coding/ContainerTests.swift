@@ -6,15 +6,15 @@ import Testing
 /// Containers in every order that types may use them.
 struct ContainerTests {
   @Test func `nested containers flatten and unfold`() throws {
-    let value = Encoding { encoder in
-      var container = encoder.container(keyedBy: AnyKey.self)
-      var a = container.nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+    let value = EncodingClosure { encoder in
+      var container = encoder.container(keyedBy: TextKey.self)
+      var a = container.nestedContainer(keyedBy: TextKey.self, forKey: "a")
       #expect(a.codingPath.map(\.stringValue) == ["a"])
       try a.encode(1, forKey: "x")
       var b = a.nestedUnkeyedContainer(forKey: "b")
       #expect(b.codingPath.map(\.stringValue) == ["a", "b"])
       try b.encode("e")
-      var c = b.nestedContainer(keyedBy: AnyKey.self)
+      var c = b.nestedContainer(keyedBy: TextKey.self)
       #expect(c.codingPath.map(\.stringValue) == ["a", "b", "Index 1"])
       try c.encodeNil(forKey: "n")
       try container.encode(true, forKey: "z")
@@ -28,15 +28,15 @@ struct ContainerTests {
   }
 
   @Test func `containers asked for twice are the same map`() throws {
-    let value = Encoding { encoder in
-      var first = encoder.container(keyedBy: AnyKey.self)
+    let value = EncodingClosure { encoder in
+      var first = encoder.container(keyedBy: TextKey.self)
       try first.encode(1, forKey: "a")
-      var second = encoder.container(keyedBy: AnyKey.self)
+      var second = encoder.container(keyedBy: TextKey.self)
       try second.encode(2, forKey: "b")
       try first.encode(3, forKey: "c")
-      var nested = first.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
+      var nested = first.nestedContainer(keyedBy: TextKey.self, forKey: "n")
       try nested.encode(4, forKey: "d")
-      var again = first.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
+      var again = first.nestedContainer(keyedBy: TextKey.self, forKey: "n")
       try again.encode(5, forKey: "e")
       try nested.encode(6, forKey: "f")
     }
@@ -48,9 +48,9 @@ struct ContainerTests {
   }
 
   @Test func `containers may be used in turns`() throws {
-    let value = Encoding { encoder in
-      var container = encoder.container(keyedBy: AnyKey.self)
-      var a = container.nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+    let value = EncodingClosure { encoder in
+      var container = encoder.container(keyedBy: TextKey.self)
+      var a = container.nestedContainer(keyedBy: TextKey.self, forKey: "a")
       var b = container.nestedUnkeyedContainer(forKey: "b")
       try a.encode(1, forKey: "x")
       try b.encode(2)
@@ -70,7 +70,7 @@ struct ContainerTests {
   }
 
   @Test func `a value that encodes nothing is an empty map, but in a field of no value`() throws {
-    let nothing = Encoding { _ in }
+    let nothing = EncodingClosure { _ in }
     #expect(
       try fields(of: ["a": [nothing], "b": [nothing]])
         == map([
@@ -80,19 +80,19 @@ struct ContainerTests {
   }
 
   @Test func `a second value in one place is an error and no trap`() throws {
-    let twice = Encoding { encoder in
+    let twice = EncodingClosure { encoder in
       var container = encoder.singleValueContainer()
       try container.encode(1)
       try container.encode(2)
     }
-    let mixed = Encoding { encoder in
+    let mixed = EncodingClosure { encoder in
       var single = encoder.singleValueContainer()
       try single.encode(1)
-      var keyed = encoder.container(keyedBy: AnyKey.self)
+      var keyed = encoder.container(keyedBy: TextKey.self)
       try keyed.encode(2, forKey: "a")
     }
-    let otherKind = Encoding { encoder in
-      var keyed = encoder.container(keyedBy: AnyKey.self)
+    let otherKind = EncodingClosure { encoder in
+      var keyed = encoder.container(keyedBy: TextKey.self)
       try keyed.encode(1, forKey: "a")
       var list = encoder.unkeyedContainer()
       try list.encode(2)
@@ -100,14 +100,14 @@ struct ContainerTests {
       _ = list.superEncoder()
       #expect(list.codingPath.count <= 1)
     }
-    let afterwards = Encoding { encoder in
+    let afterwards = EncodingClosure { encoder in
       var single = encoder.singleValueContainer()
       try single.encode(1)
       var list = encoder.unkeyedContainer()
       try list.encode("x")
-      var keyed = encoder.container(keyedBy: AnyKey.self)
-      var nested = keyed.nestedContainer(keyedBy: AnyKey.self, forKey: "b")
-      try nested.encode(Book.guide, forKey: "c")
+      var keyed = encoder.container(keyedBy: TextKey.self)
+      var nested = keyed.nestedContainer(keyedBy: TextKey.self, forKey: "b")
+      try nested.encode(CodableBook.guide, forKey: "c")
     }
     for value in [twice, mixed, otherKind, afterwards] {
       #expect(throws: EncodingError.self) { try fields(of: value) }
@@ -166,10 +166,10 @@ struct ContainerTests {
         var container = encoder.singleValueContainer()
         try container.encode(Scripted(step: step))
       case .keyed(let uses):
-        var container = encoder.container(keyedBy: AnyKey.self)
+        var container = encoder.container(keyedBy: TextKey.self)
         var later: [(any Encoder, Step)] = []
         for (name, use) in uses {
-          let key = AnyKey(stringValue: name)
+          let key = TextKey(stringValue: name)
           switch use {
           case .value(let step): try? container.encode(Scripted(step: step), forKey: key)
           case .superEncoder(let step): try? run(step, container.superEncoder(forKey: key))
@@ -178,7 +178,7 @@ struct ContainerTests {
             var nested = container.nestedUnkeyedContainer(forKey: key)
             for case .value(let step) in uses { try? nested.encode(Scripted(step: step)) }
           case .nested:
-            var nested = container.nestedContainer(keyedBy: AnyKey.self, forKey: key)
+            var nested = container.nestedContainer(keyedBy: TextKey.self, forKey: key)
             try nested.encode(name, forKey: "name")
           }
         }
@@ -191,7 +191,7 @@ struct ContainerTests {
           case .superEncoder(let step), .later(let step):
             try? run(step, container.superEncoder())
           case .nested:
-            var nested = container.nestedContainer(keyedBy: AnyKey.self)
+            var nested = container.nestedContainer(keyedBy: TextKey.self)
             try nested.encode(1, forKey: "one")
           }
         }

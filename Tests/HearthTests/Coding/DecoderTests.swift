@@ -83,15 +83,15 @@ struct DecoderTests {
 
   @Test func `a document that does not exist is nil, or a missing value`() throws {
     let decoder = Firestore.Decoder()
-    #expect(try decoder.decodeDocument(Book?.self, from: nil) == nil)
+    #expect(try decoder.decodeDocument(CodableBook?.self, from: nil) == nil)
     let error = #expect(throws: DecodingError.self) {
-      try decoder.decodeDocument(Book.self, from: nil)
+      try decoder.decodeDocument(CodableBook.self, from: nil)
     }
     guard case .valueNotFound? = error else { throw CancellationError() }
     #expect(
       sentence(error) == "Cannot get keyed decoding container -- found null value instead.")
     #expect(throws: DecodingError.self) { try decoder.decodeDocument(Date.self, from: nil) }
-    #expect(try decode(Book?.self, from: Book.guideFields) == Book.guide)
+    #expect(try decode(CodableBook?.self, from: CodableBook.guideFields) == CodableBook.guide)
   }
 
   @Test func `fields are found whatever the order and the company`() throws {
@@ -118,7 +118,7 @@ struct DecoderTests {
   @Test func `all keys, containment and nil are told`() throws {
     struct Probe: Decodable {
       init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: AnyKey.self)
+        let container = try decoder.container(keyedBy: TextKey.self)
         #expect(Set(container.allKeys.map(\.stringValue)) == ["a", "b"])
         #expect(container.contains("a"))
         #expect(!container.contains("c"))
@@ -138,7 +138,7 @@ struct DecoderTests {
   @Test func `an unkeyed container stays where it is when an element does not fit`() throws {
     struct Probe: Decodable {
       init(from decoder: any Decoder) throws {
-        var list = try decoder.container(keyedBy: AnyKey.self).nestedUnkeyedContainer(forKey: "l")
+        var list = try decoder.container(keyedBy: TextKey.self).nestedUnkeyedContainer(forKey: "l")
         #expect(list.count == 4)
         #expect(throws: DecodingError.self) { try list.decode(Int.self) }
         #expect(list.currentIndex == 0)
@@ -194,16 +194,16 @@ struct DecoderTests {
   @Test func `a decoder kept beyond its time throws`() throws {
     struct Keeper: Decodable {
       var decoder: any Decoder
-      var keyed: KeyedDecodingContainer<AnyKey>
+      var keyed: KeyedDecodingContainer<TextKey>
       var list: any UnkeyedDecodingContainer
       init(from decoder: any Decoder) throws {
         self.decoder = decoder
-        keyed = try decoder.container(keyedBy: AnyKey.self)
+        keyed = try decoder.container(keyedBy: TextKey.self)
         list = try keyed.nestedUnkeyedContainer(forKey: "l")
       }
     }
     var kept = try decode(Keeper.self, from: ["l": .array([.integer(1)])])
-    #expect(throws: DecodingError.self) { try kept.decoder.container(keyedBy: AnyKey.self) }
+    #expect(throws: DecodingError.self) { try kept.decoder.container(keyedBy: TextKey.self) }
     #expect(throws: DecodingError.self) { try kept.keyed.decode(Int.self, forKey: "l") }
     #expect(throws: DecodingError.self) { try kept.list.decode(Int.self) }
     #expect(kept.decoder.codingPath.isEmpty)
@@ -220,14 +220,14 @@ struct DecoderTests {
       nonisolated(unsafe) var encoder: (any Encoder)?
       func encode(to encoder: any Encoder) throws {
         self.encoder = encoder
-        var container = encoder.container(keyedBy: AnyKey.self)
+        var container = encoder.container(keyedBy: TextKey.self)
         try container.encode(1, forKey: "a")
       }
     }
     let keeper = Keeper()
     #expect(try fields(of: keeper) == map(["a": .integer(1)]))
     let encoder = try #require(keeper.encoder)
-    var container = encoder.container(keyedBy: AnyKey.self)
+    var container = encoder.container(keyedBy: TextKey.self)
     try container.encode(2, forKey: "b")
     #expect(encoder.codingPath.isEmpty)
     #expect(try fields(of: ["c": 3]) == map(["c": .integer(3)]))
@@ -235,7 +235,7 @@ struct DecoderTests {
 
   @Test func `damaged documents throw while they are decoded, and never trap`() throws {
     var random = FormatGenerator(seed: 12)
-    let whole = try Firestore.Encoder().encodeDocument(Book.guide).body.bytes
+    let whole = try Firestore.Encoder().encodeDocument(CodableBook.guide).body.bytes
     for _ in 0..<20_000 {
       var bytes = whole
       for _ in 0...random.below(3) {
@@ -244,7 +244,7 @@ struct DecoderTests {
       if random.below(4) == 0 { bytes.removeLast(random.below(bytes.count)) }
       bytes.withUnsafeBytes { bytes in
         do {
-          _ = try Firestore.Decoder().decodeDocument(Book.self, from: bytes)
+          _ = try Firestore.Decoder().decodeDocument(CodableBook.self, from: bytes)
         } catch {
           #expect(error is Status || error is DecodingError)
         }

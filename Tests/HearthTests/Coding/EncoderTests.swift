@@ -5,7 +5,7 @@ import Testing
 
 struct EncoderTests {
   @Test func `a nested book goes there and back`() throws {
-    try expectRoundTrip(Book.guide, as: Book.guideFields)
+    try expectRoundTrip(CodableBook.guide, as: CodableBook.guideFields)
   }
 
   @Test func `every scalar type goes there and back`() throws {
@@ -96,10 +96,11 @@ struct EncoderTests {
     #expect(refusal([1, 2]) == "Top-level Array<Int> is not allowed.")
     #expect(refusal("x") == "Top-level String is not allowed.")
     #expect(refusal(Date()) == "Top-level Date is not allowed.")
-    #expect(refusal(nil as Book?) == "Top-level Optional<Book> is not allowed.")
+    #expect(refusal(nil as CodableBook?) == "Top-level Optional<CodableBook> is not allowed.")
     #expect(refusal(FieldValue.delete()) == "Top-level FieldValue is not allowed.")
     #expect(refusal(Timestamp(seconds: 0, nanoseconds: 0)) == "Top-level Timestamp is not allowed.")
-    #expect(refusal(Encoding { _ in }) == "Top-level Encoding did not encode any values.")
+    #expect(
+      refusal(EncodingClosure { _ in }) == "Top-level EncodingClosure did not encode any values.")
     struct Empty: Encodable {}
     #expect(try fields(of: Empty()) == MapValue())
     #expect(try fields(of: ["a": 1]) == map(["a": .integer(1)]))
@@ -207,7 +208,7 @@ struct EncoderTests {
     encoder.userInfo = [key: "cm"]
     let value = [
       "a": [
-        Encoding { encoder in
+        EncodingClosure { encoder in
           var container = encoder.singleValueContainer()
           try container.encode(encoder.userInfo[key] as? String)
         }
@@ -219,15 +220,15 @@ struct EncoderTests {
   @Test func `a value that fails leaves nothing behind, and encoding can go on`() throws {
     struct Failing: Encodable {
       func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: AnyKey.self)
+        var container = encoder.container(keyedBy: TextKey.self)
         try container.encode(1, forKey: "begun")
         var nested = container.nestedUnkeyedContainer(forKey: "nested")
         try nested.encode(2)
         throw CancellationError()
       }
     }
-    let value = Encoding { encoder in
-      var container = encoder.container(keyedBy: AnyKey.self)
+    let value = EncodingClosure { encoder in
+      var container = encoder.container(keyedBy: TextKey.self)
       try container.encode("a", forKey: "a")
       #expect(throws: CancellationError.self) { try container.encode(Failing(), forKey: "b") }
       var list = container.nestedUnkeyedContainer(forKey: "list")
@@ -266,7 +267,7 @@ struct EncoderTests {
     struct Deep: Encodable {
       var levels: Int
       func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: AnyKey.self)
+        var container = encoder.container(keyedBy: TextKey.self)
         if levels > 0 { try container.encode(Deep(levels: levels - 1), forKey: "d") }
       }
     }

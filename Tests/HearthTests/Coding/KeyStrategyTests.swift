@@ -16,11 +16,11 @@ struct KeyStrategyTests {
     var name: String
     init(_ name: String) { self.name = name }
     func encode(to encoder: any Encoder) throws {
-      var container = encoder.container(keyedBy: AnyKey.self)
-      try container.encode(1, forKey: AnyKey(stringValue: name))
+      var container = encoder.container(keyedBy: TextKey.self)
+      try container.encode(1, forKey: TextKey(stringValue: name))
     }
     init(from decoder: any Decoder) throws {
-      name = try decoder.container(keyedBy: AnyKey.self).allKeys.first?.stringValue ?? "none"
+      name = try decoder.container(keyedBy: TextKey.self).allKeys.first?.stringValue ?? "none"
     }
   }
 
@@ -73,7 +73,7 @@ struct KeyStrategyTests {
     let encoder = Firestore.Encoder()
     encoder.keyEncodingStrategy = .custom { path in
       asked.append(path.map(\.stringValue).joined(separator: "."))
-      return AnyKey(stringValue: "Q" + (path.last?.stringValue ?? ""))
+      return TextKey(stringValue: "Q" + (path.last?.stringValue ?? ""))
     }
     #expect(
       try fields(of: Outer(), encoder)
@@ -81,7 +81,7 @@ struct KeyStrategyTests {
     #expect(asked == ["inner", "inner.leaf"])
     let decoder = Firestore.Decoder()
     decoder.keyDecodingStrategy = .custom { path in
-      AnyKey(stringValue: String((path.last?.stringValue ?? "").dropFirst()))
+      TextKey(stringValue: String((path.last?.stringValue ?? "").dropFirst()))
     }
     let outer = try decode(
       Outer.self, from: ["Qinner": .map(map(["Qleaf": .integer(7)]))], decoder)
@@ -90,7 +90,7 @@ struct KeyStrategyTests {
 
   @Test func `keys that become the same leave one field`() throws {
     let encoder = Firestore.Encoder()
-    encoder.keyEncodingStrategy = .custom { _ in AnyKey(stringValue: "same") }
+    encoder.keyEncodingStrategy = .custom { _ in TextKey(stringValue: "same") }
     struct Two: Codable {
       var a = 1
       var b = 2

@@ -45,12 +45,12 @@ struct PropertyWrapperTests {
     struct ByHand: Decodable {
       var id: DocumentID<String>
       init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: AnyKey.self)
+        let container = try decoder.container(keyedBy: TextKey.self)
         id = try container.decode(DocumentID<String>.self, forKey: "id")
         #expect(id == (try ByHand.read(DocumentID<String>.self, container)))
       }
       static func read<T: Decodable>(
-        _ type: T.Type, _ container: KeyedDecodingContainer<AnyKey>
+        _ type: T.Type, _ container: KeyedDecodingContainer<TextKey>
       ) throws -> T {
         try container.decode(type, forKey: "id")
       }

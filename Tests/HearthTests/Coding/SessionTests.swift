@@ -44,12 +44,12 @@ struct SessionTests {
           let encoder = Firestore.Encoder()
           let decoder = Firestore.Decoder()
           for _ in 0..<300 {
-            var book = Book.guide
+            var book = CodableBook.guide
             book.title = random.text(upTo: 30)
             book.genres = (0..<random.below(4)).map { _ in random.name() }
             let document = try encoder.encodeDocument(book)
             let back = try document.body.withBytes {
-              try decoder.decodeDocument(Book.self, from: $0)
+              try decoder.decodeDocument(CodableBook.self, from: $0)
             }
             #expect(back == book)
             let tree = SessionTests().tree(&random, depth: 2)
@@ -65,12 +65,12 @@ struct SessionTests {
   @Test func `coders may be used while others are at work`() throws {
     /// Holds a document of its own, as bytes.
     struct Sealed: Codable, Equatable {
-      var book: Book
-      init(_ book: Book) { self.book = book }
+      var book: CodableBook
+      init(_ book: CodableBook) { self.book = book }
       init(from decoder: any Decoder) throws {
         let data = try decoder.singleValueContainer().decode(Data.self)
         book = try data.withUnsafeBytes {
-          try Firestore.Decoder().decodeDocument(Book.self, from: $0)
+          try Firestore.Decoder().decodeDocument(CodableBook.self, from: $0)
         }
       }
       func encode(to encoder: any Encoder) throws {
@@ -89,14 +89,14 @@ struct SessionTests {
   @Test func `nothing of a failed run is left for the next`() throws {
     struct Failing: Codable {
       func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: AnyKey.self)
+        var container = encoder.container(keyedBy: TextKey.self)
         try container.encode(FieldValue.serverTimestamp(), forKey: "at")
         try container.encode([[1]], forKey: "nested")
         throw CancellationError()
       }
       init() {}
       init(from decoder: any Decoder) throws {
-        _ = try decoder.container(keyedBy: AnyKey.self).superDecoder()
+        _ = try decoder.container(keyedBy: TextKey.self).superDecoder()
         throw CancellationError()
       }
     }
