@@ -37,7 +37,8 @@ extension WatchTarget: Hashable {
 
 /// Finds the views that a commit touches, and brings them up to date from the change log.
 ///
-///     commit ─▶ signal, or news of the file ─▶ read the log since the last time ─▶ views touched ─▶ listeners' mailboxes
+///     commit ─▶ signal, or news of the file ─▶ read the log since the last time
+///                                             ─▶ views touched ─▶ listeners' mailboxes
 ///
 /// Works on a serial queue of its own: the writer only leaves a signal, and a slow consumer only
 /// fills its own mailbox. A view costs what changes in it; a change finds its views by document,

@@ -54,11 +54,13 @@ struct GroupPlan {
   private var counts = CollectionCounts()
   private var log = ChangeRecord.Builder()
 
-  init(_ store: StoreSnapshot, now: Instant) throws {
+  init(_ store: StoreSnapshot, now: Instant, mutationCount: Int) throws {
     self.store = store
     self.now = now
     state = try store.state()
     base = state
+    documents.reserveCapacity(mutationCount)
+    indexes.reserveCapacity(mutationCount)
     hasTombstones = try store.lmdb.statistics(store.tables.tombstones).entries > 0
   }
 
@@ -107,27 +109,35 @@ struct GroupPlan {
 
   /// The document's place among `documents`, as the group has it by now.
   private mutating func load(_ name: DocumentName) throws -> Int {
-    if let index = indexes[name] { return index }
-    var document: Document
+    let next = documents.count
+    let index = indexes[name, default: next].asked()
+    guard index == next else { return index }
+    do {
+      documents.append(try read(name))
+    } catch {
+      indexes[name] = nil
+      throw error
+    }
+    return index
+  }
+
+  private mutating func read(_ name: DocumentName) throws -> Document {
     if let (key, record) = try store.storedEntry(of: name) {
       let version = try key.withUnsafeBytes { try store.copy(record, key: $0, path: name.path) }
-      document = Document(
+      return Document(
         name: name, key: key, stored: record, storedTombstone: 0, tombstone: 0, version: version)
-    } else {
-      let tombstone = hasTombstones ? try storedTombstone(of: name) : 0
-      document = Document(
-        name: name, key: name.key.bytes, stored: nil, storedTombstone: tombstone,
-        tombstone: tombstone)
-      if name.key.isCut {
-        document.key = try store.tables.documentsByName.freeKey(name.cut, in: store.lmdb) {
-          plannedKeys.contains($0)
-        }
-        plannedKeys.insert(document.key)
-      }
     }
-    indexes[name] = documents.count
-    documents.append(document)
-    return documents.count - 1
+    let tombstone = hasTombstones ? try storedTombstone(of: name) : 0
+    var document = Document(
+      name: name, key: name.key.bytes, stored: nil, storedTombstone: tombstone,
+      tombstone: tombstone)
+    if name.key.isCut {
+      document.key = try store.tables.documentsByName.freeKey(name.cut, in: store.lmdb) {
+        plannedKeys.contains($0)
+      }
+      plannedKeys.insert(document.key)
+    }
+    return document
   }
 
   private func storedTombstone(of name: DocumentName) throws -> UInt64 {
@@ -223,44 +233,37 @@ struct GroupPlan {
 
   /// Joins a request's document to the group.
   private mutating func take(_ draft: Draft, at time: Instant, startsCommit: Bool) {
-    let document = documents[draft.document]
-    let path = document.name.path
-    let kind: Change.Kind =
-      document.version == nil ? .created : (draft.exists ? .updated : .deleted)
+    let index = draft.document
+    let path = documents[index].name.path
+    let old = documents[index].version
     state.lastSequence += 1
     let sequence = state.lastSequence
-    let previous = document.version?.sequence ?? document.tombstone
-    let isPreviousLogged = previous >= state.firstLoggedSequence
-    withRecord(of: document) { record in
-      log.append(
-        Change(
-          sequence: sequence, kind: kind, path: path, commitTime: time, startsCommit: startsCommit,
-          previousSequence: isPreviousLogged ? previous : 0, before: record))
+    let previous = old?.sequence ?? documents[index].tombstone
+    let kind: Change.Kind = old == nil ? .created : (draft.exists ? .updated : .deleted)
+    var change = Change(
+      sequence: sequence, kind: kind, path: path, commitTime: time, startsCommit: startsCommit,
+      previousSequence: previous >= state.firstLoggedSequence ? previous : 0, before: nil)
+    if let old, documents[index].isChanged {
+      encode(old, of: documents[index]).withUnsafeBytes { record in
+        change.before = record
+        log.append(change)
+      }
+    } else {
+      change.before = old == nil ? nil : documents[index].stored
+      log.append(change)
     }
-    var version: StoredDocument?
-    if draft.exists {
-      let createTime = draft.isRenewed ? time : document.version?.createTime ?? time
-      version = StoredDocument(
-        path: path, sequence: sequence, createTime: createTime, updateTime: time, body: draft.body)
-    }
-    documents[draft.document].version = version
-    documents[draft.document].isChanged = true
-    documents[draft.document].tombstone = kind == .deleted ? sequence : 0
+    documents[index].version =
+      draft.exists
+      ? StoredDocument(
+        path: path, sequence: sequence,
+        createTime: draft.isRenewed ? time : old?.createTime ?? time, updateTime: time,
+        body: draft.body) : nil
+    documents[index].isChanged = true
+    documents[index].tombstone = kind == .deleted ? sequence : 0
     switch kind {
     case .created: counts.add(1, to: path)
     case .updated: break
     case .deleted: counts.add(-1, to: path)
-    }
-  }
-
-  /// The record of a document as the group has it by now; nil if it is not there.
-  private func withRecord(
-    of document: Document, _ body: (UnsafeRawBufferPointer?) -> Void
-  ) {
-    if document.isChanged, let version = document.version {
-      encode(version, of: document).withUnsafeBytes { body($0) }
-    } else {
-      body(document.isChanged ? nil : document.stored)
     }
   }
 
@@ -298,13 +301,10 @@ struct GroupPlan {
       precedes(documents[$0].key, documents[$1].key)
     }
 
+    let table = store.tables.documents
     for index in changed {
-      let document = documents[index]
-      try put(
-        Step(
-          table: store.tables.documents, key: document.key,
-          value: document.version.map { encode($0, of: document) }),
-        to: &transaction)
+      let record = documents[index].version.map { encode($0, of: documents[index]) }
+      try put(Step(table: table, key: documents[index].key, value: record), to: &transaction)
     }
     for step in steps { try put(step, to: &transaction) }
     for record in records {
@@ -384,6 +384,11 @@ struct GroupPlan {
     }
     return steps
   }
+}
+
+extension Int {
+  /// Itself; a mutating access, so that a dictionary keeps the default it was asked with.
+  fileprivate mutating func asked() -> Int { self }
 }
 
 /// How many documents more or fewer the collections of a group hold.

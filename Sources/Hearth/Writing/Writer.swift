@@ -23,8 +23,6 @@ final class Writer: Sendable {
     /// Nobody waits for this request, so that reads have to.
     var isTracked: Bool
     var complete: @Sendable (Outcome) -> Void
-
-    var paths: [ResourcePath] { isTracked ? mutations.map(\.name.path) : [] }
   }
 
   private enum Phase {
@@ -124,7 +122,9 @@ final class Writer: Sendable {
       }
       if isTracked { trackedCount.wrappingAdd(1, ordering: .relaxed) }
       state.unawaitedBytes += unawaitedBytes
-      let ticket = state.tickets.issue(for: isTracked ? mutations.map(\.name.path) : [])
+      let ticket =
+        isTracked
+        ? state.tickets.issue(touching: mutations.lazy.map(\.name.path)) : state.tickets.issue()
       state.queue.append(
         Request(
           mutations: mutations, byteCount: byteCount, ticket: ticket, isTracked: isTracked,
@@ -279,7 +279,8 @@ final class Writer: Sendable {
     do {
       var transaction = try begin()
       var plan = try GroupPlan(
-        StoreSnapshot(transaction.snapshot, store), now: store.configuration.now())
+        StoreSnapshot(transaction.snapshot, store), now: store.configuration.now(),
+        mutationCount: requests.reduce(0) { $0 + $1.count })
       var outcomes: [Outcome] = []
       outcomes.reserveCapacity(requests.count)
       for mutations in requests {
@@ -321,14 +322,11 @@ final class Writer: Sendable {
 
   private func finish(_ requests: ArraySlice<Request>, _ outcomes: [Outcome]) {
     let resumed = state.withLock { state in
-      for request in requests {
-        if request.isTracked {
-          trackedCount.wrappingSubtract(1, ordering: .releasing)
-          state.unawaitedBytes -= request.byteCount
-        }
-        state.tickets.finish(request.ticket, request.paths)
+      for request in requests where request.isTracked {
+        trackedCount.wrappingSubtract(1, ordering: .releasing)
+        state.unawaitedBytes -= request.byteCount
       }
-      return state.tickets.takeReady()
+      return state.tickets.finish(requests.last?.ticket ?? 0)
     }
     for (request, outcome) in zip(requests, outcomes) { request.complete(outcome) }
     for resume in resumed { resume() }

@@ -35,6 +35,27 @@ import Testing
   }
 }
 
+extension StoreModelTests {
+  @Test func `names with one hash, made, deleted and made again in one group, stay apart`() throws {
+    let fixture = try StoreFixture(World.colliding.configure)
+    let names = (0..<20).map { "a-collection-with-a-long-name/\($0)" }
+    func commit(_ mutations: [Mutation]) throws {
+      for outcome in fixture.commitTogether(mutations.map { [$0] }) { _ = try outcome.get() }
+      #expect(try fixture.store.check().problems == [])
+    }
+    try commit(names.map { try fixture.set($0, ("n", .string($0))) })
+    for name in names {
+      #expect(try fixture.document(name)?.body.map() == MapValue([("n", .string(name))]))
+    }
+    try commit(
+      names.prefix(10).map { fixture.delete($0) }
+        + names.prefix(5).map { try fixture.set($0, ("n", .null)) }
+        + (20..<30).map { try fixture.set("a-collection-with-a-long-name/\($0)", ("n", .null)) })
+    #expect(try fixture.store.check().documents == 25)
+    #expect(try fixture.store.check().tombstones == 5)
+  }
+}
+
 /// Lengths that a soak run stretches: `HEARTH_SOAK=1`.
 enum Soak {
   static let isOn = getenv("HEARTH_SOAK") != nil
@@ -162,7 +183,7 @@ private struct ModelRun {
     generator = SeededGenerator(seed: seed)
     let long = String(repeating: "items", count: 8)
     let collections = [
-      "items", "item", "items2", "c", "é", "e\u{301}", long, "a\u{0}", "it\u{1}",
+      "items", "item", "items2", "é", "e\u{301}", long, long, long, "it\u{1}",
     ]
     let ids = ["a", "b", "c1", "__id7__", "__id-7__", "é", long, long + "1", "a\u{0}"]
     var paths: Set<ResourcePath> = []
@@ -213,7 +234,12 @@ private struct ModelRun {
     let count = generator.one(in: 3) ? 1 + generator.below(6) : 1
     var latest = generator.pick(paths)
     return (0..<count).map { _ in
-      if !generator.one(in: 3) { latest = generator.pick(paths) }
+      switch generator.below(3) {
+      case 0: latest = generator.pick(paths)
+      // The next in order, often of the same collection and run.
+      case 1: latest = paths[((paths.firstIndex(of: latest) ?? 0) + 1) % paths.count]
+      default: break
+      }
       let what: ModelWrite.What =
         switch generator.below(8) {
         case 0...2: .set(fields())
