@@ -1,4 +1,3 @@
-
 extension DocumentReference {
   /// The document as it is, and after every commit that changes it.
   ///

@@ -1,4 +1,3 @@
-
 /// Writes one document's canonical bytes, value by value, without an allocation of its own per value.
 ///
 ///     beginMap()  field("b") string("x")  field("a") beginArray() element() null() endArray()  endMap()

@@ -1,4 +1,3 @@
-
 /// The newest commit's sequence, and those who wait for it to grow.
 ///
 /// Moves forward only. Called after a commit, on the writer's thread: observers must not linger.
