@@ -115,6 +115,14 @@ final class Registry: Sendable {
     }
   }
 
+  /// Runs `body` after everything committed before this call has been put into the mailboxes.
+  func afterNews(_ body: @escaping @Sendable () -> Void) {
+    queue.async { [self] in
+      catchUp()
+      body()
+    }
+  }
+
   /// Calls `body` once soon, and then whenever the listeners that a commit touches have been told.
   func addInSync(_ body: @escaping @Sendable () -> Void) -> Int {
     let token = inSyncTokens.wrappingAdd(1, ordering: .relaxed).newValue
