@@ -36,7 +36,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     var indexManager: PersistentCacheIndexManager?
   }
 
-  private let state: Mutex<State>
+  private let state: Guarded<State>
   private static let isVerbose = Atomic<Bool>(false)
 
   static var logger: Logger {
@@ -49,7 +49,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     self.path = path
     self.app = app
     databaseIdentity = DatabaseIdentity(name: path)
-    state = Mutex(State())
+    state = Guarded(State())
   }
 
   // MARK: Opening

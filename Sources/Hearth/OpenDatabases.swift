@@ -1,11 +1,10 @@
 import Foundation
-import Synchronization
 
 /// The databases of this process, one instance for each file, whatever path it is opened by.
 final class OpenDatabases: Sendable {
   static let shared = OpenDatabases()
 
-  private let instances = Mutex<[String: Firestore]>([:])
+  private let instances = Guarded<[String: Firestore]>([:])
 
   func instance(at path: String, _ make: (String) -> Firestore) -> Firestore {
     let path = Self.canonical(path)

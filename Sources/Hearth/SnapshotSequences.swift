@@ -1,5 +1,3 @@
-import Synchronization
-
 extension DocumentReference {
   /// The document as it is, and after every commit that changes it.
   ///
@@ -98,7 +96,7 @@ private final class NewsStream: Sendable {
   }
 
   private final class Bell: Sendable {
-    let state = Mutex(State())
+    let state = Guarded(State())
 
     /// Wakes whoever waits, or leaves a note.
     func ring(cancelling: Bool = false) {

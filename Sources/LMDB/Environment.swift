@@ -32,6 +32,8 @@ public final class Environment: Sendable {
   nonisolated(unsafe) private(set) var handle: OpaquePointer?
   /// Changed only by who is alone behind the gate.
   nonisolated(unsafe) private var presence: Presence?
+  /// Changed only by who is alone behind the gate.
+  nonisolated(unsafe) private var lockFile: LockFile?
   /// Changed only by who is alone behind the gate; used by the writer.
   nonisolated(unsafe) private(set) var turnstile: Turnstile?
   /// Nanoseconds; when dead readers were last looked for.
@@ -76,6 +78,7 @@ public final class Environment: Sendable {
     self.file = file
     handle = opened.handle
     self.presence = presence
+    lockFile = LockFile(reserving: file.path + "-lock")
     turnstile = configuration.isReadOnly ? nil : Turnstile(file.path)
     tables = opened.tables
     let isInstrumented = configuration.faultInjector != nil || configuration.poisonsBorrowedBytes
@@ -196,6 +199,7 @@ public final class Environment: Sendable {
     configuration.mapSizeBytes = max(mapSizeBytes, configuration.mapSizeBytes)
     let opened = try OpenedFile.open(path, configuration)
     handle = opened.handle
+    lockFile = LockFile(reserving: path + "-lock")
     guard opened.tables == tables else {
       closeHandle()
       throw failure(LMDBError.incompatible.code, "reopen")
@@ -210,6 +214,7 @@ public final class Environment: Sendable {
       cell.pointee.hold(nil)
     }
     mdb_env_close(handle)
+    lockFile = nil
     self.handle = nil
   }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// One run of a decoder over one stored value, read in place.
 ///
@@ -74,7 +73,7 @@ struct DecodingSession {
 
   // MARK: - Idle sessions
 
-  private static let idle = Mutex<[UInt]>([])
+  private static let idle = Guarded<[UInt]>([])
 
   private static func borrow() -> StatePointer {
     let address = idle.withLock { $0.popLast() }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// One run of an encoder: `Encodable` values stream through it into a `DocumentWriter`.
 ///
@@ -58,7 +57,7 @@ struct EncodingSession {
 
   // MARK: - Idle sessions
 
-  private static let idle = Mutex<[UInt]>([])
+  private static let idle = Guarded<[UInt]>([])
 
   private static func borrow() -> EncodingSession {
     let address = idle.withLock { $0.popLast() }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Writes one document's canonical bytes, value by value, without an allocation of its own per value.
 ///
 ///     beginMap()  field("b") string("x")  field("a") beginArray() element() null() endArray()  endMap()
@@ -636,7 +634,7 @@ struct DocumentWriter {
 
 extension DocumentWriter {
   /// Addresses of idle writers' states: their owners are the pool alone.
-  private static let idle = Mutex<[UInt]>([])
+  private static let idle = Guarded<[UInt]>([])
   private static let idleLimit = 16
   private static let idleByteLimit = 4 << 20
 

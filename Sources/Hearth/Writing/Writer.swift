@@ -44,7 +44,7 @@ final class Writer: Sendable {
   }
 
   private let store: Store
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   private let wake = DispatchSemaphore(value: 0)
   private let finished = DispatchGroup()
   /// How many requests have tickets: reads look here before they take the lock.
@@ -335,7 +335,7 @@ final class Writer: Sendable {
   // MARK: The change log's keeping
 
   /// When the log's age was looked at last. Touched by the writer's thread only.
-  private let lastTrim = Mutex<ContinuousClock.Instant?>(nil)
+  private let lastTrim = Guarded<ContinuousClock.Instant?>(nil)
 
   /// The log's size is looked at with every commit, its age every second or so.
   private func dueTrim() -> ChangeLogTrim {

@@ -1,5 +1,6 @@
 import CStorageSpy
 import Foundation
+import Glibc
 import Hearth
 import LMDB
 
@@ -93,6 +94,25 @@ extension HearthTestHelper {
     let later = try await db.document("filled/later").getDocument()
     Self.say("writes again \(later["n"] as? Int == -1)")
     try await db.terminate()
+  }
+
+  /// <readers>: fills the disk with the file `ballast` beside the database, and reads that often at
+  /// once.
+  func readOnFullDisk() throws {
+    let environment = try Environment.open(
+      at: path, configuration: EnvironmentConfiguration(tables: ["t"]))
+    let ballast = Glibc.open(path + "-ballast", O_WRONLY | O_CREAT, 0o600)
+    let zeros = [UInt8](repeating: 0, count: 4096)
+    while write(ballast, zeros, zeros.count) > 0 {}
+    try read(environment, number(0))
+    Self.say("reads")
+    environment.close()
+  }
+
+  private func read(_ environment: Environment, _ count: Int) throws {
+    let reading = try environment.beginRead()
+    if count > 1 { try read(environment, count - 1) }
+    reading.end()
   }
 
   private func limitFiles(to bytes: Int) {

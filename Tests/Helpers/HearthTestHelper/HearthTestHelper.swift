@@ -24,6 +24,7 @@ struct HearthTestHelper {
       case "write-for": try await helper.writeFor()
       case "commit-for": try helper.commitFor()
       case "fill": try await helper.fill()
+      case "read-on-full-disk": try helper.readOnFullDisk()
       case "fork": try await helper.forkAChild()
       case "default-location": try await helper.useDefaultLocation()
       default: exit(64)
