@@ -39,9 +39,11 @@ struct DemoCommand: AsyncParsableCommand {
     if output.json { return Terminal.print(figures.json.text) }
     guard database != nil else { return }
     Terminal.print("")
-    Terminal.print("Look around:  hearth stat \(path)")
-    Terminal.print("              hearth list \(path) \(figures.collection) --limit 10")
-    Terminal.print("              hearth get \(path) \(figures.collection)/\(figures.exampleID)")
+    let hearth = CommandLine.arguments[0]
+    Terminal.print("Look around:")
+    Terminal.print("  \(hearth) stat \(path)")
+    Terminal.print("  \(hearth) list \(path) \(figures.collection) --limit 10")
+    Terminal.print("  \(hearth) get \(path) \(figures.collection)/\(figures.exampleID)")
   }
 
   private func run<Record: DemoRecord>(
