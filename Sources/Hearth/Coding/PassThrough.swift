@@ -62,7 +62,10 @@ enum EncodingRules {
 
   static func instant(_ date: Date) throws(Status) -> Instant {
     guard let instant = Instant(date) else {
-      throw .invalidArgument("Timestamp seconds out of range: \(date.timeIntervalSince1970)")
+      let seconds = date.timeIntervalSince1970.rounded(.down)
+      throw .invalidArgument(
+        "Timestamp seconds out of range: "
+          + (Int64(exactly: seconds).map { "\($0)" } ?? "\(seconds)"))
     }
     return instant
   }
