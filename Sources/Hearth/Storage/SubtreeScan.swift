@@ -50,6 +50,18 @@ final class CatalogueScan {
     return nil
   }
 
+  /// Goes on behind everything at or below `path`; a few of it may be told all the same.
+  func skip(below path: ResourcePath) throws {
+    let skipped = KeyLayout.cataloguePrefix(below: path)
+    guard !isAtEnd, run.isEmpty, skipped.count <= store.keyLimit.cutCount else { return }
+    guard let behind = KeyLayout.end(ofPrefix: skipped) else {
+      isAtEnd = true
+      return
+    }
+    standsOnNext = try behind.withUnsafeBytes { try cursor.seek(to: $0) }
+    isAtEnd = !standsOnNext
+  }
+
   private func decodeCurrent() throws -> (path: ResourcePath, count: UInt64) {
     let count = try NumberRecord.decode(cursor.value, key: cursor.key)
     if let path = try KeyLayout.collectionPath(fromKey: cursor.key, limit: store.keyLimit) {
