@@ -6,10 +6,8 @@ enum DocumentSource {
   /// Documents that the query names. The next one is last.
   case picked([StoredEntry], keys: [PinnedBytes])
 
-  /// All of the scope that names do not rule out.
-  ///
-  /// - Parameter isDescending: Against the order of names. Only collections can; `isDescending` of
-  ///   what was made says whether it does.
+  /// All of the scope that names do not rule out. Against the order of names if the query's results
+  /// are and the source can; see `followsDescendingNames`.
   init(
     _ query: EffectiveQuery, in snapshot: StoreSnapshot, touched: TouchCount
   ) throws {
@@ -67,18 +65,15 @@ enum DocumentSource {
     }
   }
 
-  @inline(__always)
   mutating func next() throws -> StoredEntry? {
-    if case .scan(let scan) = self { return try scan.nextEntry() }
-    return try nextOther()
-  }
-
-  private mutating func nextOther() throws -> StoredEntry? {
     switch self {
     case .scan(let scan): return try scan.nextEntry()
     case .group(let scan, let below):
       while let found = try scan.next() {
-        if found.path.hasPrefix(below) { return StoredEntry(key: found.key, record: found.record) }
+        guard found.path.segments.count > below.segments.count, found.path.hasPrefix(below) else {
+          continue
+        }
+        return StoredEntry(key: found.key, record: found.record)
       }
       return nil
     case .subtree(let scan):

@@ -103,7 +103,16 @@ struct FieldTest {
     switch operandClass {
     // Stored bytes are canonical: equal values of these classes are the same bytes.
     case .null, .nan, .boolean, .timestamp, .string, .bytes, .reference: return false
-    case .number, .geoPoint, .array, .vector, .map:
+    case .number:
+      let tag = value.tag
+      // Different integers, or no number at all.
+      if tag & 0xF0 == DocumentFormat.Tag.integer {
+        if operand.tag & 0xF0 == DocumentFormat.Tag.integer { return false }
+      } else if tag & 0xF0 != DocumentFormat.Tag.double {
+        return false
+      }
+      return try ValueView.compare(value, operand) == 0
+    case .geoPoint, .array, .vector, .map:
       return try ValueView.compare(value, operand) == 0
     }
   }

@@ -6,8 +6,8 @@
 ///
 /// The tree stands in one list, in pre-order; a node knows where the next one beside it is.
 ///
-/// For one user at a time: it learns where fields usually are.
-final class Matcher {
+/// A copy for each user: it learns where fields usually are.
+struct Matcher {
   private enum Kind { case all, any, field, name }
 
   private struct Node {
@@ -21,25 +21,19 @@ final class Matcher {
   private var nodes: [Node] = []
   private var fieldTests: [FieldTest] = []
   private var nameTests: [NameTest] = []
+  /// All tests are on fields, and all must pass: the usual query.
+  private var isFlat = false
 
   /// For filters that have been checked. A document must also have each of `fields`.
   init(_ filters: [QueryFilter], requiring fields: [FieldSegments] = []) {
-    appendGroup(.all) {
-      for filter in filters { append(filter) }
-      for field in fields {
-        nodes.append(Node(kind: .field, test: fieldTests.count, end: nodes.count + 1))
-        fieldTests.append(FieldTest(requiring: field))
-      }
-    }
+    appendGroup(.all, filters, requiring: fields)
+    isFlat = nodes.count == 1 + fieldTests.count
   }
 
-  /// Every document matches.
-  var isTrivial: Bool { nodes.count == 1 }
-
-  private func append(_ filter: QueryFilter) {
+  private mutating func append(_ filter: QueryFilter) {
     switch filter {
-    case .all(let members): appendGroup(.all) { for member in members { append(member) } }
-    case .any(let members): appendGroup(.any) { for member in members { append(member) } }
+    case .all(let members): appendGroup(.all, members)
+    case .any(let members): appendGroup(.any, members)
     case .comparison(let comparison) where comparison.field.isDocumentID:
       nodes.append(Node(kind: .name, test: nameTests.count, end: nodes.count + 1))
       nameTests.append(NameTest(comparison))
@@ -49,20 +43,30 @@ final class Matcher {
     }
   }
 
-  private func appendGroup(_ kind: Kind, _ members: () -> Void) {
+  private mutating func appendGroup(
+    _ kind: Kind, _ members: [QueryFilter], requiring fields: [FieldSegments] = []
+  ) {
     let start = nodes.count
     nodes.append(Node(kind: kind))
-    members()
+    for member in members { append(member) }
+    for field in fields {
+      nodes.append(Node(kind: .field, test: fieldTests.count, end: nodes.count + 1))
+      fieldTests.append(FieldTest(requiring: field))
+    }
     nodes[start].end = nodes.count
   }
 
   /// - Parameter path: of the document; asked for only if a condition is on the name.
   @inline(__always)
-  func matches(_ body: MapView, path: () throws -> ResourcePath) throws -> Bool {
-    try holds(0, body, path)
+  mutating func matches(_ body: MapView, path: () throws -> ResourcePath) throws -> Bool {
+    guard isFlat else { return try holds(0, body, path) }
+    for index in fieldTests.indices {
+      guard try fieldTests[index].passes(body) else { return false }
+    }
+    return true
   }
 
-  private func holds(
+  private mutating func holds(
     _ index: Int, _ body: MapView, _ path: () throws -> ResourcePath
   ) throws -> Bool {
     let node = nodes[index]

@@ -54,10 +54,23 @@ struct Projection {
         writer.field(name)
         writer.canonical(value)
       } else if let inner = try value.map() {
+        guard try isThere(child, in: inner) else { continue }
         writer.field(name)
         try write(child, of: inner, to: writer)
       }
     }
     writer.endMap()
+  }
+
+  /// Whether the map has something of what is asked for; one that has not is left out whole.
+  private static func isThere(_ node: Node, in map: MapView) throws(Status) -> Bool {
+    guard case .part(let children) = node else { return true }
+    for (name, child) in children {
+      guard let value = try map.value(named: name) else { continue }
+      if case .whole = child { return true }
+      guard let inner = try value.map() else { continue }
+      if try isThere(child, in: inner) { return true }
+    }
+    return false
   }
 }

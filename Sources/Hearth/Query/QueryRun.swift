@@ -7,9 +7,9 @@ final class QueryRun {
   private let query: EffectiveQuery
   private let snapshot: StoreSnapshot
   private let touched: TouchCount
-  private var source: DocumentSource
+  private let source: DocumentSource
   private let matcher: Matcher
-  private var order: ResultOrder
+  private let order: ResultOrder
   private let start: ResultPlace?
   private let end: ResultPlace?
 
@@ -107,24 +107,35 @@ final class QueryRun {
 
   /// Calls `body` with every document that meets all conditions, in the order of the source.
   private func forEachCandidate(_ body: (Candidate, MapView) throws -> Bool) throws {
+    // Copies, because they learn; `self` keeps the bytes that both share.
+    var matcher = matcher
+    var order = order
+    var ordinal = 0
+    var looked = 0
+    defer { touched.documents += looked }
+    @inline(__always)
+    func take(_ entry: StoredEntry) throws -> Bool {
+      looked += 1
+      let fields = try fields(of: entry)
+      guard try matcher.matches(fields, path: { try snapshot.path(of: entry) }),
+        let keys = try order.keys(of: fields), try isInside(keys, entry)
+      else { return true }
+      ordinal += 1
+      return try body(Candidate(entry: entry, ordinal: ordinal, keys: keys), fields)
+    }
     try withExtendedLifetime(self) {
-      var ordinal = 0
-      while let entry = try source.next() {
-        touched.documents += 1
-        let fields = try fields(of: entry)
-        let path = { try self.snapshot.path(of: entry) }
-        guard try matcher.matches(fields, path: path), let keys = try order.keys(of: fields),
-          try isInside(keys, path)
-        else { continue }
-        ordinal += 1
-        guard try body(Candidate(entry: entry, ordinal: ordinal, keys: keys), fields) else {
-          return
-        }
+      if case .scan(let scan) = source {
+        while let entry = try scan.nextEntry() { guard try take(entry) else { return } }
+      } else {
+        var source = source
+        while let entry = try source.next() { guard try take(entry) else { return } }
       }
     }
   }
 
-  private func isInside(_ keys: SortKeys, _ path: () throws -> ResourcePath) throws -> Bool {
+  private func isInside(_ keys: SortKeys, _ entry: StoredEntry) throws -> Bool {
+    if start == nil, end == nil { return true }
+    let path = { try self.snapshot.path(of: entry) }
     if let start {
       let order = try order.compare(keys, path, to: start)
       guard order > 0 || (order == 0 && start.isBefore) else { return false }

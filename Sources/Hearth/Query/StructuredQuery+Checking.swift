@@ -43,12 +43,17 @@ extension StructuredQuery {
     guard !field.names.isEmpty else {
       throw .invalidArgument("Invalid empty property path string.")
     }
+    var length = field.names.count - 1
     for name in field.names {
       guard !name.isEmpty else { throw .invalidArgument("Invalid empty property path string.") }
+      length += name.utf8.count
       if name == "__key__" { throw .invalidArgument("the name __key__ is reserved") }
       if ResourcePath.isReserved(name) {
         throw .invalidArgument("Invalid reserved name in field path \(field.canonicalText)")
       }
+    }
+    guard length <= Limits.fieldName else {
+      throw .invalidArgument("The property path is longer than \(Limits.fieldName) bytes.")
     }
   }
 

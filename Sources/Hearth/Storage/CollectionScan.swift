@@ -83,7 +83,7 @@ final class CollectionScan {
 
   /// As `next`, without making a path.
   func nextEntry() throws -> StoredEntry? {
-    if let entry = run.popLast() { return entry }
+    if !run.isEmpty { return run.removeLast() }
     while try advance() {
       touched.keys += 1
       let key = cursor.key

@@ -81,7 +81,10 @@ final class CatalogueScan {
       isAtEnd = try !cursor.next()
     } else {
       isPositioned = true
-      isAtEnd = try !prefix.withUnsafeBytes { try cursor.seek(to: $0) }
+      // Below the root is everything, and LMDB has no empty keys.
+      isAtEnd =
+        try prefix.isEmpty
+        ? !cursor.first() : !prefix.withUnsafeBytes { try cursor.seek(to: $0) }
     }
     if !isAtEnd { isAtEnd = !cursor.key.starts(with: prefix) }
     return !isAtEnd
