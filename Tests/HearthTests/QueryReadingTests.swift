@@ -98,7 +98,8 @@ import Testing
         "books/lost/reviews/r3", "books/odd",
       ])
     #expect(try await db.allDocuments().getDocuments().count == 9)
-    #expect(try await paths(db.allDocuments().limit(to: 2)) == ["books/dune", "books/dune/reviews/r1"])
+    #expect(
+      try await paths(db.allDocuments().limit(to: 2)) == ["books/dune", "books/dune/reviews/r1"])
     #expect(try await db.allDocuments().count.getAggregation(source: .server).count == 9)
     try await db.terminate()
   }
@@ -115,7 +116,8 @@ import Testing
     #expect(snapshot.get(mean) as? Double == total / 3)
     #expect(snapshot.get(.sum("other")) is NSNull)
     let years = try await books.aggregate([.sum("year"), .count()]).getAggregation(source: .server)
-    #expect(years.get(.sum("year")) as? Int64 == 1965 + 1815)
+    let sum = years.get(.sum("year")) as? Int64
+    #expect(sum == 3780)
     #expect(years.count == 3)
     let none = try await db.collection("none").aggregate([.average("a"), .sum("a")])
       .getAggregation(source: .server)
@@ -170,14 +172,22 @@ import Testing
   @Test func `the nearest`() async throws {
     let shapes = db.collection("shapes")
     for (id, vector) in [("a", [1.0, 0]), ("b", [0.0, 2]), ("c", [3.0, 3]), ("d", [1.0, 1, 1])] {
-      try await shapes.document(id).setData(["at": FieldValue.vector(vector), "kind": id < "c" ? 1 : 2])
+      try await shapes.document(id).setData([
+        "at": FieldValue.vector(vector), "kind": id < "c" ? 1 : 2,
+      ])
     }
     let here = VectorValue([1, 0.5])
     func ids(_ query: Query) async throws -> [String] {
       try await query.getDocuments().documents.map(\.documentID)
     }
-    #expect(try await ids(shapes.findNearest("at", to: here, limit: 2, measure: .euclidean)) == ["a", "b"])
-    #expect(try await ids(shapes.findNearest("at", to: here, limit: 9, measure: .dotProduct)) == ["c", "a", "b"])
+    #expect(
+      try await ids(shapes.findNearest("at", to: here, limit: 2, measure: .euclidean)) == [
+        "a", "b",
+      ])
+    #expect(
+      try await ids(shapes.findNearest("at", to: here, limit: 9, measure: .dotProduct)) == [
+        "c", "a", "b",
+      ])
     let kind = shapes.whereField("kind", isEqualTo: 1)
     let found = try await kind.findNearest(
       "at", to: here, limit: 9, measure: .euclidean, distanceResultField: "distance",
@@ -209,7 +219,9 @@ import Testing
     let books = db.collection("books")
     for index in 0..<50 { books.document("n\(index)").setData(["n": index], completion: nil) }
     #expect(try await books.whereField("n", isGreaterThanOrEqualTo: 10).getDocuments().count == 40)
-    #expect(try await db.collectionGroup("books").order(by: "n").count.getAggregation(source: .server).count == 50)
+    #expect(
+      try await db.collectionGroup("books").order(by: "n").count.getAggregation(source: .server)
+        .count == 50)
     try await db.terminate()
   }
 }

@@ -10,7 +10,8 @@ import Testing
   /// A database that is never opened: refusals need none.
   private var db: Firestore { Firestore(path: folder.path + "/none.hearth", app: .hearthDefault) }
 
-  private func refused(_ query: Query, sourceLocation: SourceLocation = #_sourceLocation) -> String? {
+  private func refused(_ query: Query, sourceLocation: SourceLocation = #_sourceLocation) -> String?
+  {
     refusal({ try query.effective() }, sourceLocation: sourceLocation)
   }
 
@@ -153,7 +154,8 @@ import Testing
       refused(query.whereField("a", isNotEqualTo: 1).whereField("b", isNotEqualTo: 2))
         == "Invalid Query. You cannot use more than one 'notEqual' filter.")
     #expect(
-      refused(query.whereField("a", isNotEqualTo: NSNull()).whereField("b", isNotEqualTo: Double.nan))
+      refused(
+        query.whereField("a", isNotEqualTo: NSNull()).whereField("b", isNotEqualTo: Double.nan))
         == "Invalid Query. You cannot use more than one 'notEqual' filter.")
     func conflict(_ new: String, _ old: String) -> String {
       "Invalid Query. You cannot use '\(new)' filters with '\(old)' filters."
@@ -161,10 +163,12 @@ import Testing
     let notIn = query.whereField("a", notIn: [1])
     #expect(refused(notIn.whereField("b", in: [2])) == conflict("in", "notIn"))
     #expect(
-      refused(notIn.whereField("b", arrayContainsAny: [2])) == conflict("arrayContainsAny", "notIn"))
+      refused(notIn.whereField("b", arrayContainsAny: [2])) == conflict("arrayContainsAny", "notIn")
+    )
     #expect(refused(notIn.whereField("b", isNotEqualTo: 2)) == conflict("notEqual", "notIn"))
     #expect(
-      refused(query.whereField("b", in: [2]).whereField("a", notIn: [1])) == conflict("notIn", "in"))
+      refused(query.whereField("b", in: [2]).whereField("a", notIn: [1])) == conflict("notIn", "in")
+    )
     #expect(
       refused(query.whereField("b", isNotEqualTo: 2).whereField("a", notIn: [1]))
         == conflict("notIn", "notEqual"))
@@ -291,7 +295,10 @@ import Testing
         books.whereFilter(.orFilter([.andFilter([.whereField("a", isEqualTo: 1)])]))
       ),
       (books, books.whereFilter(.orFilter([]))),
-      (books.whereField("a", isGreaterThan: 1), books.whereField("a", isGreaterThan: 1).order(by: "a")),
+      (
+        books.whereField("a", isGreaterThan: 1),
+        books.whereField("a", isGreaterThan: 1).order(by: "a")
+      ),
       (books.whereField("a", isEqualTo: Double.nan), books.whereField("a", isEqualTo: Float.nan)),
     ]
     for (one, other) in equal {

@@ -7,13 +7,16 @@ extension StoreSnapshot {
     let run = try QueryRun(query, in: self, touched: touched)
     guard let nearest = query.nearest else { return try run.documents() }
     let projection = Projection(query.projection)
-    return try run.nearest(nearest).map { found in
-      let document = try copy(
-        found.entry.record, key: found.entry.key, path: path(of: found.entry))
-      let measured =
-        try nearest.distanceField.map { try document.setting($0, to: .double(found.distance)) }
-        ?? document
-      return try projection?.applied(to: measured) ?? measured
+    // The run keeps the keys of documents that were picked by name.
+    return try withExtendedLifetime(run) {
+      try run.nearest(nearest).map { found in
+        let document = try copy(
+          found.entry.record, key: found.entry.key, path: path(of: found.entry))
+        let measured =
+          try nearest.distanceField.map { try document.setting($0, to: .double(found.distance)) }
+          ?? document
+        return try projection?.applied(to: measured) ?? measured
+      }
     }
   }
 }

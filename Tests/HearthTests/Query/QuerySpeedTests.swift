@@ -20,9 +20,11 @@ struct QuerySpeedTests {
           return (
             books.appending("book-\(number)"),
             MapValue([
-              ("author", .string("An author with a name")), ("blurb", .string(String(repeating: "x", count: 100))),
+              ("author", .string("An author with a name")),
+              ("blurb", .string(String(repeating: "x", count: 100))),
               ("genre", .string("genre-\(random.below(50))")),
-              ("pages", .integer(Int64(random.below(1000)))), ("title", .string("A title \(number)")),
+              ("pages", .integer(Int64(random.below(1000)))),
+              ("title", .string("A title \(number)")),
               ("tags", .array([.string("old"), .string("tag-\(random.below(100))")])),
               ("vector", .vector(vector)), ("year", .double(Double(random.below(3000)) / 2)),
             ])
@@ -39,7 +41,8 @@ struct QuerySpeedTests {
       var best = Duration.seconds(1000)
       var found = 0
       for _ in 0..<7 { best = min(best, try clock.measure { found = try body() }) }
-      let nanoseconds = Double(best.components.attoseconds) / 1e9 + Double(best.components.seconds) * 1e9
+      let nanoseconds =
+        Double(best.components.attoseconds) / 1e9 + Double(best.components.seconds) * 1e9
       print("\(name): \(found) found, \(nanoseconds / Double(Self.count)) ns a document")
     }
     let scope = StructuredQuery.Scope.collection(ResourcePath(["books"]))
@@ -76,30 +79,41 @@ struct QuerySpeedTests {
         }
       }
       try run("pages == 7", asking { $0.add(comparing("pages", .equal, .integer(7))) })
-      try run("genre == genre-7x", asking { $0.add(comparing("genre", .equal, .string("genre-7x"))) })
+      try run(
+        "genre == genre-7x", asking { $0.add(comparing("genre", .equal, .string("genre-7x"))) })
       try run("pages == -1", asking { $0.add(comparing("pages", .equal, .integer(-1))) })
-      try run("pages == -1 and genre", asking {
-        $0.add(comparing("genre", .equal, .string("genre-7")))
-        $0.add(comparing("pages", .equal, .integer(-1)))
-      })
+      try run(
+        "pages == -1 and genre",
+        asking {
+          $0.add(comparing("genre", .equal, .string("genre-7")))
+          $0.add(comparing("pages", .equal, .integer(-1)))
+        })
       try run("pages > 990", asking { $0.add(comparing("pages", .greaterThan, .integer(990))) })
-      try run("tags contains", asking { $0.add(comparing("tags", .arrayContains, .string("tag-7"))) })
-      try run("order by pages limit 10", asking {
-        $0.orders = [QueryOrder(field: FieldSegments(["pages"]))]
-        $0.limit = 10
-      })
-      try run("order by title limit 100", asking {
-        $0.orders = [QueryOrder(field: FieldSegments(["title"]), isDescending: true)]
-        $0.limit = 100
-      })
-      try run("nearest 10 of 32 dimensions", asking {
-        $0.nearest = NearestQuery(
-          field: FieldSegments(["vector"]), vector: [Double](repeating: 5, count: 32), limit: 10,
-          measure: .cosine)
-      })
+      try run(
+        "tags contains", asking { $0.add(comparing("tags", .arrayContains, .string("tag-7"))) })
+      try run(
+        "order by pages limit 10",
+        asking {
+          $0.orders = [QueryOrder(field: FieldSegments(["pages"]))]
+          $0.limit = 10
+        })
+      try run(
+        "order by title limit 100",
+        asking {
+          $0.orders = [QueryOrder(field: FieldSegments(["title"]), isDescending: true)]
+          $0.limit = 100
+        })
+      try run(
+        "nearest 10 of 32 dimensions",
+        asking {
+          $0.nearest = NearestQuery(
+            field: FieldSegments(["vector"]), vector: [Double](repeating: 5, count: 32), limit: 10,
+            measure: .cosine)
+        })
       try measure("sum of pages") {
         let sum = try snapshot.aggregate(
-          [Aggregation(.sum(FieldSegments(["pages"])))], over: EffectiveQuery(StructuredQuery(scope)))
+          [Aggregation(.sum(FieldSegments(["pages"])))],
+          over: EffectiveQuery(StructuredQuery(scope)))
         if case .integer(let sum) = sum[0] { return Int(sum) }
         return 0
       }

@@ -15,7 +15,9 @@ struct RandomQueries {
 
   /// Few ids, so that same-named collections lie below one another.
   private mutating func id() -> String {
-    values.generator.pick(["a", "b", "a", "books", "__id7__", "__id-3__", "z", "a\u{0}", "é", "long-id-0123456789-x"])
+    values.generator.pick([
+      "a", "b", "a", "books", "__id7__", "__id-3__", "z", "a\u{0}", "é", "long-id-0123456789-x",
+    ])
   }
 
   mutating func path(below: ResourcePath = .root) -> ResourcePath {
@@ -29,8 +31,10 @@ struct RandomQueries {
   mutating func world(_ count: Int) -> [(path: ResourcePath, fields: MapValue)] {
     var documents: [ResourcePath: MapValue] = [:]
     for _ in 0..<count {
-      let base = documents.isEmpty || values.generator.one(in: 2)
-        ? .root : values.generator.pick(Array(documents.keys).sorted { ResourcePath.compare($0, $1) < 0 })
+      let base =
+        documents.isEmpty || values.generator.one(in: 2)
+        ? .root
+        : values.generator.pick(Array(documents.keys).sorted { ResourcePath.compare($0, $1) < 0 })
       guard base.segments.count < 6 else { continue }
       documents[path(below: base)] = fields()
     }
@@ -39,7 +43,9 @@ struct RandomQueries {
 
   private mutating func fields() -> MapValue {
     var fields: [(String, Value)] = []
-    for name in ["a", "b", "c"] where !values.generator.one(in: 4) { fields.append((name, value())) }
+    for name in ["a", "b", "c"] where !values.generator.one(in: 4) {
+      fields.append((name, value()))
+    }
     if values.generator.one(in: 2) {
       var inner: [(String, Value)] = []
       for name in ["x", "y"] where !values.generator.one(in: 3) { inner.append((name, value())) }
@@ -70,7 +76,9 @@ struct RandomQueries {
 
   /// Without what the server refuses as an operand.
   private func cleaned(_ value: Value) -> Value {
-    if case .timestamp(let instant) = value, instant < .earliest || instant > .latest { return .null }
+    if case .timestamp(let instant) = value, instant < .earliest || instant > .latest {
+      return .null
+    }
     do throws(Status) {
       try StructuredQuery.check(operand: value)
       return value
@@ -92,7 +100,8 @@ struct RandomQueries {
     var query: StructuredQuery
     switch values.generator.below(8) {
     case 0, 1, 2, 3: query = StructuredQuery(.collection(some.parent))
-    case 4, 5: query = StructuredQuery(.group(values.generator.pick(["a", "books", "b"]), below: .root))
+    case 4, 5:
+      query = StructuredQuery(.group(values.generator.pick(["a", "books", "b"]), below: .root))
     case 6:
       query = StructuredQuery(.subtree(below: values.generator.one(in: 2) ? .root : some))
     default: query = StructuredQuery(.group(some.parent.id, below: some.parent.parent))
@@ -122,10 +131,13 @@ struct RandomQueries {
     query.end = bound(query, paths)
     if values.generator.one(in: 3) {
       query.limit = values.generator.below(5)
-      query.isLimitToLast = !query.orders.isEmpty && values.generator.one(in: 2)
+      query.isLimitToLast =
+        !query.orders.isEmpty && values.generator.one(in: 2)
         && query.offset == 0 && isFree
     }
-    if !query.isLimitToLast, values.generator.one(in: 5) { query.offset = values.generator.below(4) }
+    if !query.isLimitToLast, values.generator.one(in: 5) {
+      query.offset = values.generator.below(4)
+    }
     for _ in 0..<(values.generator.one(in: 5) ? values.generator.below(3) : 0) {
       query.projection.append(values.generator.one(in: 5) ? .documentID : field())
     }

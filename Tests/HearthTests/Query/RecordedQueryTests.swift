@@ -191,7 +191,9 @@ import Testing
     let found = try world.documents(measured)
     let names = found.map(\.path.text)
     let own = try found.map { document -> Double in
-      guard case .double(let distance)? = try document.body.map()[field.names[0]] else { return .nan }
+      guard case .double(let distance)? = try document.body.map()[field.names[0]] else {
+        return .nan
+      }
       return distance
     }
     guard names.count == expected.count else { return "\(names), not \(expected)" }
@@ -202,7 +204,9 @@ import Testing
     let last = distances.last ?? .nan
     let certain = Set(zip(expected, distances).filter { !areClose($0.1, last) }.map(\.0))
     guard certain.isSubset(of: names) else { return "\(names), not \(expected)" }
-    guard let fields = try element["expectedFields"]?.array?.map(ProtoJSON.fields) else { return nil }
+    guard let fields = try element["expectedFields"]?.array?.map(ProtoJSON.fields) else {
+      return nil
+    }
     let shown = try world.documents(query)
     for (name, expectedFields) in zip(expected, fields) where certain.contains(name) {
       guard let document = shown.first(where: { $0.path.text == name }) else { return "no \(name)" }
