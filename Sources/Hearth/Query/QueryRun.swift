@@ -123,13 +123,12 @@ final class QueryRun {
       ordinal += 1
       return try body(Candidate(entry: entry, ordinal: ordinal, keys: keys), fields)
     }
-    try withExtendedLifetime(self) {
-      if case .scan(let scan) = source {
-        while let entry = try scan.nextEntry() { guard try take(entry) else { return } }
-      } else {
-        var source = source
-        while let entry = try source.next() { guard try take(entry) else { return } }
-      }
+    defer { withExtendedLifetime(self) {} }
+    if case .scan(let scan) = source {
+      while let entry = try scan.nextEntry() { guard try take(entry) else { return } }
+    } else {
+      var source = source
+      while let entry = try source.next() { guard try take(entry) else { return } }
     }
   }
 

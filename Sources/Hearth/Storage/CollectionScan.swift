@@ -3,9 +3,9 @@ import LMDB
 /// What an answer has cost, whatever the clock says.
 final class TouchCount {
   /// Keys that scans have looked at.
-  var keys = 0
+  @exclusivity(unchecked) var keys = 0
   /// Documents whose fields were looked at.
-  var documents = 0
+  @exclusivity(unchecked) var documents = 0
 }
 
 /// A document met by a scan: borrowed, valid until the transaction ends or writes.
@@ -25,6 +25,9 @@ struct StoredEntry {
 ///
 /// Touches one key a document. Keys that were cut and agree up to the cut are a *run*: its documents
 /// are read and sorted by their true names before any of them is told.
+///
+/// For one user at a time, and no step calls another: what moves is exempt from the checks of
+/// exclusive access, which cost as much as the step.
 final class CollectionScan {
   private let store: StoreSnapshot
   private let limit: KeyLimit
@@ -34,14 +37,14 @@ final class CollectionScan {
   private let lowest: [UInt8]
   private let highest: [UInt8]?
   private let isDescending: Bool
-  private var cursor: Cursor
-  private var isPositioned = false
+  @exclusivity(unchecked) private var cursor: Cursor
+  @exclusivity(unchecked) private var isPositioned = false
   /// Sorted backwards, so that the next one is the last.
-  private var run: [StoredEntry] = []
+  @exclusivity(unchecked) private var run: [StoredEntry] = []
   private let touched: TouchCount
   /// On an entry that has not been told; the next step is not to move.
-  private var standsOnNext = false
-  private var isAtEnd = false
+  @exclusivity(unchecked) private var standsOnNext = false
+  @exclusivity(unchecked) private var isAtEnd = false
 
   /// - Parameters:
   ///   - lowest: No document with a lower id is wanted; a few may be told all the same.
