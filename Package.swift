@@ -33,6 +33,10 @@ let package = Package(
         "LMDB", "CXXHash",
         .product(name: "Collections", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: [
+        // Async functions run where their caller does: users' types need not be Sendable.
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
 
     // The roof: drop-in module names, and the command line.
@@ -46,11 +50,24 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
 
-    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB"]),
+    // The other processes in the tests of `LMDB` and of `HearthProcessTests`.
+    .executableTarget(
+      name: "lmdb-test-helper", dependencies: ["LMDB", "CLMDB"],
+      path: "Tests/Helpers/LMDBTestHelper"),
+    .target(name: "CStorageSpy", path: "Tests/Helpers/CStorageSpy"),
+    .executableTarget(
+      name: "hearth-test-helper", dependencies: ["Hearth", "LMDB", "CStorageSpy"],
+      path: "Tests/Helpers/HearthTestHelper"),
+    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "lmdb-test-helper"]),
+    .testTarget(
+      name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
+    .testTarget(
+      name: "HearthProcessTests", dependencies: ["Hearth", "LMDB", "hearth-test-helper"]),
     .testTarget(
       name: "HearthTests",
       dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore", "FirebaseSharedSwift"],
       resources: [.copy("Resources")]),
+    .testTarget(name: "HearthCLITests", dependencies: ["HearthCLI", "Hearth"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -53,7 +53,7 @@ enum AnyBridge {
     if type == [Any].self, let array = input as? [Any] { return .array(array) }
     if type == Int64.self, let number = input as? Int64 { return .scalar(.integer(number)) }
     if type == Date.self, let date = input as? Date {
-      return .scalar(.timestamp(try Timestamp(date: date).instant()))
+      return .scalar(.timestamp(try EncodingRules.instant(date)))
     }
     if type == Data.self, let data = input as? Data { return .scalar(.bytes([UInt8](data))) }
     if type == [String].self, let strings = input as? [String] {
@@ -87,7 +87,7 @@ enum AnyBridge {
     case let string as NSString: return .scalar(.string(String(describing: string)))
     case let date as NSDate:
       let date = Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)
-      return .scalar(.timestamp(try Timestamp(date: date).instant()))
+      return .scalar(.timestamp(try EncodingRules.instant(date)))
     case let data as NSData: return .scalar(.bytes([UInt8](Data(referencing: data))))
     case let array as NSArray: return .array((0..<array.count).map(array.object(at:)))
     case let dictionary as NSDictionary:

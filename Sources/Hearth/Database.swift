@@ -33,7 +33,7 @@ final class Database: Sendable {
   func name(_ path: ResourcePath) -> DocumentName { DocumentName(path, limit: store.keyLimit) }
 
   /// A document as of the newest commit and every write handed over before. Nil if there is none.
-  nonisolated(nonsending) func document(at path: ResourcePath) async throws -> StoredDocument? {
+  func document(at path: ResourcePath) async throws -> StoredDocument? {
     await writer.settle(.document(path))
     return try store.read { try $0.document(name(path)) }
   }

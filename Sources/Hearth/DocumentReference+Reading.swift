@@ -52,7 +52,7 @@ extension DocumentReference {
       await database.writer.settle(.document(name.path))
       return try database.store.read { snapshot in
         let body = try snapshot.body(of: name)
-        return try decoder.decode(type, from: body, in: self)
+        return try decoder.decodeDocument(type, from: body, context: decodingContext)
       }
     }
   }
@@ -67,6 +67,11 @@ extension DocumentReference {
       guard let snapshot else { return completion(.failure(error ?? Status.terminated.nsError)) }
       completion(Result { try snapshot.data(as: type, with: behavior, decoder: decoder) })
     }
+  }
+
+  /// What models may ask about the document they are decoded from.
+  var decodingContext: DocumentDecoder.Context {
+    DocumentDecoder.Context(document: resourcePath, owner: firestore)
   }
 
   /// Waits for the writes handed over before this call, reads, and calls back on whatever thread.

@@ -148,10 +148,16 @@ extension DocumentReference {
     _ value: T, _ encoder: Firestore.Encoder, merge: ParsedSet.Merge?, _ actor: (any Actor)?,
     _ completion: ((Error?) -> Void)?
   ) throws {
-    let encoded = try encoder.encodeDocument(value, for: databaseIdentity)
+    let encoded: EncodedDocument
+    do {
+      encoded = try encoder.encodeDocument(value)
+    } catch let status as Status {
+      throw status.nsError
+    }
     submit(
       try {
         let (database, name) = try resolved()
+        try encoded.check(for: databaseIdentity)
         return (database, try Mutation(setting: name, to: encoded, merge: merge))
       }(), actor, completion)
   }
@@ -189,7 +195,7 @@ extension DocumentReference {
     }
   }
 
-  private nonisolated(nonsending) func commit(
+  private func commit(
     _ make: @autoclosure () throws -> Planned
   ) async throws {
     do {
@@ -209,8 +215,36 @@ extension Mutation {
       transforms: parsed.transforms)
   }
 
+  init(
+    setting name: DocumentName, to encoded: EncodedDocument, merge: ParsedSet.Merge?
+  ) throws(Status) {
+    let hasDeletes = encoded.transforms.contains { transform in
+      if case .delete = transform.transform { true } else { false }
+    }
+    guard merge == nil, !hasDeletes else {
+      let parsed = try ParsedSet(
+        encoded: encoded.body.map(), sentinels: encoded.transforms, merge: merge)
+      try self.init(setting: name, to: parsed)
+      return
+    }
+    // The ordinary case: the bytes go on as they were encoded.
+    self.init(name: name, operation: .set(encoded.body), transforms: encoded.transforms)
+  }
+
   private static func operation(_ parsed: ParsedSet) throws(Status) -> Operation {
     if let mask = parsed.mask { return .patch(parsed.body, mask: mask) }
     return .set(try DocumentBody(encoding: parsed.body))
+  }
+}
+
+extension EncodedDocument {
+  /// Throws what keeps this from being stored in `database`.
+  func check(for database: DatabaseIdentity) throws(Status) {
+    if let fault { throw fault }
+    for foreign in databases where foreign != database {
+      throw .invalidArgument(
+        "Document Reference is for database \(foreign.name) but should be for database "
+          + database.name)
+    }
   }
 }

@@ -60,9 +60,12 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
     do {
-      guard let stored else { return try decoder.decode(type, from: nil, in: reference) }
+      let context = reference.decodingContext
+      guard let stored else {
+        return try decoder.decodeDocument(type, from: nil, context: context)
+      }
       return try stored.body.bytes.withUnsafeBytes {
-        try decoder.decode(type, from: $0, in: reference)
+        try decoder.decodeDocument(type, from: $0, context: context)
       }
     } catch let status as Status {
       throw status.nsError

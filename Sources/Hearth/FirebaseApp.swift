@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// A named set of options that databases are opened for.
 ///
@@ -20,7 +19,7 @@ public final class FirebaseApp: NSObject, Sendable {
     stored = options.fields
   }
 
-  private static let apps = Mutex<[String: FirebaseApp]>([:])
+  private static let apps = Guarded<[String: FirebaseApp]>([:])
   private static let defaultName = "__FIRAPP_DEFAULT"
   static let unconfigured = FirebaseApp(name: defaultName, options: FirebaseOptions())
 

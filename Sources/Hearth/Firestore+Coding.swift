@@ -1,32 +1,88 @@
 import Foundation
 
 extension Firestore {
-  public class Encoder {
-    public init() {}
-    func encodeDocument<T: Encodable>(_ value: T, for database: DatabaseIdentity) throws
-      -> EncodedDocument
-    {
-      throw Status(.unimplemented, "")
+  /// Writes `Encodable` values as documents.
+  ///
+  ///     let fields = try Firestore.Encoder().encode(book)
+  ///
+  /// Dates become timestamps and `Data` becomes bytes, unless a strategy says otherwise.
+  public class Encoder: FirebaseDataEncoder {
+    public override init() {
+      super.init()
+      dateEncodingStrategy = .timestamp
+      dataEncodingStrategy = .blob
+    }
+
+    /// The value's fields, as `setData(_:)` takes them: numbers are `NSNumber`, null is `NSNull`, and
+    /// sentinels are `FieldValue`s.
+    ///
+    /// Throws `EncodingError` if the value cannot be a document.
+    public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
+      let encoded = try encodedForWriting(value)
+      do throws(Status) {
+        if let fault = encoded.fault { throw fault }
+        let owner = encoded.databases.first.flatMap {
+          OpenDatabases.shared.instance(named: $0.name)
+        }
+        var fields = try encoded.body.withView { view throws(Status) in
+          try AnyBridge.dictionary(view) { DocumentReference(owner ?? .firestore(), $0) }
+        }
+        for (field, transform) in encoded.transforms {
+          Self.insert(FieldValue(transform), at: field.names[...], into: &fields)
+        }
+        return fields
+      } catch {
+        throw error.nsError
+      }
+    }
+
+    private static func insert(
+      _ sentinel: FieldValue, at path: ArraySlice<String>, into fields: inout [String: Any]
+    ) {
+      guard let name = path.first else { return }
+      guard path.count > 1 else {
+        fields[name] = sentinel
+        return
+      }
+      var inner = fields[name] as? [String: Any] ?? [:]
+      insert(sentinel, at: path.dropFirst(), into: &inner)
+      fields[name] = inner
     }
   }
-  public class Decoder {
-    public init() {}
-    func decode<T: Decodable>(
-      _ type: T.Type, from body: UnsafeRawBufferPointer?, in reference: DocumentReference?
+
+  /// Reads `Decodable` values from documents.
+  ///
+  ///     let book = try Firestore.Decoder().decode(Book.self, from: ["title": "Dune"])
+  public class Decoder: FirebaseDataDecoder {
+    public override init() {
+      super.init()
+      dateDecodingStrategy = .timestamp
+      dataDecodingStrategy = .blob
+    }
+
+    /// Throws `DecodingError` if the data does not fit, `invalidArgument` if a document could not hold it.
+    public func decode<T: Decodable>(_ type: T.Type, from container: Any) throws -> T {
+      try decode(type, from: container, in: nil)
+    }
+
+    /// As from the document that `reference` names: its id goes to `@DocumentID`.
+    public func decode<T: Decodable>(
+      _ type: T.Type, from container: Any, in reference: DocumentReference?
     ) throws -> T {
-      throw Status(.unimplemented, "")
+      do {
+        var reader = UserDataReader(source: .arrayArgument, database: nil)
+        let value = try reader.readArgument(container)
+        let owner =
+          reference?.firestore
+          ?? reader.referencedDatabase.flatMap { OpenDatabases.shared.instance(named: $0.name) }
+        let context = DocumentDecoder.Context(document: reference?.resourcePath, owner: owner)
+        let bytes = try DocumentBody(encoding: value).bytes
+        return try bytes.withUnsafeBytes {
+          try decodeDocument(type, from: value == .null ? nil : $0, context: context)
+        }
+      } catch let status as Status {
+        throw status.nsError
+      }
     }
-  }
-}
-struct EncodedDocument {
-  var body: DocumentBody; var transforms: [(field: FieldSegments, transform: FieldTransform)]
-}
-extension Mutation {
-  init(setting name: DocumentName, to encoded: EncodedDocument, merge: ParsedSet.Merge?)
-    throws(Status)
-  {
-    try self.init(
-      setting: name,
-      to: try ParsedSet(encoded: encoded.body.map(), sentinels: encoded.transforms, merge: merge))
   }
 }

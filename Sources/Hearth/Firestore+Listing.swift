@@ -31,7 +31,7 @@ extension Firestore {
     try await reporting { try await collections(below: .root) }
   }
 
-  fileprivate nonisolated(nonsending) func collections(
+  fileprivate func collections(
     below path: ResourcePath
   ) async throws -> [CollectionReference] {
     let database = try database()
@@ -68,7 +68,7 @@ extension CollectionReference {
 
 extension Database {
   /// A query's results as of the newest commit and every write handed over before.
-  nonisolated(nonsending) func documents(
+  func documents(
     matching query: EffectiveQuery
   ) async throws -> [StoredDocument] {
     await writer.settle(query.scope.readScope)

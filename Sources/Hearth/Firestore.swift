@@ -36,7 +36,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     var indexManager: PersistentCacheIndexManager?
   }
 
-  private let state: Mutex<State>
+  private let state: Guarded<State>
   private static let isVerbose = Atomic<Bool>(false)
 
   static var logger: Logger {
@@ -49,7 +49,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     self.path = path
     self.app = app
     databaseIdentity = DatabaseIdentity(name: path)
-    state = Mutex(State())
+    state = Guarded(State())
   }
 
   // MARK: Opening
@@ -60,7 +60,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
   ///
   /// The same file opened again gives the same instance; its settings are then those of the first time.
   /// Throws `failedPrecondition` if a newer Hearth wrote the file, `dataLoss` if it is not a database or
-  /// is damaged, `unavailable` if the system refuses, `invalidArgument` for contradicting settings.
+  /// is damaged, `notFound` if it is not there and to be read only, `unavailable` if the system refuses,
+  /// `invalidArgument` for contradicting settings.
   public static func open(
     at path: String, settings: FirestoreSettings = FirestoreSettings()
   ) throws -> Firestore {
@@ -98,7 +99,10 @@ public final class Firestore: NSObject, @unchecked Sendable {
   func database() throws -> Database {
     try state.withLock { state in
       switch state.phase {
-      case .open(let database): return database
+      case .open(let database):
+        // Nothing would ever come of what a forked child hands over: it has no writer's thread.
+        if database.store.environment.isForked { throw Status.forked }
+        return database
       case .terminated: throw Status.terminated
       case .idle:
         if let fault = state.settingsFault { throw fault }
@@ -333,8 +337,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
 }
 
 /// Runs `body`; what it throws of the engine becomes the `NSError` that users catch.
-nonisolated(nonsending) func reporting<Result>(
-  _ body: nonisolated(nonsending) () async throws -> Result
+func reporting<Result>(
+  _ body: () async throws -> Result
 ) async throws -> Result {
   do {
     return try await body()

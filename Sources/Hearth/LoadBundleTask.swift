@@ -45,9 +45,8 @@ public final class LoadBundleTaskProgress: NSObject, Sendable {
 ///
 /// Observers run on the database's dispatch queue. One that is added late is told the latest progress:
 /// there is no network to wait for, so a bundle may be loaded before anybody looks.
-///
-/// Sendable because `lock` protects everything that changes.
 public final class LoadBundleTask: NSObject, @unchecked Sendable {
+  // Unchecked: NSObject is not Sendable; `lock` protects everything that changes.
   private typealias Observer = (LoadBundleTaskProgress) -> Void
 
   private let queue: DispatchQueue

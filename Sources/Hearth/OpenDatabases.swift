@@ -1,11 +1,10 @@
 import Foundation
-import Synchronization
 
 /// The databases of this process, one instance for each file, whatever path it is opened by.
 final class OpenDatabases: Sendable {
   static let shared = OpenDatabases()
 
-  private let instances = Mutex<[String: Firestore]>([:])
+  private let instances = Guarded<[String: Firestore]>([:])
 
   func instance(at path: String, _ make: (String) -> Firestore) -> Firestore {
     let path = Self.canonical(path)
@@ -17,18 +16,29 @@ final class OpenDatabases: Sendable {
     }
   }
 
+  /// The instance whose identity has this name, if it is open.
+  func instance(named name: String) -> Firestore? { instances.withLock { $0[name] } }
+
   func forget(_ instance: Firestore) {
     instances.withLock { instances in
       if instances[instance.path] === instance { instances[instance.path] = nil }
     }
   }
 
-  /// Absolute, and through symbolic links: of the file, or of its folder if it is not there yet.
+  /// Absolute, and through symbolic links as far as the path is there already: the same before and
+  /// after its file and its folders are made.
   static func canonical(_ path: String) -> String {
-    if let real = realpath(path) { return real }
-    let url = URL(fileURLWithPath: path)
-    let folder = url.deletingLastPathComponent().path
-    return (realpath(folder) ?? folder) + "/" + url.lastPathComponent
+    var known = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    var missing: [Substring] = []
+    while true {
+      if let real = realpath(known) {
+        return missing.reversed().reduce(real == "/" ? "" : real) { $0 + "/" + $1 }
+      }
+      guard let slash = known.lastIndex(of: "/") else { return path }
+      let name = known[known.index(after: slash)...]
+      if !name.isEmpty { missing.append(name) }
+      known = slash == known.startIndex ? "/" : String(known[..<slash])
+    }
   }
 
   private static func realpath(_ path: String) -> String? {
@@ -48,7 +58,9 @@ enum DefaultLocation {
     let environment = ProcessInfo.processInfo.environment
     if let home = environment["HEARTH_HOME"], !home.isEmpty { return home }
     if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/hearth" }
-    return NSHomeDirectory() + "/.local/share/hearth"
+    // `NSHomeDirectory` is the one in the list of users, whatever the environment says.
+    let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+    return home + "/.local/share/hearth"
   }
 
   static func path(app: FirebaseApp, database: String) -> String {

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension DocumentReference {
   /// The document as it is, and after every commit that changes it.
   ///
@@ -98,7 +96,7 @@ private final class NewsStream: Sendable {
   }
 
   private final class Bell: Sendable {
-    let state = Mutex(State())
+    let state = Guarded(State())
 
     /// Wakes whoever waits, or leaves a note.
     func ring(cancelling: Bool = false) {
@@ -133,7 +131,7 @@ private final class NewsStream: Sendable {
 
   deinit { listening.remove() }
 
-  nonisolated(nonsending) func next() async throws -> ResultEvent? {
+  func next() async throws -> ResultEvent? {
     try await withTaskCancellationHandler {
       while true {
         if bell.state.withLock(\.isCancelled) {

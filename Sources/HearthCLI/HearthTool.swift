@@ -1,1 +1,55 @@
-@main struct HearthTool { static func main() { print("hearth") } }
+import ArgumentParser
+import Foundation
+import Hearth
+
+struct HearthTool: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "hearth",
+    abstract: "Firestore at home: look into a database file, change it, watch it.",
+    discussion: """
+      A database is a file, such as books.hearth. Documents and collections are named by their paths, \
+      such as books/dune and books. Several processes, this one too, may have a file open at once.
+
+        hearth set books.hearth books/dune '{"title": "Dune", "pages": 412}'
+        hearth get books.hearth books/dune
+        hearth watch books.hearth books
+
+      With --json every document is one line of JSON. Types that JSON lacks are tagged: \
+      {"$timestamp": "1965-08-01T00:00:00Z"}, {"$bytes": "base64"}, {"$ref": "books/dune"}, \
+      {"$geo": [59.91, 10.75]}, {"$vector": [0.25, 0.5]}, {"$double": "NaN"} (for doubles without a \
+      fraction, too), and {"$map": {…}} for a map that would look like one of these. What get prints, \
+      set takes.
+      """,
+    subcommands: [
+      DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, WatchCommand.self,
+      StatCommand.self, DeleteCommand.self,
+    ])
+}
+
+@main enum Main {
+  static func main() async {
+    do {
+      var command = try HearthTool.parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      HearthTool.exit(withError: sentence(of: error))
+    }
+  }
+
+  /// What the database reports is an `NSError`, whose sentence is its description.
+  private static func sentence(of error: any Error) -> any Error {
+    let report = error as NSError
+    return report.domain == FirestoreErrorDomain ? Failure(report.localizedDescription) : error
+  }
+}
+
+/// What went wrong, in one sentence.
+struct Failure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -5,15 +5,23 @@ struct DataFile {
   /// Without symbolic links, so that every process uses the same lock file.
   let path: String
   let identity: OpenFiles.Identity
+  /// Keeps the inode's number from being given to another file while it is in `OpenFiles`.
+  let anchor: Int32
+
+  /// The last thing done with an environment's file.
+  func release() {
+    OpenFiles.release(identity)
+    _ = Glibc.close(anchor)
+  }
 
   /// Finds the file, or makes an empty one, which LMDB takes for a new database.
   static func locate(
-    _ path: String, configuration: EnvironmentConfiguration
+    _ path: String, configuration: EnvironmentConfiguration, mayCreate: Bool
   ) throws(LMDBError) -> DataFile {
     var info = stat()
     let exists = stat(path, &info) == 0
     if !exists && errno != ENOENT { throw LMDBError(errno, context: "open \(path)") }
-    if !exists && configuration.isReadOnly { throw LMDBError.noSuchFile.adding("open \(path)") }
+    if !exists && !mayCreate { throw LMDBError.noSuchFile.adding("open \(path)") }
     if exists && info.st_mode & S_IFMT != S_IFREG {
       throw LMDBError.notADatabase.adding("open \(path): not a plain file")
     }
@@ -31,8 +39,12 @@ struct DataFile {
     }
     guard let real = realpath(path, nil) else { throw LMDBError(errno, context: "open \(path)") }
     defer { free(real) }
-    guard stat(real, &info) == 0 else { throw LMDBError(errno, context: "open \(path)") }
-    return DataFile(path: String(cString: real), identity: OpenFiles.Identity(info))
+    let anchor = Glibc.open(real, O_RDONLY | O_CLOEXEC)
+    guard anchor >= 0, fstat(anchor, &info) == 0 else {
+      throw LMDBError(errno, context: "open \(path)")
+    }
+    return DataFile(
+      path: String(cString: real), identity: OpenFiles.Identity(info), anchor: anchor)
   }
 
   private static func directory(of path: String) -> String {

@@ -40,7 +40,7 @@ extension Environment {
     let cell = snapshot.cell
     if cell.pointee.isInstrumented { endLoans(by: cell, isFinal: true) }
     mdb_txn_reset(snapshot.transaction)
-    cell.pointee.generation &+= 1
+    cell.pointee.endGeneration()
     gate.release(cell)
   }
 
@@ -93,7 +93,7 @@ extension Environment {
   private func renew(_ cell: CellPointer) -> Int32 {
     do { try admit(.begin, "begin reading") } catch { return error.code }
     if let transaction = cell.pointee.transaction { return mdb_txn_renew(transaction) }
-    return mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &cell.pointee.transaction)
+    return begin(cell, UInt32(MDB_RDONLY))
   }
 
   // MARK: Writing
@@ -135,7 +135,16 @@ extension Environment {
 
   private func begin(_ cell: CellPointer) -> Int32 {
     do { try admit(.begin, "begin writing") } catch { return error.code }
-    return mdb_txn_begin(handle, nil, 0, &cell.pointee.transaction)
+    turnstile?.enter()
+    defer { turnstile?.leave() }
+    return begin(cell, 0)
+  }
+
+  private func begin(_ cell: CellPointer, _ flags: UInt32) -> Int32 {
+    var transaction: OpaquePointer?
+    let code = mdb_txn_begin(handle, nil, flags, &transaction)
+    if code == MDB_SUCCESS { cell.pointee.hold(transaction) }
+    return code
   }
 
   func commit(_ snapshot: Snapshot) throws(LMDBError) {
@@ -165,8 +174,8 @@ extension Environment {
   private func leave(_ snapshot: Snapshot) {
     let cell = snapshot.cell
     endLoans(by: cell, isFinal: true)
-    cell.pointee.generation &+= 1
-    cell.pointee.transaction = nil
+    cell.pointee.endGeneration()
+    cell.pointee.hold(nil)
     cell.pointee.holder.store(0, ordering: .relaxed)
     gate.leaveAsWriter()
   }

@@ -19,11 +19,12 @@ public final class Environment: Sendable {
   public let path: String
   public let configuration: EnvironmentConfiguration
 
+  /// `ForkGuard.count`, which only the handler writes, in a child that has one thread.
   @usableFromInline nonisolated(unsafe) let forkCount: UnsafeMutablePointer<UInt>
   @usableFromInline let forkCountAtOpen: UInt
 
   let loans: Loans?
-  private let identity: OpenFiles.Identity
+  private let file: DataFile
   private let tables: [String: Table]
   @usableFromInline let gate: Gate
 
@@ -31,6 +32,10 @@ public final class Environment: Sendable {
   nonisolated(unsafe) private(set) var handle: OpaquePointer?
   /// Changed only by who is alone behind the gate.
   nonisolated(unsafe) private var presence: Presence?
+  /// Changed only by who is alone behind the gate.
+  nonisolated(unsafe) private var lockFile: LockFile?
+  /// Changed only by who is alone behind the gate; used by the writer.
+  nonisolated(unsafe) private(set) var turnstile: Turnstile?
   /// Nanoseconds; when dead readers were last looked for.
   private let lastStaleCheck = Atomic<UInt64>(0)
 
@@ -45,14 +50,16 @@ public final class Environment: Sendable {
       throw LMDBError.invalidArgument.adding("open \(path)")
     }
     try admit(.open, "open", path, configuration)
-    let file = try DataFile.locate(path, configuration: configuration)
+    let file = try DataFile.locate(
+      path, configuration: configuration, mayCreate: !configuration.isReadOnly)
     guard OpenFiles.reserve(file.identity) else {
+      _ = Glibc.close(file.anchor)
       throw LMDBError.alreadyOpen.adding("open \(file.path)")
     }
     do throws(LMDBError) {
       return try Environment(file, configuration, forkCount)
     } catch {
-      OpenFiles.release(file.identity)
+      file.release()
       throw error
     }
   }
@@ -68,9 +75,11 @@ public final class Environment: Sendable {
     self.configuration = configuration
     self.forkCount = forkCount
     forkCountAtOpen = forkCount.pointee
-    identity = file.identity
+    self.file = file
     handle = opened.handle
     self.presence = presence
+    lockFile = LockFile(reserving: file.path + "-lock")
+    turnstile = configuration.isReadOnly ? nil : Turnstile(file.path)
     tables = opened.tables
     let isInstrumented = configuration.faultInjector != nil || configuration.poisonsBorrowedBytes
     loans = configuration.poisonsBorrowedBytes ? Loans() : nil
@@ -106,15 +115,16 @@ public final class Environment: Sendable {
         condition = .closed
         closeHandle()
         presence = nil
-        OpenFiles.release(identity)
+        turnstile = nil
+        file.release()
       }
     } catch {
       preconditionFailure("A thread closes an environment in which it has a transaction open.")
     }
   }
 
-  /// Makes the map hold at least `bytes`, and at least half as much again as it did. Does nothing
-  /// if it does already.
+  /// Makes the map hold at least `bytes`, and twice what it did, in steps of 256 GiB at most. Does
+  /// nothing if it holds them already.
   ///
   /// Waits for this process's transactions; throws `transactionOpen` if one is this thread's, and
   /// `outOfMemory`, with the old size kept, if the address space does not suffice.
@@ -178,14 +188,18 @@ public final class Environment: Sendable {
     mapSizeBytes: Int, _ condition: inout Gate.Condition
   ) throws(LMDBError) {
     condition = .broken
-    closeHandle()
     try admit(.open, "reopen")
-    let file = try DataFile.locate(path, configuration: configuration)
-    guard file.identity == identity else { throw failure(LMDBError.fileReplaced.code, "reopen") }
+    let file = try DataFile.locate(path, configuration: configuration, mayCreate: false)
+    _ = Glibc.close(file.anchor)
+    guard file.identity == self.file.identity else {
+      throw failure(LMDBError.fileReplaced.code, "reopen")
+    }
+    closeHandle()
     var configuration = configuration
     configuration.mapSizeBytes = max(mapSizeBytes, configuration.mapSizeBytes)
     let opened = try OpenedFile.open(path, configuration)
     handle = opened.handle
+    lockFile = LockFile(reserving: path + "-lock")
     guard opened.tables == tables else {
       closeHandle()
       throw failure(LMDBError.incompatible.code, "reopen")
@@ -197,9 +211,10 @@ public final class Environment: Sendable {
     guard let handle else { return }
     gate.forEachReaderCell { cell in
       if let transaction = cell.pointee.transaction { mdb_txn_abort(transaction) }
-      cell.pointee.transaction = nil
+      cell.pointee.hold(nil)
     }
     mdb_env_close(handle)
+    lockFile = nil
     self.handle = nil
   }
 
@@ -260,8 +275,9 @@ public final class Environment: Sendable {
 
   // MARK: Small things
 
+  /// This process is a fork of the one that opened the file, and may do nothing with it.
   @inlinable @inline(__always)
-  var isForked: Bool { forkCount.pointee != forkCountAtOpen }
+  public var isForked: Bool { forkCount.pointee != forkCountAtOpen }
 
   @usableFromInline
   func failure(_ code: Int32, _ call: StaticString) -> LMDBError {

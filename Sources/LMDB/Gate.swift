@@ -46,6 +46,7 @@ final class Gate: @unchecked Sendable {  // Guarded by `monitor` where not atomi
   private var solitude = Solitude.none
   private var writer: pthread_t = 0
   private var visitors = 0
+  private var nestedWaiting = 0
 
   init(readers: Int, nested: Int, isInstrumented: Bool) {
     poolLimit = readers
@@ -105,7 +106,9 @@ final class Gate: @unchecked Sendable {  // Guarded by `monitor` where not atomi
         cells[index].holder.store(UInt(thread), ordering: .relaxed)
         return cells + index
       }
+      if isNested { nestedWaiting += 1 }
       monitor.wait(for: .freed)
+      if isNested { nestedWaiting -= 1 }
     }
   }
 
@@ -152,7 +155,8 @@ final class Gate: @unchecked Sendable {  // Guarded by `monitor` where not atomi
   }
 
   private func signalFreed() {
-    monitor.signal(.freed)
+    // A cell behind the limit is only for nested readers: the one woken might not be one.
+    if nestedWaiting > 0 { monitor.broadcast(.freed) } else { monitor.signal(.freed) }
     if solitude != .none { monitor.broadcast(.drained) }
   }
 
@@ -161,11 +165,7 @@ final class Gate: @unchecked Sendable {  // Guarded by `monitor` where not atomi
   /// Waits for the write place. A thread that has it gets `nestedWrite`.
   func enterAsWriter(_ thread: pthread_t) throws(LMDBError) {
     monitor.lock()
-    watchers.add(1, ordering: .sequentiallyConsistent)
-    defer {
-      watchers.subtract(1, ordering: .sequentiallyConsistent)
-      monitor.unlock()
-    }
+    defer { monitor.unlock() }
     while true {
       if writer == thread { throw .nestedWrite }
       try checkCondition()
@@ -173,7 +173,7 @@ final class Gate: @unchecked Sendable {  // Guarded by `monitor` where not atomi
       if solitude != .none && !isInside(thread) {
         monitor.wait(for: .opened)
       } else if writer != 0 {
-        monitor.wait(for: .freed)
+        monitor.wait(for: .written)
       } else {
         writer = thread
         return
@@ -184,8 +184,8 @@ final class Gate: @unchecked Sendable {  // Guarded by `monitor` where not atomi
   func leaveAsWriter() {
     monitor.lock()
     writer = 0
-    // All of them: readers wait for the same event, and the one woken might be a reader.
-    monitor.broadcast(.freed)
+    // All of them: one that finds writing refused would keep the news to itself.
+    monitor.broadcast(.written)
     if solitude != .none { monitor.broadcast(.drained) }
     monitor.unlock()
   }
@@ -241,6 +241,7 @@ final class Gate: @unchecked Sendable {  // Guarded by `monitor` where not atomi
       isShut.store(!mayRead, ordering: .sequentiallyConsistent)
       monitor.broadcast(.opened)
       monitor.broadcast(.freed)
+      monitor.broadcast(.written)
       monitor.unlock()
     }
     return try body(&condition)

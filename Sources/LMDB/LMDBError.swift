@@ -21,7 +21,7 @@ public struct LMDBError: Error, Sendable, CustomStringConvertible {
   public var message: String {
     if let sentence = Self.sentences[code] { return sentence }
     guard let text = mdb_strerror(code) else { return "Unknown error." }
-    return String(cString: text)
+    return String(cString: text) + "."
   }
 
   public var description: String {
@@ -80,6 +80,9 @@ extension LMDBError {
   /// Reading or writing the file failed. A full disk is reported so too.
   public static let inputOutput = LMDBError(EIO)
   public static let noSpace = LMDBError(ENOSPC)
+  /// `ulimit -f`, or what the file system can hold.
+  public static let fileTooLarge = LMDBError(EFBIG)
+  public static let quotaExceeded = LMDBError(EDQUOT)
   /// The address space does not hold the map. Lower `mapSizeBytes` or raise `ulimit -v`.
   public static let outOfMemory = LMDBError(ENOMEM)
   public static let noSuchFile = LMDBError(ENOENT)

@@ -1,10 +1,13 @@
 import Glibc
 
-/// A mutex and the three things threads wait for.
-struct Monitor: ~Copyable {
+/// A mutex and the things threads wait for.
+/// Unlike `Synchronization.Mutex`, known to the thread sanitizer.
+struct Monitor: ~Copyable, @unchecked Sendable {  // The pointers lead to pthread's own objects.
   enum Event: Int, CaseIterable {
-    /// A cell or the write place became free.
+    /// A cell became free.
     case freed
+    /// The write place became free.
+    case written
     /// One that somebody with the gate shut waits for has ended.
     case drained
     /// The gate opened.

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// The files this process has open. LMDB's file locks belong to the process: a second environment
 /// on the same file would drop them when it closes.
@@ -14,14 +13,20 @@ enum OpenFiles {
     }
   }
 
-  private static let open = Mutex<Set<Identity>>([])
+  private static let monitor = Monitor()
+  /// Guarded by `monitor`.
+  nonisolated(unsafe) private static var open: Set<Identity> = []
 
   /// False if the file is open already, or being opened.
   static func reserve(_ identity: Identity) -> Bool {
-    open.withLock { $0.insert(identity).inserted }
+    monitor.lock()
+    defer { monitor.unlock() }
+    return open.insert(identity).inserted
   }
 
   static func release(_ identity: Identity) {
-    open.withLock { _ = $0.remove(identity) }
+    monitor.lock()
+    defer { monitor.unlock() }
+    open.remove(identity)
   }
 }

@@ -19,14 +19,11 @@ struct TransactionCell: ~Copyable {
   /// The thread that began the transaction; 0 when free.
   @usableFromInline let holder: Atomic<UInt>
 
-  /// A reader keeps its LMDB transaction, reset, between two uses.
-  @usableFromInline var transaction: OpaquePointer?
-
-  /// Rises when the transaction ends, so that what is left of it can be told.
-  @usableFromInline var generation: UInt
-
-  /// Rises with each put and delete.
-  @usableFromInline var changes: UInt
+  // Relaxed atomics cost what plain words do, and let the other threads' looks at `state` stand
+  // beside changes of these.
+  @usableFromInline let heldTransaction: Atomic<OpaquePointer?>
+  @usableFromInline let currentGeneration: Atomic<UInt>
+  @usableFromInline let changeCount: Atomic<UInt>
 
   /// Faults are injected or borrowed bytes poisoned: take the slow way.
   @usableFromInline let isInstrumented: Bool
@@ -40,12 +37,37 @@ struct TransactionCell: ~Copyable {
   init(isInstrumented: Bool) {
     state = Atomic(Self.free)
     holder = Atomic(0)
-    transaction = nil
-    generation = 0
-    changes = 0
+    heldTransaction = Atomic(nil)
+    currentGeneration = Atomic(0)
+    changeCount = Atomic(0)
     self.isInstrumented = isInstrumented
     owner = nil
   }
+
+  // Methods instead of setters: assigning through a pointer would count as changing the whole cell.
+
+  /// A reader keeps its LMDB transaction, reset, between two uses.
+  @inlinable
+  var transaction: OpaquePointer? { heldTransaction.load(ordering: .relaxed) }
+
+  @inlinable
+  func hold(_ transaction: OpaquePointer?) {
+    heldTransaction.store(transaction, ordering: .relaxed)
+  }
+
+  /// Rises when the transaction ends, so that what is left of it can be told.
+  @inlinable
+  var generation: UInt { currentGeneration.load(ordering: .relaxed) }
+
+  @inlinable
+  func endGeneration() { currentGeneration.store(generation &+ 1, ordering: .relaxed) }
+
+  /// Rises with each put and delete.
+  @inlinable
+  var changes: UInt { changeCount.load(ordering: .relaxed) }
+
+  @inlinable
+  func noteChange() { changeCount.store(changes &+ 1, ordering: .relaxed) }
 
   @usableFromInline
   var environment: Environment {

@@ -86,6 +86,6 @@ public struct WriteTransaction: ~Copyable {
       try snapshot.admit(storageCall, call)
       environment.endLoans(by: snapshot.cell, isFinal: false)
     }
-    snapshot.cell.pointee.changes &+= 1
+    snapshot.cell.pointee.noteChange()
   }
 }

@@ -15,11 +15,14 @@ struct DocumentBody: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Throws `invalidArgument` for a map that nests too deep or is too large to be stored.
-  init(encoding map: MapValue) throws(Status) {
+  /// Throws `invalidArgument` for a map that is too large to be stored.
+  init(encoding map: MapValue) throws(Status) { try self.init(encoding: .map(map)) }
+
+  /// A map, or for the coder any other value.
+  init(encoding value: Value) throws(Status) {
     let writer = DocumentWriter.borrow()
     defer { writer.giveBack() }
-    writer.map(map)
+    writer.value(value)
     self = try writer.finish()
   }
 

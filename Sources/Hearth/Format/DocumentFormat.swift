@@ -162,10 +162,47 @@ extension Status {
   static var truncated: Status { .dataLoss("A stored document ends too early.") }
 }
 
+extension UnsafeRawBufferPointer {
+  /// What is left behind the first bytes; empty if there are no more than those.
+  @inline(__always)
+  func from(_ offset: Int) -> UnsafeRawBufferPointer {
+    guard let baseAddress, offset <= count else {
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    return UnsafeRawBufferPointer(start: baseAddress + offset, count: count - offset)
+  }
+
+  @inline(__always)
+  fileprivate var isASCII: Bool {
+    guard let baseAddress else { return true }
+    var bits: UInt64 = 0
+    var offset = 0
+    while offset + 8 <= count {
+      bits |= baseAddress.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      offset += 8
+    }
+    while offset < count {
+      bits |= UInt64(baseAddress.load(fromByteOffset: offset, as: UInt8.self))
+      offset += 1
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
+  }
+}
+
 extension String {
   /// Nil unless the bytes are UTF-8.
   @inline(__always)
   init?(storedUTF8 bytes: UnsafeRawBufferPointer) {
+    if bytes.isASCII {
+      self = bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
+    } else {
+      self.init(validatingUTF8: bytes)
+    }
+  }
+
+  /// The standard library's check, which is slow to begin: about as long as an ASCII string takes.
+  @inline(never)
+  private init?(validatingUTF8 bytes: UnsafeRawBufferPointer) {
     self.init(validating: bytes, as: UTF8.self)
   }
 }

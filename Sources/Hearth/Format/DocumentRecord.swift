@@ -1,5 +1,3 @@
-import CXXHash
-
 /// A document as it stands in the documents table: a header, then the body. Borrows its bytes.
 ///
 ///     ┌──────────────┬──────────┬──────────┬────────────┬───────────┬────────┬──────┐
@@ -21,22 +19,14 @@ struct DocumentRecord {
 
   // On disk. Changing a value changes the file format; see DocumentFormat.md.
   private static let pathFlag: UInt8 = 0x10
-  private static let checksumOffset = 1
-  private static let checksummedOffset = 5
 
   /// Checks the header's bounds, not the checksum and not the body.
   init(parsing bytes: UnsafeRawBufferPointer) throws(Status) {
-    var cursor = ByteCursor(bytes)
-    let first = try cursor.byte()
-    guard first & 0x0F == DocumentFormat.version else {
-      throw first & 0x0F > DocumentFormat.version
-        ? Status(.failedPrecondition, "The document was written by a newer Hearth.")
-        : .dataLoss("A stored document has no format version.")
-    }
-    guard first & 0xF0 & ~DocumentRecord.pathFlag == 0 else {
+    let (flags, payload) = try RecordFrame.open(bytes)
+    guard flags & ~DocumentRecord.pathFlag == 0 else {
       throw .dataLoss("A stored document's header has unknown flags.")
     }
-    _ = try cursor.bytes(4)
+    var cursor = ByteCursor(payload)
     sequence = try cursor.varint()
     let updated = Int64(bitPattern: try cursor.fixed64())
     let age = Int64(bitPattern: try cursor.varint())
@@ -46,7 +36,7 @@ struct DocumentRecord {
     guard moments.contains(updateTime), moments.contains(createTime) else {
       throw .dataLoss("A stored document's times are outside the years 0001 to 9999.")
     }
-    if first & DocumentRecord.pathFlag != 0 {
+    if flags & DocumentRecord.pathFlag != 0 {
       let length = try cursor.length()
       guard length > 0, let text = String(storedUTF8: try cursor.bytes(length)) else {
         throw .dataLoss("A stored document's path is not UTF-8.")
@@ -74,19 +64,7 @@ struct DocumentRecord {
 
   /// Throws `dataLoss` if a byte has changed, or if the record belongs under another key.
   func verifyChecksum(key: UnsafeRawBufferPointer) throws(Status) {
-    let stored = UInt32(
-      littleEndian: bytes.loadUnaligned(
-        fromByteOffset: DocumentRecord.checksumOffset, as: UInt32.self))
-    guard stored == DocumentRecord.checksum(of: bytes, key: key) else {
-      throw .dataLoss("A stored document's checksum does not match its bytes.")
-    }
-  }
-
-  /// The key and the first byte are the seed, the rest is hashed.
-  static func checksum(of record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> UInt32 {
-    let summed = UnsafeRawBufferPointer(rebasing: record[checksummedOffset...])
-    let seed = XXH3_64bits(key.baseAddress, key.count) ^ UInt64(record[0])
-    return UInt32(truncatingIfNeeded: XXH3_64bits_withSeed(summed.baseAddress, summed.count, seed))
+    try RecordFrame.verify(bytes, key: key)
   }
 
   /// `path` only if the key does not give it back whole.
@@ -97,14 +75,14 @@ struct DocumentRecord {
     let age = UInt64(bitPattern: updateTime.microseconds &- createTime.microseconds)
     let pathCount = path.map { $0.utf8.count } ?? 0
     let count =
-      checksummedOffset + DocumentFormat.varintCount(sequence) + 8
+      RecordFrame.byteCount + DocumentFormat.varintCount(sequence) + 8
       + DocumentFormat.varintCount(age) + body.count
       + (path == nil ? 0 : DocumentFormat.varintCount(UInt64(pathCount)) + pathCount)
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       let record = UnsafeMutableRawBufferPointer(buffer)
       guard let start = record.baseAddress else { return }
-      record[0] = DocumentFormat.version | (path == nil ? 0 : pathFlag)
-      var target = DocumentWriter.store(varint: sequence, at: start + checksummedOffset)
+      record[0] = RecordFrame.version | (path == nil ? 0 : pathFlag)
+      var target = DocumentWriter.store(varint: sequence, at: start + RecordFrame.byteCount)
       target.storeBytes(of: updateTime.microseconds.littleEndian, as: Int64.self)
       target = DocumentWriter.store(varint: age, at: target + 8)
       if var path {
@@ -117,8 +95,7 @@ struct DocumentRecord {
         target += pathCount
       }
       if let source = body.baseAddress { target.copyMemory(from: source, byteCount: body.count) }
-      (start + checksumOffset).storeBytes(
-        of: checksum(of: UnsafeRawBufferPointer(record), key: key).littleEndian, as: UInt32.self)
+      RecordFrame.seal(record, key: key)
       initialized = count
     }
   }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Writes one document's canonical bytes, value by value, without an allocation of its own per value.
 ///
 ///     beginMap()  field("b") string("x")  field("a") beginArray() element() null() endArray()  endMap()
@@ -50,6 +48,9 @@ struct DocumentWriter {
 
   /// Room for the usual array's header, so that its elements need not be moved.
   private static let arrayHeaderBytes = 3
+
+  /// How far a short copy reads and writes beyond what it copies.
+  private static let slack = 16
 
   init() {
     state = .allocate(capacity: 1)
@@ -105,6 +106,69 @@ struct DocumentWriter {
     }
   }
 
+  // MARK: - Going back
+
+  /// A moment in the writing to which `rollBack(to:)` returns.
+  struct Mark {
+    fileprivate var byteCount: Int
+    fileprivate var nameCount: Int
+    fileprivate var fieldCount: Int
+    fileprivate var frameCount: Int
+    fileprivate var elementCount: Int
+  }
+
+  @inline(__always)
+  func mark() -> Mark {
+    let frameCount = state.pointee.frameCount
+    return Mark(
+      byteCount: state.pointee.byteCount, nameCount: state.pointee.nameCount,
+      fieldCount: state.pointee.fieldCount, frameCount: frameCount,
+      elementCount: frameCount > 0 ? state.pointee.frames[frameCount - 1].elementCount : 0)
+  }
+
+  /// Takes back what was written since. No map or array open then may have been ended.
+  func rollBack(to mark: Mark) {
+    precondition(mark.frameCount <= state.pointee.frameCount, "What was open is still open.")
+    state.pointee.byteCount = mark.byteCount
+    state.pointee.nameCount = mark.nameCount
+    state.pointee.fieldCount = mark.fieldCount
+    state.pointee.frameCount = mark.frameCount
+    if mark.frameCount > 0 {
+      state.pointee.frames[mark.frameCount - 1].elementCount = mark.elementCount
+    }
+  }
+
+  // MARK: - Where we are
+
+  /// Whether the open map has a field of that name, with or without a value.
+  func hasField(_ name: String) -> Bool {
+    guard state.pointee.frameCount > 0 else { return false }
+    let first = state.pointee.frames[state.pointee.frameCount - 1].fieldStart
+    return (first..<max(first, state.pointee.fieldCount)).contains {
+      UTF8Order.areEqual(self.name(ofField: $0), name)
+    }
+  }
+
+  /// The names that lead from the document to the value written next; nil inside an array.
+  func openPath() -> [String]? {
+    var path: [String] = []
+    for index in 0..<state.pointee.frameCount {
+      let isLast = index + 1 == state.pointee.frameCount
+      let fieldEnd =
+        isLast ? state.pointee.fieldCount : state.pointee.frames[index + 1].fieldStart
+      guard fieldEnd > state.pointee.frames[index].fieldStart else { return nil }
+      path.append(name(ofField: fieldEnd - 1))
+    }
+    return path
+  }
+
+  private func name(ofField index: Int) -> String {
+    let field = state.pointee.fields[index]
+    let start = UnsafeRawPointer(state.pointee.names) + Int(field.nameStart)
+    let utf8 = UnsafeRawBufferPointer(start: start, count: Int(field.nameLength))
+    return String(decoding: utf8, as: UTF8.self)
+  }
+
   // MARK: - Maps and arrays
 
   @inline(__always)
@@ -130,9 +194,9 @@ struct DocumentWriter {
   func field(_ name: UnsafeRawBufferPointer) {
     if state.pointee.fieldCount == state.pointee.fieldCapacity { growFields() }
     let nameStart = state.pointee.nameCount
-    // Eight bytes more than the name, so that its prefix can be loaded at once.
-    if nameStart + name.count + 8 > state.pointee.nameCapacity {
-      guard growNames(by: name.count + 8) else { return }
+    // More than the name, so that its prefix can be loaded at once.
+    if nameStart + name.count + DocumentWriter.slack > state.pointee.nameCapacity {
+      guard growNames(by: name.count + DocumentWriter.slack) else { return }
     }
     let target = state.pointee.names + nameStart
     if let source = name.baseAddress { target.copyMemory(from: source, byteCount: name.count) }
@@ -203,7 +267,7 @@ struct DocumentWriter {
     let total = header + nameBytes + valueBytes
     state.pointee.fieldCount = frame.fieldStart
     state.pointee.nameCount = frame.nameStart
-    guard reserve(total) else { return }
+    guard reserve(total + DocumentWriter.slack) else { return }
 
     let bytes = state.pointee.bytes
     let names = state.pointee.names
@@ -214,19 +278,21 @@ struct DocumentWriter {
     var valueEnds = nameEnds + count << nameWidthCode
     let namesStart = composed + header
     let valuesStart = namesStart + nameBytes
+    // Names first: a short copy may write on beyond its end, into what comes next.
     var nameEnd = 0
+    for index in 0..<count {
+      let length = Int(fields[index].nameLength)
+      DocumentWriter.copy(
+        names + Int(fields[index].nameStart), to: namesStart + nameEnd, count: length)
+      nameEnd += length
+      nameEnds = DocumentWriter.store(end: nameEnd, widthCode: nameWidthCode, at: nameEnds)
+    }
     var valueEnd = 0
     for index in 0..<count {
-      let field = fields[index]
-      let nameLength = Int(field.nameLength)
-      (namesStart + nameEnd)
-        .copyMemory(from: names + Int(field.nameStart), byteCount: nameLength)
-      nameEnd += nameLength
-      nameEnds = DocumentWriter.store(end: nameEnd, widthCode: nameWidthCode, at: nameEnds)
-      let valueLength = Int(field.valueEnd - field.valueStart)
-      (valuesStart + valueEnd)
-        .copyMemory(from: bytes + Int(field.valueStart), byteCount: valueLength)
-      valueEnd += valueLength
+      let start = Int(fields[index].valueStart)
+      let length = Int(fields[index].valueEnd) - start
+      DocumentWriter.copy(bytes + start, to: valuesStart + valueEnd, count: length)
+      valueEnd += length
       valueEnds = DocumentWriter.store(end: valueEnd, widthCode: valueWidthCode, at: valueEnds)
     }
     // Moves down over the values as they came: may overlap.
@@ -486,6 +552,21 @@ struct DocumentWriter {
     return target + 1 << widthCode
   }
 
+  /// Copies within the writer's own memory, where `slack` more bytes may be read and written.
+  @inline(__always)
+  private static func copy(
+    _ source: UnsafeMutableRawPointer, to target: UnsafeMutableRawPointer, count: Int
+  ) {
+    if count <= slack {
+      let low = source.loadUnaligned(as: UInt64.self)
+      let high = source.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+      target.storeBytes(of: low, as: UInt64.self)
+      target.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
+    } else {
+      target.copyMemory(from: source, byteCount: count)
+    }
+  }
+
   // MARK: - Room
 
   /// False once the document is beyond what the format can hold: the value is then left out, and
@@ -553,7 +634,7 @@ struct DocumentWriter {
 
 extension DocumentWriter {
   /// Addresses of idle writers' states: their owners are the pool alone.
-  private static let idle = Mutex<[UInt]>([])
+  private static let idle = Guarded<[UInt]>([])
   private static let idleLimit = 16
   private static let idleByteLimit = 4 << 20
 
@@ -577,6 +658,20 @@ extension DocumentWriter {
         return true
       }
     if !isKept { destroy() }
+  }
+
+  /// Resets a writer that is kept for other documents, which need no more memory than most.
+  @inline(__always)
+  func resetAndTrim() {
+    reset()
+    if state.pointee.byteCapacity > DocumentWriter.idleByteLimit { trim() }
+  }
+
+  @inline(never)
+  private func trim() {
+    state.pointee.bytes.deallocate()
+    state.pointee.bytes = .allocate(byteCount: 4096, alignment: 16)
+    state.pointee.byteCapacity = 4096
   }
 
   private init(state: UnsafeMutablePointer<State>) { self.state = state }

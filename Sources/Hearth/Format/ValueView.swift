@@ -43,7 +43,7 @@ struct ValueView {
 
   @inline(__always)
   private var payload: ByteCursor {
-    ByteCursor(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
+    ByteCursor(bytes.from(1))
   }
 
   /// The typed reads below give nil where the value is of another kind.
@@ -204,7 +204,7 @@ struct ValueView {
   private static func otherLength(
     _ bytes: UnsafeRawBufferPointer, tag: UInt8
   ) throws(Status) -> Int {
-    var cursor = ByteCursor(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
+    var cursor = ByteCursor(bytes.from(1))
     switch tag {
     case 0x00...0x02, DocumentFormat.Tag.nan: return 1
     case 0x10...0x18, 0x30...0x38: return 1 + Int(tag & 0x0F)
@@ -242,8 +242,8 @@ struct ArrayView {
   @inline(__always)
   mutating func next() throws(Status) -> ValueView {
     let length = try ValueView.length(atFrontOf: elements)
-    let element = UnsafeRawBufferPointer(rebasing: elements[..<length])
-    elements = UnsafeRawBufferPointer(rebasing: elements[length...])
+    let element = UnsafeRawBufferPointer(start: elements.baseAddress, count: length)
+    elements = elements.from(length)
     return ValueView(trusting: element)
   }
 

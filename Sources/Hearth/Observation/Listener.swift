@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// What a listener is told.
 struct ResultEvent: Sendable {
@@ -28,7 +27,7 @@ final class Listener: Sendable {
     var isScheduled = false
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   /// Held while the callback runs, so that `remove` returns after it; recursive, so that the
   /// callback may remove its own listener.
   private let running = NSRecursiveLock()

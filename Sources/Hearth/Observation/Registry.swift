@@ -3,10 +3,19 @@ import Logging
 import Synchronization
 
 /// What a listener watches.
-enum WatchTarget: Hashable, Sendable {
+enum WatchTarget: Sendable {
   case document(ResourcePath)
   case collection(ResourcePath)
   case group(String)
+
+  /// What two targets differ in. Text alone would take canonically equal ids for one.
+  private var identity: (kind: Int, path: ResourcePath) {
+    switch self {
+    case .document(let path): (0, path)
+    case .collection(let path): (1, path)
+    case .group(let id): (2, ResourcePath([id]))
+    }
+  }
 
   var scope: ReadScope {
     switch self {
@@ -17,9 +26,19 @@ enum WatchTarget: Hashable, Sendable {
   }
 }
 
+extension WatchTarget: Hashable {
+  static func == (lhs: WatchTarget, rhs: WatchTarget) -> Bool { lhs.identity == rhs.identity }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(identity.kind)
+    hasher.combine(identity.path)
+  }
+}
+
 /// Finds the views that a commit touches, and brings them up to date from the change log.
 ///
-///     commit ─▶ signal ─▶ read the log since the last time ─▶ views touched ─▶ listeners' mailboxes
+///     commit ─▶ signal, or news of the file ─▶ read the log since the last time
+///                                             ─▶ views touched ─▶ listeners' mailboxes
 ///
 /// Works on a serial queue of its own: the writer only leaves a signal, and a slow consumer only
 /// fills its own mailbox. A view costs what changes in it; a change finds its views by document,
@@ -42,16 +61,25 @@ final class Registry: Sendable {
     /// Every view is at least this far.
     var sequence: UInt64 = 0
     var commitToken: Int?
+    /// Other processes' commits.
+    var fileNews: FileNews?
+    /// Told after the views that a commit touched.
+    var inSync: [Int: @Sendable () -> Void] = [:]
+    /// Since they were told.
+    var hasToldNews = false
   }
 
-  /// Above this many changes at once, views go to the latest state without the steps between.
+  /// Above this many changes at once, or this many bytes of older versions, views go to the latest
+  /// state without the steps between.
   static let stepLimit = 4096
+  static let stepLimitBytes = 16 << 20
 
   private let store: Store
   private let writer: Writer
   private let logger: Logger
   private let queue = DispatchQueue(label: "hearth.observation")
   private let isScheduled = Atomic<Bool>(false)
+  private let inSyncTokens = Atomic<Int>(0)
   /// Protected by `queue`.
   private nonisolated(unsafe) let state = State()
 
@@ -96,12 +124,26 @@ final class Registry: Sendable {
     }
   }
 
+  /// Calls `body` once soon, and then whenever the listeners that a commit touches have been told.
+  func addInSync(_ body: @escaping @Sendable () -> Void) -> Int {
+    let token = inSyncTokens.wrappingAdd(1, ordering: .relaxed).newValue
+    queue.async { [self] in
+      state.inSync[token] = body
+      body()
+    }
+    return token
+  }
+
+  func removeInSync(_ token: Int) {
+    queue.async { [self] in state.inSync[token] = nil }
+  }
+
   // MARK: On the queue
 
   private func attach(_ listener: Listener, _ target: WatchTarget) {
     guard !listener.isRemoved else { return }
     do {
-      if state.views.isEmpty { begin() }
+      begin()
       catchUp()
       let view: View
       if let existing = state.views[target] {
@@ -116,19 +158,23 @@ final class Registry: Sendable {
       listener.begin(view.list)
     } catch {
       listener.fail(Status(observing: error))
+      drop(nil)
     }
   }
 
   private func begin() {
     guard state.commitToken == nil else { return }
     state.commitToken = store.commits.observe { [weak self] _ in self?.newsArrived() }
+    state.fileNews = FileNews(of: store.path, on: queue) { [weak self] in self?.catchUp() }
   }
 
-  private func drop(_ target: WatchTarget) {
-    state.views[target] = nil
+  private func drop(_ target: WatchTarget?) {
+    if let target { state.views[target] = nil }
     if state.views.isEmpty, let token = state.commitToken {
       store.commits.remove(token)
       state.commitToken = nil
+      state.fileNews?.stop()
+      state.fileNews = nil
     }
   }
 
@@ -159,6 +205,10 @@ final class Registry: Sendable {
         }
         state.sequence = newest
       }
+      if state.hasToldNews {
+        state.hasToldNews = false
+        for body in state.inSync.values { body() }
+      }
     } catch {
       let status = Status(observing: error)
       logger.error("Listeners end with an error.", metadata: ["error": "\(status)"])
@@ -182,13 +232,16 @@ final class Registry: Sendable {
   private func follow(_ snapshot: StoreSnapshot, to newest: UInt64) throws {
     var commits: [[Change]] = []
     var count = 0
+    var byteCount = 0
+    var hasSteps: Bool { count <= Self.stepLimit && byteCount <= Self.stepLimitBytes }
     var touched: Set<ResourcePath> = []
     try snapshot.changes(after: state.sequence) { change in
       if change.startsCommit || commits.isEmpty { commits.append([]) }
       guard !views(touchedBy: change.path).isEmpty else { return true }
       count += 1
+      byteCount += change.before?.count ?? 0
       touched.insert(change.path)
-      if count <= Self.stepLimit { commits[commits.count - 1].append(change) }
+      if hasSteps { commits[commits.count - 1].append(change) }
       return true
     }
     guard count > 0 else { return }
@@ -197,7 +250,7 @@ final class Registry: Sendable {
       let name = DocumentName(path, limit: store.keyLimit)
       newestVersions[path] = .some(try snapshot.document(name))
     }
-    if count > Self.stepLimit {
+    if !hasSteps {
       update(newestVersions, to: newest)
       return
     }
@@ -226,9 +279,14 @@ final class Registry: Sendable {
       let changes = view.list.apply(versions)
       view.sequence = sequence
       guard !changes.isEmpty else { continue }
-      let event = ResultEvent(list: view.list, changes: changes)
-      for listener in view.listeners { listener.post(event) }
+      tell(view, changes)
     }
+  }
+
+  private func tell(_ view: View, _ changes: [ResultChange]) {
+    let event = ResultEvent(list: view.list, changes: changes)
+    for listener in view.listeners { listener.post(event) }
+    state.hasToldNews = true
   }
 
   /// The log no longer reaches back far enough: every view is read anew.
@@ -238,8 +296,7 @@ final class Registry: Sendable {
       try load(view, snapshot)
       let changes = old.changes(to: view.list)
       guard !changes.isEmpty else { continue }
-      let event = ResultEvent(list: view.list, changes: changes)
-      for listener in view.listeners { listener.post(event) }
+      tell(view, changes)
     }
   }
 }
@@ -248,9 +305,7 @@ extension Change {
   /// The document as it was before this change; nil if it did not exist.
   func versionBefore() throws -> StoredDocument? {
     guard let before else { return nil }
-    return try before.withUnsafeBytes {
-      StoredDocument(path: path, copying: try DocumentRecord(parsing: $0))
-    }
+    return StoredDocument(path: path, copying: try DocumentRecord(parsing: before))
   }
 }
 

@@ -1,5 +1,5 @@
-/// One document's change, as the change log tells it.
-struct Change: Sendable {
+/// One document's change, as the change log tells it. Ends with its transaction, for what it borrows.
+struct Change {
   enum Kind: UInt8, Sendable {
     case created = 0
     case updated = 1
@@ -14,8 +14,8 @@ struct Change: Sendable {
   var startsCommit: Bool
   /// The sequence of this document's change before, 0 if there is none in the log.
   var previousSequence: UInt64
-  /// The record as it stood in the documents table before; nil for a created document.
-  var before: [UInt8]?
+  /// The record as it stood in the documents table before; nil for a created document. Borrowed.
+  var before: UnsafeRawBufferPointer?
 }
 
 /// A record of the change log: the changes of consecutive sequences, packed.
@@ -43,8 +43,8 @@ enum ChangeRecord {
     static let hasBefore: UInt8 = 0b0010_0000
   }
 
-  /// Past this many bytes a record is closed: LMDB keeps values up to about half a page inline.
-  static let softLimitBytes = 1900
+  /// A record holds this many bytes, or one change: LMDB keeps values up to half a page inline.
+  static let softLimitBytes = 2000
 
   /// Builds the records of one group of commits, in order.
   struct Builder {
@@ -55,29 +55,29 @@ enum ChangeRecord {
     private var time = Instant(microseconds: 0)
 
     mutating func append(_ change: Change) {
-      if open.count > ChangeRecord.softLimitBytes { close() }
-      var starts = change.startsCommit
+      let size = change.path.id.utf8.count + (change.before?.count ?? 0) + 16
+      if !open.isEmpty, open.count + size > ChangeRecord.softLimitBytes { close() }
       if open.isEmpty {
         first = change.sequence
         open = RecordFrame.room()
+        open.reserveCapacity(max(ChangeRecord.softLimitBytes, size + 64))
         open.append(littleEndian: UInt64(bitPattern: change.commitTime.microseconds))
         time = change.commitTime
         collection = nil
-        starts = change.startsCommit
       }
-      let parent = change.path.parent
-      let sameCollection = collection == parent
+      let sameCollection = collection.map { change.path.isDirectly(in: $0) } ?? false
       var flags = change.kind.rawValue
       if sameCollection { flags |= Flags.sameCollection }
-      if starts { flags |= Flags.startsCommit }
+      if change.startsCommit { flags |= Flags.startsCommit }
       if change.previousSequence != 0 { flags |= Flags.hasPrevious }
       if change.before != nil { flags |= Flags.hasBefore }
       open.append(flags)
-      if starts {
+      if change.startsCommit {
         open.append(varint: Varint.zigZag(change.commitTime.microseconds &- time.microseconds))
         time = change.commitTime
       }
       if !sameCollection {
+        let parent = change.path.parent
         open.append(lengthPrefixed: parent.text.utf8)
         collection = parent
       }
@@ -85,9 +85,7 @@ enum ChangeRecord {
       if change.previousSequence != 0 {
         open.append(varint: change.sequence &- change.previousSequence)
       }
-      if let before = change.before {
-        open.append(lengthPrefixed: before)
-      }
+      if let before = change.before { open.append(lengthPrefixed: before) }
     }
 
     mutating func finish() -> [(first: UInt64, bytes: [UInt8])] {
@@ -134,15 +132,15 @@ enum ChangeRecord {
         }
         previous = sequence - back
       }
-      var before: [UInt8]?
+      var before: UnsafeRawBufferPointer?
       if flags & Flags.hasBefore != 0 {
-        before = Array(try reader.bytes(reader.length()))
+        before = try reader.bytes(reader.length())
       }
       let change = Change(
         sequence: sequence, kind: kind, path: collection.appending(id), commitTime: time,
         startsCommit: starts, previousSequence: previous, before: before)
       guard try body(change) else { return }
-      sequence += 1
+      sequence &+= 1
     }
   }
 }

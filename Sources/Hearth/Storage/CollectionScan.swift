@@ -32,19 +32,11 @@ final class CollectionScan {
   private let store: StoreSnapshot
   private let limit: KeyLimit
   private let collection: ResourcePath
-  private let prefix: [UInt8]
-  /// What the keys of the outermost ids begin with.
-  private let lowest: [UInt8]
-  private let highest: [UInt8]?
   private let isDescending: Bool
-  @exclusivity(unchecked) private var cursor: Cursor
-  @exclusivity(unchecked) private var isPositioned = false
+  @exclusivity(unchecked) private var walk: PrefixWalk
   /// Sorted backwards, so that the next one is the last.
   @exclusivity(unchecked) private var run: [StoredEntry] = []
   private let touched: TouchCount
-  /// On an entry that has not been told; the next step is not to move.
-  @exclusivity(unchecked) private var standsOnNext = false
-  @exclusivity(unchecked) private var isAtEnd = false
 
   /// - Parameters:
   ///   - lowest: No document with a lower id is wanted; a few may be told all the same.
@@ -60,17 +52,15 @@ final class CollectionScan {
     let limit = store.keyLimit
     self.limit = limit
     let full = KeyLayout.collectionPrefix(collection)
-    let prefix = limit.scanPrefix(full)
     func start(of id: String) -> [UInt8] {
       var buffer = KeyBuffer()
       buffer.append(raw: full)
       buffer.append(id: id)
       return limit.scanPrefix(buffer.bytes)
     }
-    self.prefix = prefix
-    self.lowest = lowest.map(start) ?? prefix
-    self.highest = highest.map(start)
-    cursor = try store.lmdb.cursor(store.tables.documents)
+    walk = try PrefixWalk(
+      limit.scanPrefix(full), of: store.tables.documents, in: store.lmdb,
+      from: lowest.map(start), to: highest.map(start), isDescending: isDescending)
   }
 
   func next() throws -> ScannedDocument? {
@@ -81,66 +71,24 @@ final class CollectionScan {
   /// The path that the scan found the entry by.
   func path(of entry: StoredEntry) throws -> ResourcePath {
     guard !limit.isCut(entry.key) else { return try store.path(of: entry) }
-    return try KeyLayout.documentPath(fromKey: entry.key, in: collection, prefix.count)
+    return try KeyLayout.documentPath(fromKey: entry.key, in: collection, walk.prefix.count)
   }
 
   /// As `next`, without making a path.
   func nextEntry() throws -> StoredEntry? {
     if !run.isEmpty { return run.removeLast() }
-    while try advance() {
+    while try walk.advance() {
       touched.keys += 1
-      let key = cursor.key
-      guard limit.isCut(key) else { return StoredEntry(key: key, record: cursor.value) }
+      let key = walk.cursor.key
+      guard limit.isCut(key) else { return StoredEntry(key: key, record: walk.cursor.value) }
       let (documents, hasNext) = try store.run(
-        at: &cursor, touched, isDescending: isDescending
-      ) { $0.parent == self.collection }
+        at: &walk.cursor, touched, isDescending: isDescending
+      ) { $0.isDirectly(in: self.collection) }
+      walk.wasMoved(toEntry: hasNext)
       run = documents.map { StoredEntry(key: $0.key, record: $0.record) }
-      standsOnNext = hasNext
-      isAtEnd = !hasNext
       if let entry = run.popLast() { return entry }
     }
     return nil
-  }
-
-  private func advance() throws -> Bool {
-    if isAtEnd { return false }
-    if standsOnNext {
-      standsOnNext = false
-    } else if isPositioned {
-      isAtEnd = try !(isDescending ? cursor.previous() : cursor.next())
-    } else {
-      isPositioned = true
-      isAtEnd = try !position()
-    }
-    if !isAtEnd { isAtEnd = !isInside(cursor.key) }
-    return !isAtEnd
-  }
-
-  private func position() throws -> Bool {
-    guard isDescending else { return try lowest.withUnsafeBytes { try cursor.seek(to: $0) } }
-    guard let behind = KeyLayout.end(ofPrefix: highest ?? prefix),
-      try behind.withUnsafeBytes({ try cursor.seek(to: $0) })
-    else { return try cursor.last() }
-    return try cursor.previous()
-  }
-
-  private func isInside(_ key: UnsafeRawBufferPointer) -> Bool {
-    guard key.begins(with: prefix) else { return false }
-    if isDescending {
-      return lowest.withUnsafeBytes { UTF8Order.compare(key, $0) >= 0 }
-    }
-    guard let highest else { return true }
-    return highest.withUnsafeBytes { UTF8Order.compare(key, $0) <= 0 } || key.begins(with: highest)
-  }
-}
-
-extension UnsafeRawBufferPointer {
-  @inline(__always)
-  func begins(with prefix: [UInt8]) -> Bool {
-    guard count >= prefix.count else { return false }
-    return prefix.withUnsafeBytes {
-      UTF8Order.compare(UnsafeRawBufferPointer(rebasing: self[..<$0.count]), $0) == 0
-    }
   }
 }
 

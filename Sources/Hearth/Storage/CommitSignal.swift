@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The newest commit's sequence, and those who wait for it to grow.
 ///
 /// Moves forward only. Called after a commit, on the writer's thread: observers must not linger.
@@ -10,7 +8,7 @@ final class CommitSignal: Sendable {
     var nextToken = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   /// Advances to `sequence` and tells the observers.
   func advance(to sequence: UInt64) {

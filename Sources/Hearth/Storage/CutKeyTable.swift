@@ -26,9 +26,9 @@ struct CutKeyTable: Sendable {
     return result
   }
 
-  /// The key that a new entry gets: the first ordinal that neither the table nor `planned` uses.
+  /// The key that a new entry gets: the first ordinal that neither the table has nor `isPlanned`.
   func freeKey(
-    _ cut: CutKey, planned: some Sequence<[UInt8]>, in snapshot: Snapshot
+    _ cut: CutKey, in snapshot: Snapshot, isPlanned: ([UInt8]) -> Bool
   ) throws -> [UInt8] {
     guard cut.isCut else { return cut.bytes }
     var taken: Set<UInt8> = []
@@ -36,16 +36,12 @@ struct CutKeyTable: Sendable {
       taken.insert(key[key.count - 1])
       return true
     }
-    for key in planned where key.count == cut.bytes.count && key.dropLast() == cut.bytes.dropLast()
-    {
-      taken.insert(key[key.count - 1])
+    for ordinal in 0...UInt8.max where !taken.contains(ordinal) {
+      let key = Array(cut.bytes.dropLast()) + [ordinal]
+      if !isPlanned(key) { return key }
     }
-    guard let ordinal = (0...UInt8.max).first(where: { !taken.contains($0) }) else {
-      throw Status(
-        .resourceExhausted, "More than 256 long names share one hash; one of them cannot be stored."
-      )
-    }
-    return cut.bytes.dropLast() + [ordinal]
+    throw Status(
+      .resourceExhausted, "More than 256 long names share one hash; one of them cannot be stored.")
   }
 
   private func eachWithHash(

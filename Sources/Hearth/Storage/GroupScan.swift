@@ -40,7 +40,9 @@ final class GroupScan {
 
   private func open(_ path: ResourcePath, parentIsWhole: Bool) throws {
     guard parentIsWhole else {
-      var (run, hasNext) = try store.run(at: &main, touched) { $0.parent.id == self.id }
+      var (run, hasNext) = try store.run(at: &main, touched) {
+        UTF8Order.areEqual($0.parent.id, self.id)
+      }
       moved(hasNext)
       try waiting.add { run.popLast() }
       return

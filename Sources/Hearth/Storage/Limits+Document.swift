@@ -1,10 +1,10 @@
 /// The limits of a whole document, looked at before it is stored.
 extension Limits {
-  /// Throws `invalidArgument` for what Firestore refuses: too large, or too deep.
+  /// Throws `invalidArgument` for a document that Firestore refuses as too large.
   static func check(_ body: DocumentBody, at path: ResourcePath) throws(Status) {
-    // A number takes at least one stored byte and at most eight by the size rules; nothing else
-    // gains more. So a small body needs no counting.
-    guard body.bytes.count >= document / 16 || path.segments.count > 16 else { return }
+    // By the size rules a value counts for at most eight times its stored bytes, give or take a name:
+    // a small body needs no counting.
+    guard body.bytes.count >= document / 16 else { return }
     let size = Limits.size(ofDocument: path, fields: try body.map())
     guard size <= document else {
       throw .invalidArgument(
@@ -30,7 +30,7 @@ extension Limits {
     }
   }
 
-  private static var tooDeep: Status {
+  static var tooDeep: Status {
     .invalidArgument("Maps and arrays can be at most \(nesting) levels deep.")
   }
 }

@@ -10,6 +10,7 @@ extension Status {
         .dataLoss
       case .alreadyOpen, .foreignProcessNamespace, .sharedProcessID, .remoteFileSystem:
         .failedPrecondition
+      case .noSuchFile: .notFound
       default: .unavailable
       }
     self.init(code, "Cannot open \(path). \(error.message)", cause: error)
@@ -36,9 +37,10 @@ extension Status {
 
   private static func code(of error: LMDBError) -> Code {
     switch error {
-    case .mapFull, .noSpace, .inputOutput, .readersFull, .txnFull: .resourceExhausted
+    case .mapFull, .noSpace, .fileTooLarge, .quotaExceeded, .inputOutput, .readersFull, .txnFull:
+      .resourceExhausted
     case .corrupted, .pageNotFound, .invalidFile, .notADatabase, .truncated: .dataLoss
-    case .closed, .forked, .nestedWrite: .failedPrecondition
+    case .closed, .forked, .nestedWrite, .readOnly: .failedPrecondition
     default: .unavailable
     }
   }

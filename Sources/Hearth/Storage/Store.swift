@@ -15,6 +15,7 @@ final class Store: Sendable {
   let configuration: StoreConfiguration
   let environment: Environment
   let tables: Tables
+  let pageSizeBytes: Int
   /// Told the last sequence after every commit of this process.
   let commits = CommitSignal()
 
@@ -36,6 +37,7 @@ final class Store: Sendable {
     settings.faultInjector = configuration.faultInjector
     do {
       environment = try Environment.open(at: path, configuration: settings)
+      pageSizeBytes = try environment.info.pageSizeBytes
     } catch {
       throw Status(opening: path, error)
     }
@@ -101,15 +103,7 @@ final class Store: Sendable {
 struct Tables: Sendable {
   let documents, collections, changes, tombstones, indexes, entries, meta: Table
 
-  var documentsByName: CutKeyTable {
-    CutKeyTable(table: documents) { try DocumentRecord(parsing: $0).path }
-  }
-  var collectionsByName: CutKeyTable {
-    CutKeyTable(table: collections, pathText: NumberRecord.pathText)
-  }
-  var tombstonesByName: CutKeyTable {
-    CutKeyTable(table: tombstones, pathText: NumberRecord.pathText)
-  }
+  let documentsByName, collectionsByName, tombstonesByName: CutKeyTable
 
   static let names = KeyLayout.Table.allCases.map(\.rawValue)
 
@@ -121,5 +115,8 @@ struct Tables: Sendable {
     indexes = environment.table(KeyLayout.Table.indexes.rawValue)
     entries = environment.table(KeyLayout.Table.entries.rawValue)
     meta = environment.table(KeyLayout.Table.meta.rawValue)
+    documentsByName = CutKeyTable(table: documents) { try DocumentRecord(parsing: $0).path }
+    collectionsByName = CutKeyTable(table: collections, pathText: NumberRecord.pathText)
+    tombstonesByName = CutKeyTable(table: tombstones, pathText: NumberRecord.pathText)
   }
 }

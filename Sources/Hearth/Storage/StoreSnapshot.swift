@@ -57,7 +57,7 @@ struct StoreSnapshot {
   /// Throws `outOfRange` if the log no longer reaches back that far.
   func changes(after sequence: UInt64, _ body: (Change) throws -> Bool) throws {
     let state = try state()
-    guard sequence + 1 >= state.firstLoggedSequence else {
+    guard sequence >= state.lastSequence || sequence + 1 >= state.firstLoggedSequence else {
       throw Status(
         .outOfRange,
         "The change log begins at \(state.firstLoggedSequence), after \(sequence).")
@@ -75,11 +75,14 @@ struct StoreSnapshot {
         guard change.sequence == expected else {
           throw Status.dataLoss("The change log lacks sequence \(expected).")
         }
-        expected += 1
+        expected &+= 1
         goesOn = try body(change)
         return goesOn
       }
     } while try goesOn && cursor.next()
+    guard !goesOn || expected > state.lastSequence else {
+      throw Status.dataLoss("The change log lacks sequence \(expected).")
+    }
   }
 
   /// The change with this sequence; nil if the log does not hold it.
@@ -102,6 +105,13 @@ struct StoreSnapshot {
       return try cursor.previous()
     }
     return try cursor.last()
+  }
+}
+
+extension ResourcePath {
+  /// Whether a document is one of the collection's own.
+  func isDirectly(in collection: ResourcePath) -> Bool {
+    segments.count == collection.segments.count + 1 && hasPrefix(collection)
   }
 }
 

@@ -7,11 +7,7 @@ import LMDB
 final class CatalogueScan {
   private let store: StoreSnapshot
   private let ancestor: ResourcePath
-  private let prefix: [UInt8]
-  private var cursor: Cursor
-  private var isPositioned = false
-  private var standsOnNext = false
-  private var isAtEnd = false
+  private var walk: PrefixWalk
   private let touched: TouchCount
   /// Sorted backwards, so that the next one is the last.
   private var run: [(path: ResourcePath, count: UInt64)] = []
@@ -22,28 +18,27 @@ final class CatalogueScan {
     self.store = store
     self.touched = touched
     self.ancestor = ancestor
-    prefix = store.keyLimit.scanPrefix(KeyLayout.cataloguePrefix(below: ancestor))
-    cursor = try store.lmdb.cursor(store.tables.collections)
+    let prefix = store.keyLimit.scanPrefix(KeyLayout.cataloguePrefix(below: ancestor))
+    walk = try PrefixWalk(prefix, of: store.tables.collections, in: store.lmdb)
   }
 
   func next() throws -> (path: ResourcePath, count: UInt64)? {
     if let entry = run.popLast() { return entry }
-    while try advance() {
+    while try walk.advance() {
       touched.keys += 1
-      if !store.keyLimit.isCut(cursor.key) { return try decodeCurrent() }
-      let first = Array(cursor.key)
-      standsOnNext = true
-      var read = 0
-      while standsOnNext, first.withUnsafeBytes({ store.keyLimit.sameRun($0, cursor.key) }) {
+      if !store.keyLimit.isCut(walk.cursor.key) { return try decodeCurrent() }
+      let first = Array(walk.cursor.key)
+      var hasNext = true
+      while hasNext, first.withUnsafeBytes({ store.keyLimit.sameRun($0, walk.cursor.key) }) {
         let entry = try decodeCurrent()
         if entry.path.hasPrefix(ancestor), entry.path.segments.count > ancestor.segments.count {
           run.append(entry)
         }
-        standsOnNext = try cursor.next()
-        read += 1
+        hasNext = try walk.cursor.next()
+        touched.keys += 1
       }
-      isAtEnd = !standsOnNext
-      touched.keys += read - 1
+      touched.keys -= 1  // the first was counted already
+      walk.wasMoved(toEntry: hasNext)
       run.sort { ResourcePath.compare($0.path, $1.path) > 0 }
       if let entry = run.popLast() { return entry }
     }
@@ -53,41 +48,23 @@ final class CatalogueScan {
   /// Goes on behind everything at or below `path`; a few of it may be told all the same.
   func skip(below path: ResourcePath) throws {
     let skipped = KeyLayout.cataloguePrefix(below: path)
-    guard !isAtEnd, run.isEmpty, skipped.count <= store.keyLimit.cutCount else { return }
+    guard run.isEmpty, skipped.count <= store.keyLimit.cutCount else { return }
     guard let behind = KeyLayout.end(ofPrefix: skipped) else {
-      isAtEnd = true
+      walk.wasMoved(toEntry: false)
       return
     }
-    standsOnNext = try behind.withUnsafeBytes { try cursor.seek(to: $0) }
-    isAtEnd = !standsOnNext
+    walk.wasMoved(toEntry: try behind.withUnsafeBytes { try walk.cursor.seek(to: $0) })
   }
 
   private func decodeCurrent() throws -> (path: ResourcePath, count: UInt64) {
-    let count = try NumberRecord.decode(cursor.value, key: cursor.key)
-    if let path = try KeyLayout.collectionPath(fromKey: cursor.key, limit: store.keyLimit) {
+    let count = try NumberRecord.decode(walk.cursor.value, key: walk.cursor.key)
+    if let path = try KeyLayout.collectionPath(fromKey: walk.cursor.key, limit: store.keyLimit) {
       return (path, count)
     }
-    guard let text = try NumberRecord.pathText(cursor.value) else {
+    guard let text = try NumberRecord.pathText(walk.cursor.value) else {
       throw Status.dataLoss("A collection with a cut key lacks its path.")
     }
     return (ResourcePath(relative: text), count)
-  }
-
-  private func advance() throws -> Bool {
-    if isAtEnd { return false }
-    if standsOnNext {
-      standsOnNext = false
-    } else if isPositioned {
-      isAtEnd = try !cursor.next()
-    } else {
-      isPositioned = true
-      // Below the root is everything, and LMDB has no empty keys.
-      isAtEnd =
-        try prefix.isEmpty
-        ? !cursor.first() : !prefix.withUnsafeBytes { try cursor.seek(to: $0) }
-    }
-    if !isAtEnd { isAtEnd = !cursor.key.starts(with: prefix) }
-    return !isAtEnd
   }
 }
 

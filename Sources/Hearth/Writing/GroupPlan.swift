@@ -2,32 +2,66 @@ import LMDB
 
 /// A group of requests planned against one write transaction, before anything is put.
 ///
+///     request ─▶ drafts of its documents ─▶ all allowed? ─▶ versions, log, counts
+///                                             └─ no: the drafts are dropped, and with them the request
+///
 /// Each request is planned on top of those before it and joins the group only if all of it can be
-/// done: a refused one leaves no trace. What the group will put and delete, old versions and log
-/// records included, is complete before the first put, for LMDB moves pages then.
+/// done: a refused one leaves no trace. What the group will put and delete is complete before the first
+/// put, for LMDB moves pages then.
 struct GroupPlan {
-  /// A document as the group leaves it.
-  private struct Planned {
-    var storedKey: [UInt8]
-    /// Nil once deleted.
-    var record: [UInt8]?
+  /// A document that the group has looked at.
+  private struct Document {
+    let name: DocumentName
+    /// Where it is stored, or will be.
+    var key: [UInt8]
+    /// The record in the file; borrowed, for nothing is put while requests are planned.
+    let stored: UnsafeRawBufferPointer?
+    /// The sequence that deleted it, as the file has it and as the group leaves it; 0 if none.
+    let storedTombstone: UInt64
+    var tombstone: UInt64
+    /// As the group leaves it; nil if it is not there.
+    var version: StoredDocument?
+    var isChanged = false
+    /// Of the request that is being planned, if it touches this document.
+    var draft: Int?
+  }
+
+  /// A document while a request is planned: as the writes up to here leave it.
+  private struct Draft {
+    let document: Int
+    var exists: Bool
+    var body: DocumentBody
+    /// Instead of the body, once a field was changed.
+    var fields: MapValue?
+    /// Deleted on the way: a later write makes a new document.
+    var isRenewed = false
+    var isChange = false
+
+    mutating func loadedFields() throws -> MapValue {
+      if let fields { return fields }
+      return exists ? try body.map() : MapValue()
+    }
   }
 
   private let store: StoreSnapshot
   private let now: Instant
   private(set) var state: StoreState
   private let base: StoreState
-  private var patch = Patch()
-  private var planned: [DocumentName: Planned] = [:]
-  private var tombstones: [DocumentName: UInt64?] = [:]
-  private var countChanges: [ResourcePath: Int64] = [:]
+  private let hasTombstones: Bool
+  private var documents: [Document] = []
+  private var indexes: [DocumentName: Int] = [:]
+  private var plannedKeys: Set<[UInt8]> = []
+  private var counts = CollectionCounts()
   private var log = ChangeRecord.Builder()
 
-  init(_ store: StoreSnapshot, now: Instant) throws {
+  init(_ store: StoreSnapshot, now: Instant, mutationCount: Int) throws {
     self.store = store
     self.now = now
     state = try store.state()
     base = state
+    documents.reserveCapacity(mutationCount)
+    indexes.reserveCapacity(mutationCount)
+    hasTombstones = try store.lmdb.statistics(store.tables.tombstones).entries > 0
   }
 
   /// Nothing is to be put: no request has changed anything.
@@ -35,132 +69,142 @@ struct GroupPlan {
 
   // MARK: A request
 
-  /// A document while a request is planned: as it was before the request, and as it is by now.
-  private struct Working {
-    let before: StoredDocument?
-    let storedRecord: [UInt8]?
-    let storedKey: [UInt8]?
-    var exists: Bool
-    /// The document's fields by now; read from the body once they are asked for.
-    var body: DocumentBody
-    var fields: MapValue?
-    /// Deleted on the way: a later write makes a new document.
-    var isRenewed = false
-
-    mutating func loadedFields() throws -> MapValue {
-      if let fields { return fields }
-      let loaded = exists ? try body.map() : MapValue()
-      fields = loaded
-      return loaded
-    }
-  }
-
   /// Plans one request and takes it into the group. Throws `Status`, and the group is as before.
   mutating func plan(_ mutations: [Mutation]) throws -> CommitResult {
-    let time = max(now, Instant(microseconds: state.lastCommitTime.microseconds + 1))
-    var working: [DocumentName: Working] = [:]
-    var order: [DocumentName] = []
+    let time = max(now, Instant(microseconds: state.lastCommitTime.microseconds &+ 1))
+    var drafts: [Draft] = []
+    defer { for draft in drafts { documents[draft.document].draft = nil } }
     var results: [MutationResult] = []
     results.reserveCapacity(mutations.count)
+    var draftOfMutation: [Int] = []
+    draftOfMutation.reserveCapacity(mutations.count)
     for mutation in mutations {
-      let name = mutation.name
-      if working[name] == nil {
-        working[name] = try load(name)
-        order.append(name)
+      let index = try load(mutation.name)
+      let draft = documents[index].draft ?? drafts.count
+      let version = documents[index].version
+      if draft == drafts.count {
+        documents[index].draft = draft
+        drafts.append(
+          Draft(document: index, exists: version != nil, body: version?.body ?? .empty))
       }
-      guard var document = working.removeValue(forKey: name) else { continue }
-      results.append(try apply(mutation, to: &document, at: time))
-      working[name] = document
+      draftOfMutation.append(draft)
+      results.append(try apply(mutation, to: &drafts[draft], of: version, at: time))
     }
-    let changes = try take(order, working, at: time)
-    for index in mutations.indices {
-      let name = mutations[index].name
-      switch mutations[index].operation {
-      case .delete: break
-      case .set, .patch, .verify:
-        results[index].updateTime =
-          changes.contains(name) ? time : working[name]?.before?.updateTime
-      }
+    for index in drafts.indices { try finish(&drafts[index]) }
+    // Everything that can be refused has been, save for what the storage below refuses.
+    for (mutation, index) in draftOfMutation.enumerated() where drafts[index].exists {
+      let draft = drafts[index]
+      results[mutation].updateTime =
+        draft.isChange ? time : documents[draft.document].version?.updateTime
     }
+    var startsCommit = true
+    for draft in drafts where draft.isChange {
+      take(draft, at: time, startsCommit: startsCommit)
+      startsCommit = false
+    }
+    if !startsCommit { state.lastCommitTime = time }
     return CommitResult(
-      commitTime: changes.isEmpty ? max(now, state.lastCommitTime) : time,
-      sequence: state.lastSequence, results: results)
+      commitTime: state.lastCommitTime, sequence: state.lastSequence, results: results)
   }
 
-  private func load(_ name: DocumentName) throws -> Working {
-    if let version = patch[name] {
-      let record = planned[name]
-      return Working(
-        before: version, storedRecord: record?.record, storedKey: record?.storedKey,
-        exists: version != nil, body: version?.body ?? .empty)
+  /// The document's place among `documents`, as the group has it by now.
+  private mutating func load(_ name: DocumentName) throws -> Int {
+    let next = documents.count
+    let index = indexes[name, default: next].asked()
+    guard index == next else { return index }
+    do {
+      documents.append(try read(name))
+    } catch {
+      indexes[name] = nil
+      throw error
     }
-    guard let (key, record) = try store.storedEntry(of: name) else {
-      return Working(
-        before: nil, storedRecord: nil, storedKey: nil, exists: false, body: .empty)
+    return index
+  }
+
+  private mutating func read(_ name: DocumentName) throws -> Document {
+    if let (key, record) = try store.storedEntry(of: name) {
+      let version = try key.withUnsafeBytes { try store.copy(record, key: $0, path: name.path) }
+      return Document(
+        name: name, key: key, stored: record, storedTombstone: 0, tombstone: 0, version: version)
     }
-    let document = try key.withUnsafeBytes { try store.copy(record, key: $0, path: name.path) }
-    return Working(
-      before: document, storedRecord: Array(record), storedKey: key, exists: true,
-      body: document.body)
+    let tombstone = hasTombstones ? try storedTombstone(of: name) : 0
+    var document = Document(
+      name: name, key: name.key.bytes, stored: nil, storedTombstone: tombstone,
+      tombstone: tombstone)
+    if name.key.isCut {
+      document.key = try store.tables.documentsByName.freeKey(name.cut, in: store.lmdb) {
+        plannedKeys.contains($0)
+      }
+      plannedKeys.insert(document.key)
+    }
+    return document
+  }
+
+  private func storedTombstone(of name: DocumentName) throws -> UInt64 {
+    guard
+      let (key, value) = try store.tables.tombstonesByName.entry(
+        name.cut, of: name.path, in: store.lmdb)
+    else { return 0 }
+    return try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
   }
 
   private func apply(
-    _ mutation: Mutation, to document: inout Working, at time: Instant
+    _ mutation: Mutation, to draft: inout Draft, of version: StoredDocument?, at time: Instant
   ) throws -> MutationResult {
-    try check(mutation.precondition, of: mutation.name.path, document, at: time)
+    try check(mutation.precondition, of: mutation.name.path, draft, version, at: time)
     switch mutation.operation {
     case .verify:
       return MutationResult()
     case .delete:
-      document.exists = false
-      document.isRenewed = true
-      document.body = .empty
-      document.fields = nil
+      draft.exists = false
+      draft.isRenewed = true
+      draft.body = .empty
+      draft.fields = nil
+      return MutationResult()
     case .set(let body):
-      document.exists = true
-      document.body = body
-      document.fields = nil
+      draft.exists = true
+      draft.body = body
+      draft.fields = nil
     case .patch(let values, let mask):
-      var fields = try document.loadedFields()
+      var fields = try draft.loadedFields()
       for field in mask { fields.set(values.value(at: field.names), at: field.names) }
-      document.exists = true
-      document.fields = fields
+      draft.exists = true
+      draft.fields = fields
     }
     var result = MutationResult()
     guard !mutation.transforms.isEmpty else { return result }
-    var fields = try document.loadedFields()
+    var fields = try draft.loadedFields()
     for (field, transform) in mutation.transforms {
       let (value, told) = transform.apply(to: fields.value(at: field.names), at: time)
       fields.set(value, at: field.names)
       result.transformResults.append(told)
     }
-    document.exists = true
-    document.fields = fields
+    draft.fields = fields
     return result
   }
 
   private func check(
-    _ precondition: Mutation.Precondition, of path: ResourcePath, _ document: Working,
-    at time: Instant
+    _ precondition: Mutation.Precondition, of path: ResourcePath, _ draft: Draft,
+    _ version: StoredDocument?, at time: Instant
   ) throws(Status) {
     switch precondition {
     case .none: break
     case .exists(true):
-      guard document.exists else {
+      guard draft.exists else {
         throw Status(.notFound, "No document to update: \(path.text)")
       }
     case .exists(false):
-      guard !document.exists else {
+      guard !draft.exists else {
         throw Status(.alreadyExists, "Document already exists: \(path.text)")
       }
     case .updateTime(let wanted):
       guard wanted <= time else {
         throw .invalidArgument("The update time of the precondition is in the future.")
       }
-      guard document.exists else {
-        throw Status(.notFound, "No document to update: \(path.text)")
+      guard draft.exists else {
+        throw Status(.failedPrecondition, "No document to update: \(path.text)")
       }
-      let found = document.before?.updateTime ?? time
+      let found = version?.updateTime ?? time
       guard found == wanted else {
         throw Status(
           .failedPrecondition,
@@ -170,96 +214,68 @@ struct GroupPlan {
     }
   }
 
-  /// Joins a request's documents to the group. The names of those that changed.
-  private mutating func take(
-    _ order: [DocumentName], _ working: [DocumentName: Working], at time: Instant
-  ) throws -> Set<DocumentName> {
-    var versions: [(name: DocumentName, document: Working, body: DocumentBody)] = []
-    for name in order {
-      guard let document = working[name] else { continue }
-      let body: DocumentBody
-      if document.exists, let fields = document.fields {
-        try Limits.checkNesting(fields)
-        body = try DocumentBody(encoding: fields)
-      } else {
-        body = document.body
-      }
-      let existed = document.before != nil
-      if existed == document.exists,
-        !existed || (!document.isRenewed && body == document.before?.body)
-      {
-        continue
-      }
-      if document.exists { try Limits.check(body, at: name.path) }
-      versions.append((name, document, body))
+  /// Encodes what the writes made of a document, and sees whether that is a change.
+  private func finish(_ draft: inout Draft) throws {
+    if draft.exists, let fields = draft.fields {
+      try Limits.checkNesting(fields)
+      draft.body = try DocumentBody(encoding: fields)
     }
-    // Everything that can be refused has been; from here on the group changes.
-    var changed: Set<DocumentName> = []
-    for (index, version) in versions.enumerated() {
-      try take(version.name, version.document, version.body, at: time, startsCommit: index == 0)
-      changed.insert(version.name)
+    let version = documents[draft.document].version
+    switch (version, draft.exists) {
+    case (nil, let exists): draft.isChange = exists
+    case (_?, false): draft.isChange = true
+    case (let version?, true): draft.isChange = draft.isRenewed || draft.body != version.body
     }
-    if !changed.isEmpty { state.lastCommitTime = time }
-    return changed
+    if draft.isChange, draft.exists {
+      try Limits.check(draft.body, at: documents[draft.document].name.path)
+    }
   }
 
-  private mutating func take(
-    _ name: DocumentName, _ document: Working, _ body: DocumentBody, at time: Instant,
-    startsCommit: Bool
-  ) throws {
-    let before = document.before
-    let kind: Change.Kind =
-      before == nil ? .created : (document.exists ? .updated : .deleted)
+  /// Joins a request's document to the group.
+  private mutating func take(_ draft: Draft, at time: Instant, startsCommit: Bool) {
+    let index = draft.document
+    let path = documents[index].name.path
+    let old = documents[index].version
     state.lastSequence += 1
     let sequence = state.lastSequence
-    log.append(
-      Change(
-        sequence: sequence, kind: kind, path: name.path, commitTime: time,
-        startsCommit: startsCommit,
-        previousSequence: try before?.sequence ?? deletionSequence(of: name),
-        before: document.storedRecord))
-    var storedKey = document.storedKey
-    if storedKey == nil {
-      storedKey = try store.tables.documentsByName.freeKey(
-        name.cut, planned: planned.values.lazy.map(\.storedKey), in: store.lmdb)
-    }
-    let key = storedKey ?? name.key.bytes
-    var version: StoredDocument?
-    var record: [UInt8]?
-    if document.exists {
-      let created = document.isRenewed ? time : before?.createTime ?? time
-      version = StoredDocument(
-        path: name.path, sequence: sequence, createTime: created, updateTime: time, body: body)
-      record = body.withBytes { body in
-        key.withUnsafeBytes {
-          DocumentRecord.encode(
-            sequence: sequence, updateTime: time, createTime: created,
-            path: name.key.isCut ? name.path.text : nil, body: body, key: $0)
-        }
+    let previous = old?.sequence ?? documents[index].tombstone
+    let kind: Change.Kind = old == nil ? .created : (draft.exists ? .updated : .deleted)
+    var change = Change(
+      sequence: sequence, kind: kind, path: path, commitTime: time, startsCommit: startsCommit,
+      previousSequence: previous >= state.firstLoggedSequence ? previous : 0, before: nil)
+    if let old, documents[index].isChanged {
+      encode(old, of: documents[index]).withUnsafeBytes { record in
+        change.before = record
+        log.append(change)
       }
+    } else {
+      change.before = old == nil ? nil : documents[index].stored
+      log.append(change)
     }
-    patch.set(name, to: version)
-    planned[name] = Planned(storedKey: key, record: record)
+    documents[index].version =
+      draft.exists
+      ? StoredDocument(
+        path: path, sequence: sequence,
+        createTime: draft.isRenewed ? time : old?.createTime ?? time, updateTime: time,
+        body: draft.body) : nil
+    documents[index].isChanged = true
+    documents[index].tombstone = kind == .deleted ? sequence : 0
     switch kind {
-    case .created:
-      countChanges[name.path.parent, default: 0] += 1
-      tombstones[name] = .some(nil)
+    case .created: counts.add(1, to: path)
     case .updated: break
-    case .deleted:
-      countChanges[name.path.parent, default: 0] -= 1
-      tombstones[name] = sequence
+    case .deleted: counts.add(-1, to: path)
     }
   }
 
-  /// The sequence that deleted this document last, while the log holds it; else 0.
-  private func deletionSequence(of name: DocumentName) throws -> UInt64 {
-    if let planned = tombstones[name] { return planned ?? 0 }
-    guard
-      let (key, value) = try store.tables.tombstonesByName.entry(
-        name.cut, of: name.path, in: store.lmdb)
-    else { return 0 }
-    let sequence = try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
-    return sequence >= state.firstLoggedSequence ? sequence : 0
+  private func encode(_ version: StoredDocument, of document: Document) -> [UInt8] {
+    version.body.withBytes { body in
+      document.key.withUnsafeBytes { key in
+        DocumentRecord.encode(
+          sequence: version.sequence, updateTime: version.updateTime,
+          createTime: version.createTime,
+          path: document.name.key.isCut ? version.path.text : nil, body: body, key: key)
+      }
+    }
   }
 
   // MARK: The whole group
@@ -272,71 +288,129 @@ struct GroupPlan {
     var isAppend = false
   }
 
-  /// What is to be done to the file, complete; in the order of keys within each table.
-  mutating func steps(trimmingTo retention: ChangeLogTrim?) throws -> [Step] {
-    let tables = store.tables
-    var steps: [Step] = []
-    steps.reserveCapacity(planned.count + 8)
-    if let retention {
-      let trim = try retention.plan(store, before: base)
-      steps.append(contentsOf: trim.steps)
-      state.firstLoggedSequence = trim.firstKept
+  /// Puts and deletes everything. `state` is then what the file says.
+  mutating func apply(
+    to transaction: inout WriteTransaction, trimming trim: ChangeLogTrim
+  ) throws {
+    // Whatever looks at the file comes before the first put.
+    let records = log.finish()
+    let (trimmed, firstLogged) = try trim.plan(store, adding: records.count)
+    state.firstLoggedSequence = firstLogged ?? state.firstLoggedSequence
+    let steps = try trimmed + catalogueSteps() + tombstoneSteps()
+    let changed = documents.indices.filter { documents[$0].isChanged }.sorted {
+      precedes(documents[$0].key, documents[$1].key)
     }
-    let sorted = planned.values.sorted { $0.storedKey.lexicographicallyPrecedes($1.storedKey) }
-    for document in sorted {
-      steps.append(
-        Step(table: tables.documents, key: document.storedKey, value: document.record))
+
+    let table = store.tables.documents
+    for index in changed {
+      let record = documents[index].version.map { encode($0, of: documents[index]) }
+      try put(Step(table: table, key: documents[index].key, value: record), to: &transaction)
     }
-    for (path, change) in countChanges where change != 0 {
-      steps.append(try catalogueStep(path, change, planned: steps.lazy.map(\.key)))
+    for step in steps { try put(step, to: &transaction) }
+    for record in records {
+      try put(
+        Step(
+          table: store.tables.changes, key: KeyLayout.sequenceKey(record.first),
+          value: record.bytes, isAppend: true),
+        to: &transaction)
     }
-    for (name, sequence) in tombstones {
-      if let step = try tombstoneStep(name, sequence, planned: steps.lazy.map(\.key)) {
-        steps.append(step)
+    try put(
+      Step(table: store.tables.meta, key: StoreState.key, value: state.encoded()),
+      to: &transaction)
+  }
+
+  private func precedes(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+    one.withUnsafeBytes { one in other.withUnsafeBytes { UTF8Order.compare(one, $0) < 0 } }
+  }
+
+  private func put(_ step: Step, to transaction: inout WriteTransaction) throws {
+    try step.key.withUnsafeBytes { key in
+      guard let value = step.value else {
+        try transaction.delete(step.table, key)
+        return
+      }
+      _ = try value.withUnsafeBytes {
+        try transaction.put(step.table, key, $0, append: step.isAppend)
       }
     }
-    for record in log.finish() {
+  }
+
+  private func catalogueSteps() throws -> [Step] {
+    let catalogue = store.tables.collectionsByName
+    var steps: [Step] = []
+    var planned: Set<[UInt8]> = []
+    for (path, change) in counts.changes where change != 0 {
+      let cut = store.keyLimit.catalogueKey(path)
+      let entry = try catalogue.entry(cut, of: path, in: store.lmdb)
+      let old = try entry.map { key, value in
+        try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
+      }
+      let (count, overflow) = Int64(clamping: old ?? 0).addingReportingOverflow(change)
+      guard !overflow, count >= 0 else {
+        throw Status.dataLoss(
+          "The catalogue counts fewer documents in \(path.text) than there are.")
+      }
+      let key =
+        try entry?.key ?? catalogue.freeKey(cut, in: store.lmdb) { planned.contains($0) }
+      planned.insert(key)
       steps.append(
         Step(
-          table: tables.changes, key: KeyLayout.sequenceKey(record.first), value: record.bytes,
-          isAppend: true))
+          table: catalogue.table, key: key,
+          value: count == 0
+            ? nil
+            : NumberRecord.encode(UInt64(count), path: path, key: key, isCut: cut.isCut)))
     }
-    steps.append(Step(table: tables.meta, key: StoreState.key, value: state.encoded()))
     return steps
   }
 
-  private func catalogueStep(
-    _ path: ResourcePath, _ change: Int64, planned: some Sequence<[UInt8]>
-  ) throws -> Step {
-    let catalogue = store.tables.collectionsByName
-    let cut = store.keyLimit.catalogueKey(path)
-    let entry = try catalogue.entry(cut, of: path, in: store.lmdb)
-    let old = try entry.map { key, value in
-      try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
-    }
-    let (count, underflow) = Int64(clamping: old ?? 0).addingReportingOverflow(change)
-    guard !underflow, count >= 0 else {
-      throw Status.dataLoss("The catalogue counts fewer documents in \(path.text) than there are.")
-    }
-    let key = try entry?.key ?? catalogue.freeKey(cut, planned: planned, in: store.lmdb)
-    return Step(
-      table: catalogue.table, key: key,
-      value: count == 0
-        ? nil
-        : NumberRecord.encode(UInt64(count), path: path, key: key, isCut: cut.isCut))
-  }
-
-  private func tombstoneStep(
-    _ name: DocumentName, _ sequence: UInt64?, planned: some Sequence<[UInt8]>
-  ) throws -> Step? {
+  private func tombstoneSteps() throws -> [Step] {
     let table = store.tables.tombstonesByName
-    let entry = try table.entry(name.cut, of: name.path, in: store.lmdb)
-    guard let sequence else {
-      return entry.map { Step(table: table.table, key: $0.key, value: nil) }
+    var steps: [Step] = []
+    var planned: Set<[UInt8]> = []
+    for document in documents where document.tombstone != document.storedTombstone {
+      let name = document.name
+      let entry = try table.entry(name.cut, of: name.path, in: store.lmdb)
+      guard document.tombstone != 0 else {
+        if let entry { steps.append(Step(table: table.table, key: entry.key, value: nil)) }
+        continue
+      }
+      let key = try entry?.key ?? table.freeKey(name.cut, in: store.lmdb) { planned.contains($0) }
+      planned.insert(key)
+      steps.append(
+        Step(
+          table: table.table, key: key,
+          value: NumberRecord.encode(
+            document.tombstone, path: name.path, key: key, isCut: name.key.isCut)))
     }
-    let key = try entry?.key ?? table.freeKey(name.cut, planned: planned, in: store.lmdb)
-    return Step(
-      table: table.table, key: key,
-      value: NumberRecord.encode(sequence, path: name.path, key: key, isCut: name.key.isCut))
+    return steps
+  }
+}
+
+extension Int {
+  /// Itself; a mutating access, so that a dictionary keeps the default it was asked with.
+  fileprivate mutating func asked() -> Int { self }
+}
+
+/// How many documents more or fewer the collections of a group hold.
+private struct CollectionCounts {
+  private(set) var changes: [(path: ResourcePath, change: Int64)] = []
+  private var indexes: [ResourcePath: Int] = [:]
+  /// Documents of one collection often come together.
+  private var latest = 0
+
+  mutating func add(_ change: Int64, to document: ResourcePath) {
+    if latest < changes.count, document.isDirectly(in: changes[latest].path) {
+      changes[latest].change += change
+      return
+    }
+    let collection = document.parent
+    if let index = indexes[collection] {
+      latest = index
+      changes[index].change += change
+      return
+    }
+    latest = changes.count
+    indexes[collection] = latest
+    changes.append((collection, change))
   }
 }

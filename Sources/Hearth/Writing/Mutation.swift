@@ -23,19 +23,22 @@ struct Mutation: Sendable {
   var precondition: Precondition = .none
 
   /// About what this takes in memory, for bounding what waits for the writer.
-  var byteCount: Int {
-    let fixed = 256 + name.key.bytes.count
-    return switch operation {
-    case .set(let body): fixed + body.bytes.count
-    case .patch(let fields, _): fixed + Limits.size(of: fields)
-    case .delete, .verify: fixed
+  var byteCount: Int { 256 + name.key.bytes.count + contentByteCount }
+
+  /// Of the fields this writes.
+  var contentByteCount: Int {
+    switch operation {
+    case .set(let body): body.bytes.count
+    case .patch(let fields, _): Limits.size(of: fields)
+    case .delete, .verify: 0
     }
   }
 }
 
 /// What one mutation of a commit did.
 struct MutationResult: Sendable {
-  /// Nil for a delete; the old one if nothing changed.
+  /// Of the document as the whole request leaves it: the old one if nothing changed, nil if it is
+  /// not there.
   var updateTime: Instant?
   /// One per transform; null for the array transforms.
   var transformResults: [Value] = []

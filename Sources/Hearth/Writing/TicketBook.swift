@@ -1,43 +1,64 @@
 /// What the tickets touch that were handed over and are not done: so that one reads one's own writes.
 ///
 /// Requests are done in the order they were handed over, so "everything up to a ticket is done" is
-/// one number.
+/// one number. What a ticket touches is kept by hash, in tables of fixed size in which it takes the place
+/// of an older ticket: where hashes agree a read waits for a newer ticket than it had to, never for
+/// an older one.
 struct TicketBook {
   typealias Ticket = UInt64
 
-  private var next: Ticket = 1
+  private(set) var newest: Ticket = 0
   private(set) var done: Ticket = 0
-  private var byDocument: [ResourcePath: Ticket] = [:]
-  private var byCollection: [ResourcePath: Ticket] = [:]
-  private var byGroup: [String: Ticket] = [:]
-  private var pending: Int = 0
+  private var documents = [Ticket](repeating: 0, count: 4096)
+  private var collections = [Ticket](repeating: 0, count: 1024)
+  private var groups = [Ticket](repeating: 0, count: 1024)
   private var waiters: [(ticket: Ticket, resume: @Sendable () -> Void)] = []
 
-  /// No unfinished request has to be waited for by anyone.
-  var isEmpty: Bool { pending == 0 }
-  var newest: Ticket { next - 1 }
-
-  /// A ticket for a request whose caller does not wait itself; nil paths for one who does.
-  mutating func issue(for paths: some Sequence<ResourcePath>) -> Ticket {
-    let ticket = next
-    next += 1
-    for path in paths {
-      byDocument[path] = ticket
-      byCollection[path.parent] = ticket
-      byGroup[path.parent.id] = ticket
-    }
-    pending += 1
-    return ticket
+  /// A ticket for a request whose caller waits itself.
+  mutating func issue() -> Ticket {
+    newest += 1
+    return newest
   }
 
-  /// The last ticket that a read of `scope` has to wait for.
-  func newest(touching scope: ReadScope) -> Ticket? {
-    switch scope {
-    case .document(let path): byDocument[path]
-    case .collection(let path): byCollection[path]
-    case .group(let id): byGroup[id]
-    case .everything: pending > 0 ? newest : nil
+  /// A ticket for a request that reads have to wait for.
+  mutating func issue(touching paths: some Sequence<ResourcePath>) -> Ticket {
+    newest += 1
+    var latest: ResourcePath?
+    for path in paths {
+      documents[Self.slot(of: path.segments[...], in: documents)] = newest
+      if let latest, path.isDirectly(in: latest) { continue }
+      let collection = path.parent
+      collections[Self.slot(of: collection.segments[...], in: collections)] = newest
+      groups[Self.slot(of: collection.segments.suffix(1), in: groups)] = newest
+      latest = collection
     }
+    return newest
+  }
+
+  /// The ticket that a read of `scope` has to wait for.
+  func newest(touching scope: ReadScope) -> Ticket? {
+    let ticket =
+      switch scope {
+      // A write touches both, so the older of the two is new enough.
+      case .document(let path):
+        min(
+          documents[Self.slot(of: path.segments[...], in: documents)],
+          collections[Self.slot(of: path.segments.dropLast(), in: collections)])
+      case .collection(let path): collections[Self.slot(of: path.segments[...], in: collections)]
+      case .group(let id): groups[Self.slot(of: [id], in: groups)]
+      case .everything: newest
+      }
+    return ticket > done ? ticket : nil
+  }
+
+  private static func slot(of ids: ArraySlice<String>, in table: [Ticket]) -> Int {
+    var hasher = Hasher()
+    for id in ids {
+      var id = id
+      id.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+      hasher.combine(0 as UInt8)
+    }
+    return Int(UInt(bitPattern: hasher.finalize()) % UInt(table.count))
   }
 
   /// Calls `resume` once the ticket is done; true if it is already.
@@ -47,18 +68,10 @@ struct TicketBook {
     return false
   }
 
-  /// Marks a request done, in the order of tickets. Those to be resumed, outside of any lock.
-  mutating func finish(
-    _ ticket: Ticket, _ paths: some Sequence<ResourcePath>
-  ) -> [@Sendable () -> Void] {
+  /// Marks everything up to a ticket done. Those to be resumed, outside of any lock.
+  mutating func finish(_ ticket: Ticket) -> [@Sendable () -> Void] {
     done = max(done, ticket)
-    pending -= 1
-    for path in paths {
-      if byDocument[path] == ticket { byDocument[path] = nil }
-      if byCollection[path.parent] == ticket { byCollection[path.parent] = nil }
-      if byGroup[path.parent.id] == ticket { byGroup[path.parent.id] = nil }
-    }
-    guard waiters.contains(where: { $0.ticket <= done }) else { return [] }
+    guard !waiters.isEmpty else { return [] }
     let ready = waiters.filter { $0.ticket <= done }.map(\.resume)
     waiters.removeAll { $0.ticket <= done }
     return ready

@@ -11,8 +11,8 @@ import Synchronization
 ///                           └────────── one OS thread, one transaction ──────┘
 ///
 /// One thread, because an LMDB write transaction belongs to one. Requests are done in the order in
-/// which they were handed over. No caller is ever blocked: async forms wait for room, the others are
-/// refused beyond `queueLimitBytes`.
+/// which they were handed over. No caller is ever blocked. What callers await they keep in memory
+/// themselves; of what nobody awaits at most `queueLimitBytes` wait, and more is refused.
 final class Writer: Sendable {
   typealias Outcome = Result<CommitResult, Status>
 
@@ -23,8 +23,6 @@ final class Writer: Sendable {
     /// Nobody waits for this request, so that reads have to.
     var isTracked: Bool
     var complete: @Sendable (Outcome) -> Void
-
-    var paths: [ResourcePath] { isTracked ? mutations.map(\.name.path) : [] }
   }
 
   private enum Phase {
@@ -38,22 +36,22 @@ final class Writer: Sendable {
   private struct State {
     var phase = Phase.open
     var queue: Deque<Request> = []
-    var queuedBytes = 0
+    /// Of the requests that nobody awaits.
+    var unawaitedBytes = 0
     /// The thread sleeps, or is about to: whoever adds to the queue wakes it.
     var isAsleep = false
     var tickets = TicketBook()
-    var waitingForRoom: Deque<CheckedContinuation<Void, Never>> = []
   }
 
   private let store: Store
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   private let wake = DispatchSemaphore(value: 0)
   private let finished = DispatchGroup()
   /// How many requests have tickets: reads look here before they take the lock.
   private let trackedCount = Atomic<Int>(0)
   private let logger: Logger
 
-  /// What waits for the writer may take this much memory.
+  /// What waits for the writer and is not awaited may take this much memory.
   let queueLimitBytes: Int
   /// One LMDB transaction takes requests up to this much, so that its dirty pages stay bounded.
   static let groupLimitBytes = 8 << 20
@@ -76,78 +74,68 @@ final class Writer: Sendable {
 
   /// Hands a request over and returns. Reads that begin later and touch its documents wait for it.
   ///
-  /// `complete` runs once, on the writer's thread: `resourceExhausted` if too much waits already,
-  /// `failedPrecondition` after `close`.
+  /// `complete` runs once: on the writer's thread when the request is done, or at once if it is
+  /// refused: `invalidArgument` for what no database takes, `resourceExhausted` if too much waits
+  /// already, `failedPrecondition` after `close`.
   func submit(_ mutations: [Mutation], complete: @escaping @Sendable (Outcome) -> Void) {
-    let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
-    let refusal: Status? = state.withLock { state in
-      if state.phase != .open { return .terminated }
-      // One request always fits, however large: the limit bounds what waits behind it.
-      if state.queuedBytes > 0, state.queuedBytes + byteCount > queueLimitBytes {
-        return Status(
-          .resourceExhausted,
-          "\(state.queuedBytes) bytes of writes wait already. Await writes, or write less at once.")
-      }
-      enqueue(mutations, byteCount, isTracked: true, complete, &state)
-      return nil
+    do throws(Status) {
+      try Mutation.check(mutations)
+      let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
+      try enqueue(mutations, unawaitedBytes: byteCount, byteCount: byteCount, complete)
+    } catch {
+      complete(.failure(error))
     }
-    if let refusal { complete(.failure(refusal)) }
   }
 
-  /// Hands a request over once there is room, and waits until it is durable.
+  /// Hands a request over and waits until it is durable.
   ///
   /// Throws `Status`: what refused the request, or what failed below.
   func commit(_ mutations: [Mutation]) async throws -> CommitResult {
+    try Mutation.check(mutations)
     let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
-    while !hasRoom(for: byteCount) { await room(for: byteCount) }
     let outcome: Outcome = await withCheckedContinuation { continuation in
-      let isOpen = state.withLock { state in
-        guard state.phase == .open else { return false }
-        enqueue(
-          mutations, byteCount, isTracked: false, { continuation.resume(returning: $0) }, &state)
-        return true
+      do throws(Status) {
+        try enqueue(mutations, unawaitedBytes: 0, byteCount: byteCount) {
+          continuation.resume(returning: $0)
+        }
+      } catch {
+        continuation.resume(returning: .failure(error))
       }
-      if !isOpen { continuation.resume(returning: .failure(.terminated)) }
     }
     return try outcome.get()
   }
 
-  private func hasRoom(for byteCount: Int) -> Bool {
-    state.withLock { state in
-      state.queuedBytes == 0 || state.queuedBytes + byteCount <= queueLimitBytes
-        || state.phase != .open
-    }
-  }
-
-  private func room(for byteCount: Int) async {
-    await withCheckedContinuation { continuation in
-      let waits = state.withLock { state in
-        if state.queuedBytes == 0 || state.queuedBytes + byteCount <= queueLimitBytes {
-          return false
-        }
-        state.waitingForRoom.append(continuation)
-        return true
-      }
-      if !waits { continuation.resume() }
-    }
-  }
-
   private func enqueue(
-    _ mutations: [Mutation], _ byteCount: Int, isTracked: Bool,
-    _ complete: @escaping @Sendable (Outcome) -> Void, _ state: inout State
-  ) {
-    let paths = isTracked ? mutations.map(\.name.path) : []
-    let ticket = state.tickets.issue(for: paths)
-    if isTracked { trackedCount.wrappingAdd(1, ordering: .relaxed) }
-    state.queue.append(
-      Request(
-        mutations: mutations, byteCount: byteCount, ticket: ticket, isTracked: isTracked,
-        complete: complete))
-    state.queuedBytes += byteCount
-    if state.isAsleep {
-      state.isAsleep = false
-      wake.signal()
+    _ mutations: [Mutation], unawaitedBytes: Int, byteCount: Int,
+    _ complete: @escaping @Sendable (Outcome) -> Void
+  ) throws(Status) {
+    let isTracked = unawaitedBytes > 0
+    let refusal: Status? = state.withLock { state in
+      guard state.phase == .open else { return .terminated }
+      // One request always fits, however large: the limit bounds what waits behind it.
+      if isTracked, state.unawaitedBytes > 0,
+        state.unawaitedBytes + unawaitedBytes > queueLimitBytes
+      {
+        return Status(
+          .resourceExhausted,
+          "\(state.unawaitedBytes) bytes of writes wait already. Await writes, or write less.")
+      }
+      if isTracked { trackedCount.wrappingAdd(1, ordering: .relaxed) }
+      state.unawaitedBytes += unawaitedBytes
+      let ticket =
+        isTracked
+        ? state.tickets.issue(touching: mutations.lazy.map(\.name.path)) : state.tickets.issue()
+      state.queue.append(
+        Request(
+          mutations: mutations, byteCount: byteCount, ticket: ticket, isTracked: isTracked,
+          complete: complete))
+      if state.isAsleep {
+        state.isAsleep = false
+        wake.signal()
+      }
+      return nil
     }
+    if let refusal { throw refusal }
   }
 
   // MARK: Waiting
@@ -200,12 +188,7 @@ final class Writer: Sendable {
     while let group = takeGroup() {
       commit(group)
     }
-    let waiting = state.withLock { state in
-      state.phase = .closed
-      defer { state.waitingForRoom = [] }
-      return state.waitingForRoom
-    }
-    for continuation in waiting { continuation.resume() }
+    state.withLock { $0.phase = .closed }
   }
 
   /// Waits for work. Nil once closing and nothing is left.
@@ -272,9 +255,9 @@ final class Writer: Sendable {
         }
         portion = part.count / 2
         continue
-      case .unknown(let error):
+      case .unknown(let outcomes, let error):
         logger.error("A commit could not be flushed.", metadata: ["error": "\(error)"])
-        finish(part, part.map { _ in .failure(error) })
+        finish(part, outcomes.map { $0.flatMap { _ in .failure(error) } })
       }
       rest = rest.dropFirst(part.count)
       portion = max(1, min(portion, rest.count))
@@ -288,15 +271,16 @@ final class Writer: Sendable {
     case mapFull(LMDBError)
     /// Nothing was applied.
     case refused(Status)
-    /// The commit itself failed: it may have been applied.
-    case unknown(Status)
+    /// The commit itself failed: what was not refused may have been applied.
+    case unknown([Outcome], Status)
   }
 
   private func attempt(_ requests: [[Mutation]]) -> Attempt {
     do {
       var transaction = try begin()
       var plan = try GroupPlan(
-        StoreSnapshot(transaction.snapshot, store), now: store.configuration.now())
+        StoreSnapshot(transaction.snapshot, store), now: store.configuration.now(),
+        mutationCount: requests.reduce(0) { $0 + $1.count })
       var outcomes: [Outcome] = []
       outcomes.reserveCapacity(requests.count)
       for mutations in requests {
@@ -307,16 +291,14 @@ final class Writer: Sendable {
         }
       }
       guard !plan.isEmpty else { return .unchanged(outcomes) }
-      for step in try plan.steps(trimmingTo: dueTrim()) {
-        try apply(step, to: &transaction)
-      }
+      try plan.apply(to: &transaction, trimming: dueTrim())
       let sequence = plan.state.lastSequence
       do {
         try transaction.commit()
       } catch .mapFull {
         return .mapFull(.mapFull)
       } catch {
-        return .unknown(Status(committing: error))
+        return .unknown(outcomes, Status(committing: error))
       }
       return .committed(outcomes, sequence: sequence)
     } catch let error as LMDBError {
@@ -338,54 +320,36 @@ final class Writer: Sendable {
     }
   }
 
-  private func apply(_ step: GroupPlan.Step, to transaction: inout WriteTransaction) throws {
-    try step.key.withUnsafeBytes { key in
-      if let value = step.value {
-        _ = try value.withUnsafeBytes {
-          try transaction.put(step.table, key, $0, append: step.isAppend)
-        }
-      } else {
-        _ = try transaction.delete(step.table, key)
-      }
-    }
-  }
-
   private func finish(_ requests: ArraySlice<Request>, _ outcomes: [Outcome]) {
-    let (released, resumed) = state.withLock { state in
-      var resumed: [@Sendable () -> Void] = []
-      for request in requests {
-        state.queuedBytes -= request.byteCount
-        if request.isTracked { trackedCount.wrappingSubtract(1, ordering: .releasing) }
-        resumed += state.tickets.finish(request.ticket, request.paths)
+    let resumed = state.withLock { state in
+      for request in requests where request.isTracked {
+        trackedCount.wrappingSubtract(1, ordering: .releasing)
+        state.unawaitedBytes -= request.byteCount
       }
-      // Whoever waits for room looks again; those that still do not fit wait again.
-      let released = state.waitingForRoom
-      state.waitingForRoom = []
-      return (released, resumed)
+      return state.tickets.finish(requests.last?.ticket ?? 0)
     }
     for (request, outcome) in zip(requests, outcomes) { request.complete(outcome) }
     for resume in resumed { resume() }
-    for continuation in released { continuation.resume() }
   }
 
   // MARK: The change log's keeping
 
-  /// When the log was looked over last. Touched by the writer's thread only.
-  private let lastTrim = Mutex(ContinuousClock.now)
+  /// When the log's age was looked at last. Touched by the writer's thread only.
+  private let lastTrim = Guarded<ContinuousClock.Instant?>(nil)
 
-  /// Every second or so the log is looked over.
-  private func dueTrim() -> ChangeLogTrim? {
+  /// The log's size is looked at with every commit, its age every second or so.
+  private func dueTrim() -> ChangeLogTrim {
     let isDue = lastTrim.withLock { last in
-      guard ContinuousClock.now - last > .seconds(1) else { return false }
-      last = .now
+      let now = ContinuousClock.now
+      if let last, now - last < .seconds(1) { return false }
+      last = now
       return true
     }
-    guard isDue else { return nil }
-    let age = store.configuration.changeLogAge
+    let (seconds, attoseconds) = store.configuration.changeLogAge.components
+    let age = min(max(seconds, 0), 1 << 40) * 1_000_000 + attoseconds / 1_000_000_000_000
     return ChangeLogTrim(
-      oldestKept: Instant(
-        microseconds: store.configuration.now().microseconds
-          - age.components.seconds * 1_000_000),
+      oldestKept: isDue
+        ? Instant(microseconds: store.configuration.now().microseconds - age) : nil,
       bytesKept: store.configuration.changeLogBytes)
   }
 }
@@ -393,4 +357,6 @@ final class Writer: Sendable {
 extension Status {
   static let terminated = Status(
     .failedPrecondition, "The client has already been terminated.")
+  static let forked = Status(
+    .failedPrecondition, "The database belongs to the process that opened it, not to its fork.")
 }

@@ -85,7 +85,7 @@ struct KeyDocumentationTests {
         ("collection scope", entry(isGroup: false)),
         ("group scope", entry(isGroup: true)),
         ("sequence 258", KeyLayout.sequenceKey(258)),
-      ])
+      ] + LayoutRecords.examples)
   }
 
   @Test func `every table is in StorageLayout`() throws {

@@ -32,7 +32,9 @@ enum ProtoJSON {
     case "arrayValue": return .array(try (content["values"]?.array ?? []).map(value))
     case "mapValue":
       let map = try fields(content["fields"] ?? .object([]))
-      if case .string("__vector__") = map["__type__"], case .array(let elements) = map["value"] {
+      if map.count == 2, case .string("__vector__") = map["__type__"],
+        case .array(let elements) = map["value"]
+      {
         return .vector(
           try elements.map {
             guard case .double(let element) = $0 else { throw ReadError(message: "not a vector") }

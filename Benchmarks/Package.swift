@@ -1,0 +1,15 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "Benchmarks",
+  dependencies: [.package(name: "Hearth", path: "..")],
+  targets: [
+    // The floor we stand on: LMDB's own calls, from C.
+    .target(name: "RawLMDB", linkerSettings: [.linkedLibrary("lmdb")]),
+    .executableTarget(
+      name: "FirstFigures",
+      dependencies: ["RawLMDB", .product(name: "Hearth", package: "Hearth")]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,30 @@
+#ifndef RAW_LMDB_H
+#define RAW_LMDB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Entries of a table in memory, in the order of their keys.
+struct raw_entries {
+  size_t count;
+  size_t *key_sizes, *value_sizes;
+  unsigned char **keys, **values;
+};
+
+// A table's entries; count 0 if it cannot be read. No other environment of this process may have
+// the file open.
+struct raw_entries raw_copy(const char *path, const char *table);
+void raw_free(struct raw_entries entries);
+
+struct raw_table;
+struct raw_table *raw_open(const char *path, const char *table, bool flushes);
+void raw_close(struct raw_table *table);
+
+// mdb_put of all entries, `group` to a commit. 0, or LMDB's error.
+int raw_put(struct raw_table *table, struct raw_entries entries, size_t group);
+
+// mdb_get of each entry `rounds` times, each in a renewed read transaction as NOTLS wants it. Touches
+// all bytes and gives their sum, so that nothing is left out.
+unsigned long raw_get(struct raw_table *table, struct raw_entries entries, size_t rounds);
+
+#endif

@@ -1,0 +1,84 @@
+import Foundation
+
+/// One run of an encoder: `Encodable` values stream through it into a `DocumentWriter`.
+///
+/// Every value that encodes itself has a *frame*, from the moment its encoder is handed out until the
+/// value around it goes on. Encoders and containers are small structs that point at their frame
+/// (`EncodingPlace`), so that none is allocated per value. A frame becomes a map, an array or a
+/// single value with the first thing that is encoded into it.
+///
+/// Streaming asks that values are encoded one after another, as nearly all types do: a container is
+/// not used again after the container around it went on. Where a type breaks that, the run is
+/// marked and the whole value is encoded once more by the slower `TreeEncoder`, which has no such rule.
+///
+/// Sessions are never freed, only used again, and frames have serial numbers that never repeat: an
+/// encoder that a type kept beyond its time finds its frame gone and does nothing.
+struct EncodingSession {
+  private let state: UnsafeMutablePointer<EncodingPlace.State>
+
+  static func encode<T: Encodable>(
+    _ value: T, options: FirebaseDataEncoder
+  ) throws -> EncodedDocument {
+    let session = borrow()
+    defer { session.giveBack() }
+    let root = session.start(options)
+    do {
+      try root.encodeHere(value)
+      if let misuse = session.state.pointee.misuse { throw misuse }
+    } catch {
+      // What broke may have been our own stream, not the value.
+      if !session.state.pointee.isBroken { throw error }
+    }
+    if session.state.pointee.isBroken { return try TreeEncoder.encode(value, options: options) }
+    _ = root.enter()
+    switch session.state.pointee.frames[0].kind {
+    case .map: break
+    case .empty: throw TopLevel.nothing(value)
+    default: throw TopLevel.notAllowed(value)
+    }
+    root.closeTop()
+    return EncodedDocument(
+      body: try session.state.pointee.writer.finish(),
+      transforms: session.state.pointee.transforms, databases: session.state.pointee.databases,
+      fault: session.state.pointee.fault)
+  }
+
+  private func start(_ options: FirebaseDataEncoder) -> EncodingPlace {
+    state.pointee.options = Unmanaged.passUnretained(options)
+    state.pointee.keysAreDefault =
+      if case .useDefaultKeys = options.keyEncodingStrategy { true } else { false }
+    state.pointee.datesAreTimestamps =
+      if case .timestamp = options.dateEncodingStrategy { true } else { false }
+    state.pointee.dataIsBlob =
+      if case .blob = options.dataEncodingStrategy { true } else { false }
+    state.pointee.firstSerial = state.pointee.serial
+    return EncodingPlace.push(on: state, kind: .empty)
+  }
+
+  // MARK: - Idle sessions
+
+  private static let idle = Guarded<[UInt]>([])
+
+  private static func borrow() -> EncodingSession {
+    let address = idle.withLock { $0.popLast() }
+    if let address, let state = UnsafeMutablePointer<EncodingPlace.State>(bitPattern: address) {
+      return EncodingSession(state: state)
+    }
+    let state = UnsafeMutablePointer<EncodingPlace.State>.allocate(capacity: 1)
+    state.initialize(to: EncodingPlace.State())
+    return EncodingSession(state: state)
+  }
+
+  private func giveBack() {
+    state.pointee.writer.resetAndTrim()
+    state.pointee.options = nil
+    state.pointee.frameCount = 0
+    state.pointee.path.truncate(to: 0)
+    state.pointee.isBroken = false
+    state.pointee.misuse = nil
+    state.pointee.fault = nil
+    if !state.pointee.transforms.isEmpty { state.pointee.transforms = [] }
+    if !state.pointee.databases.isEmpty { state.pointee.databases = [] }
+    EncodingSession.idle.withLock { $0.append(UInt(bitPattern: state)) }
+  }
+}

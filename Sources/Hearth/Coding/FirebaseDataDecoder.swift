@@ -1,0 +1,69 @@
+import Foundation
+
+/// How data becomes `Decodable` values. `Firestore.Decoder` is the one that reads documents.
+open class FirebaseDataDecoder {
+  /// How a `Date` is decoded.
+  public enum DateDecodingStrategy {
+    /// As `Date` decodes itself.
+    case deferredToDate
+    /// From a number of seconds.
+    case secondsSince1970
+    /// From a number of milliseconds.
+    case millisecondsSince1970
+    /// From a string: `2019-03-27T08:15:30Z`.
+    case iso8601
+    /// From a string.
+    case formatted(DateFormatter)
+    /// As the closure decodes it.
+    case custom((any Decoder) throws -> Date)
+    /// From a `Timestamp`.
+    case timestamp
+  }
+
+  /// How `Data` is decoded.
+  public enum DataDecodingStrategy {
+    /// As `Data` decodes itself: from an array of numbers.
+    case deferredToData
+    /// From a string.
+    case base64
+    /// From bytes, or from a base64 string.
+    case blob
+    /// As the closure decodes it.
+    case custom((any Decoder) throws -> Data)
+  }
+
+  /// How infinity and NaN are decoded from strings.
+  public enum NonConformingFloatDecodingStrategy {
+    /// Not at all.
+    case `throw`
+    /// From these strings.
+    case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
+  }
+
+  /// How the names of fields become the keys of types. Keys of `[String: …]` stay as they are.
+  public enum KeyDecodingStrategy {
+    case useDefaultKeys
+    /// `image_url` becomes `imageUrl`.
+    case convertFromSnakeCase
+    /// The closure is given the path to the field, its name last.
+    case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
+  }
+
+  open var dateDecodingStrategy: DateDecodingStrategy = .deferredToDate
+  open var dataDecodingStrategy: DataDecodingStrategy = .base64
+  open var nonConformingFloatDecodingStrategy: NonConformingFloatDecodingStrategy = .throw
+  open var keyDecodingStrategy: KeyDecodingStrategy = .useDefaultKeys
+  /// For the types that are decoded.
+  open var userInfo: [CodingUserInfoKey: Any] = [:]
+
+  public init() {}
+
+  /// Decodes straight from a stored value, a document's body or any other. Nil bytes stand for a
+  /// document that does not exist: `T?` gives nil, other types `DecodingError.valueNotFound`.
+  func decodeDocument<T: Decodable>(
+    _ type: T.Type, from bytes: UnsafeRawBufferPointer?,
+    context: DocumentDecoder.Context = DocumentDecoder.Context()
+  ) throws -> T {
+    try DecodingSession.decode(type, from: bytes, options: self, context: context)
+  }
+}

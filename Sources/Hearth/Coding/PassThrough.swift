@@ -1,0 +1,224 @@
+import Foundation
+
+/// The same value under its own type's name, where `T.self == U.self` has just been seen.
+@inline(__always)
+func identity<T, U>(_ value: T, as type: U.Type) -> U {
+  withUnsafePointer(to: value) { UnsafeRawPointer($0).load(as: U.self) }
+}
+
+/// Dictionaries whose keys are names already: no key strategy touches them.
+protocol StringKeyedDictionary {}
+extension Dictionary: StringKeyedDictionary where Key == String {}
+
+/// Types that coders write and read by rules of their own instead of calling `encode(to:)`.
+enum EncodingRules {
+  enum Handling {
+    case value(Value)
+    /// The user's closure, or a type's own `encode(to:)`, encodes at the same place.
+    case encode((any Encoder) throws -> Void)
+    case ordinary
+  }
+
+  @inline(__always)
+  static func isSpecial<T>(_ type: T.Type) -> Bool {
+    T.self == Date.self || T.self == Data.self || T.self == URL.self || T.self == Decimal.self
+  }
+
+  static func handling<T: Encodable>(
+    of value: T, options: FirebaseDataEncoder
+  ) throws -> Handling {
+    if T.self == Date.self { return try handling(of: identity(value, as: Date.self), options) }
+    if T.self == Data.self { return handling(of: identity(value, as: Data.self), options) }
+    if T.self == URL.self { return .value(.string(identity(value, as: URL.self).absoluteString)) }
+    if T.self == Decimal.self {
+      let number = NSDecimalNumber(decimal: identity(value, as: Decimal.self))
+      return .value(.double(number.doubleValue))
+    }
+    return .ordinary
+  }
+
+  private static func handling(
+    of date: Date, _ options: FirebaseDataEncoder
+  ) throws -> Handling {
+    switch options.dateEncodingStrategy {
+    case .deferredToDate: return .encode { try date.encode(to: $0) }
+    case .secondsSince1970: return .value(.double(date.timeIntervalSince1970))
+    case .millisecondsSince1970: return .value(.double(1000 * date.timeIntervalSince1970))
+    case .iso8601: return .value(.string(date.formatted(.iso8601)))
+    case .formatted(let formatter): return .value(.string(formatter.string(from: date)))
+    case .custom(let closure): return .encode { try closure(date, $0) }
+    case .timestamp: return .value(.timestamp(try instant(date)))
+    }
+  }
+
+  private static func handling(of data: Data, _ options: FirebaseDataEncoder) -> Handling {
+    switch options.dataEncodingStrategy {
+    case .deferredToData: .encode { try data.encode(to: $0) }
+    case .base64: .value(.string(data.base64EncodedString()))
+    case .blob: .value(.bytes([UInt8](data)))
+    case .custom(let closure): .encode { try closure(data, $0) }
+    }
+  }
+
+  static func instant(_ date: Date) throws(Status) -> Instant {
+    guard let instant = Instant(date) else {
+      throw .invalidArgument("Timestamp seconds out of range: \(date.timeIntervalSince1970)")
+    }
+    return instant
+  }
+
+  /// What stands for an infinity or a NaN.
+  static func string(
+    for number: Double, named typeName: String, options: FirebaseDataEncoder,
+    codingPath: () -> [any CodingKey]
+  ) throws -> String {
+    switch options.nonConformingFloatEncodingStrategy {
+    case .convertToString(let positiveInfinity, let negativeInfinity, let nan):
+      return number.isNaN ? nan : (number > 0 ? positiveInfinity : negativeInfinity)
+    case .throw:
+      let name = number.isNaN ? "nan" : (number > 0 ? "infinity" : "-infinity")
+      throw EncodingError.invalidValue(
+        number,
+        EncodingError.Context(
+          codingPath: codingPath(),
+          debugDescription: "Unable to encode \(typeName).\(name) directly. Use "
+            + "NonConformingFloatEncodingStrategy.convertToString to specify how it is encoded."))
+    }
+  }
+
+  static func tooLarge(_ number: UInt64, codingPath: [any CodingKey]) -> EncodingError {
+    EncodingError.invalidValue(
+      number,
+      EncodingError.Context(
+        codingPath: codingPath, debugDescription: "NSNumber (\(number)) is too large"))
+  }
+
+  static func secondValue(codingPath: [any CodingKey]) -> EncodingError {
+    EncodingError.invalidValue(
+      (),
+      EncodingError.Context(
+        codingPath: codingPath,
+        debugDescription: "Attempt to encode value through single value container when previously "
+          + "value already encoded."))
+  }
+
+  static func secondContainer(_ kind: String, codingPath: [any CodingKey]) -> EncodingError {
+    EncodingError.invalidValue(
+      (),
+      EncodingError.Context(
+        codingPath: codingPath,
+        debugDescription: "Attempt to push new \(kind) encoding container when already previously "
+          + "encoded at this path."))
+  }
+
+  /// The field's name for a key.
+  static func name(
+    of key: any CodingKey, options: FirebaseDataEncoder, codingPath: () -> [any CodingKey]
+  ) -> String {
+    switch options.keyEncodingStrategy {
+    case .useDefaultKeys: key.stringValue
+    case .convertToSnakeCase: SnakeCase.fromCamelCase(key.stringValue)
+    case .custom(let convert): convert(codingPath() + [key]).stringValue
+    }
+  }
+
+  /// What keeps a field of that name, the last of the path, from being stored.
+  static func fault(ofName name: String, path: [String]?) -> Status? {
+    let place = path.map { " (found in field \($0.joined(separator: ".")))" } ?? ""
+    if name.isEmpty {
+      return .invalidArgument("Invalid data. Document fields must not be empty (found in field ``)")
+    }
+    if name.utf8.count >= 4, name.hasPrefix("__"), name.hasSuffix("__") {
+      return .invalidArgument(
+        "Invalid data. Document fields cannot begin and end with \"__\"\(place)")
+    }
+    return nil
+  }
+
+  static let nestedArrays: Status = .invalidArgument("Nested arrays are not supported")
+
+  static let tooDeep: Status = .invalidArgument(
+    "Maps and arrays are nested deeper than \(DocumentFormat.maximumDepth) levels.")
+
+  static func sentinelInArray(_ transform: FieldTransform) -> Status {
+    .invalidArgument("\(transform.methodName) is not currently supported inside arrays")
+  }
+}
+
+/// Errors about the value that was to become a document.
+enum TopLevel {
+  static func nothing<T>(_ value: T) -> EncodingError {
+    error(value, "Top-level \(T.self) did not encode any values.")
+  }
+
+  static func notAllowed<T>(_ value: T) -> EncodingError {
+    error(value, "Top-level \(T.self) is not allowed.")
+  }
+
+  private static func error(_ value: Any, _ sentence: String) -> EncodingError {
+    EncodingError.invalidValue(
+      value, EncodingError.Context(codingPath: [], debugDescription: sentence))
+  }
+}
+
+/// How a type that documents know hands itself to Hearth's encoders:
+///
+///     if let sink = DocumentSink(encoder) { return try sink.encode(timestamp: instant) }
+enum DocumentSink {
+  case stream(EncodingPlace)
+  case tree(TreeEncoder)
+
+  /// Nil for any other encoder.
+  init?(_ encoder: any Encoder) {
+    if let encoder = encoder as? StreamEncoder {
+      self = .stream(encoder.place)
+    } else if let encoder = encoder as? TreeEncoder {
+      self = .tree(encoder)
+    } else {
+      return nil
+    }
+  }
+
+  private func encode(_ value: @autoclosure () -> Value) throws {
+    switch self {
+    case .stream(let place): if try place.beginValue() { place.writer.value(value()) }
+    case .tree(let encoder): try encoder.set(value())
+    }
+  }
+
+  func encode(timestamp: Instant) throws { try encode(.timestamp(timestamp)) }
+  func encode(coordinate: Coordinate) throws { try encode(.geoPoint(coordinate)) }
+  func encode(vector: [Double]) throws { try encode(.vector(vector)) }
+
+  func encode(reference: ResourcePath, of database: DatabaseIdentity?) throws {
+    try encode(.reference(reference))
+    if let database { note(database) }
+  }
+
+  /// What a sentinel asks for. Its elements' references belong to `database`.
+  func encode(transform: FieldTransform, of database: DatabaseIdentity? = nil) throws {
+    switch self {
+    case .stream(let place): try place.encode(transform)
+    case .tree(let encoder): try encoder.set(content: .transform(transform))
+    }
+    if let database { note(database) }
+  }
+
+  /// Leaves the field out that is being encoded. False if it is not the field of a map.
+  func skip() -> Bool {
+    switch self {
+    case .stream(let place): return place.skip()
+    case .tree(let encoder):
+      if encoder.isField { encoder.node.content = .none }
+      return encoder.isField
+    }
+  }
+
+  private func note(_ database: DatabaseIdentity) {
+    switch self {
+    case .stream(let place): place.note(database: database)
+    case .tree(let encoder):
+      if !encoder.run.databases.contains(database) { encoder.run.databases.append(database) }
+    }
+  }
+}

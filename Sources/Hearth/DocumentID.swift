@@ -1,0 +1,65 @@
+import Foundation
+
+/// A type that `@DocumentID` can hold.
+public protocol DocumentIDWrappable {
+  static func wrap(_ documentReference: DocumentReference) throws -> Self
+}
+
+extension String: DocumentIDWrappable {
+  public static func wrap(_ documentReference: DocumentReference) throws -> Self {
+    documentReference.documentID
+  }
+}
+
+/// The id of the document that a value was read from.
+///
+///     struct Book: Codable {
+///       @DocumentID var id: String?
+///       var title: String
+///     }
+///
+/// Filled in when a document is decoded, in nested values too; left out when it is encoded. A field of
+/// the same name is ignored.
+@propertyWrapper
+public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, DecodableWithoutField {
+  public var wrappedValue: Value?
+
+  public init(wrappedValue value: Value?) { wrappedValue = value }
+
+  public init(from decoder: any Decoder) throws {
+    guard let context = DocumentDecoder.of(decoder)?.context, let path = context.document else {
+      throw FirestoreDecodingError.decodingIsNotSupported(
+        "Could not find DocumentReference for user info key: DocumentRefUserInfoKey. "
+          + "DocumentID values can only be decoded with Firestore.Decoder")
+    }
+    if Value.self == String.self {
+      wrappedValue = identity(path.id, as: Value.self)
+      return
+    }
+    guard let firestore = context.owner as? Firestore else {
+      throw FirestoreDecodingError.decodingIsNotSupported(
+        "DocumentID values can only be decoded with Firestore.Decoder")
+    }
+    wrappedValue = try Value.wrap(DocumentReference(firestore, path))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    guard DocumentSink(encoder)?.skip() == true else {
+      throw FirestoreEncodingError.encodingIsNotSupported(
+        "DocumentID values can only be encoded with Firestore.Encoder")
+    }
+  }
+}
+
+extension DocumentID: Equatable where Value: Equatable {}
+extension DocumentID: Hashable where Value: Hashable {}
+extension DocumentID: Sendable where Value: Sendable {}
+
+extension KeyedDecodingContainer {
+  /// The field need not be there, and is not looked at if it is.
+  public func decode<Value>(
+    _ type: DocumentID<Value>.Type, forKey key: Key
+  ) throws -> DocumentID<Value> {
+    try DocumentID(from: superDecoder(forKey: key))
+  }
+}

@@ -1,0 +1,148 @@
+import Foundation
+
+/// What has a meaning on Apple's platforms because of the server there.
+extension Firestore {
+  /// Checks the JSON of the Firebase command line tool. Every query is answered without it.
+  @available(*, deprecated, message: "Indexes need no configuration.")
+  public func setIndexConfiguration(
+    _ json: String, isolation: isolated (any Actor)? = #isolation,
+    completion: ((Error?) -> Void)? = nil
+  ) {
+    let fault = Self.fault(ofIndexConfiguration: Data(json.utf8))
+    guard let completion else { return }
+    courier(isolation).carry(fault?.nsError, to: Callback<NSError?> { completion($0) })
+  }
+
+  @available(*, deprecated, message: "Indexes need no configuration.")
+  public func setIndexConfiguration(_ json: String) async throws {
+    if let fault = Self.fault(ofIndexConfiguration: Data(json.utf8)) { throw fault.nsError }
+  }
+
+  @available(*, deprecated, message: "Indexes need no configuration.")
+  public func setIndexConfiguration(
+    _ stream: InputStream, isolation: isolated (any Actor)? = #isolation,
+    completion: ((Error?) -> Void)? = nil
+  ) {
+    let fault = Self.fault(ofIndexConfiguration: Self.readAll(stream))
+    guard let completion else { return }
+    courier(isolation).carry(fault?.nsError, to: Callback<NSError?> { completion($0) })
+  }
+
+  @available(*, deprecated, message: "Indexes need no configuration.")
+  public func setIndexConfiguration(_ stream: InputStream) async throws {
+    if let fault = Self.fault(ofIndexConfiguration: Self.readAll(stream)) { throw fault.nsError }
+  }
+
+  private static func fault(ofIndexConfiguration json: Data) -> Status? {
+    guard let parsed = try? JSONSerialization.jsonObject(with: json), parsed is [String: Any] else {
+      return .invalidArgument("Could not parse the index configuration: it is not a JSON object.")
+    }
+    return nil
+  }
+
+  private static func readAll(_ stream: InputStream) -> Data {
+    stream.open()
+    defer { stream.close() }
+    var data = Data()
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = stream.read(&buffer, maxLength: buffer.count)
+      guard count > 0 else { return data }
+      data.append(contentsOf: buffer[..<count])
+    }
+  }
+
+  // MARK: Bundles
+
+  private static let noBundles = Status(
+    .unimplemented, "Bundles are made by a server and cannot be loaded into this database.")
+
+  /// Reports `unimplemented`: bundles come from a server.
+  @discardableResult
+  public func loadBundle(_ data: Data) -> LoadBundleTask { refusedTask() }
+
+  /// Reports `unimplemented`: bundles come from a server.
+  @discardableResult
+  public func loadBundle(_ stream: InputStream) -> LoadBundleTask { refusedTask() }
+
+  /// Reports `unimplemented`: bundles come from a server.
+  @discardableResult
+  public func loadBundle(
+    _ data: Data, isolation: isolated (any Actor)? = #isolation,
+    completion: ((LoadBundleTaskProgress?, Error?) -> Void)?
+  ) -> LoadBundleTask {
+    refuse(isolation, completion)
+  }
+
+  /// Reports `unimplemented`: bundles come from a server.
+  @discardableResult
+  public func loadBundle(
+    _ stream: InputStream, isolation: isolated (any Actor)? = #isolation,
+    completion: ((LoadBundleTaskProgress?, Error?) -> Void)?
+  ) -> LoadBundleTask {
+    refuse(isolation, completion)
+  }
+
+  /// Throws `unimplemented`: bundles come from a server.
+  public func loadBundle(_ data: Data) async throws -> LoadBundleTaskProgress {
+    throw Self.noBundles.nsError
+  }
+
+  /// Throws `unimplemented`: bundles come from a server.
+  public func loadBundle(_ stream: InputStream) async throws -> LoadBundleTaskProgress {
+    throw Self.noBundles.nsError
+  }
+
+  private func refuse(
+    _ actor: (any Actor)?, _ completion: ((LoadBundleTaskProgress?, Error?) -> Void)?
+  ) -> LoadBundleTask {
+    if let completion {
+      courier(actor).carry(Self.noBundles.nsError, to: Callback<NSError> { completion(nil, $0) })
+    }
+    return refusedTask()
+  }
+
+  private func refusedTask() -> LoadBundleTask {
+    let task = LoadBundleTask(queue: courier(nil).queue)
+    task.report(
+      LoadBundleTaskProgress(
+        documentsLoaded: 0, totalDocuments: 0, bytesLoaded: 0, totalBytes: 0, state: .error))
+    return task
+  }
+
+  /// Nil: named queries come in bundles.
+  public func getQuery(
+    named name: String, isolation: isolated (any Actor)? = #isolation,
+    completion: @escaping (Query?) -> Void
+  ) {
+    courier(isolation).carry((), to: Callback<Void> { completion(nil) })
+  }
+
+  /// Nil: named queries come in bundles.
+  @discardableResult
+  public func getQuery(named name: String) async -> Query? { nil }
+
+  // MARK: In sync
+
+  /// Calls back after every commit whose news has been put before all listeners it affects.
+  @discardableResult
+  public func addSnapshotsInSyncListener(
+    isolation: isolated (any Actor)? = #isolation, _ listener: @escaping () -> Void
+  ) -> ListenerRegistration {
+    let callback = Callback<Void> { listener() }
+    return InSyncListening(courier(isolation), self, callback)
+  }
+}
+
+/// A listener for "all listeners have the news".
+private final class InSyncListening: NSObject, ListenerRegistration, Sendable {
+  private let registry: Registry?
+  private let token: Int
+
+  init(_ courier: Courier, _ firestore: Firestore, _ callback: Callback<Void>) {
+    registry = try? firestore.database().registry
+    token = registry?.addInSync { courier.carry((), to: callback) } ?? 0
+  }
+
+  func remove() { registry?.removeInSync(token) }
+}

@@ -1,0 +1,271 @@
+import LMDB
+
+/// What a check of the whole store looked at, and what it found wrong.
+struct CheckReport: Sendable, Equatable {
+  var documents = 0
+  var collections = 0
+  var changes = 0
+  var tombstones = 0
+  /// The first hundred, in the order they were met. Empty if the store is whole.
+  private(set) var problems: [String] = []
+  private(set) var problemCount = 0
+
+  static let problemLimit = 100
+
+  fileprivate mutating func add(_ problem: String) {
+    problemCount += 1
+    if problems.count < Self.problemLimit { problems.append(problem) }
+  }
+}
+
+extension Store {
+  /// Looks at every record: its checksum, its form, and whether the tables agree with one another.
+  ///
+  /// One read transaction, memory that does not grow with the store. Throws only if the storage below
+  /// cannot be read at all.
+  func check() throws -> CheckReport {
+    try read { snapshot in
+      let check = StoreCheck(snapshot)
+      try check.run()
+      return check.report
+    }
+  }
+}
+
+/// The tables tell of each other, so that each is looked at against the rest:
+///
+///     documents ──▶ counts of the catalogue, the change that made each version
+///     catalogue ──▶ a document in every collection
+///     changes   ──▶ contiguous; what is newer stands in documents or tombstones; the one before
+///     tombstones ─▶ the change that deleted, and no document
+private final class StoreCheck {
+  private let store: StoreSnapshot
+  private var state = StoreState()
+  private(set) var report = CheckReport()
+
+  init(_ store: StoreSnapshot) { self.store = store }
+
+  func run() throws {
+    try looking(at: "state") { state = try store.state() }
+    try checkDocuments()
+    try checkCatalogue()
+    try checkChanges()
+    try checkTombstones()
+  }
+
+  /// Runs `body`; what it throws as a `Status` is a problem, at `place`.
+  private func looking(at place: @autoclosure () -> String, _ body: () throws -> Void) throws {
+    do { try body() } catch let status as Status { report.add("\(place()): \(status.message)") }
+  }
+
+  // MARK: Documents
+
+  private func checkDocuments() throws {
+    // A collection's keys stand together, if cut keys tell it; else its run holds several.
+    var counts: [ResourcePath: UInt64] = [:]
+    var latest: ResourcePath?
+    var runStart: [UInt8] = []
+    var cursor = try store.lmdb.cursor(store.tables.documents)
+    var found = try cursor.first()
+    while found {
+      report.documents += 1
+      let isSameRun = runStart.withUnsafeBytes { store.keyLimit.sameRun($0, cursor.key) }
+      try looking(at: "document \(hex(cursor.key))") {
+        let path = try checkDocument(cursor.key, cursor.value)
+        if let latest, !path.isDirectly(in: latest), !isSameRun {
+          try compare(counts)
+          counts = [:]
+        }
+        let collection = path.parent
+        counts[collection, default: 0] += 1
+        latest = collection
+      }
+      if !isSameRun { runStart = store.keyLimit.isCut(cursor.key) ? Array(cursor.key) : [] }
+      found = try cursor.next()
+    }
+    try compare(counts)
+  }
+
+  private func compare(_ counts: [ResourcePath: UInt64]) throws {
+    for (collection, count) in counts {
+      report.collections += 1
+      try looking(at: "collection \(collection.text)") {
+        let told = try store.documentCount(inCollection: collection)
+        guard told != count else { return }
+        report.add("collection \(collection.text): holds \(count) documents, not \(told)")
+      }
+    }
+  }
+
+  private func checkDocument(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws -> ResourcePath {
+    let record = try DocumentRecord(parsing: value)
+    let path = try path(fromKey: key, orRecord: record)
+    try record.verifyChecksum(key: key)
+    try DocumentBody.validate(record.body)
+    let name = DocumentName(path, limit: store.keyLimit)
+    guard let (place, _) = try store.storedEntry(of: name),
+      place.withUnsafeBytes({ UTF8Order.compare($0, key) == 0 })
+    else {
+      throw Status.dataLoss("\(path.text) is not found where it is stored.")
+    }
+    guard record.sequence <= state.lastSequence, record.updateTime <= state.lastCommitTime,
+      record.createTime <= record.updateTime
+    else {
+      throw Status.dataLoss("\(path.text) is newer than the last commit, or older than itself.")
+    }
+    guard record.sequence >= state.firstLoggedSequence else { return path }
+    guard let change = try store.change(record.sequence), change.path == path,
+      change.kind != .deleted, change.commitTime == record.updateTime
+    else {
+      throw Status.dataLoss("\(path.text) is not as the change log has it.")
+    }
+    return path
+  }
+
+  private func path(
+    fromKey key: UnsafeRawBufferPointer, orRecord record: DocumentRecord
+  ) throws -> ResourcePath {
+    if let path = try KeyLayout.documentPath(fromKey: key, limit: store.keyLimit) {
+      guard record.path == nil else {
+        throw Status.dataLoss("\(path.text) has its path twice.")
+      }
+      return path
+    }
+    guard let text = record.path else {
+      throw Status.dataLoss("A document with a cut key lacks its path.")
+    }
+    let path = ResourcePath(relative: text)
+    guard path.isDocument else { throw Status.dataLoss("\(text) is not a document's path.") }
+    return path
+  }
+
+  // MARK: The catalogue
+
+  private func checkCatalogue() throws {
+    var entries = 0
+    var cursor = try store.lmdb.cursor(store.tables.collections)
+    var found = try cursor.first()
+    while found {
+      entries += 1
+      try looking(at: "catalogue \(hex(cursor.key))") {
+        let count = try NumberRecord.decode(cursor.value, key: cursor.key)
+        let path =
+          try KeyLayout.collectionPath(fromKey: cursor.key, limit: store.keyLimit)
+          ?? NumberRecord.pathText(cursor.value).map { ResourcePath(relative: $0) }
+        guard let path, path.isCollection else {
+          throw Status.dataLoss("The entry has no collection's path.")
+        }
+        guard count > 0, try CollectionScan(path, in: store).next() != nil else {
+          throw Status.dataLoss("\(path.text) has no documents.")
+        }
+      }
+      found = try cursor.next()
+    }
+    if entries != report.collections {
+      report.add("catalogue: names \(entries) collections, and there are \(report.collections)")
+    }
+  }
+
+  // MARK: The change log
+
+  private func checkChanges() throws {
+    var expected = state.firstLoggedSequence
+    var time = Instant.earliest
+    var cursor = try store.lmdb.cursor(store.tables.changes)
+    var found = try cursor.first()
+    while found {
+      try looking(at: "changes \(hex(cursor.key))") {
+        try ChangeRecord.read(key: cursor.key, value: cursor.value) { [self] change in
+          report.changes += 1
+          if change.sequence != expected {
+            report.add("changes: \(change.sequence) stands where \(expected) should")
+          }
+          expected = change.sequence &+ 1
+          let isRightTime =
+            change.startsCommit ? change.commitTime > time : change.commitTime == time
+          if !isRightTime, report.changes > 1 {
+            report.add("change \(change.sequence): its time does not follow the one before")
+          }
+          time = change.commitTime
+          try looking(at: "change \(change.sequence)") { try check(change) }
+          return true
+        }
+      }
+      found = try cursor.next()
+    }
+    if expected != state.lastSequence &+ 1 {
+      report.add("changes: end before \(expected), and the last is \(state.lastSequence)")
+    }
+  }
+
+  private func check(_ change: Change) throws {
+    guard change.path.isDocument else {
+      throw Status.dataLoss("\(change.path.text) is not a document's path.")
+    }
+    let name = DocumentName(change.path, limit: store.keyLimit)
+    let newest =
+      try store.record(of: name).map { try DocumentRecord(parsing: $0).sequence }
+      ?? tombstone(of: name)
+    guard let newest, newest >= change.sequence else {
+      throw Status.dataLoss("\(change.path.text) has neither a document nor a tombstone as new.")
+    }
+    guard (change.before == nil) == (change.kind == .created) else {
+      throw Status.dataLoss("A change and the version before it do not agree.")
+    }
+    var sequenceBefore: UInt64?
+    if let before = change.before {
+      let record = try DocumentRecord(parsing: before)
+      if !name.key.isCut { try name.key.bytes.withUnsafeBytes(record.verifyChecksum) }
+      try DocumentBody.validate(record.body)
+      sequenceBefore = record.sequence
+    }
+    guard change.previousSequence >= state.firstLoggedSequence else { return }
+    guard let previous = try store.change(change.previousSequence),
+      previous.path == change.path, (previous.kind == .deleted) == (change.kind == .created),
+      sequenceBefore ?? previous.sequence == previous.sequence
+    else {
+      throw Status.dataLoss("The change before it is not the one it names.")
+    }
+  }
+
+  private func tombstone(of name: DocumentName) throws -> UInt64? {
+    try store.tables.tombstonesByName.entry(name.cut, of: name.path, in: store.lmdb).map {
+      key, value in try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
+    }
+  }
+
+  // MARK: Tombstones
+
+  private func checkTombstones() throws {
+    var cursor = try store.lmdb.cursor(store.tables.tombstones)
+    var found = try cursor.first()
+    while found {
+      report.tombstones += 1
+      try looking(at: "tombstone \(hex(cursor.key))") {
+        let sequence = try NumberRecord.decode(cursor.value, key: cursor.key)
+        let path =
+          try KeyLayout.documentPath(fromKey: cursor.key, limit: store.keyLimit)
+          ?? NumberRecord.pathText(cursor.value).map { ResourcePath(relative: $0) }
+        guard let path, path.isDocument else {
+          throw Status.dataLoss("The entry has no document's path.")
+        }
+        guard let change = try store.change(sequence), change.kind == .deleted,
+          change.path == path
+        else {
+          throw Status.dataLoss("\(path.text) was not deleted at \(sequence).")
+        }
+        guard try store.storedEntry(of: DocumentName(path, limit: store.keyLimit)) == nil else {
+          throw Status.dataLoss("\(path.text) is there.")
+        }
+      }
+      found = try cursor.next()
+    }
+  }
+
+  private func hex(_ key: UnsafeRawBufferPointer) -> String {
+    let digits = key.prefix(24).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+    return digits.joined() + (key.count > 24 ? "…" : "")
+  }
+}

@@ -1,0 +1,217 @@
+import Foundation
+import Synchronization
+
+/// Several writes that are done together, or not at all.
+///
+///     let batch = db.batch()
+///     batch.setData(["title": "Dune"], forDocument: dune)
+///     batch.deleteDocument(draft)
+///     try await batch.commit()
+///
+/// Writes are applied in order; the same document may be written several times. What is wrong with one of
+/// them is remembered and reported by `commit`, with nothing applied.
+public final class WriteBatch: NSObject {
+  private let firestore: Firestore
+  private var writes = PlannedWrites()
+  private var isCommitted = false
+
+  init(_ firestore: Firestore) { self.firestore = firestore }
+
+  @discardableResult
+  public func setData(
+    _ data: [String: Any], forDocument document: DocumentReference
+  ) -> WriteBatch {
+    add { try $0.set(document, data, merge: nil, in: self.firestore) }
+  }
+
+  @discardableResult
+  public func setData(
+    _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
+  ) -> WriteBatch {
+    add { try $0.set(document, data, merge: merge ? .all : nil, in: self.firestore) }
+  }
+
+  @discardableResult
+  public func setData(
+    _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
+  ) -> WriteBatch {
+    add { try $0.set(document, data, merge: .fields(mergeFields), in: self.firestore) }
+  }
+
+  /// Throws if `value` cannot be encoded; everything else is reported by `commit`.
+  @discardableResult
+  public func setData<T: Encodable>(
+    from value: T, forDocument document: DocumentReference,
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws -> WriteBatch {
+    let encoded = try encoder.encodedForWriting(value)
+    return add { try $0.set(document, encoded, merge: nil, in: self.firestore) }
+  }
+
+  @discardableResult
+  public func setData<T: Encodable>(
+    from value: T, forDocument document: DocumentReference, merge: Bool,
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws -> WriteBatch {
+    let encoded = try encoder.encodedForWriting(value)
+    return add { try $0.set(document, encoded, merge: merge ? .all : nil, in: self.firestore) }
+  }
+
+  @discardableResult
+  public func setData<T: Encodable>(
+    from value: T, forDocument document: DocumentReference, mergeFields: [Any],
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws -> WriteBatch {
+    let encoded = try encoder.encodedForWriting(value)
+    return add { try $0.set(document, encoded, merge: .fields(mergeFields), in: self.firestore) }
+  }
+
+  @discardableResult
+  public func updateData(
+    _ fields: [AnyHashable: Any], forDocument document: DocumentReference
+  ) -> WriteBatch {
+    add { try $0.update(document, fields, in: self.firestore) }
+  }
+
+  @discardableResult
+  public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
+    add { try $0.delete(document, in: self.firestore) }
+  }
+
+  private func add(_ write: (inout PlannedWrites) throws -> Void) -> WriteBatch {
+    if isCommitted {
+      writes.note(.batchIsCommitted)
+    } else {
+      writes.add(write)
+    }
+    return self
+  }
+
+  // MARK: Committing
+
+  /// Hands the batch over and returns; reads that begin later see it.
+  public func commit() {
+    let firestore = firestore
+    submit { if let status = $0 { firestore.reportUnobserved(status) } }
+  }
+
+  public func commit(
+    isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)?
+  ) {
+    guard let completion else { return commit() }
+    let courier = firestore.courier(isolation)
+    let callback = Callback<NSError?> { completion($0) }
+    submit { courier.carry($0?.nsError, to: callback) }
+  }
+
+  /// Commits the batch, and returns when it is durable.
+  public func commit() async throws {
+    do {
+      let mutations = try take()
+      guard !mutations.isEmpty else { return }
+      _ = try await firestore.database().writer.commit(mutations)
+    } catch let status as Status {
+      throw status.nsError
+    }
+  }
+
+  private func submit(_ told: @escaping @Sendable (Status?) -> Void) {
+    do {
+      let mutations = try take()
+      guard !mutations.isEmpty else { return told(nil) }
+      try firestore.database().writer.submit(mutations) { outcome in
+        switch outcome {
+        case .success: told(nil)
+        case .failure(let status): told(status)
+        }
+      }
+    } catch {
+      told(error as? Status ?? Status(.unknown, "The commit failed.", cause: error))
+    }
+  }
+
+  private func take() throws -> [Mutation] {
+    if isCommitted { throw Status.batchIsCommitted }
+    isCommitted = true
+    return try writes.checked()
+  }
+}
+
+extension Status {
+  fileprivate static let batchIsCommitted = Status(
+    .failedPrecondition, "A write batch can no longer be used after commit has been called.")
+}
+
+/// Writes on their way into a batch or a transaction, and the first thing that is wrong with them.
+struct PlannedWrites {
+  private(set) var mutations: [Mutation] = []
+  private var fault: Status?
+
+  /// The writes; throws what is wrong with them.
+  func checked() throws(Status) -> [Mutation] {
+    if let fault { throw fault }
+    return mutations
+  }
+
+  mutating func note(_ status: Status) { fault = fault ?? status }
+
+  mutating func add(_ write: (inout PlannedWrites) throws -> Void) {
+    do {
+      try write(&self)
+    } catch {
+      note(error as? Status ?? Status(.unknown, "The write failed.", cause: error))
+    }
+  }
+
+  mutating func set(
+    _ document: DocumentReference, _ data: [String: Any], merge: ParsedSet.Merge?,
+    in firestore: Firestore
+  ) throws {
+    let name = try Self.name(of: document, in: firestore)
+    let parsed = try ParsedSet(set: data, merge: merge, database: firestore.databaseIdentity)
+    mutations.append(try Mutation(setting: name, to: parsed))
+  }
+
+  mutating func set(
+    _ document: DocumentReference, _ encoded: EncodedDocument, merge: ParsedSet.Merge?,
+    in firestore: Firestore
+  ) throws {
+    let name = try Self.name(of: document, in: firestore)
+    try encoded.check(for: firestore.databaseIdentity)
+    mutations.append(try Mutation(setting: name, to: encoded, merge: merge))
+  }
+
+  mutating func update(
+    _ document: DocumentReference, _ fields: [AnyHashable: Any], in firestore: Firestore
+  ) throws {
+    let name = try Self.name(of: document, in: firestore)
+    let parsed = try ParsedSet(update: fields, database: firestore.databaseIdentity)
+    var mutation = try Mutation(setting: name, to: parsed)
+    mutation.precondition = .exists(true)
+    mutations.append(mutation)
+  }
+
+  mutating func delete(_ document: DocumentReference, in firestore: Firestore) throws {
+    let name = try Self.name(of: document, in: firestore)
+    mutations.append(Mutation(name: name, operation: .delete))
+  }
+
+  static func name(of document: DocumentReference, in firestore: Firestore) throws -> DocumentName {
+    guard document.firestore === firestore else {
+      throw Status.invalidArgument(
+        "Provided document reference is from a different Cloud Firestore instance.")
+    }
+    return try document.resolved().name
+  }
+}
+
+extension FirebaseDataEncoder {
+  /// The value's bytes. Errors of the engine are thrown as users catch them.
+  func encodedForWriting<T: Encodable>(_ value: T) throws -> EncodedDocument {
+    do {
+      return try encodeDocument(value)
+    } catch let status as Status {
+      throw status.nsError
+    }
+  }
+}

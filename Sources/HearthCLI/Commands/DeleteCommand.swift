@@ -1,0 +1,21 @@
+import ArgumentParser
+import Hearth
+
+struct DeleteCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Delete a document. Collections below it stay.")
+
+  @OptionGroup var file: DatabaseArgument
+  @Argument(help: "The document's path, such as books/dune.") var path: String
+
+  func run() async throws {
+    try await file.open(.writing) { db in
+      let document = db.document(path)
+      guard try await document.getDocument().exists else {
+        throw Failure("There is no document \(path) in \(file.database).")
+      }
+      try await document.delete()
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+/// `kill -9` at any instant: all or nothing, acknowledged writes present.
+@Suite struct CrashTests {
+  @Test func `every acknowledged write survives a kill, and no request is half applied`()
+    async throws
+  {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SeededGenerator(seed: seed)
+    var folder = TemporaryFolder()
+    var steps: [Int] = []
+    var stepCount = 0
+    for round in 0..<(isSoak ? 200 : 12) {
+      // Four crashes for each file: each meets what those before it have left.
+      if round % 4 == 0 {
+        folder = TemporaryFolder()
+        steps = [Int](repeating: 0, count: 64)
+      }
+      let path = folder.path + "/crash.hearth"
+      let helper = try Helper("write-until-killed", path, steps.count)
+      #expect(helper.line() == "ready")
+      // Now in the beginning, now in the midst of it.
+      var lines = round % 3 == 0 ? [] : [try #require(helper.line())]
+      let delay = UInt32.random(in: 0...300_000, using: &random)
+      let killer = Thread {
+        usleep(delay)
+        helper.kill(SIGKILL)
+      }
+      killer.start()
+      lines += helper.lines()
+      for line in lines {
+        let numbers = line.split(separator: " ").compactMap { Int($0) }
+        try #require(numbers.count == 2, "\(line)")
+        steps[numbers[0]] = numbers[1]
+        stepCount += 1
+      }
+      #expect(helper.wasKilled)
+      try await check(path, &steps, "seed \(seed), round \(round)")
+    }
+    #expect(stepCount > 0)
+  }
+
+  /// A task has one request in flight, so its counter is at what it acknowledged or one more.
+  private func check(_ path: String, _ steps: inout [Int], _ note: Comment) async throws {
+    let db = try Firestore.open(at: path)
+    for task in steps.indices {
+      let counter = try await db.document("counters/\(task)").getDocument()
+      let step = counter["step"] as? Int ?? 0
+      #expect(step == steps[task] || step == steps[task] + 1, note)
+      steps[task] = step
+      guard step > 0 else { continue }
+      #expect(counter["text"] as? String == Story.text(task, step), note)
+      guard task % 2 == 0 else { continue }
+      let twin = try await db.document("twins/\(task)").getDocument()
+      #expect(twin["step"] as? Int == step, note)
+      #expect(twin["text"] as? String == Story.text(task, step), note)
+      // Each request added one and deleted the one two steps before.
+      let kept = try await db.collection("tasks/\(task)/steps").getDocuments()
+      #expect(Set(kept.documents.map(\.documentID)) == names(step), note)
+    }
+    try await db.terminate()
+  }
+
+  private func names(_ step: Int) -> Set<String> {
+    Set((max(1, step - 1)...step).map(String.init))
+  }
+
+  @Test(arguments: ["killed", "halfway", "afterwards"])
+  func `a process that dies at any call to the storage leaves all or nothing to another`(
+    fate: String
+  ) async throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/shared.hearth"
+    // Open all the time: the lock of the dead is taken over, nothing is reopened.
+    let db = try Firestore.open(at: path)
+    var last = 0
+    var deaths = 0
+    for call in 1...200 {
+      let helper = try Helper("meet-fate", path, fate, call)
+      let isAcknowledged = helper.lines().contains("acknowledged")
+      #expect(helper.wasKilled != isAcknowledged)
+      let seen = try await step(in: db)
+      #expect(seen == last + 1 || seen == last && !isAcknowledged)
+      try await db.document("after/death").setData(["call": call])
+      // Whether the dead one got as far as its meta page, only the next writer looks. What was not
+      // acknowledged may come into sight that late.
+      let step = try await step(in: db)
+      #expect(step == seen || step == last + 1)
+      last = step
+      if isAcknowledged { break }
+      deaths += 1
+    }
+    // Data pages, their flush, the meta page.
+    #expect((3..<200).contains(deaths))
+    let after = try await db.document("after/death").getDocument()
+    #expect(after["call"] as? Int == deaths + 1)
+    try await db.terminate()
+  }
+
+  /// The step that all documents of the ring agree on.
+  private func step(in db: Firestore) async throws -> Int {
+    let ring = try await db.collection("ring").getDocuments()
+    let steps = Set(ring.documents.map { $0["step"] as? Int ?? -1 })
+    #expect(ring.count == (steps.isEmpty ? 0 : 20))
+    #expect(steps.count <= 1)
+    let step = steps.first ?? 0
+    for document in ring.documents {
+      let index = Int(document.documentID) ?? -1
+      #expect(document["text"] as? String == Story.text(index, step))
+    }
+    return step
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+@Suite struct FullDiskTests {
+  @Test func `when the file may not grow, writes fail, reads go on, and writes work again later`()
+    throws
+  {
+    let folder = TemporaryFolder()
+    let helper = try Helper("fill", folder.path + "/full.hearth", 3 << 20)
+    try expectStory(helper) {}
+  }
+
+  @Test(.enabled(if: SmallDisk.canBeMade))
+  func `when the disk is full, writes fail, reads go on, and writes work again later`() throws {
+    let disk = try SmallDisk()
+    // Takes a third, to give it back later.
+    let ballast = disk.path + "/ballast"
+    try Data(count: 2 << 20).write(to: URL(fileURLWithPath: ballast))
+    let helper = try Helper("fill", disk.path + "/full.hearth", 0)
+    try expectStory(helper) { try FileManager.default.removeItem(atPath: ballast) }
+  }
+
+  /// Two hundred slots are four pages of the lock file.
+  @Test(.enabled(if: SmallDisk.canBeMade))
+  func `many can read on a full disk`() throws {
+    let disk = try SmallDisk()
+    let helper = try Helper("read-on-full-disk", disk.path + "/full.lmdb", 200)
+    #expect(helper.lines() == ["reads"])
+  }
+
+  private func expectStory(_ helper: Helper, makeRoom: () throws -> Void) throws {
+    let exhausted = "failed \(FirestoreErrorCode.resourceExhausted.rawValue) "
+    let first = try #require(helper.line())
+    #expect(first.hasPrefix(exhausted), "\(first)")
+    #expect(helper.line() == "reads true")
+    let second = try #require(helper.line())
+    #expect(second.hasPrefix(exhausted), "\(second)")
+    try makeRoom()
+    helper.say("room")
+    #expect(helper.line() == "writes again true")
+    #expect(helper.lines() == [])
+  }
+}
+
+/// A disk of six megabytes in memory, gone with this.
+private final class SmallDisk {
+  private let folder = TemporaryFolder()
+  let path: String
+
+  static let canBeMade: Bool = (try? SmallDisk()) != nil
+
+  init() throws {
+    path = folder.path + "/disk"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    guard mount("tmpfs", path, "tmpfs", 0, "size=6m") == 0 else { throw POSIXError(.EPERM) }
+  }
+
+  deinit { umount2(path, Int32(MNT_DETACH)) }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+/// A running `hearth-test-helper`.
+final class Helper: @unchecked Sendable {
+  // Unchecked: Process is not Sendable; each is used by one test.
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+  private var rest = Data()
+
+  init(
+    _ command: String, _ path: String, _ arguments: CustomStringConvertible...,
+    environment: [String: String] = [:]
+  ) throws {
+    process.executableURL = Self.executable
+    process.arguments = [command, path] + arguments.map(\.description)
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+  }
+
+  deinit { if process.isRunning { kill(SIGKILL) } }
+
+  /// Beside the tests' own executable.
+  private static let executable: URL = {
+    let link = "/proc/self/exe"
+    let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? link
+    return URL(fileURLWithPath: tests).deletingLastPathComponent()
+      .appendingPathComponent("hearth-test-helper")
+  }()
+
+  /// The next line; nil when the helper has ended.
+  func line() -> String? {
+    while true {
+      if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
+        rest = rest[(end + 1)...]
+        return line
+      }
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { return nil }
+      rest = Data(rest) + more
+    }
+  }
+
+  /// All lines up to the helper's end.
+  func lines() -> [String] {
+    let all = Data(rest) + output.fileHandleForReading.readDataToEndOfFile()
+    rest = Data()
+    process.waitUntilExit()
+    return String(decoding: all, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  func say(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+
+  func kill(_ signal: Int32) { Foundation.kill(process.processIdentifier, signal) }
+
+  /// Waits for its end.
+  var wasKilled: Bool {
+    process.waitUntilExit()
+    return process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
+  }
+
+  /// The kernel's letter for what it does: `T` is stopped.
+  var state: Character? {
+    guard
+      let text = try? String(
+        contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)
+    else { return nil }
+    return text.split(separator: ")").last?.dropFirst().first
+  }
+}
+
+/// Long runs are asked for by HEARTH_SOAK.
+let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
+
+/// Waits, for as long as a slow machine may take.
+nonisolated(nonsending) func eventually(
+  _ condition: nonisolated(nonsending) () async throws -> Bool
+) async throws {
+  let end = ContinuousClock.now + .seconds(30)
+  while try await !condition() {
+    try #require(ContinuousClock.now < end, "It did not come to pass.")
+    try await Task.sleep(for: .milliseconds(5))
+  }
+}

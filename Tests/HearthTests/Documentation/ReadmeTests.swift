@@ -1,0 +1,67 @@
+import FirebaseFirestore
+import Foundation
+import Testing
+
+/// What the README shows compiles, runs, and is what it shows.
+@Suite struct ReadmeTests {
+  @Test func `every snippet is compiled, line for line`() throws {
+    let readme = try #require(SourceTree.text(of: "README.md"))
+    let landing = try #require(SourceTree.text(of: "Sources/Hearth/Hearth.docc/Hearth.md"))
+    let compiled = try ["Tests/HearthTests/Documentation/Snippets.swift", "Package.swift"].map {
+      Self.lines(try #require(SourceTree.text(of: $0))).joined(separator: "\n")
+    }
+    let blocks = Self.swiftBlocks(readme) + Self.swiftBlocks(landing)
+    #expect(blocks.count > 3)
+    for block in blocks where !block.hasPrefix("// Package.swift") {
+      let text = Self.lines(block).joined(separator: "\n")
+      #expect(
+        compiled[0].contains(text),
+        "This snippet is not in Tests/HearthTests/Documentation/Snippets.swift:\n\(block)")
+    }
+  }
+
+  @Test func `the first program has thirty lines or fewer`() throws {
+    let readme = try #require(SourceTree.text(of: "README.md"))
+    let first = try #require(Self.swiftBlocks(readme).first)
+    #expect(first.split(separator: "\n", omittingEmptySubsequences: false).count <= 30)
+  }
+
+  @Test func `files that the README names are there`() throws {
+    let readme = try #require(SourceTree.text(of: "README.md"))
+    let links = readme.components(separatedBy: "](").dropFirst().compactMap {
+      $0.components(separatedBy: ")").first
+    }
+    #expect(links.count >= 4)
+    for link in links where !link.contains("://") {
+      #expect(SourceTree.text(of: link) != nil, "The README links to \(link), which is not there.")
+    }
+    for script in ["Scripts/demo", "Scripts/test"] {
+      #expect(readme.contains(script) && SourceTree.text(of: script) != nil)
+    }
+  }
+
+  @Test func `the first program does what it says`() async throws {
+    let printed = Snippets.Output()
+    try await Snippets(folder: TemporaryFolder(), output: printed).firstProgram()
+    #expect(printed.lines.last == "dune Dune 418")
+  }
+
+  @Test func `a database in memory leaves no file`() throws {
+    let folder = TemporaryFolder()
+    try Snippets(folder: folder, output: Snippets.Output()).memory()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
+  /// The texts between ```swift and ```.
+  private static func swiftBlocks(_ markdown: String) -> [String] {
+    markdown.components(separatedBy: "```swift\n").dropFirst().compactMap {
+      $0.components(separatedBy: "\n```").first
+    }
+  }
+
+  /// Without indentation, empty lines and imports: those stand where a snippet cannot.
+  private static func lines(_ text: String) -> [String] {
+    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty && !$0.hasPrefix("import ") }
+  }
+}

@@ -1,0 +1,85 @@
+import FirebaseFirestore
+import Foundation
+import Synchronization
+
+/// What the README and the landing page show, word for word, with room to run in.
+struct Snippets {
+  let folder: TemporaryFolder
+  let output: Output
+
+  /// Catches what snippets print.
+  final class Output: Sendable {
+    private let printed = Mutex<[String]>([])
+
+    var lines: [String] { printed.withLock(\.self) }
+
+    func add(_ line: String) { printed.withLock { $0.append(line) } }
+  }
+
+  /// `print`, as snippets write it.
+  private func print(_ items: Any...) {
+    output.add(items.map { "\($0)" }.joined(separator: " "))
+  }
+
+  /// `Firestore.open(at:)`, with its files in the temporary folder.
+  private var Firestore: Opener { Opener(folder: folder) }
+
+  private struct Opener {
+    let folder: TemporaryFolder
+
+    func open(
+      at path: String, settings: FirestoreSettings = FirestoreSettings()
+    ) throws -> FirebaseFirestore.Firestore {
+      try FirebaseFirestore.Firestore.open(at: folder.path + "/" + path, settings: settings)
+    }
+  }
+
+  func firstProgram() async throws {
+    struct Book: Codable {
+      @DocumentID var id: String?
+      var title: String
+      var pages: Int
+    }
+
+    let db = try Firestore.open(at: "books.hearth")
+    let books = db.collection("books")
+
+    // Hears of every commit, whoever makes it.
+    let listener = books.addSnapshotListener { snapshot, _ in
+      for change in snapshot?.documentChanges ?? [] {
+        print(change.type, change.document.documentID)
+      }
+    }
+
+    let dune = books.document("dune")
+    try dune.setData(from: Book(title: "Dune", pages: 412))
+    try await dune.updateData(["pages": FieldValue.increment(6), "tags": ["sand", "spice"]])
+
+    let book = try await dune.getDocument(as: Book.self)
+    print(book.id ?? "", book.title, book.pages)  // dune Dune 418
+
+    listener.remove()
+    try await db.terminate()
+  }
+
+  func memory() throws {
+    let settings = FirestoreSettings()
+    settings.cacheSettings = MemoryCacheSettings()
+    let scratch = try Firestore.open(at: "scratch.hearth", settings: settings)
+    _ = scratch
+  }
+
+  func sequence(_ db: Firestore) async throws {
+    for try await snapshot in db.collection("books").snapshots {
+      print(snapshot.count, "books,", snapshot.documentChanges.count, "changes")
+    }
+  }
+
+  func landing() async throws {
+    let db = try Firestore.open(at: "books.hearth")
+    try await db.document("books/dune").setData(["title": "Dune", "pages": 412])
+    for try await snapshot in db.collection("books").snapshots {
+      print(snapshot.documents.map(\.documentID))
+    }
+  }
+}

@@ -1,0 +1,498 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Hearth
+
+/// A listener that is asked, so that it is as slow as the test wants.
+private final class Asker: Sendable {
+  let listener: Listener
+  let target: WatchTarget
+
+  init(_ target: WatchTarget, _ registry: Registry) {
+    self.target = target
+    listener = Listener(schedule: { _ in }, callback: { _ in })
+    registry.add(listener, watching: target)
+  }
+
+  func take() throws -> ResultEvent? { try listener.take()?.get() }
+}
+
+/// What a listener should be told, by the rules of `listens.json`.
+struct ExpectedChange: Equatable {
+  var kind: ResultChange.Kind
+  var path: ResourcePath
+  var oldIndex: Int?
+  var newIndex: Int?
+
+  init(_ change: ResultChange) {
+    kind = change.kind
+    path = change.document.path
+    oldIndex = change.oldIndex
+    newIndex = change.newIndex
+  }
+
+  private init(_ kind: ResultChange.Kind, _ path: ResourcePath, _ old: Int?, _ new: Int?) {
+    (self.kind, self.path, oldIndex, newIndex) = (kind, path, old, new)
+  }
+
+  typealias Told = [(path: ResourcePath, time: Instant)]
+
+  static func between(_ old: Told, _ new: Told) -> [ExpectedChange] {
+    var changes: [ExpectedChange] = []
+    var working = old.map(\.path)
+    for (path, _) in old where !new.contains(where: { $0.path == path }) {
+      guard let index = working.firstIndex(of: path) else { continue }
+      working.remove(at: index)
+      changes.append(ExpectedChange(.removed, path, index, nil))
+    }
+    for (path, _) in new where !old.contains(where: { $0.path == path }) {
+      let index = working.firstIndex { ResourcePath.compare($0, path) > 0 } ?? working.count
+      working.insert(path, at: index)
+      changes.append(ExpectedChange(.added, path, nil, index))
+    }
+    for (path, time) in new {
+      guard let before = old.first(where: { $0.path == path }), before.time != time,
+        let index = working.firstIndex(of: path)
+      else { continue }
+      changes.append(ExpectedChange(.modified, path, index, index))
+    }
+    return changes
+  }
+}
+
+extension ResultEvent {
+  fileprivate var told: ExpectedChange.Told { list.documents.map { ($0.path, $0.updateTime) } }
+}
+
+extension Registry {
+  /// Until what is committed by now stands in the mailboxes.
+  func settle() {
+    let done = DispatchSemaphore(value: 0)
+    afterNews { done.signal() }
+    done.wait()
+  }
+}
+
+@Suite struct ListenerTests {
+  private func commit(_ fixture: StoreFixture, _ mutations: Mutation...) throws {
+    for outcome in fixture.commitTogether([mutations]) { _ = try outcome.get() }
+  }
+
+  private func registry(_ fixture: StoreFixture) -> Registry {
+    Registry(fixture.store, fixture.writer, logger: .silent)
+  }
+
+  // MARK: Agreement
+
+  @Test(arguments: [KeyLimit.standard.count, 24])
+  func `every snapshot is the result as of some commit, in order, with right changes`(
+    _ keyLimit: Int
+  ) throws {
+    let fixture = try StoreFixture { $0.keyLimit = KeyLimit(keyLimit) }
+    let registry = registry(fixture)
+    for seed in 0..<(Soak.isOn ? 20_000 : 1000) {
+      do {
+        try scenario(UInt64(seed), fixture, registry)
+      } catch {
+        Issue.record("seed \(seed), limit \(keyLimit): \(error)")
+      }
+    }
+  }
+
+  private struct Mismatch: Error, CustomStringConvertible { var description: String }
+
+  private struct Watch {
+    var asker: Asker
+    /// The first commit whose state it may be told.
+    var earliest: Int
+    var told: ExpectedChange.Told?
+  }
+
+  private func scenario(
+    _ seed: UInt64, _ fixture: StoreFixture, _ registry: Registry
+  ) throws {
+    var generator = SeededGenerator(seed: seed)
+    let root = "c\(seed)"
+    let group = "g\(seed)"
+    let paths = [
+      "\(root)/a", "\(root)/b", "\(root)/c", "\(root)/a/\(group)/1", "\(root)/b/\(group)/1",
+      "\(root)/b/\(group)/1/\(group)/2", "\(root)/b/\(group)/3", "\(root)/other/\(root)/a",
+    ].map { ResourcePath(relative: $0) }
+    // State n is after n commits that changed something.
+    var states: [[ResourcePath: Instant]] = [[:]]
+    var watches: [Watch] = []
+
+    func take(_ watch: inout Watch) throws {
+      guard let event = try watch.asker.take() else { return }
+      let told = event.told
+      let changes = event.changes.map(ExpectedChange.init)
+      let expected = ExpectedChange.between(watch.told ?? [], told)
+      guard changes == expected else {
+        throw Mismatch(description: "\(changes), not \(expected)")
+      }
+      if watch.told != nil, changes.isEmpty { throw Mismatch(description: "no news") }
+      guard
+        let index = states.indices.dropFirst(watch.earliest).first(where: {
+          result(watch.asker.target, states[$0]).elementsEqual(told, by: ==)
+        })
+      else {
+        throw Mismatch(
+          description: "\(told) was never so after \(watch.earliest) of \(states)")
+      }
+      watch.told = told
+      watch.earliest = index
+    }
+
+    for _ in 0..<12 {
+      switch generator.below(6) {
+      case 0 where watches.count < 4:
+        let targets: [WatchTarget] = [
+          .document(generator.pick(paths)), .collection(ResourcePath([root])), .group(group),
+          .collection(generator.pick(paths).parent), .group(root),
+        ]
+        watches.append(
+          Watch(asker: Asker(generator.pick(targets), registry), earliest: states.count - 1))
+      case 1 where !watches.isEmpty:
+        let watch = watches.remove(at: generator.below(watches.count))
+        registry.remove(watch.asker.listener, watching: watch.asker.target)
+        if try watch.asker.take() != nil { throw Mismatch(description: "told after removal") }
+      case 2: registry.settle()
+      case 3 where !watches.isEmpty: try take(&watches[generator.below(watches.count)])
+      default:
+        let requests = try (0..<(1 + generator.below(3))).map { _ in
+          try (0..<(1 + generator.below(3))).map { _ in
+            let path = generator.pick(paths)
+            return generator.one(in: 3)
+              ? fixture.delete(path.text)
+              : try fixture.set(path.text, ("n", .integer(Int64(generator.below(3)))))
+          }
+        }
+        let outcomes = fixture.commitTogether(requests)
+        for (request, outcome) in zip(requests, outcomes) {
+          var state = states[states.count - 1]
+          for (mutation, result) in zip(request, try outcome.get().results) {
+            state[mutation.name.path] = result.updateTime
+          }
+          if state != states[states.count - 1] { states.append(state) }
+        }
+      }
+    }
+    registry.settle()
+    for index in watches.indices {
+      for _ in 0..<3 { try take(&watches[index]) }
+      let latest = result(watches[index].asker.target, states[states.count - 1])
+      guard let told = watches[index].told, told.elementsEqual(latest, by: ==) else {
+        throw Mismatch(description: "\(watches[index].told as Any) is not the latest, \(latest)")
+      }
+      registry.remove(watches[index].asker.listener, watching: watches[index].asker.target)
+    }
+  }
+
+  private func result(
+    _ target: WatchTarget, _ state: [ResourcePath: Instant]
+  ) -> ExpectedChange.Told {
+    let wanted = state.filter { path, _ in
+      switch target {
+      case .document(let document): path == document
+      case .collection(let collection): path.parent == collection
+      case .group(let id): path.parent.id == id
+      }
+    }
+    return wanted.sorted { ResourcePath.compare($0.key, $1.key) < 0 }.map { ($0.key, $0.value) }
+  }
+
+  // MARK: Promises
+
+  @Test func `an idle listener gets each commit as its own snapshot`() throws {
+    let fixture = try StoreFixture()
+    let registry = registry(fixture)
+    let asker = Asker(.collection(ResourcePath(["a"])), registry)
+    registry.settle()
+    #expect(try asker.take()?.told.count == 0)
+    #expect(try asker.take() == nil)
+    for number in 0..<50 {
+      try commit(fixture, try fixture.set("a/\(number % 7)", ("n", .integer(Int64(number)))))
+      try commit(fixture, try fixture.set("b/\(number)", ("n", .null)))
+      registry.settle()
+      let event = try #require(try asker.take())
+      #expect(event.changes.count == 1)
+      #expect(try asker.take() == nil)
+    }
+  }
+
+  @Test func `a burst that comes to nothing is no news`() throws {
+    let fixture = try StoreFixture()
+    let registry = registry(fixture)
+    try commit(fixture, try fixture.set("a/1", ("n", .null)))
+    let asker = Asker(.collection(ResourcePath(["a"])), registry)
+    registry.settle()
+    #expect(try asker.take()?.changes.count == 1)
+    try commit(fixture, try fixture.set("a/2", ("n", .null)))
+    registry.settle()
+    try commit(fixture, fixture.delete("a/2"))
+    registry.settle()
+    #expect(try asker.take() == nil)
+    // Nothing is stuck: the next change comes.
+    try commit(fixture, try fixture.set("a/3", ("n", .null)))
+    registry.settle()
+    #expect(try asker.take()?.changes.map(\.newIndex) == [1])
+  }
+
+  @Test func `a consumer that sleeps holds up neither the writer nor other listeners`() throws {
+    let fixture = try StoreFixture()
+    let registry = registry(fixture)
+    let gate = DispatchSemaphore(value: 0)
+    let began = DispatchSemaphore(value: 0)
+    let calls = Mutex(0)
+    let counts = Mutex<[Int]>([])
+    let target = WatchTarget.collection(ResourcePath(["a"]))
+    let queue = DispatchQueue(label: "sleeper")
+    let sleeper = Listener { listener in
+      queue.async { listener.deliver() }
+    } callback: { result in
+      guard let event = try? result.get() else { return }
+      counts.withLock { $0.append(event.list.documents.count) }
+      if calls.withLock({ calls in
+        calls += 1
+        return calls == 1
+      }) {
+        began.signal()
+        gate.wait()
+      }
+    }
+    registry.add(sleeper, watching: target)
+    began.wait()
+    let asker = Asker(target, registry)
+    for number in 0..<200 {
+      try commit(fixture, try fixture.set("a/\(number)", ("n", .null)))
+    }
+    registry.settle()
+    #expect(try asker.take()?.told.count == 200)
+    gate.signal()
+    queue.sync {}
+    queue.sync {}
+    // The first, and the newest state; what was between took no memory.
+    #expect(counts.withLock { $0 } == [0, 200])
+    registry.remove(sleeper, watching: target)
+  }
+
+  @Test(arguments: [false, true])
+  func `removing is final, from inside the callback and from outside`(_ inside: Bool) throws {
+    let fixture = try StoreFixture()
+    let registry = registry(fixture)
+    let target = WatchTarget.collection(ResourcePath(["a"]))
+    let queue = DispatchQueue(label: "removal")
+    for round in 0..<50 {
+      let state = Mutex<(listener: Listener?, isRemoved: Bool, late: Int, calls: Int)>(
+        (nil, false, 0, 0))
+      let listener = Listener { listener in
+        queue.async { listener.deliver() }
+      } callback: { _ in
+        let mustRemove = state.withLock { state in
+          if state.isRemoved { state.late += 1 }
+          state.calls += 1
+          return inside && state.calls == 2 ? state.listener : nil
+        }
+        if let mustRemove {
+          registry.remove(mustRemove, watching: target)
+          state.withLock { $0.isRemoved = true }
+        }
+      }
+      state.withLock { $0.listener = listener }
+      registry.add(listener, watching: target)
+      for number in 0..<10 {
+        fixture.writer.submit([try fixture.set("a/\(number)", ("n", .integer(Int64(round))))]) {
+          _ in
+        }
+        if !inside, number == round % 10 {
+          registry.remove(listener, watching: target)
+          state.withLock { $0.isRemoved = true }
+        }
+      }
+      try commit(fixture, try fixture.set("a/x", ("n", .integer(Int64(round)))))
+      registry.settle()
+      queue.sync {}
+      #expect(state.withLock { $0.late } == 0)
+      state.withLock { $0.listener = nil }
+      registry.remove(listener, watching: target)
+    }
+  }
+
+  @Test func `listeners that begin among concurrent writes have no gap and no double`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let registry = registry(fixture)
+    let target = WatchTarget.group("a")
+    let total = 400
+    let mutations = try (0..<total).map { number in
+      try fixture.set("a/\(10_000 + number)", ("n", .integer(Int64(number))))
+    }
+    let writing = Task.detached {
+      for mutation in mutations { _ = try await fixture.writer.commit([mutation]) }
+    }
+    let faults = Mutex<[String]>([])
+    var listeners: [(Listener, DispatchSemaphore)] = []
+    for number in 0..<30 {
+      let told = Mutex<Int?>(nil)
+      let isDone = DispatchSemaphore(value: 0)
+      let queue = DispatchQueue(label: "listener \(number)")
+      let listener = Listener { listener in
+        queue.async { listener.deliver() }
+      } callback: { result in
+        guard let event = try? result.get() else { return }
+        let count = event.list.documents.count
+        let ids = event.list.documents.map(\.path.id)
+        told.withLock { before in
+          let isGrowing =
+            ids == (0..<count).map { "\(10_000 + $0)" } && (before.map { $0 < count } ?? true)
+            && event.changes.compactMap(\.newIndex)
+              == Array((before ?? 0)..<max(count, before ?? 0))
+          if !isGrowing { faults.withLock { $0.append("\(before as Any) then \(ids)") } }
+          before = count
+        }
+        if count == total { isDone.signal() }
+      }
+      registry.add(listener, watching: target)
+      listeners.append((listener, isDone))
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    try await writing.value
+    registry.settle()
+    for (listener, isDone) in listeners {
+      Self.wait(isDone)
+      registry.remove(listener, watching: target)
+    }
+    #expect(faults.withLock { $0 } == [])
+  }
+
+  private static func wait(_ semaphore: DispatchSemaphore) {
+    if semaphore.wait(timeout: .now() + 10) == .timedOut { Issue.record("never told the end") }
+  }
+
+  @Test func `a log trimmed behind a slow registry loses nothing: views are read anew`() throws {
+    let fixture = try StoreFixture { $0.changeLogBytes = 0 }
+    let registry = registry(fixture)
+    try commit(
+      fixture, try fixture.set("a/1", ("n", .null)), try fixture.set("a/2", ("n", .null)),
+      try fixture.set("a/3", ("n", .null)))
+    let asker = Asker(.collection(ResourcePath(["a"])), registry)
+    registry.settle()
+    _ = try asker.take()
+    let gate = DispatchSemaphore(value: 0)
+    registry.afterNews { gate.wait() }
+    try commit(fixture, fixture.delete("a/1"))
+    try commit(fixture, try fixture.set("a/2", ("n", .integer(2))))
+    try commit(fixture, try fixture.set("a/0", ("n", .integer(2))))
+    try commit(fixture, try fixture.set("b/0", ("n", .integer(2))))
+    let state = try fixture.store.read { try $0.state() }
+    #expect(state.firstLoggedSequence > 5)
+    gate.signal()
+    registry.settle()
+    let event = try #require(try asker.take())
+    #expect(event.told.map(\.path.id) == ["0", "2", "3"])
+    #expect(event.changes.map(\.kind) == [.removed, .added, .modified])
+    #expect(event.changes.map(\.oldIndex) == [0, nil, 1])
+    #expect(event.changes.map(\.newIndex) == [nil, 0, 1])
+    #expect(try asker.take() == nil)
+  }
+
+  @Test func `large steps go to the latest state at once`() throws {
+    let fixture = try StoreFixture()
+    let registry = registry(fixture)
+    let asker = Asker(.collection(ResourcePath(["a"])), registry)
+    registry.settle()
+    _ = try asker.take()
+    let count = Registry.stepLimit + 10
+    let gate = DispatchSemaphore(value: 0)
+    registry.afterNews { gate.wait() }
+    for outcome in fixture.commitTogether([
+      try (0..<count).map { try fixture.set("a/\(10_000 + $0)", ("n", .null)) }
+    ]) { _ = try outcome.get() }
+    try commit(fixture, fixture.delete("a/10000"))
+    gate.signal()
+    registry.settle()
+    let event = try #require(try asker.take())
+    #expect(event.list.documents.count == count - 1)
+    #expect(event.changes.compactMap(\.newIndex) == Array(0..<count - 1))
+    #expect(try asker.take() == nil)
+  }
+
+  @Test func `canonically equal ids are two groups and two collections`() throws {
+    let fixture = try StoreFixture()
+    let registry = registry(fixture)
+    let composed = Asker(.group("é"), registry)
+    let decomposed = Asker(.group("e\u{301}"), registry)
+    registry.settle()
+    _ = try (composed.take(), decomposed.take())
+    try commit(fixture, try fixture.set("é/1", ("n", .null)))
+    registry.settle()
+    #expect(try composed.take()?.changes.count == 1)
+    #expect(try decomposed.take() == nil)
+  }
+
+  @Test func `closing ends every listener with an error, once`() throws {
+    let fixture = try StoreFixture()
+    let registry = registry(fixture)
+    let asker = Asker(.group("a"), registry)
+    registry.settle()
+    _ = try asker.take()
+    registry.close(.terminated)
+    #expect(throws: Status.self) { try asker.take() }
+    #expect(try asker.take() == nil)
+    #expect(asker.listener.isRemoved)
+  }
+
+  // MARK: Recorded
+
+  @Test func `recorded listens without a query tell the same changes`() throws {
+    let scenarios = try #require(JSON(resource: "vectors/listens.json")["scenarios"]?.array)
+    var replayed = 0
+    for scenario in scenarios {
+      guard let query = scenario["query"], query.object?.map(\.name) == ["from"],
+        let from = query["from"]?.array?.first, let id = from["collectionId"]?.string
+      else { continue }
+      replayed += 1
+      let fixture = try StoreFixture()
+      let registry = registry(fixture)
+      let writes = try (scenario["documents"]?.array ?? []).map {
+        try ProtoJSON.mutation(.object([.init(name: "update", value: $0)])) { _ in .earliest }
+      }
+      for outcome in fixture.commitTogether([writes]) { _ = try outcome.get() }
+      let asker = Asker(
+        from["allDescendants"]?.boolean == true ? .group(id) : .collection(ResourcePath([id])),
+        registry)
+      registry.settle()
+      let initial = try asker.take()?.told.map(\.path.text)
+      #expect(initial == scenario["initial"]?.array?.compactMap(\.string))
+      for step in scenario["steps"]?.array ?? [] {
+        fixture.clock.advance(by: 1_000_000)
+        let writes = try (step["writes"]?.array ?? []).map {
+          try ProtoJSON.mutation($0) { _ in .earliest }
+        }
+        for outcome in fixture.commitTogether([writes]) { _ = try outcome.get() }
+        registry.settle()
+        let event = try asker.take()
+        let changes = (event?.changes ?? []).map { change in
+          [
+            "\(change.kind)", change.document.path.text, "\(change.oldIndex ?? -1)",
+            "\(change.newIndex ?? -1)",
+          ]
+        }
+        let recorded = (step["changes"]?.array ?? []).map { change in
+          [
+            change["type"]?.string ?? "", change["name"]?.string ?? "",
+            "\(Int(change["oldIndex"]?.number ?? 0))", "\(Int(change["newIndex"]?.number ?? 0))",
+          ]
+        }
+        #expect(changes == recorded, "\(scenario["id"]?.string ?? "")")
+        if let event {
+          #expect(
+            event.told.map(\.path.text) == step["expected"]?.array?.compactMap(\.string))
+        }
+      }
+    }
+    #expect(replayed == 3)
+  }
+}

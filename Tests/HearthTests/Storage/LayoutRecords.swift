@@ -1,0 +1,42 @@
+@testable import Hearth
+
+/// The records that StorageLayout.md shows, as the engine writes them.
+enum LayoutRecords {
+  static var examples: [(String, [UInt8])] {
+    let books = ResourcePath(["books"])
+    let catalogueKey = KeyLimit.standard.catalogueKey(books)
+    let dune = books.appending("dune")
+    let duneKey = DocumentKey(dune)
+    var log = ChangeRecord.Builder()
+    let time = Instant(microseconds: 1_600_000_000_000_000)
+    log.append(
+      Change(
+        sequence: 258, kind: .created, path: dune, commitTime: time, startsCommit: true,
+        previousSequence: 0, before: nil))
+    log.append(
+      Change(
+        sequence: 259, kind: .created, path: books.appending("emma"), commitTime: time,
+        startsCommit: false, previousSequence: 0, before: nil))
+    let before: [UInt8] = [0xAA, 0xBB]
+    before.withUnsafeBytes { before in
+      log.append(
+        Change(
+          sequence: 260, kind: .deleted, path: dune,
+          commitTime: Instant(microseconds: time.microseconds + 1000), startsCommit: true,
+          previousSequence: 258, before: before))
+    }
+    let state = StoreState(lastSequence: 260, lastCommitTime: time, firstLoggedSequence: 258)
+    return [
+      (
+        "books holds 2 documents",
+        NumberRecord.encode(2, path: books, key: catalogueKey.bytes, isCut: false)
+      ),
+      (
+        "260 deleted books/dune",
+        NumberRecord.encode(260, path: dune, key: duneKey.bytes, isCut: false)
+      ),
+      ("changes 258 to 260", log.finish().first?.bytes ?? []),
+      ("state", state.encoded()),
+    ]
+  }
+}

@@ -1,0 +1,20 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+/// Expects the database's error of this code, and gives its sentence.
+@discardableResult
+func expectRefused(
+  _ code: FirestoreErrorCode.Code, sourceLocation: SourceLocation = #_sourceLocation,
+  isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Void
+) async -> String? {
+  do {
+    try await body()
+    Issue.record("Nothing was refused.", sourceLocation: sourceLocation)
+    return nil
+  } catch {
+    #expect(code ~= error, "\(error)", sourceLocation: sourceLocation)
+    return error.localizedDescription
+  }
+}

@@ -1,0 +1,246 @@
+import Foundation
+import Testing
+
+/// The house stays in order. Every failure says where to move what.
+@Suite struct TidyTests {
+  // MARK: Floors
+
+  /// Folders of `Sources/Hearth` from the ground up; files outside of folders are the roof.
+  static let floors: [[String]] = [
+    ["Support"], ["Model"], ["Format", "Keys"], ["Coding"], ["Storage"], ["Indexing"], ["Query"],
+    ["Writing"], ["Observation"], [""],
+  ]
+
+  @Test func `every folder of Hearth is a floor`() {
+    let known = Set(Self.floors.joined()).union(["Hearth.docc"])
+    for file in SourceTree.swiftFiles(in: "Sources/Hearth") {
+      let folder = file.folder(below: "Sources/Hearth").split(separator: "/").first ?? ""
+      #expect(
+        known.contains(String(folder)),
+        """
+        \(file.path) is in a folder that is no floor. Move it to one of \
+        \(Self.floors.joined().filter { !$0.isEmpty }.joined(separator: ", ")), or give the new folder \
+        its place in TidyTests.floors.
+        """)
+    }
+  }
+
+  @Test func `a file mentions types of its own floor and below`() {
+    let house = Self.floors.map { folders in
+      SourceTree.swiftFiles(in: "Sources/Hearth").filter { file in
+        let folder = file.folder(below: "Sources/Hearth").split(separator: "/").first ?? ""
+        return folders.contains(String(folder))
+      }
+    }
+    #expect(house.joined().count > 50, "The sources were not found at \(SourceTree.root.path).")
+    let floorBelow = Set(
+      SourceTree.swiftFiles(in: "Sources/LMDB").flatMap(\.declarations).map(\.name))
+    for sentence in Self.upwardMentions(in: house, besides: floorBelow) {
+      Issue.record("\(sentence)")
+    }
+  }
+
+  /// A sentence for each type that a file mentions and a higher floor declares.
+  static func upwardMentions(in house: [[SourceFile]], besides known: Set<String>) -> [String] {
+    var homes: [String: (floor: Int, path: String)] = [:]
+    // From the roof down, so that a name with two homes counts as the lower one's.
+    for (floor, files) in house.enumerated().reversed() {
+      for file in files {
+        for type in file.declarations where type.isVisible { homes[type.name] = (floor, file.path) }
+      }
+    }
+    var sentences: [String] = []
+    var around = known
+    for (floor, files) in house.enumerated() {
+      // Nested and private types may share a name with one of a higher floor.
+      around.formUnion(files.flatMap(\.declarations).map(\.name))
+      for file in files {
+        var told: Set<String> = []
+        for (line, name) in file.mentions {
+          guard let home = homes[name], home.floor > floor, !around.contains(name),
+            told.insert(name).inserted
+          else { continue }
+          sentences.append(
+            """
+            \(file.path):\(line) mentions \(name), which lives higher up, in \(home.path). Move what \
+            needs \(name) up into that folder (a facet such as \
+            \(file.name.dropLast(6))+\(name).swift), or move \(name) down if it needs nothing from \
+            up there.
+            """)
+        }
+      }
+    }
+    return sentences
+  }
+
+  @Test func `a mention upwards is found, and what only looks like one is not`() {
+    let low = SourceFile(
+      path: "Sources/Hearth/Keys/Low.swift",
+      text: """
+        // High is not mentioned in a comment,
+        struct Low {
+          struct Own {}
+          let text = "nor is High in a string, but \\(count) is code"
+          var own: Own, part: Low.High
+          /* nor /* here: High */ High */
+        }
+        """)
+    let high = SourceFile(
+      path: "Sources/Hearth/Storage/High.swift",
+      text: "final class High { struct Nested {} }\nprivate enum Hidden {}\nstruct Own {}")
+    #expect(Self.upwardMentions(in: [[low], [high]], besides: []).isEmpty)
+    let wrong = SourceFile(
+      path: "Sources/Hearth/Keys/Wrong.swift", text: "let a = \"\\(High.self)\"\nlet b = Own()")
+    let sentences = Self.upwardMentions(in: [[wrong], [high]], besides: [])
+    #expect(sentences.count == 2)
+    #expect(sentences.first?.contains("Keys/Wrong.swift:1 mentions High") == true)
+    #expect(Self.upwardMentions(in: [[wrong], [high]], besides: ["High", "Own"]).isEmpty)
+  }
+
+  @Test func `code is told from comments and strings in every source`() {
+    for file in Self.sources + SourceTree.swiftFiles(in: "Tests") {
+      for (open, close) in [("{", "}"), ("(", ")"), ("[", "]")] {
+        let opened = file.code.joined().components(separatedBy: open).count
+        let closed = file.code.joined().components(separatedBy: close).count
+        #expect(
+          opened == closed, "CodeScanner loses its way in \(file.path): \(open) and \(close).")
+      }
+    }
+  }
+
+  // MARK: Reasons
+
+  @Test func `every promise that the compiler cannot check has its reason beside it`() {
+    for file in Self.sources {
+      for (index, line) in file.code.enumerated() {
+        // A property's reason is its documentation; a type's stands on its own.
+        let isType = line.contains("@unchecked Sendable")
+        guard isType || line.contains("nonisolated(unsafe)") else { continue }
+        let beside = file.lines[max(0, index - 2)...min(file.lines.count - 1, index + 4)]
+        #expect(
+          beside.contains { text in
+            guard let comment = text.range(of: "//") else { return false }
+            return !isType || !text[comment.lowerBound...].hasPrefix("///")
+          },
+          """
+          \(file.path):\(index + 1) silences the compiler without a reason. Write beside it why it is \
+          safe: `// Unchecked: …`.
+          """)
+      }
+    }
+  }
+
+  @Test func `nothing is forced`() {
+    for file in Self.sources + SourceTree.swiftFiles(in: "Tests") {
+      for (index, line) in file.code.enumerated() {
+        for force in ["try" + "!", " as" + "! "] where line.contains(force) {
+          Issue.record(
+            """
+            \(file.path):\(index + 1) has `\(force.trimmingCharacters(in: .whitespaces))`. Throw, or \
+            unwrap with a guard that says what is wrong.
+            """)
+        }
+      }
+    }
+  }
+
+  // MARK: Leftovers
+
+  @Test func `no leftovers stay in the tree`() {
+    let marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X:", "HA" + "CK"]
+    for path in Self.texts {
+      guard let text = SourceTree.text(of: path) else { continue }
+      for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+        .enumerated()
+      {
+        for mark in marks where line.contains(mark) {
+          Issue.record("\(path):\(index + 1) says \(mark). Do it now, or write an issue.")
+        }
+        if line.last == " " || line.last == "\t" {
+          Issue.record("\(path):\(index + 1) ends with a space. Remove it.")
+        }
+      }
+      #expect(text.isEmpty || text.hasSuffix("\n"), "\(path) does not end with a line break.")
+    }
+  }
+
+  @Test func `the library prints nothing`() {
+    let files =
+      SourceTree.swiftFiles(in: "Sources/Hearth") + SourceTree.swiftFiles(in: "Sources/LMDB")
+    for file in files {
+      for (index, line) in file.code.enumerated() {
+        let words = line.split(separator: " ")
+        #expect(
+          !words.contains { $0.hasPrefix("print(") || $0.hasPrefix("debugPrint(") },
+          "\(file.path):\(index + 1) prints. Remove it, or log with Firestore.logger.")
+      }
+    }
+  }
+
+  @Test func `no file names a path of somebody's machine`() {
+    let homes = ["/wo" + "rk/", "/ho" + "me/", "/ro" + "ot/", "/Us" + "ers/", "/t" + "mp/"]
+    for path in Self.texts {
+      guard let text = SourceTree.text(of: path) else { continue }
+      for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+        .enumerated()
+      {
+        for home in homes where line.contains(home) {
+          Issue.record(
+            """
+            \(path):\(index + 1) names a path in \(home). Find it from #filePath, the environment or \
+            NSTemporaryDirectory().
+            """)
+        }
+      }
+    }
+  }
+
+  // MARK: Order
+
+  @Test(arguments: [
+    ("Sources/Hearth", "Tests/HearthTests"), ("Sources/LMDB", "Tests/LMDBTests"),
+    ("Sources/HearthCLI", "Tests/HearthCLITests"),
+  ])
+  func `tests stand where their sources stand`(sources: String, tests: String) {
+    let homes = Dictionary(
+      SourceTree.swiftFiles(in: sources).map { ($0.name.dropLast(6), $0.folder(below: sources)) },
+      uniquingKeysWith: { first, _ in first })
+    for file in SourceTree.swiftFiles(in: tests) where file.name.hasSuffix("Tests.swift") {
+      guard let home = homes[file.name.dropLast(11)] else { continue }
+      #expect(
+        file.folder(below: tests) == home,
+        "\(file.path) tests a file of \(sources)/\(home). Move it to \(tests)/\(home).")
+    }
+  }
+
+  @Test func `what is stored says so`() {
+    let pattern = /static let \w+: UInt8 = |case \w+ = (0x)?[0-9]/
+    for folder in ["Format", "Keys", "Storage", "Indexing"] {
+      for file in SourceTree.swiftFiles(in: "Sources/Hearth/" + folder) {
+        guard let index = file.code.firstIndex(where: { $0.contains(pattern) }) else { continue }
+        #expect(
+          file.lines.contains { $0.contains("On disk") },
+          """
+          \(file.path):\(index + 1) has numbers that look stored. Write `// On disk. Changing a value \
+          changes the file format; see DocumentFormat.md.` above them.
+          """)
+      }
+    }
+  }
+
+  // MARK: What is read
+
+  static var sources: [SourceFile] { SourceTree.swiftFiles(in: "Sources") }
+
+  /// Every text of the package that people wrote.
+  static var texts: [String] {
+    let endings = ["swift", "md", "h", "modulemap", "sh"]
+    let folders = ["Sources", "Tests", "Benchmarks", "Scripts", ".ci"]
+    let inFolders = folders.flatMap(SourceTree.files(in:)).filter { path in
+      let name = path.split(separator: "/").last ?? ""
+      return !path.contains("/Resources/")
+        && (!name.contains(".") || endings.contains { name.hasSuffix("." + $0) })
+    }
+    return inFolders + ["Package.swift", "README.md"]
+  }
+}

@@ -1,0 +1,219 @@
+import LMDB
+import Synchronization
+import Testing
+
+@testable import Hearth
+
+/// Fails calls of the storage below by number.
+private final class Saboteur: Sendable {
+  struct State {
+    var calls = 0
+    var failing: Range<Int> = 0..<0
+    var code: Int32 = 0
+    var hits = 0
+  }
+  let state = Mutex(State())
+
+  @Sendable func fail(_ call: StorageCall) -> Int32 {
+    state.withLock { state in
+      guard call != .open else { return 0 }
+      defer { state.calls += 1 }
+      guard state.failing.contains(state.calls) else { return 0 }
+      state.hits += 1
+      return state.code
+    }
+  }
+
+  /// Counts from zero again; these calls fail.
+  func arm(_ failing: Range<Int>, code: Int32 = 0) {
+    state.withLock { $0 = State(failing: failing, code: code) }
+  }
+
+  var calls: Int { state.withLock(\.calls) }
+  var hits: Int { state.withLock(\.hits) }
+}
+
+@Suite struct WriterFaultTests {
+  /// Three groups that make, change, delete and make again, in two collections.
+  private func groups(_ fixture: StoreFixture) throws -> [[[Mutation]]] {
+    [
+      [
+        [try fixture.set("a/1", ("n", .integer(1))), try fixture.set("a/2", ("n", .integer(1)))],
+        [try fixture.set("a/1/b/3", ("n", .integer(1)))],
+      ],
+      [
+        [try fixture.set("a/1", ("n", .integer(2))), fixture.delete("a/2")],
+        [fixture.delete("a/1/b/3")],
+      ],
+      [
+        [
+          try fixture.set("a/2", ("n", .integer(3))),
+          try fixture.set("a/1/b/3", ("n", .integer(3))),
+        ]
+      ],
+    ]
+  }
+
+  private func contents(_ fixture: StoreFixture) throws -> [String: Int64] {
+    var contents: [String: Int64] = [:]
+    try fixture.store.read { snapshot in
+      let scan = try SubtreeScan(below: .root, in: snapshot)
+      while let found = try scan.next() {
+        let body = DocumentBody(copying: try DocumentRecord(parsing: found.record).body)
+        guard case .integer(let n)? = try body.map()["n"] else { continue }
+        contents[found.path.text] = n
+      }
+    }
+    return contents
+  }
+
+  /// I/O error, no space, and LMDB's own that leave the environment usable.
+  @Test(arguments: [5, 28, LMDBError.txnFull.code], [false, true])
+  func `whichever storage call fails, a request is done or not, and the store is whole`(
+    _ code: Int32, _ fromThenOn: Bool
+  ) throws {
+    var failing = 0
+    while true {
+      let saboteur = Saboteur()
+      let fixture = try StoreFixture { $0.faultInjector = saboteur.fail }
+      let groups = try groups(fixture)
+      saboteur.arm(failing..<(fromThenOn ? .max : failing + 1), code: code)
+      var outcomes: [[Writer.Outcome]] = []
+      for group in groups { outcomes.append(fixture.commitTogether(group)) }
+      let hits = saboteur.hits
+      saboteur.arm(0..<0)
+
+      // What each request that is not known to have failed cleanly would leave.
+      try fixture.reopen()
+      let found = try contents(fixture)
+      #expect(try fixture.store.check().problems == [], "call \(failing), code \(code)")
+      var possible: Set<[String: Int64]> = [[:]]
+      for (group, results) in zip(groups, outcomes) {
+        for (request, outcome) in zip(group, results) {
+          switch outcome {
+          case .success: possible = Set(possible.map { after(request, $0) })
+          case .failure(let status) where status.message.contains("unknown"):
+            possible.formUnion(possible.map { after(request, $0) })
+          case .failure: break
+          }
+        }
+      }
+      #expect(possible.contains(found), "call \(failing), code \(code): \(outcomes)")
+      if hits > 0 {
+        let isTold = outcomes.joined().contains { if case .failure = $0 { true } else { false } }
+        // One failure in a group is made good by doing its halves.
+        #expect(isTold || !fromThenOn, "call \(failing), code \(code): nobody was told")
+      }
+      // Later writes succeed, in the same process.
+      let later = fixture.commitTogether([[try fixture.set("later/1", ("n", .integer(9)))]])
+      #expect(throws: Never.self) { try later[0].get() }
+      #expect(try contents(fixture)["later/1"] == 9)
+      guard hits > 0 else { break }
+      failing += 1
+    }
+    #expect(failing > 40)
+  }
+
+  private func after(_ request: [Mutation], _ contents: [String: Int64]) -> [String: Int64] {
+    var contents = contents
+    for mutation in request {
+      contents[mutation.name.path.text] = nil
+      if case .set(let body) = mutation.operation, case .integer(let n)? = try? body.map()["n"] {
+        contents[mutation.name.path.text] = n
+      }
+    }
+    return contents
+  }
+
+  @Test func `a failed flush is told as unknown, and the same writer goes on`() throws {
+    let saboteur = Saboteur()
+    let fixture = try StoreFixture {
+      $0.faultInjector = { call in call == .commit ? saboteur.fail(call) : 0 }
+    }
+    saboteur.arm(0..<1, code: 5)
+    let outcomes = fixture.commitTogether([
+      [try fixture.set("a/1", ("n", .integer(1)))],
+      [Mutation(name: fixture.name("a/2"), operation: .delete, precondition: .exists(true))],
+    ])
+    #expect(throws: Status.self) { try outcomes[0].get() }
+    // A refused request has nothing unknown about it.
+    if case .failure(let status) = outcomes[1] { #expect(status.code == .notFound) }
+    let later = fixture.commitTogether([[try fixture.set("a/3", ("n", .integer(1)))]])
+    #expect(throws: Never.self) { try later[0].get() }
+    #expect(try fixture.store.check().problems == [])
+  }
+
+  @Test func `a full map grows, and nothing is lost`() throws {
+    let fixture = try StoreFixture { $0.mapSizeBytes = 1 << 20 }
+    let text = Value.string(String(repeating: "x", count: 20_000))
+    for round in 0..<12 {
+      let outcomes = fixture.commitTogether(
+        try (0..<5).map { request in
+          try (0..<20).map { try fixture.set("big/\(round)-\(request)-\($0)", ("t", text)) }
+        })
+      for outcome in outcomes { #expect(throws: Never.self) { try outcome.get() } }
+    }
+    let report = try fixture.store.check()
+    #expect(report.problems == [] && report.documents == 1200)
+  }
+
+  @Test func `a document too large or too deep fails alone in its group`() throws {
+    let fixture = try StoreFixture()
+    var deep = Value.integer(1)
+    for _ in 0..<21 { deep = .map(MapValue([("m", deep)])) }
+    let long = Value.string(String(repeating: "x", count: 600_000))
+    let outcomes = fixture.commitTogether([
+      [try fixture.set("a/1", ("n", .integer(1)))],
+      [try fixture.set("a/2", ("x", long), ("y", long))],
+      [try fixture.set("a/3", ("deep", deep))],
+      [
+        try fixture.set("a/4", ("n", .integer(1))),
+        Mutation(
+          name: fixture.name("a/4"),
+          operation: .patch(
+            MapValue([("x", long), ("y", long)]),
+            mask: [
+              FieldSegments(["x"]), FieldSegments(["y"]),
+            ])),
+      ],
+      [try fixture.set("a/5", ("n", .integer(1)))],
+    ])
+    let codes = outcomes.map { outcome -> Status.Code? in
+      if case .failure(let status) = outcome { status.code } else { nil }
+    }
+    #expect(codes == [nil, .invalidArgument, .invalidArgument, .invalidArgument, nil])
+    #expect(try fixture.store.check().documents == 2)
+  }
+
+  @Test func `where the storage refuses a group, the culprit fails alone`() throws {
+    // The record of one collection is damaged: only requests that need it fail.
+    let fixture = try StoreFixture()
+    for outcome in fixture.commitTogether([
+      [try fixture.set("a/1", ("n", .integer(1)))], [try fixture.set("bad/1", ("n", .integer(1)))],
+    ]) { _ = try outcome.get() }
+    try fixture.damage(
+      fixture.store.tables.collections, KeyLayout.catalogueKey(ResourcePath(["bad"])))
+    let outcomes = fixture.commitTogether(
+      try (2..<12).map { [try fixture.set($0 == 7 ? "bad/7" : "a/\($0)", ("n", .integer(1)))] })
+    for (index, outcome) in outcomes.enumerated() {
+      switch outcome {
+      case .success: #expect(index != 5)
+      case .failure(let status): #expect(index == 5 && status.code == .dataLoss)
+      }
+    }
+    #expect(try fixture.store.check().problems.count == 2)
+  }
+}
+
+extension StoreFixture {
+  /// Turns a bit of a stored record.
+  func damage(_ table: Table, _ key: [UInt8]) throws {
+    var transaction = try store.environment.beginWrite()
+    try key.withUnsafeBytes { key in
+      var value = try transaction.snapshot.get(table, key).map { Array($0) } ?? []
+      value[value.count - 1] ^= 1
+      _ = try value.withUnsafeBytes { try transaction.put(table, key, $0) }
+    }
+    try transaction.commit()
+  }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Hearth
+
+@Suite struct WriterTicketTests {
+  @Test func `reads see every write handed over before them, in all three scopes`() async throws {
+    let folder = TemporaryFolder()
+    let db = try Firestore.open(at: folder.path + "/db.hearth")
+    let rounds = Soak.isOn ? 2000 : 150
+    await withTaskGroup(of: Void.self) { group in
+      for task in 0..<4 {
+        group.addTask {
+          var generator = SeededGenerator(seed: UInt64(task))
+          let collection = db.collection("own").document("\(task)").collection("notes\(task)")
+          var known: [String: Int] = [:]
+          for round in 0..<rounds {
+            for _ in 0..<generator.below(5) {
+              let id = "n\(generator.below(8))"
+              known[id] = generator.one(in: 4) ? nil : round
+              Self.handOver(known[id], to: collection.document(id))
+            }
+            do {
+              switch generator.below(3) {
+              case 0:
+                let id = "n\(generator.below(8))"
+                let found = try await collection.document(id).getDocument()
+                #expect(found["n"] as? Int == known[id], "task \(task), round \(round)")
+              case 1:
+                let found = try await collection.getDocuments()
+                #expect(
+                  found.documents.map(\.documentID) == known.keys.sorted(),
+                  "task \(task), round \(round)")
+              default:
+                let found = try await db.collectionGroup("notes\(task)").getDocuments()
+                #expect(
+                  found.documents.map { $0["n"] as? Int }
+                    == known.keys.sorted().map { known[$0] }, "task \(task), round \(round)")
+              }
+            } catch {
+              Issue.record("task \(task), round \(round): \(error)")
+            }
+          }
+        }
+      }
+    }
+    try await db.terminate()
+  }
+
+  /// Not async: the forms that return before the commit.
+  private static func handOver(_ number: Int?, to document: DocumentReference) {
+    if let number { document.setData(["n": number]) } else { document.delete() }
+  }
+
+  @Test func `a drain waits for all that was handed over, and not for more`() async throws {
+    let fixture = try StoreFixture()
+    let done = Mutex(0)
+    for number in 0..<500 {
+      fixture.writer.submit([try fixture.set("a/\(number)", ("n", .null))]) { _ in
+        done.withLock { $0 += 1 }
+      }
+    }
+    await fixture.writer.drain()
+    #expect(done.withLock { $0 } == 500)
+    await fixture.writer.drain()
+  }
+
+  @Test func `closing while busy does what was handed over, and refuses the rest`() async throws {
+    for round in 0..<10 {
+      let fixture = try StoreFixture()
+      let outcomes = Mutex<[Int: Bool]>([:])
+      let mutations = try (0..<400).map { try fixture.set("a/\($0)", ("n", .null)) }
+      let busy = Task.detached {
+        for number in 0..<400 {
+          fixture.writer.submit([mutations[number]]) { outcome in
+            if case .failure(let status) = outcome { #expect(status.code == .failedPrecondition) }
+            let isSuccess = if case .success = outcome { true } else { false }
+            outcomes.withLock { $0[number] = isSuccess }
+          }
+        }
+        return try? await fixture.writer.commit([mutations[0]])
+      }
+      try await Task.sleep(for: .microseconds(300 * round))
+      fixture.writer.close()
+      _ = await busy.value
+      let told = outcomes.withLock { $0 }
+      #expect(told.count == 400)
+      let stored = try fixture.store.read { snapshot in
+        var stored: Set<Int> = []
+        let scan = try CollectionScan(ResourcePath(["a"]), in: snapshot)
+        while let found = try scan.next() { stored.insert(Int(found.path.id) ?? -1) }
+        return stored
+      }
+      #expect(stored == Set(told.filter(\.value).keys))
+      await fixture.writer.drain()
+      await fixture.writer.settle(.everything)
+    }
+  }
+
+  @Test func `what nobody awaits is refused beyond the limit, and what is awaited is not`()
+    async throws
+  {
+    let fixture = try StoreFixture(queueLimitBytes: 100_000)
+    let text = Value.string(String(repeating: "x", count: 10_000))
+    let mutations = try (0..<40).map { try fixture.set("a/\($0)", ("t", text)) }
+    let gate = DispatchSemaphore(value: 0)
+    fixture.writer.submit([]) { _ in gate.wait() }
+    let refused = Mutex(0)
+    let done = Mutex(0)
+    for mutation in mutations.prefix(20) {
+      fixture.writer.submit([mutation]) { outcome in
+        switch outcome {
+        case .success: done.withLock { $0 += 1 }
+        case .failure(let status):
+          #expect(status.code == .resourceExhausted)
+          refused.withLock { $0 += 1 }
+        }
+      }
+    }
+    #expect(refused.withLock { $0 } == 11)
+    let awaited = mutations.suffix(20).map { mutation in
+      Task { try await fixture.writer.commit([mutation]) }
+    }
+    try await Task.sleep(for: .milliseconds(20))
+    gate.signal()
+    for task in awaited { _ = try await task.value }
+    await fixture.writer.drain()
+    #expect(done.withLock { $0 } == 9)
+    #expect(try fixture.store.check().documents == 29)
+    // There is room again.
+    #expect(throws: Never.self) { try fixture.commitTogether([[mutations[0]]])[0].get() }
+    // One request always fits.
+    let large = try fixture.set("a/large", ("t", .string(String(repeating: "x", count: 200_000))))
+    #expect(throws: Never.self) { try fixture.commitTogether([[large]])[0].get() }
+  }
+
+  @Test func `the server's refusals come when a request is handed over`() async throws {
+    let fixture = try StoreFixture()
+    var many = try fixture.set("a/1", ("n", .null))
+    many.transforms = (0..<251).map { _ in (FieldSegments(["n"]), .increment(.integer(1))) }
+    let refused: [[Mutation]] = [
+      [many, many],
+      [try fixture.set("__a__/1", ("n", .null))],
+      [try fixture.set("a/1", ("__n__", .null))],
+      [try fixture.set("a/1", ("n", .array([.array([])])))],
+      try (0..<11).map {
+        try fixture.set("a/\($0)", ("t", .string(String(repeating: "x", count: 1_000_000))))
+      },
+      [
+        Mutation(
+          name: fixture.name("a/1"), operation: .delete,
+          transforms: [(FieldSegments(["n"]), .serverTimestamp)])
+      ],
+    ]
+    for request in refused {
+      let code = Mutex<Status.Code?>(nil)
+      fixture.writer.submit(request) { outcome in
+        if case .failure(let status) = outcome { code.withLock { $0 = status.code } }
+      }
+      #expect(code.withLock { $0 } == .invalidArgument)
+    }
+    _ = try await fixture.writer.commit([many])
+  }
+}

@@ -1,0 +1,51 @@
+import CStorageSpy
+import Foundation
+import Hearth
+
+/// The other process in the tests of `Hearth`.
+///
+///     hearth-test-helper <command> <database> [<argument> …]
+///
+/// Speaks in lines on its output, and waits for lines on its input where a command says so.
+@main
+struct HearthTestHelper {
+  let path: String
+  let arguments: [String]
+
+  static func main() async {
+    let words = Array(CommandLine.arguments.dropFirst())
+    guard words.count >= 2 else { exit(64) }
+    let helper = HearthTestHelper(path: words[1], arguments: Array(words.dropFirst(2)))
+    do {
+      switch words[0] {
+      case "write-until-killed": try await helper.writeUntilKilled()
+      case "meet-fate": try await helper.meetFate()
+      case "flushes": try await helper.countFlushes()
+      case "write-for": try await helper.writeFor()
+      case "commit-for": try helper.commitFor()
+      case "fill": try await helper.fill()
+      case "read-on-full-disk": try helper.readOnFullDisk()
+      case "fork": try await helper.forkAChild()
+      case "default-location": try await helper.useDefaultLocation()
+      default: exit(64)
+      }
+    } catch let error as NSError {
+      say("error \(error.code) \(error.localizedDescription)")
+      exit(1)
+    }
+  }
+
+  func number(_ index: Int) -> Int { index < arguments.count ? Int(arguments[index]) ?? 0 : 0 }
+
+  func open(_ durability: FirestoreSettings.Durability = .full) throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.durability = durability
+    return try Firestore.open(at: path, settings: settings)
+  }
+
+  /// In one call and past any buffer, since a test may kill us.
+  static func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = write(1, bytes, bytes.count)
+  }
+}
