@@ -11,7 +11,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
 
   init(_ firestore: Firestore, _ path: ResourcePath, fault: Status? = nil) {
     resourcePath = path
-    super.init(firestore, .collection(path), fault: fault)
+    super.init(firestore, StructuredQuery(.collection(path)), fault: fault)
   }
 
   convenience init(

@@ -37,10 +37,4 @@ final class Database: Sendable {
     await writer.settle(.document(path))
     return try store.read { try $0.document(name(path)) }
   }
-
-  /// A target's documents in the order of their paths, and the sequence they are as of.
-  func documents(of target: WatchTarget) async throws -> ResultList {
-    await writer.settle(target.scope)
-    return try store.read { ResultList(sorted: try $0.documents(of: target)) }
-  }
 }

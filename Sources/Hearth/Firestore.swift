@@ -202,11 +202,12 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   /// All documents of all collections with this id, at any depth.
   public func collectionGroup(_ id: String) -> Query {
+    let query = StructuredQuery(.group(id, below: .root))
     do throws(Status) {
       try ResourcePath.check(collectionGroupID: id)
-      return Query(self, .group(id))
+      return Query(self, query)
     } catch {
-      return Query(self, .group(id), fault: error)
+      return Query(self, query, fault: error)
     }
   }
 

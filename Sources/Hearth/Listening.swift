@@ -126,7 +126,7 @@ extension Query {
       }
     }
     return firestore.courier(isolation).listening(
-      to: target, in: { try resolved() }, callback)
+      to: target, in: { try resolvedForListening() }, callback)
   }
 
   /// As without it: metadata never changes here, so that there is nothing more to tell.

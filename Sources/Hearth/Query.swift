@@ -2,26 +2,58 @@ import Foundation
 
 /// A question to the database, for the documents of a collection or of a collection group.
 ///
-/// Without further conditions: all of them, in the order of their paths.
+///     let recent = db.collection("books")
+///       .whereField("pages", isGreaterThan: 300)
+///       .order(by: "published", descending: true)
+///       .limit(to: 10)
+///     for book in try await recent.getDocuments().documents { print(book.documentID) }
+///
+/// Without conditions: all of them, in the order of their paths. A query that cannot be asked
+/// remembers the first thing that is wrong with it, and whatever is done with it reports
+/// `invalidArgument`.
 public class Query: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
   public let firestore: Firestore
-  let target: WatchTarget
+  let structured: StructuredQuery
   /// What keeps this query from being asked.
   let fault: Status?
 
-  init(_ firestore: Firestore, _ target: WatchTarget, fault: Status? = nil) {
+  init(_ firestore: Firestore, _ structured: StructuredQuery, fault: Status? = nil) {
     self.firestore = firestore
-    self.target = target
+    self.structured = structured
     self.fault = fault
+  }
+
+  /// This query, changed; or this query with what was wrong with the change.
+  func changed(_ change: (inout StructuredQuery) throws(Status) -> Void) -> Query {
+    guard fault == nil else { return self }
+    var copy = structured
+    do throws(Status) {
+      try change(&copy)
+      return Query(firestore, copy)
+    } catch {
+      return Query(firestore, structured, fault: error)
+    }
+  }
+
+  /// The query as it is executed, everything checked.
+  func effective() throws(Status) -> EffectiveQuery {
+    if let fault { throw fault }
+    guard !structured.isLimitToLast || !structured.orders.isEmpty else {
+      throw .invalidArgument(
+        "limit(toLast:) queries require specifying at least one OrderBy() clause.")
+    }
+    try structured.check(cursorsReachImpliedOrders: true)
+    return EffectiveQuery(structured)
   }
 
   /// All documents the query finds, as they are now.
   @discardableResult
   public func getDocuments() async throws -> QuerySnapshot {
     try await reporting {
-      let database = try resolved()
-      return QuerySnapshot(self, first: try await database.documents(of: target))
+      let query = try effective()
+      let documents = try await firestore.database().documents(matching: query)
+      return QuerySnapshot(self, first: ResultList(sorted: documents))
     }
   }
 
@@ -34,14 +66,16 @@ public class Query: NSObject, @unchecked Sendable {
     isolation: isolated (any Actor)? = #isolation,
     completion: @escaping (QuerySnapshot?, Error?) -> Void
   ) {
-    let courier = firestore.courier(isolation)
     let callback = Callback<Result<QuerySnapshot, NSError>> { result in
       switch result {
       case .success(let snapshot): completion(snapshot, nil)
       case .failure(let error): completion(nil, error)
       }
     }
-    fetch { courier.carry($0, to: callback) }
+    answer(firestore.courier(isolation), callback) { [self] snapshot in
+      let documents = try snapshot.documents(matching: effective())
+      return QuerySnapshot(self, first: ResultList(sorted: documents))
+    }
   }
 
   public func getDocuments(
@@ -51,17 +85,41 @@ public class Query: NSObject, @unchecked Sendable {
     getDocuments(completion: completion)
   }
 
-  private func fetch(_ done: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void) {
+  /// All documents the query finds, decoded.
+  ///
+  ///     let books = try await db.collection("books").order(by: "title").getDocuments(as: Book.self)
+  ///
+  /// Throws `DecodingError` if one of them does not fit.
+  public func getDocuments<T: Decodable>(
+    as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+  ) async throws -> [T] {
+    try await reporting {
+      let documents = try await firestore.database().documents(matching: effective())
+      return try documents.map { document in
+        try document.body.bytes.withUnsafeBytes {
+          try decoder.decode(type, from: $0, in: DocumentReference(firestore, document.path))
+        }
+      }
+    }
+  }
+
+  /// Works out an answer once the writes handed over before are done, and tells it to `callback`.
+  func answer<Answer: Sendable>(
+    _ courier: Courier, _ callback: Callback<Result<Answer, NSError>>,
+    _ work: @escaping @Sendable (StoreSnapshot) throws -> Answer
+  ) {
+    let done = { @Sendable (result: Result<Answer, NSError>) in
+      courier.carry(result, to: callback)
+    }
     do {
-      let database = try resolved()
-      database.writer.whenSettled(target.scope) { [self] in
+      // Before the database is opened: a query that cannot be asked needs none.
+      _ = try effective()
+      let database = try firestore.database()
+      database.writer.whenSettled(structured.scope.readScope) {
         // Not on the writer's thread: a collection can be long.
-        DispatchQueue.global().async { [self] in
+        DispatchQueue.global().async {
           do {
-            let list = try database.store.read {
-              ResultList(sorted: try $0.documents(of: target))
-            }
-            done(.success(QuerySnapshot(self, first: list)))
+            done(.success(try database.store.read(work)))
           } catch {
             done(.failure(Status(readingFailed: error).nsError))
           }
@@ -72,20 +130,50 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The database, with the query checked. Throws `Status`.
-  func resolved() throws -> Database {
-    if let fault { throw fault }
-    switch target {
-    case .collection(let path), .document(let path): try path.checkNames()
-    case .group(let id): try ResourcePath([id]).checkNames()
+  // MARK: Listening
+
+  /// What a listener to this query watches.
+  var target: WatchTarget {
+    switch structured.scope {
+    case .collection(let path): .collection(path)
+    case .group(let id, _): .group(id)
+    case .subtree(let below): .document(below)
+    }
+  }
+
+  /// The database to listen in, with the query checked. Throws `Status`.
+  func resolvedForListening() throws -> Database {
+    _ = try effective()
+    let hasAncestor =
+      if case .group(_, let below) = structured.scope { !below.isRoot } else { false }
+    if case .subtree = structured.scope {
+      throw Status.invalidArgument(
+        "All-collection queries are not supported by real-time queries.")
+    }
+    guard structured.isPlain, !hasAncestor else {
+      throw Status(.unimplemented, "Listening to a query with conditions is not possible yet.")
     }
     return try firestore.database()
   }
 
+  /// Equal queries find the same, and say so in the same way: orders that are implied may be spelled
+  /// out, and a composite filter with one member is that member.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Query else { return false }
-    return firestore === other.firestore && target == other.target
+    return firestore === other.firestore
+      && EffectiveQuery(structured) == EffectiveQuery(other.structured)
   }
 
-  public override var hash: Int { target.hashValue }
+  public override var hash: Int { EffectiveQuery(structured).hashValue }
+}
+
+extension StructuredQuery.Scope {
+  /// Whose writes an answer waits for.
+  var readScope: ReadScope {
+    switch self {
+    case .collection(let path): .collection(path)
+    case .group(let id, _): .group(id)
+    case .subtree: .everything
+    }
+  }
 }

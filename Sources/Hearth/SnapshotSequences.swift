@@ -73,7 +73,7 @@ extension Query {
 
       fileprivate init(_ query: Query) {
         self.query = query
-        news = NewsStream(query.target) { try query.resolved() }
+        news = NewsStream(query.target) { try query.resolvedForListening() }
       }
 
       public mutating func next() async throws -> QuerySnapshot? {

@@ -49,6 +49,19 @@ struct DocumentRecord {
     self.bytes = bytes
   }
 
+  /// The body alone, for scans that look at many records and take few.
+  @inline(__always)
+  static func body(of bytes: UnsafeRawBufferPointer) throws(Status) -> UnsafeRawBufferPointer {
+    var cursor = ByteCursor(bytes)
+    let first = try cursor.byte()
+    guard first == DocumentFormat.version else { return try DocumentRecord(parsing: bytes).body }
+    _ = try cursor.bytes(4)
+    _ = try cursor.varint()
+    _ = try cursor.bytes(8)
+    _ = try cursor.varint()
+    return cursor.rest
+  }
+
   /// Throws `dataLoss` if a byte has changed, or if the record belongs under another key.
   func verifyChecksum(key: UnsafeRawBufferPointer) throws(Status) {
     try RecordFrame.verify(bytes, key: key)

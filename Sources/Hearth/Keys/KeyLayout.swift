@@ -136,10 +136,10 @@ extension KeyLayout {
     return key { $0.append(path: collection) }
   }
 
-  /// What the full keys of all collections below a document, or of all (the root), begin with.
-  static func cataloguePrefix(below document: ResourcePath) -> [UInt8] {
-    precondition(!document.isCollection, "Collections lie below documents.")
-    return key { $0.appendIDs(of: document) }
+  /// What the full keys of all collections below a document, or of all (the root), begin with; of a
+  /// collection, those of it and of all below its documents.
+  static func cataloguePrefix(below path: ResourcePath) -> [UInt8] {
+    key { $0.appendIDs(of: path) }
   }
 
   /// Nil when the key is cut.

@@ -31,6 +31,10 @@ enum Limits {
   static let fieldsPerIndex = 100
   /// Comparisons an OR or `in` query comes to in disjunctive normal form.
   static let disjunctions = 30
+  /// Values of a `not-in` filter.
+  static let notInValues = 10
+  /// Results of a search for the nearest vectors.
+  static let nearestDocuments = 1000
   /// Fields with inequality filters in one query.
   static let inequalityFields = 10
   /// Filters and orders of one query together.

@@ -59,7 +59,7 @@ extension Value {
   }
 
   /// NaN below all, -0.0 equal to 0.0.
-  private static func compare(_ lhs: Double, _ rhs: Double) -> Int {
+  static func compare(_ lhs: Double, _ rhs: Double) -> Int {
     if lhs < rhs { return -1 }
     if lhs > rhs { return 1 }
     if lhs == rhs { return 0 }
@@ -67,7 +67,7 @@ extension Value {
   }
 
   /// Exact: no integer is rounded to a double on the way.
-  private static func compare(double: Double, integer: Int64) -> Int {
+  static func compare(double: Double, integer: Int64) -> Int {
     if double.isNaN { return -1 }
     if double < -0x1p63 { return -1 }
     if double >= 0x1p63 { return 1 }

@@ -1,6 +1,6 @@
 import LMDB
 
-/// Goes through the entries whose keys begin with a prefix, once, forwards.
+/// Goes through the entries whose keys begin with a prefix, once, forwards or backwards.
 struct PrefixWalk: ~Copyable {
   private enum Position {
     case beforeFirst
@@ -12,11 +12,23 @@ struct PrefixWalk: ~Copyable {
   }
 
   let prefix: [UInt8]
+  let isDescending: Bool
   var cursor: Cursor
   private var position = Position.beforeFirst
+  private let lowest: [UInt8]
+  private let highest: [UInt8]?
 
-  init(_ prefix: [UInt8], of table: Table, in snapshot: Snapshot) throws {
+  /// - Parameters:
+  ///   - lowest: Keys below it are left out; begins with `prefix`.
+  ///   - highest: Keys above it are left out, but not those that begin with it; begins with `prefix`.
+  init(
+    _ prefix: [UInt8], of table: Table, in snapshot: Snapshot, from lowest: [UInt8]? = nil,
+    to highest: [UInt8]? = nil, isDescending: Bool = false
+  ) throws {
     self.prefix = prefix
+    self.lowest = lowest ?? prefix
+    self.highest = highest
+    self.isDescending = isDescending
     cursor = try snapshot.cursor(table)
   }
 
@@ -26,17 +38,45 @@ struct PrefixWalk: ~Copyable {
       switch position {
       case .atEnd: false
       case .onNext: true
-      case .onTold: try cursor.next()
-      case .beforeFirst:
-        // No key is empty, and LMDB looks for none.
-        prefix.isEmpty
-          ? try cursor.first() : try prefix.withUnsafeBytes { try cursor.seek(to: $0) }
+      case .onTold: try isDescending ? cursor.previous() : cursor.next()
+      case .beforeFirst: try moveToFirst()
       }
-    let isInside = found && cursor.key.starts(with: prefix)
+    let isInside = found && isInside(cursor.key)
     position = isInside ? .onTold : .atEnd
     return isInside
   }
 
+  private mutating func moveToFirst() throws -> Bool {
+    guard isDescending else {
+      // No key is empty, and LMDB looks for none.
+      return lowest.isEmpty
+        ? try cursor.first() : try lowest.withUnsafeBytes { try cursor.seek(to: $0) }
+    }
+    guard let behind = KeyLayout.end(ofPrefix: highest ?? prefix),
+      try behind.withUnsafeBytes({ try cursor.seek(to: $0) })
+    else { return try cursor.last() }
+    return try cursor.previous()
+  }
+
+  private func isInside(_ key: UnsafeRawBufferPointer) -> Bool {
+    guard key.begins(with: prefix) else { return false }
+    if isDescending {
+      return lowest.withUnsafeBytes { UTF8Order.compare(key, $0) >= 0 }
+    }
+    guard let highest else { return true }
+    return highest.withUnsafeBytes { UTF8Order.compare(key, $0) <= 0 } || key.begins(with: highest)
+  }
+
   /// Somebody else moved the cursor: to an entry that was not told, or to the end of the table.
   mutating func wasMoved(toEntry isThere: Bool) { position = isThere ? .onNext : .atEnd }
+}
+
+extension UnsafeRawBufferPointer {
+  @inline(__always)
+  func begins(with prefix: [UInt8]) -> Bool {
+    guard count >= prefix.count else { return false }
+    return prefix.withUnsafeBytes {
+      UTF8Order.compare(UnsafeRawBufferPointer(rebasing: self[..<$0.count]), $0) == 0
+    }
+  }
 }

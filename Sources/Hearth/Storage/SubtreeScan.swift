@@ -45,6 +45,17 @@ final class CatalogueScan {
     return nil
   }
 
+  /// Goes on behind everything at or below `path`; a few of it may be told all the same.
+  func skip(below path: ResourcePath) throws {
+    let skipped = KeyLayout.cataloguePrefix(below: path)
+    guard run.isEmpty, skipped.count <= store.keyLimit.cutCount else { return }
+    guard let behind = KeyLayout.end(ofPrefix: skipped) else {
+      walk.wasMoved(toEntry: false)
+      return
+    }
+    walk.wasMoved(toEntry: try behind.withUnsafeBytes { try walk.cursor.seek(to: $0) })
+  }
+
   private func decodeCurrent() throws -> (path: ResourcePath, count: UInt64) {
     let count = try NumberRecord.decode(walk.cursor.value, key: walk.cursor.key)
     if let path = try KeyLayout.collectionPath(fromKey: walk.cursor.key, limit: store.keyLimit) {

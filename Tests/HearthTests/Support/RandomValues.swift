@@ -176,7 +176,8 @@ struct RandomValues {
       default: return .double(number.nextDown)
       }
     case .timestamp(let time):
-      return .timestamp(Instant(microseconds: time.microseconds &+ Int64(generator.below(3)) &- 1))
+      let near = Instant(microseconds: time.microseconds &+ Int64(generator.below(3)) &- 1)
+      return .timestamp(min(max(near, .earliest), .latest))
     case .string(let string):
       return .string(string + generator.pick(["", "\u{0}", "\u{1}", "a", "\u{FFFF}", "\u{10000}"]))
     case .bytes(let bytes):

@@ -1,0 +1,76 @@
+/// A filter in disjunctive normal form: one of the conjunctions holds.
+///
+/// `in` and `array-contains-any` are short for an OR of their values. What is written twice counts
+/// once.
+struct Disjunctions {
+  /// Never empty; a query without filters has one conjunction without comparisons.
+  private(set) var conjunctions: Set<Set<FieldComparison>>
+
+  /// No query comes back below the limit from here; it would only be slow.
+  private static let hopeless = 1000
+
+  init(_ filters: [QueryFilter]) throws(Status) {
+    conjunctions = try Disjunctions.conjunctions(ofAll: filters)
+    guard conjunctions.count <= Limits.disjunctions else {
+      throw .invalidArgument(
+        "Too many disjunctions after normalization. Result had \(conjunctions.count) disjunctions "
+          + "which is more than the maximum of \(Limits.disjunctions)")
+    }
+  }
+
+  private static func conjunctions(
+    of filter: QueryFilter
+  ) throws(Status) -> Set<Set<FieldComparison>> {
+    switch filter {
+    case .comparison(let comparison): return Set(alternatives(of: comparison).map { [$0] })
+    case .all(let members): return try conjunctions(ofAll: members)
+    case .any(let members):
+      var result: Set<Set<FieldComparison>> = []
+      for member in members {
+        result.formUnion(try conjunctions(of: member))
+        try check(result.count)
+      }
+      return result
+    }
+  }
+
+  private static func conjunctions(
+    ofAll filters: [QueryFilter]
+  ) throws(Status) -> Set<Set<FieldComparison>> {
+    var result: Set<Set<FieldComparison>> = [[]]
+    for filter in filters {
+      let next = try conjunctions(of: filter)
+      if next.count == 1, let only = next.first {
+        result = Set(result.map { $0.union(only) })
+        continue
+      }
+      var product: Set<Set<FieldComparison>> = []
+      for left in result {
+        for right in next { product.insert(left.union(right)) }
+        try check(product.count)
+      }
+      result = product
+    }
+    return result
+  }
+
+  private static func check(_ count: Int) throws(Status) {
+    guard count <= hopeless else {
+      throw .invalidArgument(
+        "Too many disjunctions after normalization, the maximum is \(Limits.disjunctions)")
+    }
+  }
+
+  private static func alternatives(of comparison: FieldComparison) -> [FieldComparison] {
+    let single: FieldComparison.Operator
+    switch comparison.operator {
+    case .in: single = .equal
+    case .arrayContainsAny: single = .arrayContains
+    default: return [comparison]
+    }
+    guard case .array(let elements) = comparison.operand else { return [comparison] }
+    return elements.map {
+      FieldComparison(field: comparison.field, operator: single, operand: $0)
+    }
+  }
+}

@@ -1,0 +1,159 @@
+/// One comparison, prepared: where the field is, and the operand in stored form.
+struct FieldTest {
+  enum Kind {
+    case equal, notEqual, lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
+    case arrayContains, `in`, arrayContainsAny, notIn
+    case isNull, isNaN, isNotNull, isNotNaN
+    /// The field is there.
+    case exists
+    /// No value passes: a comparison with null or NaN.
+    case never
+  }
+
+  private var lookup: FieldLookup
+  private let kind: Kind
+  private let operandClass: Value.TypeClass
+  private let operand: ValueView
+  private let operands: [ValueView]
+  /// Keeps the operands.
+  private let pins: [PinnedBytes]
+
+  init(_ comparison: FieldComparison) {
+    lookup = FieldLookup(comparison.field)
+    kind = Kind(comparison)
+    operandClass = comparison.operand.typeClass
+    let list = Kind.listOperand(comparison)
+    pins = (list ?? [comparison.operand]).map(PinnedBytes.init(encoding:))
+    operand = pins.first?.view ?? ValueView(trusting: UnsafeRawBufferPointer(start: nil, count: 0))
+    operands = list == nil ? [] : pins.map(\.view)
+  }
+
+  init(requiring field: FieldSegments) {
+    self.init(FieldComparison(field: field, operator: .isNull), .exists)
+  }
+
+  private init(_ comparison: FieldComparison, _ kind: Kind) {
+    lookup = FieldLookup(comparison.field)
+    self.kind = kind
+    operandClass = .null
+    pins = []
+    operand = ValueView(trusting: UnsafeRawBufferPointer(start: nil, count: 0))
+    operands = []
+  }
+
+  @inline(__always)
+  mutating func passes(_ body: MapView) throws(Status) -> Bool {
+    guard let value = try lookup.find(in: body) else { return false }
+    if case .equal = kind { return try isEqual(value, operand, operandClass) }
+    return try passesOther(value)
+  }
+
+  private func passesOther(_ value: ValueView) throws(Status) -> Bool {
+    switch kind {
+    case .exists: return true
+    case .never: return false
+    case .equal: return try isEqual(value, operand, operandClass)
+    case .notEqual:
+      if value.isNull { return false }
+      return try !isEqual(value, operand, operandClass)
+    case .lessThan: return try order(value, outside: .max) < 0
+    case .lessThanOrEqual: return try order(value, outside: .max) <= 0
+    case .greaterThan: return try order(value, outside: .min) > 0
+    case .greaterThanOrEqual: return try order(value, outside: .min) >= 0
+    case .isNull: return value.isNull
+    case .isNotNull: return !value.isNull
+    case .isNaN: return try value.typeClass() == .nan
+    case .isNotNaN:
+      if value.isNull { return false }
+      return try value.typeClass() != .nan
+    case .in: return try isAmongOperands(value)
+    case .notIn:
+      if value.isNull { return false }
+      return try !isAmongOperands(value)
+    case .arrayContains, .arrayContainsAny:
+      guard var elements = try value.array() else { return false }
+      for _ in 0..<elements.count {
+        let element = try elements.next()
+        if kind == .arrayContains {
+          if try isEqual(element, operand, operandClass) { return true }
+        } else if try isAmongOperands(element) {
+          return true
+        }
+      }
+      return false
+    }
+  }
+
+  /// - Parameter outside: What a value of another class gives: no range reaches there.
+  private func order(_ value: ValueView, outside: Int) throws(Status) -> Int {
+    guard try value.typeClass() == operandClass else { return outside }
+    return try ValueView.compare(value, operand)
+  }
+
+  private func isAmongOperands(_ value: ValueView) throws(Status) -> Bool {
+    for operand in operands where try isEqual(value, operand, operand.typeClass()) { return true }
+    return false
+  }
+
+  @inline(__always)
+  private func isEqual(
+    _ value: ValueView, _ operand: ValueView, _ operandClass: Value.TypeClass
+  ) throws(Status) -> Bool {
+    if value.isIdentical(to: operand) { return true }
+    switch operandClass {
+    // Stored bytes are canonical: equal values of these classes are the same bytes.
+    case .null, .nan, .boolean, .timestamp, .string, .bytes, .reference: return false
+    case .number:
+      let tag = value.tag
+      // Different integers, or no number at all.
+      if tag & 0xF0 == DocumentFormat.Tag.integer {
+        if operand.tag & 0xF0 == DocumentFormat.Tag.integer { return false }
+      } else if tag & 0xF0 != DocumentFormat.Tag.double {
+        return false
+      }
+      return try ValueView.compare(value, operand) == 0
+    case .geoPoint, .array, .vector, .map:
+      return try ValueView.compare(value, operand) == 0
+    }
+  }
+}
+
+extension FieldTest.Kind {
+  /// Null and NaN match nothing in a comparison; there are operators of their own for them.
+  fileprivate init(_ comparison: FieldComparison) {
+    let operand = comparison.operand.typeClass
+    let isSpecial = operand == .null || operand == .nan
+    switch comparison.operator {
+    case .equal: self = isSpecial ? .never : .equal
+    case .notEqual: self = operand == .null ? .never : (operand == .nan ? .isNotNaN : .notEqual)
+    case .lessThan: self = isSpecial ? .never : .lessThan
+    case .lessThanOrEqual: self = isSpecial ? .never : .lessThanOrEqual
+    case .greaterThan: self = isSpecial ? .never : .greaterThan
+    case .greaterThanOrEqual: self = isSpecial ? .never : .greaterThanOrEqual
+    case .arrayContains: self = isSpecial || operand == .array ? .never : .arrayContains
+    case .in: self = .in
+    case .arrayContainsAny: self = .arrayContainsAny
+    case .notIn:
+      guard case .array(let elements) = comparison.operand else {
+        self = .never
+        return
+      }
+      self = elements.contains { $0.typeClass == .null } ? .never : .notIn
+    case .isNull: self = .isNull
+    case .isNaN: self = .isNaN
+    case .isNotNull: self = .isNotNull
+    case .isNotNaN: self = .isNotNaN
+    }
+  }
+
+  /// The values that a list operator compares with; nil for other operators.
+  fileprivate static func listOperand(_ comparison: FieldComparison) -> [Value]? {
+    guard comparison.operator.takesList else { return nil }
+    guard case .array(let elements) = comparison.operand else { return [] }
+    switch comparison.operator {
+    case .notIn: return elements
+    case .in: return elements.filter { $0.typeClass != .null && $0.typeClass != .nan }
+    default: return elements.filter { ![.null, .nan, .array].contains($0.typeClass) }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/// A query's conditions, prepared to be asked of stored documents without decoding them.
+///
+///     all ─┬─ population > 5
+///          └─ any ─┬─ tags contains "old"
+///                  └─ __name__ == cities/a
+///
+/// The tree stands in one list, in pre-order; a node knows where the next one beside it is.
+///
+/// A copy for each user: it learns where fields usually are.
+struct Matcher {
+  private enum Kind { case all, any, field, name }
+
+  private struct Node {
+    var kind: Kind
+    /// Of the field or name test.
+    var test = 0
+    /// Behind the node and all below it.
+    var end = 0
+  }
+
+  private var nodes: [Node] = []
+  private var fieldTests: [FieldTest] = []
+  private var nameTests: [NameTest] = []
+  /// All tests are on fields, and all must pass: the usual query.
+  private var isFlat = false
+
+  /// For filters that have been checked. A document must also have each of `fields`.
+  init(_ filters: [QueryFilter], requiring fields: [FieldSegments] = []) {
+    appendGroup(.all, filters, requiring: fields)
+    isFlat = nodes.count == 1 + fieldTests.count
+  }
+
+  private mutating func append(_ filter: QueryFilter) {
+    switch filter {
+    case .all(let members): appendGroup(.all, members)
+    case .any(let members): appendGroup(.any, members)
+    case .comparison(let comparison) where comparison.field.isDocumentID:
+      nodes.append(Node(kind: .name, test: nameTests.count, end: nodes.count + 1))
+      nameTests.append(NameTest(comparison))
+    case .comparison(let comparison):
+      nodes.append(Node(kind: .field, test: fieldTests.count, end: nodes.count + 1))
+      fieldTests.append(FieldTest(comparison))
+    }
+  }
+
+  private mutating func appendGroup(
+    _ kind: Kind, _ members: [QueryFilter], requiring fields: [FieldSegments] = []
+  ) {
+    let start = nodes.count
+    nodes.append(Node(kind: kind))
+    for member in members { append(member) }
+    for field in fields {
+      nodes.append(Node(kind: .field, test: fieldTests.count, end: nodes.count + 1))
+      fieldTests.append(FieldTest(requiring: field))
+    }
+    nodes[start].end = nodes.count
+  }
+
+  /// - Parameter path: of the document; asked for only if a condition is on the name.
+  @inline(__always)
+  mutating func matches(_ body: MapView, path: () throws -> ResourcePath) throws -> Bool {
+    guard isFlat else { return try holds(0, body, path) }
+    for index in fieldTests.indices {
+      guard try fieldTests[index].passes(body) else { return false }
+    }
+    return true
+  }
+
+  private mutating func holds(
+    _ index: Int, _ body: MapView, _ path: () throws -> ResourcePath
+  ) throws -> Bool {
+    let node = nodes[index]
+    switch node.kind {
+    case .field: return try fieldTests[node.test].passes(body)
+    case .name: return try nameTests[node.test].passes(path())
+    case .all:
+      var member = index + 1
+      while member < node.end {
+        guard try holds(member, body, path) else { return false }
+        member = nodes[member].end
+      }
+      return true
+    case .any:
+      var member = index + 1
+      while member < node.end {
+        if try holds(member, body, path) { return true }
+        member = nodes[member].end
+      }
+      return false
+    }
+  }
+}
+
+/// One comparison of a document's name.
+struct NameTest {
+  private let `operator`: FieldComparison.Operator
+  private let paths: [ResourcePath]
+
+  init(_ comparison: FieldComparison) {
+    `operator` = comparison.operator
+    paths = comparison.comparedPaths
+  }
+
+  func passes(_ path: ResourcePath) -> Bool {
+    switch `operator` {
+    case .in: return paths.contains(path)
+    case .notIn: return !paths.contains(path)
+    default: break
+    }
+    guard let operand = paths.first else { return false }
+    let order = ResourcePath.compare(path, operand)
+    switch `operator` {
+    case .equal: return order == 0
+    case .notEqual: return order != 0
+    case .lessThan: return order < 0
+    case .lessThanOrEqual: return order <= 0
+    case .greaterThan: return order > 0
+    case .greaterThanOrEqual: return order >= 0
+    default: return false
+    }
+  }
+}
+
+extension FieldComparison {
+  /// What a comparison of the name compares with.
+  var comparedPaths: [ResourcePath] {
+    var values = [operand]
+    if `operator`.takesList, case .array(let elements) = operand { values = elements }
+    return values.compactMap { if case .reference(let path) = $0 { path } else { nil } }
+  }
+}

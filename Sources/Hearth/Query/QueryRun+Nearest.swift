@@ -1,0 +1,166 @@
+/// Searching for the nearest vectors: every vector is looked at, where it is stored.
+extension StoreSnapshot {
+  /// The query's results, copied out, as it tells them.
+  func documents(
+    matching query: EffectiveQuery, touched: TouchCount = TouchCount()
+  ) throws -> [StoredDocument] {
+    let run = try QueryRun(query, in: self, touched: touched)
+    guard let nearest = query.nearest else { return try run.documents() }
+    let projection = Projection(query.projection)
+    // The run keeps the keys of documents that were picked by name.
+    return try withExtendedLifetime(run) {
+      try run.nearest(nearest).map { found in
+        let document = try copy(
+          found.entry.record, key: found.entry.key, path: path(of: found.entry))
+        let measured =
+          try nearest.distanceField.map { try document.setting($0, to: .double(found.distance)) }
+          ?? document
+        return try projection?.applied(to: measured) ?? measured
+      }
+    }
+  }
+}
+
+private struct Neighbour {
+  var entry: StoredEntry
+  var distance: Double
+  var ordinal: Int
+}
+
+extension QueryRun {
+  fileprivate func nearest(_ nearest: NearestQuery) throws -> [Neighbour] {
+    var lookup = FieldLookup(nearest.field)
+    let ruler = Ruler(nearest)
+    var foremost = Foremost<Neighbour>(limit: nearest.limit)
+    var ordinal = 0
+    try forEachUnordered { entry, body in
+      guard let vector = try lookup.find(in: body)?.vectorView(),
+        let distance = ruler.distance(to: vector), ruler.accepts(distance)
+      else { return true }
+      ordinal += 1
+      try foremost.add(
+        Neighbour(entry: entry, distance: distance, ordinal: ordinal), by: ruler.compare)
+      return true
+    }
+    return try foremost.finish(by: ruler.compare)
+  }
+}
+
+/// Measures distances from one vector to stored ones.
+private struct Ruler {
+  private let nearest: NearestQuery
+  /// Padded with zeros to whole lanes.
+  private let lanes: [SIMD8<Double>]
+  private let count: Int
+  private let length: Double
+
+  init(_ nearest: NearestQuery) {
+    self.nearest = nearest
+    count = nearest.vector.count
+    let vector = nearest.vector
+    lanes = stride(from: 0, to: vector.count, by: 8).map { start in
+      var lane = SIMD8<Double>()
+      for index in start..<min(start + 8, vector.count) { lane[index - start] = vector[index] }
+      return lane
+    }
+    length = lanes.reduce(SIMD8<Double>()) { $0.addingProduct($1, $1) }.sum().squareRoot()
+  }
+
+  /// Nil for a vector of another dimension, and where there is no angle.
+  func distance(to vector: VectorView) -> Double? {
+    guard vector.count == count else { return nil }
+    switch nearest.measure {
+    case .euclidean:
+      return accumulate(vector) { sum, mine, theirs in
+        let difference = mine - theirs
+        return sum.addingProduct(difference, difference)
+      }.squareRoot()
+    case .dotProduct:
+      return accumulate(vector) { $0.addingProduct($1, $2) }
+    case .cosine:
+      let product = accumulate(vector) { $0.addingProduct($1, $2) }
+      let theirs = accumulate(vector) { sum, _, theirs in sum.addingProduct(theirs, theirs) }
+      let lengths = length * theirs.squareRoot()
+      guard lengths > 0 else { return nil }
+      return 1 - product / lengths
+    }
+  }
+
+  /// The lanes' sum, over both vectors side by side.
+  @inline(__always)
+  private func accumulate(
+    _ vector: VectorView,
+    _ step: (SIMD8<Double>, SIMD8<Double>, SIMD8<Double>) -> SIMD8<Double>
+  ) -> Double {
+    var sum = SIMD8<Double>()
+    let whole = count / 8
+    for index in 0..<whole {
+      let theirs = vector.bytes.loadUnaligned(fromByteOffset: index * 64, as: SIMD8<UInt64>.self)
+      sum = step(sum, lanes[index], SIMD8<Double>(bitPatterns: theirs))
+    }
+    if whole < lanes.count {
+      var theirs = SIMD8<Double>()
+      for index in (whole * 8)..<count { theirs[index - whole * 8] = vector[index] }
+      sum = step(sum, lanes[whole], theirs)
+    }
+    return sum.sum()
+  }
+
+  func accepts(_ distance: Double) -> Bool {
+    guard !distance.isNaN else { return false }
+    guard let threshold = nearest.threshold else { return true }
+    return nearest.measure == .dotProduct ? distance >= threshold : distance <= threshold
+  }
+
+  /// The nearer first; then in the order of names.
+  func compare(_ lhs: Neighbour, _ rhs: Neighbour) -> Int {
+    if lhs.distance != rhs.distance {
+      let isNearer =
+        nearest.measure == .dotProduct
+        ? lhs.distance > rhs.distance : lhs.distance < rhs.distance
+      return isNearer ? -1 : 1
+    }
+    return lhs.ordinal - rhs.ordinal
+  }
+}
+
+extension SIMD8 where Scalar == Double {
+  /// Stored doubles are little-endian.
+  @inline(__always)
+  fileprivate init(bitPatterns: SIMD8<UInt64>) {
+    #if _endian(little)
+      self = unsafeBitCast(bitPatterns, to: SIMD8<Double>.self)
+    #else
+      self.init()
+      for index in 0..<8 {
+        self[index] = Double(bitPattern: UInt64(littleEndian: bitPatterns[index]))
+      }
+    #endif
+  }
+}
+
+extension StoredDocument {
+  /// The same document with one field set, as if it had been stored so.
+  fileprivate func setting(_ field: FieldSegments, to value: Value) throws -> StoredDocument {
+    var map = try body.map()
+    map.set(field.names[...], to: value)
+    return StoredDocument(
+      path: path, sequence: sequence, createTime: createTime, updateTime: updateTime,
+      body: try DocumentBody(encoding: map))
+  }
+}
+
+extension MapValue {
+  /// Maps on the way are made, and take the place of what is none.
+  fileprivate mutating func set(_ names: ArraySlice<String>, to value: Value) {
+    guard let name = names.first else { return }
+    guard names.count > 1 else {
+      self[name] = value
+      return
+    }
+    var inner = MapValue()
+    if case .map(let map) = self[name] { inner = map }
+    inner.set(names.dropFirst(), to: value)
+    self[name] = .map(inner)
+  }
+}

@@ -1,0 +1,120 @@
+/// A question to the database, as a value: what Firestore calls a structured query.
+///
+///     scope ─▶ filters ─▶ projection ─▶ orders, start and end ─▶ offset ─▶ limit ─▶ nearest
+///
+/// Nothing here is checked; see `StructuredQuery+Checking.swift`. What is implied (orders, the
+/// direction of a limit to the last) is spelled out by `EffectiveQuery`.
+struct StructuredQuery: Hashable, Sendable {
+  enum Scope: Hashable, Sendable {
+    case collection(ResourcePath)
+    /// All collections with one id, at any depth below a document or the root.
+    case group(String, below: ResourcePath)
+    /// Every document below a document or the root, whatever its collection.
+    case subtree(below: ResourcePath)
+  }
+
+  var scope: Scope
+  /// All of them hold.
+  var filters: [QueryFilter] = []
+  var orders: [QueryOrder] = []
+  var start: QueryBound?
+  var end: QueryBound?
+  var limit: Int?
+  /// The limit counts from the end.
+  var isLimitToLast = false
+  var offset = 0
+  /// The fields of the results; none stands for all.
+  var projection: [FieldSegments] = []
+  var nearest: NearestQuery?
+
+  init(_ scope: Scope) { self.scope = scope }
+
+  /// Asks for all of the scope in the order of names.
+  var isPlain: Bool { self == StructuredQuery(scope) }
+}
+
+struct QueryOrder: Hashable, Sendable {
+  var field: FieldSegments
+  var isDescending = false
+}
+
+/// A place in the order of the results: between them, or at some of them.
+struct QueryBound: Hashable, Sendable {
+  /// For the first of the query's orders.
+  var values: [Value]
+  /// Lies before the results that have exactly these values.
+  var isBefore: Bool
+}
+
+/// A condition on documents.
+indirect enum QueryFilter: Hashable, Sendable {
+  case comparison(FieldComparison)
+  case all([QueryFilter])
+  case any([QueryFilter])
+}
+
+struct FieldComparison: Hashable, Sendable {
+  enum Operator: Hashable, Sendable {
+    case lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
+    case equal, notEqual, arrayContains
+    /// The operand is an array.
+    case `in`, arrayContainsAny, notIn
+    /// The operand is null and has no meaning.
+    case isNull, isNaN, isNotNull, isNotNaN
+  }
+
+  var field: FieldSegments
+  var `operator`: Operator
+  var operand = Value.null
+}
+
+extension FieldComparison.Operator {
+  /// Results of such a comparison are in the order of its field.
+  var isInequality: Bool {
+    switch self {
+    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual: true
+    default: isNegative
+    }
+  }
+
+  /// At most one of these in a query.
+  var isNegative: Bool {
+    switch self {
+    case .notEqual, .notIn, .isNotNull, .isNotNaN: true
+    default: false
+    }
+  }
+
+  var takesList: Bool { self == .in || self == .arrayContainsAny || self == .notIn }
+}
+
+extension QueryFilter {
+  /// Every comparison, from left to right.
+  func forEachComparison<Failure: Error>(
+    _ body: (FieldComparison) throws(Failure) -> Void
+  ) throws(Failure) {
+    switch self {
+    case .comparison(let comparison): try body(comparison)
+    case .all(let members), .any(let members):
+      for member in members { try member.forEachComparison(body) }
+    }
+  }
+}
+
+extension StructuredQuery {
+  /// Every comparison, from left to right.
+  var comparisons: [FieldComparison] {
+    var all: [FieldComparison] = []
+    for filter in filters { filter.forEachComparison { all.append($0) } }
+    return all
+  }
+
+  /// Adds a condition. A conjunction adds its members, so that equal questions are equal values.
+  mutating func add(_ filter: QueryFilter) {
+    if case .all(let members) = filter {
+      for member in members { add(member) }
+    } else {
+      filters.append(filter)
+    }
+  }
+}

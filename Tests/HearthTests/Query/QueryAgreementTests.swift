@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+/// Agreement: the engine, the reference, and what Firestore recorded.
+@Suite struct QueryAgreementTests {
+  /// Worlds of each kind, and queries asked of each; more than 20,000 in all with HEARTH_SOAK.
+  static let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
+  static let worlds: UInt64 = isLong ? 40 : 6
+  static let queries = isLong ? 600 : 100
+
+  @Test func `the reference finds what Firestore found`() throws {
+    let json = try JSON(resource: "vectors/queries.json")
+    let documents = try RecordedQuery.documents(json).map(ReferenceQuery.Document.init)
+    for element in json["queries"]?.array ?? [] where element["emulatorOnly"]?.boolean != true {
+      let found = ReferenceQuery(query: try RecordedQuery.read(element)).run(documents)
+      let expected = (element["expected"]?.array ?? []).compactMap(\.string)
+      #expect(found.map(\.path.text) == expected, "\(element["id"]?.string ?? "")")
+      if let fields = try element["expectedFields"]?.array?.map(ProtoJSON.fields) {
+        #expect(found.map(\.fields) == fields, "\(element["id"]?.string ?? "")")
+      }
+    }
+  }
+
+  @Test(arguments: [511, 24], 0..<worlds)
+  func `any query finds what the reference finds`(keyLimit: Int, seed: UInt64) async throws {
+    var random = RandomQueries(seed: seed &* 77 &+ UInt64(keyLimit))
+    let documents = random.world(45)
+    let reference = documents.map(ReferenceQuery.Document.init)
+    let world = try await QueryWorld(documents, keyLimit: KeyLimit(keyLimit))
+    var asked = 0
+    var nonEmpty = 0
+    while asked < Self.queries {
+      let query = random.query(documents)
+      let found: [StoredDocument]
+      do {
+        found = try world.documents(query)
+      } catch let status as Status where status.code == .invalidArgument {
+        continue
+      }
+      asked += 1
+      if !found.isEmpty { nonEmpty += 1 }
+      let expected = ReferenceQuery(query: query).run(reference)
+      guard found.map(\.path.text) == expected.map(\.path.text),
+        try found.map({ try $0.body.map() }) == expected.map(\.fields)
+      else {
+        Issue.record(
+          """
+          seed \(seed), key limit \(keyLimit): \(query)
+          found \(found.map(\.path.text)), not \(expected.map(\.path.text))
+          """)
+        return
+      }
+    }
+    #expect(nonEmpty > Self.queries / 5)
+  }
+
+  @Test(arguments: 0..<worlds)
+  func `any aggregation comes to what the reference comes to`(seed: UInt64) async throws {
+    var random = RandomQueries(seed: seed &* 31 &+ 5)
+    let documents = random.world(45)
+    let reference = documents.map(ReferenceQuery.Document.init)
+    let world = try await QueryWorld(documents)
+    var asked = 0
+    while asked < Self.queries / 2 {
+      var query = random.query(documents)
+      query.projection = []
+      let aggregations = random.aggregations()
+      let found: [Value]
+      do {
+        found = try world.aggregate(aggregations, over: query)
+      } catch let status as Status where status.code == .invalidArgument {
+        continue
+      }
+      asked += 1
+      let expected = ReferenceQuery(query: query).aggregate(aggregations, reference)
+      let isRight = zip(found, expected).allSatisfy { one, other in
+        guard case .double(let a) = one, case .double(let b) = other else { return one == other }
+        // Sums that cancel or overflow depend on their order.
+        return one == other || !a.isFinite || !b.isFinite || abs(a - b) <= 1e-9 * max(1, abs(a))
+          || abs(a) < 1 || max(abs(a), abs(b)) > 0x1p52
+      }
+      #expect(isRight, "seed \(seed): \(aggregations) \(query): \(found), not \(expected)")
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import Foundation
+
+@testable import Hearth
+
+/// Small worlds of documents that resemble one another, and queries that nearly fit them.
+struct RandomQueries {
+  var values: RandomValues
+  private var seen: [Value] = []
+
+  init(seed: UInt64) { values = RandomValues(seed: seed) }
+
+  private static let fields = ["a", "b", "c", "m.x", "m.y", "m.x.z"]
+
+  // MARK: Documents
+
+  /// Few ids, so that same-named collections lie below one another.
+  private mutating func id() -> String {
+    values.generator.pick([
+      "a", "b", "a", "books", "__id7__", "__id-3__", "z", "a\u{0}", "é", "long-id-0123456789-x",
+    ])
+  }
+
+  mutating func path(below: ResourcePath = .root) -> ResourcePath {
+    var path = below
+    repeat {
+      path = path.appending(values.generator.pick(["a", "books", "b"])).appending(id())
+    } while values.generator.one(in: 3) && path.segments.count < 6
+    return path
+  }
+
+  mutating func world(_ count: Int) -> [(path: ResourcePath, fields: MapValue)] {
+    var documents: [ResourcePath: MapValue] = [:]
+    for _ in 0..<count {
+      let base =
+        documents.isEmpty || values.generator.one(in: 2)
+        ? .root
+        : values.generator.pick(Array(documents.keys).sorted { ResourcePath.compare($0, $1) < 0 })
+      guard base.segments.count < 6 else { continue }
+      documents[path(below: base)] = fields()
+    }
+    return documents.map { ($0.key, $0.value) }.sorted { ResourcePath.compare($0.0, $1.0) < 0 }
+  }
+
+  private mutating func fields() -> MapValue {
+    var fields: [(String, Value)] = []
+    for name in ["a", "b", "c"] where !values.generator.one(in: 4) {
+      fields.append((name, value()))
+    }
+    if values.generator.one(in: 2) {
+      var inner: [(String, Value)] = []
+      for name in ["x", "y"] where !values.generator.one(in: 3) { inner.append((name, value())) }
+      if values.generator.one(in: 3) {
+        inner.append(("x", .map(MapValue([("z", value())]))))
+      }
+      fields.append(("m", .map(MapValue(inner))))
+    } else if values.generator.one(in: 4) {
+      fields.append(("m", value()))
+    }
+    return MapValue(fields)
+  }
+
+  /// Mostly one that was there before, or its neighbour.
+  private mutating func value() -> Value {
+    if !seen.isEmpty, !values.generator.one(in: 4) {
+      let known = values.generator.pick(seen)
+      return values.generator.one(in: 4) ? cleaned(values.neighbour(of: known)) : known
+    }
+    let value =
+      values.generator.one(in: 3)
+      ? .integer(Int64(values.generator.below(4)))
+      : (values.generator.one(in: 6)
+        ? .array([.integer(1), .string("a"), .null]) : cleaned(values.value(depth: 2)))
+    if seen.count < 40 { seen.append(value) }
+    return value
+  }
+
+  /// Without what the server refuses as an operand or in a document.
+  private func cleaned(_ value: Value) -> Value {
+    do throws(Status) {
+      try StructuredQuery.check(operand: value)
+      try DocumentBody(MapValue([("a", value)])).checkFields()
+      return value
+    } catch {
+      return .null
+    }
+  }
+
+  // MARK: Queries
+
+  private mutating func field() -> FieldSegments {
+    FieldSegments(
+      values.generator.pick(RandomQueries.fields).split(separator: ".").map(String.init))
+  }
+
+  mutating func query(_ world: [(path: ResourcePath, fields: MapValue)]) -> StructuredQuery {
+    let paths = world.map(\.path)
+    let some = paths.isEmpty ? path() : values.generator.pick(paths)
+    var query: StructuredQuery
+    switch values.generator.below(8) {
+    case 0, 1, 2, 3: query = StructuredQuery(.collection(some.parent))
+    case 4, 5:
+      query = StructuredQuery(.group(values.generator.pick(["a", "books", "b"]), below: .root))
+    case 6:
+      query = StructuredQuery(.subtree(below: values.generator.one(in: 2) ? .root : some))
+    default: query = StructuredQuery(.group(some.parent.id, below: some.parent.parent))
+    }
+    let isFree =
+      switch query.scope {
+      case .collection: true
+      case .group(_, let below): below.isRoot
+      case .subtree: false
+      }
+    var filters = values.generator.below(4)
+    while filters > 0 {
+      query.add(filter(depth: 2, paths, onNameOnly: !isFree))
+      filters -= 1
+    }
+    if isFree {
+      for _ in 0..<values.generator.below(3) {
+        query.orders.append(
+          QueryOrder(field: field(), isDescending: values.generator.one(in: 2)))
+      }
+    }
+    if values.generator.one(in: 4) {
+      query.orders.append(
+        QueryOrder(field: .documentID, isDescending: isFree && values.generator.one(in: 2)))
+    }
+    query.start = bound(query, paths)
+    query.end = bound(query, paths)
+    if values.generator.one(in: 3) {
+      query.limit = values.generator.below(5)
+      query.isLimitToLast =
+        !query.orders.isEmpty && values.generator.one(in: 2)
+        && query.offset == 0 && isFree
+    }
+    if !query.isLimitToLast, values.generator.one(in: 5) {
+      query.offset = values.generator.below(4)
+    }
+    for _ in 0..<(values.generator.one(in: 5) ? values.generator.below(3) : 0) {
+      query.projection.append(values.generator.one(in: 5) ? .documentID : field())
+    }
+    return query
+  }
+
+  private mutating func bound(_ query: StructuredQuery, _ paths: [ResourcePath]) -> QueryBound? {
+    guard values.generator.one(in: 4) else { return nil }
+    var bound: [Value] = []
+    for order in query.orders.prefix(1 + values.generator.below(3)) {
+      bound.append(order.field.isDocumentID ? name(paths) : value())
+    }
+    return QueryBound(values: bound, isBefore: values.generator.one(in: 2))
+  }
+
+  private mutating func name(_ paths: [ResourcePath]) -> Value {
+    .reference(
+      paths.isEmpty || values.generator.one(in: 4) ? path() : values.generator.pick(paths))
+  }
+
+  private mutating func filter(
+    depth: Int, _ paths: [ResourcePath], onNameOnly: Bool
+  ) -> QueryFilter {
+    if depth > 0, values.generator.one(in: 4) {
+      let members = (0..<(2 + values.generator.below(2))).map { _ in
+        filter(depth: depth - 1, paths, onNameOnly: onNameOnly)
+      }
+      return values.generator.one(in: 2) ? .all(members) : .any(members)
+    }
+    if onNameOnly || values.generator.one(in: 6) {
+      let kinds: [FieldComparison.Operator] = [
+        .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .in,
+        .notIn,
+      ]
+      let kind = values.generator.pick(kinds)
+      let operand: Value =
+        kind == .in || kind == .notIn
+        ? .array((0..<(1 + values.generator.below(3))).map { _ in name(paths) }) : name(paths)
+      return .comparison(FieldComparison(field: .documentID, operator: kind, operand: operand))
+    }
+    let kinds: [FieldComparison.Operator] = [
+      .equal, .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual,
+      .in, .notIn, .arrayContains, .arrayContainsAny, .isNull, .isNaN, .isNotNull, .isNotNaN,
+    ]
+    let kind = values.generator.pick(kinds)
+    var operand = Value.null
+    switch kind {
+    case .in, .notIn, .arrayContainsAny:
+      operand = .array((0..<(1 + values.generator.below(4))).map { _ in value() })
+    case .isNull, .isNaN, .isNotNull, .isNotNaN: break
+    case .arrayContains: operand = values.generator.pick([.integer(1), .string("a"), value()])
+    default: operand = value()
+    }
+    return .comparison(FieldComparison(field: field(), operator: kind, operand: operand))
+  }
+
+  mutating func aggregations() -> [Aggregation] {
+    (0..<(1 + values.generator.below(3))).map { index in
+      switch values.generator.below(3) {
+      case 0: return Aggregation(.count(upTo: values.generator.one(in: 3) ? 3 : nil))
+      case 1: return Aggregation(.sum(field()))
+      default: return Aggregation(.average(field()))
+      }
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+/// Firestore's recorded answers.
+@Suite struct RecordedQueryTests {
+  /// How a replay went, for eyes and for the expectation that it replayed something.
+  struct Tally {
+    var passed = 0
+    var failed: [String] = []
+    var notRequired = 0
+    var notSayable = 0
+    var saidInPublic = 0
+  }
+
+  @Test func `every recorded query finds what Firestore found`() async throws {
+    let json = try JSON(resource: "vectors/queries.json")
+    let folder = TemporaryFolder()
+    let firestore = try Self.open(folder)
+    let database = try firestore.database()
+    try await database.add(try RecordedQuery.documents(json))
+    var tally = Tally()
+    for element in json["queries"]?.array ?? [] {
+      let id = element["id"]?.string ?? "?"
+      if element["emulatorOnly"]?.boolean == true {
+        tally.notRequired += 1
+        continue
+      }
+      let expected = (element["expected"]?.array ?? []).compactMap(\.string)
+      let fields = try element["expectedFields"]?.array?.map(ProtoJSON.fields)
+      let query = try RecordedQuery.read(element)
+      var outcomes: [(String, [StoredDocument])] = []
+      do {
+        try query.check()
+        outcomes.append(
+          (
+            "internal",
+            try database.store.read { try $0.documents(matching: EffectiveQuery(query)) }
+          ))
+        if let server = element["serverQuery"] {
+          let turned = try RecordedQuery.read(server, parent: element["parent"]?.string)
+          let found = try database.store.read {
+            try $0.documents(matching: EffectiveQuery(turned))
+          }
+          outcomes.append(("server", found.reversed()))
+        }
+        if let said = RecordedQuery.said(query, to: firestore), said.fault == nil {
+          tally.saidInPublic += 1
+          let snapshot = try await said.getDocuments()
+          outcomes.append(("public", snapshot.documents.compactMap(\.stored)))
+        }
+      } catch {
+        tally.failed.append("\(id): \(error)")
+        continue
+      }
+      var isRight = true
+      for (who, found) in outcomes {
+        if found.map(\.path.text) != expected {
+          tally.failed.append("\(id) \(who): \(found.map(\.path.text)), not \(expected)")
+          isRight = false
+        } else if let fields, try found.map({ try $0.body.map() }) != fields {
+          tally.failed.append("\(id) \(who): other fields")
+          isRight = false
+        }
+      }
+      if isRight { tally.passed += 1 }
+    }
+    #expect(tally.failed == [])
+    print("queries: \(tally)")
+    #expect(tally.passed == 1494 && tally.saidInPublic > 1300)
+    try await firestore.terminate()
+  }
+
+  @Test func `every recorded refusal is one`() throws {
+    let json = try JSON(resource: "vectors/queries.json")
+    var tally = Tally()
+    for element in json["invalid"]?.array ?? [] {
+      let id = element["id"]?.string ?? "?"
+      if element["emulatorOnly"]?.boolean == true {
+        tally.notRequired += 1
+        continue
+      }
+      do {
+        try RecordedQuery.read(element).check()
+        tally.failed.append("\(id) was accepted: \(element["message"]?.string ?? "")")
+      } catch is RecordedQuery.NotSayable {
+        tally.notSayable += 1
+      } catch let status as Status {
+        #expect(status.code == .invalidArgument && element["code"]?.string == "INVALID_ARGUMENT")
+        tally.passed += 1
+      }
+    }
+    #expect(tally.failed == [])
+    print("refusals: \(tally)")
+    #expect(tally.passed > 180)
+  }
+
+  @Test func `every recorded aggregation comes out the same`() async throws {
+    let json = try JSON(resource: "vectors/aggregates.json")
+    let world = try await QueryWorld(try RecordedQuery.documents(json))
+    var tally = Tally()
+    for element in json["cases"]?.array ?? [] {
+      let id = element["id"]?.string ?? "?"
+      if element["emulatorOnly"]?.boolean == true {
+        tally.notRequired += 1
+        continue
+      }
+      do {
+        let query = try RecordedQuery.read(element)
+        let aggregations = try (element["aggregations"]?.array ?? []).map(Self.aggregation)
+        let found = try world.aggregate(aggregations, over: query)
+        let aliases = try Aggregation.aliases(aggregations)
+        let expected = try (element["expected"]?.object ?? []).map {
+          ($0.name, try ProtoJSON.value($0.value))
+        }
+        let isRight =
+          expected.count == found.count
+          && zip(aliases, found).allSatisfy { alias, value in
+            expected.first { $0.0 == alias }.map { Self.areClose($0.1, value) } ?? false
+          }
+        if isRight {
+          tally.passed += 1
+        } else {
+          tally.failed.append("\(id): \(found), not \(expected)")
+        }
+      } catch is RecordedQuery.NotSayable {
+        tally.notSayable += 1
+      } catch let status as Status {
+        if element["code"]?.string == "INVALID_ARGUMENT", status.code == .invalidArgument {
+          tally.passed += 1
+        } else {
+          tally.failed.append("\(id): \(status)")
+        }
+      }
+    }
+    #expect(tally.failed == [])
+    print("aggregations: \(tally)")
+    #expect(tally.passed > 200)
+  }
+
+  @Test func `every recorded search finds the same neighbours`() async throws {
+    let json = try JSON(resource: "vectors/findnearest.json")
+    let world = try await QueryWorld(try RecordedQuery.documents(json))
+    let tolerance = json["tolerance"]?.number ?? 1e-6
+    var tally = Tally()
+    for element in json["cases"]?.array ?? [] {
+      let id = element["id"]?.string ?? "?"
+      if element["emulatorOnly"]?.boolean == true {
+        tally.notRequired += 1
+        continue
+      }
+      do {
+        let query = try RecordedQuery.read(element)
+        if let fault = try Self.fault(of: query, element, world, tolerance) {
+          tally.failed.append("\(id): \(fault)")
+        } else {
+          tally.passed += 1
+        }
+      } catch is RecordedQuery.NotSayable {
+        tally.notSayable += 1
+      } catch let status as Status {
+        if element["code"]?.string == "INVALID_ARGUMENT", status.code == .invalidArgument {
+          tally.passed += 1
+        } else {
+          tally.failed.append("\(id): \(status)")
+        }
+      }
+    }
+    #expect(tally.failed == [])
+    print("searches: \(tally)")
+    #expect(tally.passed > 60)
+  }
+
+  /// Documents at equal distance may come in any order, and any of them may be left out at the end.
+  private static func fault(
+    of query: StructuredQuery, _ element: JSON, _ world: QueryWorld, _ tolerance: Double
+  ) throws -> String? {
+    guard element["code"] == nil else {
+      try query.check()
+      return "was accepted"
+    }
+    let expected = (element["expected"]?.array ?? []).compactMap(\.string)
+    let distances = (element["distances"]?.array ?? []).map { $0.number ?? .nan }
+    var measured = query
+    // Only where it does not take the place of what is compared.
+    let hasOwnField = query.nearest?.distanceField != nil
+    if !hasOwnField { measured.nearest?.distanceField = FieldSegments(["distance "]) }
+    measured.projection = hasOwnField ? query.projection : []
+    let field = try RecordedQuery.require(measured.nearest?.distanceField)
+    let found = try world.documents(measured)
+    let names = found.map(\.path.text)
+    let own = try found.map { document -> Double in
+      guard case .double(let distance)? = try document.body.map()[field.names[0]] else {
+        return .nan
+      }
+      return distance
+    }
+    guard names.count == expected.count else { return "\(names), not \(expected)" }
+    func areClose(_ a: Double, _ b: Double) -> Bool { abs(a - b) <= tolerance * max(1, abs(b)) }
+    for (index, pair) in zip(own, distances).enumerated() where !areClose(pair.0, pair.1) {
+      return "distance \(pair.0) of \(names[index]), not \(pair.1)"
+    }
+    let last = distances.last ?? .nan
+    let certain = Set(zip(expected, distances).filter { !areClose($0.1, last) }.map(\.0))
+    guard certain.isSubset(of: names) else { return "\(names), not \(expected)" }
+    guard let fields = try element["expectedFields"]?.array?.map(ProtoJSON.fields) else {
+      return nil
+    }
+    let shown = try world.documents(query)
+    for (name, expectedFields) in zip(expected, fields) where certain.contains(name) {
+      guard let document = shown.first(where: { $0.path.text == name }) else { return "no \(name)" }
+      let map = try document.body.map()
+      guard map.fields.map(\.name) == expectedFields.fields.map(\.name) else {
+        return "\(name) has \(map), not \(expectedFields)"
+      }
+      for (mine, theirs) in zip(map.fields, expectedFields.fields) {
+        if case .double(let a) = mine.value, case .double(let b) = theirs.value, areClose(a, b) {
+          continue
+        }
+        guard mine.value == theirs.value else { return "\(name).\(mine.name) is \(mine.value)" }
+      }
+    }
+    return nil
+  }
+
+  private static func aggregation(_ json: JSON) throws -> Aggregation {
+    let alias = json["alias"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    func field(_ json: JSON) throws -> FieldSegments {
+      try RecordedQuery.field(json)
+    }
+    if let count = json["count"] {
+      return Aggregation(
+        .count(upTo: count["upTo"]?.string.flatMap { Int64($0) }), alias: alias)
+    }
+    if let sum = json["sum"] { return Aggregation(.sum(try field(sum)), alias: alias) }
+    if let average = json["avg"] { return Aggregation(.average(try field(average)), alias: alias) }
+    throw RecordedQuery.NotSayable()
+  }
+
+  private static func areClose(_ expected: Value, _ found: Value) -> Bool {
+    guard case .double(let a) = expected, case .double(let b) = found else {
+      return expected == found
+    }
+    return expected == found || abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+  }
+
+  static func open(_ folder: TemporaryFolder) throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    return try Firestore.open(at: folder.path + "/recorded.hearth", settings: settings)
+  }
+}

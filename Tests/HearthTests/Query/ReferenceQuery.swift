@@ -1,0 +1,295 @@
+@testable import Hearth
+
+/// What a query finds, once more: written to be obvious, on decoded documents, and sharing with the
+/// engine only the values that say what is asked.
+struct ReferenceQuery {
+  /// A document that remembers what was looked up in it.
+  final class Document {
+    let path: ResourcePath
+    let fields: MapValue
+    private var known: [[String]: (value: Value, terms: [ReferenceOrder.Term])?] = [:]
+
+    init(_ document: (path: ResourcePath, fields: MapValue)) {
+      path = document.path
+      fields = document.fields
+    }
+
+    func find(_ field: FieldSegments) -> (value: Value, terms: [ReferenceOrder.Term])? {
+      if let known = known[field.names] { return known }
+      let found = value(field).map { ($0, ReferenceOrder.terms($0)) }
+      known[field.names] = .some(found)
+      return found
+    }
+
+    private func value(_ field: FieldSegments) -> Value? {
+      if field.names == ["__name__"] { return .reference(path) }
+      var value = Value.map(fields)
+      for name in field.names {
+        guard case .map(let map) = value,
+          let next = map.fields.first(where: { $0.name.utf8.elementsEqual(name.utf8) })
+        else { return nil }
+        value = next.value
+      }
+      return value
+    }
+  }
+
+  private let query: StructuredQuery
+  private let orders: [Order]
+
+  init(query: StructuredQuery) {
+    self.query = query
+    orders = ReferenceQuery.orders(of: query)
+  }
+
+  // MARK: Documents
+
+  func run(_ documents: [Document]) -> [(path: ResourcePath, fields: MapValue)] {
+    var found = sorted(documents.filter(isResult))
+    if query.isLimitToLast {
+      if let limit = query.limit {
+        found = Array(found.dropLast(query.offset).suffix(limit))
+      }
+    } else {
+      found = Array(found.dropFirst(query.offset).prefix(query.limit ?? .max))
+    }
+    return found.map { ($0.path, projected($0.fields)) }
+  }
+
+  private func isResult(_ document: Document) -> Bool {
+    isInScope(document.path) && query.filters.allSatisfy { holds($0, document) }
+      && orders.allSatisfy { document.find($0.field) != nil } && isWithinCursors(document)
+  }
+
+  private func isInScope(_ path: ResourcePath) -> Bool {
+    let ids = path.segments
+    switch query.scope {
+    case .collection(let collection): return Array(ids.dropLast()) == collection.segments
+    case .group(let id, let below):
+      return ids.count > below.segments.count && ids.starts(with: below.segments)
+        && ids[ids.count - 2] == id
+    case .subtree(let below):
+      return ids.count > below.segments.count && ids.starts(with: below.segments)
+    }
+  }
+
+  // MARK: Filters
+
+  private func holds(_ filter: QueryFilter, _ document: Document) -> Bool {
+    switch filter {
+    case .all(let members): return members.allSatisfy { holds($0, document) }
+    case .any(let members): return members.contains { holds($0, document) }
+    case .comparison(let comparison):
+      guard let found = document.find(comparison.field) else { return false }
+      return holds(comparison, found.value)
+    }
+  }
+
+  private func holds(_ comparison: FieldComparison, _ value: Value) -> Bool {
+    let operand = comparison.operand
+    let isOrdinary = !operand.isReferenceNull && !operand.isReferenceNaN
+    switch comparison.operator {
+    case .isNull: return value.isReferenceNull
+    case .isNaN: return value.isReferenceNaN
+    case .isNotNull: return !value.isReferenceNull
+    case .isNotNaN: return !value.isReferenceNull && !value.isReferenceNaN
+    case .equal: return isOrdinary && order(value, operand) == 0
+    case .notEqual:
+      return !operand.isReferenceNull && !value.isReferenceNull && order(value, operand) != 0
+    case .lessThan: return isOrdinary && areOneKind(value, operand) && order(value, operand) < 0
+    case .lessThanOrEqual:
+      return isOrdinary && areOneKind(value, operand) && order(value, operand) <= 0
+    case .greaterThan: return isOrdinary && areOneKind(value, operand) && order(value, operand) > 0
+    case .greaterThanOrEqual:
+      return isOrdinary && areOneKind(value, operand) && order(value, operand) >= 0
+    case .in:
+      guard case .array(let list) = operand else { return false }
+      return list.contains { wanted in
+        !wanted.isReferenceNull && !wanted.isReferenceNaN && order(value, wanted) == 0
+      }
+    case .notIn:
+      guard case .array(let list) = operand else { return false }
+      return !value.isReferenceNull && !list.contains { $0.isReferenceNull }
+        && list.allSatisfy { order(value, $0) != 0 }
+    case .arrayContains: return contains(value, operand)
+    case .arrayContainsAny:
+      guard case .array(let list) = operand else { return false }
+      return list.contains { contains(value, $0) }
+    }
+  }
+
+  private func contains(_ array: Value, _ wanted: Value) -> Bool {
+    guard case .array(let elements) = array else { return false }
+    if case .array = wanted { return false }
+    if wanted.isReferenceNull || wanted.isReferenceNaN { return false }
+    return elements.contains { order($0, wanted) == 0 }
+  }
+
+  private func areOneKind(_ one: Value, _ other: Value) -> Bool {
+    one.referenceKind == other.referenceKind
+  }
+
+  // MARK: Order
+
+  private struct Order {
+    var field: FieldSegments
+    var isDescending: Bool
+    var isName: Bool { field.names == ["__name__"] }
+  }
+
+  private static func orders(of query: StructuredQuery) -> [Order] {
+    var orders = query.orders.map { Order(field: $0.field, isDescending: $0.isDescending) }
+    let isDescending = orders.last?.isDescending ?? false
+    var inequalities: [FieldSegments] = []
+    func look(_ filter: QueryFilter) {
+      switch filter {
+      case .all(let members), .any(let members): members.forEach(look)
+      case .comparison(let comparison):
+        switch comparison.operator {
+        case .equal, .in, .arrayContains, .arrayContainsAny, .isNull, .isNaN: break
+        default: inequalities.append(comparison.field)
+        }
+      }
+    }
+    query.filters.forEach(look)
+    let byPath = inequalities.sorted { one, other in
+      one.names.lexicographicallyPrecedes(other.names) {
+        $0.unicodeScalars.lexicographicallyPrecedes($1.unicodeScalars)
+      }
+    }
+    for field in byPath where field.names != ["__name__"] {
+      if orders.contains(where: { $0.field.names == field.names }) { continue }
+      orders.append(Order(field: field, isDescending: isDescending))
+    }
+    if !orders.contains(where: \.isName) {
+      orders.append(Order(field: FieldSegments(["__name__"]), isDescending: isDescending))
+    }
+    return orders
+  }
+
+  private func sorted(_ documents: [Document]) -> [Document] {
+    documents.sorted { one, other in
+      for order in orders {
+        guard let left = one.find(order.field), let right = other.find(order.field) else {
+          continue
+        }
+        let result = ReferenceOrder.compare(left.terms, right.terms)
+        if result != 0 { return order.isDescending ? result > 0 : result < 0 }
+      }
+      return false
+    }
+  }
+
+  private func isWithinCursors(_ document: Document) -> Bool {
+    func place(_ bound: QueryBound) -> Int {
+      for (order, wanted) in zip(orders, bound.values) {
+        guard let found = document.find(order.field) else { continue }
+        let result = ReferenceOrder.compare(found.terms, ReferenceOrder.terms(wanted))
+        if result != 0 { return order.isDescending ? -result : result }
+      }
+      return 0
+    }
+    if let start = query.start {
+      let place = place(start)
+      if place < 0 || (place == 0 && !start.isBefore) { return false }
+    }
+    if let end = query.end {
+      let place = place(end)
+      if place > 0 || (place == 0 && end.isBefore) { return false }
+    }
+    return true
+  }
+
+  private func order(_ one: Value, _ other: Value) -> Int {
+    ReferenceOrder.compare(ReferenceOrder.terms(one), ReferenceOrder.terms(other))
+  }
+
+  // MARK: Projection
+
+  private func projected(_ fields: MapValue) -> MapValue {
+    if query.projection.isEmpty { return fields }
+    func keep(_ map: MapValue, _ paths: [[String]]) -> MapValue {
+      MapValue(
+        map.fields.compactMap { field -> (String, Value)? in
+          let below = paths.filter { $0.first == field.name }.map { Array($0.dropFirst()) }
+          if below.isEmpty { return nil }
+          if below.contains([]) { return (field.name, field.value) }
+          guard case .map(let inner) = field.value else { return nil }
+          let kept = keep(inner, below)
+          return kept.isEmpty ? nil : (field.name, .map(kept))
+        })
+    }
+    return keep(fields, query.projection.map(\.names))
+  }
+
+  // MARK: Aggregations
+
+  func aggregate(_ aggregations: [Aggregation], _ documents: [Document]) -> [Value] {
+    let fields = aggregations.compactMap(\.field)
+    var whole = query
+    whole.projection = []
+    let found = ReferenceQuery(query: whole).run(
+      documents.filter { document in fields.allSatisfy { document.find($0) != nil } }
+    ).map(Document.init)
+    return aggregations.map { aggregation in
+      switch aggregation.kind {
+      case .count(let limit): return .integer(Int64(min(found.count, Int(limit ?? .max))))
+      case .sum(let field): return sum(found.compactMap { $0.find(field)?.value })
+      case .average(let field):
+        let numbers = found.compactMap { $0.find(field)?.value }.filter(\.isReferenceNumber)
+        if numbers.isEmpty { return .null }
+        switch sum(numbers, staysInteger: false) {
+        case .double(let total): return .double(total / Double(numbers.count))
+        default: return .null
+        }
+      }
+    }
+  }
+
+  /// Integers exactly; doubles from the smallest to the largest.
+  private func sum(_ values: [Value], staysInteger: Bool = true) -> Value {
+    var whole: Int128 = 0
+    var doubles: [Double] = []
+    for value in values {
+      switch value {
+      case .integer(let number): whole += Int128(number)
+      case .double(let number): doubles.append(number)
+      default: break
+      }
+    }
+    if doubles.isEmpty, staysInteger, let fits = Int64(exactly: whole) { return .integer(fits) }
+    let total = (doubles + [Double(whole)]).sorted { abs($0) < abs($1) }.reduce(0, +)
+    return .double(total)
+  }
+}
+
+extension Value {
+  fileprivate var isReferenceNull: Bool { if case .null = self { true } else { false } }
+  fileprivate var isReferenceNaN: Bool {
+    if case .double(let number) = self { number.isNaN } else { false }
+  }
+  fileprivate var isReferenceNumber: Bool {
+    switch self {
+    case .integer, .double: true
+    default: false
+    }
+  }
+
+  /// What a range stays within.
+  fileprivate var referenceKind: String {
+    switch self {
+    case .null: "null"
+    case .boolean: "boolean"
+    case .integer: "number"
+    case .double(let number): number.isNaN ? "NaN" : "number"
+    case .timestamp: "timestamp"
+    case .string: "string"
+    case .bytes: "bytes"
+    case .reference: "reference"
+    case .geoPoint: "geo point"
+    case .array: "array"
+    case .vector: "vector"
+    case .map: "map"
+    }
+  }
+}
