@@ -97,7 +97,9 @@ public class Query: NSObject, @unchecked Sendable {
       let documents = try await firestore.database().documents(matching: effective())
       return try documents.map { document in
         try document.body.bytes.withUnsafeBytes {
-          try decoder.decode(type, from: $0, in: DocumentReference(firestore, document.path))
+          try decoder.decodeDocument(
+            type, from: $0,
+            context: DocumentReference(firestore, document.path).decodingContext)
         }
       }
     }

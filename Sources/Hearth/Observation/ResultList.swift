@@ -61,6 +61,11 @@ struct ResultList: Sendable {
 
   /// The changes that lead from this list to a later one.
   func changes(to later: ResultList) -> [ResultChange] {
+    guard !documents.isEmpty else {
+      return later.documents.enumerated().map { index, document in
+        ResultChange(kind: .added, document: document, newIndex: index)
+      }
+    }
     var updates: [ResourcePath: StoredDocument?] = [:]
     var mine = documents.makeIterator()
     var theirs = later.documents.makeIterator()

@@ -20,8 +20,7 @@ struct ListCommand: AsyncParsableCommand {
   func run() async throws {
     try await file.open(.reading) { db in
       let query = group ? db.collectionGroup(collection) : db.collection(collection)
-      let documents = try await query.getDocuments().documents
-      let shown = documents.prefix(limit ?? .max)
+      let shown = try await (limit.map(query.limit(to:)) ?? query).getDocuments().documents
       if output.json {
         for document in shown { Terminal.print(document.json.text) }
         return
@@ -34,10 +33,11 @@ struct ListCommand: AsyncParsableCommand {
         let name = name(document).padded(to: nameWidth)
         Terminal.print("\(name)  \(document.line(width: Terminal.width - nameWidth - 2))")
       }
-      let total = Figure.count(documents.count, "document")
+      let total = try await query.count.getAggregation(source: .server).count.intValue
+      let documents = Figure.count(total, "document")
       let counted =
-        shown.count < documents.count
-        ? "(the first \(Figure.count(shown.count)) of \(total))" : "(\(total))"
+        shown.count < total
+        ? "(the first \(Figure.count(shown.count)) of \(documents))" : "(\(documents))"
       Terminal.print(Terminal.faint(counted))
     }
   }

@@ -46,6 +46,20 @@ import Testing
     #expect(printed.lines.last == "dune Dune 418")
   }
 
+  @Test func `the queries and the batch do what they say`() async throws {
+    let printed = Snippets.Output()
+    let folder = TemporaryFolder()
+    let db = try FirebaseFirestore.Firestore.open(at: folder.path + "/queries.hearth")
+    for (id, title, pages) in [("dune", "Dune", 412), ("emma", "Emma", 474), ("draft", "?", 3)] {
+      try await db.document("books/\(id)").setData(["title": title, "pages": pages])
+    }
+    try await Snippets(folder: folder, output: printed).queries(db)
+    #expect(printed.lines == ["Emma", "Dune", "2"])
+    let dune = try await db.document("books/dune").getDocument()
+    #expect(dune["pages"] as? Int == 413)
+    #expect(try await db.collection("books").getDocuments().count == 2)
+  }
+
   @Test func `a database in memory leaves no file`() throws {
     let folder = TemporaryFolder()
     try Snippets(folder: folder, output: Snippets.Output()).memory()

@@ -75,6 +75,25 @@ struct Snippets {
     }
   }
 
+  func queries(_ db: Firestore) async throws {
+    struct Book: Codable {
+      var title: String
+      var pages: Int
+    }
+
+    let books = db.collection("books")
+    let long = books.whereField("pages", isGreaterThan: 400)
+      .order(by: "pages", descending: true)
+      .limit(to: 10)
+    for book in try await long.getDocuments(as: Book.self) { print(book.title) }
+    print(try await long.count.getAggregation(source: .server).count)
+
+    let batch = db.batch()
+    batch.updateData(["pages": FieldValue.increment(1)], forDocument: books.document("dune"))
+    batch.deleteDocument(books.document("draft"))
+    try await batch.commit()
+  }
+
   func landing() async throws {
     let db = try Firestore.open(at: "books.hearth")
     try await db.document("books/dune").setData(["title": "Dune", "pages": 412])
