@@ -29,18 +29,6 @@ struct DocumentBody: Sendable, Hashable {
   /// For bytes out of a stored record, trusted as far as the record was.
   init(copying bytes: UnsafeRawBufferPointer) { self.bytes = Array(bytes) }
 
-  /// For a map within the limits of a document, which see to size and depth.
-  init(_ map: MapValue) {
-    let writer = DocumentWriter.borrow()
-    defer { writer.giveBack() }
-    writer.map(map)
-    do throws(Status) {
-      self = try writer.finish()
-    } catch {
-      preconditionFailure("Limits are checked before a document is encoded: \(error)")
-    }
-  }
-
   func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -73,14 +73,6 @@ struct KeyLimit: Sendable {
     return true
   }
 
-  /// The same cut key with another collision number.
-  func withOrdinal(_ ordinal: UInt8, _ stored: [UInt8]) -> [UInt8] {
-    precondition(isCut(stored), "Only cut keys have an ordinal.")
-    var stored = stored
-    stored[count - 1] = ordinal
-    return stored
-  }
-
   /// Both are cut, and at the same bytes: their order is not theirs.
   func sameRun(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
     isCut(one) && isCut(other) && one[..<cutCount].elementsEqual(other[..<cutCount])

@@ -105,7 +105,12 @@ import Testing
     let text = Value.string(String(repeating: "x", count: 10_000))
     let mutations = try (0..<40).map { try fixture.set("a/\($0)", ("t", text)) }
     let gate = DispatchSemaphore(value: 0)
-    fixture.writer.submit([]) { _ in gate.wait() }
+    await withCheckedContinuation { held in
+      fixture.writer.submit([]) { _ in
+        held.resume()
+        gate.wait()
+      }
+    }
     let refused = Mutex(0)
     let done = Mutex(0)
     for mutation in mutations.prefix(20) {

@@ -1,0 +1,12 @@
+@testable import Hearth
+
+extension DocumentBody {
+  /// For maps that tests make, which are never too large.
+  init(_ map: MapValue) {
+    do throws(Status) {
+      try self.init(encoding: map)
+    } catch {
+      preconditionFailure("A test made a document that is too large: \(error)")
+    }
+  }
+}
