@@ -115,7 +115,7 @@ struct KeyLimitTests {
     let one = cut([UInt8](repeating: 7, count: 30), limit)
     let other = cut([UInt8](repeating: 7, count: 31), limit)
     #expect(one == other)
-    let second = other.dropLast() + [1]
+    let second: [UInt8] = Array(other.dropLast()) + [1]
     #expect(second != one)
     #expect(sameRun(second, one, limit))
     #expect(compareBytes(one, second) < 0)
