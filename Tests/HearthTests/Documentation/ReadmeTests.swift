@@ -20,6 +20,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (
+      "Sources/Hearth/Hearth.docc/Models.md",
+      "Tests/HearthTests/Documentation/ModelsGuideTests.swift"
+    ),
+    (
+      "Sources/HearthTesting/HearthTesting.docc/HearthTesting.md",
+      "Tests/HearthTestingTests/DocumentationTests.swift"
+    ),
+  ])
+  func `every snippet of a page is compiled`(page: String, tests: String) throws {
+    let compiled = Self.lines(try #require(SourceTree.text(of: tests))).joined(separator: "\n")
+    let blocks = Self.swiftBlocks(try #require(SourceTree.text(of: page)))
+    #expect(blocks.count > 3)
+    for block in blocks where !block.hasPrefix(".testTarget") {
+      #expect(
+        compiled.contains(Self.lines(block).joined(separator: "\n")),
+        "This snippet of \(page) is not in \(tests):\n\(block)")
+    }
+  }
+
   @Test func `the first program has thirty lines or fewer`() throws {
     let readme = try #require(SourceTree.text(of: "README.md"))
     let first = try #require(Self.swiftBlocks(readme).first)
@@ -28,7 +49,9 @@ import Testing
 
   @Test func `files that the README names are there`() throws {
     let readme = try #require(SourceTree.text(of: "README.md"))
-    let links = readme.matches(of: /\]\(([^)]+)\)/).map { String($0.1) }
+    let links = readme.components(separatedBy: "](").dropFirst().compactMap {
+      $0.components(separatedBy: ")").first
+    }
     #expect(links.count >= 4)
     for link in links where !link.contains("://") {
       #expect(SourceTree.text(of: link) != nil, "The README links to \(link), which is not there.")
