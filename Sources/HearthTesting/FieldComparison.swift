@@ -18,13 +18,17 @@ struct FieldComparison {
   ) -> [Field] {
     var comparison = FieldComparison(ignored: ignored)
     if written != read { comparison.compare(written, read, Path()) }
-    for path in DocumentIDs.unsetPaths(in: read) where !ignored.contains(path.plain) {
-      comparison.differences.append(
-        Field(
-          path: path.text, written: "@DocumentID", read: "nil",
-          hint: "The id is never filled in: do the type's CodingKeys name the property?"))
-    }
     return comparison.differences
+  }
+
+  /// The ids that reading has not filled in.
+  static func forgottenIDs(in read: Any, ignoring ignored: Set<String>) -> [Field] {
+    DocumentIDs.all(in: read).filter { $0.value == nil && !ignored.contains($0.path.plain) }
+      .map { id in
+        Field(
+          path: id.path.text, written: "@DocumentID", read: "nil",
+          hint: "The id is never filled in: do the type's CodingKeys name the property?")
+      }
   }
 
   private init(ignored: Set<String>) { self.ignored = ignored }
@@ -184,17 +188,9 @@ extension ServerTimestamp: ServerTimestampField {
 
 /// The ids in a model.
 enum DocumentIDs {
-  static func values(in model: Any) -> [Any] {
-    all(in: model, FieldComparison.Path()).compactMap(\.0)
-  }
+  typealias ID = (value: Any?, path: FieldComparison.Path)
 
-  static func unsetPaths(in model: Any) -> [FieldComparison.Path] {
-    all(in: model, FieldComparison.Path()).filter { $0.0 == nil }.map(\.1)
-  }
-
-  private static func all(
-    in value: Any, _ path: FieldComparison.Path
-  ) -> [(Any?, FieldComparison.Path)] {
+  static func all(in value: Any, _ path: FieldComparison.Path = FieldComparison.Path()) -> [ID] {
     guard let value = Shown.unwrapped(value) else { return [] }
     if let id = value as? any DocumentIDField { return [(id.anyValue, path)] }
     if Shown.isLeaf(value) { return [] }

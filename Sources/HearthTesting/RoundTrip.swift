@@ -45,8 +45,10 @@ public func expectRoundTrips<Model: Codable & Equatable>(
 ) async throws {
   let database = try database ?? TemporaryDatabase()
   let place = "\(fileID):\(line)"
+  var hasIDs = false
   func check(_ read: Model, _ model: Model, _ way: String, _ fields: [String: Any]?) throws {
-    let differences = FieldComparison.differences(between: model, and: read, ignoring: ignoring)
+    var differences = FieldComparison.differences(between: model, and: read, ignoring: ignoring)
+    if hasIDs { differences += FieldComparison.forgottenIDs(in: read, ignoring: ignoring) }
     guard !differences.isEmpty else { return }
     throw RoundTripDifference(
       type: "\(Model.self)", way: way, fields: differences, stored: fields.map(Shown.fields) ?? "",
@@ -55,7 +57,9 @@ public func expectRoundTrips<Model: Codable & Equatable>(
 
   var paths: [String] = []
   for (index, model) in models.enumerated() {
-    let typed = document(of: model, index, in: database.firestore)
+    let ids = DocumentIDs.all(in: model)
+    if !ids.isEmpty { hasIDs = true }
+    let typed = document(ids.compactMap(\.value), index, in: database.firestore)
     paths.append(typed.path)
     try await typed.setData(encoding: model, encoder: encoder)
     let snapshot = try await typed.getDocument()
@@ -84,9 +88,9 @@ public func expectRoundTrips<Model: Codable & Equatable>(
 
 /// Where a model is written: where its own id says, if it has one.
 private func document(
-  of model: Any, _ index: Int, in firestore: Firestore
+  _ ids: [Any], _ index: Int, in firestore: Firestore
 ) -> DocumentReference {
-  for id in DocumentIDs.values(in: model) {
+  for id in ids {
     if let reference = id as? DocumentReference, reference.firestore === firestore {
       return reference
     }

@@ -384,7 +384,7 @@ struct Branch: RandomModel {
       byName: depth > 0 ? random.named { make(&$0, depth: depth - 1) } : [:])
   }
 
-  static func make(_ random: inout ModelGenerator) -> Branch { make(&random, depth: 3) }
+  static func make(_ random: inout ModelGenerator) -> Branch { make(&random, depth: 2) }
 }
 
 struct Page<Item: Codable & Equatable>: Codable, Equatable {

@@ -140,7 +140,7 @@ struct RoundTripsTests {
     }
   }
 
-  static let instanceCount = ProcessInfo.processInfo.environment["HEARTH_SOAK"] == nil ? 1 : 40
+  static let instanceCount = ProcessInfo.processInfo.environment["HEARTH_SOAK"] == nil ? 1 : 8
 
   static let catalogue: [Entry] = [
     Entry(Integers.self), Entry(Scalars.self), Entry(Foundations.self), Entry(DataLists.self),
