@@ -9,6 +9,7 @@ let package = Package(
     .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
     .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
     .library(name: "FirebaseSharedSwift", targets: ["FirebaseSharedSwift"]),
+    .library(name: "HearthTesting", targets: ["HearthTesting"]),
     .executable(name: "hearth", targets: ["HearthCLI"]),
   ],
   dependencies: [
@@ -39,10 +40,16 @@ let package = Package(
         .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
 
-    // The roof: drop-in module names, and the command line.
+    // The roof: drop-in module names, help for adopters' tests, and the command line.
     .target(name: "FirebaseCore", dependencies: ["Hearth"]),
     .target(name: "FirebaseSharedSwift", dependencies: ["Hearth"]),
     .target(name: "FirebaseFirestore", dependencies: ["Hearth", "FirebaseCore"]),
+    .target(
+      name: "HearthTesting", dependencies: ["Hearth"],
+      swiftSettings: [
+        // As in Hearth: models need not be Sendable.
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
+      ]),
     .executableTarget(
       name: "HearthCLI",
       dependencies: [
@@ -65,8 +72,11 @@ let package = Package(
       name: "HearthProcessTests", dependencies: ["Hearth", "LMDB", "hearth-test-helper"]),
     .testTarget(
       name: "HearthTests",
-      dependencies: ["Hearth", "FirebaseFirestore", "FirebaseCore", "FirebaseSharedSwift"],
+      dependencies: [
+        "Hearth", "HearthTesting", "FirebaseFirestore", "FirebaseCore", "FirebaseSharedSwift",
+      ],
       resources: [.copy("Resources")]),
+    .testTarget(name: "HearthTestingTests", dependencies: ["HearthTesting", "FirebaseFirestore"]),
     .testTarget(name: "HearthCLITests", dependencies: ["HearthCLI", "Hearth"]),
   ],
   swiftLanguageModes: [.v6]

@@ -81,6 +81,8 @@ enum AnyBridge {
 
   private static func shape(of object: AnyObject) throws(Status) -> Shape {
     switch object {
+    case let decimal as NSDecimalNumber:
+      return .scalar(.double(EncodingRules.double(decimal.decimalValue)))
     case let number as NSNumber: return shape(of: number)
     case let point as GeoPoint: return .scalar(.geoPoint(try point.coordinate()))
     case let vector as VectorValue: return .scalar(.vector(vector.array))
@@ -120,7 +122,7 @@ enum AnyBridge {
       return try shape(of: hashable.base)
     case let substring as Substring: return .scalar(.string(String(substring)))
     case let decimal as Decimal:
-      return .scalar(.double(NSDecimalNumber(decimal: decimal).doubleValue))
+      return .scalar(.double(EncodingRules.double(decimal)))
     case let number as any BinaryInteger:
       guard let integer = Int64(exactly: number) else { return .tooLarge("\(number)") }
       return .scalar(.integer(integer))

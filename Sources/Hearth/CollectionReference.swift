@@ -88,6 +88,20 @@ public final class CollectionReference: Query, @unchecked Sendable {
     try added.setData(from: value, encoder: encoder, completion: completion)
     return added
   }
+
+  /// Adds a document with an id of its own, and returns when it is durable.
+  ///
+  ///     let dune = try await books.addDocument(encoding: book)
+  ///
+  /// Its label tells it from `addDocument(from:)`, which returns before the commit.
+  @discardableResult
+  public func addDocument<T: Encodable>(
+    encoding value: T, encoder: Firestore.Encoder = Firestore.Encoder()
+  ) async throws -> DocumentReference {
+    let added = document()
+    try await added.setData(encoding: value, encoder: encoder)
+    return added
+  }
 }
 
 /// Ids for new documents: 20 characters of A-Z, a-z and 0-9, from the system's random numbers.

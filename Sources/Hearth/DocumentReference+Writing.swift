@@ -86,6 +86,34 @@ extension DocumentReference {
     try submitEncoded(value, encoder, merge: .fields(mergeFields), isolation, completion)
   }
 
+  // The forms that wait have a label of their own: an `async` form of `setData(from:)` would be chosen
+  // in every async function, where existing source has `try` without `await`.
+
+  /// Replaces the document with an encoded value, and returns when it is durable.
+  ///
+  ///     try await dune.setData(encoding: book)
+  ///
+  /// Throws if the value cannot be encoded or stored, with nothing applied.
+  public func setData<T: Encodable>(
+    encoding value: T, encoder: Firestore.Encoder = Firestore.Encoder()
+  ) async throws {
+    try await commitEncoded(value, encoder, merge: nil)
+  }
+
+  /// Merges an encoded value into the document, and returns when it is durable.
+  public func setData<T: Encodable>(
+    encoding value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder()
+  ) async throws {
+    try await commitEncoded(value, encoder, merge: merge ? .all : nil)
+  }
+
+  /// Merges these fields of an encoded value, strings or `FieldPath`s, and returns when it is durable.
+  public func setData<T: Encodable>(
+    encoding value: T, mergeFields: [Any], encoder: Firestore.Encoder = Firestore.Encoder()
+  ) async throws {
+    try await commitEncoded(value, encoder, merge: .fields(mergeFields))
+  }
+
   // MARK: Update and delete
 
   /// Changes fields of a document that exists; `notFound` otherwise. Keys are strings, whose dots lead
@@ -154,12 +182,19 @@ extension DocumentReference {
     } catch let status as Status {
       throw status.nsError
     }
-    submit(
-      try {
-        let (database, name) = try resolved()
-        try encoded.check(for: databaseIdentity)
-        return (database, try Mutation(setting: name, to: encoded, merge: merge))
-      }(), actor, completion)
+    submit(try set(encoded, merge: merge), actor, completion)
+  }
+
+  private func commitEncoded<T: Encodable>(
+    _ value: T, _ encoder: Firestore.Encoder, merge: ParsedSet.Merge?
+  ) async throws {
+    try await commit(set(encoder.encodeDocument(value), merge: merge))
+  }
+
+  private func set(_ encoded: EncodedDocument, merge: ParsedSet.Merge?) throws -> Planned {
+    let (database, name) = try resolved()
+    try encoded.check(for: databaseIdentity)
+    return (database, try Mutation(setting: name, to: encoded, merge: merge))
   }
 
   // MARK: Handing over

@@ -71,6 +71,9 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// How long, and in how many bytes at most, past changes are kept for listeners that resume.
   public var changeLogRetention: (seconds: Int, bytes: Int) = (3600, 64 << 20)
 
+  /// The wall clock, for `HearthTesting`; nil for the system's. Settings with different clocks are equal.
+  package var clock: (@Sendable () -> Timestamp)?
+
   /// What an acknowledged write survives.
   public enum Durability: Sendable, Hashable {
     /// The end of the process, of the system, and of its power.
@@ -103,6 +106,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
     copy.verifiesChecksumsOnRead = verifiesChecksumsOnRead
     copy.allowsRemoteFileSystem = allowsRemoteFileSystem
     copy.changeLogRetention = changeLogRetention
+    copy.clock = clock
     copy.chosenCache = chosenCache
     copy.legacyIsPersistent = legacyIsPersistent
     copy.legacySizeBytes = legacySizeBytes
@@ -140,6 +144,7 @@ extension FirestoreSettings {
     configuration.allowsRemoteFileSystem = allowsRemoteFileSystem
     configuration.changeLogAge = .seconds(changeLogRetention.seconds)
     configuration.changeLogBytes = changeLogRetention.bytes
+    if let clock { configuration.now = { Instant(clock()) } }
     configuration.durability =
       switch durability {
       case .full: .full

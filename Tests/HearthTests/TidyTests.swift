@@ -166,7 +166,8 @@ import Testing
 
   @Test func `the library prints nothing`() {
     let files =
-      SourceTree.swiftFiles(in: "Sources/Hearth") + SourceTree.swiftFiles(in: "Sources/LMDB")
+      ["Sources/Hearth", "Sources/HearthTesting", "Sources/LMDB"].flatMap(
+        SourceTree.swiftFiles(in:))
     for file in files {
       for (index, line) in file.code.enumerated() {
         let words = line.split(separator: " ")
@@ -199,6 +200,7 @@ import Testing
 
   @Test(arguments: [
     ("Sources/Hearth", "Tests/HearthTests"), ("Sources/LMDB", "Tests/LMDBTests"),
+    ("Sources/HearthTesting", "Tests/HearthTestingTests"),
     ("Sources/HearthCLI", "Tests/HearthCLITests"),
   ])
   func `tests stand where their sources stand`(sources: String, tests: String) {

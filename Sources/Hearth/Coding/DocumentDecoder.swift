@@ -97,7 +97,7 @@ struct DocumentDecoder {
   @inline(__always)
   func decodeHere<T: Decodable>(_ type: T.Type) throws -> T {
     if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, try view(), key: nil) }
-    return try T(from: forKeys(of: type))
+    return try type.init(from: forKeys(of: type))
   }
 
   /// The same decoder, for a dictionary with names for keys.
@@ -298,7 +298,11 @@ struct DocumentDecoder {
     -> Decimal
   {
     if let integer = try view.integer() { return Decimal(integer) }
-    return Decimal(try double(view, key: key()))
+    let number = try double(view, key: key())
+    guard let decimal = EncodingRules.decimal(number) else {
+      throw failure(.doesNotFit("\(number)"), view, Decimal.self, key: key())
+    }
+    return decimal
   }
 
   // MARK: - Further in
@@ -323,7 +327,7 @@ struct DocumentDecoder {
     if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, view, key: key) }
     let mark = state.pointee.keys.count
     let decoder = nested(view, after: key)
-    let value = try T(from: decoder.forKeys(of: type))
+    let value = try type.init(from: decoder.forKeys(of: type))
     // What the type kept is of no use to it any more.
     state.pointee.keys.truncate(to: mark)
     return value
@@ -524,6 +528,10 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
   func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(view(), type, key: nil) }
 
   func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(view(), type, key: nil) }
+
+  func decode(_ type: Int128.Type) throws -> Int128 { try integer(view(), type, key: nil) }
+
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(view(), type, key: nil) }
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     let view = try view()
@@ -747,6 +755,24 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
     return try decoder.integer(value, type, key: key)
   }
 
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+    try decoder.integer(value(key), type, key: key)
+  }
+
+  func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? {
+    guard let value = try find(key), !value.isNull else { return nil }
+    return try decoder.integer(value, type, key: key)
+  }
+
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+    try decoder.integer(value(key), type, key: key)
+  }
+
+  func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? {
+    guard let value = try find(key), !value.isNull else { return nil }
+    return try decoder.integer(value, type, key: key)
+  }
+
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     guard let value = try find(key) else { return try decodeMissing(type, key) }
     return try decoder.decode(type, value, key: key)
@@ -760,7 +786,7 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
   @inline(never)
   private func decodeMissing<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T {
     guard type is any DecodableWithoutField.Type else { throw decoder.missing(key) }
-    return try T(from: decoder)
+    return try type.init(from: decoder)
   }
 
   func nestedContainer<NestedKey: CodingKey>(
@@ -938,6 +964,20 @@ private struct DocumentUnkeyedContainer: UnkeyedDecodingContainer {
   }
 
   mutating func decode(_ type: UInt64.Type) throws -> UInt64 {
+    let (element, rest) = try peek(type)
+    let value = try decoder.integer(element, type, key: key)
+    goOn(rest)
+    return value
+  }
+
+  mutating func decode(_ type: Int128.Type) throws -> Int128 {
+    let (element, rest) = try peek(type)
+    let value = try decoder.integer(element, type, key: key)
+    goOn(rest)
+    return value
+  }
+
+  mutating func decode(_ type: UInt128.Type) throws -> UInt128 {
     let (element, rest) = try peek(type)
     let value = try decoder.integer(element, type, key: key)
     goOn(rest)

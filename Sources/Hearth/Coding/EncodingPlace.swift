@@ -239,7 +239,9 @@ struct EncodingPlace {
   }
 
   @inline(__always)
-  func encode(_ value: UInt64, key: @autoclosure () -> (any CodingKey)?) throws {
+  func encode<T: FixedWidthInteger>(
+    _ value: T, key: @autoclosure () -> (any CodingKey)?
+  ) throws {
     guard let integer = Int64(exactly: value) else {
       throw EncodingRules.tooLarge(value, codingPath: path(key()))
     }

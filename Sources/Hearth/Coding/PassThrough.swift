@@ -31,10 +31,21 @@ enum EncodingRules {
     if T.self == Data.self { return handling(of: identity(value, as: Data.self), options) }
     if T.self == URL.self { return .value(.string(identity(value, as: URL.self).absoluteString)) }
     if T.self == Decimal.self {
-      let number = NSDecimalNumber(decimal: identity(value, as: Decimal.self))
-      return .value(.double(number.doubleValue))
+      return .value(.double(double(identity(value, as: Decimal.self))))
     }
     return .ordinary
+  }
+
+  /// The nearest double. Foundation's own conversion is off by some of its last digits.
+  static func double(_ decimal: Decimal) -> Double {
+    Double(decimal.description) ?? NSDecimalNumber(decimal: decimal).doubleValue
+  }
+
+  /// The shortest decimal that is nearest to that double, as people write it: 19.99 is 19.99. What is
+  /// too small for a decimal is 0, nil is what is too large.
+  static func decimal(_ double: Double) -> Decimal? {
+    if double.isNaN { return .nan }
+    return Decimal(string: double.description) ?? (abs(double) < 1 ? 0 : nil)
   }
 
   private static func handling(
@@ -62,10 +73,7 @@ enum EncodingRules {
 
   static func instant(_ date: Date) throws(Status) -> Instant {
     guard let instant = Instant(date) else {
-      let seconds = date.timeIntervalSince1970.rounded(.down)
-      throw .invalidArgument(
-        "Timestamp seconds out of range: "
-          + (Int64(exactly: seconds).map { "\($0)" } ?? "\(seconds)"))
+      throw Timestamp(date: date).fault ?? .invalidArgument("Invalid timestamp")
     }
     return instant
   }
@@ -89,7 +97,9 @@ enum EncodingRules {
     }
   }
 
-  static func tooLarge(_ number: UInt64, codingPath: [any CodingKey]) -> EncodingError {
+  static func tooLarge(
+    _ number: some FixedWidthInteger, codingPath: [any CodingKey]
+  ) -> EncodingError {
     EncodingError.invalidValue(
       number,
       EncodingError.Context(

@@ -97,10 +97,20 @@ struct StreamEncoder: Encoder, SingleValueEncodingContainer {
 
   func encode(_ value: UInt) throws {
     guard try place.beginValue() else { return }
-    try place.encode(UInt64(value), key: nil)
+    try place.encode(value, key: nil)
   }
 
   func encode(_ value: UInt64) throws {
+    guard try place.beginValue() else { return }
+    try place.encode(value, key: nil)
+  }
+
+  func encode(_ value: Int128) throws {
+    guard try place.beginValue() else { return }
+    try place.encode(value, key: nil)
+  }
+
+  func encode(_ value: UInt128) throws {
     guard try place.beginValue() else { return }
     try place.encode(value, key: nil)
   }
@@ -189,10 +199,20 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func encode(_ value: UInt, forKey key: Key) throws {
     guard place.beginField(key) else { return }
-    try place.encode(UInt64(value), key: key)
+    try place.encode(value, key: key)
   }
 
   func encode(_ value: UInt64, forKey key: Key) throws {
+    guard place.beginField(key) else { return }
+    try place.encode(value, key: key)
+  }
+
+  func encode(_ value: Int128, forKey key: Key) throws {
+    guard place.beginField(key) else { return }
+    try place.encode(value, key: key)
+  }
+
+  func encode(_ value: UInt128, forKey key: Key) throws {
     guard place.beginField(key) else { return }
     try place.encode(value, key: key)
   }
@@ -289,10 +309,20 @@ struct StreamUnkeyedContainer: UnkeyedEncodingContainer {
 
   func encode(_ value: UInt) throws {
     guard place.beginElement() else { return }
-    try place.encode(UInt64(value), key: nil)
+    try place.encode(value, key: nil)
   }
 
   func encode(_ value: UInt64) throws {
+    guard place.beginElement() else { return }
+    try place.encode(value, key: nil)
+  }
+
+  func encode(_ value: Int128) throws {
+    guard place.beginElement() else { return }
+    try place.encode(value, key: nil)
+  }
+
+  func encode(_ value: UInt128) throws {
     guard place.beginElement() else { return }
     try place.encode(value, key: nil)
   }

@@ -88,9 +88,13 @@ struct TreeEncoder: Encoder, SingleValueEncodingContainer {
 
   func encode(_ value: UInt32) throws { try set(.integer(Int64(value))) }
 
-  func encode(_ value: UInt) throws { try set(run.integer(UInt64(value), codingPath: codingPath)) }
+  func encode(_ value: UInt) throws { try set(run.integer(value, codingPath: codingPath)) }
 
   func encode(_ value: UInt64) throws { try set(run.integer(value, codingPath: codingPath)) }
+
+  func encode(_ value: Int128) throws { try set(run.integer(value, codingPath: codingPath)) }
+
+  func encode(_ value: UInt128) throws { try set(run.integer(value, codingPath: codingPath)) }
 
   func encode<T: Encodable>(_ value: T) throws {
     guard case .empty = node.content else {
@@ -131,7 +135,9 @@ final class TreeRun {
         for: value, named: typeName, options: options, codingPath: codingPath))
   }
 
-  func integer(_ value: UInt64, codingPath: @autoclosure () -> [any CodingKey]) throws -> Value {
+  func integer(
+    _ value: some FixedWidthInteger, codingPath: @autoclosure () -> [any CodingKey]
+  ) throws -> Value {
     guard let integer = Int64(exactly: value) else {
       throw EncodingRules.tooLarge(value, codingPath: codingPath())
     }
@@ -291,10 +297,18 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
   func encode(_ value: UInt32, forKey key: Key) throws { set(.integer(Int64(value)), key) }
 
   func encode(_ value: UInt, forKey key: Key) throws {
-    set(try run.integer(UInt64(value), codingPath: codingPath + [key]), key)
+    set(try run.integer(value, codingPath: codingPath + [key]), key)
   }
 
   func encode(_ value: UInt64, forKey key: Key) throws {
+    set(try run.integer(value, codingPath: codingPath + [key]), key)
+  }
+
+  func encode(_ value: Int128, forKey key: Key) throws {
+    set(try run.integer(value, codingPath: codingPath + [key]), key)
+  }
+
+  func encode(_ value: UInt128, forKey key: Key) throws {
     set(try run.integer(value, codingPath: codingPath + [key]), key)
   }
 
@@ -376,10 +390,14 @@ private struct TreeUnkeyedContainer: UnkeyedEncodingContainer {
   func encode(_ value: UInt32) throws { append(.integer(Int64(value))) }
 
   func encode(_ value: UInt) throws {
-    append(try run.integer(UInt64(value), codingPath: elementPath))
+    append(try run.integer(value, codingPath: elementPath))
   }
 
   func encode(_ value: UInt64) throws { append(try run.integer(value, codingPath: elementPath)) }
+
+  func encode(_ value: Int128) throws { append(try run.integer(value, codingPath: elementPath)) }
+
+  func encode(_ value: UInt128) throws { append(try run.integer(value, codingPath: elementPath)) }
 
   func encode<T: Encodable>(_ value: T) throws {
     let element = TreeNode()

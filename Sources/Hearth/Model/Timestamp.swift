@@ -102,3 +102,12 @@ extension Timestamp {
     return instant
   }
 }
+
+extension Instant {
+  /// The moment of a timestamp, or the end of the range that is nearer.
+  init(_ timestamp: Timestamp) {
+    self =
+      Instant(seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds)
+      ?? (timestamp.seconds < 0 ? .earliest : .latest)
+  }
+}

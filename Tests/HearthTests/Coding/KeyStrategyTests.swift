@@ -9,7 +9,11 @@ struct KeyStrategyTests {
     "a", "aA", "version4Thing", "partCAPS", "partCAPSLowerAGAIN", "manyWordsInThisThing",
     "asdfĆqer", "already_snake_case", "dataPoint22", "dataPoint22Word", "_oneTwoThree",
     "oneTwoThree_", "__oneTwoThree", "_oneTwoThree_", "😀oneTwo", "URLString", "ALLCAPS", "_",
-    "__", "m.dottedName", "x1Y2Z3",
+    "__", "___", "m.dottedName", "x1Y2Z3", "oneTwoThree__", "__oneTwoThree__", "_test", "_test_",
+    "__test", "test__", "m\u{349}y\u{326}G\u{34D}reatU\u{347}RL", "🐧🐟", "🐧_🐟", "ALL_CAPS",
+    "snake_case", "one_two_three", "one_2_three", "one2_three", "snake_Ćase", "snake_ćase",
+    "alreadyCamelCase", "__this_and_that", "_this_and_that", "this__and__that", "this_and_that__",
+    "this_aNd_that",
   ]
 
   private struct Named: Codable, Equatable {

@@ -20,6 +20,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (
+      "Sources/Hearth/Hearth.docc/Models.md",
+      "Tests/HearthTests/Documentation/ModelsGuideTests.swift"
+    ),
+    (
+      "Sources/HearthTesting/HearthTesting.docc/HearthTesting.md",
+      "Tests/HearthTestingTests/DocumentationTests.swift"
+    ),
+  ])
+  func `every snippet of a page is compiled`(page: String, tests: String) throws {
+    let compiled = Self.lines(try #require(SourceTree.text(of: tests))).joined(separator: "\n")
+    let blocks = Self.swiftBlocks(try #require(SourceTree.text(of: page)))
+    #expect(blocks.count > 3)
+    for block in blocks where !block.hasPrefix(".testTarget") {
+      #expect(
+        compiled.contains(Self.lines(block).joined(separator: "\n")),
+        "This snippet of \(page) is not in \(tests):\n\(block)")
+    }
+  }
+
   @Test func `the first program has thirty lines or fewer`() throws {
     let readme = try #require(SourceTree.text(of: "README.md"))
     let first = try #require(Self.swiftBlocks(readme).first)

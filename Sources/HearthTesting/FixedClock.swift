@@ -1,0 +1,68 @@
+import Foundation
+import Hearth
+import Synchronization
+
+/// A clock that stands until it is moved.
+///
+///     let clock = FixedClock(at: Date(timeIntervalSince1970: 1_700_000_000))
+///     let database = try TemporaryDatabase(clock: clock)
+///     let dune = database.firestore.document("books/dune")
+///     try await dune.setData(["seen": FieldValue.serverTimestamp()])
+///     let seen = try await dune.getDocument()["seen"] as? Timestamp
+///     assert(seen == clock.now)
+///     clock.advance(by: .seconds(60))
+///
+/// Commits take their time from it: server timestamps, `createTime` and `updateTime`. No two commits have
+/// the same time: where the clock stands, each is a microsecond after the one before.
+public final class FixedClock: Sendable {
+  private let microseconds: Mutex<Int64>
+
+  /// By default at 2026-01-01T00:00:00Z.
+  public init(at date: Date = Date(timeIntervalSince1970: 1_767_225_600)) {
+    microseconds = Mutex(FixedClock.microseconds(date))
+  }
+
+  /// In whole microseconds, as times are stored.
+  public var now: Timestamp {
+    let (seconds, rest) = microseconds.withLock { $0.quotientAndRemainder(dividingBy: 1_000_000) }
+    let isBefore = rest < 0
+    return Timestamp(
+      seconds: isBefore ? seconds - 1 : seconds,
+      nanoseconds: Int32(isBefore ? rest + 1_000_000 : rest) * 1000)
+  }
+
+  /// Moves the clock, forwards or back. Commit times never go back: they wait for the clock.
+  public func set(_ date: Date) {
+    microseconds.withLock { $0 = FixedClock.microseconds(date) }
+  }
+
+  /// Moves the clock by whole microseconds.
+  public func advance(by duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    let step = attoseconds / 1_000_000_000_000
+    microseconds.withLock { microseconds in
+      let moved = Double(microseconds) + Double(seconds) * 1e6
+      guard abs(moved) < 2e17 else { return }
+      microseconds += seconds * 1_000_000 + step
+    }
+  }
+
+  /// A date out of all range counts as 1970.
+  private static func microseconds(_ date: Date) -> Int64 {
+    let interval = date.timeIntervalSince1970
+    guard abs(interval) < 2e11 else { return 0 }
+    let whole = interval.rounded(.down)
+    return Int64(whole) * 1_000_000 + Int64(((interval - whole) * 1e6).rounded())
+  }
+}
+
+extension FirestoreSettings {
+  /// The database opened with these settings takes its time from that clock.
+  ///
+  ///     let settings = FirestoreSettings()
+  ///     settings.useClock(clock)
+  ///     let db = try Firestore.open(at: path, settings: settings)
+  public func useClock(_ clock: FixedClock) {
+    self.clock = { clock.now }
+  }
+}

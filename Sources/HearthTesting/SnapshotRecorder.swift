@@ -1,0 +1,151 @@
+import Foundation
+import Hearth
+import Synchronization
+
+/// Listens, and keeps the snapshots in the order they came, for a test to ask for.
+///
+///     let recorder = SnapshotRecorder(db.collection("books"))
+///     #expect(try await recorder.next().isEmpty)
+///     try await db.document("books/dune").setData(["title": "Dune"])
+///     #expect(try await recorder.next().documents.map(\.documentID) == ["dune"])
+///
+/// Ends when it is released, or with `stop()`. Every snapshot is given once.
+public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
+  private let inbox: Inbox
+  private let registration: Registration
+
+  private struct Registration: @unchecked Sendable {
+    // Unchecked: a registration may be ended from anywhere.
+    let value: any ListenerRegistration
+  }
+
+  private init(
+    _ listen: (@escaping @Sendable (Snapshot?, (any Error)?) -> Void) -> any ListenerRegistration
+  ) {
+    let inbox = Inbox()
+    self.inbox = inbox
+    registration = Registration(
+      value: listen { snapshot, error in
+        if let snapshot { inbox.put(.success(snapshot)) }
+        if let error { inbox.put(.failure(error)) }
+      })
+  }
+
+  deinit { stop() }
+
+  /// Listens to a query or a collection.
+  public convenience init(_ query: Query) where Snapshot == QuerySnapshot {
+    self.init { callback in query.addSnapshotListener(isolation: nil) { callback($0, $1) } }
+  }
+
+  /// Listens to a document.
+  public convenience init(_ document: DocumentReference) where Snapshot == DocumentSnapshot {
+    self.init { callback in document.addSnapshotListener(isolation: nil) { callback($0, $1) } }
+  }
+
+  /// The next snapshot: the oldest that was not given yet, or else the first to come.
+  ///
+  /// Throws `SnapshotTimeout` if none comes in time, the listener's error if it failed, and
+  /// `CancellationError`. Asked by several tasks at once, the order among them is open.
+  public func next(timeout: Duration = .seconds(5)) async throws -> Snapshot {
+    try await snapshots(count: 1, timeout: timeout)[0]
+  }
+
+  /// The next `count` snapshots, all in `timeout`. Those that came stay for later if too few came.
+  public func snapshots(count: Int, timeout: Duration = .seconds(5)) async throws -> [Snapshot] {
+    let count = max(0, count)
+    let deadline = ContinuousClock.now + timeout
+    while true {
+      try Task.checkCancellation()
+      if let snapshots = try inbox.take(count) { return snapshots }
+      guard ContinuousClock.now < deadline else {
+        throw SnapshotTimeout(expected: count, received: inbox.count, timeout: timeout)
+      }
+      await inbox.wait(for: count, until: deadline)
+    }
+  }
+
+  /// Ends the listener. What came before can still be asked for.
+  public func stop() { registration.value.remove() }
+
+  /// What came and was not given yet, and who waits for more.
+  private final class Inbox: Sendable {
+    private struct State {
+      var snapshots: [Snapshot] = []
+      var failure: (any Error)?
+      var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+      var lastWaiter = 0
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock(\.snapshots.count) }
+
+    func put(_ result: Result<Snapshot, any Error>) {
+      let waiting = state.withLock { state in
+        switch result {
+        case .success(let snapshot): state.snapshots.append(snapshot)
+        case .failure(let error): state.failure = error
+        }
+        defer { state.waiting = [:] }
+        return state.waiting.values
+      }
+      for waiter in waiting { waiter.resume() }
+    }
+
+    /// Nil if there are too few.
+    func take(_ count: Int) throws -> [Snapshot]? {
+      try state.withLock { state in
+        guard state.snapshots.count >= count else {
+          if let failure = state.failure { throw failure }
+          return nil
+        }
+        defer { state.snapshots.removeFirst(count) }
+        return Array(state.snapshots.prefix(count))
+      }
+    }
+
+    /// Until something comes while there are fewer than `count`, time is over, or the task is cancelled.
+    func wait(for count: Int, until deadline: ContinuousClock.Instant) async {
+      let waiter = state.withLock { state in
+        state.lastWaiter += 1
+        return state.lastWaiter
+      }
+      let alarm = Task {
+        try? await Task.sleep(until: deadline)
+        self.wake(waiter)
+      }
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          // An alarm that rang already will not ring again.
+          let mustWait = state.withLock { state in
+            guard state.snapshots.count < count, state.failure == nil, !alarm.isCancelled,
+              ContinuousClock.now < deadline
+            else { return false }
+            state.waiting[waiter] = continuation
+            return true
+          }
+          if !mustWait { continuation.resume() }
+        }
+      } onCancel: {
+        alarm.cancel()
+      }
+      alarm.cancel()
+    }
+
+    private func wake(_ waiter: Int) {
+      state.withLock { $0.waiting.removeValue(forKey: waiter) }?.resume()
+    }
+  }
+}
+
+/// A listener told fewer snapshots than a test waited for.
+public struct SnapshotTimeout: Error, CustomStringConvertible {
+  public let expected: Int
+  public let received: Int
+  public let timeout: Duration
+
+  public var description: String {
+    "\(received) of \(expected) expected snapshots came within \(timeout)."
+  }
+}

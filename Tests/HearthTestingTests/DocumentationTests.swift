@@ -1,0 +1,35 @@
+import FirebaseFirestore
+import Foundation
+import HearthTesting
+import Testing
+
+/// What the landing page and the documentation comments show compiles, and runs.
+@Suite struct DocumentationTests {
+  struct Book: Codable, Equatable {
+    @DocumentID var id: String?
+    var title: String
+    var pages: Int
+    var tags: [String]
+  }
+
+  @Test func `a book is stored whole`() async throws {
+    try await expectRoundTrip(Book(title: "Dune", pages: 412, tags: ["sand"]))
+  }
+
+  @Test func `the landing page`() async throws {
+    let database = try TemporaryDatabase()
+    let dune = database.firestore.document("books/dune")
+    try await dune.setData(["title": "Dune"])
+
+    let recorder = SnapshotRecorder(dune)
+    _ = try await recorder.next()
+    try await dune.updateData(["title": "Dune Messiah"])
+    #expect(try await recorder.next()["title"] as? String == "Dune Messiah")
+
+    let clock = FixedClock(at: Date(timeIntervalSince1970: 1_700_000_000))
+    let past = try TemporaryDatabase(clock: clock)
+    let emma = past.firestore.document("books/emma")
+    try await emma.setData(["seen": FieldValue.serverTimestamp()])
+    #expect(try await emma.getDocument()["seen"] as? Timestamp == clock.now)
+  }
+}

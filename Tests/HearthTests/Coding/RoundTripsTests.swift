@@ -1,0 +1,252 @@
+import Foundation
+import HearthTesting
+import Testing
+
+@testable import Hearth
+
+/// A catalogue of types goes through real storage and back, under every combination of strategies.
+struct RoundTripsTests {
+  // MARK: Strategies
+
+  enum Dates: CaseIterable {
+    case timestamp, deferred, seconds, milliseconds, iso8601, formatted, custom
+  }
+  enum Bytes: CaseIterable { case blob, base64, deferred, custom }
+  enum Keys: CaseIterable { case asTheyAre, snakeCase, custom }
+
+  struct Strategies: CustomStringConvertible {
+    var dates = Dates.timestamp
+    var bytes = Bytes.blob
+    var keys = Keys.asTheyAre
+    var writesInfinities = false
+
+    static let all: [Strategies] = Dates.allCases.flatMap { dates in
+      Bytes.allCases.flatMap { bytes in
+        Keys.allCases.flatMap { keys in
+          [false, true].map {
+            Strategies(dates: dates, bytes: bytes, keys: keys, writesInfinities: $0)
+          }
+        }
+      }
+    }
+
+    var description: String { "dates \(dates), data \(bytes), keys \(keys), \(writesInfinities)" }
+
+    private static let formatter: DateFormatter = {
+      let formatter = DateFormatter()
+      formatter.locale = Locale(identifier: "en_US_POSIX")
+      formatter.timeZone = TimeZone(secondsFromGMT: 0)
+      formatter.dateFormat = "yyyy/MM/dd HH:mm:ss"
+      return formatter
+    }()
+
+    var encoder: Firestore.Encoder {
+      let encoder = Firestore.Encoder()
+      encoder.dateEncodingStrategy =
+        switch dates {
+        case .timestamp: .timestamp
+        case .deferred: .deferredToDate
+        case .seconds: .secondsSince1970
+        case .milliseconds: .millisecondsSince1970
+        case .iso8601: .iso8601
+        case .formatted: .formatted(Self.formatter)
+        case .custom:
+          .custom { date, encoder in
+            var container = encoder.container(keyedBy: TextKey.self)
+            try container.encode(Int(date.timeIntervalSince1970), forKey: "wholeSeconds")
+          }
+        }
+      encoder.dataEncodingStrategy =
+        switch bytes {
+        case .blob: .blob
+        case .base64: .base64
+        case .deferred: .deferredToData
+        case .custom:
+          .custom { data, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(data.map { String($0, radix: 16) }.joined(separator: " "))
+          }
+        }
+      encoder.keyEncodingStrategy =
+        switch keys {
+        case .asTheyAre: .useDefaultKeys
+        case .snakeCase: .convertToSnakeCase
+        case .custom: .custom { PlainKey(stringValue: "k." + ($0.last?.stringValue ?? "")) }
+        }
+      if writesInfinities {
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+          positiveInfinity: "+", negativeInfinity: "-", nan: "?")
+      }
+      return encoder
+    }
+
+    var decoder: Firestore.Decoder {
+      let decoder = Firestore.Decoder()
+      decoder.dateDecodingStrategy =
+        switch dates {
+        case .timestamp: .timestamp
+        case .deferred: .deferredToDate
+        case .seconds: .secondsSince1970
+        case .milliseconds: .millisecondsSince1970
+        case .iso8601: .iso8601
+        case .formatted: .formatted(Self.formatter)
+        case .custom:
+          .custom { decoder in
+            let container = try decoder.container(keyedBy: TextKey.self)
+            return Date(
+              timeIntervalSince1970: Double(try container.decode(Int.self, forKey: "wholeSeconds")))
+          }
+        }
+      decoder.dataDecodingStrategy =
+        switch bytes {
+        case .blob: .blob
+        case .base64: .base64
+        case .deferred: .deferredToData
+        case .custom:
+          .custom { decoder in
+            let text = try decoder.singleValueContainer().decode(String.self)
+            return Data(text.split(separator: " ").compactMap { UInt8($0, radix: 16) })
+          }
+        }
+      decoder.keyDecodingStrategy =
+        switch keys {
+        case .asTheyAre: .useDefaultKeys
+        case .snakeCase: .convertFromSnakeCase
+        case .custom:
+          .custom { PlainKey(stringValue: String(($0.last?.stringValue ?? "").dropFirst(2))) }
+        }
+      if writesInfinities {
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+          positiveInfinity: "+", negativeInfinity: "-", nan: "?")
+      }
+      return decoder
+    }
+  }
+
+  // MARK: The catalogue
+
+  struct Entry: CustomStringConvertible, Sendable {
+    let description: String
+    let run: @Sendable (Strategies, TemporaryDatabase, inout ModelGenerator) async throws -> Int
+
+    init<Model: RandomModel>(_ type: Model.Type) {
+      description = "\(type)"
+      run = { strategies, database, random in
+        let models = (0..<RoundTripsTests.instanceCount).map { _ in Model.make(&random) }
+        try await expectRoundTrips(
+          models, encoder: strategies.encoder, decoder: strategies.decoder, in: database)
+        return models.count
+      }
+    }
+  }
+
+  static let instanceCount = ProcessInfo.processInfo.environment["HEARTH_SOAK"] == nil ? 1 : 8
+
+  static let catalogue: [Entry] = [
+    Entry(Integers.self), Entry(Scalars.self), Entry(Foundations.self), Entry(DataLists.self),
+    Entry(Kinds.self), Entry(Dictionaries.self), Entry(Dog.self), Entry(Branch.self),
+    Entry(Generics.self), Entry(Flattened.self), Entry(Offices.self),
+  ]
+
+  // One after another: others need the machine too.
+  @Test(.serialized, arguments: catalogue)
+  func `a type is the same again under every strategy`(entry: Entry) async throws {
+    let database = try TemporaryDatabase()
+    var tried = 0
+    for (seed, strategies) in Strategies.all.enumerated() {
+      if entry.description == "DataLists", strategies.bytes == .deferred { continue }
+      var random = ModelGenerator(
+        random: FormatGenerator(seed: UInt64(seed)), firestore: database.firestore,
+        hasInfinities: strategies.writesInfinities)
+      do {
+        tried += try await entry.run(strategies, database, &random)
+      } catch {
+        Issue.record("seed \(seed), \(strategies): \(error)")
+        return
+      }
+    }
+    #expect(tried >= 126 * Self.instanceCount)
+  }
+
+  // MARK: What does not come back, and is known not to
+
+  @Test func `integers beyond Int64 are refused, and never wrap`() async throws {
+    func expectRefusal(_ value: some Encodable, sourceLocation: SourceLocation = #_sourceLocation) {
+      for encode in [
+        { try Firestore.Encoder().encodeDocument(value) },
+        { try TreeEncoder.encode(value, options: Firestore.Encoder()) },
+      ] {
+        let error = #expect(throws: EncodingError.self, sourceLocation: sourceLocation) {
+          _ = try encode()
+        }
+        #expect(sentence(error)?.hasSuffix("is too large") == true, sourceLocation: sourceLocation)
+      }
+    }
+    expectRefusal(["n": UInt64.max])
+    expectRefusal(["n": UInt.max])
+    expectRefusal(["n": Int128.max])
+    expectRefusal(["n": [Int128.min]])
+    expectRefusal(["n": [UInt128.max]])
+    let both = EncodingClosure { encoder in
+      var container = encoder.container(keyedBy: TextKey.self)
+      try container.encode(Int128(Int64.max) + 1, forKey: "n")
+    }
+    expectRefusal(both)
+    let unsigned = EncodingClosure { encoder in
+      var container = encoder.container(keyedBy: TextKey.self)
+      try container.encode(UInt128(Int64.max) + 1, forKey: "n")
+    }
+    expectRefusal(unsigned)
+    let stored: [String: Value] = ["n": .double(0x1p70)]
+    #expect(try decode([String: Int128].self, from: stored) == ["n": Int128(1) << 70])
+    #expect(throws: DecodingError.self) { try decode([String: UInt64].self, from: stored) }
+    #expect(throws: DecodingError.self) {
+      try decode([String: UInt128].self, from: ["n": .integer(-1)])
+    }
+  }
+
+  @Test func `a nil inside an optional is read as no value`() async throws {
+    struct Twice: Codable, Equatable { var number: Int?? }
+    let told = await #expect(throws: RoundTripDifference.self) {
+      try await expectRoundTrip(Twice(number: .some(nil)))
+    }
+    #expect(told?.fields.map(\.path) == ["number"])
+    try await expectRoundTrip(Twice(number: nil))
+    try await expectRoundTrip(Twice(number: 5))
+  }
+
+  @Test func `arrays inside arrays are refused, whatever type makes them`() async throws {
+    let ranges = ["a": [1..<2]]
+    let byID = ["a": [UUID(): [1]]]
+    await #expect(throws: NSError.self) { try await expectRoundTrip(ranges) }
+    await #expect(throws: NSError.self) { try await expectRoundTrip(byID) }
+  }
+
+  @Test func `the way of the stream and of the tree is the same for the catalogue`() async throws {
+    let database = try TemporaryDatabase()
+    func expectSame<Model: RandomModel>(_ type: Model.Type) throws {
+      for (seed, strategies) in Strategies.all.enumerated() {
+        var random = ModelGenerator(
+          random: FormatGenerator(seed: UInt64(seed)), firestore: database.firestore,
+          hasInfinities: strategies.writesInfinities)
+        let model = Model.make(&random)
+        let stream = try strategies.encoder.encodeDocument(model)
+        let tree = try TreeEncoder.encode(model, options: strategies.encoder)
+        #expect(stream.body == tree.body, "\(type), seed \(seed), \(strategies)")
+        #expect(stream.fault?.message == tree.fault?.message)
+        #expect(stream.databases == tree.databases)
+      }
+    }
+    try expectSame(Integers.self)
+    try expectSame(Scalars.self)
+    try expectSame(Foundations.self)
+    try expectSame(DataLists.self)
+    try expectSame(Kinds.self)
+    try expectSame(Dictionaries.self)
+    try expectSame(Dog.self)
+    try expectSame(Branch.self)
+    try expectSame(Generics.self)
+    try expectSame(Flattened.self)
+    try expectSame(Offices.self)
+  }
+}
