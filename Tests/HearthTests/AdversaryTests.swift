@@ -71,7 +71,9 @@ import Testing
       let document = db.document("a/\(round)")
       for other in 0..<50 { handOver(["n": other], to: db.document("a/\(round)/b/\(other)")) }
       handOver(["n": round], to: document)
+      let attempts = Mutex(0)
       let found = try await db.runTransaction { transaction, errorPointer in
+        attempts.withLock { $0 += 1 }
         do {
           return try transaction.getDocument(document).exists
         } catch {
@@ -79,6 +81,7 @@ import Testing
           return nil
         }
       }
+      #expect(attempts.withLock { $0 } == 1)
       #expect(found as? Bool == true)
     }
     try await db.terminate()
@@ -186,8 +189,9 @@ import Testing
     }
     let registry = Registry(fixture.store, fixture.writer, logger: .silent)
     let target = WatchTarget.document(ResourcePath(["a", "b"]))
+    let told = DispatchSemaphore(value: 0)
     func listener() -> Listener {
-      let listener = Listener(schedule: { _ in }, callback: { _ in })
+      let listener = Listener(schedule: { _ in told.signal() }, callback: { _ in })
       registry.add(listener, watching: target)
       return listener
     }
@@ -215,8 +219,10 @@ import Testing
     registry.settle()
     #expect(throws: Status.self) { try early.take()?.get() }
     #expect(try late.take()?.get().list.documents.count == 1)
+    #expect(try late.take()?.get() == nil)
+    while told.wait(timeout: .now()) == .success {}
     try commit(2)
-    registry.settle()
+    #expect(told.wait(timeout: .now() + 5) == .success)
     #expect(try late.take()?.get().changes.map(\.kind) == [.modified])
     registry.remove(late, watching: target)
   }
