@@ -147,14 +147,20 @@ enum AnyBridge {
   /// A string of any make: `String`, `Substring`, `NSString`, or one of them in an `AnyHashable`.
   static func string(_ input: Any) -> String? {
     if type(of: input) == String.self { return input as? String }
+    if let object = object(input) { return (object as? NSString).map(String.init(describing:)) }
     return switch input {
     case let string as String: string
     case let substring as Substring: String(substring)
-    case let string as NSString: String(describing: string)
     case let hashable as AnyHashable where type(of: input) == AnyHashable.self:
       string(hashable.base)
     default: nil
     }
+  }
+
+  /// The input if it is an object. To cast anything else to a class is to bridge it first, all the way
+  /// down: no stack is deep enough for some.
+  static func object(_ input: Any) -> AnyObject? {
+    type(of: input) is AnyClass ? input as AnyObject : nil
   }
 }
 

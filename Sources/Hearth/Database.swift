@@ -22,7 +22,8 @@ final class Database: Sendable {
     registry = Registry(store, writer, logger: logger)
   }
 
-  /// Does what waits to be written, ends the listeners, and closes the file. Blocks until then.
+  /// Does what waits to be written, ends the listeners, and closes the file. Blocks until then,
+  /// also when it is called again.
   func close() {
     writer.close()
     registry.close(.terminated)

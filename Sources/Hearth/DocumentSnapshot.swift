@@ -74,7 +74,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
 
   private func segments(_ field: Any) -> FieldSegments? {
     do throws(Status) {
-      if let path = field as? FieldPath { return try path.segments() }
+      if let path = AnyBridge.object(field) as? FieldPath { return try path.segments() }
       guard let text = AnyBridge.string(field) else {
         throw .invalidArgument("Subscript key must be an NSString or FIRFieldPath.")
       }

@@ -25,7 +25,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
     case idle
     /// Next: terminated.
     case open(Database)
-    case terminated
+    /// With the database that is being closed, if it was open and is not closed yet.
+    case terminated(Database?)
   }
 
   private struct State {
@@ -276,44 +277,43 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// Does what waits to be written, ends the listeners, and closes the file. Idempotent. After it only
   /// `clearPersistence` may be called; `Firestore.firestore()` then gives a new instance.
   public func terminate() async throws {
-    let phase = state.withLock { state in
-      defer { state.phase = .terminated }
-      return state.phase
+    let closing: Database? = state.withLock { state in
+      switch state.phase {
+      case .idle: state.phase = .terminated(nil)
+      case .open(let database): state.phase = .terminated(database)
+      case .terminated: break
+      }
+      if case .terminated(let database) = state.phase { return database }
+      return nil
     }
     OpenDatabases.shared.forget(self)
-    guard case .open(let database) = phase else { return }
-    // Blocks until the writer is done: not on a thread of the cooperative pool.
+    guard let closing else { return }
+    // Blocks until the writer is done, for whoever asks: not on a thread of the cooperative pool.
     await withCheckedContinuation { continuation in
       DispatchQueue.global().async {
-        database.close()
+        closing.close()
         continuation.resume()
       }
     }
+    state.withLock { $0.phase = .terminated(nil) }
   }
 
-  /// Removes the database's file. Only before the first use or after `terminate`, else
-  /// `failedPrecondition`.
+  /// Removes the database's file. Only before the first use or after `terminate`, and while nobody else
+  /// has the file open, else `failedPrecondition`.
   public func clearPersistence(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
     answer(isolation, completion ?? { _ in }) { try await $0.clearPersistence() }
   }
 
-  /// Removes the database's file. Only before the first use or after `terminate`, else
-  /// `failedPrecondition`.
+  /// Removes the database's file. Only before the first use or after `terminate`, and while nobody else
+  /// has the file open, else `failedPrecondition`.
   public func clearPersistence() async throws {
     try await reporting {
       try state.withLock { state in
-        if case .open = state.phase {
-          throw Status(
-            .failedPrecondition,
-            "Persistence cannot be cleared while the client is running.")
-        }
-        for suffix in ["", "-lock", "-presence"] where access(path + suffix, F_OK) == 0 {
-          guard unlink(path + suffix) == 0 else {
-            throw Status(.unavailable, "Cannot remove \(path + suffix).")
-          }
-        }
+        if case .open = state.phase { throw Status.stillRunning }
+        // Another instance, or another process, may have opened the file since.
+        guard try Store.remove(at: path) else { throw Status.stillRunning }
       }
     }
   }
@@ -334,6 +334,11 @@ public final class Firestore: NSObject, @unchecked Sendable {
       }
     }
   }
+}
+
+extension Status {
+  fileprivate static let stillRunning = Status(
+    .failedPrecondition, "Persistence cannot be cleared while the client is running.")
 }
 
 /// Runs `body`; what it throws of the engine becomes the `NSError` that users catch.

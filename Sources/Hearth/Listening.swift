@@ -4,7 +4,7 @@ import Synchronization
 /// What ends a listener.
 public protocol ListenerRegistration: NSObjectProtocol {
   /// No callback begins after this returned, and it waits for one that is running elsewhere. From
-  /// inside the callback it returns at once. Idempotent.
+  /// inside a listener's callback, this one's or another's, it returns at once. Idempotent.
   func remove()
 }
 

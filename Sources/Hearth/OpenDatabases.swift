@@ -42,7 +42,8 @@ final class OpenDatabases: Sendable {
   }
 
   private static func realpath(_ path: String) -> String? {
-    guard let buffer = Foundation.realpath(path, nil) else { return nil }
+    // What is behind a zero byte, the system would not see.
+    guard !path.utf8.contains(0), let buffer = Foundation.realpath(path, nil) else { return nil }
     defer { free(buffer) }
     return String(cString: buffer)
   }

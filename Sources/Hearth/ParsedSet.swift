@@ -120,7 +120,7 @@ extension ParsedSet {
     if let text = AnyBridge.string(input) {
       return isPlain(text) ? FieldSegments([text]) : try FieldSegments(dotted: text)
     }
-    guard let path = input as? FieldPath else { throw .invalidArgument(sentence) }
+    guard let path = AnyBridge.object(input) as? FieldPath else { throw .invalidArgument(sentence) }
     return try path.segments()
   }
 

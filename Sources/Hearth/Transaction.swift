@@ -26,7 +26,9 @@ public final class Transaction: NSObject {
           "Firestore transactions require all reads to be executed before all writes.")
       }
       let name = try PlannedWrites.name(of: document, in: firestore)
-      let stored = try firestore.database().store.read { try $0.document(name) }
+      let database = try firestore.database()
+      database.writer.settleBlocking(.document(name.path))
+      let stored = try database.store.read { try $0.document(name) }
       if let seen = reads[name], seen != stored?.updateTime {
         throw Status(.aborted, "Document version changed between two reads.")
       }

@@ -101,6 +101,16 @@ public final class Environment: Sendable {
     return table
   }
 
+  /// Removes the file and those beside it. False, and all of them kept, if it is open in any process.
+  public static func remove(at path: String) throws(LMDBError) -> Bool {
+    try Presence.whileAbsent(from: path + "-presence") { () throws(LMDBError) in
+      for suffix in ["", "-lock", "-presence"]
+      where unlink(path + suffix) != 0 && errno != ENOENT {
+        throw LMDBError(errno, context: "remove \(path + suffix)")
+      }
+    }
+  }
+
   // MARK: Alone behind the gate
 
   /// Waits for this process's transactions to end, and closes. Later calls throw `closed`.

@@ -34,6 +34,22 @@ struct Presence: ~Copyable {
     throw LMDBError(EAGAIN, context: "flock \(path)")
   }
 
+  /// Runs `body` while nobody uses the database. False, and nothing done, if somebody does.
+  static func whileAbsent(
+    from path: String, _ body: () throws(LMDBError) -> Void
+  ) throws(LMDBError) -> Bool {
+    let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
+    if descriptor < 0, errno != ENOENT { throw LMDBError(errno, context: "open \(path)") }
+    if descriptor >= 0 {
+      let presence = Presence(descriptor: descriptor)
+      guard try presence.lock(LOCK_EX | LOCK_NB, path) else { return false }
+      try body()
+    } else {
+      try body()
+    }
+    return true
+  }
+
   deinit { _ = Glibc.close(descriptor) }
 
   private func lock(_ operation: Int32, _ path: String) throws(LMDBError) -> Bool {

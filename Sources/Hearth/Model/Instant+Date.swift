@@ -7,7 +7,9 @@ extension Instant {
     // What the date stores; its seconds since 1970 are rounded once more.
     let interval = date.timeIntervalSinceReferenceDate
     let seconds = interval.rounded(.down)
-    guard let whole = Int64(exactly: seconds), abs(whole) < 1_000_000_000_000 else { return nil }
+    guard let whole = Int64(exactly: seconds), whole.magnitude < 1_000_000_000_000 else {
+      return nil
+    }
     let sinceReference = whole * 1_000_000 + Int64(((interval - seconds) * 1e6).rounded())
     let microseconds = sinceReference + 978_307_200 * 1_000_000
     guard microseconds >= Instant.earliest.microseconds,

@@ -45,13 +45,15 @@ final class Listener: Sendable {
 
   var isRemoved: Bool { state.withLock(\.isRemoved) }
 
-  /// No callback begins after this returned, and none is running unless this is called from it.
+  /// No callback begins after this returned, and none is running unless this is called from one: two
+  /// callbacks that remove each other's listeners would wait for ever.
   func remove() {
     state.withLock { state in
       state.isRemoved = true
       state.untold = nil
       state.told = nil
     }
+    if Delivery.isOnThisThread { return }
     running.lock()
     running.unlock()
   }
@@ -89,7 +91,9 @@ final class Listener: Sendable {
   func deliver() {
     running.lock()
     defer { running.unlock() }
-    while let event = take() { callback(event) }
+    Delivery.onThisThread {
+      while let event = take() { callback(event) }
+    }
   }
 
   /// The next untold event. Once it is nil, `schedule` is called when there is one again.
@@ -122,5 +126,19 @@ final class Listener: Sendable {
         return .success(ResultEvent(list: list, changes: changes))
       }
     }
+  }
+}
+
+/// Whether a thread runs some listener's callback.
+private enum Delivery {
+  private static let key = "hearth.delivery"
+
+  static var isOnThisThread: Bool { Thread.current.threadDictionary[key] != nil }
+
+  static func onThisThread(_ body: () -> Void) {
+    let isOutermost = !isOnThisThread
+    if isOutermost { Thread.current.threadDictionary[key] = true }
+    defer { if isOutermost { Thread.current.threadDictionary[key] = nil } }
+    body()
   }
 }

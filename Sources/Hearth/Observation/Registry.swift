@@ -67,6 +67,8 @@ final class Registry: Sendable {
     var inSync: [Int: @Sendable () -> Void] = [:]
     /// Since they were told.
     var hasToldNews = false
+    /// What listeners that come after the end are told.
+    var end: Status?
   }
 
   /// Above this many changes at once, or this many bytes of older versions, views go to the latest
@@ -109,6 +111,8 @@ final class Registry: Sendable {
   /// Ends all listeners with an error.
   func close(_ status: Status) {
     queue.sync {
+      state.end = status
+      state.inSync = [:]
       for view in state.views.values {
         for listener in view.listeners { listener.fail(status) }
       }
@@ -128,6 +132,7 @@ final class Registry: Sendable {
   func addInSync(_ body: @escaping @Sendable () -> Void) -> Int {
     let token = inSyncTokens.wrappingAdd(1, ordering: .relaxed).newValue
     queue.async { [self] in
+      guard state.end == nil else { return }
       state.inSync[token] = body
       body()
     }
@@ -142,9 +147,11 @@ final class Registry: Sendable {
 
   private func attach(_ listener: Listener, _ target: WatchTarget) {
     guard !listener.isRemoved else { return }
+    if let end = state.end { return listener.fail(end) }
     do {
-      begin()
+      // In this order: should catching up end all views, listening has to begin anew.
       catchUp()
+      begin()
       let view: View
       if let existing = state.views[target] {
         view = existing

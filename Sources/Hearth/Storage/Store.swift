@@ -68,6 +68,15 @@ final class Store: Sendable {
     environment.close()
   }
 
+  /// Removes a file. False, and nothing done, if it is open, here or in another process.
+  static func remove(at path: String) throws(Status) -> Bool {
+    do {
+      return try Environment.remove(at: path)
+    } catch {
+      throw Status(.unavailable, "Cannot remove \(path). \(error.message)", cause: error)
+    }
+  }
+
   // MARK: Format
 
   /// On disk, in `meta` under "format": frame, creation time.

@@ -146,6 +146,14 @@ final class Writer: Sendable {
     await wait { $0.newest(touching: scope) }
   }
 
+  /// As `settle`, for who may block. Never on the writer's thread.
+  func settleBlocking(_ scope: ReadScope) {
+    guard trackedCount.load(ordering: .acquiring) > 0 else { return }
+    let done = DispatchSemaphore(value: 0)
+    whenSettled(scope) { done.signal() }
+    done.wait()
+  }
+
   /// Calls `body` once what `settle` waits for is done: at once, or on the writer's thread.
   func whenSettled(_ scope: ReadScope, _ body: @escaping @Sendable () -> Void) {
     let isSettled = state.withLock { state in
