@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -13,7 +12,7 @@ import Testing
     settings.durability = .unsafeWithoutFlushing
     let db = try Firestore.open(at: folder.path + "/load.hearth", settings: settings)
     let end = ContinuousClock.now + .seconds(isSoak ? 10 : 2)
-    let heard = Mutex(0)
+    let heard = Guarded(0)
     let registration = db.collection("counters").addSnapshotListener { snapshot, _ in
       let sum = snapshot?.documents.reduce(0) { $0 + ($1["n"] as? Int ?? 0) } ?? 0
       heard.withLock { last in

@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import Synchronization
 
 @testable import Hearth
 
@@ -61,7 +60,7 @@ final class StoreFixture: @unchecked Sendable {
     let gate = DispatchSemaphore(value: 0)
     writer.submit([]) { _ in gate.wait() }
     let done = DispatchGroup()
-    let outcomes = Mutex<[Int: Writer.Outcome]>([:])
+    let outcomes = Guarded<[Int: Writer.Outcome]>([:])
     for (index, mutations) in requests.enumerated() {
       done.enter()
       writer.submit(mutations) { outcome in
@@ -77,7 +76,7 @@ final class StoreFixture: @unchecked Sendable {
 
 /// A wall clock that stands still until it is moved.
 final class TestClock: Sendable {
-  private let microseconds = Mutex<Int64>(1_767_225_600_000_000)  // 2026-01-01T00:00:00Z
+  private let microseconds = Guarded<Int64>(1_767_225_600_000_000)  // 2026-01-01T00:00:00Z
 
   var now: Instant {
     get { Instant(microseconds: microseconds.withLock { $0 }) }

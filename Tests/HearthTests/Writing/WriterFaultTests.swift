@@ -1,5 +1,4 @@
 import LMDB
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -12,7 +11,7 @@ private final class Saboteur: Sendable {
     var code: Int32 = 0
     var hits = 0
   }
-  let state = Mutex(State())
+  let state = Guarded(State())
 
   @Sendable func fail(_ call: StorageCall) -> Int32 {
     state.withLock { state in
