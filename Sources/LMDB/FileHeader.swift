@@ -188,6 +188,11 @@ struct PageReader: ~Copyable {
     return true
   }
 
+  func forgetCached() throws(LMDBError) {
+    guard fsync(descriptor) == 0 else { throw LMDBError(errno) }
+    posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+  }
+
   func startsWithMagic() throws(LMDBError) -> Bool {
     try read(at: 16, count: 4)?.load(0, as: UInt32.self) == FileHeader.magic
   }

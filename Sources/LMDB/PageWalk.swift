@@ -9,7 +9,7 @@ public struct FileReport: Sendable, Hashable {
   /// Reached from the root: pages of trees, and those of large values.
   public internal(set) var usedPages = 0
   public internal(set) var freePages = 0
-  /// How many entries each table has.
+  /// How many entries of each table were reached.
   public internal(set) var entries: [String: Int] = [:]
   /// The first hundred, in the order they were met. Empty if the file is whole.
   public internal(set) var problems: [String] = []
@@ -101,6 +101,60 @@ public final class PageWalk {
     let walk = try PageWalk(path, visit, progress)
     try walk.run(transactionID)
     return walk.report
+  }
+
+  /// Looks at a damaged file for what can be read.
+  ///
+  /// `visit` is told the entries that are reached, as `check` does; then `visitLost` those of pages that
+  /// are neither reached nor known to be free, and of pages that are damaged. Such a page may be an old
+  /// one whose entries were changed or deleted since, and what it says may be wrong: look at checksums.
+  public static func salvage(
+    _ path: String, visit: @escaping Visit,
+    visitLost: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Void,
+    progress: @escaping (_ pages: Int, _ of: Int) throws -> Void = { _, _ in }
+  ) throws -> FileReport {
+    let walk = try PageWalk(path, visit, progress)
+    try walk.run(nil)
+    let report = walk.report
+    try walk.lookForLost(visitLost)
+    return report
+  }
+
+  public static func byteCount(_ path: String) throws(LMDBError) -> Int {
+    Int(clamping: try PageReader(path: path).byteCount())
+  }
+
+  /// Asks the system to read the file from the disk next time.
+  public static func forgetCached(_ path: String) throws(LMDBError) {
+    try PageReader(path: path).forgetCached()
+  }
+
+  private func lookForLost(
+    _ visitLost: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    if pageSize == 0 {
+      // No header tells: it is what the system's pages are.
+      pageSize = Int(getpagesize())
+      pagesPresent = UInt64(report.fileSizeBytes / pageSize)
+      lastPage = max(pagesPresent, 1) - 1
+      places = [UInt8](repeating: Place.unseen.rawValue, count: Int(pagesPresent))
+    }
+    for page in places.indices.dropFirst(2) where places[page] == Place.unseen.rawValue {
+      guard try read(UInt64(page), level: 0) else { continue }
+      if page % 256 == 0 { try progress(page, places.count) }
+      let bytes = buffers[0]
+      try bytes.withUnsafeBytes { bytes in
+        for node in NodePage(bytes).readableNodes() {
+          if node.flags & NodePage.large == 0 {
+            try visitLost(node.key, node.data)
+          } else if let value = try largeValue(of: node, "page \(page)", taking: false) {
+            try value.withUnsafeBytes {
+              try visitLost(node.key, UnsafeRawBufferPointer(rebasing: $0[..<node.valueSize]))
+            }
+          }
+        }
+      }
+    }
   }
 
   private func run(_ transactionID: Int?) throws {
@@ -328,12 +382,10 @@ public final class PageWalk {
     try bytes.withUnsafeBytes { bytes in
       let nodes = NodePage(bytes)
       if let fault = nodes.fault(page: page, isLeaf: depth == 1, tiles: &tiles) {
-        tree.isCutShort = true
-        return report.add("\(tree.name), page \(page): \(fault)")
+        return giveUp(page, fault)
       }
       guard keysAreInOrder(nodes, isLeaf: depth == 1, low: low, high: high) else {
-        tree.isCutShort = true
-        return report.add("\(tree.name), page \(page): its keys are out of order")
+        return giveUp(page, "its keys are out of order")
       }
       if depth == 1 {
         tree.leaves += 1
@@ -350,6 +402,13 @@ public final class PageWalk {
         }
       }
     }
+  }
+
+  /// What it holds may still be readable one by one.
+  private func giveUp(_ page: UInt64, _ fault: String) {
+    tree.isCutShort = true
+    places[Int(page)] = Place.unseen.rawValue
+    report.add("\(tree.name), page \(page): \(fault)")
   }
 
   /// Strictly ascending, at or above `low` and below `high`. A branch's first key is not looked at by
@@ -417,7 +476,10 @@ public final class PageWalk {
     }
   }
 
-  private func largeValue(of node: NodePage.Node, _ place: String) throws -> [UInt8]? {
+  /// Without `taking`, the pages need not be its own.
+  private func largeValue(
+    of node: NodePage.Node, _ place: String, taking: Bool = true
+  ) throws -> [UInt8]? {
     let page = node.data.loadUnaligned(as: UInt64.self)
     let needed = UInt64(node.valueSize + NodePage.headerSize - 1) / UInt64(pageSize) + 1
     guard page >= 2, page < pagesPresent,
@@ -433,8 +495,10 @@ public final class PageWalk {
       report.add("\(place): page \(page) does not hold the large value it names")
       return nil
     }
-    guard take(page, count: count, by: place) else { return nil }
-    tree.overflow += count
+    if taking {
+      guard take(page, count: count, by: place) else { return nil }
+      tree.overflow += count
+    }
     if large.count < node.valueSize { large = [UInt8](repeating: 0, count: node.valueSize) }
     guard
       try file.read(
@@ -514,6 +578,17 @@ struct NodePage {
       key: UnsafeRawBufferPointer(rebasing: bytes[(start + Self.nodeHeaderSize)..<keyEnd]),
       data: UnsafeRawBufferPointer(rebasing: bytes[keyEnd..<(keyEnd + dataSize)]),
       flags: flags, valueSize: valueSize, child: low | UInt64(flags) << 32)
+  }
+
+  /// Those of a leaf whose bounds are in the page, whatever the others are like.
+  func readableNodes() -> [Node] {
+    guard bytes.count >= 512, load(10) == Self.leafPage else { return [] }
+    let offsets = min(max(0, count), (bytes.count - Self.headerSize) / 2)
+    return (0..<offsets).compactMap { index in
+      let start = Int(load(Self.headerSize + 2 * index))
+      guard start % 2 == 0, nodeSize(at: start, Self.headerSize, true) != nil else { return nil }
+      return node(index)
+    }
   }
 
   /// What keeps the page from being read; `nil` if every node can be.
