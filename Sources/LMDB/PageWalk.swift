@@ -11,6 +11,8 @@ public struct FileReport: Sendable, Hashable {
   public internal(set) var freePages = 0
   /// How many entries of each table were reached.
   public internal(set) var entries: [String: Int] = [:]
+  /// The list of free pages was read to its end.
+  public internal(set) var knowsFreePages = false
   /// The first hundred, in the order they were met. Empty if the file is whole.
   public internal(set) var problems: [String] = []
   public internal(set) var problemCount = 0
@@ -173,6 +175,7 @@ public final class PageWalk {
     }
     begin(header)
     let newestFree = try walk(header.free, .free, "the free list")
+    report.knowsFreePages = report.problemCount == 0
     if transactionID == nil {
       checkNewest(newestFree, header)
       let older = headers[0].transactionID == header.transactionID ? headers[1] : headers[0]

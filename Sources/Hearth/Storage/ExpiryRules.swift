@@ -42,21 +42,37 @@ struct ExpiryRules: Equatable, Sendable {
   static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> ExpiryRules {
     try key.withUnsafeBytes { key in
       guard let stored = try snapshot.get(tables.meta, key) else { return ExpiryRules() }
-      var reader = ByteCursor(try RecordFrame.payload(of: stored, key: key))
-      var rules = ExpiryRules()
-      while !reader.isAtEnd {
-        var rule = Rule(collectionID: try reader.text())
-        rule.field = try field(from: &reader)
-        rule.previous = try field(from: &reader)
-        let cursorCount = try reader.length()
-        if cursorCount > 0 { rule.cursor = Array(try reader.bytes(cursorCount)) }
-        rules.rules.append(rule)
-      }
-      return rules
+      try RecordFrame.verify(stored, key: key)
+      return try ExpiryRules(parsing: stored)
     }
   }
 
-  private static func field(from reader: inout ByteCursor) throws -> FieldSegments? {
+  init() {}
+
+  /// Does not look at the checksum.
+  private init(parsing stored: UnsafeRawBufferPointer) throws(Status) {
+    var reader = ByteCursor(try RecordFrame.open(stored).payload)
+    while !reader.isAtEnd {
+      var rule = Rule(collectionID: try reader.text())
+      rule.field = try Self.field(from: &reader)
+      rule.previous = try Self.field(from: &reader)
+      let cursorCount = try reader.length()
+      if cursorCount > 0 { rule.cursor = Array(try reader.bytes(cursorCount)) }
+      rules.append(rule)
+    }
+  }
+
+  /// The record of the same rules over an empty table of due documents.
+  static func begunAnew(_ record: [UInt8]) throws -> [UInt8] {
+    var rules = try record.withUnsafeBytes { try ExpiryRules(parsing: $0) }
+    for index in rules.rules.indices {
+      rules.rules[index].previous = nil
+      rules.rules[index].cursor = [0]
+    }
+    return rules.encoded()
+  }
+
+  private static func field(from reader: inout ByteCursor) throws(Status) -> FieldSegments? {
     let count = try reader.length()
     guard count > 0 else { return nil }
     var names: [String] = []

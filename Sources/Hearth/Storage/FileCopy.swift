@@ -120,8 +120,8 @@ enum FileCopy {
         if let builder {
           target = builder
         } else {
-          let bytes = try fileBytes(source)
-          target = try StoreBuilder(path: path, expectedBytes: bytes, configuration)
+          target = try StoreBuilder(
+            path: path, expectedBytes: try PageWalk.byteCount(source), configuration)
           builder = target
         }
         // A new file has its own format record, which this replaces.
@@ -136,10 +136,7 @@ enum FileCopy {
     }
     guard let builder else { throw Status.dataLoss("\(source) is not one of Hearth's files.") }
     try builder.finish()
-  }
-
-  private static func fileBytes(_ path: String) throws -> Int {
-    try PageWalk.byteCount(path)
+    builder.close()
   }
 
   /// Reads the file again, from the disk as far as the system lets us ask for it.
@@ -169,7 +166,7 @@ extension Status {
     }
   }
 
-  fileprivate static func isOpen(_ path: String) -> Status {
+  static func isOpen(_ path: String) -> Status {
     Status(.failedPrecondition, "\(path) is open. Close it in every process first.")
   }
 }

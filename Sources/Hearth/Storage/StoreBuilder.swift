@@ -19,7 +19,10 @@ final class StoreBuilder {
     store = try Store(path: path, configuration: configuration)
   }
 
-  deinit {
+  deinit { close() }
+
+  /// What was not committed is dropped.
+  func close() {
     transaction = nil
     store.close()
   }
