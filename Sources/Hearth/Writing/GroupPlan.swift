@@ -421,7 +421,7 @@ struct GroupPlan {
     let records = log.finish()
     let (trimmed, firstLogged) = try trim.plan(store, adding: records.count)
     state.firstLoggedSequence = firstLogged ?? state.firstLoggedSequence
-    let steps = try trimmed + catalogueSteps() + tombstoneSteps()
+    let steps = try trimmed + catalogueSteps() + tombstoneSteps() + dueSteps()
     let changed = documents.indices.filter { documents[$0].isChanged }.sorted {
       precedes(documents[$0].key, documents[$1].key)
     }
@@ -486,6 +486,23 @@ struct GroupPlan {
             : NumberRecord.encode(UInt64(count), path: path, key: key, isCut: cut.isCut)))
     }
     return steps
+  }
+
+  private func dueSteps() throws -> [Step] {
+    var due = DuePlan(store, try ExpiryRules.read(store.lmdb, store.tables))
+    guard !due.isIdle else { return [] }
+    for document in documents where document.isChanged {
+      let before = try document.stored.map { try DocumentRecord(parsing: $0).body }
+      let after = document.version?.body
+      guard let after else {
+        try due.change(document.name.path, key: document.key, from: before, to: nil)
+        continue
+      }
+      try after.withBytes {
+        try due.change(document.name.path, key: document.key, from: before, to: $0)
+      }
+    }
+    return due.steps.map { Step(table: store.tables.due, key: $0.key, value: $0.value) }
   }
 
   private func tombstoneSteps() throws -> [Step] {

@@ -49,6 +49,16 @@ final class StoreFixture: @unchecked Sendable {
     Mutation(name: name(text), operation: .set(try DocumentBody(encoding: MapValue(fields))))
   }
 
+  /// As if there had never been another rule, nor documents.
+  func setExpiry(_ collectionID: String, _ field: String) throws {
+    var rules = ExpiryRules()
+    rules[collectionID] = ExpiryRules.Rule(
+      collectionID: collectionID, field: FieldSegments([field]))
+    var transaction = try store.environment.beginWrite()
+    try transaction.put(store.tables.meta, ExpiryRules.key, rules.encoded())
+    try transaction.commit()
+  }
+
   func delete(_ text: String) -> Mutation { Mutation(name: name(text), operation: .delete) }
 
   func document(_ text: String) throws -> StoredDocument? {
