@@ -121,4 +121,6 @@ enum KeyByte {
   static let marker: UInt8 = 1
   /// Goes before a byte of 0, 1 or 2, which is then one larger.
   static let escape: UInt8 = 2
+  /// Begins the number of an index from this one on.
+  static let longIndex: UInt8 = 0xF0
 }

@@ -19,25 +19,20 @@ extension KeyLayout {
 
   /// `index 3, below /, 1965, "Herbert" ↓, dune`
   ///
-  /// - Parameter descending: of each component, and of the name at the end.
+  /// - Parameter descending: of each component.
   static func dump(
     entryKey bytes: UnsafeRawBufferPointer, isGroup: Bool, descending: [Bool],
     limit: KeyLimit = .standard
   ) -> String {
     dump(bytes, limit) { () throws(Status) in
       var reader = KeyReader(bytes)
-      var parts = ["index \(try reader.readUInt32())"]
+      var parts = ["index \(try reader.readIndex())"]
       if !isGroup { parts.append("below /\(try reader.readPath().text)") }
-      for direction in descending.dropLast() {
+      for direction in descending {
         let value = dump(try reader.readValue(descending: direction))
         parts.append(direction ? value + " ↓" : value)
       }
-      let direction = descending.last ?? false
-      let name =
-        isGroup
-        ? try reader.readPath(descending: direction).text
-        : try reader.readID(descending: direction)
-      parts.append(direction ? name + " ↓" : name)
+      parts.append(isGroup ? try reader.readPath().text : try reader.readID())
       try reader.expectEnd()
       return parts.joined(separator: ", ")
     }

@@ -172,18 +172,26 @@ extension KeyLimit {
 ///     collection scope    index, path of the parent │ components │ document id
 ///     group scope         index                     │ components │ document path
 ///
-/// Ties come out in the order of names, or against it if the names are descending.
+/// Ties come out in the order of names.
 extension KeyBuffer {
   /// `parent`, the path of the collection's parent, for an index of collection scope.
   mutating func append(entryPrefix index: UInt32, parent: ResourcePath?) {
-    append(bigEndian: index)
+    append(index: index)
     if let parent { append(path: parent) }
   }
 
-  mutating func append(entryName path: ResourcePath, isGroup: Bool, descending: Bool) {
-    let start = count
+  mutating func append(entryName path: ResourcePath, isGroup: Bool) {
     if isGroup { append(path: path) } else { append(id: path.id) }
-    if descending { invert(from: start) }
+  }
+
+  /// One byte up to 239; from there on `F0`…`F3`, and one to four bytes, big-endian.
+  mutating func append(index: UInt32) {
+    guard index >= KeyByte.longIndex else { return append(byte: UInt8(index)) }
+    let count = (39 - index.leadingZeroBitCount) / 8
+    append(byte: KeyByte.longIndex + UInt8(count - 1))
+    for place in (0..<count).reversed() {
+      append(byte: UInt8(truncatingIfNeeded: index >> UInt32(8 * place)))
+    }
   }
 }
 
@@ -200,11 +208,11 @@ extension KeyLayout {
     return sequence
   }
 
-  static func indexKey(_ index: UInt32) -> [UInt8] { key { $0.append(bigEndian: index) } }
+  static func indexKey(_ index: UInt32) -> [UInt8] { key { $0.append(index: index) } }
 
   static func index(fromKey bytes: UnsafeRawBufferPointer) throws(Status) -> UInt32 {
     var reader = KeyReader(bytes)
-    let index = try reader.readUInt32()
+    let index = try reader.readIndex()
     try reader.expectEnd()
     return index
   }

@@ -49,19 +49,6 @@ struct KeyReader {
     return path
   }
 
-  /// The path of an entry whose names are descending.
-  mutating func readPath(descending: Bool) throws(Status) -> ResourcePath {
-    mask = descending ? 0xFF : 0
-    defer { mask = 0 }
-    return try readPath()
-  }
-
-  mutating func readID(descending: Bool) throws(Status) -> String {
-    mask = descending ? 0xFF : 0
-    defer { mask = 0 }
-    return try readID()
-  }
-
   // MARK: Components
 
   /// The value, as far as the bytes tell: a whole number in the range of `Int64` comes back as an
@@ -158,7 +145,20 @@ struct KeyReader {
     return bytes[offset] ^ mask
   }
 
-  mutating func readUInt32() throws(Status) -> UInt32 {
+  mutating func readIndex() throws(Status) -> UInt32 {
+    let first = try readByte()
+    guard first >= KeyByte.longIndex else { return UInt32(first) }
+    let count = Int(first - KeyByte.longIndex) + 1
+    guard count <= 4 else { throw damaged("has a number of an index that is too long") }
+    var index: UInt32 = 0
+    for _ in 0..<count { index = index << 8 | UInt32(try readByte()) }
+    guard index >= KeyByte.longIndex, (39 - index.leadingZeroBitCount) / 8 == count else {
+      throw damaged("has a number of an index that is not in its shortest form")
+    }
+    return index
+  }
+
+  private mutating func readUInt32() throws(Status) -> UInt32 {
     try skip(4)
     return UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset - 4, as: UInt32.self))
       ^ (mask == 0 ? 0 : .max)

@@ -6,6 +6,10 @@ final class TouchCount {
   @exclusivity(unchecked) var keys = 0
   /// Documents whose fields were looked at.
   @exclusivity(unchecked) var documents = 0
+  /// Entries of indexes that scans have looked at.
+  @exclusivity(unchecked) var entries = 0
+  /// Documents read to sort runs of cut entries.
+  @exclusivity(unchecked) var runDocuments = 0
 }
 
 /// A document met by a scan: borrowed, valid until the transaction ends or writes.

@@ -19,6 +19,8 @@ final class Store: Sendable {
   let pageSizeBytes: Int
   /// Told the last sequence after every commit of this process.
   let commits = CommitSignal()
+  /// What the floor of indexes remembers of this file. Believed only where the file says the same.
+  let indexMemory = Guarded<(any AnyObject & Sendable)?>(nil)
 
   var keyLimit: KeyLimit { configuration.keyLimit }
 

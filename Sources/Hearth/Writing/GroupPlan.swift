@@ -426,11 +426,20 @@ struct GroupPlan {
       precedes(documents[$0].key, documents[$1].key)
     }
 
+    var entries = try EntryChanges(store)
+    for index in changed {
+      let document = documents[index]
+      try entries.add(
+        document.name.path, from: document.stored.map { try DocumentRecord.body(of: $0) },
+        to: document.version?.body)
+    }
+
     let table = store.tables.documents
     for index in changed {
       let record = documents[index].version.map { encode($0, of: documents[index]) }
       try put(Step(table: table, key: documents[index].key, value: record), to: &transaction)
     }
+    try entries.apply(to: &transaction)
     for step in steps { try put(step, to: &transaction) }
     for record in records {
       try put(

@@ -67,7 +67,7 @@ struct KeyDocumentationTests {
       bytes {
         $0.append(entryPrefix: 3, parent: isGroup ? nil : page.parent.parent)
         $0.append(.integer(5), descending: false)
-        $0.append(entryName: page, isGroup: isGroup, descending: false)
+        $0.append(entryName: page, isGroup: isGroup)
       }
     }
     try check(
@@ -82,6 +82,9 @@ struct KeyDocumentationTests {
         ("books/dune/pages", KeyLayout.catalogueKey(page.parent)),
         ("below books/dune", KeyLayout.cataloguePrefix(below: dune)),
         ("index 3", KeyLayout.indexKey(3)),
+        ("index 239", KeyLayout.indexKey(239)),
+        ("index 240", KeyLayout.indexKey(240)),
+        ("index 256", KeyLayout.indexKey(256)),
         ("collection scope", entry(isGroup: false)),
         ("group scope", entry(isGroup: true)),
         ("sequence 258", KeyLayout.sequenceKey(258)),

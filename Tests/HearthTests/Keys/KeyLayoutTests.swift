@@ -130,10 +130,10 @@ struct KeyLayoutTests {
       var entry = KeyBuffer()
       entry.append(entryPrefix: 7, parent: path.parent.parent)
       for descending in directions { entry.append(random.value(), descending: descending) }
-      entry.append(entryName: path, isGroup: false, descending: false)
+      entry.append(entryName: path, isGroup: false)
 
       var reader = KeyReader(entry.buffer)
-      #expect(try reader.readUInt32() == 7)
+      #expect(try reader.readIndex() == 7)
       let parent = try reader.readPath()
       #expect(parent == path.parent.parent, "seed \(seed)")
       for descending in directions { try reader.skipValue(descending: descending) }
@@ -221,16 +221,16 @@ struct KeyLayoutTests {
     entry.append(entryPrefix: 3, parent: .root)
     entry.append(.integer(1965), descending: false)
     entry.append(.string("Herbert"), descending: true)
-    entry.append(entryName: ResourcePath(relative: "books/dune"), isGroup: false, descending: true)
+    entry.append(entryName: ResourcePath(relative: "books/dune"), isGroup: false)
     #expect(
-      KeyLayout.dump(entryKey: entry.buffer, isGroup: false, descending: [false, true, true])
-        == "index 3, below /, 1965, \"Herbert\" ↓, dune ↓")
+      KeyLayout.dump(entryKey: entry.buffer, isGroup: false, descending: [false, true])
+        == "index 3, below /, 1965, \"Herbert\" ↓, dune")
     entry.removeAll()
     entry.append(entryPrefix: 3, parent: nil)
     entry.append(.array([.null, .double(1.5)]), descending: false)
-    entry.append(entryName: path, isGroup: true, descending: false)
+    entry.append(entryName: path, isGroup: true)
     #expect(
-      KeyLayout.dump(entryKey: entry.buffer, isGroup: true, descending: [false, false])
+      KeyLayout.dump(entryKey: entry.buffer, isGroup: true, descending: [false])
         == "index 3, [null, 1.5], books/dune/pages/__id7__")
   }
 }

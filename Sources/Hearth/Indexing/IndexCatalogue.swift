@@ -1,0 +1,108 @@
+import LMDB
+
+/// All indexes of a file, as one commit left them.
+///
+/// Every change of the catalogue is a commit with a new generation. A catalogue in memory is believed
+/// only in transactions that see its generation.
+final class IndexCatalogue: Sendable {
+  let generation: UInt64
+  /// In the order of their numbers.
+  let indexes: [StoredIndex]
+  /// Positions in `indexes`. Ids that Swift takes for equal share a list.
+  private let positionsByID: [String: [Int]]
+
+  init(generation: UInt64, _ indexes: [StoredIndex]) {
+    self.generation = generation
+    self.indexes = indexes
+    var positions: [String: [Int]] = [:]
+    for (position, index) in indexes.enumerated() {
+      positions[index.definition.collectionID, default: []].append(position)
+    }
+    positionsByID = positions
+  }
+
+  var isEmpty: Bool { indexes.isEmpty }
+
+  /// Those of a collection id, of both scopes and in every state.
+  func indexes(of collectionID: String) -> [StoredIndex] {
+    positions(of: collectionID).map { indexes[$0] }
+  }
+
+  func positions(of collectionID: String) -> [Int] {
+    guard let positions = positionsByID[collectionID] else { return [] }
+    return positions.filter {
+      UTF8Order.areEqual(indexes[$0].definition.collectionID, collectionID)
+    }
+  }
+
+  /// The indexes that queries over this scope may read.
+  func readable(_ scope: IndexDefinition.Scope, of collectionID: String) -> [StoredIndex] {
+    indexes(of: collectionID).filter { $0.isReady && $0.definition.scope == scope }
+  }
+
+  /// The one that has this definition's entries, if it is not being dropped.
+  func index(_ definition: IndexDefinition) -> StoredIndex? {
+    let stored = definition.stored
+    return indexes.first { $0.isMaintained && $0.definition == stored }
+  }
+}
+
+extension StoreSnapshot {
+  /// The catalogue as this transaction sees it; not for one that has changed it.
+  func indexes() throws -> IndexCatalogue {
+    let generation = try indexGeneration()
+    let known = store.indexMemory.withLock { $0 } as? IndexCatalogue
+    if let known, known.generation == generation { return known }
+    let catalogue = try IndexCatalogue(generation: generation, readIndexes())
+    store.indexMemory.withLock { $0 = catalogue }
+    return catalogue
+  }
+
+  /// 0 in a file that never had an index.
+  func indexGeneration() throws -> UInt64 {
+    try IndexCatalogue.generationKey.withUnsafeBytes { key in
+      guard let stored = try lmdb.get(tables.meta, key) else { return 0 }
+      return try NumberRecord.decode(stored, key: key)
+    }
+  }
+
+  /// Read from the table, whatever is remembered.
+  func readIndexes() throws -> [StoredIndex] {
+    var indexes: [StoredIndex] = []
+    var cursor = try lmdb.cursor(tables.indexes)
+    var found = try cursor.first()
+    while found {
+      indexes.append(try StoredIndex(key: cursor.key, record: cursor.value))
+      found = try cursor.next()
+    }
+    return indexes
+  }
+}
+
+extension IndexCatalogue {
+  /// On disk, in `meta`: the generation, as a number record.
+  static let generationKey = Array("indexes".utf8)
+}
+
+extension WriteTransaction {
+  /// Puts an index, or removes it if nil, under a new generation.
+  mutating func store(
+    _ index: StoredIndex?, number: UInt32, in store: Store
+  ) throws {
+    let tables = store.tables
+    let generation = try StoreSnapshot(snapshot, store).indexGeneration()
+    let key = KeyLayout.indexKey(number)
+    try key.withUnsafeBytes { key in
+      if let index {
+        try index.encoded().withUnsafeBytes { _ = try put(tables.indexes, key, $0) }
+      } else {
+        _ = try delete(tables.indexes, key)
+      }
+    }
+    let record = NumberRecord.encode(
+      generation &+ 1, path: .root, key: IndexCatalogue.generationKey, isCut: false)
+    try IndexCatalogue.generationKey.withUnsafeBytes { key in
+      try record.withUnsafeBytes { _ = try put(tables.meta, key, $0) }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/// What a component's bytes do not give back of a value: see `KeyReader.readValue`.
+///
+/// On disk. Changing a raw value changes the file format; see StorageLayout.md.
+enum KeyIdentity: UInt8, Sendable {
+  /// Nothing: read from the key, the value is identical.
+  case told = 0
+  /// A double that the key gives back as an integer.
+  case double = 1
+  case negativeZero = 2
+  /// More than fits here: ask the document.
+  case untold = 3
+}
+
+/// Components from stored bytes, without a `Value` between.
+///
+/// Law: the bytes are those that `append(_: Value)` writes for the value they hold.
+extension KeyBuffer {
+  @discardableResult
+  mutating func append(_ view: ValueView, descending: Bool) throws(Status) -> KeyIdentity {
+    let start = count
+    let identity = try append(view, depthLeft: DocumentFormat.maximumDepth + 1)
+    if descending { invert(from: start) }
+    return identity
+  }
+
+  private mutating func append(
+    _ view: ValueView, depthLeft: Int
+  ) throws(Status) -> KeyIdentity {
+    guard depthLeft > 0 else { throw .tooDeep }
+    switch try view.kind() {
+    case .null: appendNull()
+    case .boolean: append(boolean: view.boolean() ?? false)
+    case .integer: if let integer = try view.integer() { append(integer: integer) }
+    case .double:
+      guard let double = try view.double() else { break }
+      append(double: double)
+      return KeyIdentity(double)
+    case .timestamp: if let instant = try view.timestamp() { append(timestamp: instant) }
+    case .string: if let utf8 = try view.stringBytes() { append(utf8: utf8) }
+    case .bytes: if let blob = try view.blob() { append(bytes: blob) }
+    case .reference:
+      guard let text = try view.referenceText() else { break }
+      append(tag: .reference)
+      append(pathText: text)
+    case .geoPoint:
+      guard let point = try view.geoPoint() else { break }
+      append(latitude: point.latitude, longitude: point.longitude)
+      let hasSign = [point.latitude, point.longitude].contains { $0 == 0 && $0.sign == .minus }
+      return hasSign ? .untold : .told
+    case .array:
+      guard var elements = try view.array() else { break }
+      append(tag: .array)
+      var identity = KeyIdentity.told
+      for _ in 0..<elements.count {
+        if try append(elements.next(), depthLeft: depthLeft - 1) != .told { identity = .untold }
+      }
+      appendTerminator()
+      return identity
+    case .vector:
+      guard let vector = try view.vectorView() else { break }
+      beginVector(count: vector.count)
+      var identity = KeyIdentity.told
+      for index in 0..<vector.count {
+        append(ordered: vector[index])
+        if vector[index] == 0, vector[index].sign == .minus { identity = .untold }
+      }
+      return identity
+    case .map:
+      guard let map = try view.map() else { break }
+      append(tag: .map)
+      var identity = KeyIdentity.told
+      for index in 0..<map.count {
+        appendName(utf8: try map.name(at: index))
+        if try append(map.value(at: index), depthLeft: depthLeft - 1) != .told {
+          identity = .untold
+        }
+      }
+      appendTerminator()
+      return identity
+    }
+    return .told
+  }
+
+  /// The path `books/dune` as text, as `append(path:)` has it.
+  mutating func append(pathText text: UnsafeRawBufferPointer) {
+    var start = 0
+    for index in 0...text.count where index == text.count || text[index] == UInt8(ascii: "/") {
+      if index > start {
+        append(idUTF8: UnsafeRawBufferPointer(rebasing: text[start..<index]))
+      }
+      start = index + 1
+    }
+    appendTerminator()
+  }
+}
+
+extension KeyIdentity {
+  fileprivate init(_ double: Double) {
+    if double == 0 {
+      self = double.sign == .minus ? .negativeZero : .double
+    } else {
+      self = Int64(exactly: double) == nil ? .told : .double
+    }
+  }
+
+  /// The value that has this identity, from what the key gives back; nil if only the document knows.
+  func value(_ read: Value) -> Value? {
+    switch (self, read) {
+    case (.told, _): read
+    case (.double, .integer(let integer)): .double(Double(integer))
+    case (.negativeZero, .integer(0)): .double(-0.0)
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,214 @@
+import LMDB
+import Testing
+
+@testable import Hearth
+
+@Suite struct EntryScanTests {
+  enum World: String, CaseIterable, CustomTestStringConvertible {
+    case whole, cut, colliding
+
+    var testDescription: String { rawValue }
+
+    func configure(_ configuration: inout StoreConfiguration) {
+      switch self {
+      case .whole: break
+      case .cut: configuration.keyLimit = KeyLimit(24)
+      case .colliding: configuration.keyLimit = KeyLimit(24) { _ in 7 }
+      }
+    }
+  }
+
+  /// What a scan is held against: one entry by its values and name.
+  private struct Expected {
+    var values: [Value]
+    var path: ResourcePath
+  }
+
+  private struct Fixture {
+    let store: StoreFixture
+    let index: StoredIndex
+    var documents: [ResourcePath: MapValue] = [:]
+
+    func compare(_ one: Expected, _ other: Expected) -> Int {
+      for (position, component) in index.definition.components.enumerated() {
+        let order = Value.compare(one.values[position], other.values[position])
+        if order != 0 { return component.isDescending ? -order : order }
+      }
+      return ResourcePath.compare(one.path, other.path)
+    }
+
+    /// All entries of a collection, or of the group, in order.
+    func entries(in collection: ResourcePath?) -> [Expected] {
+      var all: [Expected] = []
+      for (path, fields) in documents
+      where collection.map({ path.parent == $0 })
+        ?? (path.parent.id == index.definition.collectionID)
+      {
+        var rows: [[Value]] = [[]]
+        for component in index.definition.components {
+          guard let value = fields.value(at: component.field.names) else {
+            rows = []
+            break
+          }
+          var choices = [value]
+          if component.kind == .contains {
+            guard case .array(let elements) = value else {
+              rows = []
+              break
+            }
+            choices = []
+            for element in elements
+            where !choices.contains(where: { Value.compare($0, element) == 0 }) {
+              choices.append(element)
+            }
+          }
+          rows = rows.flatMap { row in choices.map { row + [$0] } }
+        }
+        all += rows.map { Expected(values: $0, path: path) }
+      }
+      return all.sorted { compare($0, $1) < 0 }
+    }
+  }
+
+  private static let definitions: [IndexDefinition] = [
+    IndexDefinition("c", [.init("a", .ascending)]),
+    IndexDefinition("c", [.init("a", .descending), .init("b", .ascending)]),
+    IndexDefinition("c", scope: .group, [.init("b", .descending), .init("a", .ascending)]),
+    IndexDefinition("c", [.init("t", .contains), .init("a", .ascending)]),
+    IndexDefinition("c", scope: .group, [.init("a", .ascending)]),
+  ]
+
+  private func fixture(
+    _ definition: IndexDefinition, _ world: World, _ random: inout RandomValues, count: Int
+  ) throws -> Fixture {
+    let store = try StoreFixture(world.configure)
+    let index = StoredIndex(
+      number: 3, definition: definition.stored, state: .ready, origin: .declared)
+    try store.putIndex(index)
+    var fixture = Fixture(store: store, index: index)
+    let collections = ["c", "d/x/c", "c/y/c", "d"].map { ResourcePath(relative: $0) }
+    for _ in 0..<count {
+      let path = random.generator.pick(collections).appending(random.id())
+      let delete = random.generator.one(in: 6)
+      var fields = MapValue()
+      for name in ["a", "b", "t"] where !random.generator.one(in: 5) {
+        fields[name] = random.generator.one(in: 3) ? .integer(1) : random.value()
+        if name == "t" {
+          fields[name] = .array((0..<random.generator.below(5)).map { _ in random.value(depth: 0) })
+        }
+      }
+      // Some random values are refused.
+      let isDone: Void? = try? store.commit(
+        delete ? store.delete(path) : store.set(path, fields))
+      if isDone != nil { fixture.documents[path] = delete ? nil : fields }
+    }
+    return fixture
+  }
+
+  @Test(arguments: World.allCases, 0..<definitions.count)
+  func `a scan tells the entries of a range in order, both ways`(
+    _ world: World, _ definition: Int
+  ) throws {
+    for seed in 1...3 as ClosedRange<UInt64> {
+      var random = RandomValues(seed: seed)
+      let fixture = try fixture(Self.definitions[definition], world, &random, count: 60)
+      let collection: ResourcePath? =
+        fixture.index.isGroup
+        ? nil : random.generator.pick([ResourcePath(["c"]), ResourcePath(["d", "x", "c"])])
+      let all = fixture.entries(in: collection)
+      try fixture.store.store.read { snapshot in
+        for _ in 0..<40 {
+          var range = EntryRange(fixture.index, in: collection)
+          var expected = all
+          if random.generator.one(in: 2) {
+            let value = random.generator.pick(all.map(\.values[0]) + [random.value()])
+            range.fix(value)
+            expected = expected.filter { Value.compare($0.values[0], value) == 0 }
+          }
+          let fixed = range.fixedCount
+          if fixed < fixture.index.definition.components.count, random.generator.one(in: 2) {
+            let value = random.generator.pick(all.map(\.values[fixed]) + [random.value()])
+            let bound = random.generator.pick([
+              EntryRange.Bound.lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual,
+            ])
+            range.keep(bound, value)
+            expected = expected.filter {
+              let order = Value.compare($0.values[fixed], value)
+              switch bound {
+              case .lessThan: return order < 0
+              case .lessThanOrEqual: return order <= 0
+              case .greaterThan: return order > 0
+              case .greaterThanOrEqual: return order >= 0
+              }
+            }
+            if random.generator.one(in: 2) {
+              range.keep(value.typeClass)
+              expected = expected.filter { $0.values[fixed].typeClass == value.typeClass }
+            }
+          }
+          if random.generator.one(in: 3), let place = all.randomElement(using: &random.generator) {
+            let isWithName = random.generator.one(in: 2)
+            let side = random.generator.one(in: 2) ? EntryRange.Side.before : .behind
+            var count = fixture.index.definition.components.count
+            if !isWithName { count = fixed + random.generator.below(count - fixed + 1) }
+            let values = Array(place.values[fixed..<count])
+            let isBegin = random.generator.one(in: 2)
+            if isBegin {
+              range.begin(side, values, name: isWithName ? place.path : nil)
+            } else {
+              range.end(side, values, name: isWithName ? place.path : nil)
+            }
+            expected = expected.filter { entry in
+              var order = 0
+              for position in fixed..<count where order == 0 {
+                order = Value.compare(entry.values[position], place.values[position])
+                if fixture.index.definition.components[position].isDescending { order = -order }
+              }
+              if order == 0, isWithName { order = ResourcePath.compare(entry.path, place.path) }
+              let isBefore = side == .before ? order < 0 : order <= 0
+              return isBegin ? !isBefore : isBefore
+            }
+          }
+          for isBackwards in [false, true] {
+            let scan = try EntryScan(range, in: snapshot, isBackwards: isBackwards)
+            var wanted = (isBackwards ? expected.reversed() : expected)[...]
+            while let entry = try scan.next() {
+              let first = wanted.popFirst()
+              let next = try #require(first, "seed \(seed): one too many")
+              let path = try scan.path(of: entry)
+              #expect(path == next.path, "seed \(seed)")
+              #expect(try snapshot.path(of: scan.document(of: entry)) == next.path)
+              for position in fixed..<next.values.count {
+                if let value = try scan.value(of: position, in: entry) {
+                  #expect(value == next.values[position], "seed \(seed)")
+                }
+              }
+              if random.generator.one(in: 4),
+                let target = wanted.randomElement(using: &random.generator)
+              {
+                // Seek to where the target is, as another index would know it.
+                var key = KeyBuffer()
+                for position in fixed..<target.values.count {
+                  key.append(
+                    target.values[position],
+                    descending: fixture.index.definition.components[position].isDescending)
+                }
+                key.append(entryName: target.path, isGroup: fixture.index.isGroup)
+                scan.seek(to: key.buffer)
+                let order = isBackwards ? -1 : 1
+                wanted = wanted.drop { fixture.compare($0, target) * order < 0 }
+              }
+            }
+            #expect(wanted.isEmpty, "seed \(seed): \(wanted.count) too few")
+          }
+        }
+      }
+    }
+  }
+}
+
+extension IndexDefinition.Component {
+  init(_ field: String, _ kind: Kind) {
+    self.init(field: FieldSegments(field.split(separator: ".").map(String.init)), kind: kind)
+  }
+}

@@ -1,0 +1,22 @@
+import LMDB
+
+@testable import Hearth
+
+extension StoreFixture {
+  /// Makes an index as it is, whatever its state says.
+  func putIndex(_ index: StoredIndex) throws {
+    var transaction = try store.environment.beginWrite()
+    try transaction.store(index, number: index.number, in: store)
+    try transaction.commit()
+  }
+
+  func commit(_ mutations: Mutation...) throws {
+    for outcome in commitTogether([mutations]) { _ = try outcome.get() }
+  }
+
+  func set(_ path: ResourcePath, _ fields: MapValue) throws -> Mutation {
+    Mutation(name: name(path), operation: .set(try DocumentBody(encoding: fields)))
+  }
+
+  func delete(_ path: ResourcePath) -> Mutation { Mutation(name: name(path), operation: .delete) }
+}
