@@ -7,7 +7,7 @@ enum DocumentSource {
   case picked([StoredEntry], keys: [PinnedBytes])
 
   /// All of the scope that names do not rule out. Against the order of names if the query's results
-  /// are and the source can; see `followsDescendingNames`.
+  /// are and the source can.
   init(
     _ query: EffectiveQuery, in snapshot: StoreSnapshot, touched: TouchCount
   ) throws {
@@ -55,14 +55,6 @@ enum DocumentSource {
       entries.append(StoredEntry(key: pinned.buffer, record: record))
     }
     return .picked(entries, keys: keys)
-  }
-
-  /// Documents come against the order of their names, if the query asks for that.
-  var followsDescendingNames: Bool {
-    switch self {
-    case .scan, .picked: true
-    case .group, .subtree: false
-    }
   }
 
   mutating func next() throws -> StoredEntry? {

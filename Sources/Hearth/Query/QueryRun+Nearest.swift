@@ -4,12 +4,21 @@ extension StoreSnapshot {
   func documents(
     matching query: EffectiveQuery, touched: TouchCount = TouchCount()
   ) throws -> [StoredDocument] {
-    let run = try QueryRun(query, in: self, touched: touched)
-    guard let nearest = query.nearest else { return try run.documents() }
+    try documents(matching: query, trace: QueryTrace(touched))
+  }
+
+  func documents(matching query: EffectiveQuery, trace: QueryTrace) throws -> [StoredDocument] {
+    guard let nearest = query.nearest else {
+      let found = try run(query, trace: trace).documents()
+      trace.found = found.count + query.offset
+      return found
+    }
+    let run = try run(
+      query, needsOrder: query.limit != nil || query.offset > 0, trace: trace)
     let projection = Projection(query.projection)
     // The run keeps the keys of documents that were picked by name.
     return try withExtendedLifetime(run) {
-      try run.nearest(nearest).map { found in
+      try run.nearest(nearest, trace).map { found in
         let document = try copy(
           found.entry.record, key: found.entry.key, path: path(of: found.entry))
         let measured =
@@ -24,25 +33,26 @@ extension StoreSnapshot {
 private struct Neighbour {
   var entry: StoredEntry
   var distance: Double
-  var ordinal: Int
 }
 
 extension QueryRun {
-  fileprivate func nearest(_ nearest: NearestQuery) throws -> [Neighbour] {
+  fileprivate func nearest(_ nearest: NearestQuery, _ trace: QueryTrace) throws -> [Neighbour] {
     var lookup = FieldLookup(nearest.field)
     let ruler = Ruler(nearest)
     var foremost = Foremost<Neighbour>(limit: nearest.limit)
-    var ordinal = 0
+    func compare(_ lhs: Neighbour, _ rhs: Neighbour) throws -> Int {
+      let order = ruler.compare(lhs.distance, rhs.distance)
+      return order != 0 ? order : try compareNames(lhs.entry, rhs.entry)
+    }
     try forEachUnordered { entry, body in
+      trace.found += 1
       guard let vector = try lookup.find(in: body)?.vectorView(),
         let distance = ruler.distance(to: vector), ruler.accepts(distance)
       else { return true }
-      ordinal += 1
-      try foremost.add(
-        Neighbour(entry: entry, distance: distance, ordinal: ordinal), by: ruler.compare)
+      try foremost.add(Neighbour(entry: entry, distance: distance), by: compare)
       return true
     }
-    return try foremost.finish(by: ruler.compare)
+    return try foremost.finish(by: compare)
   }
 }
 
@@ -112,15 +122,10 @@ private struct Ruler {
     return nearest.measure == .dotProduct ? distance >= threshold : distance <= threshold
   }
 
-  /// The nearer first; then in the order of names.
-  func compare(_ lhs: Neighbour, _ rhs: Neighbour) -> Int {
-    if lhs.distance != rhs.distance {
-      let isNearer =
-        nearest.measure == .dotProduct
-        ? lhs.distance > rhs.distance : lhs.distance < rhs.distance
-      return isNearer ? -1 : 1
-    }
-    return lhs.ordinal - rhs.ordinal
+  /// The nearer first.
+  func compare(_ lhs: Double, _ rhs: Double) -> Int {
+    if lhs == rhs { return 0 }
+    return (nearest.measure == .dotProduct ? lhs > rhs : lhs < rhs) ? -1 : 1
   }
 }
 

@@ -1,7 +1,7 @@
 /// A document on its way to the result: borrowed, valid as long as the transaction.
 struct Candidate {
   var entry: StoredEntry
-  /// Where it was met: documents are met in the order of their names.
+  /// Its place among all documents that are met in the order of their names; 0 if they are not.
   var ordinal: Int
   /// The fields of the query's orders.
   var keys: SortKeys
@@ -28,7 +28,7 @@ struct ResultOrder {
 
   /// Without the name, which always is last.
   private var fields: [Field]
-  private let isNameDescending: Bool
+  let isNameDescending: Bool
 
   init(_ orders: [QueryOrder]) {
     fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
@@ -50,17 +50,14 @@ struct ResultOrder {
     return keys
   }
 
-  /// Negative, zero or positive as `lhs` comes before, with or after `rhs` in the result.
-  func compare(_ lhs: Candidate, _ rhs: Candidate) throws(Status) -> Int {
+  /// Negative, zero or positive as `lhs` comes before, with or after `rhs`, names aside.
+  func compare(_ lhs: SortKeys, _ rhs: SortKeys) throws(Status) -> Int {
     for index in fields.indices {
-      guard let left = lhs.keys.value(at: index), let right = rhs.keys.value(at: index) else {
-        continue
-      }
+      guard let left = lhs.value(at: index), let right = rhs.value(at: index) else { continue }
       let order = try ValueView.compare(left, right)
       if order != 0 { return fields[index].isDescending ? -order : order }
     }
-    let order = lhs.ordinal - rhs.ordinal
-    return isNameDescending ? -order : order
+    return 0
   }
 
   /// Where a document stands as seen from a place in the result: negative is before it.
