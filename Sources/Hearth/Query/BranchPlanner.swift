@@ -9,7 +9,10 @@
 /// the bounds, and what components behind it must be is tested in the entries.
 struct BranchPlanner {
   private let query: EffectiveQuery
-  private let conjunction: [FieldComparison]
+  /// What results of the branch must pass: the conjunction, and perhaps more.
+  private let condition: [QueryFilter]
+  /// The conjunction says all.
+  private let isWhole: Bool
   /// Which values a field may have; of the fields that are compared.
   private var values: [FieldSegments: KeyRanges] = [:]
   /// Which elements an array must have one of each of.
@@ -26,11 +29,14 @@ struct BranchPlanner {
   /// More ranges than this are not worth their seeks.
   private static let mostRanges = 100
 
+  /// - Parameter condition: Nil if the conjunction is all of it.
   init(
-    _ query: EffectiveQuery, _ conjunction: [FieldComparison], required: [FieldSegments]
+    _ query: EffectiveQuery, _ conjunction: [FieldComparison], condition: [QueryFilter]? = nil,
+    required: [FieldSegments]
   ) {
     self.query = query
-    self.conjunction = conjunction
+    self.condition = condition ?? conjunction.map(QueryFilter.comparison)
+    isWhole = self.condition.count == conjunction.count
     places = NamePlace(scope: query.scope)
     orders = query.orders.filter { !$0.field.isDocumentID }
     isNameDescending = query.orders.last?.isDescending ?? false
@@ -137,7 +143,7 @@ struct BranchPlanner {
       }
     }
     let hasNames = names.isEverything || (uses.first.map(boundsNames) ?? false)
-    return hasNames && values.keys.allSatisfy(fields.contains)
+    return isWhole && hasNames && values.keys.allSatisfy(fields.contains)
       && elements.allSatisfy { arrays.contains($0.key) && $0.value.count == 1 }
       && required.subtracting(elements.keys).allSatisfy(fields.contains)
   }
@@ -151,7 +157,7 @@ struct BranchPlanner {
 
   private func plan(_ use: Use, isExact: Bool) -> EntryPlan {
     var plan = EntryPlan(
-      index: use.index, conjunction: conjunction,
+      index: use.index, condition: condition,
       fixed: use.components[..<use.fixedCount].map { $0.ranges[0].lower }, stretches: [])
     for component in use.boundCount..<use.components.count
     where !use.components[component].isEverything {

@@ -47,7 +47,8 @@ struct Planner {
 
   /// Every plan, the scan first.
   func candidates() throws -> [QueryPlan] {
-    let common = branch(conjunctions.common)
+    let common = BranchPlanner(
+      query, conjunctions.common, condition: query.filters, required: required)
     if common.isImpossible { return [documents, QueryPlan(source: .nothing, isOrdered: true)] }
     var plans = [documents]
     guard !indexes.isEmpty else { return plans }
@@ -124,7 +125,7 @@ struct Planner {
       var passing = branch.tests.isEmpty ? entries : entries / 3
       if !branch.followers.isEmpty { passing /= 4 }
       if plan.isOrdered || !needsOrder, let wanted {
-        let share = branch.isExact ? 1 : selectivity(of: branch.conjunction)
+        let share = branch.isExact ? 1 : selectivity(of: branch.condition)
         let sufficient = wanted / max(share, 0.001)
         entries *= min(1, sufficient / max(passing, 1))
         passing = min(passing, sufficient)
@@ -150,8 +151,13 @@ struct Planner {
     return max(1, Double(documentCount) * share * min(1, rest))
   }
 
-  private func selectivity(of conjunction: [FieldComparison]) -> Double {
-    conjunction.reduce(1) { $0 * ($1.operator.isInequality ? 0.3 : 0.05) }
+  /// Which share of documents passes all of these, from their shapes.
+  private func selectivity(of filters: [QueryFilter]) -> Double {
+    filters.reduce(1) { share, filter in
+      guard case .comparison(let comparison) = filter else { return share * 0.3 }
+      if comparison.field.isDocumentID { return share }
+      return share * (comparison.operator.isInequality ? 0.3 : 0.05)
+    }
   }
 
   /// All of the scope.
@@ -168,9 +174,7 @@ struct Planner {
       }
     }
     if isOrdered || !needsOrder, let wanted {
-      let fields = conjunctions.common.filter { !$0.field.isDocumentID }
-      let filtered = conjunctions.common.isEmpty && !query.filters.isEmpty ? 0.3 : 1
-      steps = min(steps, wanted / max(selectivity(of: fields) * filtered, 0.001))
+      steps = min(steps, wanted / max(selectivity(of: query.filters), 0.001))
     }
     plan.cost = Cost.seek + steps * (needsOrder && !isOrdered ? 2 : 1)
     return plan
@@ -181,7 +185,7 @@ extension EntryPlan {
   /// What tells how many entries there are.
   fileprivate var counted: EntryPlan {
     var plan = self
-    plan.conjunction = []
+    plan.condition = []
     plan.tests = []
     plan.followers = []
     plan.isBackward = false

@@ -40,7 +40,7 @@ final class QueryRun {
       // A branch is in order as far as its own results are: what another's condition lets pass is left
       // to that one.
       matchers = branches.map {
-        Matcher($0.conjunction.map(QueryFilter.comparison), requiring: fields)
+        Matcher($0.condition, requiring: fields)
       }
     }
     order = ResultOrder(query.orders)
