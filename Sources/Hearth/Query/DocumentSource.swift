@@ -81,6 +81,15 @@ enum DocumentSource {
 extension EffectiveQuery {
   /// The results' order is that of names, backwards.
   var isDescendingByName: Bool { isOrderedByName && orders[0].isDescending }
+
+  /// Going through the documents of the scope meets the results in their order.
+  var isFoundInOrder: Bool {
+    if case .collection = scope { return isOrderedByName }
+    return isOrderedByName && (!isDescendingByName || picksNames)
+  }
+
+  /// Names the documents that may be results, one by one.
+  var picksNames: Bool { NameRange(self).picked != nil }
 }
 
 extension StructuredQuery.Scope {

@@ -133,7 +133,11 @@ struct KeyRanges: Hashable, Sendable {
 
   /// As a descending component has them.
   var inverted: KeyRanges {
-    KeyRanges(ranges.reversed().map(\.inverted), arePoints: arePoints)
+    // A value stays whole: it may be what keys are said to begin with.
+    KeyRanges(
+      ranges.reversed().map {
+        arePoints ? KeyRange(prefix: $0.lower.map { ~$0 }) : $0.inverted
+      }, arePoints: arePoints)
   }
 
   func contains(_ key: UnsafeRawBufferPointer) -> Bool {

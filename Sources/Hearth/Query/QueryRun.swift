@@ -325,14 +325,3 @@ extension QueryRun {
     }
   }
 }
-
-extension EffectiveQuery {
-  /// Going through the documents of the scope meets the results in their order.
-  var isFoundInOrder: Bool {
-    guard isOrderedByName else { return false }
-    if !isDescendingByName { return true }
-    if case .collection = scope { return true }
-    // Picked names are sorted as the query wants them.
-    return false
-  }
-}

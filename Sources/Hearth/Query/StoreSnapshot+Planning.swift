@@ -1,12 +1,22 @@
-/// How an answer was found and what it took.
+/// What an answer may do; then how it was found and what it took.
 final class QueryTrace {
+  /// A query that indexes do not serve is refused.
+  let isStrict: Bool
   let touched: TouchCount
   /// The plan that was followed; nil before, and where the catalogue of collections alone answered.
   var plan: QueryPlan?
   /// How many results there were, those an offset skipped included.
   var found = 0
 
-  init(_ touched: TouchCount = TouchCount()) { self.touched = touched }
+  /// What results had to have besides what the query says.
+  fileprivate(set) var required: [FieldSegments] = []
+  /// Indexes alone told the results, in the order that was needed.
+  fileprivate(set) var isServed = true
+
+  init(_ touched: TouchCount = TouchCount(), isStrict: Bool = false) {
+    self.touched = touched
+    self.isStrict = isStrict
+  }
 }
 
 extension StoreSnapshot {
@@ -60,7 +70,23 @@ extension StoreSnapshot {
       touched: trace.touched)
     let plan = try planner.best()
     trace.plan = plan
+    trace.required = fields
+    trace.isServed = plan.isServed(query, needsOrder: needsOrder)
+    if trace.isStrict, !trace.isServed {
+      let wanted = query.wantedIndexes(requiring: fields)
+      guard wanted.isEmpty else { throw Status.requires(wanted) }
+    }
     return try QueryRun(
       query, in: self, requiring: fields, plan: plan, touched: trace.touched)
+  }
+}
+
+extension Status {
+  /// Names the indexes so that they can be pasted.
+  fileprivate static func requires(_ indexes: [IndexDefinition]) -> Status {
+    Status(
+      .failedPrecondition,
+      "The query requires an index. Declare it, or add it to firestore.indexes.json: "
+        + indexes.map(\.json).joined(separator: ", "))
   }
 }

@@ -67,17 +67,23 @@ extension EffectiveQuery {
 }
 
 extension QueryPlan {
-  /// Indexes alone give the results, in order: what a strict database asks of a query.
-  func isServed(_ query: EffectiveQuery) -> Bool {
+  /// Indexes alone tell the results, in order if that is needed; or names do. What a strict database
+  /// asks of a query.
+  func isServed(_ query: EffectiveQuery, needsOrder: Bool) -> Bool {
     switch source {
     case .nothing: true
-    case .entries: isOrdered && isExact
+    case .entries: isExact && (isOrdered || !needsOrder)
     case .documents:
-      isOrdered
-        && query.filters.allSatisfy {
-          guard case .comparison(let comparison) = $0 else { return false }
-          return comparison.field.isDocumentID
-        }
+      query.picksNames
+        || (query.filters.allSatisfy(\.isOfName) && (isOrdered || !needsOrder)
+          && query.orders.allSatisfy(\.field.isDocumentID))
     }
+  }
+}
+
+extension QueryFilter {
+  fileprivate var isOfName: Bool {
+    guard case .comparison(let comparison) = self else { return false }
+    return comparison.field.isDocumentID
   }
 }

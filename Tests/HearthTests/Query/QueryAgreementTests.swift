@@ -110,6 +110,9 @@ import Testing
         found = try world.aggregate(aggregations, over: query)
       } catch let status as Status where status.code == .invalidArgument {
         continue
+      } catch {
+        Issue.record("seed \(seed): \(aggregations) \(query): \(error)")
+        return
       }
       let expected = ReferenceQuery(query: query).aggregate(aggregations, reference)
       let isRight = zip(found, expected).allSatisfy { one, other in
