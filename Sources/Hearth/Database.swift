@@ -7,24 +7,28 @@ final class Database: Sendable {
   let store: Store
   let writer: Writer
   let registry: Registry
+  let indexes: IndexKeeper
   let logger: Logger
   /// A folder that is removed with the database: for one that lives in memory, as far as users see.
   private let temporaryFolder: String?
 
   init(
-    path: String, configuration: StoreConfiguration, queueLimitBytes: Int, logger: Logger,
-    temporaryFolder: String? = nil
+    path: String, configuration: StoreConfiguration, queueLimitBytes: Int,
+    indexPolicy: IndexingPolicy = .declared, logger: Logger, temporaryFolder: String? = nil
   ) throws {
     store = try Store(path: path, configuration: configuration)
     self.logger = logger
     self.temporaryFolder = temporaryFolder
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     registry = Registry(store, writer, logger: logger)
+    indexes = IndexKeeper(store, policy: indexPolicy, logger: logger)
+    indexes.start()
   }
 
   /// Does what waits to be written, ends the listeners, and closes the file. Blocks until then,
   /// also when it is called again.
   func close() {
+    indexes.close()
     writer.close()
     registry.close(.terminated)
     store.close()

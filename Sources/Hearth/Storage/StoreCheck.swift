@@ -6,6 +6,8 @@ struct CheckReport: Sendable, Equatable {
   var collections = 0
   var changes = 0
   var tombstones = 0
+  /// Of indexes.
+  var entries = 0
   /// The first hundred, in the order they were met. Empty if the store is whole.
   private(set) var problems: [String] = []
   private(set) var problemCount = 0
@@ -51,6 +53,7 @@ private final class StoreCheck {
     try checkCatalogue()
     try checkChanges()
     try checkTombstones()
+    report.entries = try store.store.configuration.indexCheck?(store) { self.report.add($0) } ?? 0
   }
 
   /// Runs `body`; what it throws as a `Status` is a problem, at `place`.

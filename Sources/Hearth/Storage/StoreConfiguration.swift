@@ -12,6 +12,9 @@ struct StoreConfiguration: Sendable {
   /// The change log keeps the smaller of these two.
   var changeLogAge = Duration.seconds(3600)
   var changeLogBytes = 64 << 20
+  /// Holds indexes against documents, for checks of the whole file: is told what is wrong, and gives the
+  /// number of entries. The floor of indexes has it.
+  var indexCheck: (@Sendable (StoreSnapshot, @escaping (String) -> Void) throws -> Int)?
   /// LMDB's longest key; tests use a tiny one, so that most keys are cut.
   var keyLimit = KeyLimit.standard
   /// The wall clock. Only the writer looks at it; see `StoreState.lastCommitTime`.
