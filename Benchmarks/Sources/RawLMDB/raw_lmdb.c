@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+const char *raw_version(void) {
+  return TEXT(MDB_VERSION_MAJOR) "." TEXT(MDB_VERSION_MINOR) "." TEXT(MDB_VERSION_PATCH);
+}
+
 struct raw_table {
   MDB_env *env;
   MDB_dbi dbi;
@@ -115,4 +121,35 @@ unsigned long raw_get(struct raw_table *table, struct raw_entries entries, size_
   }
   mdb_txn_abort(txn);
   return sum;
+}
+
+static int put_range(MDB_txn *txn, MDB_dbi dbi, struct raw_entries entries, size_t start,
+                     size_t end) {
+  for (size_t index = start; index < end && index < entries.count; index++) {
+    MDB_val key = {entries.key_sizes[index], entries.keys[index]};
+    MDB_val value = {entries.value_sizes[index], entries.values[index]};
+    int code = mdb_put(txn, dbi, &key, &value, 0);
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+int raw_put_pair(const char *path, struct raw_entries documents, struct raw_entries entries,
+                 size_t group, bool flushes) {
+  struct raw_table *table = raw_open(path, "documents", flushes);
+  if (table == NULL) return -1;
+  size_t share = documents.count == 0 ? 0 : entries.count / documents.count;
+  MDB_dbi other;
+  MDB_txn *txn;
+  int code = mdb_txn_begin(table->env, NULL, 0, &txn);
+  if (code == 0) code = mdb_dbi_open(txn, "entries", MDB_CREATE, &other);
+  if (code == 0) code = mdb_txn_commit(txn);
+  for (size_t start = 0; code == 0 && start < documents.count; start += group) {
+    code = mdb_txn_begin(table->env, NULL, 0, &txn);
+    if (code == 0) code = put_range(txn, table->dbi, documents, start, start + group);
+    if (code == 0) code = put_range(txn, other, entries, start * share, (start + group) * share);
+    if (code == 0) code = mdb_txn_commit(txn);
+  }
+  raw_close(table);
+  return code;
 }

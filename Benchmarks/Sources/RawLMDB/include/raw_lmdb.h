@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// The library's version: "0.9.24".
+const char *raw_version(void);
+
 // Entries of a table in memory, in the order of their keys.
 struct raw_entries {
   size_t count;
@@ -22,6 +25,11 @@ void raw_close(struct raw_table *table);
 
 // mdb_put of all entries, `group` to a commit. 0, or LMDB's error.
 int raw_put(struct raw_table *table, struct raw_entries entries, size_t group);
+
+// mdb_put of documents and of index entries into two tables of a new file, `group` documents and their
+// share of entries to a commit. 0, or LMDB's error.
+int raw_put_pair(const char *path, struct raw_entries documents, struct raw_entries entries,
+                 size_t group, bool flushes);
 
 // mdb_get of each entry `rounds` times, each in a renewed read transaction as NOTLS wants it. Touches
 // all bytes and gives their sum, so that nothing is left out.

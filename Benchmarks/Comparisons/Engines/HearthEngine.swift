@@ -1,0 +1,71 @@
+import Foundation
+import Hearth
+
+/// Hearth as it comes: its change log on, full durability.
+final class HearthEngine: Engine {
+  static let name = "Hearth"
+
+  let database: Firestore
+  private let books: CollectionReference
+
+  init(path: String) async throws {
+    let settings = FirestoreSettings()
+    settings.indexPolicy = .declared
+    database = try Firestore.open(at: path, settings: settings)
+    books = database.collection("books")
+  }
+
+  func declareIndexes() async throws {
+    try await database.indexes.declare(
+      FirestoreIndex("books", .ascending("author")), FirestoreIndex("books", .ascending("rating")))
+    try await database.indexes.waitUntilReady()
+  }
+
+  /// Batches from two tasks, so that one is encoded while the other is committed.
+  func load(_ numbers: Range<Int>, group: Int) async throws {
+    if numbers.lowerBound == 0 { try await declareIndexes() }
+    let starts = Array(stride(from: numbers.lowerBound, to: numbers.upperBound, by: group))
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      for task in 0..<2 {
+        tasks.addTask { [database, books] in
+          for (index, start) in starts.enumerated() where index % 2 == task {
+            let batch = database.batch()
+            for number in start..<min(start + group, numbers.upperBound) {
+              try batch.setData(from: Book(number), forDocument: books.document(Book.id(number)))
+            }
+            try await batch.commit()
+          }
+        }
+      }
+      try await tasks.waitForAll()
+    }
+  }
+
+  func put(_ book: Book, _ id: String) async throws {
+    try await books.document(id).setData(encoding: book)
+  }
+
+  func get(_ id: String) async throws -> Book {
+    try await books.document(id).getDocument(as: Book.self)
+  }
+
+  func books(by author: String) async throws -> [Book] {
+    try await books.whereField("author", isEqualTo: author).getDocuments(as: Book.self)
+  }
+
+  func bestRated(_ count: Int) async throws -> [Book] {
+    try await books.order(by: "rating", descending: true).limit(to: count)
+      .getDocuments(as: Book.self)
+  }
+
+  func scan(_ body: (Book) -> Void) async throws {
+    for book in try await books.getDocuments(as: Book.self) { body(book) }
+  }
+
+  func count(numberOfPages: Int) async throws -> Int {
+    try await books.whereField("numberOfPages", isEqualTo: numberOfPages).count
+      .getAggregation(source: .server).count.intValue
+  }
+
+  func close() async throws { try await database.terminate() }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import RawLMDB
+
+extension Bench {
+  /// Books put in durable transactions of 1,000 into a new database with two indexes.
+  func bulk() async throws {
+    guard wants("bulk-vs-grdb", "bulk-vs-lmdb") else { return }
+    let count = min(books, 50_000)
+    let group = 1000
+    var race = Race()
+    func load<Peer: Engine>(_ peer: Peer.Type) -> () async throws -> Double {
+      {
+        let path = self.path("bulk")
+        let engine = try await Peer(path: path)
+        let time = try await Race.nanoseconds(count) {
+          try await engine.load(0..<count, group: group)
+        }
+        try await engine.close()
+        return time
+      }
+    }
+    race.add(HearthEngine.name, load(HearthEngine.self))
+    race.add(GRDBEngine.name, load(GRDBEngine.self))
+    race.add(SQLiteJSONEngine.name, load(SQLiteJSONEngine.self))
+    // The very documents and index entries, each table in the order of its keys.
+    let model = path("model")
+    let engine = try await HearthEngine(path: model)
+    try await engine.load(0..<count, group: group)
+    try await engine.close()
+    let documents = raw_copy(model, "documents")
+    let entries = raw_copy(model, "entries")
+    defer {
+      raw_free(documents)
+      raw_free(entries)
+    }
+    precondition(
+      documents.count == count && entries.count == 2 * count, "Everything is where it is sought.")
+    race.add("LMDB in C") {
+      try await Race.nanoseconds(count) {
+        guard raw_put_pair(self.path("raw"), documents, entries, group, true) == 0 else {
+          throw POSIXError(.EIO)
+        }
+      }
+    }
+    let results = try await race.run(rounds: rounds)
+    let work = "bulk load, \(count) books"
+    tell("bulk-vs-grdb", work, results, against: GRDBEngine.name, aim: 7, unit: "ns")
+    tell("bulk-vs-sqlite-json", work, results, against: SQLiteJSONEngine.name, aim: 1, unit: "ns")
+    tell("bulk-vs-lmdb", work, results, against: "LMDB in C", aim: 0.5, unit: "ns")
+  }
+}
