@@ -25,7 +25,7 @@ struct EncodingPlace {
     /// The stream's order was broken: the value must be encoded by a `TreeEncoder`.
     var isBroken = false
     /// What a type did wrong in a call that cannot throw.
-    var misuse: EncodingError?
+    var misuse: (any Error)?
     var fault: Status?
     var transforms: [(field: FieldSegments, transform: FieldTransform)] = []
     var databases: [DatabaseIdentity] = []

@@ -86,8 +86,8 @@ struct EncodingSession {
     state.pointee.frameCount = 0
     state.pointee.path.truncate(to: 0)
     state.pointee.isBroken = false
-    state.pointee.misuse = nil
-    state.pointee.fault = nil
+    if state.pointee.misuse != nil { state.pointee.misuse = nil }
+    if state.pointee.fault != nil { state.pointee.fault = nil }
     if !state.pointee.transforms.isEmpty { state.pointee.transforms = [] }
     if !state.pointee.databases.isEmpty { state.pointee.databases = [] }
     EncodingSession.pool.giveBack(state)
