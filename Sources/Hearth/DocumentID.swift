@@ -1,4 +1,6 @@
 import Foundation
+import Logging
+import Synchronization
 
 /// A type that `@DocumentID` can hold.
 public protocol DocumentIDWrappable {
@@ -19,12 +21,17 @@ extension String: DocumentIDWrappable {
 ///     }
 ///
 /// Filled in when a document is decoded, in nested values too; left out when it is encoded. A field of
-/// the same name is ignored.
+/// the same name is ignored. A type whose `CodingKeys` leave the property out never asks for the id: it
+/// stays nil.
 @propertyWrapper
 public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, DecodableWithoutField {
   public var wrappedValue: Value?
 
-  public init(wrappedValue value: Value?) { wrappedValue = value }
+  /// A value that is not nil is kept until a document is read, and never written: told once as a warning.
+  public init(wrappedValue value: Value?) {
+    wrappedValue = value
+    if let value { SetIDWarning.tell(value, unless: SetIDWarning.isTold, to: Firestore.logger) }
+  }
 
   public init(from decoder: any Decoder) throws {
     guard let context = DocumentDecoder.of(decoder)?.context, let path = context.document else {
@@ -48,6 +55,23 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, Decodab
       throw FirestoreEncodingError.encodingIsNotSupported(
         "DocumentID values can only be encoded with Firestore.Encoder")
     }
+  }
+}
+
+/// Firebase warns of every id that is set; once in a process is enough to know.
+enum SetIDWarning {
+  static let isTold = Atomic<Bool>(false)
+
+  static func tell(
+    _ value: Any, unless isTold: borrowing Atomic<Bool>, to logger: @autoclosure () -> Logger
+  ) {
+    if isTold.load(ordering: .relaxed) || isTold.exchange(true, ordering: .relaxed) { return }
+    logger().warning(
+      """
+      [I-FST000002] Attempting to initialize or set a @DocumentID property with a non-nil value: \
+      "\(value)". The document ID is managed by Firestore and any initialized or set value will be \
+      ignored. The ID automatically set when reading from Firestore.
+      """)
   }
 }
 

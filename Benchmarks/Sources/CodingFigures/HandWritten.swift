@@ -202,7 +202,8 @@ enum HandReader {
   @inline(__always)
   static func string(_ bytes: UnsafeRawBufferPointer) -> String {
     let (start, count) = stringLength(bytes)
-    return String(decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]), as: UTF8.self)
+    return String(
+      decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]), as: UTF8.self)
   }
 
   @inline(__always)
@@ -225,7 +226,9 @@ enum HandReader {
     if bytes[0] == 0x21 {
       precondition(bytes.count == 5, "A float is there.")
       return Double(
-        Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt32.self))))
+        Float(
+          bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt32.self)))
+      )
     }
     precondition(bytes[0] == 0x20 && bytes.count == 9, "A double is there.")
     return Double(

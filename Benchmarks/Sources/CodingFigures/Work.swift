@@ -148,6 +148,8 @@ extension Mixer {
   @inline(__always)
   fileprivate mutating func mix(bytes: UnsafeRawBufferPointer) {
     mix(bytes.count)
-    if bytes.count >= 8 { mix(bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)) }
+    if bytes.count >= 8 {
+      mix(bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
+    }
   }
 }

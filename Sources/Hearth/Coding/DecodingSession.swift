@@ -24,16 +24,33 @@ struct DecodingSession {
     var parents = UnsafeMutablePointer<UInt32>.allocate(capacity: 64)
     var parentCapacity = 64
     let containers = ContainerCache<KeyedPlace>()
+    /// Under a key strategy, for each keyed container: where each key's field is.
+    var converted: [[String: Int]] = []
     var guesses = FieldGuesses()
+    let elements = ElementTypes()
   }
 
   /// Gives the new node's name.
   @inline(__always)
-  static func push(_ key: any CodingKey, after parent: UInt32, on state: StatePointer) -> UInt32 {
+  static func push(_ key: some CodingKey, after parent: UInt32, on state: StatePointer) -> UInt32 {
+    let name = newNode(after: parent, on: state)
+    state.pointee.keys.append(key)
+    return name
+  }
+
+  @inline(__always)
+  static func push(index: Int, after parent: UInt32, on state: StatePointer) -> UInt32 {
+    let name = newNode(after: parent, on: state)
+    state.pointee.keys.append(index: index)
+    return name
+  }
+
+  /// For a key to be appended.
+  @inline(__always)
+  private static func newNode(after parent: UInt32, on state: StatePointer) -> UInt32 {
     let index = state.pointee.keys.count
     if index == state.pointee.parentCapacity { growParents(of: state) }
     state.pointee.parents[index] = parent
-    state.pointee.keys.append(key)
     return UInt32(truncatingIfNeeded: index + 1)
   }
 
@@ -51,7 +68,7 @@ struct DecodingSession {
     _ type: T.Type, from bytes: UnsafeRawBufferPointer?, options: FirebaseDataDecoder,
     context: DocumentDecoder.Context
   ) throws -> T {
-    let state = borrow()
+    let state = pool.borrow()
     defer { giveBack(state) }
     state.pointee.bytes = bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
     guard state.pointee.bytes.count <= DocumentFormat.maximumBodyBytes else {
@@ -59,12 +76,9 @@ struct DecodingSession {
     }
     state.pointee.options = Unmanaged.passUnretained(options)
     state.pointee.context = context
-    state.pointee.keysAreDefault =
-      if case .useDefaultKeys = options.keyDecodingStrategy { true } else { false }
-    state.pointee.datesAreTimestamps =
-      if case .timestamp = options.dateDecodingStrategy { true } else { false }
-    state.pointee.dataIsBlob =
-      if case .blob = options.dataDecodingStrategy { true } else { false }
+    state.pointee.keysAreDefault = options.keysAreDefault
+    state.pointee.datesAreTimestamps = options.datesAreTimestamps
+    state.pointee.dataIsBlob = options.dataIsBlob
     let root = DocumentDecoder(
       state: state, offset: 0, count: UInt32(state.pointee.bytes.count), node: 0,
       epoch: state.pointee.epoch)
@@ -73,14 +87,8 @@ struct DecodingSession {
 
   // MARK: - Idle sessions
 
-  private static let idle = Guarded<[UInt]>([])
-
-  private static func borrow() -> StatePointer {
-    let address = idle.withLock { $0.popLast() }
-    if let address, let state = StatePointer(bitPattern: address) { return state }
-    let state = StatePointer.allocate(capacity: 1)
-    state.initialize(to: State())
-    return state
+  private static let pool: SessionPool<State> = SessionPool(make: { State() }) { state in
+    if let state { pool.share(state) }
   }
 
   private static func giveBack(_ state: StatePointer) {
@@ -90,7 +98,8 @@ struct DecodingSession {
     state.pointee.context = DocumentDecoder.Context()
     state.pointee.keys.truncate(to: 0)
     state.pointee.guesses.runEnded()
-    idle.withLock { $0.append(UInt(bitPattern: state)) }
+    if !state.pointee.converted.isEmpty { state.pointee.converted = [] }
+    pool.giveBack(state)
   }
 }
 
@@ -98,38 +107,31 @@ struct DecodingSession {
 /// them: the next document is most often shaped alike, and a name is then compared once, not searched.
 struct FieldGuesses {
   /// How many fields of a type are remembered.
-  static let rowLength = 32
-  private static let rowCount = 64
+  static let rowLength = 128
   private static let cursorCount = 256
 
-  private let owners = UnsafeMutablePointer<UInt>.allocate(capacity: rowCount)
-  private let rows = UnsafeMutablePointer<UInt16>.allocate(capacity: rowCount * rowLength)
-  /// How many fields a container has asked for so far. Only hints: containers may share one.
+  /// One for each entry of the containers. Only hints: an entry's type may have been another.
+  private let rows = UnsafeMutablePointer<UInt16>.allocate(
+    capacity: ContainerCache<KeyedPlace>.entryCount * rowLength)
+  /// How many fields a container has asked for so far. Hints too: containers may share one.
   private let cursors = UnsafeMutablePointer<UInt32>.allocate(capacity: cursorCount)
   private var cursorsUsed = 0
 
   init() {
-    owners.initialize(repeating: 0, count: FieldGuesses.rowCount)
-    rows.initialize(repeating: 0, count: FieldGuesses.rowCount * FieldGuesses.rowLength)
+    rows.initialize(
+      repeating: 0, count: ContainerCache<KeyedPlace>.entryCount * FieldGuesses.rowLength)
     cursors.initialize(repeating: 0, count: FieldGuesses.cursorCount)
   }
 
   mutating func runEnded() { cursorsUsed = 0 }
 
-  /// A row and a cursor for a container of that key type.
+  /// A cursor for a container of that entry.
   @inline(__always)
-  mutating func open(_ keyType: Any.Type) -> Cursor {
-    let owner = UInt(bitPattern: ObjectIdentifier(keyType))
-    let row = Int((owner >> 4 ^ owner >> 11) % UInt(FieldGuesses.rowCount))
-    if owners[row] != owner {
-      owners[row] = owner
-      (rows + row * FieldGuesses.rowLength)
-        .update(repeating: 0, count: FieldGuesses.rowLength)
-    }
+  mutating func open(_ entry: Int) -> Cursor {
     let cursor = cursorsUsed & (FieldGuesses.cursorCount - 1)
     cursorsUsed += 1
     cursors[cursor] = 0
-    return Cursor(row: rows + row * FieldGuesses.rowLength, asked: cursors + cursor)
+    return Cursor(row: rows + entry * FieldGuesses.rowLength, asked: cursors + cursor)
   }
 
   struct Cursor {

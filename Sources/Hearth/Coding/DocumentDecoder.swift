@@ -16,12 +16,14 @@ struct DocumentDecoder {
   fileprivate let offset: UInt32
   /// How many bytes it has; none for what does not exist, which reads as null.
   fileprivate let count: UInt32
-  /// The way to it, with a flag.
+  /// The way to it, how deep it is, and a flag.
   fileprivate let node: UInt32
   fileprivate let epoch: UInt32
 
   /// The keys of a `[String: …]` stay as they are.
   private static let keepsKeysFlag: UInt32 = 1 << 31
+  private static let depthShift: UInt32 = 26
+  private static let deepest: UInt32 = 31
 
   init(
     state: DecodingSession.StatePointer, offset: UInt32, count: UInt32, node: UInt32, epoch: UInt32
@@ -76,7 +78,21 @@ struct DocumentDecoder {
   }
 
   var codingPath: [any CodingKey] {
-    isAlive ? DecodingFailure.path(to: node & ~DocumentDecoder.keepsKeysFlag, in: state) : []
+    isAlive ? DecodingFailure.path(to: nodeName, in: state) : []
+  }
+
+  /// As the session knows it.
+  @inline(__always)
+  private var nodeName: UInt32 { node & (1 << DocumentDecoder.depthShift - 1) }
+
+  /// How many maps and arrays are around this; stays at `deepest` beyond that.
+  @inline(__always)
+  private var depth: UInt32 { node >> DocumentDecoder.depthShift & DocumentDecoder.deepest }
+
+  /// Before going deeper: models may be as deep as damaged bytes say, the stack is not.
+  @inline(__always)
+  func checkDepth() throws {
+    if depth > DocumentFormat.maximumDepth { throw Status.tooDeep }
   }
 
   var userInfo: [CodingUserInfoKey: Any] { options?.userInfo ?? [:] }
@@ -96,7 +112,11 @@ struct DocumentDecoder {
   /// The value as that type, by the rules for its type.
   @inline(__always)
   func decodeHere<T: Decodable>(_ type: T.Type) throws -> T {
-    if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, try view(), key: nil) }
+    let view = try view()
+    if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, view, key: nil) }
+    if let elements = state.pointee.elements[type], let array = try view.array() {
+      return try elements.decode(array, at: self, as: type)
+    }
     return try type.init(from: forKeys(of: type))
   }
 
@@ -138,31 +158,47 @@ struct DocumentDecoder {
       return identity(try data(view, key: key()), as: T.self)
     }
     if T.self == [String].self {
-      return identity(try elements(view, key: key()) { try $0.string($1, key: $2) }, as: T.self)
+      return identity(
+        try elements(view, key: key()) {
+          try $0.string()
+        } failing: {
+          try $0.string($1, key: $2)
+        },
+        as: T.self)
     }
     if T.self == [Int].self {
       return identity(
-        try elements(view, key: key()) { try $0.integer($1, Int.self, key: $2) }, as: T.self)
+        try elements(view, key: key()) {
+          try $0.integer().map { Int(truncatingIfNeeded: $0) }
+        } failing: {
+          try $0.integer($1, Int.self, key: $2)
+        }, as: T.self)
     }
     return identity(try decimal(view, key: key()), as: T.self)
   }
 
+  /// `failing` is asked, with a path to tell, where `decode` finds nothing.
   @inline(__always)
   private func elements<Element>(
     _ view: ValueView, key: @autoclosure () -> (any CodingKey)?,
-    _ decode: (DocumentDecoder, ValueView, PlainKey) throws -> Element
+    _ decode: (ValueView) throws -> Element?,
+    failing: (DocumentDecoder, ValueView, PlainKey) throws -> Element
   ) throws -> [Element] {
     guard var array = try view.array() else {
       throw failure(.noArray, view, [Element].self, key: key())
     }
-    let mark = state.pointee.keys.count
-    let place = nested(view, after: key())
     var elements: [Element] = []
     elements.reserveCapacity(array.count)
     for index in 0..<array.count {
-      elements.append(try decode(place, try array.next(), .index(index)))
+      let element = try array.next()
+      if let value = try decode(element) {
+        elements.append(value)
+      } else {
+        let mark = state.pointee.keys.count
+        elements.append(try failing(nested(view, after: key()), element, .index(index)))
+        state.pointee.keys.truncate(to: mark)
+      }
     }
-    state.pointee.keys.truncate(to: mark)
     return elements
   }
 
@@ -311,23 +347,43 @@ struct DocumentDecoder {
   @inline(__always)
   fileprivate func nested(_ view: ValueView, after key: (any CodingKey)?) -> DocumentDecoder {
     guard let key else { return DocumentDecoder(view, of: state, node: node) }
-    return DocumentDecoder(view, of: state, node: push(key))
+    return nested(view, behind: key)
   }
 
+  /// The same, without an optional.
   @inline(__always)
-  private func push(_ key: any CodingKey) -> UInt32 {
-    DecodingSession.push(key, after: node & ~DocumentDecoder.keepsKeysFlag, on: state)
+  private func nested(_ view: ValueView, behind key: some CodingKey) -> DocumentDecoder {
+    let name =
+      if let index = DocumentDecoder.index(key) {
+        DecodingSession.push(index: index, after: nodeName, on: state)
+      } else {
+        DecodingSession.push(key, after: nodeName, on: state)
+      }
+    let depth = min(depth + 1, DocumentDecoder.deepest)
+    return DocumentDecoder(view, of: state, node: name | depth << DocumentDecoder.depthShift)
+  }
+
+  /// An element's, if the key is one of ours.
+  @inline(__always)
+  private static func index<Key: CodingKey>(_ key: Key) -> Int? {
+    guard Key.self == PlainKey.self else { return nil }
+    return identity(key, as: PlainKey.self).intValue
   }
 
   /// Decodes what stands at `view` as any type.
   @inline(__always)
-  fileprivate func decode<T: Decodable>(
+  func decode<T: Decodable>(
     _ type: T.Type, _ view: ValueView, key: some CodingKey
   ) throws -> T {
     if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, view, key: key) }
     let mark = state.pointee.keys.count
-    let decoder = nested(view, after: key)
-    let value = try type.init(from: decoder.forKeys(of: type))
+    let decoder = nested(view, behind: key)
+    let value: T
+    if let elements = state.pointee.elements[type], let array = try view.array() {
+      value = try elements.decode(array, at: decoder, as: type)
+    } else {
+      value = try type.init(from: decoder.forKeys(of: type))
+    }
     // What the type kept is of no use to it any more.
     state.pointee.keys.truncate(to: mark)
     return value
@@ -462,25 +518,27 @@ enum DecodingFailure {
 extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     let view = try view()
+    try checkDepth()
     guard let map = try view.map() else { throw noMap(view, keyedBy: type) }
-    let place = KeyedPlace(
-      decoder: self, map: map, guesses: state.pointee.guesses.open(type),
-      converted: state.pointee.keysAreDefault ? nil : try convertedNames(of: map))
     let containers = state.pointee.containers
-    if let container = containers.container(keyedBy: type, at: place) {
-      return container.assumingMemoryBound(to: KeyedDecodingContainer<Key>.self).pointee
+    let entry = containers.entry(for: type)
+    let place = KeyedPlace(
+      decoder: self, map: map, guesses: state.pointee.guesses.open(entry),
+      converted: state.pointee.keysAreDefault ? -1 : try convertNames(of: map))
+    if let holder = containers.holder(entry: entry, at: place) {
+      typealias Holder = any ContainerHolding<KeyedDecodingContainer<Key>>
+      return holder.assumingMemoryBound(to: Holder.self).pointee.copy()
     }
-    return newContainer(keyedBy: type, at: place)
+    return newContainer(keyedBy: type, entry, at: place)
   }
 
   /// Apart from the usual way, which must not look up the container's type.
   @inline(never)
   private func newContainer<Key: CodingKey>(
-    keyedBy type: Key.Type, at place: KeyedPlace
+    keyedBy type: Key.Type, _ entry: Int, at place: KeyedPlace
   ) -> KeyedDecodingContainer<Key> {
-    let slot = ContainerCache<KeyedPlace>.Slot(place)
-    let container = KeyedDecodingContainer(DocumentKeyedContainer<Key>(slot: slot))
-    state.pointee.containers.keep(container, keyedBy: type, slot: slot)
+    let container = KeyedDecodingContainer(DocumentKeyedContainer<Key>(place: place))
+    state.pointee.containers.keep(container, entry: entry, at: place)
     return container
   }
 
@@ -494,6 +552,7 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
     guard let array = try view.array() else {
       throw failure(.noArray, view, (any UnkeyedDecodingContainer).self, key: nil)
     }
+    try checkDepth()
     return DocumentUnkeyedContainer(decoder: self, array: array)
   }
 
@@ -539,10 +598,10 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
     return try decodeHere(type)
   }
 
-  /// Where the keys of a map lead, if they are not the names themselves.
-  fileprivate func convertedNames(of map: MapView) throws -> [String: Int]? {
-    guard !state.pointee.keysAreDefault, node & DocumentDecoder.keepsKeysFlag == 0, let options
-    else { return nil }
+  /// Finds where the keys of a map lead, if they are not the names themselves: gives the place in
+  /// the session's `converted`, or -1.
+  fileprivate func convertNames(of map: MapView) throws -> Int {
+    guard node & DocumentDecoder.keepsKeysFlag == 0, let options else { return -1 }
     var names: [String: Int] = [:]
     for index in 0..<map.count {
       let name = try map.nameString(at: index)
@@ -556,7 +615,8 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
       // Of names that become the same key the first stays.
       if names[converted] == nil { names[converted] = index }
     }
-    return names
+    state.pointee.converted.append(names)
+    return state.pointee.converted.count - 1
   }
 
   fileprivate func alive() throws {
@@ -566,49 +626,49 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
 
 // MARK: - Keyed containers
 
-/// Where a keyed container stands.
-struct KeyedPlace {
+/// Where a keyed container stands. Trivial, and never changed: see `ContainerCache`.
+struct KeyedPlace: BitwiseCopyable {
   let decoder: DocumentDecoder
   let map: MapView
   let guesses: FieldGuesses.Cursor
-  /// Under a key strategy: where each key's field is.
-  let converted: [String: Int]?
+  /// Under a key strategy: which of the session's `converted`. Otherwise -1.
+  let converted: Int
 
-  /// By pointer, so that nothing is retained.
   @inline(__always)
-  static func find(name: String, at place: UnsafeMutablePointer<KeyedPlace>) throws -> ValueView? {
-    if place.pointee.converted != nil { return try place.pointee.findConverted(name) }
-    var name = name
-    return try name.withUTF8Typed { utf8 throws(Status) in
-      let map = place.pointee.map
-      guard let index = try place.pointee.guesses.index(of: utf8, in: map) else { return nil }
+  func find(name: String) throws -> ValueView? {
+    if converted >= 0 { return try findConverted(name) }
+    return try name.withUTF8Bytes { utf8 throws(Status) in
+      guard let index = try guesses.index(of: utf8, in: map) else { return nil }
       return try map.value(at: index)
     }
   }
 
   @inline(never)
   private func findConverted(_ name: String) throws -> ValueView? {
-    guard let index = converted?[name] else { return nil }
+    guard let index = convertedNames[name] else { return nil }
     return try map.value(at: index)
   }
+
+  /// The decoder must be alive.
+  var convertedNames: [String: Int] { decoder.state.pointee.converted[converted] }
 }
 
 private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  let slot: ContainerCache<KeyedPlace>.Slot
+  /// Nothing else: see `ContainerCache`.
+  let place: KeyedPlace
 
   @inline(__always)
-  private var decoder: DocumentDecoder { slot.place.pointee.decoder }
+  private var decoder: DocumentDecoder { place.decoder }
 
   var codingPath: [any CodingKey] { decoder.codingPath }
 
   var allKeys: [Key] {
     guard (try? decoder.alive()) != nil else { return [] }
-    let map = slot.place.pointee.map
-    if let converted = slot.place.pointee.converted {
-      return converted.keys.compactMap { Key(stringValue: $0) }
+    if place.converted >= 0 {
+      return place.convertedNames.keys.compactMap { Key(stringValue: $0) }
     }
-    return (0..<map.count).compactMap { index in
-      (try? map.nameString(at: index)).flatMap { Key(stringValue: $0) }
+    return (0..<place.map.count).compactMap { index in
+      (try? place.map.nameString(at: index)).flatMap { Key(stringValue: $0) }
     }
   }
 
@@ -616,7 +676,7 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
   @inline(__always)
   private func find(_ key: Key) throws -> ValueView? {
     try decoder.alive()
-    return try KeyedPlace.find(name: key.stringValue, at: slot.place)
+    return try place.find(name: key.stringValue)
   }
 
   @inline(__always)
@@ -804,7 +864,7 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
   func superDecoder() throws -> any Decoder {
     try decoder.alive()
     return decoder.nested(
-      try KeyedPlace.find(name: PlainKey.super.stringValue, at: slot.place) ?? .missing,
+      try place.find(name: PlainKey.super.stringValue) ?? .missing,
       after: PlainKey.super)
   }
 

@@ -25,7 +25,7 @@ struct EncodingPlace {
     /// The stream's order was broken: the value must be encoded by a `TreeEncoder`.
     var isBroken = false
     /// What a type did wrong in a call that cannot throw.
-    var misuse: EncodingError?
+    var misuse: (any Error)?
     var fault: Status?
     var transforms: [(field: FieldSegments, transform: FieldTransform)] = []
     var databases: [DatabaseIdentity] = []
@@ -158,9 +158,8 @@ struct EncodingPlace {
 
   @inline(__always)
   private func write(name: String) {
-    var name = name
-    let isSuspicious = name.withUTF8 { utf8 in
-      writer.field(UnsafeRawBufferPointer(utf8))
+    let isSuspicious = name.withUTF8Bytes { utf8 in
+      writer.field(utf8)
       return utf8.isEmpty || utf8[0] == UInt8(ascii: "_")
     }
     if isSuspicious { check(name: name) }
@@ -203,14 +202,14 @@ struct EncodingPlace {
     return true
   }
 
-  /// The key of the element begun last.
-  private var elementKey: PlainKey {
-    .index(Int(state.pointee.frames[index].count) - 1)
-  }
+  /// That of the element begun last.
+  @inline(__always)
+  private var elementIndex: Int { max(0, Int(state.pointee.frames[index].count) - 1) }
 
   private func path(_ key: (any CodingKey)?) -> [any CodingKey] {
     if let key { return codingPath + [key] }
-    return state.pointee.frames[index].kind == .array ? codingPath + [elementKey] : codingPath
+    return state.pointee.frames[index].kind == .array
+      ? codingPath + [PlainKey.index(elementIndex)] : codingPath
   }
 
   // MARK: - Values
@@ -264,7 +263,7 @@ struct EncodingPlace {
     guard beginElement() else { return }
     do {
       if try encodeDirectly(value) { return }
-      state.pointee.path.append(elementKey)
+      state.pointee.path.append(index: elementIndex)
       try encodeInside(value, mark)
     } catch {
       // The element has not become one.
@@ -397,7 +396,7 @@ struct EncodingPlace {
   /// A place of its own for the next element.
   func nestedElement() -> EncodingPlace {
     guard beginElement() else { return self }
-    state.pointee.path.append(elementKey)
+    state.pointee.path.append(index: elementIndex)
     return EncodingPlace.push(on: state, kind: .empty)
   }
 

@@ -19,7 +19,7 @@ struct EncodingSession {
   static func encode<T: Encodable>(
     _ value: T, options: FirebaseDataEncoder
   ) throws -> EncodedDocument {
-    let session = borrow()
+    let session = EncodingSession(state: pool.borrow())
     defer { session.giveBack() }
     guard try session.stream(value, options) else {
       return try TreeEncoder.encode(value, options: options)
@@ -34,7 +34,7 @@ struct EncodingSession {
   static func withBytes<T: Encodable, Result>(
     of value: T, options: FirebaseDataEncoder, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
-    let session = borrow()
+    let session = EncodingSession(state: pool.borrow())
     defer { session.giveBack() }
     guard try session.stream(value, options) else {
       return try TreeEncoder.encode(value, options: options).body.withBytes(body)
@@ -65,28 +65,19 @@ struct EncodingSession {
 
   private func start(_ options: FirebaseDataEncoder) -> EncodingPlace {
     state.pointee.options = Unmanaged.passUnretained(options)
-    state.pointee.keysAreDefault =
-      if case .useDefaultKeys = options.keyEncodingStrategy { true } else { false }
-    state.pointee.datesAreTimestamps =
-      if case .timestamp = options.dateEncodingStrategy { true } else { false }
-    state.pointee.dataIsBlob =
-      if case .blob = options.dataEncodingStrategy { true } else { false }
+    state.pointee.keysAreDefault = options.keysAreDefault
+    state.pointee.datesAreTimestamps = options.datesAreTimestamps
+    state.pointee.dataIsBlob = options.dataIsBlob
     state.pointee.firstSerial = state.pointee.serial
     return EncodingPlace.push(on: state, kind: .empty)
   }
 
   // MARK: - Idle sessions
 
-  private static let idle = Guarded<[UInt]>([])
-
-  private static func borrow() -> EncodingSession {
-    let address = idle.withLock { $0.popLast() }
-    if let address, let state = UnsafeMutablePointer<EncodingPlace.State>(bitPattern: address) {
-      return EncodingSession(state: state)
-    }
-    let state = UnsafeMutablePointer<EncodingPlace.State>.allocate(capacity: 1)
-    state.initialize(to: EncodingPlace.State())
-    return EncodingSession(state: state)
+  private static let pool: SessionPool<EncodingPlace.State> = SessionPool(make: {
+    EncodingPlace.State()
+  }) { state in
+    if let state { pool.share(state) }
   }
 
   private func giveBack() {
@@ -95,10 +86,10 @@ struct EncodingSession {
     state.pointee.frameCount = 0
     state.pointee.path.truncate(to: 0)
     state.pointee.isBroken = false
-    state.pointee.misuse = nil
-    state.pointee.fault = nil
+    if state.pointee.misuse != nil { state.pointee.misuse = nil }
+    if state.pointee.fault != nil { state.pointee.fault = nil }
     if !state.pointee.transforms.isEmpty { state.pointee.transforms = [] }
     if !state.pointee.databases.isEmpty { state.pointee.databases = [] }
-    EncodingSession.idle.withLock { $0.append(UInt(bitPattern: state)) }
+    EncodingSession.pool.giveBack(state)
   }
 }

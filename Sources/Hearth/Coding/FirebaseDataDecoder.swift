@@ -49,12 +49,27 @@ open class FirebaseDataDecoder {
     case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
   }
 
-  open var dateDecodingStrategy: DateDecodingStrategy = .deferredToDate
-  open var dataDecodingStrategy: DataDecodingStrategy = .base64
+  open var dateDecodingStrategy: DateDecodingStrategy = .deferredToDate {
+    didSet {
+      datesAreTimestamps = if case .timestamp = dateDecodingStrategy { true } else { false }
+    }
+  }
+  open var dataDecodingStrategy: DataDecodingStrategy = .base64 {
+    didSet { dataIsBlob = if case .blob = dataDecodingStrategy { true } else { false } }
+  }
   open var nonConformingFloatDecodingStrategy: NonConformingFloatDecodingStrategy = .throw
-  open var keyDecodingStrategy: KeyDecodingStrategy = .useDefaultKeys
+  open var keyDecodingStrategy: KeyDecodingStrategy = .useDefaultKeys {
+    didSet {
+      keysAreDefault = if case .useDefaultKeys = keyDecodingStrategy { true } else { false }
+    }
+  }
   /// For the types that are decoded.
   open var userInfo: [CodingUserInfoKey: Any] = [:]
+
+  // Whether the strategies are the usual ones: asked once per run, without taking them apart.
+  final private(set) var datesAreTimestamps = false
+  final private(set) var dataIsBlob = false
+  final private(set) var keysAreDefault = true
 
   public init() {}
 

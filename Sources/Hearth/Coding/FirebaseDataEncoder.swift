@@ -49,12 +49,27 @@ open class FirebaseDataEncoder {
     case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
   }
 
-  open var dateEncodingStrategy: DateEncodingStrategy = .deferredToDate
-  open var dataEncodingStrategy: DataEncodingStrategy = .base64
+  open var dateEncodingStrategy: DateEncodingStrategy = .deferredToDate {
+    didSet {
+      datesAreTimestamps = if case .timestamp = dateEncodingStrategy { true } else { false }
+    }
+  }
+  open var dataEncodingStrategy: DataEncodingStrategy = .base64 {
+    didSet { dataIsBlob = if case .blob = dataEncodingStrategy { true } else { false } }
+  }
   open var nonConformingFloatEncodingStrategy: NonConformingFloatEncodingStrategy = .throw
-  open var keyEncodingStrategy: KeyEncodingStrategy = .useDefaultKeys
+  open var keyEncodingStrategy: KeyEncodingStrategy = .useDefaultKeys {
+    didSet {
+      keysAreDefault = if case .useDefaultKeys = keyEncodingStrategy { true } else { false }
+    }
+  }
   /// For the types that are encoded.
   open var userInfo: [CodingUserInfoKey: Any] = [:]
+
+  // Whether the strategies are the usual ones: asked once per run, without taking them apart.
+  final private(set) var datesAreTimestamps = false
+  final private(set) var dataIsBlob = false
+  final private(set) var keysAreDefault = true
 
   public init() {}
 

@@ -8,18 +8,21 @@ struct StreamEncoder: Encoder, SingleValueEncodingContainer {
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     place.becomeMap()
     let containers = place.state.pointee.containers
-    if let container = containers.container(keyedBy: type, at: place) {
-      return container.assumingMemoryBound(to: KeyedEncodingContainer<Key>.self).pointee
+    let entry = containers.entry(for: type)
+    if let holder = containers.holder(entry: entry, at: place) {
+      typealias Holder = any ContainerHolding<KeyedEncodingContainer<Key>>
+      return holder.assumingMemoryBound(to: Holder.self).pointee.copy()
     }
-    return newContainer(keyedBy: type)
+    return newContainer(keyedBy: type, entry)
   }
 
   /// Apart from the usual way, which must not look up the container's type.
   @inline(never)
-  private func newContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    let slot = ContainerCache<EncodingPlace>.Slot(place)
-    let container = KeyedEncodingContainer(StreamKeyedContainer<Key>(slot: slot))
-    place.state.pointee.containers.keep(container, keyedBy: type, slot: slot)
+  private func newContainer<Key: CodingKey>(
+    keyedBy type: Key.Type, _ entry: Int
+  ) -> KeyedEncodingContainer<Key> {
+    let container = KeyedEncodingContainer(StreamKeyedContainer<Key>(place: place))
+    place.state.pointee.containers.keep(container, entry: entry, at: place)
     return container
   }
 
@@ -125,10 +128,8 @@ struct StreamEncoder: Encoder, SingleValueEncodingContainer {
 }
 
 struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-  let slot: ContainerCache<EncodingPlace>.Slot
-
-  @inline(__always)
-  private var place: EncodingPlace { slot.place.pointee }
+  /// Nothing else: see `ContainerCache`.
+  let place: EncodingPlace
 
   var codingPath: [any CodingKey] { place.codingPath }
 

@@ -27,15 +27,16 @@ struct DocumentWriter {
     var frameCapacity: Int
     var deepest = 0
     var isTooLarge = false
+    let shapes = UnsafeMutablePointer<MapShape>.allocate(capacity: DocumentWriter.shapeCount)
   }
 
-  private struct Field {
+  struct Field {
     /// The name's first eight bytes, as a big-endian number: most comparisons end here.
-    var prefix: UInt64
-    var nameStart: UInt32
-    var nameLength: UInt32
-    var valueStart: UInt32
-    var valueEnd: UInt32
+    fileprivate var prefix: UInt64
+    fileprivate var nameStart: UInt32
+    fileprivate(set) var nameLength: UInt32
+    fileprivate var valueStart: UInt32
+    fileprivate var valueEnd: UInt32
   }
 
   /// An open map or array.
@@ -52,6 +53,9 @@ struct DocumentWriter {
   /// How far a short copy reads and writes beyond what it copies.
   private static let slack = 16
 
+  /// How many maps' names are remembered.
+  private static let shapeCount = 64
+
   init() {
     state = .allocate(capacity: 1)
     state.initialize(
@@ -60,6 +64,7 @@ struct DocumentWriter {
         names: .allocate(byteCount: 1024, alignment: 16), nameCapacity: 1024,
         fields: .allocate(capacity: 64), fieldCapacity: 64,
         frames: .allocate(capacity: 32), frameCapacity: 32))
+    state.pointee.shapes.initialize(repeating: MapShape(), count: DocumentWriter.shapeCount)
   }
 
   /// The writer's memory goes back to the system.
@@ -68,6 +73,8 @@ struct DocumentWriter {
     state.pointee.names.deallocate()
     state.pointee.fields.deallocate()
     state.pointee.frames.deallocate()
+    for index in 0..<DocumentWriter.shapeCount { state.pointee.shapes[index].destroy() }
+    state.pointee.shapes.deallocate()
     state.deallocate()
   }
 
@@ -199,7 +206,7 @@ struct DocumentWriter {
       guard growNames(by: name.count + DocumentWriter.slack) else { return }
     }
     let target = state.pointee.names + nameStart
-    if let source = name.baseAddress { target.copyMemory(from: source, byteCount: name.count) }
+    DocumentWriter.copyShort(name, to: target)
     var prefix = UInt64(bigEndian: target.loadUnaligned(as: UInt64.self))
     if name.count < 8 {
       prefix = name.isEmpty ? 0 : prefix & (~0 << UInt64(64 - 8 * name.count))
@@ -217,10 +224,7 @@ struct DocumentWriter {
   }
 
   @inline(__always)
-  func field(_ name: String) {
-    var name = name
-    name.withUTF8 { field(UnsafeRawBufferPointer($0)) }
-  }
+  func field(_ name: String) { name.withUTF8Bytes { field($0) } }
 
   func endArray() {
     let frame = pop()
@@ -252,7 +256,10 @@ struct DocumentWriter {
       state.pointee.fields[state.pointee.fieldCount - 1].valueEnd = UInt32(truncatingIfNeeded: end)
     }
     let fields = state.pointee.fields + frame.fieldStart
-    let count = sortFields(fields, count: state.pointee.fieldCount - frame.fieldStart)
+    let arrived = state.pointee.fieldCount - frame.fieldStart
+    state.pointee.fieldCount = frame.fieldStart
+    if arrived > 0, composeKnown(fields, count: arrived, frame, end: end) { return }
+    let count = sortFields(fields, count: arrived)
     var nameBytes = 0
     var valueBytes = 0
     for index in 0..<count {
@@ -265,7 +272,6 @@ struct DocumentWriter {
       1 + DocumentFormat.varintCount(UInt64(count)) + count << nameWidthCode
       + count << valueWidthCode
     let total = header + nameBytes + valueBytes
-    state.pointee.fieldCount = frame.fieldStart
     state.pointee.nameCount = frame.nameStart
     guard reserve(total + DocumentWriter.slack) else { return }
 
@@ -298,6 +304,79 @@ struct DocumentWriter {
     // Moves down over the values as they came: may overlap.
     (bytes + frame.start).copyMemory(from: composed, byteCount: total)
     state.pointee.byteCount = frame.start + total
+  }
+
+  /// Where the shape of that hash is or will be: one of a few places, so that two do not drive out
+  /// each other again and again.
+  @inline(__always)
+  private func shapeSlot(_ hash: UInt64) -> UnsafeMutablePointer<MapShape> {
+    let home = Int(hash >> 56) & (DocumentWriter.shapeCount - 1)
+    for step in 0..<4 {
+      let slot = state.pointee.shapes + (home + step) & (DocumentWriter.shapeCount - 1)
+      if slot.pointee.hash == hash || slot.pointee.hash == 0 { return slot }
+    }
+    return state.pointee.shapes + home
+  }
+
+  /// Ends a map whose names are remembered. False if they are not, or if a field has no value.
+  @inline(__always)
+  private func composeKnown(
+    _ fields: UnsafeMutablePointer<Field>, count: Int, _ frame: Frame, end: Int
+  ) -> Bool {
+    let names = state.pointee.names + frame.nameStart
+    let nameBytes = state.pointee.nameCount - frame.nameStart
+    var hash = UInt64(truncatingIfNeeded: nameBytes)
+    var valueBytes = 0
+    var isWhole = true
+    for index in 0..<count {
+      hash = (hash ^ fields[index].prefix) &* 0x9E37_79B9_7F4A_7C15
+      let length = Int(fields[index].valueEnd &- fields[index].valueStart)
+      valueBytes += length
+      if length == 0 { isWhole = false }
+    }
+    let slot = shapeSlot(hash)
+    let known = slot.pointee.memory(
+      ifOf: fields, count: count, hash: hash, names: names, nameBytes: nameBytes)
+    guard isWhole, let known, let order = slot.pointee.order else {
+      if known == nil {
+        slot.pointee.learn(fields, count: count, hash: hash, names: names, nameBytes: nameBytes)
+      }
+      return false
+    }
+    let valueWidthCode = DocumentFormat.widthCode(valueBytes)
+    let headBytes = slot.pointee.headBytes
+    let header = 1 + headBytes + count << valueWidthCode
+    let total = header + nameBytes + valueBytes
+    state.pointee.nameCount = frame.nameStart
+    guard reserve(total + DocumentWriter.slack) else { return true }
+
+    let start = state.pointee.bytes + frame.start
+    let isSorted = slot.pointee.isSorted
+    // Values that came in order are moved at once; others are sorted behind what is there.
+    let composed = isSorted ? start : state.pointee.bytes + end
+    let values = composed + header + nameBytes
+    if isSorted { values.copyMemory(from: start, byteCount: valueBytes) }
+    let tag = DocumentFormat.Tag.map | UInt8(slot.pointee.nameWidthCode << 2 | valueWidthCode)
+    composed.storeBytes(of: tag, as: UInt8.self)
+    let stored = slot.pointee.stored(in: known)
+    (composed + 1).copyMemory(from: stored, byteCount: headBytes)
+    (composed + header).copyMemory(from: stored + headBytes, byteCount: nameBytes)
+    var valueEnds = composed + 1 + headBytes
+    var valueEnd = 0
+    for index in 0..<count {
+      let field = isSorted ? index : Int(order[index])
+      let valueStart = Int(fields[field].valueStart)
+      let length = Int(fields[field].valueEnd) - valueStart
+      if !isSorted {
+        DocumentWriter.copy(
+          state.pointee.bytes + valueStart, to: values + valueEnd, count: length)
+      }
+      valueEnd += length
+      valueEnds = DocumentWriter.store(end: valueEnd, widthCode: valueWidthCode, at: valueEnds)
+    }
+    if !isSorted { start.copyMemory(from: composed, byteCount: total) }
+    state.pointee.byteCount = frame.start + total
+    return true
   }
 
   /// Sorts by name, drops what has no value or is overruled by a later field of the same name, and
@@ -398,10 +477,7 @@ struct DocumentWriter {
   }
 
   @inline(__always)
-  func string(_ value: String) {
-    var value = value
-    value.withUTF8 { string(UnsafeRawBufferPointer($0)) }
-  }
+  func string(_ value: String) { value.withUTF8Bytes { string($0) } }
 
   /// The bytes must be UTF-8.
   @inline(__always)
@@ -413,9 +489,7 @@ struct DocumentWriter {
     let target = state.pointee.bytes + state.pointee.byteCount
     let tag = DocumentFormat.Tag.shortString | UInt8(utf8.count)
     target.storeBytes(of: tag, as: UInt8.self)
-    if let source = utf8.baseAddress {
-      (target + 1).copyMemory(from: source, byteCount: utf8.count)
-    }
+    DocumentWriter.copyShort(utf8, to: target + 1)
     state.pointee.byteCount += 1 + utf8.count
   }
 
@@ -541,7 +615,7 @@ struct DocumentWriter {
   }
 
   @inline(__always)
-  private static func store(
+  static func store(
     end: Int, widthCode: Int, at target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
     switch widthCode {
@@ -550,6 +624,34 @@ struct DocumentWriter {
     default: target.storeBytes(of: UInt32(truncatingIfNeeded: end).littleEndian, as: UInt32.self)
     }
     return target + 1 << widthCode
+  }
+
+  /// Copies a name or a text, which are mostly shorter than a call of `memcpy` is worth.
+  @inline(__always)
+  private static func copyShort(
+    _ bytes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
+  ) {
+    guard let source = bytes.baseAddress else { return }
+    let count = bytes.count
+    // Two loads that may overlap.
+    func copy<Word: FixedWidthInteger & BitwiseCopyable>(_ type: Word.Type) {
+      let rest = count - MemoryLayout<Word>.size
+      let first = source.loadUnaligned(as: Word.self)
+      let last = source.loadUnaligned(fromByteOffset: rest, as: Word.self)
+      target.storeBytes(of: first, as: Word.self)
+      target.storeBytes(of: last, toByteOffset: rest, as: Word.self)
+    }
+    if count > 16 {
+      target.copyMemory(from: source, byteCount: count)
+    } else if count >= 8 {
+      copy(UInt64.self)
+    } else if count >= 4 {
+      copy(UInt32.self)
+    } else if count >= 2 {
+      copy(UInt16.self)
+    } else if count == 1 {
+      copy(UInt8.self)
+    }
   }
 
   /// Copies within the writer's own memory, where `slack` more bytes may be read and written.

@@ -114,8 +114,7 @@ struct MapView {
   @inline(__always)
   func hasName(_ name: UnsafeRawBufferPointer, at index: Int) throws(Status) -> Bool {
     guard index >= 0, index < count else { return false }
-    let stored = try self.name(at: index)
-    return stored.count == name.count && UTF8Order.compare(stored, name) == 0
+    return UTF8Order.areEqual(try self.name(at: index), name)
   }
 
   /// Where the name is, by binary search.
@@ -137,8 +136,7 @@ struct MapView {
   }
 
   func value(named name: String) throws(Status) -> ValueView? {
-    var name = name
-    return try name.withUTF8Typed { utf8 throws(Status) in try value(named: utf8) }
+    try name.withUTF8Bytes { utf8 throws(Status) in try value(named: utf8) }
   }
 
   /// Nil where the path leads through a missing field or through anything but a map.
@@ -166,18 +164,30 @@ struct MapView {
 }
 
 extension String {
-  /// `withUTF8` that keeps the error's type.
+  /// The string's UTF-8, without copying or retaining it as `withUTF8` does.
   @inline(__always)
-  mutating func withUTF8Typed<Result, Failure: Error>(
+  func withUTF8Bytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let result: Swift.Result<Result, Failure> = withUTF8 { utf8 in
+    let result: Swift.Result<Result, Failure>? = utf8.withContiguousStorageIfAvailable { utf8 in
       do throws(Failure) {
         return .success(try body(UnsafeRawBufferPointer(utf8)))
       } catch {
         return .failure(error)
       }
     }
-    return try result.get()
+    if let result { return try result.get() }
+    return try copyUTF8Bytes(body)
+  }
+
+  /// A string that is stored in another way.
+  @inline(never)
+  private func copyUTF8Bytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let bytes = Array(utf8)
+    return try bytes.withUnsafeBufferPointer { bytes throws(Failure) in
+      try body(UnsafeRawBufferPointer(bytes))
+    }
   }
 }

@@ -16,6 +16,26 @@ enum UTF8Order {
 
   static func areEqual(_ lhs: String, _ rhs: String) -> Bool { compare(lhs, rhs) == 0 }
 
+  /// Whether the bytes are the same; of short ones at less than the price of a call.
+  @inline(__always)
+  static func areEqual(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Bool {
+    let count = lhs.count
+    guard count == rhs.count else { return false }
+    guard let left = lhs.baseAddress, let right = rhs.baseAddress else { return true }
+    // Two loads that may overlap.
+    func areEqual<Word: FixedWidthInteger & BitwiseCopyable>(_ type: Word.Type) -> Bool {
+      let rest = count - MemoryLayout<Word>.size
+      return left.loadUnaligned(as: Word.self) == right.loadUnaligned(as: Word.self)
+        && left.loadUnaligned(fromByteOffset: rest, as: Word.self)
+          == right.loadUnaligned(fromByteOffset: rest, as: Word.self)
+    }
+    if count > 16 { return memcmp(left, right, count) == 0 }
+    if count >= 8 { return areEqual(UInt64.self) }
+    if count >= 4 { return areEqual(UInt32.self) }
+    if count >= 2 { return areEqual(UInt16.self) }
+    return count == 0 || areEqual(UInt8.self)
+  }
+
   /// Three-way comparison of raw bytes, the shorter first where one is a prefix of the other.
   @inline(__always)
   static func compare(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Int {

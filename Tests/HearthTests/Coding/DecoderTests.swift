@@ -252,6 +252,60 @@ struct DecoderTests {
     }
   }
 
+  @Test func `bytes deeper than documents are do not exhaust the stack`() throws {
+    struct Nest: Decodable {
+      var a: [Nest]?
+      var b: [String: Nest]?
+    }
+    func bytes(levels: Int, _ wrap: (DocumentWriter) -> (() -> Void)) throws -> [UInt8] {
+      let writer = DocumentWriter()
+      defer { writer.destroy() }
+      var ends: [() -> Void] = []
+      writer.beginMap()
+      for _ in 0..<levels { ends.append(wrap(writer)) }
+      for end in ends.reversed() { end() }
+      writer.endMap()
+      return try writer.finish().bytes
+    }
+    let ways: [(DocumentWriter) -> (() -> Void)] = [
+      { writer in
+        writer.field("a")
+        writer.beginArray()
+        writer.element()
+        writer.beginMap()
+        return {
+          writer.endMap()
+          writer.endArray()
+        }
+      },
+      { writer in
+        writer.field("b")
+        writer.beginMap()
+        writer.field("x")
+        writer.beginMap()
+        return {
+          writer.endMap()
+          writer.endMap()
+        }
+      },
+    ]
+    for wrap in ways {
+      let whole = try bytes(levels: DocumentFormat.maximumDepth / 2, wrap)
+      #expect(throws: Never.self) {
+        try whole.withUnsafeBytes {
+          _ = try Firestore.Decoder().decodeDocument(Nest.self, from: $0)
+        }
+      }
+      let deep = try bytes(levels: 2_000, wrap)
+      let error = #expect(throws: Status.self) {
+        try deep.withUnsafeBytes {
+          _ = try Firestore.Decoder().decodeDocument(Nest.self, from: $0)
+        }
+      }
+      #expect(error?.code == .dataLoss)
+    }
+  }
+
   @Test func `random values of every kind decode as any type, or throw`() throws {
     var random = FormatGenerator(seed: 13)
     func tryDecoding<T: Decodable>(_ type: T.Type, _ body: DocumentBody) {

@@ -70,6 +70,9 @@ struct PropertyWrapperTests {
     #expect(throws: FirestoreEncodingError.self) {
       try fields(of: ["a": [DocumentID<String>(wrappedValue: "x")]])
     }
+    #expect(throws: FirestoreEncodingError.self) {
+      try fields(of: DocumentID<String>(wrappedValue: "x"))
+    }
   }
 
   @Test func `a server timestamp is asked for where there is no time`() throws {

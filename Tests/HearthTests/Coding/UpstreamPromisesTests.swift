@@ -13,6 +13,23 @@ struct UpstreamPromisesTests {
     NSDictionary(dictionary: try encoder.encode(value))
   }
 
+  @Test func `coders begin with Firestore's strategies, their base classes with Foundation's`() {
+    func strategies(_ encoder: FirebaseDataEncoder) -> String {
+      "\(encoder.dateEncodingStrategy) \(encoder.dataEncodingStrategy) "
+        + "\(encoder.nonConformingFloatEncodingStrategy) \(encoder.keyEncodingStrategy) "
+        + "\(encoder.userInfo.count)"
+    }
+    func strategies(_ decoder: FirebaseDataDecoder) -> String {
+      "\(decoder.dateDecodingStrategy) \(decoder.dataDecodingStrategy) "
+        + "\(decoder.nonConformingFloatDecodingStrategy) \(decoder.keyDecodingStrategy) "
+        + "\(decoder.userInfo.count)"
+    }
+    #expect(strategies(Firestore.Encoder()) == "timestamp blob throw useDefaultKeys 0")
+    #expect(strategies(Firestore.Decoder()) == "timestamp blob throw useDefaultKeys 0")
+    #expect(strategies(FirebaseDataEncoder()) == "deferredToDate base64 throw useDefaultKeys 0")
+    #expect(strategies(FirebaseDataDecoder()) == "deferredToDate base64 throw useDefaultKeys 0")
+  }
+
   // MARK: Values
 
   @Test func `numbers, strings and nothing at all go to a dictionary and back`() throws {
@@ -180,6 +197,127 @@ struct UpstreamPromisesTests {
 
   // MARK: Types
 
+  @Test func `types of every make go to a dictionary and back`() throws {
+    final class Empty: Codable, Equatable {
+      static func == (lhs: Empty, rhs: Empty) -> Bool { true }
+    }
+    enum Switch: Codable, Equatable {
+      case off, on
+      init(from decoder: any Decoder) throws {
+        self = try decoder.singleValueContainer().decode(Bool.self) ? .on : .off
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(self == .on)
+      }
+    }
+    /// A Boolean, or null.
+    enum Answer: Codable, Equatable {
+      case yes, no, unknown
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+          self = .unknown
+        } else {
+          self = try container.decode(Bool.self) ? .yes : .no
+        }
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .yes: try container.encode(true)
+        case .no: try container.encode(false)
+        case .unknown: try container.encodeNil()
+        }
+      }
+    }
+    final class Counter: Codable, Equatable {
+      var count: Int
+      init(_ count: Int) { self.count = count }
+      init(from decoder: any Decoder) throws {
+        count = try decoder.singleValueContainer().decode(Int.self)
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(count)
+      }
+      static func == (lhs: Counter, rhs: Counter) -> Bool { lhs.count == rhs.count }
+    }
+    /// An array by its unkeyed container, a map by its single value one.
+    struct Numbers: Codable, Equatable {
+      var values = [1, 2]
+      init() {}
+      init(from decoder: any Decoder) throws {
+        values = try decoder.singleValueContainer().decode([Int].self)
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(values)
+      }
+    }
+    struct Links: Codable, Equatable {
+      var values = ["home": URL(string: "https://a.b")]
+      init() {}
+      init(from decoder: any Decoder) throws {
+        values = try decoder.singleValueContainer().decode([String: URL?].self)
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(values)
+      }
+    }
+    final class Person: Codable, Equatable {
+      var name = "Ada"
+      var email = "ada@a.b"
+      static func == (lhs: Person, rhs: Person) -> Bool {
+        (lhs.name, lhs.email) == (rhs.name, rhs.email)
+      }
+    }
+    struct Company: Codable, Equatable {
+      var empty = Empty()
+      var power = Switch.on
+      var answers = [Answer.yes, .no, .unknown]
+      var counter = Counter(3)
+      var numbers = Numbers()
+      var links = Links()
+      var people = [Person()]
+      var none: Answer?
+    }
+    #expect(
+      try dictionary(Company()) == [
+        "empty": [String: Any](), "power": true, "answers": [true, false, NSNull()] as [Any],
+        "counter": 3, "numbers": [1, 2], "links": ["home": "https://a.b"],
+        "people": [["name": "Ada", "email": "ada@a.b"]],
+      ])
+    #expect(try decoder.decode(Company.self, from: encoder.encode(Company())) == Company())
+    // At the top: what is a map may be a document, whatever container made it.
+    #expect(try dictionary(Links()) == ["home": "https://a.b"])
+    #expect(try decoder.decode(Links.self, from: encoder.encode(Links())) == Links())
+    #expect(try dictionary(Empty()) == [:])
+    #expect(try dictionary(Person()) == ["name": "Ada", "email": "ada@a.b"])
+    #expect(throws: EncodingError.self) { try encoder.encode(Switch.on) }
+    #expect(throws: EncodingError.self) { try encoder.encode(Answer.unknown) }
+    #expect(throws: EncodingError.self) { try encoder.encode(Counter(1)) }
+    #expect(throws: EncodingError.self) { try encoder.encode(Numbers()) }
+    #expect(try decoder.decode(Answer.self, from: NSNull()) == .unknown)
+  }
+
+  @Test func `user info reaches what is decoded, however deep`() throws {
+    struct Length: Decodable {
+      static let unit = CodingUserInfoKey(rawValue: "unit")
+      var text: String
+      init(from decoder: any Decoder) throws {
+        let number = try decoder.singleValueContainer().decode(Int.self)
+        text = "\(number)\(Self.unit.flatMap { decoder.userInfo[$0] } ?? "")"
+      }
+    }
+    let decoder = Firestore.Decoder()
+    decoder.userInfo = [try #require(Length.unit): "cm"]
+    let fields = ["a": ["b": [1, 2]]]
+    let read = try decoder.decode([String: [String: [Length]]].self, from: fields)
+    #expect(read["a"]?["b"]?.map(\.text) == ["1cm", "2cm"])
+  }
+
   @Test func `coding keys rename some fields, and leave out others`() throws {
     struct Model: Codable, Equatable {
       var s = "abc"
@@ -335,6 +473,30 @@ struct UpstreamPromisesTests {
       try container.encode(1, forKey: "c")
     }
     #expect(NSDictionary(dictionary: try encoder.encode(value)) == ["c": 1])
+  }
+
+  @Test func `a custom date or data that fails to decode leaves its decoder where it was`() throws {
+    struct Model: Decodable {
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: TextKey.self)
+        #expect(throws: CancellationError.self) { try container.decode(Date.self, forKey: "a") }
+        #expect(throws: CancellationError.self) { try container.decode(Data.self, forKey: "a") }
+        var list = try container.nestedUnkeyedContainer(forKey: "l")
+        #expect(throws: CancellationError.self) { try list.decode(Date.self) }
+        #expect(throws: CancellationError.self) { try list.decode(Data.self) }
+        #expect(throws: CancellationError.self) { try list.decode([Date].self) }
+        #expect(list.currentIndex == 0)
+        #expect(try list.decode([Int].self) == [1])
+        #expect(try container.decode([String: Int].self, forKey: "a") == ["b": 2])
+      }
+    }
+    let decoder = Firestore.Decoder()
+    decoder.dateDecodingStrategy = .custom { decoder in
+      _ = try? decoder.container(keyedBy: TextKey.self).superDecoder(forKey: "b")
+      throw CancellationError()
+    }
+    decoder.dataDecodingStrategy = .custom { _ in throw CancellationError() }
+    _ = try decoder.decode(Model.self, from: ["a": ["b": 2], "l": [[1]]] as [String: Any])
   }
 
   // MARK: Sentinels and wrappers

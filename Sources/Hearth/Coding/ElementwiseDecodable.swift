@@ -1,0 +1,76 @@
+/// Types that are decoded element by element, without an unkeyed container: arrays.
+///
+/// The standard library's way grows the array as it goes, and looks up the types of its storage for
+/// every array, in tables that all threads share.
+protocol ElementwiseDecodable {
+  /// `type` is `Self`.
+  static func decode<T>(
+    _ array: ArrayView, at decoder: DocumentDecoder, as type: T.Type
+  ) throws -> T
+}
+
+extension Array: ElementwiseDecodable where Element: Decodable {
+  static func decode<T>(
+    _ array: ArrayView, at decoder: DocumentDecoder, as type: T.Type
+  ) throws -> T {
+    try decoder.checkDepth()
+    // Damaged bytes may promise more elements than fit into memory.
+    let atOnce = Swift.min(array.count, (1 << 20) / Swift.max(1, MemoryLayout<Element>.stride))
+    var rest = array
+    var elements = try Array(unsafeUninitializedCapacity: atOnce) { buffer, initialized in
+      while initialized < atOnce {
+        let element = try rest.next()
+        buffer.initializeElement(
+          at: initialized,
+          to: try decoder.decode(Element.self, element, key: PlainKey.index(initialized)))
+        initialized += 1
+      }
+    }
+    for index in atOnce..<array.count {
+      let element = try rest.next()
+      elements.append(try decoder.decode(Element.self, element, key: PlainKey.index(index)))
+    }
+    return identity(elements, as: type)
+  }
+}
+
+/// Remembers which types are `ElementwiseDecodable`: asking costs more than decoding a small value, and
+/// the more, the more types a program has.
+struct ElementTypes {
+  private static let entryCount = 128
+
+  private let types = UnsafeMutablePointer<UInt>.allocate(capacity: entryCount)
+  private let answers = UnsafeMutablePointer<(any ElementwiseDecodable.Type)?>
+    .allocate(capacity: entryCount)
+
+  init() {
+    types.initialize(repeating: 0, count: ElementTypes.entryCount)
+    answers.initialize(repeating: nil, count: ElementTypes.entryCount)
+  }
+
+  @inline(__always)
+  subscript<T>(type: T.Type) -> (any ElementwiseDecodable.Type)? {
+    let bits = UInt(bitPattern: ObjectIdentifier(type))
+    let home = Int((bits &* 0x9E37_79B9_7F4A_7C15) >> 57)
+    return types[home] == bits ? answers[home] : probe(type, bits, from: home)
+  }
+
+  /// In one of the next few entries. If they are all taken, the first is taken over.
+  @inline(never)
+  private func probe<T>(
+    _ type: T.Type, _ bits: UInt, from home: Int
+  ) -> (any ElementwiseDecodable.Type)? {
+    var taken = home
+    for step in 0..<8 {
+      let entry = (home + step) & (ElementTypes.entryCount - 1)
+      if types[entry] == bits { return answers[entry] }
+      if types[entry] == 0 {
+        taken = entry
+        break
+      }
+    }
+    types[taken] = bits
+    answers[taken] = type as? any ElementwiseDecodable.Type
+    return answers[taken]
+  }
+}

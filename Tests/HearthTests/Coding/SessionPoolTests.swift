@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+/// What these tests count; a pool's closures cannot hold anything.
+private let made = Guarded(0)
+private let pool: SessionPool<Int> = SessionPool(
+  make: {
+    made.withLock {
+      $0 += 1
+      return $0
+    }
+  },
+  threadEnds: { state in
+    if let state { pool.share(state) }
+  })
+
+@Suite(.serialized)
+struct SessionPoolTests {
+  private func onNewThread(_ body: @escaping @Sendable () -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    let thread = Thread {
+      body()
+      done.signal()
+    }
+    thread.start()
+    done.wait()
+  }
+
+  @Test func `a thread gets its own state again, and another for a run inside a run`() {
+    onNewThread {
+      let first = pool.borrow()
+      let inner = pool.borrow()
+      #expect(first != inner)
+      pool.giveBack(first)
+      pool.giveBack(inner)
+      let again = pool.borrow()
+      #expect(again == first)
+      pool.giveBack(again)
+    }
+  }
+
+  @Test func `what a thread kept is for others when it has ended`() async throws {
+    let before = made.withLock { $0 }
+    for _ in 0..<50 {
+      onNewThread { pool.giveBack(pool.borrow()) }
+      // A thread ends a little later than its work.
+      try await Task.sleep(for: .milliseconds(2))
+    }
+    let new = made.withLock { $0 } - before
+    #expect(new < 25, "\(new) states for 50 threads, one after another")
+  }
+
+  @Test func `threads at the same time have different states`() {
+    let seen = Guarded<Set<UInt>>([])
+    let barrier = DispatchGroup()
+    for _ in 0..<8 {
+      barrier.enter()
+      Thread {
+        for _ in 0..<2_000 {
+          let state = pool.borrow()
+          let isNew = seen.withLock { $0.insert(UInt(bitPattern: state)).inserted }
+          #expect(isNew)
+          _ = seen.withLock { $0.remove(UInt(bitPattern: state)) }
+          pool.giveBack(state)
+        }
+        barrier.leave()
+      }.start()
+    }
+    barrier.wait()
+  }
+}
