@@ -10,6 +10,11 @@ let package = Package(
     .executableTarget(
       name: "FirstFigures",
       dependencies: ["RawLMDB", .product(name: "Hearth", package: "Hearth")]),
+    // Counts allocations, and instructions under callgrind.
+    .target(name: "Counting"),
+    .executableTarget(
+      name: "CodingFigures",
+      dependencies: ["Counting", .product(name: "Hearth", package: "Hearth")]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -59,7 +59,7 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     }
   }
 
-  private func checked() throws(Status) -> ([Aggregation], EffectiveQuery) {
+  func checked() throws(Status) -> ([Aggregation], EffectiveQuery) {
     let effective = try query.effective()
     var aggregations: [Aggregation] = []
     for field in fields { aggregations.append(Aggregation(try field.kind.get())) }
@@ -86,7 +86,7 @@ public final class AggregateQuerySnapshot: NSObject, @unchecked Sendable {
   public let query: AggregateQuery
   private let values: [Value]
 
-  fileprivate init(_ query: AggregateQuery, _ values: [Value]) {
+  init(_ query: AggregateQuery, _ values: [Value]) {
     self.query = query
     self.values = values
   }

@@ -97,15 +97,3 @@ extension Status {
     self = error as? Status ?? Status(.unavailable, "Reading failed.", cause: error)
   }
 }
-
-extension StoreSnapshot {
-  /// The body of a document, borrowed; nil if there is none.
-  func body(of name: DocumentName) throws -> UnsafeRawBufferPointer? {
-    guard let (key, bytes) = try storedEntry(of: name) else { return nil }
-    let record = try DocumentRecord(parsing: bytes)
-    if store.configuration.verifiesChecksumsOnRead {
-      try key.withUnsafeBytes { try record.verifyChecksum(key: $0) }
-    }
-    return record.body
-  }
-}

@@ -25,9 +25,9 @@ public final class Transaction: NSObject {
         throw Status.invalidArgument(
           "Firestore transactions require all reads to be executed before all writes.")
       }
-      let name = try PlannedWrites.name(of: document, in: firestore)
+      let name = try document.name(in: firestore)
       let database = try firestore.database()
-      database.writer.settleBlocking(.document(name.path))
+      try database.writer.settleBlocking(.document(name.path))
       let stored = try database.store.read { try $0.document(name) }
       if let seen = reads[name], seen != stored?.updateTime {
         throw Status(.aborted, "Document version changed between two reads.")
@@ -44,21 +44,27 @@ public final class Transaction: NSObject {
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference
   ) -> Transaction {
-    add(document) { try $0.set(document, data, merge: nil, in: self.firestore) }
+    add(document) { $0.add(try Mutation(setting: document, to: data, in: self.firestore)) }
   }
 
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
   ) -> Transaction {
-    add(document) { try $0.set(document, data, merge: merge ? .all : nil, in: self.firestore) }
+    add(document) {
+      $0.add(
+        try Mutation(setting: document, to: data, merge: merge ? .all : nil, in: self.firestore))
+    }
   }
 
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
   ) -> Transaction {
-    add(document) { try $0.set(document, data, merge: .fields(mergeFields), in: self.firestore) }
+    add(document) {
+      $0.add(
+        try Mutation(setting: document, to: data, merge: .fields(mergeFields), in: self.firestore))
+    }
   }
 
   /// Throws if `value` cannot be encoded; everything else fails the transaction.
@@ -68,7 +74,9 @@ public final class Transaction: NSObject {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> Transaction {
     let encoded = try encoder.encodedForWriting(value)
-    return add(document) { try $0.set(document, encoded, merge: nil, in: self.firestore) }
+    return add(document) {
+      $0.add(try Mutation(setting: document, to: encoded, in: self.firestore))
+    }
   }
 
   @discardableResult
@@ -78,7 +86,8 @@ public final class Transaction: NSObject {
   ) throws -> Transaction {
     let encoded = try encoder.encodedForWriting(value)
     return add(document) {
-      try $0.set(document, encoded, merge: merge ? .all : nil, in: self.firestore)
+      $0.add(
+        try Mutation(setting: document, to: encoded, merge: merge ? .all : nil, in: self.firestore))
     }
   }
 
@@ -89,7 +98,9 @@ public final class Transaction: NSObject {
   ) throws -> Transaction {
     let encoded = try encoder.encodedForWriting(value)
     return add(document) {
-      try $0.set(document, encoded, merge: .fields(mergeFields), in: self.firestore)
+      $0.add(
+        try Mutation(
+          setting: document, to: encoded, merge: .fields(mergeFields), in: self.firestore))
     }
   }
 
@@ -98,17 +109,17 @@ public final class Transaction: NSObject {
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
   ) -> Transaction {
     add(document) { writes in
-      let name = try PlannedWrites.name(of: document, in: self.firestore)
+      let name = try document.name(in: self.firestore)
       if !self.written.contains(name), case .some(nil) = self.reads[name] {
         throw Status.invalidArgument("Can't update a document that doesn't exist.")
       }
-      try writes.update(document, fields, in: self.firestore)
+      writes.add(try Mutation(updating: document, with: fields, in: self.firestore))
     }
   }
 
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> Transaction {
-    add(document) { try $0.delete(document, in: self.firestore) }
+    add(document) { $0.add(try Mutation(deleting: document, in: self.firestore)) }
   }
 
   private func add(

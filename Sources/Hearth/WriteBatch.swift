@@ -21,21 +21,27 @@ public final class WriteBatch: NSObject {
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference
   ) -> WriteBatch {
-    add { try $0.set(document, data, merge: nil, in: self.firestore) }
+    add { $0.add(try Mutation(setting: document, to: data, in: self.firestore)) }
   }
 
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
   ) -> WriteBatch {
-    add { try $0.set(document, data, merge: merge ? .all : nil, in: self.firestore) }
+    add {
+      $0.add(
+        try Mutation(setting: document, to: data, merge: merge ? .all : nil, in: self.firestore))
+    }
   }
 
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
   ) -> WriteBatch {
-    add { try $0.set(document, data, merge: .fields(mergeFields), in: self.firestore) }
+    add {
+      $0.add(
+        try Mutation(setting: document, to: data, merge: .fields(mergeFields), in: self.firestore))
+    }
   }
 
   /// Throws if `value` cannot be encoded; everything else is reported by `commit`.
@@ -45,7 +51,7 @@ public final class WriteBatch: NSObject {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
     let encoded = try encoder.encodedForWriting(value)
-    return add { try $0.set(document, encoded, merge: nil, in: self.firestore) }
+    return add { $0.add(try Mutation(setting: document, to: encoded, in: self.firestore)) }
   }
 
   @discardableResult
@@ -54,7 +60,10 @@ public final class WriteBatch: NSObject {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
     let encoded = try encoder.encodedForWriting(value)
-    return add { try $0.set(document, encoded, merge: merge ? .all : nil, in: self.firestore) }
+    return add {
+      $0.add(
+        try Mutation(setting: document, to: encoded, merge: merge ? .all : nil, in: self.firestore))
+    }
   }
 
   @discardableResult
@@ -63,19 +72,23 @@ public final class WriteBatch: NSObject {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
     let encoded = try encoder.encodedForWriting(value)
-    return add { try $0.set(document, encoded, merge: .fields(mergeFields), in: self.firestore) }
+    return add {
+      $0.add(
+        try Mutation(
+          setting: document, to: encoded, merge: .fields(mergeFields), in: self.firestore))
+    }
   }
 
   @discardableResult
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
   ) -> WriteBatch {
-    add { try $0.update(document, fields, in: self.firestore) }
+    add { $0.add(try Mutation(updating: document, with: fields, in: self.firestore)) }
   }
 
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
-    add { try $0.delete(document, in: self.firestore) }
+    add { $0.add(try Mutation(deleting: document, in: self.firestore)) }
   }
 
   private func add(_ write: (inout PlannedWrites) throws -> Void) -> WriteBatch {
@@ -163,46 +176,7 @@ struct PlannedWrites {
     }
   }
 
-  mutating func set(
-    _ document: DocumentReference, _ data: [String: Any], merge: ParsedSet.Merge?,
-    in firestore: Firestore
-  ) throws {
-    let name = try Self.name(of: document, in: firestore)
-    let parsed = try ParsedSet(set: data, merge: merge, database: firestore.databaseIdentity)
-    mutations.append(try Mutation(setting: name, to: parsed))
-  }
-
-  mutating func set(
-    _ document: DocumentReference, _ encoded: EncodedDocument, merge: ParsedSet.Merge?,
-    in firestore: Firestore
-  ) throws {
-    let name = try Self.name(of: document, in: firestore)
-    try encoded.check(for: firestore.databaseIdentity)
-    mutations.append(try Mutation(setting: name, to: encoded, merge: merge))
-  }
-
-  mutating func update(
-    _ document: DocumentReference, _ fields: [AnyHashable: Any], in firestore: Firestore
-  ) throws {
-    let name = try Self.name(of: document, in: firestore)
-    let parsed = try ParsedSet(update: fields, database: firestore.databaseIdentity)
-    var mutation = try Mutation(setting: name, to: parsed)
-    mutation.precondition = .exists(true)
-    mutations.append(mutation)
-  }
-
-  mutating func delete(_ document: DocumentReference, in firestore: Firestore) throws {
-    let name = try Self.name(of: document, in: firestore)
-    mutations.append(Mutation(name: name, operation: .delete))
-  }
-
-  static func name(of document: DocumentReference, in firestore: Firestore) throws -> DocumentName {
-    guard document.firestore === firestore else {
-      throw Status.invalidArgument(
-        "Provided document reference is from a different Cloud Firestore instance.")
-    }
-    return try document.resolved().name
-  }
+  mutating func add(_ mutation: Mutation) { mutations.append(mutation) }
 }
 
 extension FirebaseDataEncoder {

@@ -1,6 +1,5 @@
 import Foundation
 import Hearth
-import Synchronization
 
 /// A clock that stands until it is moved.
 ///
@@ -15,11 +14,11 @@ import Synchronization
 /// Commits take their time from it: server timestamps, `createTime` and `updateTime`. No two commits have
 /// the same time: where the clock stands, each is a microsecond after the one before.
 public final class FixedClock: Sendable {
-  private let microseconds: Mutex<Int64>
+  private let microseconds: Guarded<Int64>
 
   /// By default at 2026-01-01T00:00:00Z.
   public init(at date: Date = Date(timeIntervalSince1970: 1_767_225_600)) {
-    microseconds = Mutex(FixedClock.microseconds(date))
+    microseconds = Guarded(FixedClock.microseconds(date))
   }
 
   /// In whole microseconds, as times are stored.

@@ -1,6 +1,5 @@
 import Foundation
 import Hearth
-import Synchronization
 
 /// Listens, and keeps the snapshots in the order they came, for a test to ask for.
 ///
@@ -77,7 +76,7 @@ public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
       var lastWaiter = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     var count: Int { state.withLock(\.snapshots.count) }
 

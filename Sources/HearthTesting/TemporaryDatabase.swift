@@ -1,6 +1,5 @@
 import Foundation
 import Hearth
-import Synchronization
 
 /// A database in a folder of its own, which is gone with it.
 ///
@@ -19,8 +18,8 @@ public final class TemporaryDatabase: Sendable {
   public let path: String
 
   private let folder: String
-  private let current: Mutex<Firestore>
-  private let settings: Mutex<Settings>
+  private let current: Guarded<Firestore>
+  private let settings: Guarded<Settings>
 
   private struct Settings: @unchecked Sendable {
     // Unchecked: a copy of our own, which nobody changes.
@@ -40,8 +39,8 @@ public final class TemporaryDatabase: Sendable {
       FileManager.default.temporaryDirectory
       .appendingPathComponent("hearth-testing-\(UUID().uuidString)").path
     path = folder + "/test.hearth"
-    self.settings = Mutex(Settings(value: own))
-    current = Mutex(try Firestore.open(at: path, settings: own))
+    self.settings = Guarded(Settings(value: own))
+    current = Guarded(try Firestore.open(at: path, settings: own))
   }
 
   deinit {

@@ -37,17 +37,29 @@ struct DataFile {
       guard descriptor >= 0 else { throw LMDBError(errno, context: "open \(path)") }
       _ = Glibc.close(descriptor)
     }
-    guard let real = realpath(path, nil) else { throw LMDBError(errno, context: "open \(path)") }
-    defer { free(real) }
+    let real = try realPath(path)
     let anchor = Glibc.open(real, O_RDONLY | O_CLOEXEC)
     guard anchor >= 0, fstat(anchor, &info) == 0 else {
       throw LMDBError(errno, context: "open \(path)")
     }
     return DataFile(
-      path: String(cString: real), identity: OpenFiles.Identity(info), anchor: anchor)
+      path: real, identity: OpenFiles.Identity(info), anchor: anchor)
   }
 
-  private static func directory(of path: String) -> String {
+  /// Of a file that is there.
+  static func realPath(_ path: String) throws(LMDBError) -> String {
+    guard let real = realpath(path, nil) else { throw LMDBError(errno, context: "open \(path)") }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  /// Whether the path still leads to the file that was located.
+  var isInPlace: Bool {
+    var info = stat()
+    return stat(path, &info) == 0 && OpenFiles.Identity(info) == identity
+  }
+
+  static func directory(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }

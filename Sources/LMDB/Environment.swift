@@ -50,6 +50,22 @@ public final class Environment: Sendable {
       throw LMDBError.invalidArgument.adding("open \(path)")
     }
     try admit(.open, "open", path, configuration)
+    var attempts = 0
+    while true {
+      do throws(LMDBError) {
+        return try open(path, configuration, forkCount)
+      } catch {
+        // Another file was put in its place while this waited for whoever did it.
+        guard error == .fileReplaced, attempts < 100 else { throw error }
+        attempts += 1
+      }
+    }
+  }
+
+  private static func open(
+    _ path: String, _ configuration: EnvironmentConfiguration,
+    _ forkCount: UnsafeMutablePointer<UInt>
+  ) throws(LMDBError) -> Environment {
     let file = try DataFile.locate(
       path, configuration: configuration, mayCreate: !configuration.isReadOnly)
     guard OpenFiles.reserve(file.identity) else {
@@ -70,6 +86,7 @@ public final class Environment: Sendable {
   ) throws(LMDBError) {
     let presence = try Presence.enter(
       at: file.path + "-presence", namespace: configuration.processNamespace())
+    guard file.isInPlace else { throw LMDBError.fileReplaced.adding("open \(file.path)") }
     let opened = try OpenedFile.open(file.path, configuration)
     self.path = file.path
     self.configuration = configuration
@@ -109,6 +126,25 @@ public final class Environment: Sendable {
         throw LMDBError(errno, context: "remove \(path + suffix)")
       }
     }
+  }
+
+  /// Runs `body` while no process has the file open; who opens it meanwhile waits. `nil`, and nothing
+  /// done, if one has.
+  public static func whileClosed<R>(_ path: String, _ body: () throws -> R) throws -> R? {
+    let real = try DataFile.realPath(path)
+    return try Presence.alone(at: real + "-presence") { try body() }
+  }
+
+  /// As `whileClosed`, also where there is no file yet. False, and nothing done, if it is open.
+  public static func whileUnused(_ path: String, _ body: () throws -> Void) throws -> Bool {
+    guard access(path, F_OK) == 0 else {
+      try body()
+      return true
+    }
+    return try whileClosed(path) {
+      try body()
+      return true
+    } ?? false
   }
 
   // MARK: Alone behind the gate

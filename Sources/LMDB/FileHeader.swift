@@ -23,6 +23,7 @@ struct FileHeader: Equatable {
   var pageSize: UInt64
   var free: Tree
   var main: Tree
+  var mapSizeBytes: UInt64
   var lastPage: UInt64
   var transactionID: UInt64
 
@@ -87,6 +88,7 @@ struct FileHeader: Equatable {
     guard bytes.load(0, as: UInt64.self) == page,
       bytes.load(10, as: UInt16.self) & Self.metaPageFlag != 0
     else { throw .damagedHeader }
+    mapSizeBytes = bytes.load(32, as: UInt64.self)
     free = Tree(bytes, at: 40)
     main = Tree(bytes, at: 88)
     lastPage = bytes.load(136, as: UInt64.self)
@@ -110,7 +112,24 @@ struct FileHeader: Equatable {
   }
 }
 
+extension FileHeader {
+  /// Whether everything is zero that LMDB leaves zero: padding, bounds, the fixed address.
+  static func isPlain(_ bytes: [UInt8]) -> Bool {
+    bytes.load(8, as: UInt16.self) == 0 && bytes.load(10, as: UInt16.self) == metaPageFlag
+      && bytes.load(12, as: UInt32.self) == 0 && bytes.load(24, as: UInt64.self) == 0
+      && bytes.load(88, as: UInt32.self) == 0
+  }
+}
+
 extension FileHeader.Tree {
+  static let byteCount = 48
+
+  /// A table's record. `nil` if that is not its size.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == Self.byteCount else { return nil }
+    self.init(Array(bytes), at: 0)
+  }
+
   fileprivate init(_ bytes: [UInt8], at offset: Int) {
     pad = bytes.load(offset, as: UInt32.self)
     flags = bytes.load(offset + 4, as: UInt16.self)
@@ -148,11 +167,30 @@ struct PageReader: ~Copyable {
 
   /// `nil` if the file ends before.
   func read(at offset: UInt64, count: Int) throws(LMDBError) -> [UInt8]? {
-    guard let offset = off_t(exactly: offset) else { return nil }
     var bytes = [UInt8](repeating: 0, count: count)
-    let got = pread(descriptor, &bytes, count, offset)
-    if got < 0 { throw LMDBError(errno) }
-    return got == count ? bytes : nil
+    return try read(at: offset, into: &bytes, count: count) ? bytes : nil
+  }
+
+  /// False if the file ends before. The buffer has room for `count` bytes.
+  func read(at offset: UInt64, into bytes: inout [UInt8], count: Int) throws(LMDBError) -> Bool {
+    precondition(bytes.count >= count, "A page is read into a buffer that is too small.")
+    guard let start = off_t(exactly: offset), count <= Int.max - Int(start) else { return false }
+    var done = 0
+    while done < count {
+      let got = bytes.withUnsafeMutableBytes {
+        pread(descriptor, $0.baseAddress?.advanced(by: done), count - done, start + off_t(done))
+      }
+      if got < 0, errno == EINTR { continue }
+      if got < 0 { throw LMDBError(errno) }
+      if got == 0 { return false }
+      done += got
+    }
+    return true
+  }
+
+  func forgetCached() throws(LMDBError) {
+    guard fsync(descriptor) == 0 else { throw LMDBError(errno) }
+    posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
   }
 
   func startsWithMagic() throws(LMDBError) -> Bool {

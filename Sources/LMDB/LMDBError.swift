@@ -88,6 +88,8 @@ extension LMDBError {
   public static let noSuchFile = LMDBError(ENOENT)
   public static let accessDenied = LMDBError(EACCES)
   public static let invalidArgument = LMDBError(EINVAL)
+  /// A commit that was to be looked at has been overtaken by two others.
+  public static let tryAgain = LMDBError(EAGAIN)
 }
 
 // Our own.
@@ -122,6 +124,8 @@ extension LMDBError {
   public static let fileReplaced = LMDBError(-20014)
   /// Open it without `isReadOnly`.
   public static let readOnly = LMDBError(-20015)
+  /// Ask for it to be replaced, or choose another path.
+  public static let alreadyThere = LMDBError(-20016)
 
   static let sentences: [Int32: String] = [
     closed.code: "The environment is closed.",
@@ -141,6 +145,7 @@ extension LMDBError {
     damagedHeader.code: "The header of the file contradicts itself.",
     fileReplaced.code: "The file at the path is not the one that was open.",
     readOnly.code: "The environment is open for reading only.",
+    alreadyThere.code: "There is a file already.",
     EIO: "Reading or writing the file failed; the disk may be full or damaged.",
   ]
 }

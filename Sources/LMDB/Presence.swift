@@ -34,6 +34,20 @@ struct Presence: ~Copyable {
     throw LMDBError(EAGAIN, context: "flock \(path)")
   }
 
+  /// Runs `body` while nobody uses the database and nobody can begin to: who opens it waits. False, and
+  /// nothing done, if somebody uses it.
+  static func alone<R>(at path: String, _ body: () throws -> R) throws -> R? {
+    let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if descriptor < 0 {
+      // Where nothing can be written, nobody writes.
+      if errno == EROFS || errno == EACCES { return try body() }
+      throw LMDBError(errno, context: "open \(path)")
+    }
+    let presence = Presence(descriptor: descriptor)
+    guard try presence.lock(LOCK_EX | LOCK_NB, path) else { return nil }
+    return try body()
+  }
+
   /// Runs `body` while nobody uses the database. False, and nothing done, if somebody does.
   static func whileAbsent(
     from path: String, _ body: () throws(LMDBError) -> Void

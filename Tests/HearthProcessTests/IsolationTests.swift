@@ -1,6 +1,5 @@
 import Foundation
 import Hearth
-import Synchronization
 import Testing
 
 /// Callbacks come back to where they were handed over. Source that compiles has no silent race: the
@@ -99,7 +98,7 @@ import Testing
     let settings = FirestoreSettings()
     settings.dispatchQueue = queue
     let db = try Firestore.open(at: folder.path + "/queue.hearth", settings: settings)
-    let places = Mutex<[String: Int?]>([:])
+    let places = Guarded<[String: Int?]>([:])
     func note(_ name: String) {
       let place = DispatchQueue.getSpecific(key: key)
       places.withLock { $0[name] = .some(place) }

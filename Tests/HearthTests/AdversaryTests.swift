@@ -82,7 +82,7 @@ import Testing
       let document = db.document("a/\(round)")
       for other in 0..<50 { handOver(["n": other], to: db.document("a/\(round)/b/\(other)")) }
       handOver(["n": round], to: document)
-      let attempts = Mutex(0)
+      let attempts = Guarded(0)
       let found = try await db.runTransaction { transaction, errorPointer in
         attempts.withLock { $0 += 1 }
         do {
@@ -168,7 +168,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(1)))
   func `two callbacks may remove each other's listeners at once`() throws {
-    let listeners = Mutex<[Listener]>([])
+    let listeners = Guarded<[Listener]>([])
     let bothRun = DispatchGroup()
     let done = DispatchGroup()
     for index in 0..<2 {
@@ -259,7 +259,7 @@ private func handOver(_ data: [String: Any], to document: DocumentReference) {
 
 /// Uses the database while it is decoded, in the read transaction.
 private struct Meddler: Decodable {
-  static let database = Mutex<Firestore?>(nil)
+  static let database = Guarded<Firestore?>(nil)
 
   init(from decoder: any Decoder) throws {
     guard let db = Meddler.database.withLock({ $0 }) else { return }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -26,7 +25,7 @@ struct FirebaseAppTests {
     #expect(app === FirebaseApp.app(name: "__FIRAPP_DEFAULT"))
     FirebaseApp.configure()
     #expect(FirebaseApp.app() === app)
-    let isDeleted = Mutex(false)
+    let isDeleted = Guarded(false)
     app?.delete { deleted in isDeleted.withLock { $0 = deleted } }
     #expect(isDeleted.withLock { $0 })
     #expect(FirebaseApp.app() == nil)

@@ -1,12 +1,11 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
 
 struct LoadBundleTaskTests {
   private final class Log: Sendable {
-    let entries = Mutex<[String]>([])
+    let entries = Guarded<[String]>([])
     func add(_ entry: String) { entries.withLock { $0.append(entry) } }
   }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -55,7 +54,7 @@ import Testing
     #expect(value as? Int == 7)
     #expect(try await db.document("a/b").getDocument()["n"] as? Int == 1)
 
-    let attempts = Mutex(0)
+    let attempts = Guarded(0)
     let error = await #expect(throws: NSError.self) {
       try await db.runTransaction { transaction, errorPointer in
         attempts.withLock { $0 += 1 }
@@ -102,7 +101,7 @@ import Testing
   @Test func `a transaction that never finds peace gives up after its attempts`() async throws {
     let document = db.document("a/b")
     try await document.setData(["n": 0])
-    let attempts = Mutex(0)
+    let attempts = Guarded(0)
     await expectRefused(.failedPrecondition) {
       try await db.runTransaction { transaction, _ in
         let attempt = attempts.withLock { count in

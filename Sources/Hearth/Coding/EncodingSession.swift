@@ -21,26 +21,46 @@ struct EncodingSession {
   ) throws -> EncodedDocument {
     let session = borrow()
     defer { session.giveBack() }
-    let root = session.start(options)
+    guard try session.stream(value, options) else {
+      return try TreeEncoder.encode(value, options: options)
+    }
+    return EncodedDocument(
+      body: try session.state.pointee.writer.finish(),
+      transforms: session.state.pointee.transforms, databases: session.state.pointee.databases,
+      fault: session.state.pointee.fault)
+  }
+
+  /// The same without a copy of the bytes, which are the session's and end with `body`.
+  static func withBytes<T: Encodable, Result>(
+    of value: T, options: FirebaseDataEncoder, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    let session = borrow()
+    defer { session.giveBack() }
+    guard try session.stream(value, options) else {
+      return try TreeEncoder.encode(value, options: options).body.withBytes(body)
+    }
+    return try session.state.pointee.writer.withBytes(body)
+  }
+
+  /// False if the value must be encoded by a `TreeEncoder`.
+  private func stream<T: Encodable>(_ value: T, _ options: FirebaseDataEncoder) throws -> Bool {
+    let root = start(options)
     do {
       try root.encodeHere(value)
-      if let misuse = session.state.pointee.misuse { throw misuse }
+      if let misuse = state.pointee.misuse { throw misuse }
     } catch {
       // What broke may have been our own stream, not the value.
-      if !session.state.pointee.isBroken { throw error }
+      if !state.pointee.isBroken { throw error }
     }
-    if session.state.pointee.isBroken { return try TreeEncoder.encode(value, options: options) }
+    if state.pointee.isBroken { return false }
     _ = root.enter()
-    switch session.state.pointee.frames[0].kind {
+    switch state.pointee.frames[0].kind {
     case .map: break
     case .empty: throw TopLevel.nothing(value)
     default: throw TopLevel.notAllowed(value)
     }
     root.closeTop()
-    return EncodedDocument(
-      body: try session.state.pointee.writer.finish(),
-      transforms: session.state.pointee.transforms, databases: session.state.pointee.databases,
-      fault: session.state.pointee.fault)
+    return true
   }
 
   private func start(_ options: FirebaseDataEncoder) -> EncodingPlace {

@@ -67,3 +67,13 @@ open class FirebaseDataDecoder {
     try DecodingSession.decode(type, from: bytes, options: self, context: context)
   }
 }
+
+@_spi(Figures)
+extension FirebaseDataDecoder {
+  /// For benchmarks: decodes a document's bytes.
+  public func decode<T: Decodable>(
+    _ type: T.Type, documentBytes: UnsafeRawBufferPointer
+  ) throws -> T {
+    try decodeDocument(type, from: documentBytes)
+  }
+}

@@ -75,3 +75,18 @@ struct EncodedDocument {
   /// What keeps the value from being stored, although it could be encoded.
   var fault: Status?
 }
+
+@_spi(Figures)
+extension FirebaseDataEncoder {
+  /// For benchmarks: the document's bytes, which end with `body`.
+  public func withDocumentBytes<T: Encodable, Result>(
+    of value: T, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    try EncodingSession.withBytes(of: value, options: self, body)
+  }
+
+  /// For benchmarks: the document's bytes as a write owns them.
+  public func documentBytes<T: Encodable>(of value: T) throws -> [UInt8] {
+    try encodeDocument(value).body.bytes
+  }
+}

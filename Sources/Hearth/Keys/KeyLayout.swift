@@ -8,6 +8,7 @@
 ///                   components, document id or path
 ///     changes       first sequence of the record                     the record
 ///     tombstones    as in documents                                  sequence of the deletion
+///     due           when, hash of the document's key, ordinal        the document's key
 ///     meta          a name                                           depends on the name
 ///
 /// Keys of documents, collections and entries are cut to the limit (`KeyLimit`); a value whose key
@@ -15,7 +16,7 @@
 enum KeyLayout {
   /// On disk: the names of the tables.
   enum Table: String, CaseIterable, Sendable {
-    case documents, collections, changes, tombstones, indexes, entries, meta
+    case documents, collections, changes, tombstones, due, indexes, entries, meta
   }
 
   /// The smallest bytes that are greater than everything beginning with `prefix`; nil is the end

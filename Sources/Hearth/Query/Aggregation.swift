@@ -166,7 +166,7 @@ extension Aggregation {
     return limit
   }
 
-  fileprivate func counted(_ count: Int64) -> Int64 { min(count, countLimit) }
+  func counted(_ count: Int64) -> Int64 { min(count, countLimit) }
 }
 
 extension EffectiveQuery {

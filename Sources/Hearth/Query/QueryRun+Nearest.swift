@@ -11,7 +11,7 @@ extension StoreSnapshot {
     return try withExtendedLifetime(run) {
       try run.nearest(nearest).map { found in
         let document = try copy(
-          found.entry.record, key: found.entry.key, path: path(of: found.entry))
+          found.found.record, key: found.found.key, path: path(of: found.found))
         let measured =
           try nearest.distanceField.map { try document.setting($0, to: .double(found.distance)) }
           ?? document
@@ -21,17 +21,18 @@ extension StoreSnapshot {
   }
 }
 
-private struct Neighbour {
-  var entry: StoredEntry
+/// A result, and how far it is from the vector that was asked for.
+struct Neighbour<Found> {
+  var found: Found
   var distance: Double
   var ordinal: Int
 }
 
 extension QueryRun {
-  fileprivate func nearest(_ nearest: NearestQuery) throws -> [Neighbour] {
+  fileprivate func nearest(_ nearest: NearestQuery) throws -> [Neighbour<StoredEntry>] {
     var lookup = FieldLookup(nearest.field)
     let ruler = Ruler(nearest)
-    var foremost = Foremost<Neighbour>(limit: nearest.limit)
+    var foremost = Foremost<Neighbour<StoredEntry>>(limit: nearest.limit)
     var ordinal = 0
     try forEachUnordered { entry, body in
       guard let vector = try lookup.find(in: body)?.vectorView(),
@@ -39,7 +40,7 @@ extension QueryRun {
       else { return true }
       ordinal += 1
       try foremost.add(
-        Neighbour(entry: entry, distance: distance, ordinal: ordinal), by: ruler.compare)
+        Neighbour(found: entry, distance: distance, ordinal: ordinal), by: ruler.compare)
       return true
     }
     return try foremost.finish(by: ruler.compare)
@@ -47,7 +48,7 @@ extension QueryRun {
 }
 
 /// Measures distances from one vector to stored ones.
-private struct Ruler {
+struct Ruler {
   private let nearest: NearestQuery
   /// Padded with zeros to whole lanes.
   private let lanes: [SIMD8<Double>]
@@ -113,7 +114,7 @@ private struct Ruler {
   }
 
   /// The nearer first; then in the order of names.
-  func compare(_ lhs: Neighbour, _ rhs: Neighbour) -> Int {
+  func compare<Found>(_ lhs: Neighbour<Found>, _ rhs: Neighbour<Found>) -> Int {
     if lhs.distance != rhs.distance {
       let isNearer =
         nearest.measure == .dotProduct
@@ -141,7 +142,7 @@ extension SIMD8 where Scalar == Double {
 
 extension StoredDocument {
   /// The same document with one field set, as if it had been stored so.
-  fileprivate func setting(_ field: FieldSegments, to value: Value) throws -> StoredDocument {
+  func setting(_ field: FieldSegments, to value: Value) throws -> StoredDocument {
     var map = try body.map()
     map.set(field.names[...], to: value)
     return StoredDocument(

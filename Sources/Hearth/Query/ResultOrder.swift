@@ -52,15 +52,21 @@ struct ResultOrder {
 
   /// Negative, zero or positive as `lhs` comes before, with or after `rhs` in the result.
   func compare(_ lhs: Candidate, _ rhs: Candidate) throws(Status) -> Int {
+    let byFields = try compare(lhs.keys, rhs.keys)
+    if byFields != 0 { return byFields }
+    let order = lhs.ordinal - rhs.ordinal
+    return isNameDescending ? -order : order
+  }
+
+  /// The names aside.
+  @inline(__always)
+  func compare(_ lhs: SortKeys, _ rhs: SortKeys) throws(Status) -> Int {
     for index in fields.indices {
-      guard let left = lhs.keys.value(at: index), let right = rhs.keys.value(at: index) else {
-        continue
-      }
+      guard let left = lhs.value(at: index), let right = rhs.value(at: index) else { continue }
       let order = try ValueView.compare(left, right)
       if order != 0 { return fields[index].isDescending ? -order : order }
     }
-    let order = lhs.ordinal - rhs.ordinal
-    return isNameDescending ? -order : order
+    return 0
   }
 
   /// Where a document stands as seen from a place in the result: negative is before it.

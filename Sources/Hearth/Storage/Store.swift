@@ -6,8 +6,9 @@ import LMDB
 ///     collections  key of the collection's path         → how many documents it holds
 ///     changes      first sequence                       → a record of the change log
 ///     tombstones   document key                         → the sequence that deleted it
+///     due          when the document expires            → its key
 ///     indexes, entries                                  → definitions and entries
-///     meta         "format", "state"
+///     meta         "format", "state", "expiry"
 ///
 /// Everything above reads through `read`, and only the writer of `Writing` writes.
 final class Store: Sendable {
@@ -45,7 +46,7 @@ final class Store: Sendable {
     }
     tables = Tables(environment)
     do {
-      try checkFormat()
+      try configuration.format.settle(self)
     } catch {
       environment.close()
       throw error
@@ -78,41 +79,11 @@ final class Store: Sendable {
       throw Status(.unavailable, "Cannot remove \(path). \(error.message)", cause: error)
     }
   }
-
-  // MARK: Format
-
-  /// On disk, in `meta` under "format": frame, creation time.
-  private static let formatKey = Array("format".utf8)
-
-  private func checkFormat() throws {
-    let isNew = try read { store in
-      try Self.formatKey.withUnsafeBytes { key in
-        guard let stored = try store.lmdb.get(tables.meta, key) else { return true }
-        _ = try RecordFrame.payload(of: stored, key: key)
-        return false
-      }
-    }
-    guard isNew, !configuration.isReadOnly else { return }
-    var record = RecordFrame.room()
-    record.append(littleEndian: UInt64(bitPattern: configuration.now().microseconds))
-    RecordFrame.seal(&record, key: Self.formatKey)
-    do {
-      var transaction = try environment.beginWrite()
-      _ = try Self.formatKey.withUnsafeBytes { key in
-        try record.withUnsafeBytes {
-          try transaction.put(tables.meta, key, $0, ifAbsent: true)
-        }
-      }
-      try transaction.commit()
-    } catch let error as LMDBError {
-      throw Status(opening: path, error)
-    }
-  }
 }
 
 /// The tables, opened once with the file.
 struct Tables: Sendable {
-  let documents, collections, changes, tombstones, indexes, entries, meta: Table
+  let documents, collections, changes, tombstones, due, indexes, entries, meta: Table
 
   let documentsByName, collectionsByName, tombstonesByName: CutKeyTable
 
@@ -123,6 +94,7 @@ struct Tables: Sendable {
     collections = environment.table(KeyLayout.Table.collections.rawValue)
     changes = environment.table(KeyLayout.Table.changes.rawValue)
     tombstones = environment.table(KeyLayout.Table.tombstones.rawValue)
+    due = environment.table(KeyLayout.Table.due.rawValue)
     indexes = environment.table(KeyLayout.Table.indexes.rawValue)
     entries = environment.table(KeyLayout.Table.entries.rawValue)
     meta = environment.table(KeyLayout.Table.meta.rawValue)

@@ -1,36 +1,68 @@
 import LMDB
 
-/// What a check of the whole store looked at, and what it found wrong.
+/// What a check of a whole file looked at, and what it found wrong.
 struct CheckReport: Sendable, Equatable {
+  var fileBytes = 0
+  /// Pages in use; 0 if they were not looked at.
+  var pages = 0
+  var freePages = 0
   var documents = 0
   var collections = 0
   var changes = 0
   var tombstones = 0
   /// Of indexes.
   var entries = 0
+  /// Documents that expire.
+  var dueDocuments = 0
   /// The first hundred, in the order they were met. Empty if the store is whole.
   private(set) var problems: [String] = []
   private(set) var problemCount = 0
 
   static let problemLimit = 100
 
-  fileprivate mutating func add(_ problem: String) {
-    problemCount += 1
-    if problems.count < Self.problemLimit { problems.append(problem) }
+  mutating func add(_ problem: String) { add(contentsOf: [problem], count: 1) }
+
+  /// So many problems, of which the first are told.
+  mutating func add(contentsOf first: [String], count: Int) {
+    problemCount += count
+    problems += first.prefix(Self.problemLimit - problems.count)
+  }
+
+  /// The beginning of a key.
+  static func hex(_ key: UnsafeRawBufferPointer) -> String {
+    let digits = key.prefix(24).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+    return digits.joined() + (key.count > 24 ? "…" : "")
   }
 }
 
 extension Store {
-  /// Looks at every record: its checksum, its form, and whether the tables agree with one another.
+  /// Looks at every record: its checksum, its form, and whether the tables agree with one another; and
+  /// at the pages of the state it looks at.
   ///
   /// One read transaction, memory that does not grow with the store. Throws only if the storage below
   /// cannot be read at all.
-  func check() throws -> CheckReport {
-    try read { snapshot in
-      let check = StoreCheck(snapshot)
-      try check.run()
-      return check.report
+  func check(
+    includingPages: Bool = false, _ report: CheckReport = CheckReport(),
+    progress: CareReporter = .silent
+  ) throws -> CheckReport {
+    var attempts = 0
+    while true {
+      do {
+        return try read { snapshot in
+          let check = StoreCheck(snapshot, report, progress)
+          if includingPages { try check.runOverPages() }
+          try check.run()
+          return check.report
+        }
+      } catch let status as Status where Self.hasMovedOn(status) && attempts < 1000 {
+        attempts += 1
+      }
     }
+  }
+
+  /// Two commits came between the beginning of the transaction and the look at its header.
+  private static func hasMovedOn(_ status: Status) -> Bool {
+    (status.cause as? LMDBError).map { $0 == .tryAgain } ?? false
   }
 }
 
@@ -40,20 +72,47 @@ extension Store {
 ///     catalogue ──▶ a document in every collection
 ///     changes   ──▶ contiguous; what is newer stands in documents or tombstones; the one before
 ///     tombstones ─▶ the change that deleted, and no document
+///     due        ─▶ the document that expires then; as many as there are
 private final class StoreCheck {
   private let store: StoreSnapshot
   private var state = StoreState()
-  private(set) var report = CheckReport()
+  private var rules = ExpiryRules()
+  /// Documents that the rules say are in the table of due documents.
+  private var expected = 0
+  private(set) var report: CheckReport
+  private let progress: CareReporter
+  private var looked = 0
+  private var total = 1
 
-  init(_ store: StoreSnapshot) { self.store = store }
+  init(_ store: StoreSnapshot, _ report: CheckReport, _ progress: CareReporter) {
+    self.store = store
+    self.report = report
+    self.progress = progress
+  }
+
+  func runOverPages() throws {
+    try FileCheck.checkPages(
+      at: store.store.path, transactionID: store.lmdb.transactionID, &report, progress)
+  }
 
   func run() throws {
+    for table in [store.tables.documents, store.tables.changes] {
+      total += try store.lmdb.statistics(table).entries
+    }
     try looking(at: "state") { state = try store.state() }
+    try looking(at: "expiry") { rules = try ExpiryRules.read(store.lmdb, store.tables) }
     try checkDocuments()
     try checkCatalogue()
     try checkChanges()
     try checkTombstones()
+    try checkDueDocuments()
     report.entries = try store.store.configuration.indexCheck?(store) { self.report.add($0) } ?? 0
+    try progress(.records, total, of: total)
+  }
+
+  private func step() throws {
+    looked += 1
+    if looked % 1024 == 0 { try progress(.records, looked, of: total) }
   }
 
   /// Runs `body`; what it throws as a `Status` is a problem, at `place`.
@@ -72,6 +131,7 @@ private final class StoreCheck {
     var found = try cursor.first()
     while found {
       report.documents += 1
+      try step()
       let isSameRun = runStart.withUnsafeBytes { store.keyLimit.sameRun($0, cursor.key) }
       try looking(at: "document \(hex(cursor.key))") {
         let path = try checkDocument(cursor.key, cursor.value)
@@ -118,6 +178,7 @@ private final class StoreCheck {
     else {
       throw Status.dataLoss("\(path.text) is newer than the last commit, or older than itself.")
     }
+    if try dueTime(path, key, record.body) != nil { expected += 1 }
     guard record.sequence >= state.firstLoggedSequence else { return path }
     guard let change = try store.change(record.sequence), change.path == path,
       change.kind != .deleted, change.commitTime == record.updateTime
@@ -179,6 +240,7 @@ private final class StoreCheck {
     var cursor = try store.lmdb.cursor(store.tables.changes)
     var found = try cursor.first()
     while found {
+      try step()
       try looking(at: "changes \(hex(cursor.key))") {
         try ChangeRecord.read(key: cursor.key, value: cursor.value) { [self] change in
           report.changes += 1
@@ -267,8 +329,41 @@ private final class StoreCheck {
     }
   }
 
-  private func hex(_ key: UnsafeRawBufferPointer) -> String {
-    let digits = key.prefix(24).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-    return digits.joined() + (key.count > 24 ? "…" : "")
+  // MARK: Due documents
+
+  private func dueTime(
+    _ path: ResourcePath, _ key: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer
+  ) throws -> Instant? {
+    guard let rule = rules[path.parent.id] else { return nil }
+    return try DueTable.time(in: body, at: rule.field(forKey: key))
   }
+
+  private func checkDueDocuments() throws {
+    // Entries of one time and one document would have one hash, and stand together.
+    var lastDocument: [UInt8] = []
+    var cursor = try store.lmdb.cursor(store.tables.due)
+    var found = try cursor.first()
+    while found {
+      report.dueDocuments += 1
+      try looking(at: "due document \(hex(cursor.key))") {
+        let time = try DueTable.time(fromKey: cursor.key)
+        let key = try DueTable.documentKey(cursor.value, key: cursor.key)
+        guard let stored = try store.lmdb.get(store.tables.documents, key) else {
+          throw Status.dataLoss("The document is not there.")
+        }
+        let record = try DocumentRecord(parsing: stored)
+        let path = try path(fromKey: key, orRecord: record)
+        guard try dueTime(path, key, record.body) == time, !key.elementsEqual(lastDocument) else {
+          throw Status.dataLoss("\(path.text) does not expire then.")
+        }
+        lastDocument = Array(key)
+      }
+      found = try cursor.next()
+    }
+    if report.dueDocuments != expected {
+      report.add("due: \(report.dueDocuments) documents are in the table, and \(expected) expire")
+    }
+  }
+
+  private func hex(_ key: UnsafeRawBufferPointer) -> String { CheckReport.hex(key) }
 }

@@ -26,6 +26,21 @@ struct StoreSnapshot {
     return try key.withUnsafeBytes { try copy(record, key: $0, path: name.path) }
   }
 
+  /// The body of a document, borrowed; nil if there is none.
+  func body(of name: DocumentName) throws -> UnsafeRawBufferPointer? {
+    guard let (key, bytes) = try storedEntry(of: name) else { return nil }
+    let record = try DocumentRecord(parsing: bytes)
+    if store.configuration.verifiesChecksumsOnRead {
+      try key.withUnsafeBytes { try record.verifyChecksum(key: $0) }
+    }
+    return record.body
+  }
+
+  /// When a document last changed; nil if there is no such document.
+  func updateTime(of name: DocumentName) throws -> Instant? {
+    try record(of: name).map { try DocumentRecord(parsing: $0).updateTime }
+  }
+
   /// Copies a borrowed record out; checks its checksum if the store was opened so.
   func copy(
     _ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, path: ResourcePath

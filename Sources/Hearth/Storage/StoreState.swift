@@ -17,14 +17,20 @@ struct StoreState: Equatable, Sendable {
   static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> StoreState {
     try key.withUnsafeBytes { key in
       guard let stored = try snapshot.get(tables.meta, key) else { return StoreState() }
-      var reader = ByteCursor(try RecordFrame.payload(of: stored, key: key))
-      var state = StoreState()
-      state.lastSequence = try reader.fixed64()
-      state.lastCommitTime = Instant(
-        microseconds: Int64(bitPattern: try reader.fixed64()))
-      state.firstLoggedSequence = try reader.fixed64()
-      return state
+      try RecordFrame.verify(stored, key: key)
+      return try StoreState(parsing: stored)
     }
+  }
+
+}
+
+extension StoreState {
+  /// Does not look at the checksum.
+  init(parsing stored: UnsafeRawBufferPointer) throws(Status) {
+    var reader = ByteCursor(try RecordFrame.open(stored).payload)
+    lastSequence = try reader.fixed64()
+    lastCommitTime = Instant(microseconds: Int64(bitPattern: try reader.fixed64()))
+    firstLoggedSequence = try reader.fixed64()
   }
 
   func encoded() -> [UInt8] {

@@ -11,12 +11,12 @@
 ///
 /// What `Synchronization.Mutex` is, on the system's mutex: that one's futex is unknown to the thread
 /// sanitizer, which then takes every guarded access for a race.
-struct Guarded<State: ~Copyable>: ~Copyable, @unchecked Sendable {
+package struct Guarded<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // Unchecked: the state is touched under the mutex only, and was sent here.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let state: UnsafeMutablePointer<State>
 
-  init(_ initial: consuming sending State) {
+  package init(_ initial: consuming sending State) {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
@@ -31,7 +31,7 @@ struct Guarded<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     mutex.deallocate()
   }
 
-  borrowing func withLock<Result: ~Copyable, Failure: Error>(
+  package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     pthread_mutex_lock(mutex)

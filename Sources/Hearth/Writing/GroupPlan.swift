@@ -27,7 +27,7 @@ struct GroupPlan {
   }
 
   /// A document while a request is planned: as the writes up to here leave it.
-  private struct Draft {
+  fileprivate struct Draft {
     let document: Int
     var exists: Bool
     var body: DocumentBody
@@ -43,7 +43,7 @@ struct GroupPlan {
     }
   }
 
-  private let store: StoreSnapshot
+  let store: StoreSnapshot
   private let now: Instant
   private(set) var state: StoreState
   private let base: StoreState
@@ -55,48 +55,74 @@ struct GroupPlan {
   private var counts = CollectionCounts()
   private var log = ChangeRecord.Builder()
 
-  init(_ store: StoreSnapshot, now: Instant, mutationCount: Int) throws {
+  init(_ store: StoreSnapshot, now: Instant, documentCount: Int) throws {
     self.store = store
     self.now = now
     state = try store.state()
     base = state
     catalogue = try store.indexes()
-    documents.reserveCapacity(mutationCount)
-    indexes.reserveCapacity(mutationCount)
+    documents.reserveCapacity(documentCount)
+    indexes.reserveCapacity(documentCount)
     hasTombstones = try store.lmdb.statistics(store.tables.tombstones).entries > 0
   }
 
   /// Nothing is to be put: no request has changed anything.
   var isEmpty: Bool { state == base }
+  /// About what is going to be put, in bytes.
+  private(set) var byteCount = 0
 
   // MARK: A request
 
+  /// A request while it is planned: what its writes up to here make of the documents they touch.
+  struct Request {
+    let time: Instant
+    fileprivate var drafts: [Draft] = []
+    fileprivate var draftOfMutation: [Int] = []
+    fileprivate var results: [MutationResult] = []
+
+    fileprivate init(at time: Instant) { self.time = time }
+  }
+
   /// Plans one request and takes it into the group. Throws `Status`, and the group is as before.
   mutating func plan(_ mutations: [Mutation]) throws -> CommitResult {
-    let time = max(now, Instant(microseconds: state.lastCommitTime.microseconds &+ 1))
-    var drafts: [Draft] = []
-    defer { for draft in drafts { documents[draft.document].draft = nil } }
-    var results: [MutationResult] = []
-    results.reserveCapacity(mutations.count)
-    var draftOfMutation: [Int] = []
-    draftOfMutation.reserveCapacity(mutations.count)
-    for mutation in mutations {
-      let index = try load(mutation.name)
-      let draft = documents[index].draft ?? drafts.count
-      let version = documents[index].version
-      if draft == drafts.count {
-        documents[index].draft = draft
-        drafts.append(
-          Draft(document: index, exists: version != nil, body: version?.body ?? .empty))
-      }
-      draftOfMutation.append(draft)
-      results.append(try apply(mutation, to: &drafts[draft], of: version, at: time))
+    var request = begin(expecting: mutations.count)
+    defer { drop(request) }
+    for mutation in mutations { try add(mutation, to: &request) }
+    return try take(&request)
+  }
+
+  /// Begins a request, whose time is after that of all before it. End it with `drop`.
+  func begin(expecting mutationCount: Int = 0) -> Request {
+    var request = Request(
+      at: max(now, Instant(microseconds: state.lastCommitTime.microseconds &+ 1)))
+    request.draftOfMutation.reserveCapacity(mutationCount)
+    request.results.reserveCapacity(mutationCount)
+    return request
+  }
+
+  /// Plans one write on top of the request's others. Throws, and the request is as before.
+  mutating func add(_ mutation: Mutation, to request: inout Request) throws {
+    let index = try load(mutation.name)
+    let draft = documents[index].draft ?? request.drafts.count
+    let version = documents[index].version
+    if draft == request.drafts.count {
+      documents[index].draft = draft
+      request.drafts.append(
+        Draft(document: index, exists: version != nil, body: version?.body ?? .empty))
     }
-    for index in drafts.indices { try finish(&drafts[index]) }
+    let result = try apply(mutation, to: &request.drafts[draft], of: version, at: request.time)
+    request.draftOfMutation.append(draft)
+    request.results.append(result)
+  }
+
+  /// Takes a request into the group. Throws `Status`, and the group is as before.
+  mutating func take(_ request: inout Request) throws -> CommitResult {
+    for index in request.drafts.indices { try finish(&request.drafts[index]) }
     // Everything that can be refused has been, save for what the storage below refuses.
-    for (mutation, index) in draftOfMutation.enumerated() where drafts[index].exists {
+    let (time, drafts) = (request.time, request.drafts)
+    for (mutation, index) in request.draftOfMutation.enumerated() where drafts[index].exists {
       let draft = drafts[index]
-      results[mutation].updateTime =
+      request.results[mutation].updateTime =
         draft.isChange ? time : documents[draft.document].version?.updateTime
     }
     var startsCommit = true
@@ -106,7 +132,12 @@ struct GroupPlan {
     }
     if !startsCommit { state.lastCommitTime = time }
     return CommitResult(
-      commitTime: state.lastCommitTime, sequence: state.lastSequence, results: results)
+      commitTime: state.lastCommitTime, sequence: state.lastSequence, results: request.results)
+  }
+
+  /// Ends a request that was taken, or is not to be.
+  mutating func drop(_ request: Request) {
+    for draft in request.drafts { documents[draft.document].draft = nil }
   }
 
   /// The document's place among `documents`, as the group has it by now.
@@ -221,6 +252,7 @@ struct GroupPlan {
     if draft.exists, let fields = draft.fields {
       try Limits.checkNesting(fields)
       draft.body = try DocumentBody(encoding: fields)
+      draft.fields = nil
     }
     let version = documents[draft.document].version
     switch (version, draft.exists) {
@@ -263,6 +295,7 @@ struct GroupPlan {
         createTime: draft.isRenewed ? time : old?.createTime ?? time, updateTime: time,
         body: draft.body) : nil
     documents[index].isChanged = true
+    byteCount += 256 + draft.body.bytes.count
     documents[index].tombstone = kind == .deleted ? sequence : 0
     switch kind {
     case .created: counts.add(1, to: path)
@@ -280,6 +313,98 @@ struct GroupPlan {
           path: document.name.key.isCut ? version.path.text : nil, body: body, key: key)
       }
     }
+  }
+
+  // MARK: Reading what is planned
+
+  /// A document as the group and the request leave it.
+  mutating func document(
+    _ name: DocumentName, in request: inout Request
+  ) throws -> StoredDocument? {
+    guard let index = indexes[name] else { return try store.document(name) }
+    guard let draft = documents[index].draft else { return documents[index].version }
+    return try version(of: &request.drafts[draft], at: request.time)
+  }
+
+  /// As `document`, its body only, and borrowed where it is stored.
+  mutating func withBody<Result>(
+    of name: DocumentName, in request: inout Request,
+    _ body: (UnsafeRawBufferPointer?) throws -> Result
+  ) throws -> Result {
+    guard indexes[name] != nil else { return try body(store.body(of: name)) }
+    guard let document = try document(name, in: &request) else { return try body(nil) }
+    return try document.body.withBytes(body)
+  }
+
+  /// As the group leaves it, without the request that is being planned.
+  func updateTime(of name: DocumentName) throws -> Instant? {
+    if let index = indexes[name] { return documents[index].version?.updateTime }
+    return try store.updateTime(of: name)
+  }
+
+  /// What the group and the request change within a scope.
+  mutating func patch(
+    in scope: StructuredQuery.Scope, for request: inout Request
+  ) throws -> Patch {
+    var patch = Patch()
+    for document in documents where scope.contains(document.name.path) {
+      if let draft = document.draft {
+        patch.add(document.name.path, try version(of: &request.drafts[draft], at: request.time))
+      } else if document.isChanged {
+        patch.add(document.name.path, document.version)
+      }
+    }
+    return patch
+  }
+
+  /// Whether the request has written within a scope.
+  func hasDrafts(in scope: StructuredQuery.Scope) -> Bool {
+    documents.contains { $0.draft != nil && scope.contains($0.name.path) }
+  }
+
+  private func version(of draft: inout Draft, at time: Instant) throws -> StoredDocument? {
+    guard draft.exists else { return nil }
+    try finish(&draft)
+    let old = documents[draft.document].version
+    guard draft.isChange else { return old }
+    return StoredDocument(
+      path: documents[draft.document].name.path, sequence: state.lastSequence &+ 1,
+      createTime: draft.isRenewed ? time : old?.createTime ?? time, updateTime: time,
+      body: draft.body)
+  }
+
+  /// Throws `aborted` if what a request rests on is not so any more.
+  mutating func check(_ premises: Premises) throws {
+    var request = begin()
+    if let time = premises.time, time != request.time { throw Premises.isGone }
+    if let state = premises.state, state != self.state { throw Premises.isGone }
+    for (name, updateTime) in premises.documents {
+      guard try self.updateTime(of: name) == updateTime else { throw Premises.isGone }
+    }
+    for seen in premises.results {
+      if let sequence = seen.sequence, try isUntouched(seen.query.scope, since: sequence) {
+        continue
+      }
+      let patch = try patch(in: seen.query.scope, for: &request)
+      guard try seen.holds(for: store.documents(matching: seen.query, with: patch)) else {
+        throw Premises.isGone
+      }
+    }
+  }
+
+  /// No document of the scope was written since, as far as that can be told quickly.
+  private func isUntouched(
+    _ scope: StructuredQuery.Scope, since sequence: UInt64
+  ) throws -> Bool {
+    if documents.contains(where: { $0.isChanged && scope.contains($0.name.path) }) { return false }
+    guard sequence < base.lastSequence else { return true }
+    guard sequence &+ 1 >= base.firstLoggedSequence else { return false }
+    var isUntouched = true
+    try store.changes(after: sequence) { change in
+      isUntouched = !scope.contains(change.path)
+      return isUntouched
+    }
+    return isUntouched
   }
 
   // MARK: The whole group
@@ -300,7 +425,7 @@ struct GroupPlan {
     let records = log.finish()
     let (trimmed, firstLogged) = try trim.plan(store, adding: records.count)
     state.firstLoggedSequence = firstLogged ?? state.firstLoggedSequence
-    let steps = try trimmed + catalogueSteps() + tombstoneSteps()
+    let steps = try trimmed + catalogueSteps() + tombstoneSteps() + dueSteps()
     let changed = documents.indices.filter { documents[$0].isChanged }.sorted {
       precedes(documents[$0].key, documents[$1].key)
     }
@@ -374,6 +499,23 @@ struct GroupPlan {
             : NumberRecord.encode(UInt64(count), path: path, key: key, isCut: cut.isCut)))
     }
     return steps
+  }
+
+  private func dueSteps() throws -> [Step] {
+    var due = DuePlan(store, try ExpiryRules.read(store.lmdb, store.tables))
+    guard !due.isIdle else { return [] }
+    for document in documents where document.isChanged {
+      let before = try document.stored.map { try DocumentRecord(parsing: $0).body }
+      let after = document.version?.body
+      guard let after else {
+        try due.change(document.name.path, key: document.key, from: before, to: nil)
+        continue
+      }
+      try after.withBytes {
+        try due.change(document.name.path, key: document.key, from: before, to: $0)
+      }
+    }
+    return due.steps.map { Step(table: store.tables.due, key: $0.key, value: $0.value) }
   }
 
   private func tombstoneSteps() throws -> [Step] {

@@ -3,17 +3,19 @@
 extension Mutation {
   /// Throws `invalidArgument` for a request that Firestore refuses unseen.
   static func check(_ mutations: [Mutation]) throws(Status) {
+    for mutation in mutations { try mutation.check() }
+    try checkTotals(mutations)
+  }
+
+  /// The limits of a request as a whole.
+  static func checkTotals(_ mutations: [Mutation]) throws(Status) {
     var byteCount = 0
     var transformCount = 0
     for mutation in mutations {
-      try mutation.check()
       byteCount += mutation.contentByteCount
       transformCount += mutation.transforms.count
     }
-    guard byteCount <= Limits.request else {
-      throw .invalidArgument(
-        "A request of \(byteCount) bytes is larger than the maximum of \(Limits.request) bytes.")
-    }
+    try Limits.check(requestOf: byteCount)
     guard transformCount > Limits.transformsPerDocument else { return }
     var transformsOf: [DocumentName: Int] = [:]
     for mutation in mutations {
@@ -57,6 +59,15 @@ extension Mutation {
           "Cannot transform property \(field.canonicalText) and its nested property at the same "
             + "time.")
       }
+    }
+  }
+}
+
+extension Limits {
+  static func check(requestOf byteCount: Int) throws(Status) {
+    guard byteCount <= request else {
+      throw .invalidArgument(
+        "A request of \(byteCount) bytes is larger than the maximum of \(request) bytes.")
     }
   }
 }

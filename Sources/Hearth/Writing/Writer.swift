@@ -17,12 +17,28 @@ final class Writer: Sendable {
   typealias Outcome = Result<CommitResult, Status>
 
   private struct Request {
-    var mutations: [Mutation]
+    enum Work {
+      case mutations([Mutation], on: Premises?)
+      /// Next: what came of it. It runs once, whatever becomes of the group.
+      case closure(Closure)
+      case failed(Status)
+    }
+
+    struct Closure: @unchecked Sendable {
+      // Unchecked: whoever hands it over waits for it.
+      let body: (LiveRequest) throws -> Void
+    }
+
+    var work: Work
     var byteCount: Int
     var ticket: TicketBook.Ticket
     /// Nobody waits for this request, so that reads have to.
     var isTracked: Bool
     var complete: @Sendable (Outcome) -> Void
+
+    var mutationCount: Int {
+      if case .mutations(let mutations, on: _) = work { mutations.count } else { 0 }
+    }
   }
 
   private enum Phase {
@@ -50,6 +66,11 @@ final class Writer: Sendable {
   /// How many requests have tickets: reads look here before they take the lock.
   private let trackedCount = Atomic<Int>(0)
   private let logger: Logger
+  /// The writer's own.
+  private let thread = Atomic<UInt>(0)
+
+  /// The caller is a closure of a request, or told the outcome of one.
+  private var isOnThread: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
   /// What waits for the writer and is not awaited may take this much memory.
   let queueLimitBytes: Int
@@ -81,7 +102,7 @@ final class Writer: Sendable {
     do throws(Status) {
       try Mutation.check(mutations)
       let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
-      try enqueue(mutations, unawaitedBytes: byteCount, byteCount: byteCount, complete)
+      enqueue(.mutations(mutations, on: nil), touching: mutations, byteCount: byteCount, complete)
     } catch {
       complete(.failure(error))
     }
@@ -90,44 +111,73 @@ final class Writer: Sendable {
   /// Hands a request over and waits until it is durable.
   ///
   /// Throws `Status`: what refused the request, or what failed below.
-  func commit(_ mutations: [Mutation]) async throws -> CommitResult {
+  func commit(_ mutations: [Mutation], on premises: Premises? = nil) async throws -> CommitResult {
     try Mutation.check(mutations)
     let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
     let outcome: Outcome = await withCheckedContinuation { continuation in
-      do throws(Status) {
-        try enqueue(mutations, unawaitedBytes: 0, byteCount: byteCount) {
-          continuation.resume(returning: $0)
-        }
-      } catch {
-        continuation.resume(returning: .failure(error))
+      enqueue(.mutations(mutations, on: premises), byteCount: byteCount) {
+        continuation.resume(returning: $0)
       }
     }
     return try outcome.get()
   }
 
+  /// Runs `body` once, on the writer's thread, and waits until what it wrote is durable.
+  ///
+  /// Throws `Status`. What `body` throws refuses the request; what it was is up to its maker.
+  func perform(_ body: @escaping (LiveRequest) throws -> Void) async throws -> CommitResult {
+    // Not waited for where it runs: it could never begin.
+    if isOnThread { throw Status.nestedWrite }
+    let work = Request.Work.closure(Request.Closure(body: body))
+    let outcome: Outcome = await withCheckedContinuation { continuation in
+      enqueue(work, byteCount: Self.closureByteCount) { continuation.resume(returning: $0) }
+    }
+    return try outcome.get()
+  }
+
+  /// As `perform`, for who may block.
+  func performBlocking(_ body: (LiveRequest) throws -> Void) throws -> CommitResult {
+    if isOnThread { throw Status.nestedWrite }
+    let done = DispatchSemaphore(value: 0)
+    let told = Guarded<Outcome?>(nil)
+    withoutActuallyEscaping(body) { body in
+      enqueue(.closure(Request.Closure(body: body)), byteCount: Self.closureByteCount) { outcome in
+        told.withLock { $0 = outcome }
+        done.signal()
+      }
+      done.wait()
+    }
+    guard let outcome = told.withLock({ $0 }) else { throw Status.terminated }
+    return try outcome.get()
+  }
+
+  /// A closure's request while it waits.
+  private static let closureByteCount = 256
+
+  /// Without what it touches a request is one whose caller waits: reads do not, and it is not counted.
   private func enqueue(
-    _ mutations: [Mutation], unawaitedBytes: Int, byteCount: Int,
+    _ work: Request.Work, touching mutations: [Mutation]? = nil, byteCount: Int,
     _ complete: @escaping @Sendable (Outcome) -> Void
-  ) throws(Status) {
-    let isTracked = unawaitedBytes > 0
+  ) {
     let refusal: Status? = state.withLock { state in
       guard state.phase == .open else { return .terminated }
-      // One request always fits, however large: the limit bounds what waits behind it.
-      if isTracked, state.unawaitedBytes > 0,
-        state.unawaitedBytes + unawaitedBytes > queueLimitBytes
-      {
-        return Status(
-          .resourceExhausted,
-          "\(state.unawaitedBytes) bytes of writes wait already. Await writes, or write less.")
+      if mutations != nil {
+        // One request always fits, however large: the limit bounds what waits behind it.
+        guard state.unawaitedBytes == 0 || state.unawaitedBytes + byteCount <= queueLimitBytes
+        else {
+          return Status(
+            .resourceExhausted,
+            "\(state.unawaitedBytes) bytes of writes wait already. Await writes, or write less.")
+        }
+        trackedCount.wrappingAdd(1, ordering: .relaxed)
+        state.unawaitedBytes += byteCount
       }
-      if isTracked { trackedCount.wrappingAdd(1, ordering: .relaxed) }
-      state.unawaitedBytes += unawaitedBytes
       let ticket =
-        isTracked
-        ? state.tickets.issue(touching: mutations.lazy.map(\.name.path)) : state.tickets.issue()
+        mutations.map { state.tickets.issue(touching: $0.lazy.map(\.name.path)) }
+        ?? state.tickets.issue()
       state.queue.append(
         Request(
-          mutations: mutations, byteCount: byteCount, ticket: ticket, isTracked: isTracked,
+          work: work, byteCount: byteCount, ticket: ticket, isTracked: mutations != nil,
           complete: complete))
       if state.isAsleep {
         state.isAsleep = false
@@ -135,8 +185,11 @@ final class Writer: Sendable {
       }
       return nil
     }
-    if let refusal { throw refusal }
+    if let refusal { complete(.failure(refusal)) }
   }
+
+  /// Requests that no group has taken yet.
+  var waitingCount: Int { state.withLock { $0.queue.count } }
 
   // MARK: Waiting
 
@@ -146,8 +199,9 @@ final class Writer: Sendable {
     await wait { $0.newest(touching: scope) }
   }
 
-  /// As `settle`, for who may block. Never on the writer's thread.
-  func settleBlocking(_ scope: ReadScope) {
+  /// As `settle`, for who may block. On the writer's thread it throws: it would wait for itself.
+  func settleBlocking(_ scope: ReadScope) throws(Status) {
+    if isOnThread { throw .nestedWrite }
     guard trackedCount.load(ordering: .acquiring) > 0 else { return }
     let done = DispatchSemaphore(value: 0)
     whenSettled(scope) { done.signal() }
@@ -193,6 +247,7 @@ final class Writer: Sendable {
   // MARK: The thread
 
   private func run() {
+    thread.store(UInt(pthread_self()), ordering: .relaxed)
     while let group = takeGroup() {
       commit(group)
     }
@@ -238,9 +293,13 @@ final class Writer: Sendable {
     var rest = group[...]
     var portion = rest.count
     var growths = 0
+    // Requests keep their time when they are planned again.
+    var now: Instant?
     while !rest.isEmpty {
-      let part = rest.prefix(portion)
-      switch attempt(part.map(\.mutations)) {
+      var tried = min(portion, rest.count)
+      let attempt = attempt(&rest, &tried, &now)
+      let part = rest.prefix(tried)
+      switch attempt {
       case .committed(let outcomes, let sequence):
         store.commits.advance(to: sequence)
         finish(part, outcomes)
@@ -257,18 +316,17 @@ final class Writer: Sendable {
           finish(part, part.map { _ in .failure(status) })
         }
       case .refused(let error):
-        guard part.count > 1 else {
+        guard tried > 1 else {
           finish(part, [.failure(error)])
           break
         }
-        portion = part.count / 2
+        portion = tried / 2
         continue
       case .unknown(let outcomes, let error):
         logger.error("A commit could not be flushed.", metadata: ["error": "\(error)"])
         finish(part, outcomes.map { $0.flatMap { _ in .failure(error) } })
       }
-      rest = rest.dropFirst(part.count)
-      portion = max(1, min(portion, rest.count))
+      rest = rest.dropFirst(tried)
     }
   }
 
@@ -283,21 +341,21 @@ final class Writer: Sendable {
     case unknown([Outcome], Status)
   }
 
-  private func attempt(_ requests: [[Mutation]]) -> Attempt {
+  /// - Parameters:
+  ///   - requests: Closures among them that were run give way to what came of them.
+  ///   - count: How many of the requests to take; fewer are if they grow large.
+  private func attempt(
+    _ requests: inout ArraySlice<Request>, _ count: inout Int, _ now: inout Instant?
+  ) -> Attempt {
     do {
       var transaction = try begin()
+      let time = now ?? store.configuration.now()
+      now = time
       var plan = try GroupPlan(
-        StoreSnapshot(transaction.snapshot, store), now: store.configuration.now(),
-        mutationCount: requests.reduce(0) { $0 + $1.count })
-      var outcomes: [Outcome] = []
-      outcomes.reserveCapacity(requests.count)
-      for mutations in requests {
-        do {
-          outcomes.append(.success(try plan.plan(mutations)))
-        } catch let refusal as Status {
-          outcomes.append(.failure(refusal))
-        }
-      }
+        StoreSnapshot(transaction.snapshot, store), now: time,
+        documentCount: requests.prefix(count).reduce(0) { $0 + $1.mutationCount })
+      let outcomes = try outcomes(of: &requests, count, in: &plan)
+      count = outcomes.count
       guard !plan.isEmpty else { return .unchanged(outcomes) }
       try plan.apply(to: &transaction, trimming: dueTrim())
       let sequence = plan.state.lastSequence
@@ -315,6 +373,54 @@ final class Writer: Sendable {
       return .refused(error)
     } catch {
       return .refused(Status(.internal, "Writing failed.", cause: error))
+    }
+  }
+
+  private func outcomes(
+    of requests: inout ArraySlice<Request>, _ count: Int, in plan: inout GroupPlan
+  ) throws -> [Outcome] {
+    var outcomes: [Outcome] = []
+    outcomes.reserveCapacity(count)
+    for index in requests.indices.prefix(count) {
+      switch requests[index].work {
+      case .mutations(let mutations, let premises):
+        do {
+          if let premises { try plan.check(premises) }
+          outcomes.append(.success(try plan.plan(mutations)))
+        } catch let refusal as Status {
+          outcomes.append(.failure(refusal))
+        }
+      case .closure(let closure):
+        let (work, outcome) = run(closure.body, in: &plan)
+        requests[index].work = work
+        outcomes.append(outcome)
+      case .failed(let status):
+        outcomes.append(.failure(status))
+      }
+      // How much closures write shows only now.
+      if plan.byteCount > Self.groupLimitBytes { break }
+    }
+    return outcomes
+  }
+
+  private func run(
+    _ body: (LiveRequest) throws -> Void, in plan: inout GroupPlan
+  ) -> (Request.Work, Outcome) {
+    let began = ContinuousClock.now
+    defer { warnIfLong("A write closure held up all writes.", since: began, logger) }
+    return withUnsafeMutablePointer(to: &plan) { plan in
+      let live = LiveRequest(in: plan)
+      defer { live.drop() }
+      do {
+        try body(live)
+        let result = try live.take()
+        return (.mutations(live.mutations, on: live.premises), .success(result))
+      } catch {
+        let status =
+          live.fault ?? error as? Status
+          ?? Status(.cancelled, "A write closure threw an error.", cause: error)
+        return (.failed(status), .failure(status))
+      }
     }
   }
 
@@ -365,6 +471,17 @@ final class Writer: Sendable {
 extension Status {
   static let terminated = Status(
     .failedPrecondition, "The client has already been terminated.")
+  static let nestedWrite = Status(
+    .failedPrecondition,
+    "The writer's thread cannot wait for itself. Read and write with the session of the closure.")
   static let forked = Status(
     .failedPrecondition, "The database belongs to the process that opened it, not to its fork.")
+}
+
+/// Closures hold something up while they run: one that took longer than a second is logged.
+func warnIfLong(_ sentence: Logger.Message, since began: ContinuousClock.Instant, _ logger: Logger)
+{
+  let duration = ContinuousClock.now - began
+  guard duration > .seconds(1) else { return }
+  logger.warning(sentence, metadata: ["duration": "\(duration)"])
 }

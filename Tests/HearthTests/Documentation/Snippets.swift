@@ -1,6 +1,5 @@
 import FirebaseFirestore
 import Foundation
-import Synchronization
 
 /// What the README and the landing page show, word for word, with room to run in.
 struct Snippets {
@@ -9,7 +8,7 @@ struct Snippets {
 
   /// Catches what snippets print.
   final class Output: Sendable {
-    private let printed = Mutex<[String]>([])
+    private let printed = Guarded<[String]>([])
 
     var lines: [String] { printed.withLock(\.self) }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -244,8 +243,8 @@ extension Registry {
     let registry = registry(fixture)
     let gate = DispatchSemaphore(value: 0)
     let began = DispatchSemaphore(value: 0)
-    let calls = Mutex(0)
-    let counts = Mutex<[Int]>([])
+    let calls = Guarded(0)
+    let counts = Guarded<[Int]>([])
     let target = WatchTarget.collection(ResourcePath(["a"]))
     let queue = DispatchQueue(label: "sleeper")
     let sleeper = Listener { listener in
@@ -284,7 +283,7 @@ extension Registry {
     let target = WatchTarget.collection(ResourcePath(["a"]))
     let queue = DispatchQueue(label: "removal")
     for round in 0..<50 {
-      let state = Mutex<(listener: Listener?, isRemoved: Bool, late: Int, calls: Int)>(
+      let state = Guarded<(listener: Listener?, isRemoved: Bool, late: Int, calls: Int)>(
         (nil, false, 0, 0))
       let listener = Listener { listener in
         queue.async { listener.deliver() }
@@ -332,10 +331,10 @@ extension Registry {
     let writing = Task.detached {
       for mutation in mutations { _ = try await fixture.writer.commit([mutation]) }
     }
-    let faults = Mutex<[String]>([])
+    let faults = Guarded<[String]>([])
     var listeners: [(Listener, DispatchSemaphore)] = []
     for number in 0..<30 {
-      let told = Mutex<Int?>(nil)
+      let told = Guarded<Int?>(nil)
       let isDone = DispatchSemaphore(value: 0)
       let queue = DispatchQueue(label: "listener \(number)")
       let listener = Listener { listener in

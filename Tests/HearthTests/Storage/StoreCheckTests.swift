@@ -6,16 +6,18 @@ import Testing
 @Suite struct StoreCheckTests {
   private func filled() throws -> StoreFixture {
     let fixture = try StoreFixture()
+    try fixture.setExpiry("s", "until")
     for outcome in fixture.commitTogether([
       [try fixture.set("a/1", ("n", .integer(1))), try fixture.set("a/2", ("n", .integer(1)))],
       [try fixture.set("a/1", ("n", .integer(2)))],
       [try fixture.set("b/1/a/1", ("n", .integer(2)))],
       [fixture.delete("a/2")],
+      [try fixture.set("s/1", ("until", .timestamp(Instant(microseconds: 5))))],
     ]) { _ = try outcome.get() }
     let report = try fixture.store.check()
     #expect(report.problems == [])
-    #expect(report.documents == 2 && report.collections == 2)
-    #expect(report.changes == 5 && report.tombstones == 1)
+    #expect(report.documents == 3 && report.collections == 3)
+    #expect(report.changes == 6 && report.tombstones == 1 && report.dueDocuments == 1)
     return fixture
   }
 
@@ -37,7 +39,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [KeyLayout.Table.documents, .collections, .changes, .tombstones])
+  @Test(arguments: [KeyLayout.Table.documents, .collections, .changes, .tombstones, .due])
   func `a record that is gone is missed`(_ table: KeyLayout.Table) throws {
     let fixture = try filled()
     let table = fixture.store.environment.table(table.rawValue)

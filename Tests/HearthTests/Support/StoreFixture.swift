@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import Synchronization
 
 @testable import Hearth
 
@@ -51,6 +50,16 @@ final class StoreFixture: @unchecked Sendable {
     Mutation(name: name(text), operation: .set(try DocumentBody(encoding: MapValue(fields))))
   }
 
+  /// As if there had never been another rule, nor documents.
+  func setExpiry(_ collectionID: String, _ field: String) throws {
+    var rules = ExpiryRules()
+    rules[collectionID] = ExpiryRules.Rule(
+      collectionID: collectionID, field: FieldSegments([field]))
+    var transaction = try store.environment.beginWrite()
+    try transaction.put(store.tables.meta, ExpiryRules.key, rules.encoded())
+    try transaction.commit()
+  }
+
   func delete(_ text: String) -> Mutation { Mutation(name: name(text), operation: .delete) }
 
   func document(_ text: String) throws -> StoredDocument? {
@@ -62,7 +71,7 @@ final class StoreFixture: @unchecked Sendable {
     let gate = DispatchSemaphore(value: 0)
     writer.submit([]) { _ in gate.wait() }
     let done = DispatchGroup()
-    let outcomes = Mutex<[Int: Writer.Outcome]>([:])
+    let outcomes = Guarded<[Int: Writer.Outcome]>([:])
     for (index, mutations) in requests.enumerated() {
       done.enter()
       writer.submit(mutations) { outcome in
@@ -78,7 +87,7 @@ final class StoreFixture: @unchecked Sendable {
 
 /// A wall clock that stands still until it is moved.
 final class TestClock: Sendable {
-  private let microseconds = Mutex<Int64>(1_767_225_600_000_000)  // 2026-01-01T00:00:00Z
+  private let microseconds = Guarded<Int64>(1_767_225_600_000_000)  // 2026-01-01T00:00:00Z
 
   var now: Instant {
     get { Instant(microseconds: microseconds.withLock { $0 }) }

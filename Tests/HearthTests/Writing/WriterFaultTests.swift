@@ -1,5 +1,5 @@
+import Foundation
 import LMDB
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -12,7 +12,7 @@ private final class Saboteur: Sendable {
     var code: Int32 = 0
     var hits = 0
   }
-  let state = Mutex(State())
+  let state = Guarded(State())
 
   @Sendable func fail(_ call: StorageCall) -> Int32 {
     state.withLock { state in
@@ -31,6 +31,12 @@ private final class Saboteur: Sendable {
 
   var calls: Int { state.withLock(\.calls) }
   var hits: Int { state.withLock(\.hits) }
+}
+
+private final class RunCount: Sendable {
+  private let count = Guarded(0)
+  var value: Int { count.withLock { $0 } }
+  func add() { count.withLock { $0 += 1 } }
 }
 
 @Suite struct WriterFaultTests {
@@ -123,6 +129,136 @@ private final class Saboteur: Sendable {
       }
     }
     return contents
+  }
+
+  /// The storage fails at every call in turn; closures, plain requests and one that is refused stand
+  /// together in each group.
+  @Test(arguments: [5, 28, LMDBError.txnFull.code, LMDBError.mapFull.code], [1, 3])
+  func `whichever storage call fails, closures run once, and their requests are done or not`(
+    _ code: Int32, _ failures: Int
+  ) async throws {
+    var failing = 0
+    while true {
+      let saboteur = Saboteur()
+      let fixture = try StoreFixture { $0.faultInjector = saboteur.fail }
+      _ = try fixture.commitTogether([[try fixture.set("a/0", ("n", .integer(0)))]])[0].get()
+      saboteur.arm(failing..<failing + failures, code: code)
+      let (outcomes, runs) = await closures(fixture)
+      let hits = saboteur.hits
+      saboteur.arm(0..<0)
+      #expect(runs.allSatisfy { $0 <= 1 }, "call \(failing): \(runs)")
+      try fixture.reopen()
+      #expect(try fixture.store.check().problems == [], "call \(failing), code \(code)")
+      let found = try contents(fixture)
+      // Each counts the documents it finds, and writes that down: a chain that shows what was seen.
+      var known = 1
+      for (index, outcome) in outcomes.enumerated() {
+        let count = found["a/\(index + 1)"]
+        switch outcome {
+        case .success:
+          #expect(count == Int64(known), "call \(failing), code \(code): \(found) \(outcomes)")
+        case .failure(let status) where status.message.contains("unknown"):
+          #expect(count == nil || count == Int64(known))
+        case .failure: #expect(count == nil)
+        }
+        if count != nil { known += 1 }
+      }
+      guard hits > 0 else {
+        #expect(known == 5 && runs == [1, 1, 1, 1])
+        break
+      }
+      failing += 1
+    }
+    #expect(failing > 20)
+  }
+
+  /// Four closures in one group. Each counts the collection and writes a document with the count.
+  private func closures(
+    _ fixture: StoreFixture
+  ) async -> (outcomes: [Writer.Outcome], runs: [Int]) {
+    let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["a"]))))
+    let gate = DispatchSemaphore(value: 0)
+    await withCheckedContinuation { held in
+      fixture.writer.submit([]) { _ in
+        held.resume()
+        gate.wait()
+      }
+    }
+    var tasks: [Task<CommitResult, any Error>] = []
+    let counts = (0..<4).map { _ in RunCount() }
+    for index in 0..<4 {
+      let count = counts[index]
+      tasks.append(
+        Task {
+          try await fixture.writer.perform { live in
+            count.add()
+            let seen = try live.documents(matching: query).count
+            try live.write(try fixture.set("a/\(index + 1)", ("n", .integer(Int64(seen)))))
+            _ = try live.document(fixture.name("a/\(index)"))
+          }
+        })
+      // In this order.
+      while fixture.writer.waitingCount < index + 1 { await Task.yield() }
+    }
+    gate.signal()
+    var outcomes: [Writer.Outcome] = []
+    for task in tasks {
+      do {
+        outcomes.append(.success(try await task.value))
+      } catch {
+        outcomes.append(.failure(error as? Status ?? Status(.internal, "\(error)")))
+      }
+    }
+    return (outcomes, counts.map(\.value))
+  }
+
+  @Test func `what a request rests on is looked at when it is done`() async throws {
+    let fixture = try StoreFixture()
+    let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["a"]))))
+    let write = try fixture.set("b/1", ("n", .integer(1)))
+    func premises() throws -> Premises {
+      try fixture.store.read { snapshot in
+        var premises = Premises()
+        premises.documents[fixture.name("c/1")] = .some(
+          try snapshot.updateTime(of: fixture.name("c/1")))
+        premises.results = [
+          SeenResult(
+            query, try snapshot.documents(matching: query), at: try snapshot.state().lastSequence)
+        ]
+        return premises
+      }
+    }
+    _ = try await fixture.writer.commit([write], on: premises())
+    // Nothing that was looked at: elsewhere, another document below, the same again.
+    for mutation in [
+      try fixture.set("d/1", ("n", .integer(1))), try fixture.set("a/x/y/z", ("n", .integer(1))),
+      fixture.delete("c/1"),
+    ] {
+      let seen = try premises()
+      _ = try await fixture.writer.commit([mutation])
+      _ = try await fixture.writer.commit([write], on: seen)
+    }
+    // A phantom, a change, a document that went; a document that came.
+    for mutation in [
+      try fixture.set("a/1", ("n", .integer(1))), try fixture.set("a/1", ("n", .integer(2))),
+      fixture.delete("a/1"), try fixture.set("c/1", ("n", .integer(1))),
+    ] {
+      let seen = try premises()
+      _ = try await fixture.writer.commit([mutation])
+      let error = await #expect(throws: Status.self) {
+        try await fixture.writer.commit([write], on: seen)
+      }
+      #expect(error?.code == .aborted, "\(mutation)")
+    }
+    // Gone and made again as it was, by another time.
+    _ = try await fixture.writer.commit([try fixture.set("a/1", ("n", .integer(1)))])
+    let seen = try premises()
+    _ = try await fixture.writer.commit([fixture.delete("a/1")])
+    _ = try await fixture.writer.commit([try fixture.set("a/1", ("n", .integer(1)))])
+    let error = await #expect(throws: Status.self) {
+      try await fixture.writer.commit([write], on: seen)
+    }
+    #expect(error?.code == .aborted)
   }
 
   @Test func `a failed flush is told as unknown, and the same writer goes on`() throws {

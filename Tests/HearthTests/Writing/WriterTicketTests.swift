@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -55,7 +54,7 @@ import Testing
 
   @Test func `a drain waits for all that was handed over, and not for more`() async throws {
     let fixture = try StoreFixture()
-    let done = Mutex(0)
+    let done = Guarded(0)
     for number in 0..<500 {
       fixture.writer.submit([try fixture.set("a/\(number)", ("n", .null))]) { _ in
         done.withLock { $0 += 1 }
@@ -69,7 +68,7 @@ import Testing
   @Test func `closing while busy does what was handed over, and refuses the rest`() async throws {
     for round in 0..<10 {
       let fixture = try StoreFixture()
-      let outcomes = Mutex<[Int: Bool]>([:])
+      let outcomes = Guarded<[Int: Bool]>([:])
       let mutations = try (0..<400).map { try fixture.set("a/\($0)", ("n", .null)) }
       let busy = Task.detached {
         for number in 0..<400 {
@@ -111,8 +110,8 @@ import Testing
         gate.wait()
       }
     }
-    let refused = Mutex(0)
-    let done = Mutex(0)
+    let refused = Guarded(0)
+    let done = Guarded(0)
     for mutation in mutations.prefix(20) {
       fixture.writer.submit([mutation]) { outcome in
         switch outcome {
@@ -159,7 +158,7 @@ import Testing
       ],
     ]
     for request in refused {
-      let code = Mutex<Status.Code?>(nil)
+      let code = Guarded<Status.Code?>(nil)
       fixture.writer.submit(request) { outcome in
         if case .failure(let status) = outcome { code.withLock { $0 = status.code } }
       }

@@ -76,3 +76,6 @@ extension Environment {
     try read { try $0.text(table(name), key) }
   }
 }
+
+/// Long runs are asked for by HEARTH_SOAK.
+let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil

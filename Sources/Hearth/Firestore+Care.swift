@@ -1,0 +1,149 @@
+import Foundation
+import Synchronization
+
+/// The care of the file: looking whether it is whole, copying it, making it small again.
+extension Firestore {
+  /// What a check looked at, and what it found wrong.
+  public struct CheckReport: Sendable, Hashable {
+    /// The first hundred problems, each with its place. Empty if the file is whole.
+    public var problems: [String]
+    public var problemCount: Int
+    public var fileBytes: Int
+    /// Pages in use, and pages free to be used again.
+    public var pages: Int
+    public var freePages: Int
+    public var documents: Int
+    public var collections: Int
+    /// In the change log.
+    public var changes: Int
+    /// Documents that have a time at which they expire.
+    public var expiringDocuments: Int
+
+    public var isWhole: Bool { problemCount == 0 }
+  }
+
+  /// Is told from time to time how far the work is, on a thread of the work's.
+  public typealias ProgressHandler = @Sendable (CareProgress) -> Void
+
+  /// Looks at everything in a file: each page, each record's checksum, and whether the records agree.
+  ///
+  ///     let report = try await Firestore.check(at: "books.hearth")
+  ///     guard report.isWhole else { print(report.problems.joined(separator: "\n")); return }
+  ///
+  /// A file that nobody has open is read without being mapped, so that even one that would end the
+  /// process can be looked at; who opens it meanwhile waits. One that another process has open is
+  /// looked at like an open database. What is wrong is in the report. Throws `notFound`, `unavailable` if
+  /// the system refuses, `failedPrecondition` if this process has the file open (use `check` on the
+  /// database) or a newer Hearth wrote it, `CancellationError`.
+  public static func check(
+    at path: String, progress: ProgressHandler? = nil
+  ) async throws -> CheckReport {
+    try await Care.run(progress) { progress in
+      CheckReport(try FileCheck.run(at: path, StoreConfiguration(), progress: progress))
+    }
+  }
+
+  /// Looks at everything in the open database, as of one commit.
+  ///
+  /// Reads and writes go on. It keeps one state for as long as it takes, so that pages which commits free
+  /// meanwhile are used again only afterwards. Throws like any read, and `CancellationError`.
+  public func check(progress: ProgressHandler? = nil) async throws -> CheckReport {
+    let store = try Care.reporting { try self.database().store }
+    return try await Care.run(progress) { progress in
+      CheckReport(try store.check(includingPages: true, progress: progress))
+    }
+  }
+
+  /// Copies the database as of one commit into a new file, checks the copy, and flushes it.
+  ///
+  ///     try await db.backup(to: "backups/monday.hearth") { print($0.done, "of", $0.total) }
+  ///
+  /// With every write handed over before. Reads and writes go on; the file may grow meanwhile, because
+  /// pages that commits free are used again only afterwards. The copy is a database like any other, and
+  /// is at its path only once it is whole. Throws `alreadyExists` if there is a file and `replacing` is
+  /// false, `failedPrecondition` if that file is open or another backup goes there, `dataLoss` if this
+  /// database is damaged or the copy came out so, `resourceExhausted` if the disk is full,
+  /// `CancellationError`.
+  ///
+  /// - Parameters:
+  ///   - compacting: Leaves out free pages and fills the others, which takes longer.
+  @discardableResult
+  public func backup(
+    to path: String, compacting: Bool = false, replacing: Bool = false,
+    progress: ProgressHandler? = nil
+  ) async throws -> CheckReport {
+    let database = try Care.reporting { try self.database() }
+    await database.writer.settle(.everything)
+    return try await Care.run(progress) { progress in
+      CheckReport(
+        try FileCopy.backup(
+          database.store, to: path, compacting: compacting, replacing: replacing,
+          progress: progress))
+    }
+  }
+
+  /// Makes a file that nobody has open as small as it can be. Returns its size before and after.
+  ///
+  /// The new file takes the old one's place in one moment, once it is checked and flushed: a crash leaves
+  /// one or the other. Needs room on the disk for both. Throws `failedPrecondition` if any process has
+  /// the file open, `dataLoss` if it is damaged, `notFound`, `resourceExhausted`, `CancellationError`.
+  @discardableResult
+  public static func compact(
+    at path: String, progress: ProgressHandler? = nil
+  ) async throws -> (bytesBefore: Int, bytesAfter: Int) {
+    try await Care.run(progress) { progress in
+      let (before, after) = try FileCopy.compact(
+        at: OpenDatabases.canonical(path), StoreConfiguration(), progress: progress)
+      return (before.fileBytes, after.fileBytes)
+    }
+  }
+}
+
+extension Firestore.CheckReport {
+  init(_ report: CheckReport) {
+    self.init(
+      problems: report.problems, problemCount: report.problemCount, fileBytes: report.fileBytes,
+      pages: report.pages, freePages: report.freePages, documents: report.documents,
+      collections: report.collections, changes: report.changes,
+      expiringDocuments: report.dueDocuments)
+  }
+}
+
+/// Work that takes long and blocks: on a thread of its own, and not on one of the few that async code
+/// runs on.
+enum Care {
+  /// Ends early with `CancellationError` when the task is cancelled.
+  static func run<R: Sendable>(
+    _ handler: Firestore.ProgressHandler?, _ body: @escaping @Sendable (CareReporter) throws -> R
+  ) async throws -> R {
+    let isCancelled = Flag()
+    let progress = CareReporter { progress in
+      if isCancelled.isSet { throw CancellationError() }
+      handler?(progress)
+    }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async {
+          continuation.resume(with: Result { try reporting { try body(progress) } })
+        }
+      }
+    } onCancel: {
+      isCancelled.set()
+    }
+  }
+
+  /// What is thrown of the engine becomes the `NSError` that users catch.
+  static func reporting<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch let status as Status {
+      throw status.nsError
+    }
+  }
+
+  private final class Flag: Sendable {
+    private let flag = Atomic<Bool>(false)
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+    func set() { flag.store(true, ordering: .relaxed) }
+  }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import LMDB
+import Logging
+
+/// Many reads of one state of the database, in a closure; see `Firestore.read`.
+///
+/// Only valid while the closure runs, on its thread. Blocks while it reads.
+public class ReadSession {
+  enum Source {
+    case snapshot(StoreSnapshot)
+    case request(LiveRequest)
+  }
+
+  let firestore: Firestore
+  /// Nil once the closure has returned.
+  private var source: Source?
+
+  init(_ firestore: Firestore, _ source: Source) {
+    self.firestore = firestore
+    self.source = source
+  }
+
+  func end() { source = nil }
+
+  /// Runs `body` with what there is to read; what it throws of the engine is what users catch.
+  func using<Result>(_ body: (Source) throws -> Result) throws -> Result {
+    do {
+      guard let source else {
+        throw Status(
+          .failedPrecondition, "A session can no longer be used after its closure has returned.")
+      }
+      return try body(source)
+    } catch let error as LMDBError {
+      throw Status(reading: error).nsError
+    } catch let status as Status {
+      throw status.nsError
+    }
+  }
+
+  /// The document; a missing one gives a snapshot whose `exists` is false.
+  public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
+    try using { source in
+      let name = try document.name(in: firestore)
+      let stored =
+        switch source {
+        case .snapshot(let snapshot): try snapshot.document(name)
+        case .request(let request): try request.document(name)
+        }
+      return DocumentSnapshot(document, stored)
+    }
+  }
+
+  /// The document, decoded straight from the file.
+  ///
+  /// Throws `DecodingError` if it is missing or does not fit; `T?` of a missing document is nil.
+  public func getDocument<T: Decodable>(
+    _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+  ) throws -> T {
+    try using { source in
+      let name = try document.name(in: firestore)
+      let decode = { (body: UnsafeRawBufferPointer?) in
+        try decoder.decodeDocument(type, from: body, context: document.decodingContext)
+      }
+      return switch source {
+      case .snapshot(let snapshot): try decode(snapshot.body(of: name))
+      case .request(let request): try request.withBody(of: name, decode)
+      }
+    }
+  }
+
+  /// All documents the query finds.
+  public func getDocuments(_ query: Query) throws -> QuerySnapshot {
+    try using { source in
+      let effective = try effective(query)
+      let documents =
+        switch source {
+        case .snapshot(let snapshot): try snapshot.documents(matching: effective)
+        case .request(let request): try request.documents(matching: effective)
+        }
+      return QuerySnapshot(query, first: ResultList(sorted: documents))
+    }
+  }
+
+  /// All documents the query finds, decoded straight from the file.
+  ///
+  /// Throws `DecodingError` if one of them does not fit.
+  public func getDocuments<T: Decodable>(
+    _ query: Query, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+  ) throws -> [T] {
+    try using { source in
+      let effective = try effective(query)
+      var results: [T] = []
+      let decode = { (path: ResourcePath, body: UnsafeRawBufferPointer) in
+        let context = DocumentReference(self.firestore, path).decodingContext
+        results.append(try decoder.decodeDocument(type, from: body, context: context))
+      }
+      switch source {
+      case .snapshot(let snapshot): try snapshot.forEachBody(matching: effective, decode)
+      case .request(let request): try request.forEachBody(matching: effective, decode)
+      }
+      return results
+    }
+  }
+
+  /// What the aggregate query adds up.
+  public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
+    try using { source in
+      _ = try effective(query.query)
+      let (aggregations, effective) = try query.checked()
+      let values =
+        switch source {
+        case .snapshot(let snapshot): try snapshot.aggregate(aggregations, over: effective)
+        case .request(let request): try request.aggregate(aggregations, over: effective)
+        }
+      return AggregateQuerySnapshot(query, values)
+    }
+  }
+
+  private func effective(_ query: Query) throws -> EffectiveQuery {
+    guard query.firestore === firestore else {
+      throw Status.invalidArgument("Provided query is from a different Cloud Firestore instance.")
+    }
+    return try query.effective()
+  }
+}
+
+extension Firestore {
+  /// Reads as much as it likes of one state of the database, decoded where it lies in the file.
+  ///
+  ///     let (author, books) = try await db.read { snapshot in
+  ///       let author = try snapshot.getDocument(herbert, as: Author.self)
+  ///       return (author, try snapshot.getDocuments(herbert.collection("books"), as: Book.self))
+  ///     }
+  ///
+  /// Sees every write handed over before. Runs at once and where it is called: `body` is synchronous, for
+  /// while it runs the file keeps the pages of its state; past a second that is logged.
+  public func read<Result>(_ body: (ReadSession) throws -> Result) async throws -> Result {
+    let opened = try await reporting {
+      let opened = try database()
+      await opened.writer.settle(.everything)
+      return opened
+    }
+    return try read(opened, body)
+  }
+
+  /// As the form that is awaited; waits for the writes handed over before by blocking.
+  public func read<Result>(_ body: (ReadSession) throws -> Result) throws -> Result {
+    let opened: Database
+    do {
+      opened = try database()
+      try opened.writer.settleBlocking(.everything)
+    } catch let status as Status {
+      throw status.nsError
+    }
+    return try read(opened, body)
+  }
+
+  private func read<Result>(
+    _ database: Database, _ body: (ReadSession) throws -> Result
+  ) throws -> Result {
+    do {
+      return try database.store.read { snapshot in
+        let began = ContinuousClock.now
+        let session = ReadSession(self, .snapshot(snapshot))
+        defer {
+          session.end()
+          warnIfLong(
+            "A read closure kept old pages of the file in use.", since: began, database.logger)
+        }
+        return try body(session)
+      }
+    } catch let status as Status {
+      throw status.nsError
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import Foundation
+
+/// Reads and writes of one closure that are done together, or not at all; see `Firestore.write`.
+///
+/// Reads see the writes before them, queries included. A write that throws has done nothing; if the
+/// closure lets that pass, the others are done. Only valid while the closure runs, on its thread.
+public final class WriteSession: ReadSession {
+  private let request: LiveRequest
+
+  init(_ firestore: Firestore, _ request: LiveRequest) {
+    self.request = request
+    super.init(firestore, .request(request))
+  }
+
+  // MARK: Set
+
+  /// Replaces the document, or makes it.
+  public func setData(_ data: [String: Any], forDocument document: DocumentReference) throws {
+    try write(Mutation(setting: document, to: data, in: firestore))
+  }
+
+  /// Merges into the document: maps field by field, everything else as a whole.
+  public func setData(
+    _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
+  ) throws {
+    try write(Mutation(setting: document, to: data, merge: merge ? .all : nil, in: firestore))
+  }
+
+  /// Merges only these fields, strings or `FieldPath`s; each must be in the data.
+  public func setData(
+    _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
+  ) throws {
+    try write(
+      Mutation(setting: document, to: data, merge: .fields(mergeFields), in: firestore))
+  }
+
+  public func setData(
+    _ data: [String: Any], forDocument document: DocumentReference,
+    precondition: WritePrecondition
+  ) throws {
+    try write(Mutation(setting: document, to: data, in: firestore).requiring(precondition))
+  }
+
+  /// Replaces the document with an encoded value. Throws if it cannot be encoded or stored.
+  public func setData<T: Encodable>(
+    from value: T, forDocument document: DocumentReference,
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws {
+    try set(value, document, encoder, merge: nil)
+  }
+
+  public func setData<T: Encodable>(
+    from value: T, forDocument document: DocumentReference, merge: Bool,
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws {
+    try set(value, document, encoder, merge: merge ? .all : nil)
+  }
+
+  public func setData<T: Encodable>(
+    from value: T, forDocument document: DocumentReference, mergeFields: [Any],
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws {
+    try set(value, document, encoder, merge: .fields(mergeFields))
+  }
+
+  private func set<T: Encodable>(
+    _ value: T, _ document: DocumentReference, _ encoder: Firestore.Encoder,
+    merge: ParsedSet.Merge?
+  ) throws {
+    let encoded = try encoder.encodedForWriting(value)
+    try write(Mutation(setting: document, to: encoded, merge: merge, in: firestore))
+  }
+
+  // MARK: Create, update, delete
+
+  /// Makes the document; `alreadyExists` if it is there.
+  public func create(_ data: [String: Any], forDocument document: DocumentReference) throws {
+    try write(Mutation(setting: document, to: data, in: firestore).creating())
+  }
+
+  /// Makes the document from an encoded value; `alreadyExists` if it is there.
+  public func create<T: Encodable>(
+    from value: T, forDocument document: DocumentReference,
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws {
+    let encoded = try encoder.encodedForWriting(value)
+    try write(Mutation(setting: document, to: encoded, in: firestore).creating())
+  }
+
+  /// Changes fields of a document that exists; `notFound` otherwise.
+  public func updateData(
+    _ fields: [AnyHashable: Any], forDocument document: DocumentReference
+  ) throws {
+    try write(Mutation(updating: document, with: fields, in: firestore))
+  }
+
+  public func updateData(
+    _ fields: [AnyHashable: Any], forDocument document: DocumentReference,
+    precondition: WritePrecondition
+  ) throws {
+    try write(Mutation(updating: document, with: fields, in: firestore).requiring(precondition))
+  }
+
+  /// Deletes the document, if it exists. Collections below it stay.
+  public func deleteDocument(_ document: DocumentReference) throws {
+    try write(Mutation(deleting: document, in: firestore))
+  }
+
+  public func deleteDocument(
+    _ document: DocumentReference, precondition: WritePrecondition
+  ) throws {
+    try write(Mutation(deleting: document, in: firestore).requiring(precondition))
+  }
+
+  private func write(_ mutation: @autoclosure () throws -> Mutation) throws {
+    try using { _ in try request.write(mutation()) }
+  }
+}
+
+extension Firestore {
+  /// Reads and writes as if nothing else happened in between, and returns when it is durable.
+  ///
+  ///     let left = try await db.write { tx in
+  ///       let left = try tx.getDocument(account)["amount"] as? Int ?? 0
+  ///       guard left >= price else { throw Broke() }
+  ///       try tx.updateData(["amount": left - price], forDocument: account)
+  ///       return left - price
+  ///     }
+  ///
+  /// `body` runs exactly once, on the writer's thread, and all other writes of the file wait for it: be
+  /// quick; past a second that is logged. It is synchronous, and cannot wait for other writes.
+  /// Throws what `body` throws, with nothing applied. Throws `aborted`, with nothing applied, in the rare
+  /// case that the storage refused the commit at first and what was read had changed before the second.
+  @discardableResult
+  public func write<Result>(
+    _ body: sending @escaping (WriteSession) throws -> sending Result
+  ) async throws -> sending Result {
+    let run = WriteClosure(self, body)
+    do {
+      _ = try await database().writer.perform { try run.run($0) }
+    } catch let status as Status {
+      throw run.thrown ?? status.nsError
+    }
+    return try run.value()
+  }
+
+  /// As the form that is awaited; blocks until the write is durable.
+  @discardableResult
+  public func write<Result>(_ body: (WriteSession) throws -> Result) throws -> Result {
+    try withoutActuallyEscaping(body) { body in
+      let run = WriteClosure(self, body)
+      do {
+        _ = try database().writer.performBlocking { try run.run($0) }
+      } catch let status as Status {
+        throw run.thrown ?? status.nsError
+      }
+      return try run.value()
+    }
+  }
+}
+
+/// A user's closure on its way to the writer's thread, and what became of it on the way back.
+private final class WriteClosure<Result>: @unchecked Sendable {
+  // Unchecked: the caller, who waits, and the writer's thread touch it in turns.
+  private let firestore: Firestore
+  private let body: (WriteSession) throws -> Result
+  private var result: Result?
+  private(set) var thrown: (any Error)?
+
+  init(_ firestore: Firestore, _ body: @escaping (WriteSession) throws -> Result) {
+    self.firestore = firestore
+    self.body = body
+  }
+
+  func run(_ request: LiveRequest) throws {
+    let session = WriteSession(firestore, request)
+    defer { session.end() }
+    do {
+      result = try body(session)
+    } catch {
+      thrown = error
+      throw error
+    }
+  }
+
+  func value() throws -> Result {
+    guard let result else { throw Status(.internal, "A write closure was not run.").nsError }
+    return result
+  }
+}

@@ -1,0 +1,647 @@
+import Glibc
+
+/// What a walk over a file's pages looked at, and what it found wrong.
+public struct FileReport: Sendable, Hashable {
+  /// Of the commit that was looked at.
+  public internal(set) var transactionID = 0
+  public internal(set) var pageSizeBytes = 0
+  public internal(set) var fileSizeBytes = 0
+  /// Reached from the root: pages of trees, and those of large values.
+  public internal(set) var usedPages = 0
+  public internal(set) var freePages = 0
+  /// How many entries of each table were reached.
+  public internal(set) var entries: [String: Int] = [:]
+  /// The list of free pages was read to its end.
+  public internal(set) var knowsFreePages = false
+  /// The first hundred, in the order they were met. Empty if the file is whole.
+  public internal(set) var problems: [String] = []
+  public internal(set) var problemCount = 0
+
+  public static let problemLimit = 100
+
+  mutating func add(_ problem: String) {
+    problemCount += 1
+    if problems.count < Self.problemLimit { problems.append(problem) }
+  }
+}
+
+/// Looks at every page of a file with `pread`, and never maps it: LMDB believes its pages, this does not.
+///
+///     header ─▶ free list ─▶ every free page once
+///        └────▶ table of tables ─▶ each table ─▶ branch ─▶ leaf ─▶ pages of a large value
+///
+/// Law: each page from 2 to the last is reached from the root exactly once, or free exactly once.
+/// So a wrong page number anywhere is noticed twice: at the page it names, and at the one it lost.
+///
+/// Looked at besides: a page's own number and kind; that its nodes fill it without gap or overlap; keys
+/// in order, and between the keys above them; depth, pages and entries as each tree's record has them; in
+/// both headers that the newest free pages are those of its commit.
+///
+/// Not noticed, because they mean nothing: bytes between a page's offsets and its nodes, the byte that
+/// makes a node even, a key above two pages that still separates them, how large the map once was,
+/// and of the older header what only its own commit means.
+public final class PageWalk {
+  /// Called with each entry of each table, and of the table of tables with those that are no tables
+  /// (`name` is then empty). What is borrowed ends with the call.
+  public typealias Visit = (
+    _ name: String, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws -> Void
+
+  private enum Kind { case free, main, table }
+
+  private enum Place: UInt8 { case unseen, used, free }
+
+  private let path: String
+  private let file: PageReader
+  private let visit: Visit
+  private let progress: (_ pages: Int, _ of: Int) throws -> Void
+  private var report = FileReport()
+  private var pageSize = 0
+  private var pagesPresent: UInt64 = 0
+  private var lastPage: UInt64 = 0
+  /// `Place` of each page that the file holds.
+  private var places: [UInt8] = []
+  /// Free pages behind the end of the file: taken and given back within a commit, never written.
+  private var freeBehindEnd: Set<UInt64> = []
+  private var pagesRead = 0
+  private var buffers: [[UInt8]] = []
+  /// Sizes of the nodes of a page, at half their offsets.
+  private var tiles: [UInt16] = []
+  private var large: [UInt8] = []
+  private var tree = Counts()
+
+  /// What a walk over one tree has counted.
+  private struct Counts {
+    var name = ""
+    var kind = Kind.main
+    var branches: UInt64 = 0
+    var leaves: UInt64 = 0
+    var overflow: UInt64 = 0
+    var entries: UInt64 = 0
+    var isCutShort = false
+    var newestFree: UInt64 = 0
+  }
+
+  private init(
+    _ path: String, _ visit: @escaping Visit,
+    _ progress: @escaping (_ pages: Int, _ of: Int) throws -> Void
+  ) throws(LMDBError) {
+    self.path = path
+    self.visit = visit
+    self.progress = progress
+    file = try PageReader(path: path)
+  }
+
+  /// Looks at a file that nobody writes to, or at the state of one commit that a read transaction keeps.
+  ///
+  /// Throws `LMDBError` if the system does not let it read, and what `visit` and `progress` throw. Whatever
+  /// is wrong with the file is in the report.
+  public static func check(
+    _ path: String, transactionID: Int? = nil, visit: @escaping Visit = { _, _, _ in },
+    progress: @escaping (_ pages: Int, _ of: Int) throws -> Void = { _, _ in }
+  ) throws -> FileReport {
+    let walk = try PageWalk(path, visit, progress)
+    try walk.run(transactionID)
+    return walk.report
+  }
+
+  /// Looks at a damaged file for what can be read.
+  ///
+  /// `visit` is told the entries that are reached, as `check` does; then `visitLost` those of pages that
+  /// are neither reached nor known to be free, and of pages that are damaged. Such a page may be an old
+  /// one whose entries were changed or deleted since, and what it says may be wrong: look at checksums.
+  public static func salvage(
+    _ path: String, visit: @escaping Visit,
+    visitLost: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Void,
+    progress: @escaping (_ pages: Int, _ of: Int) throws -> Void = { _, _ in }
+  ) throws -> FileReport {
+    let walk = try PageWalk(path, visit, progress)
+    try walk.run(nil)
+    let report = walk.report
+    try walk.lookForLost(visitLost)
+    return report
+  }
+
+  public static func byteCount(_ path: String) throws(LMDBError) -> Int {
+    Int(clamping: try PageReader(path: path).byteCount())
+  }
+
+  /// Asks the system to read the file from the disk next time.
+  public static func forgetCached(_ path: String) throws(LMDBError) {
+    try PageReader(path: path).forgetCached()
+  }
+
+  private func lookForLost(
+    _ visitLost: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    if pageSize == 0 {
+      // No header tells: it is what the system's pages are.
+      pageSize = Int(getpagesize())
+      pagesPresent = UInt64(report.fileSizeBytes / pageSize)
+      lastPage = max(pagesPresent, 1) - 1
+      places = [UInt8](repeating: Place.unseen.rawValue, count: Int(pagesPresent))
+    }
+    for page in places.indices.dropFirst(2) where places[page] == Place.unseen.rawValue {
+      guard try read(UInt64(page), level: 0) else { continue }
+      if page % 256 == 0 { try progress(page, places.count) }
+      let bytes = buffers[0]
+      try bytes.withUnsafeBytes { bytes in
+        for node in NodePage(bytes).readableNodes() {
+          if node.flags & NodePage.large == 0 {
+            try visitLost(node.key, node.data)
+          } else if let value = try largeValue(of: node, "page \(page)", taking: false) {
+            try value.withUnsafeBytes {
+              try visitLost(node.key, UnsafeRawBufferPointer(rebasing: $0[..<node.valueSize]))
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private func run(_ transactionID: Int?) throws {
+    report.fileSizeBytes = Int(clamping: try file.byteCount())
+    // An empty file is a new database.
+    guard report.fileSizeBytes > 0, let headers = try readHeaders() else { return }
+    let header: FileHeader
+    if let transactionID {
+      guard let found = headers.first(where: { $0.transactionID == UInt64(transactionID) }) else {
+        throw LMDBError(EAGAIN, context: "check \(path)")
+      }
+      header = found
+    } else {
+      checkPair(headers)
+      header = headers[1].transactionID > headers[0].transactionID ? headers[1] : headers[0]
+    }
+    begin(header)
+    let newestFree = try walk(header.free, .free, "the free list")
+    report.knowsFreePages = report.problemCount == 0
+    if transactionID == nil {
+      checkNewest(newestFree, header)
+      let older = headers[0].transactionID == header.transactionID ? headers[1] : headers[0]
+      if older.transactionID != header.transactionID { try checkOlder(older) }
+    }
+    try walk(header.main, .main, "the table of tables")
+    checkEveryPage()
+    try progress(Int(clamping: lastPage), Int(clamping: lastPage))
+  }
+
+  private func begin(_ header: FileHeader) {
+    pageSize = Int(header.pageSize)
+    lastPage = header.lastPage
+    pagesPresent = UInt64(report.fileSizeBytes) / header.pageSize
+    report.transactionID = Int(clamping: header.transactionID)
+    report.pageSizeBytes = pageSize
+    places = [UInt8](
+      repeating: Place.unseen.rawValue, count: Int(min(pagesPresent, header.lastPage + 1)))
+    tiles = [UInt16](repeating: 0, count: pageSize / 2)
+  }
+
+  // MARK: Headers
+
+  private func readHeaders() throws(LMDBError) -> [FileHeader]? {
+    do throws(LMDBError) {
+      guard let start = try file.read(at: 0, count: FileHeader.byteCount) else {
+        throw try file.startsWithMagic() ? .truncated : .notADatabase
+      }
+      let first = try FileHeader(start, page: 0)
+      guard let next = try file.read(at: first.pageSize, count: FileHeader.byteCount) else {
+        throw .truncated
+      }
+      let second = try FileHeader(next, page: 1)
+      guard first.pageSize == second.pageSize else { throw .damagedHeader }
+      for (page, bytes) in [start, next].enumerated() where !FileHeader.isPlain(bytes) {
+        report.add("header \(page): has bits set that mean nothing")
+      }
+      guard report.fileSizeBytes >= 2 * Int(first.pageSize) else { throw .truncated }
+      return [first, second]
+    } catch {
+      guard error.code <= LMDBError.closed.code || error == .versionMismatch else {
+        throw error.adding("check \(path)")
+      }
+      report.add("header: \(error.message)")
+      return nil
+    }
+  }
+
+  /// Commits take turns in the two headers.
+  private func checkPair(_ headers: [FileHeader]) {
+    let numbers = headers.map(\.transactionID)
+    for (page, number) in numbers.enumerated() where number != 0 && number & 1 != UInt64(page) {
+      report.add("header \(page): commit \(number) belongs into the other")
+    }
+    if (numbers.max() ?? 0) - (numbers.min() ?? 0) > 1 {
+      report.add("header: commits \(numbers[0]) and \(numbers[1]) do not follow each other")
+    }
+    if headers[0].free.flags != headers[1].free.flags {
+      report.add("header: the two differ in how the file was made")
+    }
+    let newest = headers[1].transactionID > headers[0].transactionID ? headers[1] : headers[0]
+    for (page, header) in headers.enumerated() {
+      if header.mapSizeBytes > newest.mapSizeBytes || header.lastPage > newest.lastPage
+        || header.mapSizeBytes / header.pageSize <= header.lastPage
+      {
+        report.add("header \(page): has a map that does not hold its pages, or shrinks")
+      }
+    }
+  }
+
+  /// Every commit frees the page that was the root before it, so the newest free pages are its own.
+  private func checkNewest(_ newestFree: UInt64, _ header: FileHeader) {
+    guard header.transactionID > 1, !tree.isCutShort, newestFree != header.transactionID else {
+      return
+    }
+    report.add(
+      "header: is of commit \(header.transactionID), its newest free pages of \(newestFree)")
+  }
+
+  /// LMDB keeps the state before the last commit whole: a commit number cannot pass for another.
+  private func checkOlder(_ header: FileHeader) throws {
+    guard header.transactionID > 1 else { return }
+    var page = header.free.root
+    for depth in stride(from: header.free.depth, to: 0, by: -1) {
+      guard page >= 2, page < pagesPresent,
+        let bytes = try file.read(at: page * header.pageSize, count: pageSize),
+        bytes.load(0, as: UInt64.self) == page
+      else { return report.add("header: the older one has no free list") }
+      let node = Int(bytes.load(Int(bytes.load(12, as: UInt16.self)) - 2, as: UInt16.self))
+      if depth == 1 {
+        if bytes.load(node + 8, as: UInt64.self) != header.transactionID {
+          report.add("header: the older one is not of commit \(header.transactionID)")
+        }
+      } else {
+        page =
+          UInt64(bytes.load(node, as: UInt32.self))
+          | UInt64(bytes.load(node + 4, as: UInt16.self)) << 32
+      }
+    }
+  }
+
+  // MARK: Pages
+
+  /// False, and told, if the pages are not there or taken already.
+  private func take(_ first: UInt64, count: UInt64, by name: String) -> Bool {
+    guard first >= 2, first <= lastPage, count <= lastPage - first + 1 else {
+      report.add("\(name): names page \(first), and the last is \(lastPage)")
+      return false
+    }
+    guard first + count <= pagesPresent else {
+      report.add("\(name): page \(first) is behind the end of the file")
+      return false
+    }
+    for page in Int(first)..<Int(first + count) {
+      if places[page] != Place.unseen.rawValue {
+        let isFree = places[page] == Place.free.rawValue
+        report.add("\(name): page \(page) is \(isFree ? "free, too" : "reached twice")")
+        return false
+      }
+      places[page] = Place.used.rawValue
+    }
+    report.usedPages += Int(count)
+    return true
+  }
+
+  private func takeFree(_ page: UInt64) {
+    guard page >= 2, page <= lastPage else {
+      return report.add("the free list: names page \(page), and the last is \(lastPage)")
+    }
+    let isNew: Bool
+    if page < UInt64(places.count) {
+      isNew = places[Int(page)] == Place.unseen.rawValue
+      places[Int(page)] = Place.free.rawValue
+    } else {
+      isNew = freeBehindEnd.insert(page).inserted
+    }
+    report.freePages += 1
+    if !isNew { report.add("the free list: page \(page) is used, or free twice") }
+  }
+
+  private func checkEveryPage() {
+    // What lies behind a wrong page number is not reached either: one cause is told once.
+    guard report.problemCount == 0 else { return }
+    var lost = 0
+    for page in places.indices.dropFirst(2) where places[page] == Place.unseen.rawValue {
+      lost += 1
+      if lost <= 3 { report.add("page \(page): is neither used nor free") }
+    }
+    if lost > 3 { report.add("\(lost) pages are neither used nor free") }
+    if lastPage >= pagesPresent,
+      UInt64(freeBehindEnd.count) != lastPage - pagesPresent + 1
+    {
+      report.add("the file ends before page \(lastPage), its last")
+    }
+  }
+
+  /// Reads a page into the buffer of its level.
+  private func read(_ page: UInt64, level: Int) throws(LMDBError) -> Bool {
+    while buffers.count <= level { buffers.append([UInt8](repeating: 0, count: pageSize)) }
+    pagesRead += 1
+    return try file.read(at: page * UInt64(pageSize), into: &buffers[level], count: pageSize)
+  }
+
+  // MARK: Trees
+
+  /// The largest key, of the free list.
+  @discardableResult
+  private func walk(_ record: FileHeader.Tree, _ kind: Kind, _ name: String) throws -> UInt64 {
+    let outer = tree
+    defer { tree = kind == .table ? outer : tree }
+    tree = Counts(name: name, kind: kind)
+    if record.root != FileHeader.noRoot {
+      try walk(record.root, depth: record.depth, level: baseLevel, low: nil, high: nil)
+    } else if record.depth != 0 {
+      report.add("\(name): has no root, and a depth")
+    }
+    if kind == .table { report.entries[name] = Int(clamping: tree.entries) }
+    let found = [tree.branches, tree.leaves, tree.overflow]
+    if !tree.isCutShort, found != record.pages || tree.entries != record.entries {
+      report.add(
+        """
+        \(name): has \(tree.entries) entries in pages \(found), and its record says \
+        \(record.entries) in \(record.pages)
+        """)
+    }
+    return tree.newestFree
+  }
+
+  /// Tables are walked while the page that names them is still looked at.
+  private var baseLevel: Int { tree.kind == .table ? 33 : 0 }
+
+  private func walk(
+    _ page: UInt64, depth: UInt16, level: Int, low: UnsafeRawBufferPointer?,
+    high: UnsafeRawBufferPointer?
+  ) throws {
+    guard take(page, count: 1, by: tree.name), try read(page, level: level) else {
+      tree.isCutShort = true
+      return
+    }
+    if pagesRead % 256 == 0 {
+      try progress(Int(clamping: pagesRead), Int(clamping: min(lastPage, pagesPresent)))
+    }
+    // Lent out for the calls below, which use the buffers of other levels only.
+    var bytes: [UInt8] = []
+    swap(&bytes, &buffers[level])
+    defer { swap(&bytes, &buffers[level]) }
+    try bytes.withUnsafeBytes { bytes in
+      let nodes = NodePage(bytes)
+      if let fault = nodes.fault(page: page, isLeaf: depth == 1, tiles: &tiles) {
+        return giveUp(page, fault)
+      }
+      guard keysAreInOrder(nodes, isLeaf: depth == 1, low: low, high: high) else {
+        return giveUp(page, "its keys are out of order")
+      }
+      if depth == 1 {
+        tree.leaves += 1
+        tree.entries += UInt64(nodes.count)
+        for index in 0..<nodes.count { try look(at: nodes.node(index), page: page) }
+      } else {
+        tree.branches += 1
+        for index in 0..<nodes.count {
+          let child = nodes.node(index)
+          try walk(
+            child.child, depth: depth - 1, level: level + 1,
+            low: index == 0 ? low : child.key,
+            high: index + 1 < nodes.count ? nodes.node(index + 1).key : high)
+        }
+      }
+    }
+  }
+
+  /// What it holds may still be readable one by one.
+  private func giveUp(_ page: UInt64, _ fault: String) {
+    tree.isCutShort = true
+    places[Int(page)] = Place.unseen.rawValue
+    report.add("\(tree.name), page \(page): \(fault)")
+  }
+
+  /// Strictly ascending, at or above `low` and below `high`. A branch's first key is not looked at by
+  /// anybody.
+  private func keysAreInOrder(
+    _ nodes: NodePage, isLeaf: Bool, low: UnsafeRawBufferPointer?, high: UnsafeRawBufferPointer?
+  ) -> Bool {
+    var last: UnsafeRawBufferPointer?
+    for index in (isLeaf ? 0 : 1)..<nodes.count {
+      let key = nodes.node(index).key
+      guard tree.kind == .free ? key.count == 8 : (1...511).contains(key.count) else {
+        return false
+      }
+      if let last {
+        guard compare(last, key) < 0 else { return false }
+      } else if let low, compare(low, key) > 0 || !isLeaf && compare(low, key) == 0 {
+        return false
+      }
+      last = key
+    }
+    if let last, let high { return compare(last, high) < 0 }
+    return true
+  }
+
+  private func compare(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Int {
+    if tree.kind == .free {
+      let (one, other) = (one.loadUnaligned(as: UInt64.self), other.loadUnaligned(as: UInt64.self))
+      return one < other ? -1 : one == other ? 0 : 1
+    }
+    if let first = one.baseAddress, let second = other.baseAddress {
+      let order = memcmp(first, second, min(one.count, other.count))
+      if order != 0 { return Int(order) }
+    }
+    return one.count - other.count
+  }
+
+  // MARK: Entries
+
+  private func look(at node: NodePage.Node, page: UInt64) throws {
+    let place = "\(tree.name), page \(page)"
+    switch tree.kind {
+    case .main where node.flags == NodePage.subtree:
+      guard let name = String(validating: node.key, as: UTF8.self),
+        let record = FileHeader.Tree(node.data), record.pad == 0, record.flags == 0,
+        record.depth <= FileHeader.maximumDepth, (record.depth == 0) == (record.root == .max)
+      else { return report.add("\(place): has a table that is not one of ours") }
+      try walk(record, .table, name)
+    case .table where node.flags == 0: try visit(tree.name, node.key, node.data)
+    case .main where node.flags == 0: try visit("", node.key, node.data)
+    case .free where node.flags == 0: lookAtFree(node.data, node.key, place)
+    case _ where node.flags == NodePage.large:
+      guard let value = try largeValue(of: node, place) else {
+        tree.isCutShort = true
+        return
+      }
+      try value.withUnsafeBytes { value in
+        let value = UnsafeRawBufferPointer(rebasing: value[..<node.valueSize])
+        switch tree.kind {
+        case .free: lookAtFree(value, node.key, place)
+        case .main: try visit("", node.key, value)
+        case .table: try visit(tree.name, node.key, value)
+        }
+      }
+    default: report.add("\(place): has an entry of an unknown kind")
+    }
+  }
+
+  /// Without `taking`, the pages need not be its own.
+  private func largeValue(
+    of node: NodePage.Node, _ place: String, taking: Bool = true
+  ) throws -> [UInt8]? {
+    let page = node.data.loadUnaligned(as: UInt64.self)
+    let needed = UInt64(node.valueSize + NodePage.headerSize - 1) / UInt64(pageSize) + 1
+    guard page >= 2, page < pagesPresent,
+      let header = try file.read(at: page * UInt64(pageSize), count: NodePage.headerSize)
+    else {
+      report.add("\(place): names page \(page) for a large value")
+      return nil
+    }
+    let count = UInt64(header.load(12, as: UInt32.self))
+    guard header.load(0, as: UInt64.self) == page, header.load(8, as: UInt16.self) == 0,
+      header.load(10, as: UInt16.self) == NodePage.overflowPage, count >= needed
+    else {
+      report.add("\(place): page \(page) does not hold the large value it names")
+      return nil
+    }
+    if taking {
+      guard take(page, count: count, by: place) else { return nil }
+      tree.overflow += count
+    }
+    if large.count < node.valueSize { large = [UInt8](repeating: 0, count: node.valueSize) }
+    guard
+      try file.read(
+        at: page * UInt64(pageSize) + UInt64(NodePage.headerSize), into: &large,
+        count: node.valueSize)
+    else {
+      report.add("\(place): the file ends within a large value")
+      return nil
+    }
+    return large
+  }
+
+  /// A count and as many page numbers, the largest first.
+  private func lookAtFree(
+    _ value: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ place: String
+  ) {
+    tree.newestFree = key.loadUnaligned(as: UInt64.self)
+    guard value.count >= 8, value.count % 8 == 0,
+      value.loadUnaligned(as: UInt64.self) == UInt64(value.count / 8 - 1)
+    else { return report.add("\(place): counts other pages than it has") }
+    var last = UInt64.max
+    for offset in stride(from: 8, to: value.count, by: 8) {
+      let page = value.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      guard page < last else { return report.add("\(place): its pages are out of order") }
+      last = page
+      takeFree(page)
+    }
+  }
+}
+
+/// A branch or leaf page: offsets from the front, nodes from the back.
+///
+///     ┌──────── header, 16 ────────────────┬─────────────────┬───── … ─────┬───────┐
+///     │ pgno 8 │ pad 2 │ flags 2 │ lower 2 │ offsets, 2 each │ unused      │ nodes │
+///     │        │       │         │ upper 2 │                 │             │       │
+///     └────────────────────────────────────┴─────────────── lower ─────── upper ───┘
+///     node    │ low 2 │ high 2 │ flags 2 │ key size 2 │ key │ data │ to an even size
+struct NodePage {
+  static let headerSize = 16
+  static let nodeHeaderSize = 8
+  static let branchPage: UInt16 = 0x01
+  static let leafPage: UInt16 = 0x02
+  static let overflowPage: UInt16 = 0x04
+  static let large: UInt16 = 0x01
+  static let subtree: UInt16 = 0x02
+
+  /// Trusted as far as `fault` was asked.
+  struct Node {
+    let key: UnsafeRawBufferPointer
+    /// Of a leaf: the value, or the number of the page that has it.
+    let data: UnsafeRawBufferPointer
+    let flags: UInt16
+    let valueSize: Int
+    let child: UInt64
+  }
+
+  private let bytes: UnsafeRawBufferPointer
+
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  var count: Int { (Int(load(12)) - Self.headerSize) / 2 }
+
+  private func load(_ offset: Int) -> UInt16 {
+    bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)
+  }
+
+  private var isLeaf: Bool { load(10) == Self.leafPage }
+
+  func node(_ index: Int) -> Node {
+    let start = Int(load(Self.headerSize + 2 * index))
+    let keyEnd = start + Self.nodeHeaderSize + Int(load(start + 6))
+    let flags = load(start + 4)
+    let low = UInt64(load(start)) | UInt64(load(start + 2)) << 16
+    let valueSize = Int(low)
+    let dataSize = isLeaf ? (flags & Self.large != 0 ? 8 : valueSize) : 0
+    return Node(
+      key: UnsafeRawBufferPointer(rebasing: bytes[(start + Self.nodeHeaderSize)..<keyEnd]),
+      data: UnsafeRawBufferPointer(rebasing: bytes[keyEnd..<(keyEnd + dataSize)]),
+      flags: flags, valueSize: valueSize, child: low | UInt64(flags) << 32)
+  }
+
+  /// Those of a leaf whose bounds are in the page, whatever the others are like.
+  func readableNodes() -> [Node] {
+    guard bytes.count >= 512, load(10) == Self.leafPage else { return [] }
+    let offsets = min(max(0, count), (bytes.count - Self.headerSize) / 2)
+    return (0..<offsets).compactMap { index in
+      let start = Int(load(Self.headerSize + 2 * index))
+      guard start % 2 == 0, nodeSize(at: start, Self.headerSize, true) != nil else { return nil }
+      return node(index)
+    }
+  }
+
+  /// What keeps the page from being read; `nil` if every node can be.
+  ///
+  /// `tiles` holds zeros, at least half the page's size, and does so again afterwards.
+  func fault(page: UInt64, isLeaf: Bool, tiles: inout [UInt16]) -> String? {
+    guard bytes.count >= 512, bytes.loadUnaligned(as: UInt64.self) == page else {
+      return "it is another page"
+    }
+    guard load(8) == 0, load(10) == (isLeaf ? Self.leafPage : Self.branchPage) else {
+      return "it is no \(isLeaf ? "leaf" : "branch")"
+    }
+    let (lower, upper) = (Int(load(12)), Int(load(14)))
+    guard lower >= Self.headerSize + (isLeaf ? 2 : 4), lower % 2 == 0, lower <= upper,
+      upper <= bytes.count
+    else { return "its bounds are wrong" }
+    var isWhole = true
+    var stored = 0
+    for index in 0..<count {
+      guard let size = nodeSize(at: Int(load(Self.headerSize + 2 * index)), upper, isLeaf) else {
+        isWhole = false
+        break
+      }
+      tiles[Int(load(Self.headerSize + 2 * index)) / 2] = UInt16(size)
+      stored = index + 1
+    }
+    // The nodes stand one after the other up to the end of the page.
+    var position = upper
+    var met = 0
+    while isWhole, position < bytes.count {
+      let size = Int(tiles[position / 2])
+      if size == 0 { isWhole = false }
+      position += size
+      met += 1
+    }
+    for index in 0..<stored { tiles[Int(load(Self.headerSize + 2 * index)) / 2] = 0 }
+    return isWhole && met == count && position == bytes.count
+      ? nil : "its entries overlap, or leave a gap"
+  }
+
+  private func nodeSize(at start: Int, _ upper: Int, _ isLeaf: Bool) -> Int? {
+    guard start >= upper, start % 2 == 0, start + Self.nodeHeaderSize <= bytes.count else {
+      return nil
+    }
+    var size = Self.nodeHeaderSize + Int(load(start + 6))
+    if isLeaf {
+      let isLarge = load(start + 4) & Self.large != 0
+      size += isLarge ? 8 : Int(load(start)) | Int(load(start + 2)) << 16
+    }
+    size += size & 1
+    return size <= bytes.count - start ? size : nil
+  }
+}
