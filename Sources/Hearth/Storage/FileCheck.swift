@@ -69,9 +69,9 @@ extension KeyLayout.Table {
   /// Each value begins with a `RecordFrame`, whose checksum covers the key, too.
   var hasFramedRecords: Bool {
     switch self {
-    case .documents, .collections, .changes, .tombstones, .due, .meta: true
+    case .documents, .collections, .changes, .tombstones, .due, .indexes, .meta: true
     // Looked at against the documents they were made from.
-    case .indexes, .entries: false
+    case .entries: false
     }
   }
 }
