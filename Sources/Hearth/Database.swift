@@ -7,6 +7,8 @@ final class Database: Sendable {
   let store: Store
   let writer: Writer
   let registry: Registry
+  /// Nil if nothing may be written.
+  let sweeper: ExpirySweeper?
   let logger: Logger
   /// A folder that is removed with the database: for one that lives in memory, as far as users see.
   private let temporaryFolder: String?
@@ -20,11 +22,17 @@ final class Database: Sendable {
     self.temporaryFolder = temporaryFolder
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     registry = Registry(store, writer, logger: logger)
+    sweeper =
+      configuration.isReadOnly
+      ? nil
+      : ExpirySweeper(
+        store, writer, interval: configuration.expirySweepInterval, logger: logger)
   }
 
   /// Does what waits to be written, ends the listeners, and closes the file. Blocks until then,
   /// also when it is called again.
   func close() {
+    sweeper?.close()
     writer.close()
     registry.close(.terminated)
     store.close()

@@ -71,6 +71,9 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// How long, and in how many bytes at most, past changes are kept for listeners that resume.
   public var changeLogRetention: (seconds: Int, bytes: Int) = (3600, 64 << 20)
 
+  /// How often documents that have expired are deleted; see `Firestore.setExpiry`.
+  public var expirySweepInterval = Duration.seconds(60)
+
   /// The wall clock, for `HearthTesting`; nil for the system's. Settings with different clocks are equal.
   package var clock: (@Sendable () -> Timestamp)?
 
@@ -106,6 +109,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
     copy.verifiesChecksumsOnRead = verifiesChecksumsOnRead
     copy.allowsRemoteFileSystem = allowsRemoteFileSystem
     copy.changeLogRetention = changeLogRetention
+    copy.expirySweepInterval = expirySweepInterval
     copy.clock = clock
     copy.chosenCache = chosenCache
     copy.legacyIsPersistent = legacyIsPersistent
@@ -121,6 +125,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
       && verifiesChecksumsOnRead == other.verifiesChecksumsOnRead
       && allowsRemoteFileSystem == other.allowsRemoteFileSystem
       && changeLogRetention == other.changeLogRetention
+      && expirySweepInterval == other.expirySweepInterval
       && dispatchQueue === other.dispatchQueue && cacheSettings.isEqual(other.cacheSettings)
   }
 
@@ -144,6 +149,7 @@ extension FirestoreSettings {
     configuration.allowsRemoteFileSystem = allowsRemoteFileSystem
     configuration.changeLogAge = .seconds(changeLogRetention.seconds)
     configuration.changeLogBytes = changeLogRetention.bytes
+    configuration.expirySweepInterval = expirySweepInterval
     if let clock { configuration.now = { Instant(clock()) } }
     configuration.durability =
       switch durability {
@@ -168,7 +174,7 @@ extension FirestoreSettings {
         "You can't set 'cacheSettings' together with 'isPersistenceEnabled' or 'cacheSizeBytes'.")
     }
     guard mapSizeBytes > 0, queueLimitBytes > 0, changeLogRetention.seconds >= 0,
-      changeLogRetention.bytes >= 0
+      changeLogRetention.bytes >= 0, expirySweepInterval > .zero
     else {
       return .invalidArgument("Sizes and times in settings cannot be negative.")
     }
