@@ -22,11 +22,8 @@ final class Database: Sendable {
     self.temporaryFolder = temporaryFolder
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     registry = Registry(store, writer, logger: logger)
-    sweeper =
-      configuration.isReadOnly
-      ? nil
-      : ExpirySweeper(
-        store, writer, interval: configuration.expirySweepInterval, logger: logger)
+    sweeper = configuration.isReadOnly ? nil : ExpirySweeper(store, writer, logger: logger)
+    sweeper?.start(interval: configuration.expirySweepInterval)
   }
 
   /// Does what waits to be written, ends the listeners, and closes the file. Blocks until then,

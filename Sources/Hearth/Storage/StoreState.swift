@@ -22,16 +22,6 @@ struct StoreState: Equatable, Sendable {
     }
   }
 
-  init() {}
-
-  /// Does not look at the checksum.
-  init(parsing stored: UnsafeRawBufferPointer) throws(Status) {
-    var reader = ByteCursor(try RecordFrame.open(stored).payload)
-    lastSequence = try reader.fixed64()
-    lastCommitTime = Instant(microseconds: Int64(bitPattern: try reader.fixed64()))
-    firstLoggedSequence = try reader.fixed64()
-  }
-
   func encoded() -> [UInt8] {
     var record = RecordFrame.room()
     record.append(littleEndian: lastSequence)
@@ -39,5 +29,15 @@ struct StoreState: Equatable, Sendable {
     record.append(littleEndian: firstLoggedSequence)
     RecordFrame.seal(&record, key: Self.key)
     return record
+  }
+}
+
+extension StoreState {
+  /// Does not look at the checksum.
+  init(parsing stored: UnsafeRawBufferPointer) throws(Status) {
+    var reader = ByteCursor(try RecordFrame.open(stored).payload)
+    lastSequence = try reader.fixed64()
+    lastCommitTime = Instant(microseconds: Int64(bitPattern: try reader.fixed64()))
+    firstLoggedSequence = try reader.fixed64()
   }
 }

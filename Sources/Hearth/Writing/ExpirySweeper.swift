@@ -10,33 +10,37 @@ import Synchronization
 /// A deletion is a change like any other, and is made only if the document is still the one that was due.
 /// So several processes may sweep one file: who comes second does nothing.
 final class ExpirySweeper: @unchecked Sendable {
-  // Unchecked: a dispatch source may be used from any thread, and the type does not say so.
+  // Unchecked: `timer` changes in `start` only, before anybody else has this.
   static let portion = 128
 
   private let store: Store
   private let writer: Writer
   private let logger: Logger
   private let queue = DispatchQueue(label: "hearth.expiry", qos: .utility)
-  private let timer: DispatchSourceTimer
+  private var timer: (any DispatchSourceTimer)?
   private let isStopped = Atomic<Bool>(false)
 
-  /// Sweeps for the first time soon, then every `interval`.
-  init(_ store: Store, _ writer: Writer, interval: Duration, logger: Logger) {
+  init(_ store: Store, _ writer: Writer, logger: Logger) {
     self.store = store
     self.writer = writer
     self.logger = logger
-    timer = DispatchSource.makeTimerSource(queue: queue)
+  }
+
+  /// Sweeps soon, and then every `interval`. Once.
+  func start(interval: Duration) {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
     let seconds = max(interval / .seconds(1), 0.001)
     timer.schedule(
       deadline: .now() + min(seconds, 1), repeating: seconds, leeway: .milliseconds(100))
     timer.setEventHandler { [weak self] in self?.sweepUnasked() }
     timer.resume()
+    self.timer = timer
   }
 
   /// Waits for the sweep that is under way.
   func close() {
     isStopped.store(true, ordering: .relaxed)
-    timer.cancel()
+    timer?.cancel()
     queue.sync {}
   }
 
