@@ -8,6 +8,8 @@ final class Database: Sendable {
   let writer: Writer
   let registry: Registry
   let indexes: IndexKeeper
+  /// Nil if nothing may be written.
+  let sweeper: ExpirySweeper?
   let logger: Logger
   /// A folder that is removed with the database: for one that lives in memory, as far as users see.
   private let temporaryFolder: String?
@@ -23,12 +25,15 @@ final class Database: Sendable {
     registry = Registry(store, writer, logger: logger)
     indexes = IndexKeeper(store, policy: indexPolicy, logger: logger)
     indexes.start()
+    sweeper = configuration.isReadOnly ? nil : ExpirySweeper(store, writer, logger: logger)
+    sweeper?.start(interval: configuration.expirySweepInterval)
   }
 
   /// Does what waits to be written, ends the listeners, and closes the file. Blocks until then,
   /// also when it is called again.
   func close() {
     indexes.close()
+    sweeper?.close()
     writer.close()
     registry.close(.terminated)
     store.close()

@@ -99,6 +99,138 @@ extension Firestore {
   }
 }
 
+extension Firestore {
+  // MARK: Repair
+
+  /// What could be read of a damaged file.
+  public struct RepairReport: Sendable, Hashable {
+    /// What is wrong with the damaged file; the first hundred.
+    public var problems: [String]
+    public var problemCount: Int
+    /// In the new file.
+    public var documents: Int
+    /// Of these, documents on pages that nothing leads to any more.
+    public var documentsFoundAgain: Int
+    /// Of these, documents that may have been changed or deleted since.
+    public var doubtfulDocuments: Int
+    /// Records of documents that are there and cannot be read.
+    public var unreadableDocuments: Int
+    /// Collections that have fewer documents than the damaged file counted, as far as it still says.
+    public var losses: [Loss]
+
+    public struct Loss: Sendable, Hashable {
+      public var collection: String
+      /// In the new file.
+      public var documents: Int
+      public var lost: Int
+    }
+  }
+
+  /// Builds a new file from everything that can be read of a damaged one, which is left as it is.
+  ///
+  ///     let report = try await Firestore.repair(at: "books.hearth", to: "repaired.hearth")
+  ///
+  /// Documents keep their times. Counts are made anew, the change log begins anew, and indexes are built
+  /// again once they are declared. Throws `alreadyExists` if there is a file at `target`,
+  /// `failedPrecondition` if the damaged one is open, `notFound`, `resourceExhausted`, `CancellationError`.
+  public static func repair(
+    at path: String, to target: String, progress: ProgressHandler? = nil
+  ) async throws -> RepairReport {
+    try await Care.run(progress) { progress in
+      let report = try FileRepair.run(
+        from: OpenDatabases.canonical(path), to: target, StoreConfiguration(), progress: progress)
+      return RepairReport(
+        problems: report.problems, problemCount: report.problemCount,
+        documents: report.documents, documentsFoundAgain: report.foundLost,
+        doubtfulDocuments: report.doubtful, unreadableDocuments: report.unreadable,
+        losses: report.losses.map {
+          RepairReport.Loss(collection: $0.collection, documents: $0.documents, lost: $0.lost)
+        })
+    }
+  }
+
+  // MARK: Export and import
+
+  /// Writes every document as a line of JSON; see <doc:ExportFormat>. Returns their number.
+  ///
+  /// As of one commit, with every write handed over before, and with its times. Each document's checksum
+  /// is looked at. Keeps one state for as long as it takes, as `backup` does. Throws `alreadyExists` if
+  /// there is a file and `replacing` is false, `dataLoss` for a damaged document, `resourceExhausted`,
+  /// `CancellationError`.
+  @discardableResult
+  public func export(
+    to path: String, replacing: Bool = false, progress: ProgressHandler? = nil
+  ) async throws -> Int {
+    let database = try Care.reporting { try self.database() }
+    await database.writer.settle(.everything)
+    return try await Care.run(progress) { progress in
+      try DocumentExport.run(
+        database.store, to: path, replacing: replacing, progress: progress)
+    }
+  }
+
+  /// What an import did.
+  public struct ImportReport: Sendable, Hashable {
+    /// Taken; those that were there already, too.
+    public var documents: Int
+    /// The first hundred lines that were skipped.
+    public var faults: [Fault]
+    public var faultCount: Int
+
+    public struct Fault: Sendable, Hashable {
+      /// From one.
+      public var line: Int
+      public var problem: String
+    }
+  }
+
+  /// Writes the documents of an export into this database; see <doc:ExportFormat>.
+  ///
+  /// Each document becomes what its line says. Documents that are there and not in the export stay. The
+  /// times are those of the import. In portions: an import that ended early is done again from
+  /// the beginning, and what is already there is not written twice. Throws `invalidArgument` with the
+  /// number of the first line that cannot be taken, unless these are skipped; `notFound`; what writing
+  /// throws; `CancellationError`.
+  @discardableResult
+  public func importDocuments(
+    from path: String, skippingFaults: Bool = false, progress: ProgressHandler? = nil
+  ) async throws -> ImportReport {
+    let database = try Care.reporting { try self.database() }
+    return try await Care.run(progress) { progress in
+      ImportReport(
+        try DocumentImport.run(
+          from: path, into: database.writer, database.store.keyLimit,
+          skippingFaults: skippingFaults, progress: progress))
+    }
+  }
+
+  /// Makes a new database of an export, with the create and update times of its lines.
+  ///
+  /// The file is at `target` once it is whole and checked. Throws `alreadyExists` if there is one, and as
+  /// `importDocuments`.
+  @discardableResult
+  public static func importDocuments(
+    from path: String, toNew target: String, skippingFaults: Bool = false,
+    progress: ProgressHandler? = nil
+  ) async throws -> ImportReport {
+    try await Care.run(progress) { progress in
+      ImportReport(
+        try DocumentImport.build(
+          from: path, to: target, StoreConfiguration(), skippingFaults: skippingFaults,
+          progress: progress))
+    }
+  }
+}
+
+extension Firestore.ImportReport {
+  init(_ report: DocumentImport.Report) {
+    self.init(
+      documents: report.documents,
+      faults: report.faults.map { Fault(line: $0.line, problem: $0.problem) },
+      faultCount: report.faultCount)
+  }
+}
+
 extension Firestore.CheckReport {
   init(_ report: CheckReport) {
     self.init(

@@ -94,6 +94,8 @@ public final class FirestoreSettings: NSObject, NSCopying {
       }
     }
   }
+  /// How often documents that have expired are deleted; see `Firestore.setExpiry`.
+  public var expirySweepInterval = Duration.seconds(60)
 
   /// The wall clock, for `HearthTesting`; nil for the system's. Settings with different clocks are equal.
   package var clock: (@Sendable () -> Timestamp)?
@@ -131,6 +133,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
     copy.allowsRemoteFileSystem = allowsRemoteFileSystem
     copy.changeLogRetention = changeLogRetention
     copy.indexPolicy = indexPolicy
+    copy.expirySweepInterval = expirySweepInterval
     copy.clock = clock
     copy.chosenCache = chosenCache
     copy.legacyIsPersistent = legacyIsPersistent
@@ -146,6 +149,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
       && verifiesChecksumsOnRead == other.verifiesChecksumsOnRead
       && allowsRemoteFileSystem == other.allowsRemoteFileSystem
       && changeLogRetention == other.changeLogRetention && indexPolicy == other.indexPolicy
+      && expirySweepInterval == other.expirySweepInterval
       && dispatchQueue === other.dispatchQueue && cacheSettings.isEqual(other.cacheSettings)
   }
 
@@ -170,6 +174,7 @@ extension FirestoreSettings {
     configuration.changeLogAge = .seconds(changeLogRetention.seconds)
     configuration.changeLogBytes = changeLogRetention.bytes
     configuration.indexCheck = IndexCheck.run
+    configuration.expirySweepInterval = expirySweepInterval
     if let clock { configuration.now = { Instant(clock()) } }
     configuration.durability =
       switch durability {
@@ -194,7 +199,7 @@ extension FirestoreSettings {
         "You can't set 'cacheSettings' together with 'isPersistenceEnabled' or 'cacheSizeBytes'.")
     }
     guard mapSizeBytes > 0, queueLimitBytes > 0, changeLogRetention.seconds >= 0,
-      changeLogRetention.bytes >= 0
+      changeLogRetention.bytes >= 0, expirySweepInterval > .zero
     else {
       return .invalidArgument("Sizes and times in settings cannot be negative.")
     }

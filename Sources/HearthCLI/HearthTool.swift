@@ -22,7 +22,8 @@ struct HearthTool: AsyncParsableCommand {
       """,
     subcommands: [
       DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, WatchCommand.self,
-      StatCommand.self, DeleteCommand.self,
+      StatCommand.self, DeleteCommand.self, CheckCommand.self, BackupCommand.self,
+      CompactCommand.self, RepairCommand.self, ExportCommand.self, ImportCommand.self,
     ])
 }
 

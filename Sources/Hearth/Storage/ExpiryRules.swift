@@ -37,6 +37,9 @@ struct ExpiryRules: Equatable, Sendable {
     }
   }
 
+  /// Documents still have to be looked at.
+  var hasWalk: Bool { rules.contains { $0.cursor != nil } }
+
   // MARK: Stored
 
   static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> ExpiryRules {

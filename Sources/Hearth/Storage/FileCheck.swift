@@ -59,8 +59,13 @@ enum FileCheck {
     report.fileBytes = pages.fileSizeBytes
     report.add(contentsOf: pages.problems, count: pages.problemCount)
     report.add(contentsOf: faults, count: faultCount)
-    if pages.problemCount == 0, pages.fileSizeBytes > 0, !hasFormat {
-      report.add("meta: the file has no format, and is not one of Hearth's")
+    guard pages.problemCount == 0 else { return }
+    if !hasFormat { report.add("meta: the file has no format, and is not one of Hearth's") }
+    for table in KeyLayout.Table.allCases where pages.entries[table.rawValue] == nil {
+      report.add("\(table): the table is not there")
+    }
+    for name in pages.entries.keys.sorted() where KeyLayout.Table(rawValue: name) == nil {
+      report.add("\(name): the table is not one of Hearth's")
     }
   }
 }

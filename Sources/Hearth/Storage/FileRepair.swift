@@ -81,8 +81,8 @@ final class FileRepair {
       source, visit: { [self] in try visit($0, $1, $2) },
       visitLost: { [self] in try visitLost($0, $1) },
       progress: { [progress] in try progress(.salvaging, $0, of: $1) })
-    report.problems = pages.problems
-    report.problemCount = pages.problemCount
+    report.problemCount += pages.problemCount
+    report.problems = Array((pages.problems + report.problems).prefix(CheckReport.problemLimit))
     if !pages.knowsFreePages { report.doubtful = report.foundLost }
   }
 
@@ -141,14 +141,8 @@ final class FileRepair {
   private func takeDocument(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) throws {
-    let (record, _) = try read(key, value)
-    note(record)
+    _ = try read(key, value)
     try builder.put(builder.store.tables.documents, key, value)
-  }
-
-  private func note(_ record: DocumentRecord) {
-    state.lastSequence = max(state.lastSequence, record.sequence)
-    state.lastCommitTime = max(state.lastCommitTime, record.updateTime)
   }
 
   /// Of pages that nothing leads to: whatever looks like a document and has the right checksum.
@@ -172,7 +166,6 @@ final class FileRepair {
         }
       }
     }
-    note(record)
     let bytes = place.withUnsafeBytes {
       DocumentRecord.encode(
         sequence: record.sequence, updateTime: record.updateTime, createTime: record.createTime,
@@ -184,26 +177,8 @@ final class FileRepair {
   // MARK: What follows from it
 
   private func complete() throws {
-    let tables = builder.store.tables
-    let limit = builder.store.keyLimit
-    var found: [ResourcePath: UInt64] = [:]
-    do {
-      let snapshot = try builder.snapshot()
-      var cursor = try snapshot.lmdb.cursor(tables.documents)
-      while try cursor.next() {
-        let path = try snapshot.path(of: StoredEntry(key: cursor.key, record: cursor.value))
-        found[path.parent, default: 0] += 1
-        report.documents += 1
-      }
-    }
-    for (path, count) in found.sorted(by: { ResourcePath.compare($0.key, $1.key) < 0 }) {
-      let cut = limit.catalogueKey(path)
-      let snapshot = try builder.snapshot()
-      let key = try tables.collectionsByName.freeKey(cut, in: snapshot.lmdb) { _ in false }
-      try builder.put(
-        tables.collections, key,
-        NumberRecord.encode(count, path: path, key: key, isCut: cut.isCut))
-    }
+    let found = try builder.complete(state)
+    report.documents = Int(clamping: found.values.reduce(0, +))
     for (path, count) in counts.sorted(by: { ResourcePath.compare($0.key, $1.key) < 0 }) {
       let now = found[path] ?? 0
       guard now < count else { continue }
@@ -211,10 +186,7 @@ final class FileRepair {
         RepairReport.Loss(
           collection: path.text, documents: Int(clamping: now), lost: Int(clamping: count - now)))
     }
-    // A token of the old log must not pass for one of the new.
-    state.lastSequence += 1
-    state.firstLoggedSequence = state.lastSequence + 1
-    try builder.put(tables.meta, StoreState.key, state.encoded())
+    let tables = builder.store.tables
     if let created { try builder.put(tables.meta, FileFormat.key, created) }
     if let rules { try builder.put(tables.meta, ExpiryRules.key, try ExpiryRules.begunAnew(rules)) }
   }

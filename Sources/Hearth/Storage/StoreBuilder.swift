@@ -51,6 +51,58 @@ final class StoreBuilder {
     return StoreSnapshot(snapshot, store)
   }
 
+  // MARK: What follows from the documents
+
+  /// Counts the documents into the catalogue, and begins the change log behind `state`. Returns the counts.
+  @discardableResult
+  func complete(_ old: StoreState = StoreState()) throws -> [ResourcePath: UInt64] {
+    var state = old
+    var found: [ResourcePath: UInt64] = [:]
+    do {
+      let snapshot = try snapshot()
+      var cursor = try snapshot.lmdb.cursor(store.tables.documents)
+      while try cursor.next() {
+        let entry = StoredEntry(key: cursor.key, record: cursor.value)
+        found[try snapshot.path(of: entry).parent, default: 0] += 1
+        let record = try DocumentRecord(parsing: cursor.value)
+        state.lastSequence = max(state.lastSequence, record.sequence)
+        state.lastCommitTime = max(state.lastCommitTime, record.updateTime)
+      }
+    }
+    for (path, count) in found.sorted(by: { ResourcePath.compare($0.key, $1.key) < 0 }) {
+      let cut = store.keyLimit.catalogueKey(path)
+      let snapshot = try snapshot()
+      let key = try snapshot.tables.collectionsByName.freeKey(cut, in: snapshot.lmdb) { _ in false }
+      try put(
+        store.tables.collections, key,
+        NumberRecord.encode(count, path: path, key: key, isCut: cut.isCut))
+    }
+    // A token of an older log must not pass for one of this.
+    state.lastSequence += 1
+    state.firstLoggedSequence = state.lastSequence + 1
+    try put(store.tables.meta, StoreState.key, state.encoded())
+    return found
+  }
+
+  /// Puts a document in the place of another of its path, if there is one.
+  func put(_ line: DocumentJSON.Line, now: Instant) throws {
+    let name = DocumentName(line.path, limit: store.keyLimit)
+    let snapshot = try snapshot()
+    let key =
+      try snapshot.storedEntry(of: name)?.key
+      ?? snapshot.tables.documentsByName.freeKey(name.cut, in: snapshot.lmdb) { _ in false }
+    let updateTime = line.updateTime ?? line.createTime ?? now
+    let createTime = min(line.createTime ?? updateTime, updateTime)
+    let record = try DocumentBody(encoding: line.fields).withBytes { body in
+      key.withUnsafeBytes {
+        DocumentRecord.encode(
+          sequence: 1, updateTime: updateTime, createTime: createTime,
+          path: name.key.isCut ? line.path.text : nil, body: body, key: $0)
+      }
+    }
+    try put(store.tables.documents, key, record)
+  }
+
   private func begin() throws {
     guard transaction == nil else { return }
     transaction = try store.environment.beginWrite()

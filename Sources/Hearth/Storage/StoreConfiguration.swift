@@ -12,6 +12,8 @@ struct StoreConfiguration: Sendable {
   /// The change log keeps the smaller of these two.
   var changeLogAge = Duration.seconds(3600)
   var changeLogBytes = 64 << 20
+  /// How often documents are looked for that have expired.
+  var expirySweepInterval = Duration.seconds(60)
   /// The version of the format; tests make up later ones.
   var format = FileFormat.current
   /// Holds indexes against documents, for checks of the whole file: is told what is wrong, and gives the

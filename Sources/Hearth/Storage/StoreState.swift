@@ -22,6 +22,14 @@ struct StoreState: Equatable, Sendable {
     }
   }
 
+  func encoded() -> [UInt8] {
+    var record = RecordFrame.room()
+    record.append(littleEndian: lastSequence)
+    record.append(littleEndian: UInt64(bitPattern: lastCommitTime.microseconds))
+    record.append(littleEndian: firstLoggedSequence)
+    RecordFrame.seal(&record, key: Self.key)
+    return record
+  }
 }
 
 extension StoreState {
@@ -31,14 +39,5 @@ extension StoreState {
     lastSequence = try reader.fixed64()
     lastCommitTime = Instant(microseconds: Int64(bitPattern: try reader.fixed64()))
     firstLoggedSequence = try reader.fixed64()
-  }
-
-  func encoded() -> [UInt8] {
-    var record = RecordFrame.room()
-    record.append(littleEndian: lastSequence)
-    record.append(littleEndian: UInt64(bitPattern: lastCommitTime.microseconds))
-    record.append(littleEndian: firstLoggedSequence)
-    RecordFrame.seal(&record, key: Self.key)
-    return record
   }
 }

@@ -1,3 +1,5 @@
+import Hearth
+
 /// What the demo measured.
 struct DemoFigures {
   var collection = ""

@@ -3,10 +3,15 @@ import Foundation
 /// A bar on standard error, as long as that is a terminal.
 struct ProgressBar {
   private let total: Int
+  /// Of what is being done, before the bar.
+  private let name: String
   private let began = ContinuousClock.now
   private var drawn = ContinuousClock.now
 
-  init(total: Int) { self.total = max(total, 1) }
+  init(total: Int, name: String = "") {
+    self.total = max(total, 1)
+    self.name = name.isEmpty ? "" : name + " "
+  }
 
   mutating func advance(to count: Int) {
     guard Terminal.errorIsTerminal, drawn.duration(to: .now) > .milliseconds(50) else { return }
@@ -16,7 +21,7 @@ struct ProgressBar {
     let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
     let seconds = max(began.duration(to: .now) / .seconds(1), 0.001)
     let rate = Figure.count(Int(Double(count) / seconds))
-    write("\r  \(bar) \(Figure.count(count)) of \(Figure.count(total)), \(rate)/s\u{1B}[K")
+    write("\r  \(name)\(bar) \(Figure.count(count)) of \(Figure.count(total)), \(rate)/s\u{1B}[K")
   }
 
   func finish() {

@@ -1,3 +1,4 @@
+import Hearth
 import Testing
 
 @testable import HearthCLI

@@ -2,14 +2,16 @@
 ///
 /// Our own, because Foundation's reader turns -9223372036854775808 into an inexact number and does not
 /// tell 1 from 1.0 where it matters here.
-struct JSONReader {
+package struct JSONReader {
   private let bytes: [UInt8]
   private var position = 0
   private var depth = 0
 
-  /// The one value that `text` holds. Throws `Failure` with the place of what is wrong.
-  static func read(_ text: String) throws -> JSON {
-    var reader = JSONReader(bytes: Array(text.utf8))
+  /// The one value that `text` holds. Throws `JSONFault` with the place of what is wrong.
+  package static func read(_ text: String) throws -> JSON { try read(Array(text.utf8)) }
+
+  package static func read(_ utf8: [UInt8]) throws -> JSON {
+    var reader = JSONReader(bytes: utf8)
     let value = try reader.value()
     reader.skipSpace()
     guard reader.next == nil else { throw reader.failure("expected the end") }
@@ -20,11 +22,11 @@ struct JSONReader {
 
   private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-  private func failure(_ problem: String) -> Failure {
+  private func failure(_ problem: String) -> JSONFault {
     let before = bytes[..<min(position, bytes.count)]
     let line = before.count { $0 == UInt8(ascii: "\n") } + 1
     let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
-    return Failure("The JSON is not valid: \(problem) at line \(line), column \(column).")
+    return JSONFault("The JSON is not valid: \(problem) at line \(line), column \(column).")
   }
 
   private mutating func skipSpace() {
@@ -72,14 +74,15 @@ struct JSONReader {
 
   private mutating func object() throws -> JSON {
     var members: [JSON.Member] = []
-    var names: Set<String> = []
+    // By bytes: names that only look alike are different fields.
+    var names: Set<[UInt8]> = []
     skipSpace()
     if take("}") { return .object([]) }
     repeat {
       skipSpace()
       guard next == UInt8(ascii: "\"") else { throw failure("expected a name in quotes") }
       let name = try string()
-      guard names.insert(name).inserted else { throw failure("the name \"\(name)\" twice") }
+      guard names.insert(Array(name.utf8)).inserted else { throw failure("the name \"\(name)\" twice") }
       skipSpace()
       guard take(":") else { throw failure("expected a colon") }
       members.append(JSON.Member(name, try value()))
@@ -195,4 +198,11 @@ struct JSONReader {
     position += 4
     return code
   }
+}
+
+/// What is wrong with a text that should be JSON, and where.
+package struct JSONFault: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ description: String) { self.description = description }
 }

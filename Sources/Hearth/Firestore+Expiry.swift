@@ -1,0 +1,54 @@
+import Foundation
+
+/// Documents that are deleted when their time has come.
+extension Firestore {
+  /// Has documents in all collections with this id expire at the time that one of their fields holds.
+  ///
+  ///     try await db.setExpiry(collectionID: "sessions", field: "expiresAt")
+  ///
+  /// A `Timestamp` in the past makes a document due; any other type never does. A document that is due stays
+  /// readable until it is swept: every so often, see `FirestoreSettings.expirySweepInterval`. Its deletion is a
+  /// change like any other, which listeners hear of; what lies below it stays. The rule is kept in the file and
+  /// holds in every process. Returns when all documents that are there are counted in. Throws
+  /// `invalidArgument` for a name that no collection or field has, and what writing throws.
+  ///
+  /// - Parameter field: A name or dotted path; nil for documents that do not expire any more.
+  public func setExpiry(collectionID: String, field: String?) async throws {
+    let store = try Care.reporting { try self.database().store }
+    try await Care.run(nil) { _ in
+      try ResourcePath.check(collectionGroupID: collectionID)
+      let segments = try field.map { field throws(Status) in
+        let segments = try FieldSegments(dotted: field)
+        try segments.checkNames()
+        return segments
+      }
+      try store.setExpiry(collectionID, segments)
+    }
+  }
+
+  /// The fields by which documents expire, by collection id.
+  public func expiryFields() async throws -> [String: String] {
+    try await reporting {
+      let store = try database().store
+      return try store.read { snapshot in
+        let rules = try ExpiryRules.read(snapshot.lmdb, store.tables).rules
+        return Dictionary(
+          rules.compactMap { rule in rule.field.map { (rule.collectionID, $0.canonicalText) } },
+          uniquingKeysWith: { first, _ in first })
+      }
+    }
+  }
+
+  /// Deletes every document whose time has come, without waiting for the next sweep. Returns their number.
+  @discardableResult
+  public func deleteExpiredDocuments() async throws -> Int {
+    let database = try Care.reporting { try self.database() }
+    await database.writer.settle(.everything)
+    return try await Care.run(nil) { _ in
+      guard let sweeper = database.sweeper else {
+        throw Status(.failedPrecondition, "The database is open for reading only.")
+      }
+      return try sweeper.sweep()
+    }
+  }
+}

@@ -1,0 +1,266 @@
+import ArgumentParser
+import Foundation
+import Hearth
+
+struct CheckCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract: "Look whether a file is whole: every page, every checksum, every count.",
+    discussion: "Ends with status 1 if it is not.")
+
+  @OptionGroup var file: DatabaseArgument
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try file.mustExist()
+    let report = try await withProgress { try await Firestore.check(at: file.database, progress: $0) }
+    if output.json {
+      Terminal.print(
+        JSON.object([
+          .init("whole", .boolean(report.isWhole)), .init("problemCount", report.problemCount),
+          .init("problems", .array(report.problems.map(JSON.string))),
+          .init("fileBytes", report.fileBytes), .init("pages", report.pages),
+          .init("freePages", report.freePages), .init("documents", report.documents),
+          .init("collections", report.collections), .init("changes", report.changes),
+          .init("expiringDocuments", report.expiringDocuments),
+        ]).text)
+    } else {
+      for problem in report.problems { Terminal.print(problem) }
+      let more = report.problemCount - report.problems.count
+      if more > 0 { Terminal.print("and \(Figure.count(more, "more problem"))") }
+      if report.isWhole {
+        Terminal.print(
+          "whole: \(Figure.count(report.documents, "document")) in "
+            + "\(Figure.count(report.collections, "collection")), "
+            + "\(Figure.count(report.changes, "change")), "
+            + "\(Figure.count(report.pages, "page")) of \(Figure.bytes(report.fileBytes))")
+      }
+    }
+    if !report.isWhole { throw ExitCode.failure }
+  }
+}
+
+struct BackupCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup",
+    abstract: "Copy a database, also one that is in use, and check the copy.")
+
+  @OptionGroup var file: DatabaseArgument
+  @Argument(help: "Where the copy goes.", completion: .file()) var target: String
+  @Flag(help: "Leave out free pages and fill the others.") var compact = false
+  @Flag(help: "Replace the file that is there.") var replace = false
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await file.open(.reading) { db in
+      let report = try await withProgress {
+        try await db.backup(to: target, compacting: compact, replacing: replace, progress: $0)
+      }
+      if output.json {
+        Terminal.print(
+          JSON.object([
+            .init("documents", report.documents), .init("fileBytes", report.fileBytes),
+          ]).text)
+      } else {
+        Terminal.print(
+          "\(Figure.count(report.documents, "document")) in \(Figure.bytes(report.fileBytes)), "
+            + "checked and flushed")
+      }
+    }
+  }
+}
+
+struct CompactCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "compact",
+    abstract: "Make a file that nobody has open as small as it can be.",
+    discussion: "For one that is in use, see backup --compact.")
+
+  @OptionGroup var file: DatabaseArgument
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try file.mustExist()
+    let (before, after) = try await withProgress {
+      try await Firestore.compact(at: file.database, progress: $0)
+    }
+    if output.json {
+      Terminal.print(
+        JSON.object([.init("bytesBefore", before), .init("bytesAfter", after)]).text)
+    } else {
+      Terminal.print("\(Figure.bytes(before)) are \(Figure.bytes(after)) now")
+    }
+  }
+}
+
+struct RepairCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "repair",
+    abstract: "Build a new file from all that can be read of a damaged one.",
+    discussion: "The damaged file is left as it is.")
+
+  @OptionGroup var file: DatabaseArgument
+  @Argument(help: "Where the new file goes.", completion: .file()) var target: String
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try file.mustExist()
+    let report = try await withProgress {
+      try await Firestore.repair(at: file.database, to: target, progress: $0)
+    }
+    if output.json { return Terminal.print(json(report).text) }
+    for problem in report.problems { Terminal.print(Terminal.faint(problem)) }
+    Terminal.print("\(Figure.count(report.documents, "document")) in \(target)")
+    if report.documentsFoundAgain > 0 {
+      Terminal.print("  \(Figure.count(report.documentsFoundAgain)) of them from lost pages")
+    }
+    if report.doubtfulDocuments > 0 {
+      Terminal.print(
+        "  \(Figure.count(report.doubtfulDocuments)) of them may have been changed or deleted since")
+    }
+    if report.unreadableDocuments > 0 {
+      Terminal.print("  \(Figure.count(report.unreadableDocuments, "document")) cannot be read")
+    }
+    for loss in report.losses {
+      Terminal.print(
+        "  \(loss.collection): \(Figure.count(loss.lost)) of "
+          + "\(Figure.count(loss.documents + loss.lost, "document")) lost")
+    }
+  }
+
+  private func json(_ report: Firestore.RepairReport) -> JSON {
+    .object([
+      .init("documents", report.documents),
+      .init("documentsFoundAgain", report.documentsFoundAgain),
+      .init("doubtfulDocuments", report.doubtfulDocuments),
+      .init("unreadableDocuments", report.unreadableDocuments),
+      .init(
+        "losses",
+        .array(
+          report.losses.map { loss in
+            .object([
+              .init("collection", .string(loss.collection)), .init("documents", loss.documents),
+              .init("lost", loss.lost),
+            ])
+          })),
+      .init("problemCount", report.problemCount),
+      .init("problems", .array(report.problems.map(JSON.string))),
+    ])
+  }
+}
+
+struct ExportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Write every document as a line of JSON, exactly.")
+
+  @OptionGroup var file: DatabaseArgument
+  @Argument(help: "Where the lines go.", completion: .file()) var target: String
+  @Flag(help: "Replace the file that is there.") var replace = false
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await file.open(.reading) { db in
+      let count = try await withProgress {
+        try await db.export(to: target, replacing: replace, progress: $0)
+      }
+      Terminal.print(
+        output.json
+          ? JSON.object([.init("documents", count)]).text : Figure.count(count, "document"))
+    }
+  }
+}
+
+struct ImportCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Write the documents of an export into a database, which is made if it is not there.",
+    discussion: """
+      Documents become what their lines say; others stay. An import that ended early is done again from \
+      the beginning: what is there already is not written twice.
+      """)
+
+  @Argument(help: "The lines.", completion: .file()) var source: String
+  @OptionGroup var file: DatabaseArgument
+  @Flag(help: "Keep create and update times. The database must not be there yet.")
+  var keepTimes = false
+  @Flag(help: "Skip lines that cannot be taken, and tell them.") var skipFaults = false
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    if keepTimes {
+      let report = try await withProgress {
+        try await Firestore.importDocuments(
+          from: source, toNew: file.database, skippingFaults: skipFaults, progress: $0)
+      }
+      return tell(report)
+    }
+    guard FileManager.default.fileExists(atPath: source) else {
+      throw Failure("There is no file \(source).")
+    }
+    try await file.open(.making) { db in
+      let report = try await withProgress {
+        try await db.importDocuments(from: source, skippingFaults: skipFaults, progress: $0)
+      }
+      tell(report)
+    }
+  }
+
+  private func tell(_ report: Firestore.ImportReport) {
+    if output.json {
+      let faults = report.faults.map {
+        JSON.object([.init("line", $0.line), .init("problem", .string($0.problem))])
+      }
+      return Terminal.print(
+        JSON.object([
+          .init("documents", report.documents), .init("faultCount", report.faultCount),
+          .init("faults", .array(faults)),
+        ]).text)
+    }
+    for fault in report.faults { Terminal.print("line \(fault.line): \(fault.problem)") }
+    let skipped =
+      report.faultCount == 0 ? "" : ", \(Figure.count(report.faultCount, "line")) skipped"
+    Terminal.print(Figure.count(report.documents, "document") + skipped)
+  }
+}
+
+extension JSON.Member {
+  init(_ name: String, _ number: Int) { self.init(name, .integer(Int64(number))) }
+}
+
+extension DatabaseArgument {
+  func mustExist() throws {
+    guard FileManager.default.fileExists(atPath: database) else {
+      throw Failure("There is no database at \(database).")
+    }
+  }
+}
+
+/// Runs `body` under a bar on standard error.
+private func withProgress<R>(
+  _ body: (@escaping Firestore.ProgressHandler) async throws -> R
+) async throws -> R {
+  let bar = SharedBar()
+  defer { bar.finish() }
+  return try await body { bar.show($0) }
+}
+
+/// A bar that is drawn from another thread.
+private final class SharedBar: @unchecked Sendable {
+  // Unchecked: `bar` and `step` are touched under the lock only.
+  private let lock = NSLock()
+  private var bar = ProgressBar(total: 1)
+  private var step: CareProgress.Step?
+
+  func show(_ progress: CareProgress) {
+    lock.withLock {
+      if step != progress.step {
+        step = progress.step
+        bar = ProgressBar(total: progress.total, name: progress.step.rawValue)
+      }
+      bar.advance(to: progress.done)
+    }
+  }
+
+  func finish() { lock.withLock { bar.finish() } }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import LMDB
+import Testing
+
+@testable import Hearth
+
+@Suite struct FileFormatTests {
+  let folder = TemporaryFolder()
+  var path: String { folder.path + "/a.hearth" }
+
+  private func configuration(_ format: FileFormat = .current) -> StoreConfiguration {
+    var configuration = StoreConfiguration()
+    configuration.durability = .unsafeNoSync
+    configuration.format = format
+    return configuration
+  }
+
+  private func open(_ format: FileFormat = .current, readOnly: Bool = false) throws -> Store {
+    var configuration = configuration(format)
+    configuration.isReadOnly = readOnly
+    return try Store(path: path, configuration: configuration)
+  }
+
+  /// A version that does not exist: it remembers that it was there.
+  private func madeUp(_ version: UInt8, fails: Bool = false) -> FileFormat {
+    var steps: [UInt8: FileFormat.Step] = [:]
+    for before in 1..<version {
+      steps[before] = { transaction, tables in
+        try transaction.put(
+          tables.meta, Array("step \(before)".utf8), Array("was here".utf8))
+        if fails, before == version - 1 { throw Status(.internal, "It does not work.") }
+      }
+    }
+    return FileFormat(version: version, steps: steps)
+  }
+
+  private func text(_ store: Store, _ key: String) throws -> String? {
+    try store.read { snapshot in
+      try Array(key.utf8).withUnsafeBytes {
+        try snapshot.lmdb.get(store.tables.meta, $0).map { String(decoding: $0, as: UTF8.self) }
+      }
+    }
+  }
+
+  @Test func `an older file is brought up step by step, once`() throws {
+    try open().close()
+    let store = try open(madeUp(3))
+    #expect(try text(store, "step 1") == "was here")
+    #expect(try text(store, "step 2") == "was here")
+    store.close()
+    // It is of version 3 now: nothing is done again, and version 1 refuses it.
+    let again = try open(FileFormat(version: 3, steps: [:]))
+    again.close()
+    #expect {
+      _ = try open()
+    } throws: { error in
+      (error as? Status)?.code == .failedPrecondition
+        && "\(error)".contains("has format version 3 and was written by a newer Hearth")
+    }
+  }
+
+  @Test func `an older file that may not be written is refused`() throws {
+    try open().close()
+    #expect {
+      _ = try open(madeUp(2), readOnly: true)
+    } throws: { ($0 as? Status)?.code == .failedPrecondition }
+    try open(readOnly: true).close()
+  }
+
+  @Test func `a step that fails leaves the file as it was`() throws {
+    try open().close()
+    #expect(throws: (any Error).self) { _ = try open(madeUp(3, fails: true)) }
+    let store = try open()
+    #expect(try text(store, "step 1") == nil)
+    store.close()
+    #expect(throws: (any Error).self) { _ = try open(FileFormat(version: 2, steps: [:])) }
+    try open().close()
+  }
+
+  /// A file that version 1 wrote: what stands in it is read forever.
+  @Test func `the golden file of version 1 is read`() async throws {
+    let resources = Bundle.module.bundleURL.appendingPathComponent("Resources")
+    try Data(contentsOf: resources.appendingPathComponent("format-1.hearth"))
+      .write(to: URL(fileURLWithPath: path))
+    let report = try await Firestore.check(at: path)
+    #expect(report.isWhole, "\(report.problems)")
+    let db = try Firestore.open(at: path)
+    let exported = folder.path + "/golden.jsonl"
+    try await db.export(to: exported)
+    let lines = try String(contentsOfFile: exported, encoding: .utf8)
+    let expected = resources.appendingPathComponent("format-1.jsonl")
+    #expect(try lines == String(contentsOf: expected, encoding: .utf8))
+    #expect(try await db.expiryFields() == ["sessions": "until"])
+    let changes = try db.database().store.read { store in
+      var kinds: [Change.Kind] = []
+      try store.changes(after: 0) { change in
+        kinds.append(change.kind)
+        return true
+      }
+      return kinds
+    }
+    #expect(Set(changes) == [.created, .updated, .deleted])
+    // And written.
+    try await db.document("books/new").setData(["n": 1])
+    #expect(try await db.check().isWhole)
+    try await db.terminate()
+  }
+
+  /// Makes the golden file anew, where HEARTH_GOLDEN says; for a new version of the format only.
+  @Test(.enabled(if: ProcessInfo.processInfo.environment["HEARTH_GOLDEN"] != nil))
+  func `the golden file is written`() async throws {
+    let target = try #require(ProcessInfo.processInfo.environment["HEARTH_GOLDEN"])
+    let settings = FirestoreSettings()
+    settings.clock = { Timestamp(seconds: 1_767_225_600, nanoseconds: 0) }
+    let db = try Firestore.open(at: path, settings: settings)
+    try await db.setExpiry(collectionID: "sessions", field: "until")
+    let every: [String: Any] = [
+      "null": NSNull(), "yes": true, "integer": Int64.min, "double": 0.1, "zero": -0.0,
+      "nan": Double.nan, "infinite": Double.infinity, "text": "Dune 🏜 e\u{301}",
+      "time": Timestamp(seconds: -1, nanoseconds: 999_999_000), "bytes": Data(0...255),
+      "reference": db.document("books/emma"), "point": GeoPoint(latitude: 59.91, longitude: -10),
+      "list": [1, 1.0, ["deep": ["deeper": [NSNull()]]]] as [Any], "empty": [String: Any](),
+      "vector": VectorValue([0.25, -1]),
+    ]
+    try await db.document("books/dune").setData(every)
+    try await db.document("books/emma").setData(["text": String(repeating: "long ", count: 2000)])
+    try await db.document("books/__id7__/pages/\(String(repeating: "é", count: 400))")
+      .setData(["n": 1])
+    try await db.document("sessions/a").setData(["until": Timestamp(seconds: 4_000_000_000, nanoseconds: 0)])
+    try await db.document("books/emma").updateData(["n": 2])
+    try await db.document("books/gone").setData(["n": 1])
+    try await db.document("books/gone").delete()
+    try await db.backup(to: target + "/format-1.hearth", compacting: true, replacing: true)
+    try await db.export(to: target + "/format-1.jsonl", replacing: true)
+    try await db.terminate()
+  }
+}
