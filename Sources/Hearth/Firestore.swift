@@ -170,11 +170,13 @@ public final class Firestore: NSObject, @unchecked Sendable {
     set { state.withLock { $0.failureHandler = newValue } }
   }
 
-  func reportUnobserved(_ status: Status) {
+  func reportUnobserved(_ status: Status) { reportUnobserved(status.nsError) }
+
+  func reportUnobserved(_ error: NSError) {
     if let handler = unobservedWriteFailureHandler {
-      handler(status.nsError)
+      handler(error)
     } else {
-      Self.logger.error("A write that nobody awaits failed.", metadata: ["error": "\(status)"])
+      Self.logger.error("A write that nobody awaits failed.", metadata: ["error": "\(error)"])
     }
   }
 

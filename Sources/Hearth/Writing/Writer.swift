@@ -24,13 +24,24 @@ final class Writer: Sendable {
       case failed(Status)
     }
 
-    struct Closure: @unchecked Sendable {
-      // Unchecked: whoever hands it over waits for it.
-      let body: (LiveRequest) throws -> Void
+    /// A closure that is let go before its maker, who waits, goes on.
+    final class Closure: @unchecked Sendable {
+      // Unchecked: its maker's until it is handed over, then the writer's thread's.
+      private var body: ((LiveRequest) throws -> Void)?
+
+      init(body: @escaping (LiveRequest) throws -> Void) { self.body = body }
+
+      /// Once; nil from then on.
+      func take() -> ((LiveRequest) throws -> Void)? {
+        defer { body = nil }
+        return body
+      }
     }
 
     var work: Work
     var byteCount: Int
+    /// Of the limit on what nobody awaits.
+    var countedBytes: Int
     var ticket: TicketBook.Ticket
     /// Nobody waits for this request, so that reads have to.
     var isTracked: Bool
@@ -54,6 +65,8 @@ final class Writer: Sendable {
     var queue: Deque<Request> = []
     /// Of the requests that nobody awaits.
     var unawaitedBytes = 0
+    /// Of all requests that are not done.
+    var waitingBytes = 0
     /// The thread sleeps, or is about to: whoever adds to the queue wakes it.
     var isAsleep = false
     var tickets = TicketBook()
@@ -98,11 +111,18 @@ final class Writer: Sendable {
   /// `complete` runs once: on the writer's thread when the request is done, or at once if it is
   /// refused: `invalidArgument` for what no database takes, `resourceExhausted` if too much waits
   /// already, `failedPrecondition` after `close`.
-  func submit(_ mutations: [Mutation], complete: @escaping @Sendable (Outcome) -> Void) {
+  ///
+  /// - Parameter isCounted: Takes part in the limit; others bound by themselves what waits.
+  func submit(
+    _ mutations: [Mutation], isCounted: Bool = true,
+    complete: @escaping @Sendable (Outcome) -> Void
+  ) {
     do throws(Status) {
       try Mutation.check(mutations)
       let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
-      enqueue(.mutations(mutations, on: nil), touching: mutations, byteCount: byteCount, complete)
+      enqueue(
+        .mutations(mutations, on: nil), touching: mutations, byteCount: byteCount,
+        countedBytes: isCounted ? byteCount : 0, complete)
     } catch {
       complete(.failure(error))
     }
@@ -157,39 +177,43 @@ final class Writer: Sendable {
   /// Without what it touches a request is one whose caller waits: reads do not, and it is not counted.
   private func enqueue(
     _ work: Request.Work, touching mutations: [Mutation]? = nil, byteCount: Int,
-    _ complete: @escaping @Sendable (Outcome) -> Void
+    countedBytes: Int = 0, _ complete: @escaping @Sendable (Outcome) -> Void
   ) {
     let refusal: Status? = state.withLock { state in
       guard state.phase == .open else { return .terminated }
-      if mutations != nil {
-        // One request always fits, however large: the limit bounds what waits behind it.
-        guard state.unawaitedBytes == 0 || state.unawaitedBytes + byteCount <= queueLimitBytes
-        else {
-          return Status(
-            .resourceExhausted,
-            "\(state.unawaitedBytes) bytes of writes wait already. Await writes, or write less.")
-        }
-        trackedCount.wrappingAdd(1, ordering: .relaxed)
-        state.unawaitedBytes += byteCount
+      // One request always fits, however large: the limit bounds what waits behind it.
+      let unawaitedBytes = state.unawaitedBytes + countedBytes
+      guard countedBytes == 0 || state.unawaitedBytes == 0 || unawaitedBytes <= queueLimitBytes
+      else {
+        return Status(
+          .resourceExhausted,
+          "\(state.unawaitedBytes) bytes of writes wait already. Await writes, or write less.")
       }
+      state.unawaitedBytes = unawaitedBytes
+      state.waitingBytes += byteCount
+      if mutations != nil { trackedCount.wrappingAdd(1, ordering: .relaxed) }
       let ticket =
         mutations.map { state.tickets.issue(touching: $0.lazy.map(\.name.path)) }
         ?? state.tickets.issue()
       state.queue.append(
         Request(
-          work: work, byteCount: byteCount, ticket: ticket, isTracked: mutations != nil,
-          complete: complete))
+          work: work, byteCount: byteCount, countedBytes: countedBytes, ticket: ticket,
+          isTracked: mutations != nil, complete: complete))
       if state.isAsleep {
         state.isAsleep = false
         wake.signal()
       }
       return nil
     }
-    if let refusal { complete(.failure(refusal)) }
+    guard let refusal else { return }
+    if case .closure(let closure) = work { _ = closure.take() }
+    complete(.failure(refusal))
   }
 
   /// Requests that no group has taken yet.
   var waitingCount: Int { state.withLock { $0.queue.count } }
+  /// Of all requests that are not done.
+  var waitingBytes: Int { state.withLock(\.waitingBytes) }
 
   // MARK: Waiting
 
@@ -391,7 +415,7 @@ final class Writer: Sendable {
           outcomes.append(.failure(refusal))
         }
       case .closure(let closure):
-        let (work, outcome) = run(closure.body, in: &plan)
+        let (work, outcome) = run(closure, in: &plan)
         requests[index].work = work
         outcomes.append(outcome)
       case .failed(let status):
@@ -404,7 +428,7 @@ final class Writer: Sendable {
   }
 
   private func run(
-    _ body: (LiveRequest) throws -> Void, in plan: inout GroupPlan
+    _ closure: Request.Closure, in plan: inout GroupPlan
   ) -> (Request.Work, Outcome) {
     let began = ContinuousClock.now
     defer { warnIfLong("A write closure held up all writes.", since: began, logger) }
@@ -412,7 +436,7 @@ final class Writer: Sendable {
       let live = LiveRequest(in: plan)
       defer { live.drop() }
       do {
-        try body(live)
+        try closure.take()?(live)
         let result = try live.take()
         return (.mutations(live.mutations, on: live.premises), .success(result))
       } catch {
@@ -436,13 +460,18 @@ final class Writer: Sendable {
 
   private func finish(_ requests: ArraySlice<Request>, _ outcomes: [Outcome]) {
     let resumed = state.withLock { state in
-      for request in requests where request.isTracked {
-        trackedCount.wrappingSubtract(1, ordering: .releasing)
-        state.unawaitedBytes -= request.byteCount
+      for request in requests {
+        if request.isTracked { trackedCount.wrappingSubtract(1, ordering: .releasing) }
+        state.unawaitedBytes -= request.countedBytes
+        state.waitingBytes -= request.byteCount
       }
       return state.tickets.finish(requests.last?.ticket ?? 0)
     }
-    for (request, outcome) in zip(requests, outcomes) { request.complete(outcome) }
+    for (request, outcome) in zip(requests, outcomes) {
+      // One that never came to run.
+      if case .closure(let closure) = request.work { _ = closure.take() }
+      request.complete(outcome)
+    }
     for resume in resumed { resume() }
   }
 
