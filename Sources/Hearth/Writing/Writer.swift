@@ -79,6 +79,7 @@ final class Writer: Sendable {
   /// How many requests have tickets: reads look here before they take the lock.
   private let trackedCount = Atomic<Int>(0)
   private let logger: Logger
+  private let observer = Guarded<(@Sendable (WriterReport) -> Void)?>(nil)
   /// The writer's own.
   private let thread = Atomic<UInt>(0)
 
@@ -215,6 +216,11 @@ final class Writer: Sendable {
   /// Of all requests that are not done.
   var waitingBytes: Int { state.withLock(\.waitingBytes) }
 
+  /// Tells `observer` of every group, on the writer's thread.
+  func observe(_ observer: (@Sendable (WriterReport) -> Void)?) {
+    self.observer.withLock { $0 = observer }
+  }
+
   // MARK: Waiting
 
   /// Waits for the requests that nobody awaits, were handed over before this call, and touch `scope`.
@@ -321,14 +327,16 @@ final class Writer: Sendable {
     var now: Instant?
     while !rest.isEmpty {
       var tried = min(portion, rest.count)
-      let attempt = attempt(&rest, &tried, &now)
+      var report = WriterReport()
+      let attempt = attempt(&rest, &tried, &now, &report)
       let part = rest.prefix(tried)
       switch attempt {
       case .committed(let outcomes, let sequence):
         store.commits.advance(to: sequence)
-        finish(part, outcomes)
+        report.isCommit = true
+        finish(part, outcomes, report)
       case .unchanged(let outcomes):
-        finish(part, outcomes)
+        finish(part, outcomes, report)
       case .mapFull(let error):
         growths += 1
         do {
@@ -337,18 +345,18 @@ final class Writer: Sendable {
           continue
         } catch {
           let status = Status(writing: error as? LMDBError ?? .mapFull)
-          finish(part, part.map { _ in .failure(status) })
+          finish(part, part.map { _ in .failure(status) }, report)
         }
       case .refused(let error):
         guard tried > 1 else {
-          finish(part, [.failure(error)])
+          finish(part, [.failure(error)], report)
           break
         }
         portion = tried / 2
         continue
       case .unknown(let outcomes, let error):
         logger.error("A commit could not be flushed.", metadata: ["error": "\(error)"])
-        finish(part, outcomes.map { $0.flatMap { _ in .failure(error) } })
+        finish(part, outcomes.map { $0.flatMap { _ in .failure(error) } }, report)
       }
       rest = rest.dropFirst(tried)
     }
@@ -369,7 +377,8 @@ final class Writer: Sendable {
   ///   - requests: Closures among them that were run give way to what came of them.
   ///   - count: How many of the requests to take; fewer are if they grow large.
   private func attempt(
-    _ requests: inout ArraySlice<Request>, _ count: inout Int, _ now: inout Instant?
+    _ requests: inout ArraySlice<Request>, _ count: inout Int, _ now: inout Instant?,
+    _ report: inout WriterReport
   ) -> Attempt {
     do {
       var transaction = try begin()
@@ -383,6 +392,9 @@ final class Writer: Sendable {
       guard !plan.isEmpty else { return .unchanged(outcomes) }
       try plan.apply(to: &transaction, trimming: dueTrim())
       let sequence = plan.state.lastSequence
+      report.bytes = plan.byteCount
+      let began = ContinuousClock.now
+      defer { report.flush = ContinuousClock.now - began }
       do {
         try transaction.commit()
       } catch .mapFull {
@@ -458,7 +470,9 @@ final class Writer: Sendable {
     }
   }
 
-  private func finish(_ requests: ArraySlice<Request>, _ outcomes: [Outcome]) {
+  private func finish(
+    _ requests: ArraySlice<Request>, _ outcomes: [Outcome], _ report: WriterReport
+  ) {
     let resumed = state.withLock { state in
       for request in requests {
         if request.isTracked { trackedCount.wrappingSubtract(1, ordering: .releasing) }
@@ -473,6 +487,14 @@ final class Writer: Sendable {
       request.complete(outcome)
     }
     for resume in resumed { resume() }
+    guard let observer = observer.withLock(\.self) else { return }
+    var report = report
+    report.requests = requests.count
+    report.failures = outcomes.count { if case .failure = $0 { true } else { false } }
+    (report.waitingRequests, report.waitingBytes) = state.withLock { state in
+      (state.queue.count, state.waitingBytes)
+    }
+    observer(report)
   }
 
   // MARK: The change log's keeping
@@ -495,6 +517,21 @@ final class Writer: Sendable {
         ? Instant(microseconds: store.configuration.now().microseconds - age) : nil,
       bytesKept: store.configuration.changeLogBytes)
   }
+}
+
+/// What became of a group.
+package struct WriterReport: Sendable {
+  package var requests = 0
+  package var failures = 0
+  /// Something was put, and is durable.
+  package var isCommit = false
+  /// About what was put.
+  package var bytes = 0
+  /// What LMDB took to write and flush it.
+  package var flush = Duration.zero
+  /// What was left when the group was done.
+  package var waitingRequests = 0
+  package var waitingBytes = 0
 }
 
 extension Status {
