@@ -10,12 +10,21 @@ let package = Package(
     .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
     .library(name: "FirebaseSharedSwift", targets: ["FirebaseSharedSwift"]),
     .library(name: "HearthTesting", targets: ["HearthTesting"]),
+    .library(name: "HearthService", targets: ["HearthService"]),
     .executable(name: "hearth", targets: ["HearthCLI"]),
+  ],
+  traits: [
+    .trait(
+      name: "Service",
+      description: "HearthService: metrics and graceful shutdown, with what they depend on.")
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    // Only with the trait "Service".
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     // Floor 0: the C libraries, as Debian ships them.
@@ -50,6 +59,16 @@ let package = Package(
         // As in Hearth: models need not be Sendable.
         .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
+    .target(
+      name: "HearthService",
+      dependencies: [
+        "Hearth",
+        .product(
+          name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Service"])),
+        .product(
+          name: "ServiceLifecycle", package: "swift-service-lifecycle",
+          condition: .when(traits: ["Service"])),
+      ]),
     .executableTarget(
       name: "HearthCLI",
       dependencies: [
@@ -77,6 +96,13 @@ let package = Package(
       ],
       resources: [.copy("Resources")]),
     .testTarget(name: "HearthTestingTests", dependencies: ["HearthTesting", "FirebaseFirestore"]),
+    .testTarget(
+      name: "HearthServiceTests",
+      dependencies: [
+        "HearthService",
+        .product(
+          name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Service"])),
+      ]),
     .testTarget(name: "HearthCLITests", dependencies: ["HearthCLI", "Hearth"]),
   ],
   swiftLanguageModes: [.v6]

@@ -148,6 +148,67 @@ extension DocumentReference {
     try await commit(deletion())
   }
 
+  // MARK: With conditions
+
+  /// Makes the document; `alreadyExists` if it is there.
+  ///
+  ///     try await dune.create(["title": "Dune", "pages": 412])
+  public func create(_ data: [String: Any]) {
+    submit(try creation(data))
+  }
+
+  public func create(
+    _ data: [String: Any], isolation: isolated (any Actor)? = #isolation,
+    completion: ((Error?) -> Void)?
+  ) {
+    submit(try creation(data), isolation, completion)
+  }
+
+  public func create(_ data: [String: Any]) async throws {
+    try await commit(creation(data))
+  }
+
+  /// Makes the document from an encoded value, and returns when it is durable; `alreadyExists` if it is
+  /// there.
+  public func create<T: Encodable>(
+    encoding value: T, encoder: Firestore.Encoder = Firestore.Encoder()
+  ) async throws {
+    try await commit(Self.planned(set(encoder.encodeDocument(value), merge: nil)) { $0.creating() })
+  }
+
+  /// Replaces the document, or makes it, if `precondition` holds.
+  public func setData(
+    _ data: [String: Any], precondition: WritePrecondition
+  ) async throws {
+    try await commit(Self.planned(set(data, merge: nil)) { try $0.requiring(precondition) })
+  }
+
+  /// Changes fields of the document if `precondition` holds.
+  ///
+  ///     let dune = try await reference.getDocument()
+  ///     guard let time = dune.updateTime else { return }
+  ///     try await reference.updateData(["pages": 412], precondition: .lastUpdateTime(time))
+  public func updateData(
+    _ fields: [AnyHashable: Any], precondition: WritePrecondition
+  ) async throws {
+    try await commit(Self.planned(update(fields)) { try $0.requiring(precondition) })
+  }
+
+  /// Deletes the document if `precondition` holds.
+  public func delete(precondition: WritePrecondition) async throws {
+    try await commit(Self.planned(deletion()) { try $0.requiring(precondition) })
+  }
+
+  private func creation(_ data: [String: Any]) throws -> Planned {
+    try Self.planned(set(data, merge: nil)) { $0.creating() }
+  }
+
+  private static func planned(
+    _ planned: Planned, _ change: (Mutation) throws -> Mutation
+  ) throws -> Planned {
+    (planned.database, try change(planned.mutation))
+  }
+
   // MARK: Mutations
 
   private typealias Planned = (database: Database, mutation: Mutation)

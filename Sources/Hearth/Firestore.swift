@@ -34,6 +34,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
     var settings = OwnSettings(FirestoreSettings())
     var settingsFault: Status?
     var failureHandler: (@Sendable (NSError) -> Void)?
+    /// Of a meter, which takes nothing away from the handler.
+    var failureObserver: (@Sendable () -> Void)?
     var indexManager: PersistentCacheIndexManager?
   }
 
@@ -170,11 +172,18 @@ public final class Firestore: NSObject, @unchecked Sendable {
     set { state.withLock { $0.failureHandler = newValue } }
   }
 
-  func reportUnobserved(_ status: Status) {
+  func observeFailures(_ observer: @escaping @Sendable () -> Void) {
+    state.withLock { $0.failureObserver = observer }
+  }
+
+  func reportUnobserved(_ status: Status) { reportUnobserved(status.nsError) }
+
+  func reportUnobserved(_ error: NSError) {
+    state.withLock(\.failureObserver)?()
     if let handler = unobservedWriteFailureHandler {
-      handler(status.nsError)
+      handler(error)
     } else {
-      Self.logger.error("A write that nobody awaits failed.", metadata: ["error": "\(status)"])
+      Self.logger.error("A write that nobody awaits failed.", metadata: ["error": "\(error)"])
     }
   }
 

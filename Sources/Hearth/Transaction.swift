@@ -7,9 +7,11 @@ import Foundation
 public final class Transaction: NSObject {
   private let firestore: Firestore
   private var writes = PlannedWrites()
-  /// What was read and has not been written: nil for a document that was not there.
+  /// What was read: nil for a document that was not there.
   private var reads: [DocumentName: Instant?] = [:]
-  private var written: Set<DocumentName> = []
+  private var results: [SeenResult] = []
+  /// Whether the documents written so far are there then.
+  private var written: [DocumentName: Bool] = [:]
   private var isOver = false
 
   init(_ firestore: Firestore) { self.firestore = firestore }
@@ -19,25 +21,65 @@ public final class Transaction: NSObject {
   /// Throws `invalidArgument` after a write, and `aborted` if the document changed since the transaction
   /// read it before.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
+    try read {
+      let name = try document.name(in: firestore)
+      let database = try firestore.database()
+      try database.writer.settleBlocking(.document(name.path))
+      let stored = try database.store.read { try $0.document(name) }
+      try see(name, stored)
+      return DocumentSnapshot(document, stored)
+    }
+  }
+
+  /// All documents the query finds; blocks while it reads.
+  ///
+  /// The transaction is done only if the query still finds the same, in the same versions. Throws as
+  /// `getDocument` does.
+  public func getDocuments(_ query: Query) throws -> QuerySnapshot {
+    try read {
+      guard query.firestore === firestore else {
+        throw Status.invalidArgument(
+          "Provided query is from a different Cloud Firestore instance.")
+      }
+      let effective = try query.effective()
+      let database = try firestore.database()
+      try database.writer.settleBlocking(effective.scope.readScope)
+      // Of whole documents: what the query leaves out may have changed as well.
+      var whole = effective
+      whole.projection = []
+      let (found, shown, sequence) = try database.store.read { snapshot in
+        (
+          try snapshot.documents(matching: whole),
+          effective.projection.isEmpty ? nil : try snapshot.documents(matching: effective),
+          try snapshot.state().lastSequence
+        )
+      }
+      for document in found { try see(database.name(document.path), document) }
+      results.append(SeenResult(whole, found, at: sequence))
+      return QuerySnapshot(query, first: ResultList(sorted: shown ?? found))
+    }
+  }
+
+  private func read<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       guard !isOver else { throw Status.transactionIsOver }
       guard writes.mutations.isEmpty else {
         throw Status.invalidArgument(
           "Firestore transactions require all reads to be executed before all writes.")
       }
-      let name = try document.name(in: firestore)
-      let database = try firestore.database()
-      try database.writer.settleBlocking(.document(name.path))
-      let stored = try database.store.read { try $0.document(name) }
-      if let seen = reads[name], seen != stored?.updateTime {
-        throw Status(.aborted, "Document version changed between two reads.")
-      }
-      reads[name] = .some(stored?.updateTime)
-      return DocumentSnapshot(document, stored)
+      return try body()
     } catch let status as Status {
       writes.note(status)
       throw status.nsError
     }
+  }
+
+  /// Notes the version that was read.
+  private func see(_ name: DocumentName, _ stored: StoredDocument?) throws {
+    if let seen = reads[name], seen != stored?.updateTime {
+      throw Status(.aborted, "Document version changed between two reads.")
+    }
+    reads[name] = .some(stored?.updateTime)
   }
 
   @discardableResult
@@ -110,7 +152,8 @@ public final class Transaction: NSObject {
   ) -> Transaction {
     add(document) { writes in
       let name = try document.name(in: self.firestore)
-      if !self.written.contains(name), case .some(nil) = self.reads[name] {
+      let isThere = self.written[name] ?? self.reads[name].map { $0 != nil }
+      guard isThere ?? true else {
         throw Status.invalidArgument("Can't update a document that doesn't exist.")
       }
       writes.add(try Mutation(updating: document, with: fields, in: self.firestore))
@@ -122,6 +165,61 @@ public final class Transaction: NSObject {
     add(document) { $0.add(try Mutation(deleting: document, in: self.firestore)) }
   }
 
+  // MARK: With conditions
+
+  /// Makes the document; the transaction fails with `alreadyExists` if it is there.
+  @discardableResult
+  public func create(
+    _ data: [String: Any], forDocument document: DocumentReference
+  ) -> Transaction {
+    add(document) {
+      $0.add(try Mutation(setting: document, to: data, in: self.firestore).creating())
+    }
+  }
+
+  /// Throws if `value` cannot be encoded; everything else fails the transaction.
+  @discardableResult
+  public func create<T: Encodable>(
+    from value: T, forDocument document: DocumentReference,
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws -> Transaction {
+    let encoded = try encoder.encodedForWriting(value)
+    return add(document) {
+      $0.add(try Mutation(setting: document, to: encoded, in: self.firestore).creating())
+    }
+  }
+
+  @discardableResult
+  public func setData(
+    _ data: [String: Any], forDocument document: DocumentReference,
+    precondition: WritePrecondition
+  ) -> Transaction {
+    add(document) {
+      $0.add(
+        try Mutation(setting: document, to: data, in: self.firestore).requiring(precondition))
+    }
+  }
+
+  @discardableResult
+  public func updateData(
+    _ fields: [AnyHashable: Any], forDocument document: DocumentReference,
+    precondition: WritePrecondition
+  ) -> Transaction {
+    add(document) {
+      $0.add(
+        try Mutation(updating: document, with: fields, in: self.firestore).requiring(precondition))
+    }
+  }
+
+  @discardableResult
+  public func deleteDocument(
+    _ document: DocumentReference, precondition: WritePrecondition
+  ) -> Transaction {
+    add(document) {
+      $0.add(try Mutation(deleting: document, in: self.firestore).requiring(precondition))
+    }
+  }
+
   private func add(
     _ document: DocumentReference, _ write: (inout PlannedWrites) throws -> Void
   ) -> Transaction {
@@ -130,25 +228,24 @@ public final class Transaction: NSObject {
       return self
     }
     writes.add(write)
-    if let last = writes.mutations.last { written.insert(last.name) }
+    if let last = writes.mutations.last {
+      if case .delete = last.operation {
+        written[last.name] = false
+      } else {
+        written[last.name] = true
+      }
+    }
     return self
   }
 
-  /// The writes, with checks that everything that was read still stands: at the first write of a
-  /// document that is written, as a write of its own for the others. Ends the transaction.
-  func finish() throws(Status) -> [Mutation] {
+  /// Checks that everything that was read still stands, then the writes. Ends the transaction.
+  func finish() throws(Status) -> (mutations: [Mutation], premises: Premises?) {
     isOver = true
-    var mutations = try writes.checked()
-    var unchecked = reads
-    for index in mutations.indices {
-      guard let version = unchecked.removeValue(forKey: mutations[index].name) else { continue }
-      mutations[index].precondition = Self.unchanged(since: version)
+    let writes = try writes.checked()
+    let checks = reads.map { name, version in
+      Mutation(name: name, operation: .verify, precondition: Self.unchanged(since: version))
     }
-    for (name, version) in unchecked {
-      mutations.append(
-        Mutation(name: name, operation: .verify, precondition: Self.unchanged(since: version)))
-    }
-    return mutations
+    return (checks + writes, results.isEmpty ? nil : Premises(results: results))
   }
 
   private static func unchanged(since version: Instant?) -> Mutation.Precondition {
@@ -225,7 +322,9 @@ extension Firestore {
     var attempt = 1
     while true {
       let result = await attemptTransaction(block)
-      guard let error = result.error, attempt < attempts, Self.mayTryAgain(error) else {
+      guard let error = result.error, attempt < attempts, !result.isFinal,
+        Self.mayTryAgain(error)
+      else {
         return result
       }
       // The others' commits that were in the way take about this long.
@@ -246,22 +345,27 @@ extension Firestore {
     }
     if result.error != nil { return result }
     do {
-      let mutations = try finished.get()
-      guard !mutations.isEmpty else { return result }
-      _ = try await database().writer.commit(mutations)
+      let (mutations, premises) = try finished.get()
+      guard !mutations.isEmpty || premises != nil else { return result }
+      _ = try await database().writer.commit(mutations, on: premises)
       return result
     } catch let status as Status {
-      return TransactionResult(error: status.nsError)
+      // What may have been done is not to be done twice.
+      return TransactionResult(error: status.nsError, isFinal: status.code == .unknown)
     } catch {
       return TransactionResult(error: error as NSError)
     }
   }
 
-  /// Another attempt may find what this one did not. An error of the user's own is final.
+  /// Another attempt may find what this one did not. An error of the user's own is final, and so is
+  /// what Firestore calls permanent.
   private static func mayTryAgain(_ error: NSError) -> Bool {
     guard error.domain == FirestoreErrorDomain else { return false }
     switch FirestoreErrorCode.Code(rawValue: error.code) {
     case .aborted, .alreadyExists, .failedPrecondition: return true
+    case .cancelled, .unknown, .deadlineExceeded, .resourceExhausted, .internal, .unavailable,
+      .unauthenticated:
+      return true
     default: return false
     }
   }
@@ -272,6 +376,7 @@ private struct TransactionResult: @unchecked Sendable {
   // Unchecked: made on one thread, handed on whole, and used on the next only.
   var value: Any?
   var error: NSError?
+  var isFinal = false
 }
 
 /// A transaction's block on its way to the queue it runs on.

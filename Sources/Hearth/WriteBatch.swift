@@ -91,6 +91,57 @@ public final class WriteBatch: NSObject {
     add { $0.add(try Mutation(deleting: document, in: self.firestore)) }
   }
 
+  // MARK: With conditions
+
+  /// Makes the document; the batch fails with `alreadyExists` if it is there.
+  @discardableResult
+  public func create(
+    _ data: [String: Any], forDocument document: DocumentReference
+  ) -> WriteBatch {
+    add { $0.add(try Mutation(setting: document, to: data, in: self.firestore).creating()) }
+  }
+
+  /// Throws if `value` cannot be encoded; everything else is reported by `commit`.
+  @discardableResult
+  public func create<T: Encodable>(
+    from value: T, forDocument document: DocumentReference,
+    encoder: Firestore.Encoder = Firestore.Encoder()
+  ) throws -> WriteBatch {
+    let encoded = try encoder.encodedForWriting(value)
+    return add {
+      $0.add(try Mutation(setting: document, to: encoded, in: self.firestore).creating())
+    }
+  }
+
+  @discardableResult
+  public func setData(
+    _ data: [String: Any], forDocument document: DocumentReference,
+    precondition: WritePrecondition
+  ) -> WriteBatch {
+    add {
+      $0.add(
+        try Mutation(setting: document, to: data, in: self.firestore).requiring(precondition))
+    }
+  }
+
+  @discardableResult
+  public func updateData(
+    _ fields: [AnyHashable: Any], forDocument document: DocumentReference,
+    precondition: WritePrecondition
+  ) -> WriteBatch {
+    add {
+      $0.add(
+        try Mutation(updating: document, with: fields, in: self.firestore).requiring(precondition))
+    }
+  }
+
+  @discardableResult
+  public func deleteDocument(
+    _ document: DocumentReference, precondition: WritePrecondition
+  ) -> WriteBatch {
+    add { $0.add(try Mutation(deleting: document, in: self.firestore).requiring(precondition)) }
+  }
+
   private func add(_ write: (inout PlannedWrites) throws -> Void) -> WriteBatch {
     if isCommitted {
       writes.note(.batchIsCommitted)

@@ -24,13 +24,24 @@ final class Writer: Sendable {
       case failed(Status)
     }
 
-    struct Closure: @unchecked Sendable {
-      // Unchecked: whoever hands it over waits for it.
-      let body: (LiveRequest) throws -> Void
+    /// A closure that is let go before its maker, who waits, goes on.
+    final class Closure: @unchecked Sendable {
+      // Unchecked: its maker's until it is handed over, then the writer's thread's.
+      private var body: ((LiveRequest) throws -> Void)?
+
+      init(body: @escaping (LiveRequest) throws -> Void) { self.body = body }
+
+      /// Once; nil from then on.
+      func take() -> ((LiveRequest) throws -> Void)? {
+        defer { body = nil }
+        return body
+      }
     }
 
     var work: Work
     var byteCount: Int
+    /// Of the limit on what nobody awaits.
+    var countedBytes: Int
     var ticket: TicketBook.Ticket
     /// Nobody waits for this request, so that reads have to.
     var isTracked: Bool
@@ -54,6 +65,8 @@ final class Writer: Sendable {
     var queue: Deque<Request> = []
     /// Of the requests that nobody awaits.
     var unawaitedBytes = 0
+    /// Of all requests that are not done.
+    var waitingBytes = 0
     /// The thread sleeps, or is about to: whoever adds to the queue wakes it.
     var isAsleep = false
     var tickets = TicketBook()
@@ -66,6 +79,7 @@ final class Writer: Sendable {
   /// How many requests have tickets: reads look here before they take the lock.
   private let trackedCount = Atomic<Int>(0)
   private let logger: Logger
+  private let observer = Guarded<(@Sendable (WriterReport) -> Void)?>(nil)
   /// The writer's own.
   private let thread = Atomic<UInt>(0)
 
@@ -98,11 +112,18 @@ final class Writer: Sendable {
   /// `complete` runs once: on the writer's thread when the request is done, or at once if it is
   /// refused: `invalidArgument` for what no database takes, `resourceExhausted` if too much waits
   /// already, `failedPrecondition` after `close`.
-  func submit(_ mutations: [Mutation], complete: @escaping @Sendable (Outcome) -> Void) {
+  ///
+  /// - Parameter isCounted: Takes part in the limit; others bound by themselves what waits.
+  func submit(
+    _ mutations: [Mutation], isCounted: Bool = true,
+    complete: @escaping @Sendable (Outcome) -> Void
+  ) {
     do throws(Status) {
       try Mutation.check(mutations)
       let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
-      enqueue(.mutations(mutations, on: nil), touching: mutations, byteCount: byteCount, complete)
+      enqueue(
+        .mutations(mutations, on: nil), touching: mutations, byteCount: byteCount,
+        countedBytes: isCounted ? byteCount : 0, complete)
     } catch {
       complete(.failure(error))
     }
@@ -157,39 +178,48 @@ final class Writer: Sendable {
   /// Without what it touches a request is one whose caller waits: reads do not, and it is not counted.
   private func enqueue(
     _ work: Request.Work, touching mutations: [Mutation]? = nil, byteCount: Int,
-    _ complete: @escaping @Sendable (Outcome) -> Void
+    countedBytes: Int = 0, _ complete: @escaping @Sendable (Outcome) -> Void
   ) {
     let refusal: Status? = state.withLock { state in
       guard state.phase == .open else { return .terminated }
-      if mutations != nil {
-        // One request always fits, however large: the limit bounds what waits behind it.
-        guard state.unawaitedBytes == 0 || state.unawaitedBytes + byteCount <= queueLimitBytes
-        else {
-          return Status(
-            .resourceExhausted,
-            "\(state.unawaitedBytes) bytes of writes wait already. Await writes, or write less.")
-        }
-        trackedCount.wrappingAdd(1, ordering: .relaxed)
-        state.unawaitedBytes += byteCount
+      // One request always fits, however large: the limit bounds what waits behind it.
+      let unawaitedBytes = state.unawaitedBytes + countedBytes
+      guard countedBytes == 0 || state.unawaitedBytes == 0 || unawaitedBytes <= queueLimitBytes
+      else {
+        return Status(
+          .resourceExhausted,
+          "\(state.unawaitedBytes) bytes of writes wait already. Await writes, or write less.")
       }
+      state.unawaitedBytes = unawaitedBytes
+      state.waitingBytes += byteCount
+      if mutations != nil { trackedCount.wrappingAdd(1, ordering: .relaxed) }
       let ticket =
         mutations.map { state.tickets.issue(touching: $0.lazy.map(\.name.path)) }
         ?? state.tickets.issue()
       state.queue.append(
         Request(
-          work: work, byteCount: byteCount, ticket: ticket, isTracked: mutations != nil,
-          complete: complete))
+          work: work, byteCount: byteCount, countedBytes: countedBytes, ticket: ticket,
+          isTracked: mutations != nil, complete: complete))
       if state.isAsleep {
         state.isAsleep = false
         wake.signal()
       }
       return nil
     }
-    if let refusal { complete(.failure(refusal)) }
+    guard let refusal else { return }
+    if case .closure(let closure) = work { _ = closure.take() }
+    complete(.failure(refusal))
   }
 
   /// Requests that no group has taken yet.
   var waitingCount: Int { state.withLock { $0.queue.count } }
+  /// Of all requests that are not done.
+  var waitingBytes: Int { state.withLock(\.waitingBytes) }
+
+  /// Tells `observer` of every group, on the writer's thread.
+  func observe(_ observer: (@Sendable (WriterReport) -> Void)?) {
+    self.observer.withLock { $0 = observer }
+  }
 
   // MARK: Waiting
 
@@ -297,14 +327,16 @@ final class Writer: Sendable {
     var now: Instant?
     while !rest.isEmpty {
       var tried = min(portion, rest.count)
-      let attempt = attempt(&rest, &tried, &now)
+      var report = WriterReport()
+      let attempt = attempt(&rest, &tried, &now, &report)
       let part = rest.prefix(tried)
       switch attempt {
       case .committed(let outcomes, let sequence):
         store.commits.advance(to: sequence)
-        finish(part, outcomes)
+        report.isCommit = true
+        finish(part, outcomes, report)
       case .unchanged(let outcomes):
-        finish(part, outcomes)
+        finish(part, outcomes, report)
       case .mapFull(let error):
         growths += 1
         do {
@@ -313,18 +345,18 @@ final class Writer: Sendable {
           continue
         } catch {
           let status = Status(writing: error as? LMDBError ?? .mapFull)
-          finish(part, part.map { _ in .failure(status) })
+          finish(part, part.map { _ in .failure(status) }, report)
         }
       case .refused(let error):
         guard tried > 1 else {
-          finish(part, [.failure(error)])
+          finish(part, [.failure(error)], report)
           break
         }
         portion = tried / 2
         continue
       case .unknown(let outcomes, let error):
         logger.error("A commit could not be flushed.", metadata: ["error": "\(error)"])
-        finish(part, outcomes.map { $0.flatMap { _ in .failure(error) } })
+        finish(part, outcomes.map { $0.flatMap { _ in .failure(error) } }, report)
       }
       rest = rest.dropFirst(tried)
     }
@@ -345,7 +377,8 @@ final class Writer: Sendable {
   ///   - requests: Closures among them that were run give way to what came of them.
   ///   - count: How many of the requests to take; fewer are if they grow large.
   private func attempt(
-    _ requests: inout ArraySlice<Request>, _ count: inout Int, _ now: inout Instant?
+    _ requests: inout ArraySlice<Request>, _ count: inout Int, _ now: inout Instant?,
+    _ report: inout WriterReport
   ) -> Attempt {
     do {
       var transaction = try begin()
@@ -359,6 +392,9 @@ final class Writer: Sendable {
       guard !plan.isEmpty else { return .unchanged(outcomes) }
       try plan.apply(to: &transaction, trimming: dueTrim())
       let sequence = plan.state.lastSequence
+      report.bytes = plan.byteCount
+      let began = ContinuousClock.now
+      defer { report.flush = ContinuousClock.now - began }
       do {
         try transaction.commit()
       } catch .mapFull {
@@ -391,7 +427,7 @@ final class Writer: Sendable {
           outcomes.append(.failure(refusal))
         }
       case .closure(let closure):
-        let (work, outcome) = run(closure.body, in: &plan)
+        let (work, outcome) = run(closure, in: &plan)
         requests[index].work = work
         outcomes.append(outcome)
       case .failed(let status):
@@ -404,7 +440,7 @@ final class Writer: Sendable {
   }
 
   private func run(
-    _ body: (LiveRequest) throws -> Void, in plan: inout GroupPlan
+    _ closure: Request.Closure, in plan: inout GroupPlan
   ) -> (Request.Work, Outcome) {
     let began = ContinuousClock.now
     defer { warnIfLong("A write closure held up all writes.", since: began, logger) }
@@ -412,7 +448,7 @@ final class Writer: Sendable {
       let live = LiveRequest(in: plan)
       defer { live.drop() }
       do {
-        try body(live)
+        try closure.take()?(live)
         let result = try live.take()
         return (.mutations(live.mutations, on: live.premises), .success(result))
       } catch {
@@ -434,16 +470,31 @@ final class Writer: Sendable {
     }
   }
 
-  private func finish(_ requests: ArraySlice<Request>, _ outcomes: [Outcome]) {
+  private func finish(
+    _ requests: ArraySlice<Request>, _ outcomes: [Outcome], _ report: WriterReport
+  ) {
     let resumed = state.withLock { state in
-      for request in requests where request.isTracked {
-        trackedCount.wrappingSubtract(1, ordering: .releasing)
-        state.unawaitedBytes -= request.byteCount
+      for request in requests {
+        if request.isTracked { trackedCount.wrappingSubtract(1, ordering: .releasing) }
+        state.unawaitedBytes -= request.countedBytes
+        state.waitingBytes -= request.byteCount
       }
       return state.tickets.finish(requests.last?.ticket ?? 0)
     }
-    for (request, outcome) in zip(requests, outcomes) { request.complete(outcome) }
+    for (request, outcome) in zip(requests, outcomes) {
+      // One that never came to run.
+      if case .closure(let closure) = request.work { _ = closure.take() }
+      request.complete(outcome)
+    }
     for resume in resumed { resume() }
+    guard let observer = observer.withLock(\.self) else { return }
+    var report = report
+    report.requests = requests.count
+    report.failures = outcomes.count { if case .failure = $0 { true } else { false } }
+    (report.waitingRequests, report.waitingBytes) = state.withLock { state in
+      (state.queue.count, state.waitingBytes)
+    }
+    observer(report)
   }
 
   // MARK: The change log's keeping
@@ -466,6 +517,21 @@ final class Writer: Sendable {
         ? Instant(microseconds: store.configuration.now().microseconds - age) : nil,
       bytesKept: store.configuration.changeLogBytes)
   }
+}
+
+/// What became of a group.
+package struct WriterReport: Sendable {
+  package var requests = 0
+  package var failures = 0
+  /// Something was put, and is durable.
+  package var isCommit = false
+  /// About what was put.
+  package var bytes = 0
+  /// What LMDB took to write and flush it.
+  package var flush = Duration.zero
+  /// What was left when the group was done.
+  package var waitingRequests = 0
+  package var waitingBytes = 0
 }
 
 extension Status {

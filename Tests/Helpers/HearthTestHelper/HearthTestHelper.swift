@@ -26,6 +26,8 @@ struct HearthTestHelper {
       case "fill": try await helper.fill()
       case "read-on-full-disk": try helper.readOnFullDisk()
       case "fork": try await helper.forkAChild()
+      case "transact": try await helper.transact()
+      case "bank": try await helper.bank()
       case "default-location": try await helper.useDefaultLocation()
       default: exit(64)
       }

@@ -1,0 +1,99 @@
+#if Service
+  import CoreMetrics
+  import Hearth
+  import Synchronization
+
+  extension Firestore {
+    /// Tells the metrics system what the database does, until it is closed.
+    ///
+    ///     try db.reportMetrics(dimensions: [("database", "books")])
+    ///
+    /// | Label | Kind | What it tells |
+    /// |---|---|---|
+    /// | `hearth_commits` | counter | durable commits |
+    /// | `hearth_writes`, `hearth_writes_failed` | counters | requests, and those of them that failed |
+    /// | `hearth_failures_unobserved` | counter | failures that nobody awaited |
+    /// | `hearth_group_size` | recorder | requests in a commit |
+    /// | `hearth_commit_bytes` | recorder | bytes put by a commit, about |
+    /// | `hearth_flush` | timer | what a commit takes to be written and flushed |
+    /// | `hearth_queue_bytes`, `hearth_queue_requests` | meters | what waits for the writer |
+    /// | `hearth_oldest_reader_lag` | meter | commits the oldest running read is behind |
+    /// | `hearth_map_use`, `hearth_file_bytes` | meters | how full the map is, 0 to 1; the file's size |
+    ///
+    /// The last two rows are looked at with commits, once a second at most. Throws as opening does.
+    public func reportMetrics(
+      label: String = "hearth", dimensions: [(String, String)] = [],
+      factory: any MetricsFactory = MetricsSystem.factory
+    ) throws {
+      let meters = Meters(label, dimensions, factory)
+      try observeWrites { [weak self] report in
+        meters.note(report)
+        guard let self, meters.isDue() else { return }
+        if let use = storageUse { meters.note(use) }
+      } onLostFailure: {
+        meters.unobserved.increment()
+      }
+    }
+  }
+
+  private final class Meters: Sendable {
+    private let commits, writes, failed: Counter
+    let unobserved: Counter
+    private let groupSize, commitBytes: Recorder
+    private let flush: CoreMetrics.Timer
+    private let queueBytes, queueRequests, readerLag, mapUse, fileBytes: Meter
+    private let lastLook = Mutex<ContinuousClock.Instant?>(nil)
+
+    init(_ label: String, _ dimensions: [(String, String)], _ factory: any MetricsFactory) {
+      func counter(_ name: String) -> Counter {
+        Counter(label: "\(label)_\(name)", dimensions: dimensions, factory: factory)
+      }
+      func recorder(_ name: String) -> Recorder {
+        Recorder(
+          label: "\(label)_\(name)", dimensions: dimensions, aggregate: true, factory: factory)
+      }
+      func meter(_ name: String) -> Meter {
+        Meter(label: "\(label)_\(name)", dimensions: dimensions, factory: factory)
+      }
+      commits = counter("commits")
+      writes = counter("writes")
+      failed = counter("writes_failed")
+      unobserved = counter("failures_unobserved")
+      groupSize = recorder("group_size")
+      commitBytes = recorder("commit_bytes")
+      flush = Timer(label: "\(label)_flush", dimensions: dimensions, factory: factory)
+      queueBytes = meter("queue_bytes")
+      queueRequests = meter("queue_requests")
+      readerLag = meter("oldest_reader_lag")
+      mapUse = meter("map_use")
+      fileBytes = meter("file_bytes")
+    }
+
+    func note(_ report: WriterReport) {
+      writes.increment(by: report.requests)
+      if report.failures > 0 { failed.increment(by: report.failures) }
+      queueBytes.set(report.waitingBytes)
+      queueRequests.set(report.waitingRequests)
+      guard report.isCommit else { return }
+      commits.increment()
+      groupSize.record(report.requests)
+      commitBytes.record(report.bytes)
+      flush.record(duration: report.flush)
+    }
+
+    func note(_ use: Firestore.StorageUse) {
+      readerLag.set(use.oldestReaderLag)
+      mapUse.set(Double(use.usedBytes) / Double(max(1, use.mapBytes)))
+      fileBytes.set(use.fileBytes)
+    }
+
+    func isDue() -> Bool {
+      lastLook.withLock { last in
+        let now = ContinuousClock.now
+        if let last, now - last < .seconds(1) { return false }
+        last = now
+        return true
+      }
+    }
+  }
+#endif

@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+/// Transactions of two processes, as if one came after the other.
+@Suite(.serialized) struct SerializabilityTests {
+  /// As in the helper.
+  private struct Episode: Codable {
+    struct Cell: Codable, Hashable {
+      var id: String
+      var by: String?
+    }
+    struct Question: Codable {
+      var key: Int?
+      var found: [Cell]
+    }
+    struct Write: Codable {
+      var id: String
+      var key: Int?
+    }
+    var id: String
+    var reads: [Cell]
+    var questions: [Question]
+    var writes: [Write]
+  }
+
+  /// The commits are an order, and each transaction saw exactly what those before it had made. So the
+  /// history has no cycles.
+  @Test func `what every transaction of two processes saw is what the commits before it made`()
+    throws
+  {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/serial.hearth"
+    let (tasks, count) = (8, isSoak ? 1000 : 40)
+    let helpers = try ["a", "b"].map { try Helper("transact", path, $0, tasks, count) }
+    for helper in helpers { #expect(helper.line() == "ready") }
+    for helper in helpers { helper.say("go") }
+    var episodes: [String: Episode] = [:]
+    for line in helpers.flatMap({ $0.lines() }) {
+      let episode = try JSONDecoder().decode(Episode.self, from: Data(line.utf8))
+      episodes[episode.id] = episode
+    }
+    #expect(episodes.count == 2 * tasks * count)
+    let store = try Store(path: path, configuration: StoreConfiguration())
+    defer { store.close() }
+    #expect(try store.check().problems == [])
+    var commits: [String] = []
+    try store.read { snapshot in
+      try snapshot.changes(after: 0) { change in
+        if change.path.parent.text == "episodes" { commits.append(change.path.id) }
+        return true
+      }
+    }
+    #expect(Set(commits) == Set(episodes.keys) && commits.count == episodes.count)
+    var world = World()
+    var alternations = 0
+    for (index, id) in commits.enumerated() {
+      let episode = try #require(episodes[id])
+      for read in episode.reads {
+        #expect(read.by == world.cells[read.id]?.by, "\(id), the commit \(index)")
+      }
+      for question in episode.questions {
+        #expect(question.found == world.answer(question.key), "\(id), the commit \(index)")
+      }
+      for write in episode.writes { world.cells[write.id] = write.key.map { (id, $0) } }
+      if index > 0, commits[index - 1].first != id.first { alternations += 1 }
+    }
+    // The processes were at it together.
+    #expect(alternations > 20)
+  }
+
+  private struct World {
+    var cells: [String: (by: String, key: Int)] = [:]
+
+    func answer(_ key: Int?) -> [Episode.Cell] {
+      let sorted = cells.sorted { $0.key < $1.key }.map { (id: $0.key, cell: $0.value) }
+      let found =
+        key.map { key in sorted.filter { $0.cell.key == key } }
+        ?? Array(
+          sorted.sorted { ($0.cell.key, $0.id) < ($1.cell.key, $1.id) }.prefix(2))
+      return found.map { Episode.Cell(id: $0.id, by: $0.cell.by) }
+    }
+  }
+
+  @Test func `transfers of sixty-four tasks in two processes keep the sum`() async throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/bank.hearth"
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    let db = try Firestore.open(at: path, settings: settings)
+    for index in 0..<10 { try await db.document("accounts/\(index)").setData(["amount": 100]) }
+    let helpers = try (0..<2).map { _ in try Helper("bank", path, 64, isSoak ? 200 : 10) }
+    for helper in helpers { #expect(helper.line() == "ready") }
+    for helper in helpers { helper.say("go") }
+    for helper in helpers { #expect(helper.lines() == ["wrong sums 0"]) }
+    let amounts = try await db.collection("accounts").getDocuments().documents.map {
+      $0["amount"] as? Int ?? 0
+    }
+    #expect(amounts.count == 10 && amounts.reduce(0, +) == 1000)
+    #expect(amounts.allSatisfy { $0 >= 0 })
+    try await db.terminate()
+  }
+}

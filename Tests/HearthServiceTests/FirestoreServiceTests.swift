@@ -1,0 +1,86 @@
+#if Service
+  import CoreMetrics
+  import Foundation
+  import Hearth
+  import HearthService
+  import Logging
+  import MetricsTestKit
+  import ServiceLifecycle
+  import Testing
+
+  @Suite struct FirestoreServiceTests {
+    private let path =
+      NSTemporaryDirectory() + "/hearth-service-\(UUID().uuidString).hearth"
+
+    @Test func `a graceful shutdown does what was handed over, and closes the file`() async throws {
+      let db = try Firestore.open(at: path)
+      let group = ServiceGroup(
+        services: [FirestoreService(db)], logger: Logger(label: "test"))
+      let running = Task { try await group.run() }
+      for index in 0..<300 {
+        db.document("a/\(index)").setData(["n": index], completion: nil)
+      }
+      await group.triggerGracefulShutdown()
+      try await running.value
+      let error = await #expect(throws: NSError.self) {
+        try await db.document("a/1").getDocument()
+      }
+      #expect(error?.code == FirestoreErrorCode.failedPrecondition.rawValue)
+      let again = try Firestore.open(at: path)
+      #expect(again !== db)
+      #expect(try await again.collection("a").getDocuments().count == 300)
+      try await again.terminate()
+      for suffix in ["", "-lock", "-presence"] {
+        try? FileManager.default.removeItem(atPath: path + suffix)
+      }
+    }
+
+    @Test func `a cancelled service closes the file too`() async throws {
+      let db = try Firestore.open(at: path)
+      try await db.document("a/1").setData([:])
+      let running = Task { try await FirestoreService(db).run() }
+      running.cancel()
+      try await running.value
+      await #expect(throws: NSError.self) { try await db.document("a/1").getDocument() }
+    }
+
+    @Test func `metrics tell of commits, groups, failures, the queue and the file`() async throws {
+      let metrics = TestMetrics()
+      let db = try Firestore.open(at: path)
+      try db.reportMetrics(dimensions: [("database", "test")], factory: metrics)
+      db.unobservedWriteFailureHandler = { _ in }
+      await withTaskGroup(of: Void.self) { group in
+        for index in 0..<50 {
+          group.addTask { try? await db.document("a/\(index)").setData(["n": index]) }
+        }
+      }
+      try? await db.document("missing/1").updateData(["n": 1])
+      handOver { db.document("missing/2").updateData(["n": 1]) }
+      try await db.waitForPendingWrites()
+      // Reports come behind acknowledgements: the last one is in when the writer is at an end.
+      try await db.terminate()
+      func total(_ name: String) -> Int64 { metrics.counterTotal(label: "hearth_\(name)") }
+      let commits = total("commits")
+      #expect((1...50).contains(commits))
+      // Two of them failed; the drain makes none.
+      #expect(total("writes") == 52 && total("writes_failed") == 2)
+      #expect(total("failures_unobserved") == 1)
+      let dimensions = [("database", "test")]
+      let sizes = try metrics.expectRecorder("hearth_group_size", dimensions).values
+      #expect(sizes.count == Int(commits) && sizes.reduce(0, +) >= 50)
+      let bytes = try metrics.expectRecorder("hearth_commit_bytes", dimensions).values
+      #expect(bytes.allSatisfy { $0 > 0 })
+      let flushes = try metrics.expectTimer("hearth_flush", dimensions).values
+      #expect(flushes.count == Int(commits) && flushes.allSatisfy { $0 > 0 })
+      #expect(try metrics.expectMeter("hearth_queue_bytes", dimensions).values.last == 0)
+      let use = try #require(
+        try metrics.expectMeter("hearth_map_use", dimensions).values.first)
+      #expect(use > 0 && use < 1)
+      #expect(
+        try #require(metrics.expectMeter("hearth_file_bytes", dimensions).values.first) > 0)
+      #expect(try metrics.expectMeter("hearth_oldest_reader_lag", dimensions).values.last == 0)
+    }
+
+    private func handOver(_ body: () -> Void) { body() }
+  }
+#endif
