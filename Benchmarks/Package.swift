@@ -3,7 +3,11 @@ import PackageDescription
 
 let package = Package(
   name: "Benchmarks",
-  dependencies: [.package(name: "Hearth", path: "..")],
+  dependencies: [
+    .package(name: "Hearth", path: ".."),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  ],
   targets: [
     // The floor we stand on: LMDB's own calls, from C.
     .target(name: "RawLMDB", linkerSettings: [.linkedLibrary("lmdb")]),
@@ -15,6 +19,16 @@ let package = Package(
     .executableTarget(
       name: "CodingFigures",
       dependencies: ["Counting", .product(name: "Hearth", package: "Hearth")]),
+    // Counts flushes to disk, by whoever asks for them.
+    .target(name: "Flushes"),
+    .executableTarget(
+      name: "Comparisons",
+      dependencies: [
+        "RawLMDB", "Flushes", .product(name: "Hearth", package: "Hearth"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Comparisons"),
   ],
   swiftLanguageModes: [.v6]
 )
