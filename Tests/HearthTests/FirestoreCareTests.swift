@@ -73,7 +73,8 @@ import Testing
     try await fill(db)
     let open = try await db.check()
     #expect(open.isWhole && open.documents > 200 && open.pages > 0, "\(open.problems)")
-    #expect(await code { _ = try await Firestore.check(at: path("a.hearth")) } == .failedPrecondition)
+    #expect(
+      await code { _ = try await Firestore.check(at: path("a.hearth")) } == .failedPrecondition)
     try await db.terminate()
     let steps = Mutex<Set<CareProgress.Step>>([])
     let closed = try await Firestore.check(at: path("a.hearth")) { progress in
@@ -131,7 +132,8 @@ import Testing
       let twins = try await copy.collection("twins").getDocuments().documents
       #expect(twins.first?["n"] as? Int == twins.last?["n"] as? Int)
       try await copy.document("twins/a").setData(["own": true])
-      #expect(await code { try await db.backup(to: target, replacing: true) } == .failedPrecondition)
+      #expect(
+        await code { try await db.backup(to: target, replacing: true) } == .failedPrecondition)
       try await copy.terminate()
     }
     isDone.store(true, ordering: .relaxed)
