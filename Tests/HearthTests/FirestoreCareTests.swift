@@ -83,6 +83,11 @@ import Testing
     }
     #expect(closed.isWhole && closed.documents == open.documents, "\(closed.problems)")
     #expect(steps.withLock { $0 } == [.pages, .records])
+    let copy = path("alone.hearth")
+    try FileManager.default.copyItem(atPath: path("a.hearth"), toPath: copy)
+    #expect(try await Firestore.check(at: copy).isWhole)
+    let beside = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(beside.filter { $0.hasPrefix("alone") } == ["alone.hearth"])
     #expect(await code { _ = try await Firestore.check(at: path("none.hearth")) } == .notFound)
   }
 
