@@ -36,6 +36,8 @@ struct DataFile {
       let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw LMDBError(errno, context: "open \(path)") }
       _ = Glibc.close(descriptor)
+      // What is flushed into a file is lost with the file's name.
+      try flushFolder(of: path)
     }
     let real = try realPath(path)
     let anchor = Glibc.open(real, O_RDONLY | O_CLOEXEC)
@@ -57,6 +59,16 @@ struct DataFile {
   var isInPlace: Bool {
     var info = stat()
     return stat(path, &info) == 0 && OpenFiles.Identity(info) == identity
+  }
+
+  static func flushFolder(of path: String) throws(LMDBError) {
+    let folder = Glibc.open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { throw LMDBError(errno, context: "flush the folder of \(path)") }
+    defer { _ = Glibc.close(folder) }
+    // Some file systems cannot flush a folder, and need not.
+    guard fsync(folder) == 0 || errno == EINVAL else {
+      throw LMDBError(errno, context: "flush the folder of \(path)")
+    }
   }
 
   static func directory(of path: String) -> String {

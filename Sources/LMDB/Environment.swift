@@ -128,6 +128,20 @@ public final class Environment: Sendable {
     }
   }
 
+  /// Removes what opening a file leaves beside it, unless it is open in any process.
+  public static func removeLocks(beside path: String) throws(LMDBError) {
+    let real = try DataFile.realPath(path)
+    _ = try Presence.whileAbsent(from: real + "-presence") { () throws(LMDBError) in
+      for suffix in ["-lock", "-presence"] { unlink(real + suffix) }
+    }
+  }
+
+  /// Whether opening a file has left something beside it.
+  public static func hasLocks(beside path: String) throws(LMDBError) -> Bool {
+    let real = try DataFile.realPath(path)
+    return ["-lock", "-presence"].contains { access(real + $0, F_OK) == 0 }
+  }
+
   /// Runs `body` while no process has the file open; who opens it meanwhile waits. `nil`, and nothing
   /// done, if one has.
   public static func whileClosed<R>(_ path: String, _ body: () throws -> R) throws -> R? {

@@ -65,21 +65,12 @@ public final class NewFile {
     }
     isInPlace = true
     Self.removeLocks(beside: path)
-    try Self.flushFolder(of: place)
+    try DataFile.flushFolder(of: place)
   }
 
   /// What opening it has left.
   private static func removeLocks(beside path: String) {
     for suffix in ["-lock", "-presence"] { unlink(path + suffix) }
-  }
-
-  private static func flushFolder(of path: String) throws(LMDBError) {
-    let folder = Glibc.open(DataFile.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { throw LMDBError(errno, context: "flush the folder of \(path)") }
-    defer { _ = Glibc.close(folder) }
-    guard fsync(folder) == 0 || errno == EINVAL else {
-      throw LMDBError(errno, context: "flush the folder of \(path)")
-    }
   }
 }
 

@@ -179,7 +179,7 @@ public final class PageWalk {
     if transactionID == nil {
       checkNewest(newestFree, header)
       let older = headers[0].transactionID == header.transactionID ? headers[1] : headers[0]
-      if older.transactionID != header.transactionID { try checkOlder(older) }
+      if older.transactionID != header.transactionID { try checkOlder(older, header) }
     }
     try walk(header.main, .main, "the table of tables")
     checkEveryPage()
@@ -255,25 +255,22 @@ public final class PageWalk {
       "header: is of commit \(header.transactionID), its newest free pages of \(newestFree)")
   }
 
-  /// LMDB keeps the state before the last commit whole: a commit number cannot pass for another.
-  private func checkOlder(_ header: FileHeader) throws {
-    guard header.transactionID > 1 else { return }
-    var page = header.free.root
-    for depth in stride(from: header.free.depth, to: 0, by: -1) {
+  /// What passes for the older state must not be the newer one. Its own pages may be gone, where the
+  /// newest header is not flushed.
+  private func checkOlder(_ older: FileHeader, _ newest: FileHeader) throws {
+    var page = older.free.root
+    for depth in stride(from: older.free.depth, to: 0, by: -1) {
       guard page >= 2, page < pagesPresent,
-        let bytes = try file.read(at: page * header.pageSize, count: pageSize),
+        let bytes = try file.read(at: page * older.pageSize, count: pageSize),
         bytes.load(0, as: UInt64.self) == page
-      else { return report.add("header: the older one has no free list") }
+      else { return }
       let node = Int(bytes.load(Int(bytes.load(12, as: UInt16.self)) - 2, as: UInt16.self))
-      if depth == 1 {
-        if bytes.load(node + 8, as: UInt64.self) != header.transactionID {
-          report.add("header: the older one is not of commit \(header.transactionID)")
-        }
-      } else {
-        page =
-          UInt64(bytes.load(node, as: UInt32.self))
-          | UInt64(bytes.load(node + 4, as: UInt16.self)) << 32
+      if depth == 1, bytes.load(node + 8, as: UInt64.self) == newest.transactionID + 1 {
+        report.add("header: the older one is of a newer commit")
       }
+      page =
+        UInt64(bytes.load(node, as: UInt32.self))
+        | UInt64(bytes.load(node + 4, as: UInt16.self)) << 32
     }
   }
 

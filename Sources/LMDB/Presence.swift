@@ -14,6 +14,23 @@ struct Presence: ~Copyable {
 
   /// `nil` on a read-only file system, where LMDB takes no locks either.
   static func enter(at path: String, namespace: String) throws(LMDBError) -> Presence? {
+    for _ in 0..<100 {
+      guard let presence = try enterOnce(at: path, namespace: namespace) else { return nil }
+      if presence.isInPlace(path) { return presence }
+    }
+    throw LMDBError(EAGAIN, context: "flock \(path)")
+  }
+
+  /// False if somebody removed the file since it was opened: others then lock another one.
+  private func isInPlace(_ path: String) -> Bool {
+    var (own, named) = (stat(), stat())
+    return fstat(descriptor, &own) == 0 && stat(path, &named) == 0
+      && OpenFiles.Identity(own) == OpenFiles.Identity(named)
+  }
+
+  private static func enterOnce(
+    at path: String, namespace: String
+  ) throws(LMDBError) -> Presence? {
     let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if descriptor < 0 {
       if errno == EROFS { return nil }
@@ -44,7 +61,7 @@ struct Presence: ~Copyable {
       throw LMDBError(errno, context: "open \(path)")
     }
     let presence = Presence(descriptor: descriptor)
-    guard try presence.lock(LOCK_EX | LOCK_NB, path) else { return nil }
+    guard try presence.lock(LOCK_EX | LOCK_NB, path), presence.isInPlace(path) else { return nil }
     return try body()
   }
 
@@ -56,7 +73,9 @@ struct Presence: ~Copyable {
     if descriptor < 0, errno != ENOENT { throw LMDBError(errno, context: "open \(path)") }
     if descriptor >= 0 {
       let presence = Presence(descriptor: descriptor)
-      guard try presence.lock(LOCK_EX | LOCK_NB, path) else { return false }
+      guard try presence.lock(LOCK_EX | LOCK_NB, path), presence.isInPlace(path) else {
+        return false
+      }
       try body()
     } else {
       try body()

@@ -100,6 +100,37 @@ import Testing
     try await db.terminate()
   }
 
+  @Test(arguments: ["compact", "backup", "compactBackup"])
+  func `a copy that dies at any call to the storage leaves the old file or the new one`(
+    manner: String
+  ) async throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/a.hearth"
+    let target = manner == "compact" ? path : folder.path + "/b.hearth"
+    let db = try Firestore.open(at: path)
+    for index in 0..<40 {
+      try await db.document("a/\(index)").setData(["t": String(repeating: "x", count: index * 200)])
+    }
+    for index in 0..<20 { try await db.document("a/\(index)").delete() }
+    try await db.terminate()
+    for fate in ["killed", "halfway", "afterwards"] {
+      var deaths = 0
+      for call in 1...400 {
+        let isThere = FileManager.default.fileExists(atPath: target)
+        let helper = try Helper("copy", path, manner, fate, call, target)
+        let isDone = helper.lines() == ["done"]
+        #expect(helper.wasKilled != isDone)
+        if isThere || isDone || FileManager.default.fileExists(atPath: target) {
+          let report = try await Firestore.check(at: target)
+          #expect(report.isWhole && report.documents == 20, "\(fate) \(call): \(report.problems)")
+        }
+        if isDone { break }
+        deaths += 1
+      }
+      #expect((2..<400).contains(deaths), "\(fate)")
+    }
+  }
+
   /// The step that all documents of the ring agree on.
   private func step(in db: Firestore) async throws -> Int {
     let ring = try await db.collection("ring").getDocuments()

@@ -73,7 +73,8 @@ import Testing
     try await fill(db)
     let open = try await db.check()
     #expect(open.isWhole && open.documents > 200 && open.pages > 0, "\(open.problems)")
-    #expect(await code { _ = try await Firestore.check(at: path("a.hearth")) } == .failedPrecondition)
+    #expect(
+      await code { _ = try await Firestore.check(at: path("a.hearth")) } == .failedPrecondition)
     try await db.terminate()
     let steps = Mutex<Set<CareProgress.Step>>([])
     let closed = try await Firestore.check(at: path("a.hearth")) { progress in
@@ -82,6 +83,11 @@ import Testing
     }
     #expect(closed.isWhole && closed.documents == open.documents, "\(closed.problems)")
     #expect(steps.withLock { $0 } == [.pages, .records])
+    let copy = path("alone.hearth")
+    try FileManager.default.copyItem(atPath: path("a.hearth"), toPath: copy)
+    #expect(try await Firestore.check(at: copy).isWhole)
+    let beside = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(beside.filter { $0.hasPrefix("alone") } == ["alone.hearth"])
     #expect(await code { _ = try await Firestore.check(at: path("none.hearth")) } == .notFound)
   }
 
@@ -131,7 +137,8 @@ import Testing
       let twins = try await copy.collection("twins").getDocuments().documents
       #expect(twins.first?["n"] as? Int == twins.last?["n"] as? Int)
       try await copy.document("twins/a").setData(["own": true])
-      #expect(await code { try await db.backup(to: target, replacing: true) } == .failedPrecondition)
+      #expect(
+        await code { try await db.backup(to: target, replacing: true) } == .failedPrecondition)
       try await copy.terminate()
     }
     isDone.store(true, ordering: .relaxed)

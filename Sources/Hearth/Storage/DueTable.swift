@@ -34,8 +34,15 @@ enum DueTable {
     return documentKey
   }
 
-  /// A document's key without the ordinal.
-  fileprivate static func prefix(_ time: Instant, _ document: [UInt8]) -> [UInt8] {
+  static func record(of documentKey: [UInt8], under key: [UInt8]) -> [UInt8] {
+    var record = RecordFrame.room()
+    record += documentKey
+    RecordFrame.seal(&record, key: key)
+    return record
+  }
+
+  /// An entry's key without the ordinal.
+  static func prefix(_ time: Instant, _ document: [UInt8]) -> [UInt8] {
     var buffer = KeyBuffer()
     buffer.append(bigEndian: UInt64(bitPattern: time.microseconds) ^ (1 << 63))
     buffer.append(bigEndian: document.withUnsafeBytes { XXH3_64bits($0.baseAddress, $0.count) })
@@ -81,10 +88,7 @@ struct DuePlan {
     guard let after else { return }
     let (stored, free) = try place(of: key, at: after)
     guard stored == nil, let free else { return }
-    var record = RecordFrame.room()
-    record += key
-    RecordFrame.seal(&record, key: free)
-    plan(free, record)
+    plan(free, DueTable.record(of: key, under: free))
   }
 
   private mutating func plan(_ key: [UInt8], _ value: [UInt8]?) {

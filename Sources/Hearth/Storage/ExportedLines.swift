@@ -57,7 +57,8 @@ struct ExportedLines: ~Copyable {
         if json["name"] == nil, case .integer(let count)? = json["documents"] {
           hasEnd = true
           guard count == documents else {
-            throw Status.invalidArgument("The export had \(count) documents, here are \(documents).")
+            throw Status.invalidArgument(
+              "The export had \(count) documents, here are \(documents).")
           }
           continue
         }

@@ -13,16 +13,25 @@ enum FileCheck {
   static func run(
     at path: String, _ configuration: StoreConfiguration, progress: CareReporter = .silent
   ) throws -> CheckReport {
-    var report = CheckReport()
     do {
-      let wasClosed = try Environment.whileClosed(path) {
-        try checkPages(at: path, transactionID: nil, &report, progress)
-        return true
-      }
-      guard wasClosed == nil || report.problemCount == 0 else { return report }
+      let hadLocks = try Environment.hasLocks(beside: path)
+      // A file that is only looked at stays alone.
+      defer { if !hadLocks { try? Environment.removeLocks(beside: path) } }
+      return try look(at: path, configuration, progress)
     } catch let error as LMDBError {
       throw Status(opening: path, error)
     }
+  }
+
+  private static func look(
+    at path: String, _ configuration: StoreConfiguration, _ progress: CareReporter
+  ) throws -> CheckReport {
+    var report = CheckReport()
+    let wasClosed = try Environment.whileClosed(path) {
+      try checkPages(at: path, transactionID: nil, &report, progress)
+      return true
+    }
+    guard wasClosed == nil || report.problemCount == 0 else { return report }
     var configuration = configuration
     configuration.isReadOnly = true
     let store = try Store(path: path, configuration: configuration)

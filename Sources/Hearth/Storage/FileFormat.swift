@@ -9,7 +9,8 @@ import LMDB
 /// On disk, in `meta` under "format": frame, creation time. The frame's version is the file's.
 struct FileFormat: Sendable {
   /// Makes a file of one version one of the next.
-  typealias Step = @Sendable (_ transaction: inout WriteTransaction, _ tables: Tables) throws -> Void
+  typealias Step =
+    @Sendable (_ transaction: inout WriteTransaction, _ tables: Tables) throws -> Void
 
   /// 1 to 15.
   let version: UInt8

@@ -79,7 +79,8 @@ extension StoreSnapshot {
     by rule: ExpiryRules.Rule, _ plan: inout DuePlan
   ) throws -> [UInt8]? {
     let prefix = keyLimit.scanPrefix(KeyLayout.groupPrefix(rule.collectionID))
-    let start = (rule.cursor ?? []).lexicographicallyPrecedes(prefix) ? prefix : rule.cursor ?? prefix
+    let start =
+      (rule.cursor ?? []).lexicographicallyPrecedes(prefix) ? prefix : rule.cursor ?? prefix
     var cursor = try lmdb.cursor(tables.documents)
     var found = try start.withUnsafeBytes { try cursor.seek(to: $0) }
     var seen = 0

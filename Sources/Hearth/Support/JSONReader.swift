@@ -82,7 +82,9 @@ package struct JSONReader {
       skipSpace()
       guard next == UInt8(ascii: "\"") else { throw failure("expected a name in quotes") }
       let name = try string()
-      guard names.insert(Array(name.utf8)).inserted else { throw failure("the name \"\(name)\" twice") }
+      guard names.insert(Array(name.utf8)).inserted else {
+        throw failure("the name \"\(name)\" twice")
+      }
       skipSpace()
       guard take(":") else { throw failure("expected a colon") }
       members.append(JSON.Member(name, try value()))

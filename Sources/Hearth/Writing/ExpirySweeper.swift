@@ -47,7 +47,9 @@ final class ExpirySweeper: @unchecked Sendable {
   private func sweepUnasked() {
     do {
       let count = try sweep()
-      if count > 0 { logger.debug("Expired documents are deleted.", metadata: ["count": "\(count)"]) }
+      if count > 0 {
+        logger.debug("Expired documents are deleted.", metadata: ["count": "\(count)"])
+      }
     } catch {
       guard !isStopped.load(ordering: .relaxed) else { return }
       logger.error("Expired documents could not be deleted.", metadata: ["error": "\(error)"])

@@ -13,7 +13,9 @@ struct CheckCommand: AsyncParsableCommand {
 
   func run() async throws {
     try file.mustExist()
-    let report = try await withProgress { try await Firestore.check(at: file.database, progress: $0) }
+    let report = try await withProgress {
+      try await Firestore.check(at: file.database, progress: $0)
+    }
     if output.json {
       Terminal.print(
         JSON.object([
@@ -116,7 +118,8 @@ struct RepairCommand: AsyncParsableCommand {
     }
     if report.doubtfulDocuments > 0 {
       Terminal.print(
-        "  \(Figure.count(report.doubtfulDocuments)) of them may have been changed or deleted since")
+        "  \(Figure.count(report.doubtfulDocuments)) of them may have been changed or deleted since"
+      )
     }
     if report.unreadableDocuments > 0 {
       Terminal.print("  \(Figure.count(report.unreadableDocuments, "document")) cannot be read")

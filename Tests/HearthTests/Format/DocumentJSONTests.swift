@@ -15,14 +15,16 @@ import Testing
 
   @Test(arguments: [
     Value.null, .boolean(false), .integer(.min), .integer(.max), .double(-0.0), .double(0),
-    .double(1), .double(.nan), .double(.infinity), .double(-.infinity), .double(.leastNonzeroMagnitude),
+    .double(1), .double(.nan), .double(.infinity), .double(-.infinity),
+    .double(.leastNonzeroMagnitude),
     .double(.greatestFiniteMagnitude), .double(0.1), .double(1e21),
     .timestamp(.earliest), .timestamp(.latest), .timestamp(Instant(microseconds: -1)),
     .timestamp(Instant(microseconds: 1)), .string(""), .string("\u{0}\u{1F}\u{7F}\"\\/\u{2028}🏜"),
     .string("e\u{301}"), .bytes([]), .bytes(Array(0...255)),
     .reference(ResourcePath(relative: "a/b/c/d")),
     .geoPoint(Coordinate(latitude: -0.0, longitude: 180)), .array([]),
-    .array([.integer(1), .double(1), .map(MapValue([("a", .array([]))]))]), .vector([1, -0.0, 0.5]),
+    .array([.integer(1), .double(1), .map(MapValue([("a", .array([]))]))]),
+    .vector([1, -0.0, 0.5]),
     .map(MapValue()), .map(MapValue([("é", .integer(1)), ("e\u{301}", .integer(2))])),
   ])
   func `a value of any type comes back exactly`(value: Value) throws {

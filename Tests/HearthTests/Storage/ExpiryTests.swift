@@ -24,7 +24,8 @@ import Testing
       for _ in 0..<Int.random(in: 1...4, using: &random) {
         var mutations: [Mutation] = []
         for _ in 0..<Int.random(in: 1...6, using: &random) {
-          let path = "\(["s", "a/1/s", "t"].randomElement(using: &random) ?? "s")/"
+          let path =
+            "\(["s", "a/1/s", "t"].randomElement(using: &random) ?? "s")/"
             + String(repeating: "long", count: Int.random(in: 0...5, using: &random))
           let name = fixture.name(path + "\(Int.random(in: 0..<12, using: &random))")
           let times: [Value] = [
@@ -82,7 +83,8 @@ import Testing
     #expect(try sweeper.sweep() == 2)
     for (id, _) in values {
       #expect(try (fixture.document("s/\(id)") == nil) == (id == "past" || id == "now"), "\(id)")
-      #expect(try fixture.document("s/\(id)/below/1") != nil && fixture.document("other/\(id)") != nil)
+      #expect(
+        try fixture.document("s/\(id)/below/1") != nil && fixture.document("other/\(id)") != nil)
     }
     // A change like any other.
     var deleted: [String] = []

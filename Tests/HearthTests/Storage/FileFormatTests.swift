@@ -126,7 +126,9 @@ import Testing
     try await db.document("books/emma").setData(["text": String(repeating: "long ", count: 2000)])
     try await db.document("books/__id7__/pages/\(String(repeating: "é", count: 400))")
       .setData(["n": 1])
-    try await db.document("sessions/a").setData(["until": Timestamp(seconds: 4_000_000_000, nanoseconds: 0)])
+    try await db.document("sessions/a").setData([
+      "until": Timestamp(seconds: 4_000_000_000, nanoseconds: 0)
+    ])
     try await db.document("books/emma").updateData(["n": 2])
     try await db.document("books/gone").setData(["n": 1])
     try await db.document("books/gone").delete()

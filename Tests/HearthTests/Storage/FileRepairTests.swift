@@ -42,8 +42,9 @@ import Testing
     )
   }
 
-  private func made(_ kind: Int, _ seed: UInt64) throws -> (bytes: Data, documents: [String: UInt64])
-  {
+  private func made(_ kind: Int, _ seed: UInt64) throws -> (
+    bytes: Data, documents: [String: UInt64]
+  ) {
     var random = SeededGenerator(seed: seed)
     let whole = try DamageWorld.make(kind, in: folder, &random)
     let path = folder.path + "/read.hearth"

@@ -26,7 +26,14 @@ enum LayoutRecords {
           previousSequence: 258, before: before))
     }
     let state = StoreState(lastSequence: 260, lastCommitTime: time, firstLoggedSequence: 258)
+    var rules = ExpiryRules()
+    rules["sessions"] = ExpiryRules.Rule(
+      collectionID: "sessions", field: FieldSegments(["until"]))
+    let session = DocumentKey(ResourcePath(relative: "sessions/7")).bytes
+    let due = DueTable.prefix(Instant(microseconds: 1), session) + [0]
     return [
+      ("sessions/7 at 1 µs", due), ("of sessions/7", DueTable.record(of: session, under: due)),
+      ("sessions expire by until", rules.encoded()),
       (
         "books holds 2 documents",
         NumberRecord.encode(2, path: books, key: catalogueKey.bytes, isCut: false)

@@ -69,4 +69,25 @@ extension HearthTestHelper {
     Self.say("acknowledged")
     try await db.terminate()
   }
+
+  /// <compact|backup|compactBackup> <killed|halfway|afterwards> <call> [<target>]: the fate comes at that
+  /// storage call. Says `done` if it lives.
+  func copy() async throws {
+    let fates = [
+      "killed": spy_killed, "halfway": spy_killed_halfway, "afterwards": spy_killed_afterwards,
+    ]
+    guard let fate = fates[arguments[1]] else { exit(64) }
+    if arguments[0] == "compact" {
+      spy_doom(fate, UInt64(number(2)))
+      try await Firestore.compact(at: path)
+    } else {
+      let db = try open()
+      spy_doom(fate, UInt64(number(2)))
+      try await db.backup(
+        to: arguments[3], compacting: arguments[0] == "compactBackup", replacing: true)
+    }
+    Self.say("done")
+    // Not closed: nothing may be left to do.
+    exit(0)
+  }
 }

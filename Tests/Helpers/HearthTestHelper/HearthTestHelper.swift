@@ -21,6 +21,8 @@ struct HearthTestHelper {
       case "write-until-killed": try await helper.writeUntilKilled()
       case "meet-fate": try await helper.meetFate()
       case "flushes": try await helper.countFlushes()
+      case "copy": try await helper.copy()
+      case "tape": try await helper.tape()
       case "write-for": try await helper.writeFor()
       case "commit-for": try helper.commitFor()
       case "fill": try await helper.fill()

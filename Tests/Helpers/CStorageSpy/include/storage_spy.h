@@ -28,6 +28,27 @@ uint64_t spy_stamp(void);
 // Copies the events so far, at most `capacity`; says how many.
 int32_t spy_events(struct spy_event *events, int32_t capacity);
 
+// Begins to record what is written to the file at the path, byte for byte, and its flushes.
+void spy_tape(const char *path);
+// Puts a mark of one's own between the calls.
+void spy_mark(uint64_t first, uint64_t second);
+// Writes the tape to a file: for each call, when it has returned,
+//
+//     kind, 8 bytes │ offset or first │ length or second │ the bytes written
+//
+// all numbers 8 bytes. Returns false if it cannot.
+bool spy_save_tape(const char *path);
+
+enum spy_tape_kind {
+  spy_tape_write = 1,
+  // On the disk when it returns.
+  spy_tape_synchronous_write = 2,
+  spy_tape_flush = 3,
+  // Offset is the new length.
+  spy_tape_truncate = 4,
+  spy_tape_mark = 5,
+};
+
 enum spy_fate {
   // SIGKILL instead of the call.
   spy_killed,
