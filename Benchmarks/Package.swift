@@ -3,7 +3,10 @@ import PackageDescription
 
 let package = Package(
   name: "Benchmarks",
-  dependencies: [.package(name: "Hearth", path: "..")],
+  dependencies: [
+    .package(name: "Hearth", path: ".."),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+  ],
   targets: [
     // The floor we stand on: LMDB's own calls, from C.
     .target(name: "RawLMDB", linkerSettings: [.linkedLibrary("lmdb")]),
@@ -15,6 +18,12 @@ let package = Package(
     .executableTarget(
       name: "CodingFigures",
       dependencies: ["Counting", .product(name: "Hearth", package: "Hearth")]),
+    .executableTarget(
+      name: "IndexFigures",
+      dependencies: [
+        "RawLMDB", .product(name: "Hearth", package: "Hearth"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -23,6 +23,12 @@ void raw_close(struct raw_table *table);
 // mdb_put of all entries, `group` to a commit. 0, or LMDB's error.
 int raw_put(struct raw_table *table, struct raw_entries entries, size_t group);
 
+// As raw_put; each commit then puts what belongs to it into a second table: `others` up to the next of
+// `ends`, one for each commit.
+int raw_put_both(
+  struct raw_table *table, struct raw_entries entries, size_t group, const char *second,
+  struct raw_entries others, const size_t *ends);
+
 // mdb_get of each entry `rounds` times, each in a renewed read transaction as NOTLS wants it. Touches
 // all bytes and gives their sum, so that nothing is left out.
 unsigned long raw_get(struct raw_table *table, struct raw_entries entries, size_t rounds);
