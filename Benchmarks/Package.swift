@@ -29,6 +29,12 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Comparisons"),
+    .executableTarget(
+      name: "IndexFigures",
+      dependencies: [
+        "RawLMDB", .product(name: "Hearth", package: "Hearth"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -85,18 +85,38 @@ void raw_free(struct raw_entries entries) {
   free(entries.values);
 }
 
+static int put(MDB_txn *txn, MDB_dbi dbi, struct raw_entries entries, size_t start, size_t end) {
+  for (size_t index = start; index < end; index++) {
+    MDB_val key = {entries.key_sizes[index], entries.keys[index]};
+    MDB_val value = {entries.value_sizes[index], entries.values[index]};
+    int code = mdb_put(txn, dbi, &key, &value, 0);
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
 int raw_put(struct raw_table *table, struct raw_entries entries, size_t group) {
-  for (size_t start = 0; start < entries.count; start += group) {
+  return raw_put_both(table, entries, group, NULL, (struct raw_entries){0}, NULL);
+}
+
+int raw_put_both(
+    struct raw_table *table, struct raw_entries entries, size_t group, const char *second,
+    struct raw_entries others, const size_t *ends) {
+  size_t done = 0, commit = 0;
+  MDB_dbi dbi = 0;
+  for (size_t start = 0; start < entries.count; start += group, commit++) {
     MDB_txn *txn;
     int code = mdb_txn_begin(table->env, NULL, 0, &txn);
     if (code != 0) return code;
+    if (second != NULL && commit == 0) code = mdb_dbi_open(txn, second, MDB_CREATE, &dbi);
+    if (code != 0) return code;
     size_t end = start + group < entries.count ? start + group : entries.count;
-    for (size_t index = start; index < end; index++) {
-      MDB_val key = {entries.key_sizes[index], entries.keys[index]};
-      MDB_val value = {entries.value_sizes[index], entries.values[index]};
-      code = mdb_put(txn, table->dbi, &key, &value, 0);
-      if (code != 0) return code;
+    code = put(txn, table->dbi, entries, start, end);
+    if (code == 0 && second != NULL) {
+      code = put(txn, dbi, others, done, ends[commit]);
+      done = ends[commit];
     }
+    if (code != 0) return code;
     code = mdb_txn_commit(txn);
     if (code != 0) return code;
   }

@@ -73,8 +73,14 @@ final class IndexKeeper: Sendable {
 
   /// Ends the work with its present step. Blocks until then.
   func close() {
-    state.withLock { $0.isWorking = false }
-    queue.sync {}
+    queue.sync {
+      let wasWorking = state.withLock { state in
+        defer { state.isWorking = false }
+        return state.isWorking
+      }
+      // If it cannot be given back, the lease runs out.
+      if wasWorking { try? work.giveUp() }
+    }
   }
 
   // MARK: Asking
@@ -177,7 +183,7 @@ final class IndexKeeper: Sendable {
   // MARK: Learning
 
   private func learn(_ definition: IndexDefinition) {
-    guard state.withLock(\.isWorking), policy == .automatic else { return }
+    guard state.withLock(\.isWorking) else { return }
     do {
       let made = try store.write { transaction in
         try learn(definition.stored, &transaction)

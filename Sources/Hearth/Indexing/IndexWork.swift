@@ -53,8 +53,24 @@ struct IndexWork: Sendable {
         case .dropping: try drop(index, &transaction)
         case .ready: true
         }
-      if leased == .due { try lease.take(&transaction, in: store) }
+      if finished, try next(StoreSnapshot(transaction.snapshot, store)) == nil {
+        try lease.giveBack(&transaction, in: store)
+      } else if leased == .due {
+        try lease.take(&transaction, in: store)
+      }
       return .worked(finished: finished ? index : nil)
+    }
+  }
+
+  /// Leaves what remains to others, at once.
+  func giveUp() throws {
+    let isHeld = try store.read { snapshot in
+      try next(snapshot) != nil && lease.isHeld(in: snapshot)
+    }
+    guard isHeld else { return }
+    try store.write { transaction in
+      let snapshot = StoreSnapshot(transaction.snapshot, store)
+      if try lease.isHeld(in: snapshot) { try lease.giveBack(&transaction, in: store) }
     }
   }
 
@@ -148,21 +164,39 @@ struct IndexLease: Sendable {
 
   let holder: UInt64
   /// The wall clock, whatever the clock of commits says: it tells the dead.
-  var now: @Sendable () -> Instant = Instant.now
+  let now: @Sendable () -> Instant
 
-  init(holder: UInt64 = UInt64.random(in: 1...UInt64.max)) { self.holder = holder }
+  init(
+    holder: UInt64 = UInt64.random(in: 1...UInt64.max),
+    now: @escaping @Sendable () -> Instant = Instant.now
+  ) {
+    self.holder = holder
+    self.now = now
+  }
 
   func state(in snapshot: StoreSnapshot) throws -> State {
+    guard let (found, end) = try read(snapshot) else { return .due }
+    let left = end &- now().microseconds
+    // An end too far away was written before the clock was set back.
+    let isRunning = left > 0 && left <= Self.microseconds
+    if found == holder { return isRunning && left > Self.microseconds / 2 ? .own : .due }
+    return isRunning ? .others : .due
+  }
+
+  func isHeld(in snapshot: StoreSnapshot) throws -> Bool {
+    try read(snapshot)?.holder == holder
+  }
+
+  private func read(_ snapshot: StoreSnapshot) throws -> (holder: UInt64, end: Int64)? {
     try Self.key.withUnsafeBytes { key in
-      guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else { return .due }
+      guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else { return nil }
       var reader = ByteCursor(try RecordFrame.payload(of: stored, key: key))
-      let isOwn = try reader.fixed64() == holder
-      let left = Int64(bitPattern: try reader.fixed64()) &- now().microseconds
-      // An end too far away was written before the clock was set back.
-      let isRunning = left > 0 && left <= Self.microseconds
-      if isOwn { return isRunning && left > Self.microseconds / 2 ? .own : .due }
-      return isRunning ? .others : .due
+      return (try reader.fixed64(), Int64(bitPattern: try reader.fixed64()))
     }
+  }
+
+  func giveBack(_ transaction: inout WriteTransaction, in store: Store) throws {
+    try Self.key.withUnsafeBytes { _ = try transaction.delete(store.tables.meta, $0) }
   }
 
   func take(_ transaction: inout WriteTransaction, in store: Store) throws {

@@ -30,6 +30,11 @@ int raw_put(struct raw_table *table, struct raw_entries entries, size_t group);
 // share of entries to a commit. 0, or LMDB's error.
 int raw_put_pair(const char *path, struct raw_entries documents, struct raw_entries entries,
                  size_t group, bool flushes);
+// As raw_put; each commit then puts what belongs to it into a second table: `others` up to the next of
+// `ends`, one for each commit.
+int raw_put_both(
+  struct raw_table *table, struct raw_entries entries, size_t group, const char *second,
+  struct raw_entries others, const size_t *ends);
 
 // mdb_get of each entry `rounds` times, each in a renewed read transaction as NOTLS wants it. Touches
 // all bytes and gives their sum, so that nothing is left out.
