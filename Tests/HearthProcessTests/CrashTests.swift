@@ -13,7 +13,7 @@ import Testing
     var folder = TemporaryFolder()
     var steps: [Int] = []
     var stepCount = 0
-    for round in 0..<(isSoak ? 200 : 12) {
+    for round in 0..<(isSoak ? 500 : 12) {
       // Four crashes for each file: each meets what those before it have left.
       if round % 4 == 0 {
         folder = TemporaryFolder()

@@ -1,3 +1,4 @@
+import Comparisons
 import Foundation
 import Hearth
 import RawLMDB

@@ -41,7 +41,7 @@ private final class RunCount: Sendable {
 }
 
 @Suite struct WriterFaultTests {
-  /// Three groups that make, change, delete and make again, in two collections.
+  /// Groups that make, change, delete and make again, in two collections, by every kind of write.
   private func groups(_ fixture: StoreFixture) throws -> [[[Mutation]]] {
     [
       [
@@ -57,6 +57,16 @@ private final class RunCount: Sendable {
           try fixture.set("a/2", ("n", .integer(3))),
           try fixture.set("a/1/b/3", ("n", .integer(3))),
         ]
+      ],
+      // What is looked at before, and what is worked out from it.
+      [
+        [
+          fixture.patch("a/1", to: 4, .exists(true)),
+          fixture.adding(5, to: "a/2"), fixture.adding(6, to: "a/9"),
+        ],
+        [fixture.adding(1, to: "a/1"), fixture.delete("a/2"), fixture.patch("a/2", to: 7, .none)],
+        [fixture.patch("a/1/b/3", to: 8, .exists(true)), fixture.verify("a/9")],
+        [fixture.patch("a/10", to: 9, .exists(false)), fixture.delete("a/1/b/3")],
       ],
     ]
   }
@@ -98,9 +108,9 @@ private final class RunCount: Sendable {
       for (group, results) in zip(groups, outcomes) {
         for (request, outcome) in zip(group, results) {
           switch outcome {
-          case .success: possible = Set(possible.map { after(request, $0) })
+          case .success: possible = Set(possible.compactMap { after(request, $0) })
           case .failure(let status) where status.message.contains("unknown"):
-            possible.formUnion(possible.map { after(request, $0) })
+            possible.formUnion(possible.compactMap { after(request, $0) })
           case .failure: break
           }
         }
@@ -121,12 +131,25 @@ private final class RunCount: Sendable {
     #expect(failing > 40)
   }
 
-  private func after(_ request: [Mutation], _ contents: [String: Int64]) -> [String: Int64] {
+  /// Nil if the request is refused there.
+  private func after(_ request: [Mutation], _ contents: [String: Int64]) -> [String: Int64]? {
     var contents = contents
     for mutation in request {
-      contents[mutation.name.path.text] = nil
-      if case .set(let body) = mutation.operation, case .integer(let n)? = try? body.map()["n"] {
-        contents[mutation.name.path.text] = n
+      let name = mutation.name.path.text
+      if case .exists(let exists) = mutation.precondition, (contents[name] != nil) != exists {
+        return nil
+      }
+      switch mutation.operation {
+      case .verify: continue
+      case .delete: contents[name] = nil
+      case .set(let body):
+        guard case .integer(let n)? = try? body.map()["n"] else { return nil }
+        contents[name] = n
+      case .patch(let values, _):
+        if case .integer(let n)? = values["n"] { contents[name] = n }
+      }
+      for case (_, .increment(.integer(let n))) in mutation.transforms {
+        contents[name, default: 0] += n
       }
     }
     return contents
@@ -343,6 +366,25 @@ private final class RunCount: Sendable {
 }
 
 extension StoreFixture {
+  fileprivate func patch(
+    _ text: String, to number: Int64, _ precondition: Mutation.Precondition
+  ) -> Mutation {
+    Mutation(
+      name: name(text),
+      operation: .patch(MapValue([("n", .integer(number))]), mask: [FieldSegments(["n"])]),
+      precondition: precondition)
+  }
+
+  fileprivate func adding(_ number: Int64, to text: String) -> Mutation {
+    Mutation(
+      name: name(text), operation: .patch(MapValue(), mask: []),
+      transforms: [(FieldSegments(["n"]), .increment(.integer(number)))])
+  }
+
+  fileprivate func verify(_ text: String) -> Mutation {
+    Mutation(name: name(text), operation: .verify, precondition: .exists(true))
+  }
+
   /// Turns a bit of a stored record.
   func damage(_ table: Table, _ key: [UInt8]) throws {
     var transaction = try store.environment.beginWrite()
