@@ -317,6 +317,23 @@ private final class RunCount: Sendable {
     #expect(report.problems == [] && report.documents == 1200)
   }
 
+  @Test func `a request of very many documents is done in one piece`() throws {
+    let fixture = try StoreFixture()
+    let count = Soak.isOn ? 400_000 : 30_000
+    // Spread over the whole table, so that each finds its own page.
+    let names = (0..<count).map { fixture.name("a/\($0 &* 7919 % count)/b/\($0)") }
+    let body = try DocumentBody(encoding: MapValue([("n", .null)]))
+    let (made, gone) = (
+      names.map { Mutation(name: $0, operation: .set(body)) },
+      names.map { Mutation(name: $0, operation: .delete) }
+    )
+    #expect(throws: Never.self) { try fixture.commitTogether([made])[0].get() }
+    #expect(try fixture.store.check().documents == count)
+    #expect(throws: Never.self) { try fixture.commitTogether([gone])[0].get() }
+    let report = try fixture.store.check()
+    #expect(report.documents == 0 && report.problems == [])
+  }
+
   @Test func `a document too large or too deep fails alone in its group`() throws {
     let fixture = try StoreFixture()
     var deep = Value.integer(1)
