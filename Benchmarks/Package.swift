@@ -1,6 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let hearth = Target.Dependency.product(name: "Hearth", package: "Hearth")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+
 let package = Package(
   name: "Benchmarks",
   dependencies: [
@@ -11,30 +14,27 @@ let package = Package(
   targets: [
     // The floor we stand on: LMDB's own calls, from C.
     .target(name: "RawLMDB", linkerSettings: [.linkedLibrary("lmdb")]),
-    .executableTarget(
-      name: "FirstFigures",
-      dependencies: ["RawLMDB", .product(name: "Hearth", package: "Hearth")]),
     // Counts allocations, and instructions under callgrind.
     .target(name: "Counting"),
-    .executableTarget(
-      name: "CodingFigures",
-      dependencies: ["Counting", .product(name: "Hearth", package: "Hearth")]),
     // Counts flushes to disk, by whoever asks for them.
     .target(name: "Flushes"),
+    .target(name: "Ratios"),
+
+    // One subject each, in depth.
+    .executableTarget(name: "FirstFigures", dependencies: ["Ratios", "RawLMDB", hearth]),
+    .executableTarget(name: "CodingFigures", dependencies: ["Counting", hearth]),
+    .executableTarget(name: "IndexFigures", dependencies: ["RawLMDB", hearth, grdb]),
+    .executableTarget(name: "WritingFigures", dependencies: ["Ratios", "RawLMDB", hearth, grdb]),
+    .executableTarget(name: "QueryFigures", dependencies: [hearth, grdb]),
+
+    // Everybody at the same work.
     .executableTarget(
       name: "Comparisons",
       dependencies: [
-        "RawLMDB", "Flushes", .product(name: "Hearth", package: "Hearth"),
-        .product(name: "GRDB", package: "GRDB.swift"),
+        "RawLMDB", "Flushes", hearth, grdb,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Comparisons"),
-    .executableTarget(
-      name: "IndexFigures",
-      dependencies: [
-        "RawLMDB", .product(name: "Hearth", package: "Hearth"),
-        .product(name: "GRDB", package: "GRDB.swift"),
-      ]),
   ],
   swiftLanguageModes: [.v6]
 )

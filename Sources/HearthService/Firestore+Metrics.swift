@@ -78,7 +78,7 @@
       commits.increment()
       groupSize.record(report.requests)
       commitBytes.record(report.bytes)
-      flush.record(duration: report.flush)
+      flush.recordNanoseconds(Int64(report.flush / .nanoseconds(1)))
     }
 
     func note(_ use: Firestore.StorageUse) {

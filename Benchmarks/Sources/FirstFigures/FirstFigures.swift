@@ -1,3 +1,4 @@
+import Ratios
 import Foundation
 import Hearth
 import RawLMDB

@@ -40,7 +40,7 @@ private final class RunCount: Sendable {
 }
 
 @Suite struct WriterFaultTests {
-  /// Three groups that make, change, delete and make again, in two collections.
+  /// Groups that make, change, delete and make again, in two collections, by every kind of write.
   private func groups(_ fixture: StoreFixture) throws -> [[[Mutation]]] {
     [
       [
@@ -56,6 +56,16 @@ private final class RunCount: Sendable {
           try fixture.set("a/2", ("n", .integer(3))),
           try fixture.set("a/1/b/3", ("n", .integer(3))),
         ]
+      ],
+      // What is looked at before, and what is worked out from it.
+      [
+        [
+          fixture.patch("a/1", to: 4, .exists(true)),
+          fixture.adding(5, to: "a/2"), fixture.adding(6, to: "a/9"),
+        ],
+        [fixture.adding(1, to: "a/1"), fixture.delete("a/2"), fixture.patch("a/2", to: 7, .none)],
+        [fixture.patch("a/1/b/3", to: 8, .exists(true)), fixture.verify("a/9")],
+        [fixture.patch("a/10", to: 9, .exists(false)), fixture.delete("a/1/b/3")],
       ],
     ]
   }
@@ -97,9 +107,9 @@ private final class RunCount: Sendable {
       for (group, results) in zip(groups, outcomes) {
         for (request, outcome) in zip(group, results) {
           switch outcome {
-          case .success: possible = Set(possible.map { after(request, $0) })
+          case .success: possible = Set(possible.compactMap { after(request, $0) })
           case .failure(let status) where status.message.contains("unknown"):
-            possible.formUnion(possible.map { after(request, $0) })
+            possible.formUnion(possible.compactMap { after(request, $0) })
           case .failure: break
           }
         }
@@ -120,12 +130,25 @@ private final class RunCount: Sendable {
     #expect(failing > 40)
   }
 
-  private func after(_ request: [Mutation], _ contents: [String: Int64]) -> [String: Int64] {
+  /// Nil if the request is refused there.
+  private func after(_ request: [Mutation], _ contents: [String: Int64]) -> [String: Int64]? {
     var contents = contents
     for mutation in request {
-      contents[mutation.name.path.text] = nil
-      if case .set(let body) = mutation.operation, case .integer(let n)? = try? body.map()["n"] {
-        contents[mutation.name.path.text] = n
+      let name = mutation.name.path.text
+      if case .exists(let exists) = mutation.precondition, (contents[name] != nil) != exists {
+        return nil
+      }
+      switch mutation.operation {
+      case .verify: continue
+      case .delete: contents[name] = nil
+      case .set(let body):
+        guard case .integer(let n)? = try? body.map()["n"] else { return nil }
+        contents[name] = n
+      case .patch(let values, _):
+        if case .integer(let n)? = values["n"] { contents[name] = n }
+      }
+      for case (_, .increment(.integer(let n))) in mutation.transforms {
+        contents[name, default: 0] += n
       }
     }
     return contents
@@ -293,6 +316,23 @@ private final class RunCount: Sendable {
     #expect(report.problems == [] && report.documents == 1200)
   }
 
+  @Test func `a request of very many documents is done in one piece`() throws {
+    let fixture = try StoreFixture()
+    let count = Soak.isOn ? 400_000 : 30_000
+    // Spread over the whole table, so that each finds its own page.
+    let names = (0..<count).map { fixture.name("a/\($0 &* 7919 % count)/b/\($0)") }
+    let body = try DocumentBody(encoding: MapValue([("n", .null)]))
+    let (made, gone) = (
+      names.map { Mutation(name: $0, operation: .set(body)) },
+      names.map { Mutation(name: $0, operation: .delete) }
+    )
+    #expect(throws: Never.self) { try fixture.commitTogether([made])[0].get() }
+    #expect(try fixture.store.check().documents == count)
+    #expect(throws: Never.self) { try fixture.commitTogether([gone])[0].get() }
+    let report = try fixture.store.check()
+    #expect(report.documents == 0 && report.problems == [])
+  }
+
   @Test func `a document too large or too deep fails alone in its group`() throws {
     let fixture = try StoreFixture()
     var deep = Value.integer(1)
@@ -342,6 +382,25 @@ private final class RunCount: Sendable {
 }
 
 extension StoreFixture {
+  fileprivate func patch(
+    _ text: String, to number: Int64, _ precondition: Mutation.Precondition
+  ) -> Mutation {
+    Mutation(
+      name: name(text),
+      operation: .patch(MapValue([("n", .integer(number))]), mask: [FieldSegments(["n"])]),
+      precondition: precondition)
+  }
+
+  fileprivate func adding(_ number: Int64, to text: String) -> Mutation {
+    Mutation(
+      name: name(text), operation: .patch(MapValue(), mask: []),
+      transforms: [(FieldSegments(["n"]), .increment(.integer(number)))])
+  }
+
+  fileprivate func verify(_ text: String) -> Mutation {
+    Mutation(name: name(text), operation: .verify, precondition: .exists(true))
+  }
+
   /// Turns a bit of a stored record.
   func damage(_ table: Table, _ key: [UInt8]) throws {
     var transaction = try store.environment.beginWrite()

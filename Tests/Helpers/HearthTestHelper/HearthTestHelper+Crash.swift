@@ -11,16 +11,16 @@ enum Story {
 }
 
 extension HearthTestHelper {
-  /// <tasks>: each task counts on from what is stored, and says `task step` when a step is
+  /// <tasks> <first>: each task counts on from what is stored, and says `task step` when a step is
   /// acknowledged.
   ///
   /// Odd tasks set one document. Even ones set three and delete one in one request.
   func writeUntilKilled() async throws {
     let db = try open()
-    let tasks = number(0)
+    let (tasks, first) = (number(0), number(1))
     Self.say("ready")
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for task in 0..<tasks {
+      for task in first..<(first + tasks) {
         group.addTask {
           let counter = try await db.document("counters/\(task)").getDocument()
           var step = (counter["step"] as? Int ?? 0) + 1

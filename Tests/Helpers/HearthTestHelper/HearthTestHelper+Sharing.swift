@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Hearth
 import LMDB
+import Synchronization
 
 extension HearthTestHelper {
   /// <name> <other's name> <milliseconds> <tasks>: after a line of input, writes as fast as it goes.
@@ -89,11 +90,42 @@ extension HearthTestHelper {
     } catch let error as NSError {
       Self.say("failed \(error.code) \(error.localizedDescription)")
     }
+    await fillBy(db, String(repeating: text, count: 50))
     if bound > 0 { limitFiles(to: 1 << 30) } else { _ = readLine() }
     try await db.document("filled/later").setData(["n": -1, "text": text])
     let later = try await db.document("filled/later").getDocument()
     Self.say("writes again \(later["n"] as? Int == -1)")
     try await db.terminate()
+  }
+
+  /// By the other forms of write: each fails, a closure runs once, and what was there is read.
+  private func fillBy(_ db: Firestore, _ text: String) async {
+    let runs = Counted()
+    let again = db.document("filled/again")
+    let failures = Counted()
+    do {
+      try await db.write { tx in
+        runs.add()
+        try tx.setData(["text": text], forDocument: again)
+      }
+    } catch { failures.add(error) }
+    do {
+      try await db.batch().setData(["text": text], forDocument: again).commit()
+    } catch { failures.add(error) }
+    let bulk = db.bulkWriter { failures.add($0.error) }
+    await bulk.setData(["text": text], forDocument: again)
+    let summary = await bulk.finish()
+    let first = try? await db.read { try $0.getDocument(db.document("filled/0"))["n"] as? Int }
+    Self.say(
+      "closures \(runs.value), exhausted \(failures.value), bulk \(summary.failed), first \(first ?? -1)"
+    )
+  }
+
+  private final class Counted: Sendable {
+    private let count = Atomic<Int>(0)
+    var value: Int { count.load(ordering: .relaxed) }
+    func add() { count.add(1, ordering: .relaxed) }
+    func add(_ error: any Error) { if FirestoreErrorCode.resourceExhausted ~= error { add() } }
   }
 
   /// <readers>: fills the disk with the file `ballast` beside the database, and reads that often at
