@@ -38,7 +38,8 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
       let database = try query.firestore.database()
       await database.writer.settle(effective.scope.readScope)
       return try database.store.read {
-        AggregateQuerySnapshot(self, try $0.aggregate(aggregations, over: effective))
+        AggregateQuerySnapshot(
+          self, try database.aggregate(aggregations, over: effective, in: $0))
       }
     }
   }
@@ -53,9 +54,10 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
       case .failure(let error): completion(nil, error)
       }
     }
-    query.answer(query.firestore.courier(isolation), callback) { [self] snapshot in
+    query.answer(query.firestore.courier(isolation), callback) { [self] database, snapshot in
       let (aggregations, effective) = try checked()
-      return AggregateQuerySnapshot(self, try snapshot.aggregate(aggregations, over: effective))
+      return AggregateQuerySnapshot(
+        self, try database.aggregate(aggregations, over: effective, in: snapshot))
     }
   }
 

@@ -72,8 +72,8 @@ public class Query: NSObject, @unchecked Sendable {
       case .failure(let error): completion(nil, error)
       }
     }
-    answer(firestore.courier(isolation), callback) { [self] snapshot in
-      let documents = try snapshot.documents(matching: effective())
+    answer(firestore.courier(isolation), callback) { [self] database, snapshot in
+      let documents = try database.documents(matching: effective(), in: snapshot)
       return QuerySnapshot(self, first: ResultList(sorted: documents))
     }
   }
@@ -108,7 +108,7 @@ public class Query: NSObject, @unchecked Sendable {
   /// Works out an answer once the writes handed over before are done, and tells it to `callback`.
   func answer<Answer: Sendable>(
     _ courier: Courier, _ callback: Callback<Result<Answer, NSError>>,
-    _ work: @escaping @Sendable (StoreSnapshot) throws -> Answer
+    _ work: @escaping @Sendable (Database, StoreSnapshot) throws -> Answer
   ) {
     let done = { @Sendable (result: Result<Answer, NSError>) in
       courier.carry(result, to: callback)
@@ -121,7 +121,7 @@ public class Query: NSObject, @unchecked Sendable {
         // Not on the writer's thread: a collection can be long.
         DispatchQueue.global().async {
           do {
-            done(.success(try database.store.read(work)))
+            done(.success(try database.store.read { try work(database, $0) }))
           } catch {
             done(.failure(Status(readingFailed: error).nsError))
           }

@@ -13,6 +13,7 @@ struct HearthTool: AsyncParsableCommand {
         hearth set books.hearth books/dune '{"title": "Dune", "pages": 412}'
         hearth get books.hearth books/dune
         hearth watch books.hearth books
+        hearth query books.hearth 'books where pages > 300 order by title limit 20'
 
       With --json every document is one line of JSON. Types that JSON lacks are tagged: \
       {"$timestamp": "1965-08-01T00:00:00Z"}, {"$bytes": "base64"}, {"$ref": "books/dune"}, \
@@ -21,9 +22,10 @@ struct HearthTool: AsyncParsableCommand {
       set takes.
       """,
     subcommands: [
-      DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, WatchCommand.self,
-      StatCommand.self, DeleteCommand.self, CheckCommand.self, BackupCommand.self,
-      CompactCommand.self, RepairCommand.self, ExportCommand.self, ImportCommand.self,
+      DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, QueryCommand.self,
+      ExplainCommand.self, WatchCommand.self, StatCommand.self, DeleteCommand.self,
+      CheckCommand.self, BackupCommand.self, CompactCommand.self, RepairCommand.self,
+      ExportCommand.self, ImportCommand.self,
     ])
 }
 

@@ -18,6 +18,15 @@ package struct JSONReader {
     return value
   }
 
+  /// The value that `bytes` have at `position`, which is moved behind it.
+  static func read(_ bytes: [UInt8], at position: inout Int) throws -> JSON {
+    var reader = JSONReader(bytes: bytes)
+    reader.position = position
+    let value = try reader.value()
+    position = reader.position
+    return value
+  }
+
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
   private var next: UInt8? { position < bytes.count ? bytes[position] : nil }

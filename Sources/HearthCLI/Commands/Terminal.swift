@@ -17,6 +17,11 @@ enum Terminal {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }
 
+  /// Prints a line beside the output, which may go to a program.
+  static func printAside(_ line: String) {
+    FileHandle.standardError.write(Data((line + "\n").utf8))
+  }
+
   static func bold(_ text: String) -> String {
     outputIsTerminal ? "\u{1B}[1m\(text)\u{1B}[0m" : text
   }

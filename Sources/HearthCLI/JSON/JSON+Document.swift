@@ -90,7 +90,8 @@ extension JSON {
     return fields
   }
 
-  private func value(in database: Firestore) throws -> Any {
+  /// One value, as documents and conditions take it.
+  func value(in database: Firestore) throws -> Any {
     switch self {
     case .null: return NSNull()
     case .boolean(let flag): return flag
