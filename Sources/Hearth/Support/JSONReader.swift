@@ -19,7 +19,7 @@ package struct JSONReader {
   }
 
   /// The value that `bytes` have at `position`, which is moved behind it.
-  static func read(_ bytes: [UInt8], at position: inout Int) throws -> JSON {
+  package static func read(_ bytes: [UInt8], at position: inout Int) throws -> JSON {
     var reader = JSONReader(bytes: bytes)
     reader.position = position
     let value = try reader.value()
