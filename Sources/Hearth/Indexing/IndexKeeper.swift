@@ -295,7 +295,7 @@ final class IndexKeeper: Sendable {
       }
       switch outcome {
       case .idle: break
-      case .leased: schedule(after: .seconds(1))
+      case .leased: schedule(after: .milliseconds(250))
       case .worked(let finished):
         if let finished {
           logger.debug("An index is finished.", metadata: ["index": "\(finished.definition)"])

@@ -160,7 +160,7 @@ struct IndexLease: Sendable {
   }
 
   static let key = Array("indexLease".utf8)
-  static let microseconds: Int64 = 10_000_000
+  static let microseconds: Int64 = 2_000_000
 
   let holder: UInt64
   /// The wall clock, whatever the clock of commits says: it tells the dead.

@@ -160,6 +160,70 @@ import Testing
       }
     }
   }
+
+  @Test(arguments: [World.whole, .cut])
+  func `a name from elsewhere lies where its path lies among those of the collection`(
+    _ world: World
+  ) throws {
+    var random = RandomValues(seed: 1)
+    let fixture = try fixture(Self.definitions[0], world, &random, count: 0)
+    let paths = ["c/a", "c/b", "c/b/c/x", "c/e"].map { ResourcePath(relative: $0) }
+    for path in paths {
+      try fixture.store.commit(fixture.store.set(path, MapValue([("a", .integer(1))])))
+    }
+    let names = [
+      "a", "b/x", "c", "c/a", "c/a/c/x", "c/b", "c/b/c/x", "c/c", "c/e", "c/e/a/a", "c/z", "d",
+      "d/a", "", "c/__id3__",
+    ].map { ResourcePath(relative: $0) }
+    try fixture.store.store.read { snapshot in
+      for name in names {
+        for side in [EntryRange.Side.before, .behind] {
+          for isBegin in [true, false] {
+            var range = EntryRange(fixture.index, in: ResourcePath(["c"]))
+            let values = [Value.integer(1)]
+            if isBegin {
+              range.begin(side, values, name: name)
+            } else {
+              range.end(side, values, name: name)
+            }
+            let scan = try EntryScan(range, in: snapshot)
+            var told: [ResourcePath] = []
+            while let entry = try scan.next() { told.append(try scan.path(of: entry)) }
+            let expected = paths.filter { path in
+              guard path.parent == ResourcePath(["c"]) else { return false }
+              let order = ResourcePath.compare(path, name)
+              let isBefore = side == .before ? order < 0 : order <= 0
+              return isBegin ? !isBefore : isBefore
+            }
+            #expect(told == expected, "\(name.text) \(side) \(isBegin)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `to be sought to where it is or was does not make a scan tell again`() throws {
+    var random = RandomValues(seed: 1)
+    let fixture = try fixture(Self.definitions[0], .whole, &random, count: 0)
+    for number in 0..<10 as Range<Int64> {
+      try fixture.store.commit(
+        fixture.store.set(
+          ResourcePath(relative: "c/\(number)"), MapValue([("a", .integer(number))])))
+    }
+    try fixture.store.store.read { snapshot in
+      for isBackwards in [false, true] {
+        let scan = try EntryScan(
+          EntryRange(fixture.index, in: ResourcePath(["c"])), in: snapshot,
+          isBackwards: isBackwards)
+        var suffixes: [[UInt8]] = []
+        while let entry = try scan.next() {
+          suffixes.append(Array(entry.suffix))
+          for suffix in suffixes { suffix.withUnsafeBytes { scan.seek(to: $0) } }
+        }
+        #expect(suffixes.count == 10)
+      }
+    }
+  }
 }
 
 extension IndexDefinition.Component {

@@ -44,6 +44,39 @@ enum LayoutRecords {
       ),
       ("changes 258 to 260", log.finish().first?.bytes ?? []),
       ("state", state.encoded()),
+    ] + indexes
+  }
+
+  private static var indexes: [(String, [UInt8])] {
+    func value(_ identities: KeyIdentity...) -> [UInt8] {
+      var all = EntryIdentities()
+      for (component, identity) in identities.enumerated() { all[component] = identity }
+      var buffer = KeyBuffer()
+      all.append(to: &buffer)
+      return buffer.bytes
+    }
+    let author = IndexDefinition(
+      "books", [.init("author", .ascending), .init("year", .descending)])
+    let tags = IndexDefinition("books", scope: .group, [.init("tags", .contains)])
+    let building = IndexState.building(
+      documents: 2, upTo: DocumentKey(ResourcePath(["books", "dune"])).bytes)
+    return [
+      ("of 5.0", value(.double)),
+      ("of 5 and -0.0", value(.told, .negativeZero)),
+      ("of [5.0]", value(.untold)),
+      (
+        "author ↓, year ↑, ready",
+        StoredIndex(number: 3, definition: author.stored, state: .ready, origin: .declared)
+          .encoded()
+      ),
+      (
+        "all tags ∋, building",
+        StoredIndex(number: 4, definition: tags, state: building, origin: .learned).encoded()
+      ),
+      (
+        "generation 7",
+        NumberRecord.encode(7, path: .root, key: IndexCatalogue.generationKey, isCut: false)
+      ),
     ]
   }
 }

@@ -25,6 +25,7 @@ struct HearthTestHelper {
       case "tape": try await helper.tape()
       case "write-for": try await helper.writeFor()
       case "commit-for": try helper.commitFor()
+      case "index-until-killed": try await helper.indexUntilKilled()
       case "fill": try await helper.fill()
       case "read-on-full-disk": try helper.readOnFullDisk()
       case "fork": try await helper.forkAChild()
