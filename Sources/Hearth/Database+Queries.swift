@@ -9,26 +9,41 @@ extension Database {
   func documents(
     matching query: EffectiveQuery, in snapshot: StoreSnapshot
   ) throws -> [StoredDocument] {
-    try tracing(query) { try snapshot.documents(matching: query, trace: $0) }
+    try tracing { try snapshot.documents(matching: query, trace: $0) }
+  }
+
+  /// The results, each made of its bytes where they are stored.
+  func decoded<Model>(
+    matching query: EffectiveQuery,
+    _ decode: (ResourcePath, UnsafeRawBufferPointer) throws -> Model
+  ) async throws -> [Model] {
+    await writer.settle(query.scope.readScope)
+    return try store.read { snapshot in
+      try tracing { trace in
+        var models: [Model] = []
+        try snapshot.forEachDocument(matching: query, trace: trace) { path, bytes in
+          models.append(try decode(path, bytes))
+        }
+        return models
+      }
+    }
   }
 
   func aggregate(
     _ aggregations: [Aggregation], over query: EffectiveQuery, in snapshot: StoreSnapshot
   ) throws -> [Value] {
-    try tracing(query) { try snapshot.aggregate(aggregations, over: query, trace: $0) }
+    try tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
   }
 
   /// Follows the policy, and tells the advisor.
-  private func tracing<Answer>(
-    _ query: EffectiveQuery, _ body: (QueryTrace) throws -> Answer
-  ) throws -> Answer {
+  private func tracing<Answer>(_ body: (QueryTrace) throws -> Answer) throws -> Answer {
     let trace = QueryTrace(isStrict: indexes.policy == .strict)
     let answer = try body(trace)
-    if indexes.advisor.isLearning { note(query, trace) }
+    if indexes.advisor.isLearning { note(trace) }
     return answer
   }
 
-  private func note(_ query: EffectiveQuery, _ trace: QueryTrace) {
+  private func note(_ trace: QueryTrace) {
     if case .entries(let branches)? = trace.plan?.source {
       for branch in branches {
         indexes.advisor.note(use: branch.index)
@@ -36,9 +51,7 @@ extension Database {
       }
     }
     let touched = trace.touched.documents + trace.touched.entries
-    // Not even looked at for what was quick.
-    guard !trace.isServed, touched > IndexAdvisor.documentsRead else { return }
-    for index in query.wantedIndexes(requiring: trace.required) {
+    for index in trace.missing {
       indexes.advisor.note(missing: index, touched: touched, returned: trace.found)
     }
   }

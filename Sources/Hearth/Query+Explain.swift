@@ -82,14 +82,13 @@ extension Database {
   ) async throws -> QueryExplanation {
     await writer.settle(query.scope.readScope)
     return try store.read { snapshot in
-      let plan = try snapshot.planner(
-        query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly
-      ).best()
+      let planner = try snapshot.planner(
+        query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly)
+      let plan = try planner.best()
       let isServed = plan.isServed(query, needsOrder: needsOrder)
-      let wanted = isServed ? [] : query.wantedIndexes(requiring: fields)
       var explanation = QueryExplanation(
         plan: plan.description, indexes: plan.indexNames, isServed: isServed,
-        missingIndexes: wanted.map(\.json))
+        missingIndexes: isServed ? [] : planner.missing.map(\.json))
       guard analyze else { return explanation }
       let trace = QueryTrace(isStrict: indexes.policy == .strict)
       let clock = ContinuousClock()

@@ -94,13 +94,9 @@ public class Query: NSObject, @unchecked Sendable {
     as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
   ) async throws -> [T] {
     try await reporting {
-      let documents = try await firestore.database().documents(matching: effective())
-      return try documents.map { document in
-        try document.body.bytes.withUnsafeBytes {
-          try decoder.decodeDocument(
-            type, from: $0,
-            context: DocumentReference(firestore, document.path).decodingContext)
-        }
+      try await firestore.database().decoded(matching: effective()) { path, bytes in
+        let context = DocumentDecoder.Context(document: path, owner: firestore)
+        return try decoder.decodeDocument(type, from: bytes, context: context)
       }
     }
   }

@@ -142,8 +142,7 @@ struct BranchPlanner {
         fields.insert(component.field)
       }
     }
-    let hasNames = names.isEverything || (uses.first.map(boundsNames) ?? false)
-    return isWhole && hasNames && values.keys.allSatisfy(fields.contains)
+    return isWhole && values.keys.allSatisfy(fields.contains)
       && elements.allSatisfy { arrays.contains($0.key) && $0.value.count == 1 }
       && required.subtracting(elements.keys).allSatisfy(fields.contains)
   }
@@ -163,6 +162,7 @@ struct BranchPlanner {
     where !use.components[component].isEverything {
       plan.tests.append(EntryPlan.Test(component: component, ranges: use.components[component]))
     }
+    if !names.isEverything, !boundsNames(use) { plan.names = names }
     plan.mayRepeat = zip(use.definition.components, use.components).contains {
       $0.kind == .contains && !$1.isPoint
     }

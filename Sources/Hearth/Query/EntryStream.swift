@@ -78,6 +78,9 @@ final class EntryStream {
   }
 
   private func passes(_ entry: ScannedEntry) throws -> Bool {
+    if let names = plan.names {
+      guard names.contains(try name(of: entry)) else { return false }
+    }
     if plan.tests.isEmpty { return true }
     let components = plan.index.definition.components
     var reader = KeyReader(entry.suffix)

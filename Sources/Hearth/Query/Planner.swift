@@ -45,6 +45,13 @@ struct Planner {
     try candidates().min { $0.cost < $1.cost } ?? documents
   }
 
+  /// Indexes that would serve the query and are not there, or not ready.
+  var missing: [IndexDefinition] {
+    query.wantedIndexes(requiring: required).filter { wanted in
+      !indexes.contains { $0.definition == wanted }
+    }
+  }
+
   /// Every plan, the scan first.
   func candidates() throws -> [QueryPlan] {
     let common = BranchPlanner(
@@ -52,9 +59,13 @@ struct Planner {
     if common.isImpossible { return [documents, QueryPlan(source: .nothing, isOrdered: true)] }
     var plans = [documents]
     guard !indexes.isEmpty else { return plans }
-    var known: [EntryPlan: Int] = [:]
-    for plan in common.plans(indexes) { plans.append(try whole([plan], &known)) }
-    if let members = conjunctions.members, members.count > 1 {
+    // Where there is little to choose from, nothing is counted.
+    var known: [EntryPlan: Int]?
+    let single = common.plans(indexes)
+    let members = conjunctions.members ?? []
+    if single.count > 1 || members.count > 1 { known = [:] }
+    for plan in single { plans.append(try whole([plan], &known)) }
+    if members.count > 1 {
       plans += try unions(members.map(branch).filter { !$0.isImpossible }, &known)
     }
     return plans
@@ -69,7 +80,7 @@ struct Planner {
   /// One plan of each branch: the best ordered ones, the best whatever the order, and for each other
   /// plan of a branch a union that has it.
   private func unions(
-    _ branches: [BranchPlanner], _ known: inout [EntryPlan: Int]
+    _ branches: [BranchPlanner], _ known: inout [EntryPlan: Int]?
   ) throws -> [QueryPlan] {
     guard !branches.isEmpty else { return [QueryPlan(source: .nothing, isOrdered: true)] }
     var choices: [[(plan: EntryPlan, cost: Double)]] = []
@@ -109,17 +120,18 @@ struct Planner {
     query.limit.map { Double($0) + Double(query.offset) }
   }
 
+  /// - Parameter known: What was counted so far; nil if nothing is to be.
   private func whole(
-    _ branches: [EntryPlan], _ known: inout [EntryPlan: Int]
+    _ branches: [EntryPlan], _ known: inout [EntryPlan: Int]?
   ) throws -> QueryPlan {
     var plan = QueryPlan(
       source: .entries(branches), isOrdered: branches.allSatisfy(\.isOrdered))
     for branch in branches {
       var entries = guess(branch)
-      if entries > 1 {
+      if entries > 1, known != nil {
         let key = branch.counted
-        let count = try known[key] ?? entryCount(branch, Planner.counted)
-        known[key] = count
+        let count = try known?[key] ?? entryCount(branch, Planner.counted)
+        known?[key] = count
         entries = count < Planner.counted ? Double(count) : max(entries, Double(count))
       }
       var passing = branch.tests.isEmpty ? entries : entries / 3
@@ -187,6 +199,7 @@ extension EntryPlan {
     var plan = self
     plan.condition = []
     plan.tests = []
+    plan.names = nil
     plan.followers = []
     plan.isBackward = false
     plan.isOrdered = false

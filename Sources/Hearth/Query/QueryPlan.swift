@@ -66,6 +66,8 @@ struct EntryPlan: Hashable, Sendable {
   /// Side by side: what they tell is merged.
   var stretches: [Stretch]
   var tests: [Test] = []
+  /// Tested at the end of the entry's key; nil if any name is right, or the bounds see to it.
+  var names: KeyRanges?
   var followers: [Follower] = []
   var isBackward = false
   /// Results are met in order.
@@ -107,6 +109,7 @@ extension EntryPlan: CustomStringConvertible {
       let fields = tests.map { index.definition.components[$0.component].field.canonicalText }
       text += ", testing \(fields.joined(separator: ", ")) in the entries"
     }
+    if names != nil { text += ", testing names in the entries" }
     return text
   }
 }

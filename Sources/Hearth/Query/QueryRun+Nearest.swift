@@ -30,6 +30,26 @@ extension StoreSnapshot {
   }
 }
 
+extension StoreSnapshot {
+  /// As `documents(matching:)`, where the results are stored if that is possible: borrowed.
+  func forEachDocument(
+    matching query: EffectiveQuery, trace: QueryTrace,
+    _ body: (ResourcePath, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    guard query.nearest == nil, query.projection.isEmpty else {
+      for document in try documents(matching: query, trace: trace) {
+        try document.body.bytes.withUnsafeBytes { try body(document.path, $0) }
+      }
+      return
+    }
+    trace.found = query.offset
+    try run(query, trace: trace).forEachBody { path, bytes in
+      trace.found += 1
+      try body(path, bytes)
+    }
+  }
+}
+
 /// A result, and how far it is from the vector that was asked for.
 struct Neighbour<Found> {
   var found: Found

@@ -15,6 +15,8 @@ final class QueryRun {
   private let order: ResultOrder
   private let start: ResultPlace?
   private let end: ResultPlace?
+  /// Of a collection's keys.
+  private let collectionPrefixCount: Int
 
   /// - Parameters:
   ///   - fields: A document without each of these is no result, whatever the query says.
@@ -46,6 +48,10 @@ final class QueryRun {
     order = ResultOrder(query.orders)
     start = query.start.map { ResultPlace($0, query.orders) }
     end = query.end.map { ResultPlace($0, query.orders) }
+    collectionPrefixCount =
+      if case .collection(let path) = query.scope { KeyLayout.collectionPrefix(path).count } else {
+        0
+      }
   }
 
   /// The results, copied out, as the query tells them.
@@ -58,8 +64,29 @@ final class QueryRun {
   }
 
   private func document(_ entry: StoredEntry, _ projection: Projection?) throws -> StoredDocument {
-    let document = try snapshot.copy(entry.record, key: entry.key, path: snapshot.path(of: entry))
+    let document = try snapshot.copy(entry.record, key: entry.key, path: path(of: entry))
     return try projection?.applied(to: document) ?? document
+  }
+
+  /// Calls `body` with every result, as the query tells them and before any projection. Borrowed as long as
+  /// the transaction.
+  func forEachBody(_ body: (ResourcePath, UnsafeRawBufferPointer) throws -> Void) throws {
+    let entries = try entries()
+    try withExtendedLifetime(self) {
+      for entry in query.isReversed ? entries.reversed() : entries {
+        if snapshot.store.configuration.verifiesChecksumsOnRead {
+          try DocumentRecord(parsing: entry.record).verifyChecksum(key: entry.key)
+        }
+        try body(path(of: entry), DocumentRecord.body(of: entry.record))
+      }
+    }
+  }
+
+  private func path(of entry: StoredEntry) throws -> ResourcePath {
+    guard case .collection(let collection) = query.scope, !snapshot.keyLimit.isCut(entry.key) else {
+      return try snapshot.path(of: entry)
+    }
+    return try KeyLayout.documentPath(fromKey: entry.key, in: collection, collectionPrefixCount)
   }
 
   /// Where the results are stored, in the order they are found in.

@@ -8,10 +8,8 @@ final class QueryTrace {
   /// How many results there were, those an offset skipped included.
   var found = 0
 
-  /// What results had to have besides what the query says.
-  fileprivate(set) var required: [FieldSegments] = []
-  /// Indexes alone told the results, in the order that was needed.
-  fileprivate(set) var isServed = true
+  /// The indexes that would have served the query, if none did.
+  fileprivate(set) var missing: [IndexDefinition] = []
 
   init(_ touched: TouchCount = TouchCount(), isStrict: Bool = false) {
     self.touched = touched
@@ -70,12 +68,8 @@ extension StoreSnapshot {
       touched: trace.touched)
     let plan = try planner.best()
     trace.plan = plan
-    trace.required = fields
-    trace.isServed = plan.isServed(query, needsOrder: needsOrder)
-    if trace.isStrict, !trace.isServed {
-      let wanted = query.wantedIndexes(requiring: fields)
-      guard wanted.isEmpty else { throw Status.requires(wanted) }
-    }
+    if !plan.isServed(query, needsOrder: needsOrder) { trace.missing = planner.missing }
+    if trace.isStrict, !trace.missing.isEmpty { throw Status.requires(trace.missing) }
     return try QueryRun(
       query, in: self, requiring: fields, plan: plan, touched: trace.touched)
   }

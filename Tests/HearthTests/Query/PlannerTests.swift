@@ -1,0 +1,186 @@
+import Testing
+
+@testable import Hearth
+
+/// The planner alone: no store, only a query, indexes and numbers.
+@Suite struct PlannerTests {
+  private static let books = ResourcePath(["books"])
+
+  private static func index(
+    _ number: UInt32, _ fields: (String, IndexDefinition.Component.Kind)...
+  ) -> StoredIndex {
+    StoredIndex(
+      number: number,
+      definition: IndexDefinition(
+        "books",
+        fields.map { IndexDefinition.Component(field: FieldSegments([$0.0]), kind: $0.1) }
+      ).stored, state: .ready, origin: .declared)
+  }
+
+  private let author = index(1, ("author", .ascending))
+  private let genre = index(2, ("genre", .ascending))
+  private let pages = index(3, ("pages", .ascending))
+  private let genrePages = index(4, ("genre", .ascending), ("pages", .descending))
+  private let authorPages = index(5, ("author", .ascending), ("pages", .descending))
+  private let tags = index(6, ("tags", .contains))
+
+  private func compare(
+    _ name: String, _ kind: FieldComparison.Operator, _ operand: Value = .null
+  ) -> QueryFilter {
+    .comparison(
+      FieldComparison(field: FieldSegments([name]), operator: kind, operand: operand))
+  }
+
+  private func planner(
+    _ indexes: [StoredIndex], counts: [UInt32: Int] = [:], countsOnly: Bool = false,
+    _ change: (inout StructuredQuery) -> Void
+  ) -> Planner {
+    var query = StructuredQuery(.collection(Self.books))
+    change(&query)
+    return Planner(
+      EffectiveQuery(query), indexes: indexes,
+      statistics: PlanStatistics(documentCount: 10_000) { plan, limit in
+        min(counts[plan.index.number] ?? 1000, limit)
+      }, needsOrder: !countsOnly, countsOnly: countsOnly)
+  }
+
+  private func entries(_ plan: QueryPlan) throws -> [EntryPlan] {
+    guard case .entries(let branches) = plan.source else { return [] }
+    return branches
+  }
+
+  @Test func `without an index there is the scan`() throws {
+    let plans = try planner([]) { $0.add(compare("author", .equal, .string("a"))) }.candidates()
+    #expect(plans.map(\.source) == [.documents])
+  }
+
+  @Test func `an index that lacks results is not read`() throws {
+    // Documents without pages would be missing.
+    let best = try planner([authorPages, pages, tags]) {
+      $0.add(compare("author", .equal, .string("a")))
+    }.best()
+    #expect(best.source == .documents)
+  }
+
+  @Test func `the index that has fewer entries is read`() throws {
+    for (few, many) in [(author, genre), (genre, author)] {
+      let best = try planner([author, genre], counts: [few.number: 2, many.number: 1000]) {
+        $0.add(compare("author", .equal, .string("a")))
+        $0.add(compare("genre", .equal, .string("g")))
+      }.best()
+      #expect(try entries(best).first?.index == few)
+    }
+  }
+
+  @Test func `order comes from an index, forwards or backwards`() throws {
+    for isDescending in [false, true] {
+      let best = try planner([genre, genrePages]) {
+        $0.add(compare("genre", .equal, .string("g")))
+        $0.orders = [QueryOrder(field: FieldSegments(["pages"]), isDescending: isDescending)]
+        $0.limit = 20
+      }.best()
+      let plan = try #require(try entries(best).first)
+      #expect(plan.index == genrePages && best.isOrdered && best.isExact)
+      // Stored with ascending names: genre descends, pages ascend.
+      #expect(plan.isBackward == isDescending)
+    }
+  }
+
+  @Test func `equalities with the same order behind them are joined`() throws {
+    let plans = try planner([genrePages, authorPages]) {
+      $0.add(compare("author", .equal, .string("a")))
+      $0.add(compare("genre", .equal, .string("g")))
+      $0.orders = [QueryOrder(field: FieldSegments(["pages"]))]
+    }.candidates()
+    let joins = try plans.flatMap(entries).filter { !$0.followers.isEmpty }
+    #expect(joins.count == 2 && joins.allSatisfy { $0.isOrdered && $0.isExact })
+    // One index alone leaves a condition to the documents.
+    #expect(try plans.flatMap(entries).filter { $0.followers.isEmpty }.allSatisfy { !$0.isExact })
+  }
+
+  @Test func `a list is read side by side, or in one go where it is what is ordered by`() throws {
+    func best(_ field: String) throws -> EntryPlan? {
+      try entries(
+        planner([genrePages]) {
+          $0.add(compare("genre", .in, .array([.string("b"), .string("a")])))
+          $0.orders = [
+            QueryOrder(field: FieldSegments([field]), isDescending: field == "genre"),
+            QueryOrder(field: FieldSegments([field == "genre" ? "pages" : "genre"])),
+          ]
+          $0.limit = 5
+        }.best()
+      ).first
+    }
+    #expect(try best("pages")?.stretches.count == 2)
+    #expect(try best("genre")?.stretches.count == 1)
+    #expect(try best("genre")?.stretches.first?.ranges.count == 2)
+  }
+
+  @Test func `a union has a plan for each branch, or there is none`() throws {
+    func plans(_ indexes: [StoredIndex]) throws -> [QueryPlan] {
+      try planner(indexes) {
+        $0.add(
+          .any([
+            compare("author", .equal, .string("a")), compare("tags", .arrayContains, .string("t")),
+          ]))
+      }.candidates()
+    }
+    #expect(try plans([author, tags]).contains { (try? entries($0).count) == 2 })
+    #expect(try plans([author]).map(\.source) == [.documents])
+  }
+
+  @Test func `what cannot be is not looked for`() throws {
+    for impossible in [
+      [compare("author", .equal)],
+      [compare("author", .equal, .string("a")), compare("author", .equal, .string("b"))],
+      [compare("pages", .lessThan, .integer(1)), compare("pages", .greaterThan, .string(""))],
+      [compare("author", .notIn, .array([.null]))],
+    ] {
+      let best = try planner([]) { for filter in impossible { $0.add(filter) } }.best()
+      #expect(best.source == .nothing)
+    }
+  }
+
+  @Test func `an index is read through where it holds all that is counted`() throws {
+    let best = try planner([genrePages], countsOnly: true) {
+      $0.add(compare("genre", .equal, .string("g")))
+      $0.add(compare("pages", .notEqual, .integer(1)))
+    }.best()
+    #expect(best.isExact)
+    #expect(try entries(best).first?.stretches.first?.ranges.count == 3)
+  }
+
+  @Test func `the index that a query wants serves it alone`() throws {
+    var random = RandomQueries(seed: 4)
+    let world = random.world(20)
+    var served = 0
+    for query in random.validQueries(300, world) {
+      let effective = EffectiveQuery(query)
+      let wanted = effective.wantedIndexes()
+      guard !wanted.isEmpty else { continue }
+      let collectionID = wanted[0].collectionID
+      let indexes = wanted.enumerated().map {
+        StoredIndex(number: UInt32($0), definition: $1, state: .ready, origin: .declared)
+      }
+      #expect(wanted.allSatisfy { $0.collectionID == collectionID && !$0.isNameDescending })
+      let planner = Planner(
+        effective, indexes: indexes,
+        statistics: PlanStatistics(documentCount: 1_000_000) { _, _ in 0 })
+      guard try !planner.candidates().contains(where: { $0.isServed(effective, needsOrder: true) })
+      else {
+        served += 1
+        continue
+      }
+      // Two arrays are more than an index has, and so are an array and its elements.
+      let members = try #require(Conjunctions(query.filters).members)
+      let isMore = members.contains { conjunction in
+        let arrays = conjunction.filter { KeyRanges(elementsOf: $0) != nil }.map(\.field)
+        let others = conjunction.filter { KeyRanges(elementsOf: $0) == nil }.map(\.field)
+        return arrays.count > 1
+          || !Set(arrays).isDisjoint(with: effective.orders.map(\.field) + others)
+      }
+      #expect(isMore, "\(query)\n\(wanted)")
+    }
+    #expect(served > 100)
+  }
+}
