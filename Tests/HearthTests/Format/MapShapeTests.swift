@@ -87,11 +87,20 @@ struct MapShapeTests {
   @Test func `names that only differ in where they end are told apart`() throws {
     let writer = DocumentWriter()
     defer { writer.destroy() }
-    for _ in 0..<4 {
-      for names in [["ab", "c"], ["a", "bc"], ["c", "ab"], ["abc"], ["bc", "a"]] {
-        let map = names.map { ($0, Item.number(1)) }
+    // All the same to a hash of their beginnings.
+    func alike(_ counts: [Int]) -> [String] { counts.map { String(repeating: "a", count: $0) } }
+    let maps = [
+      ["ab", "c"], ["a", "bc"], ["c", "ab"], ["abc"], ["bc", "a"], alike([9, 10]), alike([10, 9]),
+      alike([11, 8]),
+    ]
+    for names in [maps, maps.reversed()].joined() {
+      for round in 0..<3 {
+        let map = names.enumerated().map { ($1, Item.number(Int64($0 + round))) }
         let body = DocumentBody(canonical: try bytes(map, writer))
-        #expect(try body.map() == MapValue(names.map { ($0, .integer(1)) }))
+        #expect(
+          try body.map()
+            == MapValue(names.enumerated().map { ($1, .integer(Int64($0 + round))) }))
+        #expect(throws: Never.self) { try DocumentBody(validating: body.bytes) }
       }
     }
   }
