@@ -57,4 +57,74 @@ struct PageWalkTests {
       try #require(report.problems == [], "seed \(seed), round \(round)")
     }
   }
+
+  /// One bit after the other of both headers, of every branch, of the table of tables and the free list.
+  @Test func `every bit that leads to pages or tells the commit is missed when it is turned`() throws {
+    let file = try TestFile()
+    let environment = try file.open(tables: ["t", "u"])
+    for round in 0..<5 {
+      try environment.write { writing in
+        for number in 0..<150 {
+          let key = "\(number % 100) \(String(repeating: "k", count: 100))"
+          try writing.put(environment.table("t"), key, String(repeating: "\(round)", count: 40))
+          if number % 60 == 0 {
+            try writing.put(environment.table("u"), key, String(repeating: "v", count: 5000))
+          }
+        }
+        for number in 0..<(round * 10) {
+          try writing.delete(
+            environment.table("t"), "\(number) \(String(repeating: "k", count: 100))")
+        }
+      }
+    }
+    environment.close()
+    let whole = try Data(contentsOf: URL(fileURLWithPath: file.path))
+    func load<T: FixedWidthInteger>(_ offset: Int, as type: T.Type) -> T {
+      Array(whole[offset..<(offset + MemoryLayout<T>.size)]).load(0, as: type)
+    }
+    let live = load(144, as: UInt64.self) > load(4096 + 144, as: UInt64.self) ? 0 : 1
+    let descriptor = Glibc.open(file.path, O_RDWR)
+    defer { close(descriptor) }
+    func isMissed(_ bit: Int) throws -> Bool {
+      var byte = whole[bit / 8] ^ UInt8(1 << (bit % 8))
+      pwrite(descriptor, &byte, 1, off_t(bit / 8))
+      defer {
+        byte = whole[bit / 8]
+        pwrite(descriptor, &byte, 1, off_t(bit / 8))
+      }
+      return try PageWalk.check(file.path).problemCount > 0
+    }
+    #expect(try PageWalk.check(file.path).problems == [])
+    for page in 0...1 {
+      for offset in 0..<FileHeader.byteCount {
+        // How large the map once was; and of the older header the trees, which nobody reads.
+        if (32..<40).contains(offset) || page != live && (40..<144).contains(offset) { continue }
+        for bit in 0..<8 {
+          let place = (page * 4096 + offset) * 8 + bit
+          #expect(try isMissed(place), "header \(page), byte \(offset), bit \(bit)")
+        }
+      }
+    }
+    // Branches and what they name.
+    var branches = 0
+    for page in 2..<(whole.count / 4096) where load(page * 4096 + 10, as: UInt16.self) == 1 {
+      guard load(page * 4096, as: UInt64.self) == UInt64(page),
+        try isMissed((page * 4096) * 8)  // else it is a free page
+      else { continue }
+      branches += 1
+      let count = (Int(load(page * 4096 + 12, as: UInt16.self)) - 16) / 2
+      var places = Array(0..<8) + Array(10..<(16 + 2 * count))
+      for index in 0..<count {
+        let node = Int(load(page * 4096 + 16 + 2 * index, as: UInt16.self))
+        places += Array(node..<(node + 8))
+      }
+      for offset in places {
+        for bit in 0..<8 {
+          #expect(
+            try isMissed((page * 4096 + offset) * 8 + bit), "page \(page), byte \(offset), \(bit)")
+        }
+      }
+    }
+    #expect(branches > 0)
+  }
 }
