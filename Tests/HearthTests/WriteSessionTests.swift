@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Synchronization
 import Testing
 
@@ -182,6 +183,78 @@ import Testing
     }
     isOver.withLock { $0 = true }
     try await writer.value
+  }
+
+  @Test func `closing while closures, batches and bulks are busy does or refuses each of them`()
+    async throws
+  {
+    for round in 0..<4 {
+      let path = folder.path + "/busy\(round).hearth"
+      let db = try Firestore.open(at: path)
+      let done = await withTaskGroup(of: [String].self) { group in
+        for task in 0..<8 {
+          group.addTask {
+            var done: [String] = []
+            for index in 0..<200 {
+              let document = db.document("a/\(task)-\(index)")
+              do {
+                switch task % 4 {
+                case 0: try await db.write { try $0.setData([:], forDocument: document) }
+                case 1: try await db.batch().setData([:], forDocument: document).commit()
+                case 2: try await document.setData([:])
+                default:
+                  let bulk = db.bulkWriter { _ in }
+                  await bulk.setData([:], forDocument: document)
+                  if await bulk.finish().failed > 0 { return done }
+                }
+                done.append(document.documentID)
+              } catch {
+                #expect(FirestoreErrorCode.failedPrecondition ~= error, "\(error)")
+                return done
+              }
+            }
+            return done
+          }
+        }
+        group.addTask {
+          try? await Task.sleep(for: .milliseconds(5 * round))
+          try? await db.terminate()
+          return []
+        }
+        return await group.reduce(into: []) { $0 += $1 }
+      }
+      let again = try Firestore.open(at: path)
+      let stored = try await again.collection("a").getDocuments().documents.map(\.documentID)
+      #expect(Set(stored) == Set(done))
+      try await again.terminate()
+    }
+  }
+
+  @Test func `what holds others up for longer than a second is logged`() {
+    let lines = Lines()
+    let logger = Logger(label: "test") { _ in lines }
+    warnIfLong("short", since: .now, logger)
+    warnIfLong("long", since: .now - .seconds(2), logger)
+    #expect(lines.all == ["warning: long"])
+  }
+
+  private struct Lines: LogHandler {
+    private final class Store: Sendable {
+      let lines = Mutex<[String]>([])
+    }
+    private let store = Store()
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+    var all: [String] { store.lines.withLock(\.self) }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { nil }
+      set {}
+    }
+
+    func log(event: LogEvent) {
+      store.lines.withLock { $0.append("\(event.level): \(event.message)") }
+    }
   }
 
   @Test func `a read closure sees what was handed over before it`() async throws {

@@ -34,8 +34,10 @@ final class LiveRequest {
   func withBody<Result>(
     of name: DocumentName, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
-    try noting { try see(name) }
-    return try plan.pointee.withBody(of: name, in: &request, body)
+    try noting {
+      try see(name)
+      return try plan.pointee.withBody(of: name, in: &request, body)
+    }
   }
 
   func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {

@@ -83,7 +83,7 @@ final class Writer: Sendable {
   /// The writer's own.
   private let thread = Atomic<UInt>(0)
 
-  /// The caller is a closure of a request, or told the outcome of one.
+  /// The caller is a request's closure, or is being told what became of a request.
   private var isOnThread: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
   /// What waits for the writer and is not awaited may take this much memory.
@@ -147,8 +147,6 @@ final class Writer: Sendable {
   ///
   /// Throws `Status`. What `body` throws refuses the request; what it was is up to its maker.
   func perform(_ body: @escaping (LiveRequest) throws -> Void) async throws -> CommitResult {
-    // Not waited for where it runs: it could never begin.
-    if isOnThread { throw Status.nestedWrite }
     let work = Request.Work.closure(Request.Closure(body: body))
     let outcome: Outcome = await withCheckedContinuation { continuation in
       enqueue(work, byteCount: Self.closureByteCount) { continuation.resume(returning: $0) }
@@ -156,7 +154,7 @@ final class Writer: Sendable {
     return try outcome.get()
   }
 
-  /// As `perform`, for who may block.
+  /// As `perform`, for who may block. On the writer's thread it throws: it would wait for itself.
   func performBlocking(_ body: (LiveRequest) throws -> Void) throws -> CommitResult {
     if isOnThread { throw Status.nestedWrite }
     let done = DispatchSemaphore(value: 0)
