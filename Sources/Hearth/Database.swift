@@ -8,6 +8,8 @@ final class Database: Sendable {
   let writer: Writer
   let registry: Registry
   let logger: Logger
+  /// When the database was made: what a token of another one is told by.
+  let creation: Instant
   /// A folder that is removed with the database: for one that lives in memory, as far as users see.
   private let temporaryFolder: String?
 
@@ -18,6 +20,7 @@ final class Database: Sendable {
     store = try Store(path: path, configuration: configuration)
     self.logger = logger
     self.temporaryFolder = temporaryFolder
+    creation = try store.read { try $0.creation() }
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     registry = Registry(store, writer, logger: logger)
   }
