@@ -7,6 +7,7 @@ final class Database: Sendable {
   let store: Store
   let writer: Writer
   let registry: Registry
+  let indexes: IndexKeeper
   let logger: Logger
   /// When the database was made: what a token of another one is told by.
   let creation: Instant
@@ -14,8 +15,8 @@ final class Database: Sendable {
   private let temporaryFolder: String?
 
   init(
-    path: String, configuration: StoreConfiguration, queueLimitBytes: Int, logger: Logger,
-    temporaryFolder: String? = nil
+    path: String, configuration: StoreConfiguration, queueLimitBytes: Int,
+    indexPolicy: IndexingPolicy = .declared, logger: Logger, temporaryFolder: String? = nil
   ) throws {
     store = try Store(path: path, configuration: configuration)
     self.logger = logger
@@ -23,11 +24,14 @@ final class Database: Sendable {
     creation = try store.read { try $0.creation() }
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     registry = Registry(store, writer, logger: logger)
+    indexes = IndexKeeper(store, policy: indexPolicy, logger: logger)
+    indexes.start()
   }
 
   /// Does what waits to be written, ends the listeners, and closes the file. Blocks until then,
   /// also when it is called again.
   func close() {
+    indexes.close()
     writer.close()
     registry.close(.terminated)
     store.close()

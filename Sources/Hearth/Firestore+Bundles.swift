@@ -2,58 +2,6 @@ import Foundation
 
 /// What has a meaning on Apple's platforms because of the server there.
 extension Firestore {
-  /// Checks the JSON of the Firebase command line tool. Every query is answered without it.
-  @available(*, deprecated, message: "Indexes need no configuration.")
-  public func setIndexConfiguration(
-    _ json: String, isolation: isolated (any Actor)? = #isolation,
-    completion: ((Error?) -> Void)? = nil
-  ) {
-    let fault = Self.fault(ofIndexConfiguration: Data(json.utf8))
-    guard let completion else { return }
-    courier(isolation).carry(fault?.nsError, to: Callback<NSError?> { completion($0) })
-  }
-
-  @available(*, deprecated, message: "Indexes need no configuration.")
-  public func setIndexConfiguration(_ json: String) async throws {
-    if let fault = Self.fault(ofIndexConfiguration: Data(json.utf8)) { throw fault.nsError }
-  }
-
-  @available(*, deprecated, message: "Indexes need no configuration.")
-  public func setIndexConfiguration(
-    _ stream: InputStream, isolation: isolated (any Actor)? = #isolation,
-    completion: ((Error?) -> Void)? = nil
-  ) {
-    let fault = Self.fault(ofIndexConfiguration: Self.readAll(stream))
-    guard let completion else { return }
-    courier(isolation).carry(fault?.nsError, to: Callback<NSError?> { completion($0) })
-  }
-
-  @available(*, deprecated, message: "Indexes need no configuration.")
-  public func setIndexConfiguration(_ stream: InputStream) async throws {
-    if let fault = Self.fault(ofIndexConfiguration: Self.readAll(stream)) { throw fault.nsError }
-  }
-
-  private static func fault(ofIndexConfiguration json: Data) -> Status? {
-    guard let parsed = try? JSONSerialization.jsonObject(with: json), parsed is [String: Any] else {
-      return .invalidArgument("Could not parse the index configuration: it is not a JSON object.")
-    }
-    return nil
-  }
-
-  private static func readAll(_ stream: InputStream) -> Data {
-    stream.open()
-    defer { stream.close() }
-    var data = Data()
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = stream.read(&buffer, maxLength: buffer.count)
-      guard count > 0 else { return data }
-      data.append(contentsOf: buffer[..<count])
-    }
-  }
-
-  // MARK: Bundles
-
   private static let noBundles = Status(
     .unimplemented, "Bundles are made by a server and cannot be loaded into this database.")
 

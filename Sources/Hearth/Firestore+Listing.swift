@@ -66,16 +66,6 @@ extension CollectionReference {
   }
 }
 
-extension Database {
-  /// A query's results as of the newest commit and every write handed over before.
-  func documents(
-    matching query: EffectiveQuery
-  ) async throws -> [StoredDocument] {
-    await writer.settle(query.scope.readScope)
-    return try store.read { try $0.documents(matching: query) }
-  }
-}
-
 extension StoreSnapshot {
   /// The collections directly below a document or the root.
   func collections(below path: ResourcePath) throws -> [ResourcePath] {

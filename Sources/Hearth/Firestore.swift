@@ -127,8 +127,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
     return try Database(
       path: path, configuration: settings.storeConfiguration,
-      queueLimitBytes: settings.queueLimitBytes, logger: Self.logger,
-      temporaryFolder: temporaryFolder)
+      queueLimitBytes: settings.queueLimitBytes, indexPolicy: settings.indexPolicy.kept,
+      logger: Self.logger, temporaryFolder: temporaryFolder)
   }
 
   // MARK: Settings
@@ -183,7 +183,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     state.withLock { state in
       guard state.settings.value.isPersistent else { return nil }
       if let manager = state.indexManager { return manager }
-      let manager = PersistentCacheIndexManager { _ in }
+      let manager = PersistentCacheIndexManager { [weak self] in self?.carryOut($0) }
       state.indexManager = manager
       return manager
     }

@@ -71,6 +71,30 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// How long, and in how many bytes at most, past changes are kept for listeners that resume.
   public var changeLogRetention: (seconds: Int, bytes: Int) = (3600, 64 << 20)
 
+  /// Which indexes there are. Results of queries are the same under each.
+  public var indexPolicy = IndexPolicy.automatic
+
+  /// Who decides which indexes there are.
+  public enum IndexPolicy: Sendable, Hashable {
+    /// Declared ones, and those that queries ask for: of a shape that ran three times and each time read
+    /// more than 1,000 documents and more than ten times what it returned. At most ten for one collection id
+    /// are learned so, in the background; what no query has read for 30 days goes again. Each is logged.
+    case automatic
+    /// Declared ones only.
+    case declared
+    /// Declared ones only, and a query whose index is not there is refused with `failedPrecondition`, which
+    /// names it as an entry of a `firestore.indexes.json`.
+    case strict
+
+    var kept: IndexingPolicy {
+      switch self {
+      case .automatic: .automatic
+      case .declared: .declared
+      case .strict: .strict
+      }
+    }
+  }
+
   /// The wall clock, for `HearthTesting`; nil for the system's. Settings with different clocks are equal.
   package var clock: (@Sendable () -> Timestamp)?
 
@@ -106,6 +130,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
     copy.verifiesChecksumsOnRead = verifiesChecksumsOnRead
     copy.allowsRemoteFileSystem = allowsRemoteFileSystem
     copy.changeLogRetention = changeLogRetention
+    copy.indexPolicy = indexPolicy
     copy.clock = clock
     copy.chosenCache = chosenCache
     copy.legacyIsPersistent = legacyIsPersistent
@@ -120,7 +145,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
       && queueLimitBytes == other.queueLimitBytes && mapSizeBytes == other.mapSizeBytes
       && verifiesChecksumsOnRead == other.verifiesChecksumsOnRead
       && allowsRemoteFileSystem == other.allowsRemoteFileSystem
-      && changeLogRetention == other.changeLogRetention
+      && changeLogRetention == other.changeLogRetention && indexPolicy == other.indexPolicy
       && dispatchQueue === other.dispatchQueue && cacheSettings.isEqual(other.cacheSettings)
   }
 
@@ -144,6 +169,7 @@ extension FirestoreSettings {
     configuration.allowsRemoteFileSystem = allowsRemoteFileSystem
     configuration.changeLogAge = .seconds(changeLogRetention.seconds)
     configuration.changeLogBytes = changeLogRetention.bytes
+    configuration.indexCheck = IndexCheck.run
     if let clock { configuration.now = { Instant(clock()) } }
     configuration.durability =
       switch durability {

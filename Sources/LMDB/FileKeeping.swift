@@ -108,8 +108,9 @@ extension Environment {
     while page <= last {
       let count = min(chunk, last - page + 1)
       // Pages at the end that were never written are free ones.
-      guard try source.read(
-        at: UInt64(page * pageSize), into: &buffer, count: count * pageSize)
+      guard
+        try source.read(
+          at: UInt64(page * pageSize), into: &buffer, count: count * pageSize)
       else {
         if count == 1 { break }
         try Self.copyPages(page..<(page + count), pageSize, source, target, path)

@@ -45,6 +45,9 @@ final class Gate: @unchecked Sendable {  // Guarded by `monitor` where not atomi
   private var condition = Condition.open
   private var solitude = Solitude.none
   private var writer: pthread_t = 0
+  /// Who had the write place last lets those who wait go first.
+  private var lastWriter: pthread_t = 0
+  private var writersWaiting = 0
   private var visitors = 0
   private var nestedWaiting = 0
 
@@ -166,14 +169,24 @@ final class Gate: @unchecked Sendable {  // Guarded by `monitor` where not atomi
   func enterAsWriter(_ thread: pthread_t) throws(LMDBError) {
     monitor.lock()
     defer { monitor.unlock() }
+    var letsOthersGoFirst = lastWriter == thread
     while true {
       if writer == thread { throw .nestedWrite }
-      try checkCondition()
-      if condition == .refusesWriting { throw .needsReopen }
+      do throws(LMDBError) {
+        try checkCondition()
+        if condition == .refusesWriting { throw .needsReopen }
+      } catch {
+        // Who let this thread go first waits for it.
+        monitor.broadcast(.written)
+        throw error
+      }
       if solitude != .none && !isInside(thread) {
         monitor.wait(for: .opened)
-      } else if writer != 0 {
+      } else if writer != 0 || (letsOthersGoFirst && writersWaiting > 0) {
+        letsOthersGoFirst = false
+        writersWaiting += 1
         monitor.wait(for: .written)
+        writersWaiting -= 1
       } else {
         writer = thread
         return
@@ -183,6 +196,7 @@ final class Gate: @unchecked Sendable {  // Guarded by `monitor` where not atomi
 
   func leaveAsWriter() {
     monitor.lock()
+    lastWriter = writer
     writer = 0
     // All of them: one that finds writing refused would keep the news to itself.
     monitor.broadcast(.written)

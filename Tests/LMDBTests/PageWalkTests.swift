@@ -38,7 +38,8 @@ struct PageWalkTests {
         try environment.write { writing in
           for _ in 0..<Int.random(in: 1...120, using: &random) {
             let table = environment.table(Bool.random(using: &random) ? "t" : "u")
-            let key = String(Int.random(in: 0..<400, using: &random))
+            let key =
+              String(Int.random(in: 0..<400, using: &random))
               + String(repeating: "k", count: Int.random(in: 0...200, using: &random) / 8 * 8)
             if Int.random(in: 0..<3, using: &random) == 0 {
               try writing.delete(table, key)

@@ -49,6 +49,21 @@ final class EntryMaker {
     }
   }
 
+  /// Whether two versions of a document have the same entries, as far as their bytes tell at once.
+  func isSame(_ one: MapView, _ other: MapView) throws -> Bool {
+    for component in lookups.indices {
+      let left = try lookups[component].find(in: one)
+      let right = try lookups[component].find(in: other)
+      guard let left, let right else {
+        // A field that neither has keeps both out.
+        if left == nil, right == nil { return true }
+        return false
+      }
+      guard left.isIdentical(to: right) else { return false }
+    }
+    return true
+  }
+
   /// Finds the fields. False if the document is not in the index.
   private func find(in fields: MapView) throws -> Bool {
     values.removeAll(keepingCapacity: true)

@@ -49,7 +49,12 @@ struct EntryRange: Sendable {
 
   /// The next component equals the value; of an array, an element does. Before any other bound.
   mutating func fix(_ value: Value) {
-    prefix = key([value])
+    fix(key: Array(key([value])[prefix.count...]))
+  }
+
+  /// As `fix`, for a component as entries have it.
+  mutating func fix(key: [UInt8]) {
+    prefix += key
     fixedCount += 1
     lower = prefix
     upper = EntryRange.end(prefix)

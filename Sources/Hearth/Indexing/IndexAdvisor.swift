@@ -1,7 +1,7 @@
 import Foundation
 
 /// Who decides which indexes there are.
-enum IndexPolicy: Sendable {
+enum IndexingPolicy: Sendable {
   /// Queries that read much and return little get their index.
   case automatic
   /// Only what is declared.
@@ -26,21 +26,25 @@ final class IndexAdvisor: Sendable {
   private static let shapeLimit = 1000
 
   private struct State {
+    var isLearning: Bool
     var runs: [IndexDefinition: Int] = [:]
     var lastUses: [UInt32: Instant] = [:]
+    var want: @Sendable (IndexDefinition) -> Void = { _ in }
   }
 
-  private let state = Guarded(State())
-  private let now: @Sendable () -> Instant
-  /// Called once for each index that queries ask for; whoever makes it says later what came of it.
-  private let wants: @Sendable (IndexDefinition) -> Void
+  private let state: Guarded<State>
 
-  init(
-    now: @escaping @Sendable () -> Instant = Instant.now,
-    _ wants: @escaping @Sendable (IndexDefinition) -> Void
-  ) {
-    self.now = now
-    self.wants = wants
+  init(isLearning: Bool) { state = Guarded(State(isLearning: isLearning)) }
+
+  /// Whether queries are listened to.
+  var isLearning: Bool {
+    get { state.withLock(\.isLearning) }
+    set { state.withLock { $0.isLearning = newValue } }
+  }
+
+  /// `want` is called when queries have asked for an index often enough.
+  func tell(_ want: @escaping @Sendable (IndexDefinition) -> Void) {
+    state.withLock { $0.want = want }
   }
 
   /// A query ran that this index would have served.
@@ -50,19 +54,21 @@ final class IndexAdvisor: Sendable {
   ///   - returned: Results, those that an offset skipped included.
   func note(missing definition: IndexDefinition, touched: Int, returned: Int) {
     guard touched > Self.documentsRead, touched / Self.timesReturned > returned else { return }
-    let isDue = state.withLock { state in
+    let stored = definition.stored
+    let want: (@Sendable (IndexDefinition) -> Void)? = state.withLock { state in
+      guard state.isLearning else { return nil }
       if state.runs.count >= Self.shapeLimit { state.runs = [:] }
-      let runs = state.runs[definition.stored, default: 0] + 1
-      state.runs[definition.stored] = runs
-      return runs == Self.runs
+      let runs = state.runs[stored, default: 0] + 1
+      state.runs[stored] = runs == Self.runs ? 0 : runs
+      return runs == Self.runs ? state.want : nil
     }
-    if isDue { wants(definition) }
+    want?(definition)
   }
 
   /// A query read this index.
   func note(use index: StoredIndex) {
     guard index.origin == .learned else { return }
-    let now = now()
+    let now = Instant.now()
     state.withLock { $0.lastUses[index.number] = now }
   }
 

@@ -85,19 +85,23 @@ extension IndexCatalogue {
 }
 
 extension WriteTransaction {
+  /// Puts an index whose meaning to others stays the same: how far it is, or when it was used.
+  mutating func update(_ index: StoredIndex, in store: Store) throws {
+    try KeyLayout.indexKey(index.number).withUnsafeBytes { key in
+      try index.encoded().withUnsafeBytes { _ = try put(store.tables.indexes, key, $0) }
+    }
+  }
+
   /// Puts an index, or removes it if nil, under a new generation.
   mutating func store(
     _ index: StoredIndex?, number: UInt32, in store: Store
   ) throws {
     let tables = store.tables
     let generation = try StoreSnapshot(snapshot, store).indexGeneration()
-    let key = KeyLayout.indexKey(number)
-    try key.withUnsafeBytes { key in
-      if let index {
-        try index.encoded().withUnsafeBytes { _ = try put(tables.indexes, key, $0) }
-      } else {
-        _ = try delete(tables.indexes, key)
-      }
+    if let index {
+      try update(index, in: store)
+    } else {
+      try KeyLayout.indexKey(number).withUnsafeBytes { _ = try delete(tables.indexes, $0) }
     }
     let record = NumberRecord.encode(
       generation &+ 1, path: .root, key: IndexCatalogue.generationKey, isCut: false)

@@ -57,7 +57,7 @@ extension IndexDefinition.Scope {
 }
 
 extension IndexDefinition.Component {
-  fileprivate func jsonObject(queryScope: IndexDefinition.Scope?) -> [String: String] {
+  func jsonObject(queryScope: IndexDefinition.Scope?) -> [String: String] {
     var object: [String: String] = [:]
     switch kind {
     case .ascending: object["order"] = "ASCENDING"

@@ -27,6 +27,12 @@ enum Limits {
   static let transformsPerDocument = 500
   /// Index entries of one document.
   static let indexEntriesPerDocument = 40_000
+  /// One of them: 7.5 KiB.
+  static let indexEntry = 7680
+  /// Their sizes together, by the storage size rules. 8 MiB.
+  static let indexEntryBytesPerDocument = 8_388_608
+  /// Indexes of one database.
+  static let indexes = 1000
   /// Fields of one composite index.
   static let fieldsPerIndex = 100
   /// Comparisons an OR or `in` query comes to in disjunctive normal form.

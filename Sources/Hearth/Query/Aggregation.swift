@@ -88,14 +88,29 @@ struct NumberTotal {
 
   mutating func add(_ value: ValueView) throws(Status) {
     if let integer = try value.integer() {
-      integers += Int128(integer)
+      add(integer)
     } else if let double = try value.double() {
-      hasDouble = true
-      add(double)
-    } else {
-      return
+      add(double: double)
     }
+  }
+
+  mutating func add(_ value: Value) {
+    switch value {
+    case .integer(let integer): add(integer)
+    case .double(let double): add(double: double)
+    default: break
+    }
+  }
+
+  private mutating func add(_ integer: Int64) {
+    integers += Int128(integer)
     count += 1
+  }
+
+  private mutating func add(double: Double) {
+    hasDouble = true
+    count += 1
+    add(double)
   }
 
   private mutating func add(_ double: Double) {
@@ -127,30 +142,128 @@ struct NumberTotal {
 extension StoreSnapshot {
   /// The aggregations' results, in their order. A document counts if it has every aggregated field.
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery, touched: TouchCount = TouchCount()
+    _ aggregations: [Aggregation], over query: EffectiveQuery, trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
-    let fields = aggregations.compactMap(\.field)
-    if fields.isEmpty, case .collection(let path) = query.scope, query.isWholeCollection {
-      touched.keys += 1
-      let all = Int64(clamping: try documentCount(inCollection: path))
-      let rest = max(0, all - Int64(query.offset))
-      let counted = query.limit.map { min(rest, Int64($0)) } ?? rest
-      return aggregations.map { .integer($0.counted(counted)) }
+    guard aggregations.contains(where: { $0.field != nil }) else {
+      let most = aggregations.map(\.countLimit).max() ?? .max
+      let count = try count(query, upTo: Int(clamping: most), trace: trace)
+      return aggregations.map { .integer($0.counted(Int64(count))) }
     }
-    var counted: Int64 = 0
-    var totals = [NumberTotal](repeating: NumberTotal(), count: aggregations.count)
-    var lookups = aggregations.map { $0.field.map(FieldLookup.init) }
-    let enough = fields.isEmpty ? aggregations.map(\.countLimit).max() ?? .max : .max
-    let run = try QueryRun(query, in: self, requiring: fields, touched: touched)
-    try run.forEachUnordered { _, body in
-      counted += 1
-      for index in lookups.indices {
-        guard let value = try lookups[index]?.find(in: body) else { continue }
-        try totals[index].add(value)
+    var totals = AggregationTotals(aggregations)
+    let needsOrder = query.limit != nil || query.offset > 0
+    let run = try run(
+      query, requiring: totals.fields, needsOrder: needsOrder, countsOnly: true, trace: trace)
+    if !needsOrder, let carriers = totals.carriers(in: run.plan) {
+      try run.forEachEntry { branch, stream, entry in
+        try totals.add(stream, entry, carriers[branch])
+        return true
       }
-      return counted < enough
+    } else {
+      try run.forEachUnordered { _, fields in
+        try totals.add(fields)
+        return true
+      }
     }
-    return zip(aggregations, totals).map { aggregation, total in
+    trace.found = Int(totals.counted)
+    return totals.values
+  }
+
+  /// How many results the query has, counted no further than to `most`.
+  private func count(_ query: EffectiveQuery, upTo most: Int, trace: QueryTrace) throws -> Int {
+    // No order is asked for: of any so many, so many are left.
+    var all = query
+    all.limit = nil
+    all.offset = 0
+    let wanted = min(most, query.limit ?? .max)
+    let (sum, overflow) = query.offset.addingReportingOverflow(wanted)
+    let enough = overflow ? Int.max : sum
+    var count = 0
+    defer { trace.found = count }
+    if wanted == 0 { return 0 }
+    if case .collection(let path) = query.scope, query.isWholeCollection {
+      trace.touched.keys += 1
+      count = Int(clamping: try documentCount(inCollection: path))
+    } else {
+      let run = try run(all, needsOrder: false, countsOnly: true, trace: trace)
+      if run.plan.isExact {
+        try run.forEachEntry { _, _, _ in
+          count += 1
+          return count < enough
+        }
+      } else {
+        try run.forEachUnordered { _, _ in
+          count += 1
+          return count < enough
+        }
+      }
+    }
+    return min(max(0, count - query.offset), wanted)
+  }
+}
+
+/// Aggregations on their way.
+private struct AggregationTotals {
+  private let aggregations: [Aggregation]
+  let fields: [FieldSegments]
+  private(set) var counted: Int64 = 0
+  private var totals: [NumberTotal]
+  private var lookups: [FieldLookup?]
+
+  init(_ aggregations: [Aggregation]) {
+    self.aggregations = aggregations
+    fields = aggregations.compactMap(\.field)
+    totals = [NumberTotal](repeating: NumberTotal(), count: aggregations.count)
+    lookups = aggregations.map { $0.field.map(FieldLookup.init) }
+  }
+
+  mutating func add(_ fields: MapView) throws {
+    counted += 1
+    for index in lookups.indices {
+      guard let value = try lookups[index]?.find(in: fields) else { continue }
+      try totals[index].add(value)
+    }
+  }
+
+  /// Which component of each branch's index holds each aggregation's value; nil if one does not.
+  func carriers(in plan: QueryPlan) -> [[Int?]]? {
+    guard plan.isExact, case .entries(let branches) = plan.source else { return nil }
+    var carriers: [[Int?]] = []
+    for branch in branches {
+      let components = branch.index.definition.components
+      var positions: [Int?] = []
+      for aggregation in aggregations {
+        let position = components.indices.first {
+          components[$0].field == aggregation.field && components[$0].kind != .contains
+        }
+        guard aggregation.field == nil || position.map({ $0 >= branch.fixed.count }) == true else {
+          return nil
+        }
+        positions.append(position)
+      }
+      carriers.append(positions)
+    }
+    return carriers
+  }
+
+  mutating func add(_ stream: EntryStream, _ entry: ScannedEntry, _ positions: [Int?]) throws {
+    counted += 1
+    var fields: MapView?
+    for index in positions.indices {
+      guard let position = positions[index] else { continue }
+      if let value = try stream.value(of: position, in: entry) {
+        totals[index].add(value)
+        continue
+      }
+      // Only the document knows.
+      let document =
+        try fields ?? MapView(body: DocumentRecord.body(of: stream.document(of: entry).record))
+      fields = document
+      if let value = try lookups[index]?.find(in: document) { try totals[index].add(value) }
+    }
+  }
+
+  var values: [Value] {
+    zip(aggregations, totals).map { aggregation, total in
       switch aggregation.kind {
       case .count: .integer(aggregation.counted(counted))
       case .sum: total.sumValue

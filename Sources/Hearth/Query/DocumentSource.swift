@@ -7,7 +7,7 @@ enum DocumentSource {
   case picked([StoredEntry], keys: [PinnedBytes])
 
   /// All of the scope that names do not rule out. Against the order of names if the query's results
-  /// are and the source can; see `followsDescendingNames`.
+  /// are and the source can.
   init(
     _ query: EffectiveQuery, in snapshot: StoreSnapshot, touched: TouchCount
   ) throws {
@@ -57,14 +57,6 @@ enum DocumentSource {
     return .picked(entries, keys: keys)
   }
 
-  /// Documents come against the order of their names, if the query asks for that.
-  var followsDescendingNames: Bool {
-    switch self {
-    case .scan, .picked: true
-    case .group, .subtree: false
-    }
-  }
-
   mutating func next() throws -> StoredEntry? {
     switch self {
     case .scan(let scan): return try scan.nextEntry()
@@ -89,6 +81,15 @@ enum DocumentSource {
 extension EffectiveQuery {
   /// The results' order is that of names, backwards.
   var isDescendingByName: Bool { isOrderedByName && orders[0].isDescending }
+
+  /// Going through the documents of the scope meets the results in their order.
+  var isFoundInOrder: Bool {
+    if case .collection = scope { return isOrderedByName }
+    return isOrderedByName && (!isDescendingByName || picksNames)
+  }
+
+  /// Names the documents that may be results, one by one.
+  var picksNames: Bool { NameRange(self).picked != nil }
 }
 
 extension StructuredQuery.Scope {

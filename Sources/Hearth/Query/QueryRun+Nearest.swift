@@ -4,12 +4,21 @@ extension StoreSnapshot {
   func documents(
     matching query: EffectiveQuery, touched: TouchCount = TouchCount()
   ) throws -> [StoredDocument] {
-    let run = try QueryRun(query, in: self, touched: touched)
-    guard let nearest = query.nearest else { return try run.documents() }
+    try documents(matching: query, trace: QueryTrace(touched))
+  }
+
+  func documents(matching query: EffectiveQuery, trace: QueryTrace) throws -> [StoredDocument] {
+    guard let nearest = query.nearest else {
+      let found = try run(query, trace: trace).documents()
+      trace.found = found.count + query.offset
+      return found
+    }
+    let run = try run(
+      query, needsOrder: query.limit != nil || query.offset > 0, trace: trace)
     let projection = Projection(query.projection)
     // The run keeps the keys of documents that were picked by name.
     return try withExtendedLifetime(run) {
-      try run.nearest(nearest).map { found in
+      try run.nearest(nearest, trace).map { found in
         let document = try copy(
           found.found.record, key: found.found.key, path: path(of: found.found))
         let measured =
@@ -25,25 +34,30 @@ extension StoreSnapshot {
 struct Neighbour<Found> {
   var found: Found
   var distance: Double
-  var ordinal: Int
 }
 
 extension QueryRun {
-  fileprivate func nearest(_ nearest: NearestQuery) throws -> [Neighbour<StoredEntry>] {
+  fileprivate func nearest(
+    _ nearest: NearestQuery, _ trace: QueryTrace
+  ) throws -> [Neighbour<StoredEntry>] {
     var lookup = FieldLookup(nearest.field)
     let ruler = Ruler(nearest)
     var foremost = Foremost<Neighbour<StoredEntry>>(limit: nearest.limit)
-    var ordinal = 0
+    func compare(
+      _ lhs: Neighbour<StoredEntry>, _ rhs: Neighbour<StoredEntry>
+    ) throws -> Int {
+      let order = ruler.compare(lhs.distance, rhs.distance)
+      return order != 0 ? order : try compareNames(lhs.found, rhs.found)
+    }
     try forEachUnordered { entry, body in
+      trace.found += 1
       guard let vector = try lookup.find(in: body)?.vectorView(),
         let distance = ruler.distance(to: vector), ruler.accepts(distance)
       else { return true }
-      ordinal += 1
-      try foremost.add(
-        Neighbour(found: entry, distance: distance, ordinal: ordinal), by: ruler.compare)
+      try foremost.add(Neighbour(found: entry, distance: distance), by: compare)
       return true
     }
-    return try foremost.finish(by: ruler.compare)
+    return try foremost.finish(by: compare)
   }
 }
 
@@ -113,15 +127,10 @@ struct Ruler {
     return nearest.measure == .dotProduct ? distance >= threshold : distance <= threshold
   }
 
-  /// The nearer first; then in the order of names.
-  func compare<Found>(_ lhs: Neighbour<Found>, _ rhs: Neighbour<Found>) -> Int {
-    if lhs.distance != rhs.distance {
-      let isNearer =
-        nearest.measure == .dotProduct
-        ? lhs.distance > rhs.distance : lhs.distance < rhs.distance
-      return isNearer ? -1 : 1
-    }
-    return lhs.ordinal - rhs.ordinal
+  /// The nearer first.
+  func compare(_ lhs: Double, _ rhs: Double) -> Int {
+    if lhs == rhs { return 0 }
+    return (nearest.measure == .dotProduct ? lhs > rhs : lhs < rhs) ? -1 : 1
   }
 }
 

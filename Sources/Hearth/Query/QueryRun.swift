@@ -1,28 +1,48 @@
-/// One answer to a query inside one transaction, by looking at every document of the scope.
+/// One answer to a query inside one transaction, by following a plan.
 ///
-///     source ─▶ matcher ─▶ sort keys ─▶ start, end ─▶ (sort) ─▶ offset ─▶ limit ─▶ documents
+///     plan ─▶ documents ─▶ matcher ─▶ sort keys ─▶ start, end ─▶ (sort) ─▶ offset ─▶ limit
 ///
 /// Documents stay where they are stored until they are known to be results.
 final class QueryRun {
+  let plan: QueryPlan
   private let query: EffectiveQuery
   private let snapshot: StoreSnapshot
   private let touched: TouchCount
-  private let source: DocumentSource
-  private let matcher: Matcher
+  /// The scope's documents, if the plan is to go through them.
+  private let source: DocumentSource?
+  /// What a document of each branch has to pass; one for a plan without branches.
+  private let matchers: [Matcher]
   private let order: ResultOrder
   private let start: ResultPlace?
   private let end: ResultPlace?
 
-  /// - Parameter fields: A document without each of these is no result, whatever the query says.
+  /// - Parameters:
+  ///   - fields: A document without each of these is no result, whatever the query says.
+  ///   - plan: Nil for the scan of all documents.
   init(
     _ query: EffectiveQuery, in snapshot: StoreSnapshot, requiring fields: [FieldSegments] = [],
-    touched: TouchCount = TouchCount()
+    plan: QueryPlan? = nil, touched: TouchCount = TouchCount()
   ) throws {
     self.query = query
     self.snapshot = snapshot
     self.touched = touched
-    source = try DocumentSource(query, in: snapshot, touched: touched)
-    matcher = Matcher(query.filters, requiring: fields)
+    let plan = plan ?? QueryPlan(source: .documents, isOrdered: query.isFoundInOrder)
+    self.plan = plan
+    switch plan.source {
+    case .documents:
+      source = try DocumentSource(query, in: snapshot, touched: touched)
+      matchers = [Matcher(query.filters, requiring: fields)]
+    case .nothing:
+      source = nil
+      matchers = []
+    case .entries(let branches):
+      source = nil
+      // A branch is in order as far as its own results are: what another's condition lets pass is left
+      // to that one.
+      matchers = branches.map {
+        Matcher($0.condition, requiring: fields)
+      }
+    }
     order = ResultOrder(query.orders)
     start = query.start.map { ResultPlace($0, query.orders) }
     end = query.end.map { ResultPlace($0, query.orders) }
@@ -55,7 +75,7 @@ final class QueryRun {
   /// Calls `body` with every result and its fields, in the order of the query, until it is false.
   func forEachResult(_ body: (StoredEntry, MapView) throws -> Bool) throws {
     if query.limit == 0 { return }
-    if isSorted {
+    if plan.isOrdered {
       try streamResults(body)
     } else {
       for candidate in try sortedCandidates() {
@@ -67,21 +87,18 @@ final class QueryRun {
   /// As `forEachResult`, where the order does not matter.
   func forEachUnordered(_ body: (StoredEntry, MapView) throws -> Bool) throws {
     if query.limit == nil, query.offset == 0 {
-      try forEachCandidate { candidate, fields in try body(candidate.entry, fields) }
+      try forEachCandidate(inOrder: false) { candidate, fields in
+        try body(candidate.entry, fields)
+      }
     } else {
       try forEachResult(body)
     }
   }
 
-  /// The source tells documents in the order of the results.
-  private var isSorted: Bool {
-    query.isOrderedByName && (!query.isDescendingByName || source.followsDescendingNames)
-  }
-
   private func streamResults(_ body: (StoredEntry, MapView) throws -> Bool) throws {
     var skipped = 0
     var told = 0
-    try forEachCandidate { candidate, fields in
+    try forEachCandidate(inOrder: true) { candidate, fields in
       if skipped < query.offset {
         skipped += 1
         return true
@@ -98,17 +115,40 @@ final class QueryRun {
       return overflow ? Int.max : sum
     }
     var foremost = Foremost<Candidate>(limit: wanted)
-    try forEachCandidate { candidate, _ in
-      try foremost.add(candidate) { try order.compare($0, $1) }
+    try forEachCandidate(inOrder: false) { candidate, _ in
+      try foremost.add(candidate, by: compare)
       return true
     }
-    return try foremost.finish { try order.compare($0, $1) }.dropFirst(query.offset)
+    return try foremost.finish(by: compare).dropFirst(query.offset)
   }
 
-  /// Calls `body` with every document that meets all conditions, in the order of the source.
-  private func forEachCandidate(_ body: (Candidate, MapView) throws -> Bool) throws {
+  /// Calls `body` with every document that meets all conditions, once; in the order of the results if the
+  /// plan has it and it is asked for, else in any.
+  private func forEachCandidate(
+    inOrder: Bool, _ body: (Candidate, MapView) throws -> Bool
+  ) throws {
+    defer { withExtendedLifetime(self) {} }
+    switch plan.source {
+    case .nothing: return
+    case .documents: try forEachScanned(body)
+    case .entries(let branches):
+      let streams = try streams(branches)
+      if !inOrder {
+        try forEachMet(streams, body)
+      } else if streams.count == 1 {
+        while let next = try streams[0].next() {
+          guard try body(next, fields(of: next.entry)) else { return }
+        }
+      } else {
+        try forEachMerged(streams, body)
+      }
+    }
+  }
+
+  private func forEachScanned(_ body: (Candidate, MapView) throws -> Bool) throws {
+    guard let source else { return }
     // Copies, because they learn; `self` keeps the bytes that both share.
-    var matcher = matcher
+    var matcher = matchers[0]
     var order = order
     var ordinal = 0
     var looked = 0
@@ -117,19 +157,27 @@ final class QueryRun {
     func take(_ entry: StoredEntry) throws -> Bool {
       looked += 1
       let fields = try fields(of: entry)
-      guard try matcher.matches(fields, path: { try snapshot.path(of: entry) }),
-        let keys = try order.keys(of: fields), try isInside(keys, entry)
-      else { return true }
+      guard let keys = try accept(entry, fields, &matcher, &order) else { return true }
       ordinal += 1
       return try body(Candidate(entry: entry, ordinal: ordinal, keys: keys), fields)
     }
-    defer { withExtendedLifetime(self) {} }
     if case .scan(let scan) = source {
       while let entry = try scan.nextEntry() { guard try take(entry) else { return } }
     } else {
       var source = source
       while let entry = try source.next() { guard try take(entry) else { return } }
     }
+  }
+
+  /// The sort keys of a result; nil for what is none.
+  @inline(__always)
+  private func accept(
+    _ entry: StoredEntry, _ fields: MapView, _ matcher: inout Matcher, _ order: inout ResultOrder
+  ) throws -> SortKeys? {
+    guard try matcher.matches(fields, path: { try snapshot.path(of: entry) }),
+      let keys = try order.keys(of: fields), try isInside(keys, entry)
+    else { return nil }
+    return keys
   }
 
   private func isInside(_ keys: SortKeys, _ entry: StoredEntry) throws -> Bool {
@@ -147,7 +195,133 @@ final class QueryRun {
   }
 
   @inline(__always)
-  private func fields(of entry: StoredEntry) throws -> MapView {
+  fileprivate func fields(of entry: StoredEntry) throws -> MapView {
     try MapView(body: DocumentRecord.body(of: entry.record))
+  }
+
+  /// Negative, zero or positive as `lhs` comes before, with or after `rhs` in the result.
+  private func compare(_ lhs: Candidate, _ rhs: Candidate) throws -> Int {
+    let order = try order.compare(lhs.keys, rhs.keys)
+    if order != 0 { return order }
+    let names =
+      lhs.ordinal == 0 ? try compareNames(lhs.entry, rhs.entry) : lhs.ordinal - rhs.ordinal
+    return self.order.isNameDescending ? -names : names
+  }
+
+  func compareNames(_ lhs: StoredEntry, _ rhs: StoredEntry) throws -> Int {
+    if case .collection = query.scope, !snapshot.keyLimit.isCut(lhs.key),
+      !snapshot.keyLimit.isCut(rhs.key)
+    {
+      return UTF8Order.compare(lhs.key, rhs.key)
+    }
+    return ResourcePath.compare(try snapshot.path(of: lhs), try snapshot.path(of: rhs))
+  }
+}
+
+// MARK: - Through indexes
+
+extension QueryRun {
+  /// The results among the entries of one stretch.
+  private final class Stream {
+    private let run: QueryRun
+    let entries: EntryStream
+    private var matcher: Matcher
+    private var order: ResultOrder
+
+    init(_ run: QueryRun, _ entries: EntryStream, _ matcher: Matcher) {
+      self.run = run
+      self.entries = entries
+      self.matcher = matcher
+      order = run.order
+    }
+
+    func next() throws -> Candidate? {
+      while let entry = try entries.next() {
+        let stored = try entries.document(of: entry)
+        run.touched.documents += 1
+        let fields = try run.fields(of: stored)
+        if let keys = try run.accept(stored, fields, &matcher, &order) {
+          return Candidate(entry: stored, ordinal: 0, keys: keys)
+        }
+      }
+      return nil
+    }
+  }
+
+  private func streams(_ branches: [EntryPlan]) throws -> [Stream] {
+    let collection: ResourcePath? =
+      if case .collection(let path) = query.scope { path } else { nil }
+    return try zip(branches, matchers).flatMap { branch, matcher in
+      try branch.stretches.map { stretch in
+        Stream(
+          self,
+          try EntryStream(
+            branch, stretch, in: snapshot, collection: collection, touched: touched),
+          matcher)
+      }
+    }
+  }
+
+  private func forEachMet(
+    _ streams: [Stream], _ body: (Candidate, MapView) throws -> Bool
+  ) throws {
+    var met: Set<[UInt8]> = []
+    for stream in streams {
+      while let next = try stream.next() {
+        if plan.mayRepeat, !met.insert(Array(next.entry.key)).inserted { continue }
+        guard try body(next, fields(of: next.entry)) else { return }
+      }
+    }
+  }
+
+  /// Takes the least of the streams' heads by turns.
+  private func forEachMerged(
+    _ streams: [Stream], _ body: (Candidate, MapView) throws -> Bool
+  ) throws {
+    // Sorted backwards: the next one is last.
+    var heads: [(candidate: Candidate, stream: Stream)] = []
+    func add(_ stream: Stream) throws {
+      guard let candidate = try stream.next() else { return }
+      var low = 0
+      var high = heads.count
+      while low < high {
+        let middle = (low + high) / 2
+        if try compare(heads[middle].candidate, candidate) > 0 {
+          low = middle + 1
+        } else {
+          high = middle
+        }
+      }
+      heads.insert((candidate, stream), at: low)
+    }
+    for stream in streams { try add(stream) }
+    var told: Candidate?
+    while let (candidate, stream) = heads.popLast() {
+      try add(stream)
+      if let told, try compare(told, candidate) == 0 { continue }
+      told = candidate
+      guard try body(candidate, fields(of: candidate.entry)) else { return }
+    }
+  }
+
+  /// Calls `body` with every entry of the plan that stands for a result, until it is false. The plan is exact.
+  func forEachEntry(
+    _ body: (_ branch: Int, EntryStream, ScannedEntry) throws -> Bool
+  ) throws {
+    precondition(plan.isExact, "Only exact plans tell results by entries alone.")
+    guard case .entries(let branches) = plan.source else { return }
+    let collection: ResourcePath? =
+      if case .collection(let path) = query.scope { path } else { nil }
+    var met: Set<[UInt8]> = []
+    for (index, branch) in branches.enumerated() {
+      for stretch in branch.stretches {
+        let stream = try EntryStream(
+          branch, stretch, in: snapshot, collection: collection, touched: touched)
+        while let entry = try stream.next() {
+          if plan.mayRepeat, !met.insert(Array(try stream.name(of: entry))).inserted { continue }
+          guard try body(index, stream, entry) else { return }
+        }
+      }
+    }
   }
 }

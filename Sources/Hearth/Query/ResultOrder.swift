@@ -1,7 +1,7 @@
 /// A document on its way to the result: borrowed, valid as long as the transaction.
 struct Candidate {
   var entry: StoredEntry
-  /// Where it was met: documents are met in the order of their names.
+  /// Its place among all documents that are met in the order of their names; 0 if they are not.
   var ordinal: Int
   /// The fields of the query's orders.
   var keys: SortKeys
@@ -28,7 +28,7 @@ struct ResultOrder {
 
   /// Without the name, which always is last.
   private var fields: [Field]
-  private let isNameDescending: Bool
+  let isNameDescending: Bool
 
   init(_ orders: [QueryOrder]) {
     fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
@@ -50,15 +50,7 @@ struct ResultOrder {
     return keys
   }
 
-  /// Negative, zero or positive as `lhs` comes before, with or after `rhs` in the result.
-  func compare(_ lhs: Candidate, _ rhs: Candidate) throws(Status) -> Int {
-    let byFields = try compare(lhs.keys, rhs.keys)
-    if byFields != 0 { return byFields }
-    let order = lhs.ordinal - rhs.ordinal
-    return isNameDescending ? -order : order
-  }
-
-  /// The names aside.
+  /// Negative, zero or positive as `lhs` comes before, with or after `rhs`, names aside.
   @inline(__always)
   func compare(_ lhs: SortKeys, _ rhs: SortKeys) throws(Status) -> Int {
     for index in fields.indices {

@@ -10,7 +10,7 @@ extension StoreSnapshot {
       }
       return
     }
-    let run = try QueryRun(query, in: self)
+    let run = try run(query)
     // The run keeps the keys of documents that were picked by name.
     try withExtendedLifetime(run) {
       let entries = try run.entries()
@@ -37,10 +37,6 @@ extension StoreSnapshot {
     guard !patch.isEmpty else { return try documents(matching: query) }
     var found = try results(of: query, with: patch)
     if let nearest = query.nearest {
-      // As where they are stored: equally near ones come in the order of names.
-      if query.limit == nil, query.offset == 0 {
-        found.sort { ResourcePath.compare($0.path, $1.path) < 0 }
-      }
       found = try nearest.nearest(among: found)
     } else if query.isReversed {
       found.reverse()
@@ -85,7 +81,7 @@ extension StoreSnapshot {
       let (wanted, overflow) = limit.addingReportingOverflow(query.offset &+ patch.count)
       return overflow ? .max : wanted
     }
-    let stored = try QueryRun(wide, in: self, requiring: fields).documents()
+    let stored = try run(wide, requiring: fields).documents()
     var test = ResultTest(query, requiring: fields)
     var patched: [StoredDocument] = []
     for case (_, let document?) in patch.versions where try test.admits(document) {
@@ -164,15 +160,20 @@ extension NearestQuery {
     var lookup = FieldLookup(field)
     let ruler = Ruler(self)
     var foremost = Foremost<Neighbour<StoredDocument>>(limit: limit)
-    for (ordinal, document) in documents.enumerated() {
+    func compare(
+      _ lhs: Neighbour<StoredDocument>, _ rhs: Neighbour<StoredDocument>
+    ) -> Int {
+      let order = ruler.compare(lhs.distance, rhs.distance)
+      return order != 0 ? order : ResourcePath.compare(lhs.found.path, rhs.found.path)
+    }
+    for document in documents {
       let distance = try document.body.withView { body throws(Status) in
         try lookup.find(in: body)?.vectorView().flatMap(ruler.distance)
       }
       guard let distance, ruler.accepts(distance) else { continue }
-      try foremost.add(
-        Neighbour(found: document, distance: distance, ordinal: ordinal), by: ruler.compare)
+      try foremost.add(Neighbour(found: document, distance: distance), by: compare)
     }
-    return try foremost.finish(by: ruler.compare).map { neighbour in
+    return try foremost.finish(by: compare).map { neighbour in
       try distanceField.map { try neighbour.found.setting($0, to: .double(neighbour.distance)) }
         ?? neighbour.found
     }

@@ -10,6 +10,8 @@ final class TouchCount {
   @exclusivity(unchecked) var entries = 0
   /// Documents read to sort runs of cut entries.
   @exclusivity(unchecked) var runDocuments = 0
+  /// Entries looked at to choose a plan.
+  @exclusivity(unchecked) var probes = 0
 }
 
 /// A document met by a scan: borrowed, valid until the transaction ends or writes.

@@ -12,6 +12,8 @@ struct CheckReport: Sendable, Equatable {
   var tombstones = 0
   /// Documents that expire.
   var dueDocuments = 0
+  /// Of indexes.
+  var entries = 0
   /// The first hundred, in the order they were met. Empty if the store is whole.
   private(set) var problems: [String] = []
   private(set) var problemCount = 0
@@ -104,6 +106,7 @@ private final class StoreCheck {
     try checkChanges()
     try checkTombstones()
     try checkDueDocuments()
+    report.entries = try store.store.configuration.indexCheck?(store) { self.report.add($0) } ?? 0
     try progress(.records, total, of: total)
   }
 

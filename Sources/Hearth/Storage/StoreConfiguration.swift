@@ -14,6 +14,9 @@ struct StoreConfiguration: Sendable {
   var changeLogBytes = 64 << 20
   /// The version of the format; tests make up later ones.
   var format = FileFormat.current
+  /// Holds indexes against documents, for checks of the whole file: is told what is wrong, and gives the
+  /// number of entries. The floor of indexes has it.
+  var indexCheck: (@Sendable (StoreSnapshot, @escaping (String) -> Void) throws -> Int)?
   /// LMDB's longest key; tests use a tiny one, so that most keys are cut.
   var keyLimit = KeyLimit.standard
   /// The wall clock. Only the writer looks at it; see `StoreState.lastCommitTime`.

@@ -22,8 +22,9 @@ struct StoreState: Equatable, Sendable {
     }
   }
 
-  init() {}
+}
 
+extension StoreState {
   /// Does not look at the checksum.
   init(parsing stored: UnsafeRawBufferPointer) throws(Status) {
     var reader = ByteCursor(try RecordFrame.open(stored).payload)

@@ -48,6 +48,7 @@ struct GroupPlan {
   private(set) var state: StoreState
   private let base: StoreState
   private let hasTombstones: Bool
+  private let catalogue: IndexCatalogue
   private var documents: [Document] = []
   private var indexes: [DocumentName: Int] = [:]
   private var plannedKeys: Set<[UInt8]> = []
@@ -59,6 +60,7 @@ struct GroupPlan {
     self.now = now
     state = try store.state()
     base = state
+    catalogue = try store.indexes()
     documents.reserveCapacity(documentCount)
     indexes.reserveCapacity(documentCount)
     hasTombstones = try store.lmdb.statistics(store.tables.tombstones).entries > 0
@@ -259,7 +261,9 @@ struct GroupPlan {
     case (let version?, true): draft.isChange = draft.isRenewed || draft.body != version.body
     }
     if draft.isChange, draft.exists {
-      try Limits.check(draft.body, at: documents[draft.document].name.path)
+      let path = documents[draft.document].name.path
+      try Limits.check(draft.body, at: path)
+      try catalogue.check(draft.body, at: path)
     }
   }
 
@@ -426,7 +430,7 @@ struct GroupPlan {
       precedes(documents[$0].key, documents[$1].key)
     }
 
-    var entries = try EntryChanges(store)
+    var entries = EntryChanges(store, catalogue)
     for index in changed {
       let document = documents[index]
       try entries.add(

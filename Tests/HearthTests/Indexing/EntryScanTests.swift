@@ -18,56 +18,10 @@ import Testing
     }
   }
 
-  /// What a scan is held against: one entry by its values and name.
-  private struct Expected {
-    var values: [Value]
-    var path: ResourcePath
-  }
-
   private struct Fixture {
     let store: StoreFixture
     let index: StoredIndex
     var documents: [ResourcePath: MapValue] = [:]
-
-    func compare(_ one: Expected, _ other: Expected) -> Int {
-      for (position, component) in index.definition.components.enumerated() {
-        let order = Value.compare(one.values[position], other.values[position])
-        if order != 0 { return component.isDescending ? -order : order }
-      }
-      return ResourcePath.compare(one.path, other.path)
-    }
-
-    /// All entries of a collection, or of the group, in order.
-    func entries(in collection: ResourcePath?) -> [Expected] {
-      var all: [Expected] = []
-      for (path, fields) in documents
-      where collection.map({ path.parent == $0 })
-        ?? (path.parent.id == index.definition.collectionID)
-      {
-        var rows: [[Value]] = [[]]
-        for component in index.definition.components {
-          guard let value = fields.value(at: component.field.names) else {
-            rows = []
-            break
-          }
-          var choices = [value]
-          if component.kind == .contains {
-            guard case .array(let elements) = value else {
-              rows = []
-              break
-            }
-            choices = []
-            for element in elements
-            where !choices.contains(where: { Value.compare($0, element) == 0 }) {
-              choices.append(element)
-            }
-          }
-          rows = rows.flatMap { row in choices.map { row + [$0] } }
-        }
-        all += rows.map { Expected(values: $0, path: path) }
-      }
-      return all.sorted { compare($0, $1) < 0 }
-    }
   }
 
   private static let definitions: [IndexDefinition] = [
@@ -115,7 +69,8 @@ import Testing
       let collection: ResourcePath? =
         fixture.index.isGroup
         ? nil : random.generator.pick([ResourcePath(["c"]), ResourcePath(["d", "x", "c"])])
-      let all = fixture.entries(in: collection)
+      let model = EntryModel(fixture.index.definition, fixture.documents)
+      let all = model.entries(in: collection)
       try fixture.store.store.read { snapshot in
         for _ in 0..<40 {
           var range = EntryRange(fixture.index, in: collection)
@@ -196,7 +151,7 @@ import Testing
                 key.append(entryName: target.path, isGroup: fixture.index.isGroup)
                 scan.seek(to: key.buffer)
                 let order = isBackwards ? -1 : 1
-                wanted = wanted.drop { fixture.compare($0, target) * order < 0 }
+                wanted = wanted.drop { model.compare($0, target) * order < 0 }
               }
             }
             #expect(wanted.isEmpty, "seed \(seed): \(wanted.count) too few")

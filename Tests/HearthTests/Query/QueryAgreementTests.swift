@@ -56,15 +56,53 @@ import Testing
     #expect(nonEmpty > Self.queries / 5)
   }
 
-  @Test(arguments: 0..<worlds)
-  func `any aggregation comes to what the reference comes to`(seed: UInt64) async throws {
+  /// For each world, indexes of all kinds: some on single fields, some at random, some that its queries
+  /// want.
+  @Test(arguments: [511, 24], 0..<worlds)
+  func `every plan finds what the reference finds`(keyLimit: Int, seed: UInt64) async throws {
+    var random = RandomQueries(seed: seed &* 77 &+ 13 &* UInt64(keyLimit))
+    let documents = random.world(45)
+    let reference = documents.map(ReferenceQuery.Document.init)
+    let queries = random.validQueries(Self.queries, documents)
+    let world = try await QueryWorld(
+      documents, keyLimit: KeyLimit(keyLimit), indexes: random.indexes(wantedBy: queries))
+    var indexed = 0
+    for query in queries {
+      let expected = ReferenceQuery(query: query).run(reference)
+      let answers = try world.documentsByEveryPlan(query)
+      if answers.count > 1 { indexed += 1 }
+      let chosen = try world.database.store.read {
+        try $0.planner(EffectiveQuery(query)).best()
+      }
+      #expect(answers.contains { $0.plan == chosen })
+      for (plan, found) in answers {
+        guard found.map(\.path.text) == expected.map(\.path.text),
+          try found.map({ try $0.body.map() }) == expected.map(\.fields)
+        else {
+          Issue.record(
+            """
+            seed \(seed), key limit \(keyLimit): \(query)
+            \(plan)
+            found \(found.map(\.path.text)), not \(expected.map(\.path.text))
+            """)
+          return
+        }
+      }
+    }
+    #expect(indexed > Self.queries / 4)
+  }
+
+  @Test(arguments: [511, 24], 0..<worlds)
+  func `any aggregation comes to what the reference comes to`(
+    keyLimit: Int, seed: UInt64
+  ) async throws {
     var random = RandomQueries(seed: seed &* 31 &+ 5)
     let documents = random.world(45)
     let reference = documents.map(ReferenceQuery.Document.init)
-    let world = try await QueryWorld(documents)
-    var asked = 0
-    while asked < Self.queries / 2 {
-      var query = random.query(documents)
+    let queries = random.validQueries(Self.queries / 2, documents)
+    let world = try await QueryWorld(
+      documents, keyLimit: KeyLimit(keyLimit), indexes: random.indexes(wantedBy: queries))
+    for var query in queries {
       query.projection = []
       let aggregations = random.aggregations()
       let found: [Value]
@@ -72,8 +110,10 @@ import Testing
         found = try world.aggregate(aggregations, over: query)
       } catch let status as Status where status.code == .invalidArgument {
         continue
+      } catch {
+        Issue.record("seed \(seed): \(aggregations) \(query): \(error)")
+        return
       }
-      asked += 1
       let expected = ReferenceQuery(query: query).aggregate(aggregations, reference)
       let isRight = zip(found, expected).allSatisfy { one, other in
         guard case .double(let a) = one, case .double(let b) = other else { return one == other }

@@ -8,8 +8,10 @@ final class QueryWorld: Sendable {
   private let folder = TemporaryFolder()
   let database: Database
 
+  /// - Parameter indexes: ready before the first document is there.
   init(
-    _ documents: [(path: ResourcePath, fields: MapValue)], keyLimit: KeyLimit = .standard
+    _ documents: [(path: ResourcePath, fields: MapValue)], keyLimit: KeyLimit = .standard,
+    indexes: [IndexDefinition] = []
   ) async throws {
     var configuration = StoreConfiguration()
     configuration.durability = .unsafeNoSync
@@ -17,6 +19,7 @@ final class QueryWorld: Sendable {
     database = try Database(
       path: folder.path + "/world.hearth", configuration: configuration,
       queueLimitBytes: 256 << 20, logger: Logger(label: "test"))
+    try database.store.putReady(indexes)
     try await database.add(documents)
   }
 
@@ -40,8 +43,34 @@ final class QueryWorld: Sendable {
   ) throws -> [Value] {
     try query.check(aggregations)
     return try database.store.read {
-      try $0.aggregate(aggregations, over: EffectiveQuery(query), touched: touched)
+      try $0.aggregate(aggregations, over: EffectiveQuery(query), trace: QueryTrace(touched))
     }
+  }
+
+  /// Every plan for the query, and what each finds.
+  func documentsByEveryPlan(
+    _ query: StructuredQuery
+  ) throws -> [(plan: QueryPlan, documents: [StoredDocument])] {
+    try query.check()
+    let query = EffectiveQuery(query)
+    return try database.store.read { snapshot in
+      try snapshot.planner(query).candidates().map { plan in
+        (plan, try QueryRun(query, in: snapshot, plan: plan).documents())
+      }
+    }
+  }
+}
+
+extension Store {
+  /// Makes indexes as they are when their background build is done; for a store without their documents.
+  func putReady(_ definitions: [IndexDefinition]) throws {
+    var transaction = try environment.beginWrite()
+    for (number, definition) in definitions.enumerated() {
+      let index = StoredIndex(
+        number: UInt32(number), definition: definition.stored, state: .ready, origin: .declared)
+      try transaction.store(index, number: index.number, in: self)
+    }
+    try transaction.commit()
   }
 }
 

@@ -201,4 +201,50 @@ struct RandomQueries {
       }
     }
   }
+
+  /// So many queries that the server would take.
+  mutating func validQueries(
+    _ count: Int, _ world: [(path: ResourcePath, fields: MapValue)]
+  ) -> [StructuredQuery] {
+    var queries: [StructuredQuery] = []
+    while queries.count < count {
+      let query = query(world)
+      if (try? query.check()) != nil { queries.append(query) }
+    }
+    return queries
+  }
+
+  // MARK: Indexes
+
+  /// Of single fields, of several, and some of those that the queries want; each once.
+  mutating func indexes(wantedBy queries: [StructuredQuery]) -> [IndexDefinition] {
+    var indexes: [IndexDefinition] = []
+    func add(_ index: IndexDefinition) {
+      if !indexes.contains(index.stored) { indexes.append(index.stored) }
+    }
+    for _ in 0..<12 {
+      let count = 1 + values.generator.below(3)
+      var fields: [FieldSegments] = []
+      while fields.count < count {
+        let field = field()
+        if !fields.contains(field) { fields.append(field) }
+      }
+      let contained = values.generator.one(in: 3) ? values.generator.below(count) : nil
+      let components = fields.enumerated().map { position, field in
+        IndexDefinition.Component(
+          field: field,
+          kind: position == contained
+            ? .contains : values.generator.one(in: 2) ? .ascending : .descending)
+      }
+      add(
+        IndexDefinition(
+          values.generator.pick(["a", "books", "b"]),
+          scope: values.generator.one(in: 3) ? .group : .collection, components,
+          isNameDescending: values.generator.one(in: 2)))
+    }
+    for query in queries where values.generator.one(in: 3) {
+      for index in EffectiveQuery(query).wantedIndexes() { add(index) }
+    }
+    return indexes
+  }
 }

@@ -19,6 +19,7 @@ final class StoreFixture: @unchecked Sendable {
     var configuration = StoreConfiguration()
     configuration.durability = .unsafeNoSync
     configuration.now = { [clock] in clock.now }
+    configuration.indexCheck = IndexCheck.run
     configure(&configuration)
     self.configuration = configuration
     self.queueLimitBytes = queueLimitBytes

@@ -34,9 +34,9 @@ private final class Saboteur: Sendable {
 }
 
 private final class RunCount: Sendable {
-  private let count = Atomic<Int>(0)
-  var value: Int { count.load(ordering: .relaxed) }
-  func add() { count.add(1, ordering: .relaxed) }
+  private let count = Guarded(0)
+  var value: Int { count.withLock { $0 } }
+  func add() { count.withLock { $0 += 1 } }
 }
 
 @Suite struct WriterFaultTests {

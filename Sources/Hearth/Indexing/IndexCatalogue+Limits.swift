@@ -1,0 +1,47 @@
+extension IndexCatalogue {
+  /// Throws `invalidArgument` for a document of which declared indexes would hold more than Firestore
+  /// allows. Learned ones refuse nothing.
+  ///
+  /// Only elements of arrays can come to so much.
+  func check(_ body: DocumentBody, at path: ResourcePath) throws {
+    guard !isEmpty, path.isDocument else { return }
+    let declared = positions(of: path.segments[path.segments.count - 2]).map { indexes[$0] }.filter
+    { $0.isMaintained && $0.origin == .declared && $0.definition.containsIndex != nil }
+    guard !declared.isEmpty else { return }
+    try body.withBytes { bytes in
+      let fields = try MapView(body: bytes)
+      var entries = 0
+      var size = 0
+      for index in declared {
+        guard let place = index.definition.containsIndex,
+          try isLarge(index.definition.components[place].field, of: fields, bytes.count)
+        else { continue }
+        try EntryMaker(index).forEachEntry(of: path, fields) { key, _ in
+          entries += 1
+          size += min(key.count, Limits.indexEntry)
+        }
+      }
+      guard entries <= Limits.indexEntriesPerDocument else {
+        throw Status.invalidArgument(
+          "Document '\(path.text)' cannot be written because it has \(entries) index entries, more "
+            + "than the maximum of \(Limits.indexEntriesPerDocument).")
+      }
+      guard size <= Limits.indexEntryBytesPerDocument else {
+        throw Status.invalidArgument(
+          "Document '\(path.text)' cannot be written because its index entries have \(size) bytes, "
+            + "more than the maximum of \(Limits.indexEntryBytesPerDocument).")
+      }
+    }
+  }
+
+  /// Whether the elements of an array are worth counting.
+  private func isLarge(
+    _ field: FieldSegments, of fields: MapView, _ bodyBytes: Int
+  ) throws(Status) -> Bool {
+    guard let array = try fields.value(at: field)?.array() else { return false }
+    // A hundredth of either limit: there may be many such indexes.
+    return array.count > Limits.indexEntriesPerDocument / 100
+      || array.count * (bodyBytes + Limits.documentName)
+        > Limits.indexEntryBytesPerDocument / 100
+  }
+}

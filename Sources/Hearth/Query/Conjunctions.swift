@@ -1,0 +1,41 @@
+/// A query's condition as an OR of conjunctions, as the planner wants it: lists stay lists.
+///
+///     a == 1, (b == 2 or c in [3, 4])   ─▶   a == 1, b == 2   or   a == 1, c in [3, 4]
+struct Conjunctions {
+  /// Nil if there are too many of them to plan each.
+  let members: [[FieldComparison]]?
+  /// What holds in all of them.
+  let common: [FieldComparison]
+
+  init(_ filters: [QueryFilter]) {
+    var common: [FieldComparison] = []
+    for case .comparison(let comparison) in filters { common.append(comparison) }
+    self.common = common
+    members = Conjunctions.members(ofAll: filters)
+  }
+
+  private static func members(ofAll filters: [QueryFilter]) -> [[FieldComparison]]? {
+    var result: [[FieldComparison]] = [[]]
+    for filter in filters {
+      guard let next = members(of: filter), result.count * next.count <= Limits.disjunctions else {
+        return nil
+      }
+      result = result.flatMap { left in next.map { left + $0.filter { !left.contains($0) } } }
+    }
+    return result
+  }
+
+  private static func members(of filter: QueryFilter) -> [[FieldComparison]]? {
+    switch filter {
+    case .comparison(let comparison): return [[comparison]]
+    case .all(let filters): return members(ofAll: filters)
+    case .any(let filters):
+      var result: [[FieldComparison]] = []
+      for filter in filters {
+        guard let next = members(of: filter) else { return nil }
+        for conjunction in next where !result.contains(conjunction) { result.append(conjunction) }
+      }
+      return result.count <= Limits.disjunctions ? result : nil
+    }
+  }
+}

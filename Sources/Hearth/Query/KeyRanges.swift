@@ -1,0 +1,214 @@
+/// A stretch of component keys: those from `lower` on and below `upper`.
+///
+///     [k(v), end(k(v)))    exactly the value v, whatever follows it in the key
+///
+/// Both ends lie between components, never inside one: no component is the beginning of another.
+struct KeyRange: Hashable, Sendable {
+  var lower: [UInt8]
+  /// Nil has no end.
+  var upper: [UInt8]?
+
+  static let everything = KeyRange(lower: [], upper: nil)
+
+  init(lower: [UInt8], upper: [UInt8]?) {
+    self.lower = lower
+    self.upper = upper
+  }
+
+  /// Everything that begins with `prefix`.
+  init(prefix: [UInt8]) {
+    self.init(lower: prefix, upper: KeyRange.end(prefix))
+  }
+
+  /// What comes behind everything that begins so; nothing comes behind what begins with no bytes.
+  static func end(_ prefix: [UInt8]) -> [UInt8]? { KeyLayout.end(ofPrefix: prefix) }
+
+  var isEmpty: Bool {
+    guard let upper else { return false }
+    return UTF8Order.compare(lower, upper) >= 0
+  }
+
+  func intersection(_ other: KeyRange) -> KeyRange {
+    KeyRange(
+      lower: UTF8Order.compare(lower, other.lower) >= 0 ? lower : other.lower,
+      upper: KeyRange.isBefore(upper, other.upper) ? upper : other.upper)
+  }
+
+  /// The same keys with every bit inverted.
+  var inverted: KeyRange {
+    func end(_ bytes: [UInt8]) -> [UInt8]? { KeyRange.end(bytes.map { ~$0 }) }
+    // Nothing that begins with `upper` is inside, and everything that begins with `lower` is.
+    return KeyRange(lower: upper.flatMap(end) ?? [], upper: end(lower))
+  }
+
+  /// The same, behind a prefix.
+  func behind(_ prefix: [UInt8]) -> KeyRange {
+    KeyRange(
+      lower: prefix + lower, upper: upper.map { prefix + $0 } ?? KeyRange.end(prefix))
+  }
+
+  func contains(_ key: UnsafeRawBufferPointer) -> Bool {
+    guard lower.withUnsafeBytes({ UTF8Order.compare(key, $0) >= 0 }) else { return false }
+    guard let upper else { return true }
+    return upper.withUnsafeBytes { UTF8Order.compare(key, $0) < 0 }
+  }
+
+  /// Whether one end comes before another; nil is behind all.
+  static func isBefore(_ one: [UInt8]?, _ other: [UInt8]?) -> Bool {
+    guard let one else { return false }
+    guard let other else { return true }
+    return UTF8Order.compare(one, other) < 0
+  }
+}
+
+/// Which values a component may have: ranges in order, none touching another's keys.
+struct KeyRanges: Hashable, Sendable {
+  private(set) var ranges: [KeyRange]
+  /// Each range is one value.
+  private(set) var arePoints: Bool
+
+  static let everything = KeyRanges([.everything])
+  static let nothing = KeyRanges([], arePoints: true)
+
+  private init(_ ranges: [KeyRange], arePoints: Bool = false) {
+    self.ranges = ranges
+    self.arePoints = arePoints
+  }
+
+  /// One stretch.
+  init(_ range: KeyRange) { self.init(range.isEmpty ? [] : [range]) }
+
+  /// Exactly these values.
+  init(points values: some Sequence<Value>) {
+    self.init(points: values.map { KeyRange(prefix: $0.componentKey) })
+  }
+
+  /// Exactly these, each of which is one value or name, or empty.
+  init(points: [KeyRange]) {
+    var ranges: [KeyRange] = []
+    for point in points.sorted(by: { UTF8Order.compare($0.lower, $1.lower) < 0 })
+    where !point.isEmpty && ranges.last != point {
+      ranges.append(point)
+    }
+    self.init(ranges, arePoints: true)
+  }
+
+  /// Every value but these.
+  init(allBut values: some Sequence<Value>) {
+    self.init(allBut: values.map { KeyRange(prefix: $0.componentKey) })
+  }
+
+  init(allBut points: [KeyRange]) {
+    var ranges: [KeyRange] = []
+    var lower: [UInt8] = []
+    for point in KeyRanges(points: points).ranges {
+      let gap = KeyRange(lower: lower, upper: point.lower)
+      if !gap.isEmpty { ranges.append(gap) }
+      lower = point.upper ?? point.lower
+    }
+    ranges.append(KeyRange(lower: lower, upper: nil))
+    self.init(ranges)
+  }
+
+  var isEmpty: Bool { ranges.isEmpty }
+  var isEverything: Bool { self == .everything }
+  /// Exactly one value.
+  var isPoint: Bool { arePoints && ranges.count == 1 }
+
+  func intersection(_ other: KeyRanges) -> KeyRanges {
+    var result: [KeyRange] = []
+    var mine = ranges[...]
+    var theirs = other.ranges[...]
+    while let one = mine.first, let another = theirs.first {
+      let both = one.intersection(another)
+      if !both.isEmpty { result.append(both) }
+      if KeyRange.isBefore(one.upper, another.upper) {
+        mine.removeFirst()
+      } else {
+        theirs.removeFirst()
+      }
+    }
+    return KeyRanges(result, arePoints: arePoints || other.arePoints)
+  }
+
+  /// As a descending component has them.
+  var inverted: KeyRanges {
+    // A value stays whole: it may be what keys are said to begin with.
+    KeyRanges(
+      ranges.reversed().map {
+        arePoints ? KeyRange(prefix: $0.lower.map { ~$0 }) : $0.inverted
+      }, arePoints: arePoints)
+  }
+
+  func contains(_ key: UnsafeRawBufferPointer) -> Bool {
+    ranges.contains { $0.contains(key) }
+  }
+}
+
+extension UTF8Order {
+  static func compare(_ lhs: [UInt8], _ rhs: [UInt8]) -> Int {
+    lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { compare(left, $0) } }
+  }
+}
+
+extension Value {
+  /// The value as an ascending component of an entry's key.
+  var componentKey: [UInt8] {
+    var buffer = KeyBuffer(minimumCapacity: 32)
+    buffer.append(self)
+    return buffer.bytes
+  }
+}
+
+// MARK: - Of comparisons
+
+extension KeyRanges {
+  /// The values of a field that pass a comparison. Not for names, nor for what asks for elements.
+  ///
+  /// Law: a stored value passes the comparison if and only if its key is in one of the ranges.
+  init(_ comparison: FieldComparison) {
+    let operand = comparison.operand
+    let isSpecial = operand.typeClass == .null || operand.typeClass == .nan
+    let key = operand.componentKey
+    let oneClass = KeyRange(prefix: [KeyTag(operand.typeClass).rawValue])
+    switch comparison.operator {
+    case .isNull: self.init(points: [.null])
+    case .isNaN: self.init(points: [.double(.nan)])
+    case .isNotNull: self.init(allBut: [.null])
+    case .isNotNaN: self.init(allBut: [.null, .double(.nan)])
+    case .notEqual: self = operand.typeClass == .null ? .nothing : .init(allBut: [.null, operand])
+    case .notIn:
+      let list = comparison.listOperand
+      self = list.contains { $0.typeClass == .null } ? .nothing : .init(allBut: [.null] + list)
+    case .in:
+      self.init(points: comparison.listOperand.filter { ![.null, .nan].contains($0.typeClass) })
+    case .arrayContains, .arrayContainsAny: self = .everything
+    case _ where isSpecial: self = .nothing
+    case .equal: self.init(points: [operand])
+    case .lessThan: self.init(KeyRange(lower: oneClass.lower, upper: key))
+    case .lessThanOrEqual:
+      self.init(KeyRange(lower: oneClass.lower, upper: KeyRange.end(key)))
+    case .greaterThan:
+      self.init(KeyRange(lower: KeyRange.end(key) ?? key, upper: oneClass.upper))
+    case .greaterThanOrEqual: self.init(KeyRange(lower: key, upper: oneClass.upper))
+    }
+  }
+
+  /// The elements of which an array must have one; nil for a comparison that is not about elements.
+  init?(elementsOf comparison: FieldComparison) {
+    let elements: [Value]
+    switch comparison.operator {
+    case .arrayContains: elements = [comparison.operand]
+    case .arrayContainsAny: elements = comparison.listOperand
+    default: return nil
+    }
+    self.init(points: elements.filter { ![.null, .nan, .array].contains($0.typeClass) })
+  }
+}
+
+extension FieldComparison {
+  fileprivate var listOperand: [Value] {
+    guard case .array(let elements) = operand else { return [] }
+    return elements
+  }
+}

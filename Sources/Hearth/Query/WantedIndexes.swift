@@ -1,0 +1,89 @@
+/// The indexes that would serve a query alone: each branch of an OR has its own.
+///
+///     genre == "sf", pages > 100, order by pages, title descending
+///         ─▶ books: genre ↑, pages ↑, title ↓
+///
+/// Fields that are compared with values come first, then the orders: a stretch of such an index is the
+/// result, in order.
+extension EffectiveQuery {
+  /// Empty where documents in the order of names are all that is asked for, and where no index would do.
+  ///
+  /// - Parameter fields: A result has each of these, too.
+  func wantedIndexes(requiring fields: [FieldSegments] = []) -> [IndexDefinition] {
+    let collectionID: String
+    let indexScope: IndexDefinition.Scope
+    switch scope {
+    case .collection(let path): (collectionID, indexScope) = (path.id, .collection)
+    case .group(let id, let below):
+      guard below.isRoot else { return [] }
+      (collectionID, indexScope) = (id, .group)
+    case .subtree: return []
+    }
+    let conjunctions = Conjunctions(filters)
+    var wanted: [IndexDefinition] = []
+    for conjunction in conjunctions.members ?? [conjunctions.common] {
+      let picksNames = conjunction.contains {
+        $0.field.isDocumentID && ($0.operator == .equal || $0.operator == .in)
+      }
+      let components = components(conjunction, fields)
+      guard !picksNames, !components.isEmpty else { continue }
+      let index = IndexDefinition(
+        collectionID, scope: indexScope, components,
+        isNameDescending: orders.last?.isDescending ?? false)
+      if !wanted.contains(index.stored) { wanted.append(index.stored) }
+    }
+    return wanted
+  }
+
+  private func components(
+    _ conjunction: [FieldComparison], _ fields: [FieldSegments]
+  ) -> [IndexDefinition.Component] {
+    let orders = orders.filter { !$0.field.isDocumentID }
+    var constant: [FieldSegments] = []
+    var components: [IndexDefinition.Component] = []
+    for comparison in conjunction.sorted(by: { $0.field < $1.field })
+    where !comparison.field.isDocumentID {
+      switch comparison.operator {
+      case .equal, .isNull, .isNaN: constant.append(comparison.field)
+      case .in where !orders.contains { $0.field == comparison.field }:
+        constant.append(comparison.field)
+      case .arrayContains, .arrayContainsAny:
+        // One index has one array.
+        guard !components.contains(where: { $0.kind == .contains }) else { continue }
+        components.append(IndexDefinition.Component(field: comparison.field, kind: .contains))
+      default: break
+      }
+    }
+    func add(_ field: FieldSegments, isDescending: Bool = false) {
+      guard !components.contains(where: { $0.field == field }) else { return }
+      components.append(
+        IndexDefinition.Component(field: field, kind: isDescending ? .descending : .ascending))
+    }
+    for field in constant { add(field) }
+    for order in orders { add(order.field, isDescending: order.isDescending) }
+    for field in fields { add(field) }
+    return components
+  }
+}
+
+extension QueryPlan {
+  /// Indexes alone tell the results, in order if that is needed; or names do. What a strict database
+  /// asks of a query.
+  func isServed(_ query: EffectiveQuery, needsOrder: Bool) -> Bool {
+    switch source {
+    case .nothing: true
+    case .entries: isExact && (isOrdered || !needsOrder)
+    case .documents:
+      query.picksNames
+        || (query.filters.allSatisfy(\.isOfName) && (isOrdered || !needsOrder)
+          && query.orders.allSatisfy(\.field.isDocumentID))
+    }
+  }
+}
+
+extension QueryFilter {
+  fileprivate var isOfName: Bool {
+    guard case .comparison(let comparison) = self else { return false }
+    return comparison.field.isDocumentID
+  }
+}
