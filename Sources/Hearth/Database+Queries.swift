@@ -24,22 +24,26 @@ extension Database {
   ) throws -> Answer {
     let trace = QueryTrace(isStrict: indexes.policy == .strict)
     let answer = try body(trace)
-    if indexes.advisor.isLearning { note(query, trace) }
+    indexes.note(query, trace)
     return answer
   }
+}
 
-  private func note(_ query: EffectiveQuery, _ trace: QueryTrace) {
+extension IndexKeeper {
+  /// Tells the advisor what an answer took.
+  func note(_ query: EffectiveQuery, _ trace: QueryTrace) {
+    guard advisor.isLearning else { return }
     if case .entries(let branches)? = trace.plan?.source {
       for branch in branches {
-        indexes.advisor.note(use: branch.index)
-        for follower in branch.followers { indexes.advisor.note(use: follower.index) }
+        advisor.note(use: branch.index)
+        for follower in branch.followers { advisor.note(use: follower.index) }
       }
     }
     let touched = trace.touched.documents + trace.touched.entries
     // Not even looked at for what was quick.
     guard !trace.isServed, touched > IndexAdvisor.documentsRead else { return }
     for index in query.wantedIndexes(requiring: trace.required) {
-      indexes.advisor.note(missing: index, touched: touched, returned: trace.found)
+      advisor.note(missing: index, touched: touched, returned: trace.found)
     }
   }
 }

@@ -23,8 +23,11 @@ final class Database: Sendable {
     self.temporaryFolder = temporaryFolder
     creation = try store.read { try $0.creation() }
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
-    registry = Registry(store, writer, logger: logger)
-    indexes = IndexKeeper(store, policy: indexPolicy, logger: logger)
+    let indexes = IndexKeeper(store, policy: indexPolicy, logger: logger)
+    self.indexes = indexes
+    registry = Registry(store, writer, logger: logger, isStrict: indexPolicy == .strict) {
+      indexes.note($0, $1)
+    }
     indexes.start()
   }
 

@@ -126,7 +126,10 @@ final class Listener: Sendable {
       case .next(let event): return .success(event)
       case .failure(let status): return .failure(status)
       case .latest(var event):
-        guard let told else { return .success(event) }
+        guard let told else {
+          event.changes = nil
+          return .success(event)
+        }
         if let values = event.values {
           if values == told.values, !mustTell { continue }
           return .success(event)

@@ -13,12 +13,14 @@ final class LiveTotals {
   private var lookups: [FieldLookup?]
 
   /// For a query and aggregations that have been checked.
-  init(_ query: EffectiveQuery, _ aggregations: [Aggregation]) {
+  init(
+    _ query: EffectiveQuery, _ aggregations: [Aggregation], _ tuning: ViewTuning = ViewTuning()
+  ) {
     var query = query
     query.projection = []
     self.query = query
     self.aggregations = aggregations
-    test = QueryWindow(query, requiring: aggregations.compactMap(\.field))
+    test = QueryWindow(query, requiring: aggregations.compactMap(\.field), tuning: tuning)
     isWindow = query.limit != nil || query.offset > 0
     totals = aggregations.map { _ in LiveTotal() }
     lookups = aggregations.map { $0.field.map(FieldLookup.init) }
@@ -38,22 +40,24 @@ final class LiveTotals {
     }
   }
 
-  func load(_ snapshot: StoreSnapshot) throws {
+  func load(_ snapshot: StoreSnapshot, _ trace: QueryTrace) throws {
     count = 0
     totals = aggregations.map { _ in LiveTotal() }
     let fields = aggregations.compactMap(\.field)
     if isWindow {
-      try test.load(snapshot)
+      try test.load(snapshot, trace)
       for row in test.list.rows { try change(row.document, isAdded: true) }
     } else if fields.isEmpty {
-      let counts = try snapshot.aggregate([Aggregation(.count(upTo: nil))], over: query)
+      let all = Aggregation(.count(upTo: nil))
+      let counts = try snapshot.aggregate([all], over: query, trace: trace)
       if case .integer(let all)? = counts.first { count = all }
     } else {
-      let run = try QueryRun(query, in: snapshot, requiring: fields)
+      let run = try snapshot.run(query, requiring: fields, needsOrder: false, trace: trace)
       try run.forEachUnordered { _, body in
         try change(body, isAdded: true)
         return true
       }
+      trace.found = Int(clamping: count)
     }
   }
 

@@ -27,8 +27,12 @@ final class QueryWindow {
   /// For a query that has been checked, and does not ask for the nearest.
   ///
   /// - Parameter fields: A document without each of these is no result.
-  init(_ query: EffectiveQuery, requiring fields: [FieldSegments] = []) {
+  init(
+    _ query: EffectiveQuery, requiring fields: [FieldSegments] = [],
+    tuning: ViewTuning = ViewTuning()
+  ) {
     self.query = query
+    spare = min(tuning.leastSpare + (query.limit ?? 0) / 2, 1024)
     required = fields
     matcher = Matcher(query.filters, requiring: fields)
     keys = ResultKeys(query.orders)
@@ -40,8 +44,8 @@ final class QueryWindow {
 
   // MARK: Reading
 
-  /// At least so many are held beside what is told, after the query has run.
-  static func spare(for limit: Int) -> Int { min(max(limit, 16), 512) }
+  /// So many are held beside what is told, after the query has run; up to twice as many later.
+  private let spare: Int
 
   private var isWindow: Bool { query.limit != nil || query.offset > 0 }
 
@@ -54,20 +58,22 @@ final class QueryWindow {
   }
 
   private var capacity: Int? {
-    query.limit.map { limit in
-      let (sum, overflow) = (wanted ?? 0).addingReportingOverflow(Self.spare(for: limit))
+    wanted.map { wanted in
+      let (sum, overflow) = wanted.addingReportingOverflow(spare)
       return overflow ? .max : sum
     }
   }
 
   /// Runs the query.
-  func load(_ snapshot: StoreSnapshot) throws {
+  func load(_ snapshot: StoreSnapshot, _ trace: QueryTrace) throws {
     var wide = query
     wide.offset = 0
     wide.limit = query.limit == 0 ? 0 : capacity
     wide.isReversed = false
     wide.projection = []
-    hold(try rows(of: QueryRun(wide, in: snapshot, requiring: required).documents()))
+    let found = try snapshot.run(wide, requiring: required, trace: trace).documents()
+    trace.found = found.count
+    hold(try rows(of: found))
   }
 
   /// The result as it was before some changes: where documents had other versions.
@@ -160,9 +166,7 @@ final class QueryWindow {
 
   /// Lets spare ones go that are too many.
   private func trim() {
-    guard let capacity, let wanted, let limit = query.limit,
-      held.count > wanted + 2 * Self.spare(for: limit)
-    else { return }
+    guard let capacity, let wanted, held.count - 2 * spare > wanted else { return }
     held = ResultTree(sorted: Array(held.prefix(capacity)))
     horizon = held.last
   }

@@ -52,14 +52,12 @@ final class Registry: Sendable {
     var ended = Listener.Counts()
   }
 
-  /// Above this many changes at once, or this many bytes of older versions, views go to the latest
-  /// state without the steps between.
-  static let stepLimit = 4096
-  static let stepLimitBytes = 16 << 20
-
   private let store: Store
   private let writer: Writer
   private let logger: Logger
+  private let tuning: ViewTuning
+  private let isStrict: Bool
+  private let note: @Sendable (EffectiveQuery, QueryTrace) -> Void
   private let queue = DispatchQueue(label: "hearth.observation")
   private let loader = DispatchQueue(label: "hearth.observation.loading")
   private let isScheduled = Atomic<Bool>(false)
@@ -67,10 +65,20 @@ final class Registry: Sendable {
   /// Protected by `queue`.
   private nonisolated(unsafe) let state = State()
 
-  init(_ store: Store, _ writer: Writer, logger: Logger) {
+  /// - Parameters:
+  ///   - isStrict: A query that indexes do not serve is refused, and not listened to.
+  ///   - note: Told what it took to run a query.
+  init(
+    _ store: Store, _ writer: Writer, logger: Logger, tuning: ViewTuning = ViewTuning(),
+    isStrict: Bool = false,
+    note: @escaping @Sendable (EffectiveQuery, QueryTrace) -> Void = { _, _ in }
+  ) {
     self.store = store
     self.writer = writer
     self.logger = logger
+    self.tuning = tuning
+    self.isStrict = isStrict
+    self.note = note
   }
 
   /// Begins to tell `listener`: first the result as it is, with all writes that were handed over
@@ -156,7 +164,6 @@ final class Registry: Sendable {
   private func attach(_ listener: Listener, _ target: WatchTarget, since sequence: UInt64?) {
     guard !listener.isRemoved else { return }
     if let end = state.end { return listener.fail(end) }
-    begin()
     if sequence == nil {
       if state.views[target] != nil {
         catchUp()
@@ -187,9 +194,9 @@ final class Registry: Sendable {
   }
 
   private func load(_ target: WatchTarget, since sequence: UInt64?) throws -> Loaded {
-    let view = View(target)
+    let view = View(target, tuning, note)
     return try store.read { snapshot in
-      try view.load(snapshot)
+      try view.load(snapshot, isStrict: isStrict)
       guard let sequence else { return Loaded(view: view) }
       guard sequence <= view.sequence else { throw Status.tokenOfTheFuture }
       do throws {
@@ -213,6 +220,8 @@ final class Registry: Sendable {
       stopUnlessNeeded()
     case .success(let loaded):
       if state.views[target] != nil { catchUp() }
+      // In this order: should catching up end all views, listening begins anew.
+      begin()
       let view: View
       if let existing = state.views[target] {
         view = existing
@@ -272,7 +281,7 @@ final class Registry: Sendable {
   }
 
   private func stopUnlessNeeded() {
-    guard !state.isWatching, state.loading.isEmpty, let token = state.commitToken else { return }
+    guard !state.isWatching, let token = state.commitToken else { return }
     store.commits.remove(token)
     state.commitToken = nil
     state.fileNews?.stop()
@@ -341,7 +350,7 @@ final class Registry: Sendable {
       guard state.router.isWatched(change.path) else { return true }
       count += 1
       byteCount += change.before?.count ?? 0
-      if !isMerged, count > Self.stepLimit || byteCount > Self.stepLimitBytes {
+      if !isMerged, count > tuning.stepLimit || byteCount > tuning.stepLimitBytes {
         isMerged = true
         Self.merge(&steps, &latest)
       }

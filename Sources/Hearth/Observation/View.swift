@@ -37,6 +37,16 @@ struct ResultEvent: Sendable {
   var isReset = false
 }
 
+/// How much views hold beside what they tell. Tests make it little.
+struct ViewTuning: Sendable {
+  /// A limit keeps this many spare results, and half as many as it tells.
+  var leastSpare = 16
+  /// Above this many changes at once, or this many bytes of older versions, views go to the latest
+  /// state without the steps between.
+  var stepLimit = 4096
+  var stepLimitBytes = 16 << 20
+}
+
 /// What is watched, as it is, shared by all who watch it. Touched on the registry's queue only.
 final class View {
   private enum Content {
@@ -57,15 +67,21 @@ final class View {
   private var content: Content
   private var routes: [Route] = []
   private var routedHorizon: ResultRow?
+  /// Told what it took to run the query.
+  private let note: (EffectiveQuery, QueryTrace) -> Void
 
-  init(_ target: WatchTarget) {
+  init(
+    _ target: WatchTarget, _ tuning: ViewTuning = ViewTuning(),
+    _ note: @escaping (EffectiveQuery, QueryTrace) -> Void = { _, _ in }
+  ) {
     self.target = target
+    self.note = note
     content =
       switch target {
       case .document(let path): .document(path, ResultList())
-      case .query(let query): .query(QueryWindow(query))
+      case .query(let query): .query(QueryWindow(query, tuning: tuning))
       case .totals(let query, let aggregations):
-        .totals(LiveTotals(query, aggregations), told: [])
+        .totals(LiveTotals(query, aggregations, tuning), told: [])
       }
   }
 
@@ -89,16 +105,21 @@ final class View {
 
   // MARK: Reading
 
-  func load(_ snapshot: StoreSnapshot) throws {
+  /// - Parameter isStrict: Throws `failedPrecondition` if indexes do not serve the query.
+  func load(_ snapshot: StoreSnapshot, isStrict: Bool = false) throws {
+    let trace = QueryTrace(isStrict: isStrict)
     pending = []
     sequence = try snapshot.state().lastSequence
     switch content {
     case .document(let path, _):
       let document = try snapshot.document(DocumentName(path, limit: snapshot.keyLimit))
       content = .document(path, ResultList(document: document))
-    case .query(let window): try window.load(snapshot)
+    case .query(let window):
+      try window.load(snapshot, trace)
+      note(window.query, trace)
     case .totals(let totals, _):
-      try totals.load(snapshot)
+      try totals.load(snapshot, trace)
+      note(totals.query, trace)
       content = .totals(totals, told: totals.values)
     }
   }

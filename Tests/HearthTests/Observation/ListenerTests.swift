@@ -420,7 +420,7 @@ extension Registry {
     let asker = Asker(.collection(ResourcePath(["a"])), registry)
     registry.settle()
     _ = try asker.take()
-    let count = Registry.stepLimit + 10
+    let count = ViewTuning().stepLimit + 10
     let gate = DispatchSemaphore(value: 0)
     registry.afterNews { gate.wait() }
     for outcome in fixture.commitTogether([
