@@ -265,6 +265,7 @@ extension AggregateQuery {
 
   func watched() throws -> Listening.Watched {
     let (aggregations, _) = try checked()
-    return (try query.firestore.database(), .totals(try query.listenable(), aggregations))
+    let watched = try query.listenable()
+    return (try query.firestore.database(), .totals(watched, aggregations))
   }
 }

@@ -136,7 +136,9 @@ public class Query: NSObject, @unchecked Sendable {
 
   /// What a listener to this query watches, and where. Throws `Status`.
   func watched() throws -> (Database, WatchTarget) {
-    (try firestore.database(), .query(try listenable()))
+    // In this order: a query that cannot be listened to needs no database.
+    let query = try listenable()
+    return (try firestore.database(), .query(query))
   }
 
   /// The query as it is executed, if it can be listened to.
