@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where a callback belongs: the actor that handed it over, or a dispatch queue.
+/// Where a callback belongs: the actor that handed it over, a dispatch queue, or an executor.
 ///
 /// A closure written in main-actor code is bound to the main actor even where its type does not say
 /// so; calling it elsewhere would be a silent race. So the public callback forms take the caller's
@@ -8,9 +8,14 @@ import Foundation
 struct Courier: Sendable {
   let actor: (any Actor)?
   let queue: DispatchQueue
+  var executor: (any TaskExecutor)?
 
   /// Runs `body` there, soon. In order for the main actor and for queues.
   func carry(_ body: @escaping @Sendable () -> Void) {
+    if let executor {
+      Task(executorPreference: executor) { body() }
+      return
+    }
     guard let actor else { return queue.async(execute: body) }
     if actor === MainActor.shared {
       DispatchQueue.main.async(execute: body)

@@ -39,20 +39,23 @@ extension Database {
   private func tracing<Answer>(_ body: (QueryTrace) throws -> Answer) throws -> Answer {
     let trace = QueryTrace(isStrict: indexes.policy == .strict)
     let answer = try body(trace)
-    if indexes.advisor.isLearning { note(trace) }
+    if indexes.advisor.isLearning { indexes.note(trace) }
     return answer
   }
+}
 
-  private func note(_ trace: QueryTrace) {
+extension IndexKeeper {
+  /// Tells the advisor what an answer took.
+  func note(_ trace: QueryTrace) {
     if case .entries(let branches)? = trace.plan?.source {
       for branch in branches {
-        indexes.advisor.note(use: branch.index)
-        for follower in branch.followers { indexes.advisor.note(use: follower.index) }
+        advisor.note(use: branch.index)
+        for follower in branch.followers { advisor.note(use: follower.index) }
       }
     }
     let touched = trace.touched.documents + trace.touched.entries
     for index in trace.missing {
-      indexes.advisor.note(missing: index, touched: touched, returned: trace.found)
+      advisor.note(missing: index, touched: touched, returned: trace.found)
     }
   }
 }

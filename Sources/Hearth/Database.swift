@@ -11,6 +11,8 @@ final class Database: Sendable {
   /// Nil if nothing may be written.
   let sweeper: ExpirySweeper?
   let logger: Logger
+  /// When the database was made: what a token of another one is told by.
+  let creation: Instant
   /// A folder that is removed with the database: for one that lives in memory, as far as users see.
   private let temporaryFolder: String?
 
@@ -21,9 +23,13 @@ final class Database: Sendable {
     store = try Store(path: path, configuration: configuration)
     self.logger = logger
     self.temporaryFolder = temporaryFolder
+    creation = try store.read { try $0.creation() }
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
-    registry = Registry(store, writer, logger: logger)
-    indexes = IndexKeeper(store, policy: indexPolicy, logger: logger)
+    let indexes = IndexKeeper(store, policy: indexPolicy, logger: logger)
+    self.indexes = indexes
+    registry = Registry(store, writer, logger: logger, isStrict: indexPolicy == .strict) {
+      if indexes.advisor.isLearning { indexes.note($0) }
+    }
     indexes.start()
     sweeper = configuration.isReadOnly ? nil : ExpirySweeper(store, writer, logger: logger)
     sweeper?.start(interval: configuration.expirySweepInterval)

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 
@@ -10,25 +11,27 @@ public protocol ListenerRegistration: NSObjectProtocol {
 
 /// Listening to a target, for the callbacks and the sequences alike.
 final class Listening: NSObject, ListenerRegistration, Sendable {
+  typealias Watched = (database: Database, target: WatchTarget)
+
   private let listener: Listener
-  private let database: Database?
-  private let target: WatchTarget
+  /// Nil if it could not begin.
+  private let watched: Watched?
 
   /// Begins to listen; a fault is told once, as the listener's error.
   init(
-    _ target: WatchTarget, in resolve: () throws -> Database,
+    _ resolve: () throws -> Watched, since token: ChangeToken?,
     schedule: @escaping @Sendable (Listener) -> Void,
     callback: @escaping @Sendable (Result<ResultEvent, Status>) -> Void
   ) {
-    self.target = target
     listener = Listener(schedule: schedule, callback: callback)
     do {
-      let database = try resolve()
-      self.database = database
+      let watched = try resolve()
+      let sequence = try token?.sequence(in: watched.database)
+      self.watched = watched
       super.init()
-      database.registry.add(listener, watching: target)
+      watched.database.registry.add(listener, watching: watched.target, since: sequence)
     } catch {
-      database = nil
+      watched = nil
       super.init()
       listener.fail(Status(readingFailed: error))
     }
@@ -42,8 +45,8 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
 
   /// A registration may be dropped without ending the listener, as in Firestore.
   func remove() {
-    if let database {
-      database.registry.remove(listener, watching: target)
+    if let watched {
+      watched.database.registry.remove(listener, watching: watched.target)
     } else {
       listener.remove()
     }
@@ -53,16 +56,30 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
 extension Courier {
   /// Delivers a listener's news where this courier's callbacks belong.
   func listening(
-    to target: WatchTarget, in resolve: () throws -> Database,
+    _ resolve: () throws -> Listening.Watched, since token: ChangeToken? = nil,
     _ callback: Callback<Result<ResultEvent, Status>>
   ) -> Listening {
-    Listening(target, in: resolve) { listener in
+    Listening(resolve, since: token) { listener in
       carry { listener.deliver() }
     } callback: {
       callback.call($0)
     }
   }
 }
+
+extension Firestore {
+  fileprivate func courier(on queue: DispatchQueue) -> Courier {
+    Courier(actor: nil, queue: queue)
+  }
+
+  fileprivate func courier(on executor: any TaskExecutor) -> Courier {
+    var courier = courier(nil as (any Actor)?)
+    courier.executor = executor
+    return courier
+  }
+}
+
+// MARK: Documents
 
 extension DocumentReference {
   /// Calls back with the document as it is, and after every commit that changes it. A commit is told
@@ -71,20 +88,14 @@ extension DocumentReference {
   ///     let registration = dune.addSnapshotListener { snapshot, error in
   ///       print(snapshot?["title"] ?? "gone")
   ///     }
+  ///
+  /// There is one store and no server behind it: `hasPendingWrites` and `isFromCache` are always false.
   @discardableResult
   public func addSnapshotListener(
     isolation: isolated (any Actor)? = #isolation,
     _ listener: @escaping (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
-      switch result {
-      case .success(let event):
-        listener(DocumentSnapshot(self, event.list.documents.first), nil)
-      case .failure(let status): listener(nil, status.nsError)
-      }
-    }
-    return firestore.courier(isolation).listening(
-      to: .document(resourcePath), in: { try resolved().database }, callback)
+    listen(firestore.courier(isolation), nil, listener)
   }
 
   /// As without it: metadata never changes here, so that there is nothing more to tell.
@@ -93,7 +104,7 @@ extension DocumentReference {
     includeMetadataChanges: Bool, isolation: isolated (any Actor)? = #isolation,
     listener: @escaping (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    addSnapshotListener(listener)
+    listen(firestore.courier(isolation), nil, listener)
   }
 
   /// As without them: there is one source, and metadata never changes.
@@ -102,9 +113,45 @@ extension DocumentReference {
     options: SnapshotListenOptions, isolation: isolated (any Actor)? = #isolation,
     listener: @escaping (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    addSnapshotListener(listener)
+    listen(firestore.courier(isolation), options, listener)
   }
+
+  /// Calls back on a queue of one's choice; see `addSnapshotListener(_:)`. On a concurrent queue the
+  /// callbacks of one listener still come one after another.
+  @discardableResult
+  public func addSnapshotListener(
+    on queue: DispatchQueue, options: SnapshotListenOptions = SnapshotListenOptions(),
+    _ listener: @escaping @Sendable (DocumentSnapshot?, Error?) -> Void
+  ) -> ListenerRegistration {
+    listen(firestore.courier(on: queue), options, listener)
+  }
+
+  /// Calls back on an executor of one's choice; see `addSnapshotListener(_:)`.
+  @discardableResult
+  public func addSnapshotListener(
+    on executor: any TaskExecutor, options: SnapshotListenOptions = SnapshotListenOptions(),
+    _ listener: @escaping @Sendable (DocumentSnapshot?, Error?) -> Void
+  ) -> ListenerRegistration {
+    listen(firestore.courier(on: executor), options, listener)
+  }
+
+  private func listen(
+    _ courier: Courier, _ options: SnapshotListenOptions?,
+    _ listener: @escaping (DocumentSnapshot?, Error?) -> Void
+  ) -> ListenerRegistration {
+    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
+      switch result {
+      case .success(let event): listener(DocumentSnapshot(self, event.list.first), nil)
+      case .failure(let status): listener(nil, status.nsError)
+      }
+    }
+    return courier.listening(watched, since: options?.token, callback)
+  }
+
+  func watched() throws -> Listening.Watched { (try resolved().database, .document(resourcePath)) }
 }
+
+// MARK: Queries
 
 extension Query {
   /// Calls back with the result as it is, and after every commit that changes it. A commit is told
@@ -114,19 +161,17 @@ extension Query {
   ///     let registration = db.collection("books").addSnapshotListener { snapshot, error in
   ///       for change in snapshot?.documentChanges ?? [] { print(change.type, change.document.documentID) }
   ///     }
+  ///
+  /// The cost follows what changes, not the size of the result. An error is told last: the listener has
+  /// ended. There is one store and no server behind it: `hasPendingWrites` and `isFromCache` are always
+  /// false. Queries for the nearest vectors, and for documents of whatever collection, report
+  /// `invalidArgument`.
   @discardableResult
   public func addSnapshotListener(
     isolation: isolated (any Actor)? = #isolation,
     _ listener: @escaping (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
-      switch result {
-      case .success(let event): listener(QuerySnapshot(self, event), nil)
-      case .failure(let status): listener(nil, status.nsError)
-      }
-    }
-    return firestore.courier(isolation).listening(
-      to: target, in: { try resolvedForListening() }, callback)
+    listen(firestore.courier(isolation), nil, listener)
   }
 
   /// As without it: metadata never changes here, so that there is nothing more to tell.
@@ -135,15 +180,92 @@ extension Query {
     includeMetadataChanges: Bool, isolation: isolated (any Actor)? = #isolation,
     listener: @escaping (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    addSnapshotListener(listener)
+    listen(firestore.courier(isolation), nil, listener)
   }
 
-  /// As without them: there is one source, and metadata never changes.
+  /// As without them, save for `options.token`: there is one source, and metadata never changes.
   @discardableResult
   public func addSnapshotListener(
     options: SnapshotListenOptions, isolation: isolated (any Actor)? = #isolation,
     listener: @escaping (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    addSnapshotListener(listener)
+    listen(firestore.courier(isolation), options, listener)
+  }
+
+  /// Calls back on a queue of one's choice; see `addSnapshotListener(_:)`. On a concurrent queue the
+  /// callbacks of one listener still come one after another.
+  @discardableResult
+  public func addSnapshotListener(
+    on queue: DispatchQueue, options: SnapshotListenOptions = SnapshotListenOptions(),
+    _ listener: @escaping @Sendable (QuerySnapshot?, Error?) -> Void
+  ) -> ListenerRegistration {
+    listen(firestore.courier(on: queue), options, listener)
+  }
+
+  /// Calls back on an executor of one's choice; see `addSnapshotListener(_:)`.
+  @discardableResult
+  public func addSnapshotListener(
+    on executor: any TaskExecutor, options: SnapshotListenOptions = SnapshotListenOptions(),
+    _ listener: @escaping @Sendable (QuerySnapshot?, Error?) -> Void
+  ) -> ListenerRegistration {
+    listen(firestore.courier(on: executor), options, listener)
+  }
+
+  private func listen(
+    _ courier: Courier, _ options: SnapshotListenOptions?,
+    _ listener: @escaping (QuerySnapshot?, Error?) -> Void
+  ) -> ListenerRegistration {
+    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
+      switch result {
+      case .success(let event): listener(QuerySnapshot(self, event), nil)
+      case .failure(let status): listener(nil, status.nsError)
+      }
+    }
+    return courier.listening(watched, since: options?.token, callback)
+  }
+}
+
+// MARK: Aggregations
+
+extension AggregateQuery {
+  /// Calls back with the numbers as they are, and after every commit that changes one of them. They are
+  /// kept by the changes: no result is read again, save for a limit that runs out.
+  ///
+  ///     let registration = books.count.addSnapshotListener { snapshot, error in
+  ///       print(snapshot?.count ?? 0)
+  ///     }
+  @discardableResult
+  public func addSnapshotListener(
+    isolation: isolated (any Actor)? = #isolation,
+    _ listener: @escaping (AggregateQuerySnapshot?, Error?) -> Void
+  ) -> ListenerRegistration {
+    listen(query.firestore.courier(isolation), listener)
+  }
+
+  /// Calls back on a queue of one's choice; see `addSnapshotListener(_:)`.
+  @discardableResult
+  public func addSnapshotListener(
+    on queue: DispatchQueue,
+    _ listener: @escaping @Sendable (AggregateQuerySnapshot?, Error?) -> Void
+  ) -> ListenerRegistration {
+    listen(query.firestore.courier(on: queue), listener)
+  }
+
+  private func listen(
+    _ courier: Courier, _ listener: @escaping (AggregateQuerySnapshot?, Error?) -> Void
+  ) -> ListenerRegistration {
+    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
+      switch result {
+      case .success(let event): listener(AggregateQuerySnapshot(self, event.values ?? []), nil)
+      case .failure(let status): listener(nil, status.nsError)
+      }
+    }
+    return courier.listening(watched, callback)
+  }
+
+  func watched() throws -> Listening.Watched {
+    let (aggregations, _) = try checked()
+    let watched = try query.listenable()
+    return (try query.firestore.database(), .totals(watched, aggregations))
   }
 }

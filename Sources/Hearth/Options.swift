@@ -52,31 +52,45 @@ public final class SnapshotMetadata: NSObject, Sendable {
 
 /// How a listener listens.
 ///
-///     let options = SnapshotListenOptions().withIncludeMetadataChanges(true)
+///     let options = SnapshotListenOptions().withChanges(since: token)
 public final class SnapshotListenOptions: NSObject, Sendable {
   public let source: ListenSource
+  /// Changes nothing: metadata never changes here.
   public let includeMetadataChanges: Bool
+  /// What is known already: the first snapshot's changes are those since.
+  public let token: ChangeToken?
 
   public override convenience init() {
-    self.init(source: .default, includeMetadataChanges: false)
+    self.init(source: .default, includeMetadataChanges: false, token: nil)
   }
 
-  init(source: ListenSource, includeMetadataChanges: Bool) {
+  init(source: ListenSource, includeMetadataChanges: Bool, token: ChangeToken?) {
     self.source = source
     self.includeMetadataChanges = includeMetadataChanges
+    self.token = token
   }
 
   public func withIncludeMetadataChanges(_ include: Bool) -> SnapshotListenOptions {
-    SnapshotListenOptions(source: source, includeMetadataChanges: include)
+    SnapshotListenOptions(source: source, includeMetadataChanges: include, token: token)
   }
 
   public func withSource(_ source: ListenSource) -> SnapshotListenOptions {
-    SnapshotListenOptions(source: source, includeMetadataChanges: includeMetadataChanges)
+    SnapshotListenOptions(
+      source: source, includeMetadataChanges: includeMetadataChanges, token: token)
+  }
+
+  /// Goes on from a snapshot's `token`: the first snapshot tells what was added, modified and removed
+  /// since, also what happened while the process was down. If the change log does not reach back that
+  /// far, the first snapshot has everything as added, and its `isReset` is true.
+  public func withChanges(since token: ChangeToken?) -> SnapshotListenOptions {
+    SnapshotListenOptions(
+      source: source, includeMetadataChanges: includeMetadataChanges, token: token)
   }
 
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? SnapshotListenOptions else { return false }
     return source == other.source && includeMetadataChanges == other.includeMetadataChanges
+      && token == other.token
   }
 
   public override var hash: Int { Int(source.rawValue) * 2 + (includeMetadataChanges ? 1 : 0) }

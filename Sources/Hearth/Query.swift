@@ -53,7 +53,7 @@ public class Query: NSObject, @unchecked Sendable {
     try await reporting {
       let query = try effective()
       let documents = try await firestore.database().documents(matching: query)
-      return QuerySnapshot(self, first: ResultList(sorted: documents))
+      return QuerySnapshot(self, first: documents)
     }
   }
 
@@ -74,7 +74,7 @@ public class Query: NSObject, @unchecked Sendable {
     }
     answer(firestore.courier(isolation), callback) { [self] database, snapshot in
       let documents = try database.documents(matching: effective(), in: snapshot)
-      return QuerySnapshot(self, first: ResultList(sorted: documents))
+      return QuerySnapshot(self, first: documents)
     }
   }
 
@@ -130,28 +130,23 @@ public class Query: NSObject, @unchecked Sendable {
 
   // MARK: Listening
 
-  /// What a listener to this query watches.
-  var target: WatchTarget {
-    switch structured.scope {
-    case .collection(let path): .collection(path)
-    case .group(let id, _): .group(id)
-    case .subtree(let below): .document(below)
-    }
+  /// What a listener to this query watches, and where. Throws `Status`.
+  func watched() throws -> (Database, WatchTarget) {
+    // In this order: a query that cannot be listened to needs no database.
+    let query = try listenable()
+    return (try firestore.database(), .query(query))
   }
 
-  /// The database to listen in, with the query checked. Throws `Status`.
-  func resolvedForListening() throws -> Database {
-    _ = try effective()
-    let hasAncestor =
-      if case .group(_, let below) = structured.scope { !below.isRoot } else { false }
-    if case .subtree = structured.scope {
-      throw Status.invalidArgument(
-        "All-collection queries are not supported by real-time queries.")
+  /// The query as it is executed, if it can be listened to.
+  func listenable() throws(Status) -> EffectiveQuery {
+    let effective = try effective()
+    if case .subtree = effective.scope {
+      throw .invalidArgument("All-collection queries are not supported by real-time queries.")
     }
-    guard structured.isPlain, !hasAncestor else {
-      throw Status(.unimplemented, "Listening to a query with conditions is not possible yet.")
+    guard effective.nearest == nil else {
+      throw .invalidArgument("Nearest-neighbor queries are not supported by real-time queries.")
     }
-    return try firestore.database()
+    return effective
   }
 
   /// Equal queries find the same, and say so in the same way: orders that are implied may be spelled
@@ -163,15 +158,4 @@ public class Query: NSObject, @unchecked Sendable {
   }
 
   public override var hash: Int { EffectiveQuery(structured).hashValue }
-}
-
-extension StructuredQuery.Scope {
-  /// Whose writes an answer waits for.
-  var readScope: ReadScope {
-    switch self {
-    case .collection(let path): .collection(path)
-    case .group(let id, _): .group(id)
-    case .subtree: .everything
-    }
-  }
 }

@@ -4,38 +4,82 @@ import Foundation
 public final class QuerySnapshot: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
   public let query: Query
-  private let list: ResultList
+  private let result: Result
   private let changes: [ResultChange]?
+  private let sequence: UInt64?
+
+  /// Whether a listener that was to go on from a token could not: the change log does not reach back that
+  /// far. Then every document is told as added, and documents that are gone since are not told.
+  public let isReset: Bool
+
+  private enum Result {
+    case documents([StoredDocument])
+    case list(ResultList)
+  }
 
   init(_ query: Query, _ event: ResultEvent) {
     self.query = query
-    list = event.list
+    result = .list(event.list)
     changes = event.changes
+    sequence = event.sequence
+    isReset = event.isReset
   }
 
   /// A result that is not a listener's: all of it is new.
-  init(_ query: Query, first list: ResultList) {
+  init(_ query: Query, first documents: [StoredDocument]) {
     self.query = query
-    self.list = list
+    result = .documents(documents)
     changes = nil
+    sequence = nil
+    isReset = false
   }
 
   /// There is one store and no server behind it: never pending, never from a cache.
   public var metadata: SnapshotMetadata { .committed }
-  public var isEmpty: Bool { list.documents.isEmpty }
-  public var count: Int { list.documents.count }
+  public var isEmpty: Bool { count == 0 }
+  /// Costs nothing, however many there are.
+  public var count: Int {
+    switch result {
+    case .documents(let documents): documents.count
+    case .list(let list): list.count
+    }
+  }
 
-  /// The documents in the query's order.
-  public var documents: [QueryDocumentSnapshot] { list.documents.map(snapshot) }
+  /// The documents in the query's order. Made when asked: a listener that looks at `documentChanges`
+  /// only does not pay for the size of the result.
+  public var documents: [QueryDocumentSnapshot] { stored.map(snapshot) }
+
+  private var stored: [StoredDocument] {
+    switch result {
+    case .documents(let documents): return documents
+    case .list(let list):
+      // A listener ends when a document comes that cannot be projected; here it cannot fail.
+      guard let projection else { return list.documents }
+      return list.documents.map { (try? projection.applied(to: $0)) ?? $0 }
+    }
+  }
+
+  /// A listener's documents are whole until they are shown.
+  private var projection: Projection? {
+    if case .list = result { Projection(query.structured.projection) } else { nil }
+  }
+
+  /// From here a listener or `Firestore.changes(since:)` may go on, also after a restart. Nil if this is
+  /// not a listener's snapshot.
+  public var token: ChangeToken? {
+    guard let sequence, let database = try? query.firestore.database() else { return nil }
+    return ChangeToken(database: database.creation, sequence: sequence)
+  }
 
   /// What changed: removed documents first, then added, then modified, each with its index when the
   /// changes before it have been applied. In a first snapshot every document is added.
   public var documentChanges: [DocumentChange] {
     guard let changes else {
-      return list.documents.enumerated().map { index, document in
-        DocumentChange(.added, snapshot(document), oldIndex: nil, newIndex: index)
+      return documents.enumerated().map { index, document in
+        DocumentChange(.added, document, oldIndex: nil, newIndex: index)
       }
     }
+    let projection = projection
     return changes.map { change in
       let type: DocumentChangeType =
         switch change.kind {
@@ -43,8 +87,9 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
         case .modified: .modified
         case .removed: .removed
         }
+      let shown = (try? projection?.applied(to: change.document)) ?? change.document
       return DocumentChange(
-        type, snapshot(change.document), oldIndex: change.oldIndex, newIndex: change.newIndex)
+        type, snapshot(shown), oldIndex: change.oldIndex, newIndex: change.newIndex)
     }
   }
 
@@ -66,7 +111,7 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
   public override var hash: Int {
     var hasher = Hasher()
     hasher.combine(query.hash)
-    for document in list.documents { hasher.combine(document.body) }
+    for document in stored { hasher.combine(document.body) }
     return hasher.finalize()
   }
 }

@@ -77,7 +77,7 @@ public class ReadSession {
         case .snapshot(let snapshot): try snapshot.documents(matching: effective)
         case .request(let request): try request.documents(matching: effective)
         }
-      return QuerySnapshot(query, first: ResultList(sorted: documents))
+      return QuerySnapshot(query, first: documents)
     }
   }
 

@@ -29,13 +29,11 @@ extension DocumentReference {
 
       fileprivate init(_ documentReference: DocumentReference) {
         self.documentReference = documentReference
-        news = NewsStream(.document(documentReference.resourcePath)) {
-          try documentReference.resolved().database
-        }
+        news = NewsStream(documentReference.watched)
       }
 
       public mutating func next() async throws -> DocumentSnapshot? {
-        try await news.next().map { DocumentSnapshot(documentReference, $0.list.documents.first) }
+        try await news.next().map { DocumentSnapshot(documentReference, $0.list.first) }
       }
     }
   }
@@ -57,23 +55,32 @@ extension Query {
     QuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
 
+  /// As `snapshots`; the first one's changes are those since the token. See
+  /// `SnapshotListenOptions.withChanges(since:)`.
+  public func snapshots(since token: ChangeToken?) -> QuerySnapshotsSequence {
+    var sequence = snapshots
+    sequence.token = token
+    return sequence
+  }
+
   public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
     public typealias Element = QuerySnapshot
     public typealias Failure = Error
 
     private let query: Query
+    fileprivate var token: ChangeToken?
 
     public init(_ query: Query, includeMetadataChanges: Bool) { self.query = query }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(query) }
+    public func makeAsyncIterator() -> Iterator { Iterator(query, token) }
 
     public struct Iterator: AsyncIteratorProtocol {
       private let query: Query
       private let news: NewsStream
 
-      fileprivate init(_ query: Query) {
+      fileprivate init(_ query: Query, _ token: ChangeToken?) {
         self.query = query
-        news = NewsStream(query.target) { try query.resolvedForListening() }
+        news = NewsStream(query.watched, since: token)
       }
 
       public mutating func next() async throws -> QuerySnapshot? {
@@ -86,47 +93,50 @@ extension Query {
 @available(*, unavailable)
 extension Query.QuerySnapshotsSequence.Iterator: Sendable {}
 
+extension AggregateQuery {
+  /// The numbers as they are, and after every commit that changes one of them.
+  ///
+  ///     for try await snapshot in db.collection("books").count.snapshots { print(snapshot.count) }
+  ///
+  /// Ends when the task is cancelled; throws what ends the listener. A slow loop skips to the newest.
+  public var snapshots: AggregateSnapshotsSequence { AggregateSnapshotsSequence(query: self) }
+
+  public struct AggregateSnapshotsSequence: AsyncSequence, Sendable {
+    public typealias Element = AggregateQuerySnapshot
+    public typealias Failure = Error
+
+    fileprivate let query: AggregateQuery
+
+    public func makeAsyncIterator() -> Iterator { Iterator(query) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+      private let query: AggregateQuery
+      private let news: NewsStream
+
+      fileprivate init(_ query: AggregateQuery) {
+        self.query = query
+        news = NewsStream(query.watched)
+      }
+
+      public mutating func next() async throws -> AggregateQuerySnapshot? {
+        try await news.next().map { AggregateQuerySnapshot(query, $0.values ?? []) }
+      }
+    }
+  }
+}
+
+@available(*, unavailable)
+extension AggregateQuery.AggregateSnapshotsSequence.Iterator: Sendable {}
+
 /// A listener that is asked for its next event. Holds no more than the one that waits.
 private final class NewsStream: Sendable {
-  private struct State {
-    /// There is news that nobody has looked for.
-    var hasNews = false
-    var isCancelled = false
-    var waiting: CheckedContinuation<Void, Never>?
-  }
-
-  private final class Bell: Sendable {
-    let state = Guarded(State())
-
-    /// Wakes whoever waits, or leaves a note.
-    func ring(cancelling: Bool = false) {
-      let waiting = state.withLock { state in
-        state.hasNews = true
-        if cancelling { state.isCancelled = true }
-        defer { state.waiting = nil }
-        return state.waiting
-      }
-      waiting?.resume()
-    }
-
-    func wait() async {
-      await withCheckedContinuation { continuation in
-        let hasNews = state.withLock { state in
-          if !state.hasNews { state.waiting = continuation }
-          return state.hasNews
-        }
-        if hasNews { continuation.resume() }
-      }
-      state.withLock { $0.hasNews = false }
-    }
-  }
-
   private let bell = Bell()
   private let listening: Listening
 
-  init(_ target: WatchTarget, _ resolve: () throws -> Database) {
+  init(_ resolve: () throws -> Listening.Watched, since token: ChangeToken? = nil) {
     let bell = bell
-    listening = Listening(target, in: resolve, schedule: { _ in bell.ring() }, callback: { _ in })
+    listening = Listening(
+      resolve, since: token, schedule: { _ in bell.ring() }, callback: { _ in })
   }
 
   deinit { listening.remove() }
@@ -134,7 +144,7 @@ private final class NewsStream: Sendable {
   func next() async throws -> ResultEvent? {
     try await withTaskCancellationHandler {
       while true {
-        if bell.state.withLock(\.isCancelled) {
+        if bell.isCancelled {
           listening.remove()
           return nil
         }
@@ -146,7 +156,48 @@ private final class NewsStream: Sendable {
         }
       }
     } onCancel: {
-      bell.ring(cancelling: true)
+      bell.cancel()
     }
+  }
+}
+
+/// Wakes a task that waits for more.
+final class Bell: Sendable {
+  private struct State {
+    /// There is news that nobody has looked for.
+    var hasNews = false
+    var isCancelled = false
+    var waiting: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Guarded(State())
+
+  var isCancelled: Bool { state.withLock(\.isCancelled) }
+
+  /// Wakes whoever waits, or leaves a note.
+  func ring() { ring(cancelling: false) }
+
+  func cancel() { ring(cancelling: true) }
+
+  private func ring(cancelling: Bool) {
+    let waiting = state.withLock { state in
+      state.hasNews = true
+      if cancelling { state.isCancelled = true }
+      defer { state.waiting = nil }
+      return state.waiting
+    }
+    waiting?.resume()
+  }
+
+  /// For one task.
+  func wait() async {
+    await withCheckedContinuation { continuation in
+      let hasNews = state.withLock { state in
+        if !state.hasNews { state.waiting = continuation }
+        return state.hasNews
+      }
+      if hasNews { continuation.resume() }
+    }
+    state.withLock { $0.hasNews = false }
   }
 }

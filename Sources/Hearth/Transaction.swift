@@ -56,7 +56,7 @@ public final class Transaction: NSObject {
       }
       for document in found { try see(database.name(document.path), document) }
       results.append(SeenResult(whole, found, at: sequence))
-      return QuerySnapshot(query, first: ResultList(sorted: shown ?? found))
+      return QuerySnapshot(query, first: shown ?? found)
     }
   }
 

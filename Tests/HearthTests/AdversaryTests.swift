@@ -181,7 +181,7 @@ import Testing
       listeners.withLock { $0.append(listener) }
     }
     for listener in listeners.withLock({ $0 }) {
-      listener.begin(ResultList())
+      listener.begin(ResultEvent())
       done.enter()
       Thread.detachNewThread {
         listener.deliver()
@@ -234,7 +234,7 @@ import Testing
     while told.wait(timeout: .now()) == .success {}
     try commit(2)
     #expect(told.wait(timeout: .now() + 5) == .success)
-    #expect(try late.take()?.get().changes.map(\.kind) == [.modified])
+    #expect(try late.take()?.get().allChanges.map(\.kind) == [.modified])
     registry.remove(late, watching: target)
   }
 

@@ -267,11 +267,10 @@ import Testing
         return error as NSError
       }
     }
-    let conditions = await told(db.collection("books").whereField("a", isEqualTo: 1))
-    #expect(conditions?.code == FirestoreErrorCode.unimplemented.rawValue)
-    #expect(
-      conditions?.localizedDescription
-        == "Listening to a query with conditions is not possible yet.")
+    let nearest = await told(
+      db.collection("books").findNearest(
+        "v", to: VectorValue([1.0]), limit: 1, measure: .euclidean))
+    #expect(nearest?.code == FirestoreErrorCode.invalidArgument.rawValue)
     let all = await told(db.allDocuments())
     #expect(
       all?.localizedDescription == "All-collection queries are not supported by real-time queries.")

@@ -1,10 +1,10 @@
-import Foundation
+import Dispatch
 
-/// What a listener is told.
-struct ResultEvent: Sendable {
-  var list: ResultList
-  var changes: [ResultChange]
-}
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// One listener's mailbox: what it was told last, and what it has not been told yet.
 ///
@@ -15,22 +15,31 @@ final class Listener: Sendable {
   private enum Untold {
     /// The commit right after what was told, with its changes.
     case next(ResultEvent)
-    /// Several commits later.
-    case latest(ResultList)
+    /// Several commits later, or the first.
+    case latest(ResultEvent)
     case failure(Status)
   }
 
   private struct State {
-    var told: ResultList?
+    var told: ResultEvent?
     var untold: Untold?
+    /// The first one is told even if nothing changed since what it goes on from.
+    var mustTell = true
     var isRemoved = false
     var isScheduled = false
+    var isRunning = false
+    /// They wait for the callback to end.
+    var removers: [DispatchSemaphore] = []
+    var counts = Counts()
+  }
+
+  struct Counts {
+    var told = 0
+    /// Results that gave way to newer ones before they were told.
+    var skipped = 0
   }
 
   private let state = Guarded(State())
-  /// Held while the callback runs, so that `remove` returns after it; recursive, so that the
-  /// callback may remove its own listener.
-  private let running = NSRecursiveLock()
   private let callback: @Sendable (Result<ResultEvent, Status>) -> Void
   /// Arranges that `deliver` is called soon, where the callback belongs. Never while it is arranged.
   private let schedule: @Sendable (Listener) -> Void
@@ -44,30 +53,41 @@ final class Listener: Sendable {
   }
 
   var isRemoved: Bool { state.withLock(\.isRemoved) }
+  var counts: Counts { state.withLock(\.counts) }
+  /// It has been posted something that its consumer has not taken.
+  var isBehind: Bool { state.withLock { $0.untold != nil } }
 
   /// No callback begins after this returned, and none is running unless this is called from one: two
   /// callbacks that remove each other's listeners would wait for ever.
   func remove() {
-    state.withLock { state in
+    let isInside = Delivery.isOnThisThread
+    let mustWait: DispatchSemaphore? = state.withLock { state in
       state.isRemoved = true
       state.untold = nil
       state.told = nil
+      guard state.isRunning, !isInside else { return nil }
+      let semaphore = DispatchSemaphore(value: 0)
+      state.removers.append(semaphore)
+      return semaphore
     }
-    if Delivery.isOnThisThread { return }
-    running.lock()
-    running.unlock()
+    mustWait?.wait()
   }
 
   // MARK: The registry's side
 
-  /// The first result: all of it is new.
-  func begin(_ list: ResultList) {
-    post { _ in .latest(list) }
+  /// The first result. All of it is new, or what changed since `past`.
+  func begin(_ event: ResultEvent, after past: ResultList? = nil) {
+    if let past { state.withLock { $0.told = ResultEvent(list: past) } }
+    post { _ in .latest(event) }
   }
 
   /// A commit changed the result the listener was told, or will be told before.
   func post(_ event: ResultEvent) {
-    post { untold in untold == nil ? .next(event) : .latest(event.list) }
+    post { state in
+      guard state.untold != nil else { return .next(event) }
+      state.counts.skipped += 1
+      return .latest(event)
+    }
   }
 
   /// The listener ends with an error.
@@ -75,10 +95,10 @@ final class Listener: Sendable {
     post { _ in .failure(status) }
   }
 
-  private func post(_ make: (Untold?) -> Untold) {
+  private func post(_ make: (inout State) -> Untold) {
     let mustSchedule = state.withLock { state in
       guard !state.isRemoved else { return false }
-      state.untold = make(state.untold)
+      state.untold = make(&state)
       defer { state.isScheduled = true }
       return !state.isScheduled
     }
@@ -89,56 +109,87 @@ final class Listener: Sendable {
 
   /// Calls back with what is untold, until nothing is.
   func deliver() {
-    running.lock()
-    defer { running.unlock() }
-    Delivery.onThisThread {
-      while let event = take() { callback(event) }
-    }
+    let wasInside = Delivery.enter()
+    while let event = take(running: true) { callback(event) }
+    Delivery.leave(wasInside)
   }
 
   /// The next untold event. Once it is nil, `schedule` is called when there is one again.
-  func take() -> Result<ResultEvent, Status>? {
+  ///
+  /// - Parameter running: `remove` waits until the next call.
+  func take(running: Bool = false) -> Result<ResultEvent, Status>? {
     while true {
       // Working out changes can be long: not under the lock.
-      let (untold, told): (Untold?, ResultList?) = state.withLock { state in
-        guard !state.isRemoved, let untold = state.untold else {
-          state.isScheduled = false
-          return (nil, nil)
-        }
-        state.untold = nil
-        defer {
-          switch untold {
-          case .next(let event): state.told = event.list
-          case .latest(let list): state.told = list
-          case .failure: state.isRemoved = true
-          }
-        }
-        return (untold, state.told)
-      }
+      let (untold, told, mustTell) = next(running)
       switch untold {
       case nil: return nil
       case .next(let event): return .success(event)
       case .failure(let status): return .failure(status)
-      case .latest(let list):
-        let changes = (told ?? ResultList()).changes(to: list)
+      case .latest(var event):
+        guard let told else {
+          event.changes = nil
+          return .success(event)
+        }
+        if let values = event.values {
+          if values == told.values, !mustTell { continue }
+          return .success(event)
+        }
+        let changes = told.list.changes(to: event.list)
         // Changes that cancelled each other are no news; a first result is, even if empty.
-        if changes.isEmpty, told != nil { continue }
-        return .success(ResultEvent(list: list, changes: changes))
+        if changes.isEmpty, !mustTell { continue }
+        event.changes = changes
+        return .success(event)
       }
     }
+  }
+
+  private func next(_ running: Bool) -> (Untold?, told: ResultEvent?, mustTell: Bool) {
+    let (result, waiting): ((Untold?, ResultEvent?, Bool), [DispatchSemaphore]) = state.withLock {
+      state in
+      guard !state.isRemoved, let untold = state.untold else {
+        state.isScheduled = false
+        state.isRunning = false
+        defer { state.removers = [] }
+        return ((nil, nil, false), state.removers)
+      }
+      state.untold = nil
+      state.isRunning = running
+      let before = (state.told, state.mustTell)
+      switch untold {
+      case .next(let event), .latest(let event):
+        state.told = event
+        state.told?.changes = nil
+        state.mustTell = false
+        state.counts.told += 1
+      case .failure:
+        state.isRemoved = true
+        state.told = nil
+      }
+      return ((untold, before.0, before.1), [])
+    }
+    for semaphore in waiting { semaphore.signal() }
+    return result
   }
 }
 
 /// Whether a thread runs some listener's callback.
 private enum Delivery {
-  private static let key = "hearth.delivery"
+  private static let key = {
+    var key = pthread_key_t()
+    pthread_key_create(&key, nil)
+    return key
+  }()
 
-  static var isOnThisThread: Bool { Thread.current.threadDictionary[key] != nil }
+  static var isOnThisThread: Bool { pthread_getspecific(key) != nil }
 
-  static func onThisThread(_ body: () -> Void) {
-    let isOutermost = !isOnThisThread
-    if isOutermost { Thread.current.threadDictionary[key] = true }
-    defer { if isOutermost { Thread.current.threadDictionary[key] = nil } }
-    body()
+  /// Whether this thread runs a callback already.
+  static func enter() -> Bool {
+    if isOnThisThread { return true }
+    pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
+    return false
+  }
+
+  static func leave(_ wasInside: Bool) {
+    if !wasInside { pthread_setspecific(key, nil) }
   }
 }

@@ -1,39 +1,6 @@
-import Foundation
+import Dispatch
 import Logging
 import Synchronization
-
-/// What a listener watches.
-enum WatchTarget: Sendable {
-  case document(ResourcePath)
-  case collection(ResourcePath)
-  case group(String)
-
-  /// What two targets differ in. Text alone would take canonically equal ids for one.
-  private var identity: (kind: Int, path: ResourcePath) {
-    switch self {
-    case .document(let path): (0, path)
-    case .collection(let path): (1, path)
-    case .group(let id): (2, ResourcePath([id]))
-    }
-  }
-
-  var scope: ReadScope {
-    switch self {
-    case .document(let path): .document(path)
-    case .collection(let path): .collection(path)
-    case .group(let id): .group(id)
-    }
-  }
-}
-
-extension WatchTarget: Hashable {
-  static func == (lhs: WatchTarget, rhs: WatchTarget) -> Bool { lhs.identity == rhs.identity }
-
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(identity.kind)
-    hasher.combine(identity.path)
-  }
-}
 
 /// Finds the views that a commit touches, and brings them up to date from the change log.
 ///
@@ -41,61 +8,87 @@ extension WatchTarget: Hashable {
 ///                                             ─▶ views touched ─▶ listeners' mailboxes
 ///
 /// Works on a serial queue of its own: the writer only leaves a signal, and a slow consumer only
-/// fills its own mailbox. A view costs what changes in it; a change finds its views by document,
-/// collection and group, without asking the others.
+/// fills its own mailbox. First results are read on another queue, so that a long one does not hold up
+/// the news. A view costs what changes in it; a change finds its views without asking the others.
 final class Registry: Sendable {
-  /// A watched target's result, shared by all who watch it.
-  private final class View {
-    let target: WatchTarget
-    var list = ResultList()
-    /// The result is as of this sequence.
-    var sequence: UInt64 = 0
-    var listeners: [Listener] = []
-
-    init(_ target: WatchTarget) { self.target = target }
-  }
-
   /// Touched on `queue` only.
   private final class State {
     var views: [WatchTarget: View] = [:]
+    let router = Router()
+    /// First results that are being read, and who else waits for them.
+    var loading: [WatchTarget: [Listener]] = [:]
     /// Every view is at least this far.
     var sequence: UInt64 = 0
     var commitToken: Int?
     /// Other processes' commits.
     var fileNews: FileNews?
+    /// Called when there is more in the log than this far.
+    var tails: [Int: @Sendable () -> Void] = [:]
+    var tailSequence: UInt64 = 0
     /// Told after the views that a commit touched.
     var inSync: [Int: @Sendable () -> Void] = [:]
     /// Since they were told.
     var hasToldNews = false
     /// What listeners that come after the end are told.
     var end: Status?
+    var counts = Counts()
+
+    var isWatching: Bool { !views.isEmpty || !tails.isEmpty }
   }
 
-  /// Above this many changes at once, or this many bytes of older versions, views go to the latest
-  /// state without the steps between.
-  static let stepLimit = 4096
-  static let stepLimitBytes = 16 << 20
+  /// Since the database was opened.
+  struct Counts: Sendable {
+    /// Commits that touched a watched collection.
+    var commits = 0
+    /// Views that were asked to take in a commit.
+    var visits = 0
+    /// Of these, those that changed.
+    var updates = 0
+    /// Queries that were run again because a limit's spare results were used up.
+    var refills = 0
+    /// Times that every query was run again because the log had been trimmed.
+    var reloads = 0
+    /// Of listeners that ended since.
+    var ended = Listener.Counts()
+  }
 
   private let store: Store
   private let writer: Writer
   private let logger: Logger
+  private let tuning: ViewTuning
+  private let isStrict: Bool
+  private let note: @Sendable (QueryTrace) -> Void
   private let queue = DispatchQueue(label: "hearth.observation")
+  private let loader = DispatchQueue(label: "hearth.observation.loading")
   private let isScheduled = Atomic<Bool>(false)
-  private let inSyncTokens = Atomic<Int>(0)
+  private let tokens = Atomic<Int>(0)
   /// Protected by `queue`.
   private nonisolated(unsafe) let state = State()
 
-  init(_ store: Store, _ writer: Writer, logger: Logger) {
+  /// - Parameters:
+  ///   - isStrict: A query that indexes do not serve is refused, and not listened to.
+  ///   - note: Told what it took to run a query.
+  init(
+    _ store: Store, _ writer: Writer, logger: Logger, tuning: ViewTuning = ViewTuning(),
+    isStrict: Bool = false,
+    note: @escaping @Sendable (QueryTrace) -> Void = { _ in }
+  ) {
     self.store = store
     self.writer = writer
     self.logger = logger
+    self.tuning = tuning
+    self.isStrict = isStrict
+    self.note = note
   }
 
   /// Begins to tell `listener`: first the result as it is, with all writes that were handed over
   /// before this call; then every later change, none left out and none told twice.
-  func add(_ listener: Listener, watching target: WatchTarget) {
+  ///
+  /// - Parameter sequence: What was known: the first result's changes are those since. If the log does
+  ///   not reach back that far, all of it is new and says so.
+  func add(_ listener: Listener, watching target: WatchTarget, since sequence: UInt64? = nil) {
     writer.whenSettled(target.scope) { [self] in
-      queue.async { [self] in attach(listener, target) }
+      queue.async { [self] in attach(listener, target, since: sequence) }
     }
   }
 
@@ -103,8 +96,8 @@ final class Registry: Sendable {
     listener.remove()
     queue.async { [self] in
       guard let view = state.views[target] else { return }
-      view.listeners.removeAll { $0 === listener || $0.isRemoved }
-      if view.listeners.isEmpty { drop(target) }
+      forget(listener, in: view)
+      if view.listeners.isEmpty { drop(view) }
     }
   }
 
@@ -113,24 +106,28 @@ final class Registry: Sendable {
     queue.sync {
       state.end = status
       state.inSync = [:]
-      for view in state.views.values {
-        for listener in view.listeners { listener.fail(status) }
-      }
-      for target in Array(state.views.keys) { drop(target) }
+      for view in state.views.values { end(view, with: status) }
+      for tail in state.tails.values { tail() }
+      state.tails = [:]
+      stopUnlessNeeded()
     }
   }
 
   /// Runs `body` after everything committed before this call has been put into the mailboxes.
   func afterNews(_ body: @escaping @Sendable () -> Void) {
     queue.async { [self] in
-      catchUp()
-      body()
+      loader.async { [self] in
+        queue.async { [self] in
+          catchUp()
+          body()
+        }
+      }
     }
   }
 
   /// Calls `body` once soon, and then whenever the listeners that a commit touches have been told.
   func addInSync(_ body: @escaping @Sendable () -> Void) -> Int {
-    let token = inSyncTokens.wrappingAdd(1, ordering: .relaxed).newValue
+    let token = tokens.wrappingAdd(1, ordering: .relaxed).newValue
     queue.async { [self] in
       guard state.end == nil else { return }
       state.inSync[token] = body
@@ -143,46 +140,152 @@ final class Registry: Sendable {
     queue.async { [self] in state.inSync[token] = nil }
   }
 
-  // MARK: On the queue
+  /// Calls `body` whenever the log may hold more, and at the end. It must not linger.
+  func addTail(_ body: @escaping @Sendable () -> Void) -> Int {
+    let token = tokens.wrappingAdd(1, ordering: .relaxed).newValue
+    queue.async { [self] in
+      guard state.end == nil else { return body() }
+      state.tails[token] = body
+      begin()
+      body()
+    }
+    return token
+  }
 
-  private func attach(_ listener: Listener, _ target: WatchTarget) {
+  func removeTail(_ token: Int) {
+    queue.async { [self] in
+      state.tails[token] = nil
+      stopUnlessNeeded()
+    }
+  }
+
+  // MARK: Listeners
+
+  private func attach(_ listener: Listener, _ target: WatchTarget, since sequence: UInt64?) {
     guard !listener.isRemoved else { return }
     if let end = state.end { return listener.fail(end) }
-    do {
-      // In this order: should catching up end all views, listening has to begin anew.
-      catchUp()
+    if sequence == nil {
+      if state.views[target] != nil {
+        catchUp()
+        // Catching up may have ended the view.
+        if let view = state.views[target] { return join(listener, view) }
+      }
+      if state.loading[target] != nil {
+        state.loading[target]?.append(listener)
+        return
+      }
+      state.loading[target] = []
+    }
+    loader.async { [self] in
+      let loaded = Result { try load(target, since: sequence) }
+      queue.async { [self] in
+        let others = sequence == nil ? state.loading.removeValue(forKey: target) ?? [] : []
+        install(loaded, target, [listener] + others)
+      }
+    }
+  }
+
+  private struct Loaded: @unchecked Sendable {
+    // Unchecked: the view goes from the loader's queue to the registry's, and is touched there only.
+    var view: View
+    /// What the listener goes on from.
+    var past: ResultList?
+    var isReset = false
+  }
+
+  private func load(_ target: WatchTarget, since sequence: UInt64?) throws -> Loaded {
+    let view = View(target, tuning, note)
+    return try store.read { snapshot in
+      try view.load(snapshot, isStrict: isStrict)
+      guard let sequence else { return Loaded(view: view) }
+      guard sequence <= view.sequence else { throw Status.tokenOfTheFuture }
+      do throws {
+        let past = try view.list(snapshot, with: snapshot.patch(backTo: sequence))
+        return Loaded(view: view, past: past)
+      } catch let status as Status where status.code == .outOfRange {
+        return Loaded(view: view, isReset: true)
+      }
+    }
+  }
+
+  private func install(
+    _ loaded: Result<Loaded, any Error>, _ target: WatchTarget, _ listeners: [Listener]
+  ) {
+    let listeners = listeners.filter { !$0.isRemoved }
+    if let end = state.end { return listeners.forEach { $0.fail(end) } }
+    guard !listeners.isEmpty else { return stopUnlessNeeded() }
+    switch loaded {
+    case .failure(let error):
+      for listener in listeners { listener.fail(Status(observing: error)) }
+      stopUnlessNeeded()
+    case .success(let loaded):
+      if state.views[target] != nil { catchUp() }
+      // In this order: should catching up end all views, listening begins anew.
       begin()
       let view: View
       if let existing = state.views[target] {
         view = existing
       } else {
-        view = View(target)
-        try store.read { try load(view, $0) }
-        if state.views.isEmpty { state.sequence = view.sequence }
+        view = loaded.view
+        // What the view has not seen is read again; those that have seen it leave it out.
+        state.sequence = state.views.isEmpty ? view.sequence : min(state.sequence, view.sequence)
         state.views[target] = view
+        view.addRoutes(to: state.router)
       }
-      view.listeners.append(listener)
-      listener.begin(view.list)
-    } catch {
-      listener.fail(Status(observing: error))
-      drop(nil)
+      for listener in listeners {
+        join(listener, view, after: loaded.past, isReset: loaded.isReset)
+      }
+      catchUp()
     }
   }
+
+  private func join(
+    _ listener: Listener, _ view: View, after past: ResultList? = nil, isReset: Bool = false
+  ) {
+    view.listeners.append(listener)
+    var event = view.event
+    event.sequence = max(state.sequence, view.sequence)
+    event.isReset = isReset
+    listener.begin(event, after: past)
+  }
+
+  private func forget(_ listener: Listener, in view: View) {
+    guard let index = view.listeners.firstIndex(where: { $0 === listener }) else { return }
+    view.listeners.remove(at: index)
+    let counts = listener.counts
+    state.counts.ended.told += counts.told
+    state.counts.ended.skipped += counts.skipped
+  }
+
+  private func end(_ view: View, with status: Status) {
+    for listener in view.listeners {
+      listener.fail(status)
+      forget(listener, in: view)
+    }
+    drop(view)
+  }
+
+  private func drop(_ view: View) {
+    view.removeRoutes(from: state.router)
+    state.counts.refills += view.refills
+    state.views[view.target] = nil
+    stopUnlessNeeded()
+  }
+
+  // MARK: News
 
   private func begin() {
     guard state.commitToken == nil else { return }
     state.commitToken = store.commits.observe { [weak self] _ in self?.newsArrived() }
-    state.fileNews = FileNews(of: store.path, on: queue) { [weak self] in self?.catchUp() }
+    state.fileNews = FileNews(of: store, on: queue) { [weak self] in self?.catchUp() }
   }
 
-  private func drop(_ target: WatchTarget?) {
-    if let target { state.views[target] = nil }
-    if state.views.isEmpty, let token = state.commitToken {
-      store.commits.remove(token)
-      state.commitToken = nil
-      state.fileNews?.stop()
-      state.fileNews = nil
-    }
+  private func stopUnlessNeeded() {
+    guard !state.isWatching, let token = state.commitToken else { return }
+    store.commits.remove(token)
+    state.commitToken = nil
+    state.fileNews?.stop()
+    state.fileNews = nil
   }
 
   /// On the writer's thread: leaves a note and is gone.
@@ -194,21 +297,20 @@ final class Registry: Sendable {
     }
   }
 
-  private func load(_ view: View, _ snapshot: StoreSnapshot) throws {
-    view.sequence = try snapshot.state().lastSequence
-    view.list = ResultList(sorted: try snapshot.documents(of: view.target))
-  }
-
   private func catchUp() {
-    guard !state.views.isEmpty else { return }
+    guard state.isWatching else { return }
     do {
       try store.read { snapshot in
         let newest = try snapshot.state().lastSequence
-        guard newest > state.sequence else { return }
+        if newest > state.tailSequence {
+          state.tailSequence = newest
+          for tail in state.tails.values { tail() }
+        }
+        guard newest > state.sequence, !state.views.isEmpty else { return }
         do {
-          try follow(snapshot, to: newest)
+          try follow(snapshot)
         } catch let status as Status where status.code == .outOfRange {
-          try reload(snapshot)
+          try reload(snapshot, to: newest)
         }
         state.sequence = newest
       }
@@ -219,91 +321,155 @@ final class Registry: Sendable {
     } catch {
       let status = Status(observing: error)
       logger.error("Listeners end with an error.", metadata: ["error": "\(status)"])
-      for view in state.views.values {
-        for listener in view.listeners { listener.fail(status) }
-      }
-      for target in Array(state.views.keys) { drop(target) }
+      for view in state.views.values { end(view, with: status) }
     }
-  }
-
-  /// The views that look at a document.
-  private func views(touchedBy path: ResourcePath) -> [View] {
-    let collection = path.parent
-    return [
-      state.views[.document(path)], state.views[.collection(collection)],
-      state.views[.group(collection.id)],
-    ].compactMap { $0 }
   }
 
   /// Takes the changes since the last time out of the log, commit by commit.
-  private func follow(_ snapshot: StoreSnapshot, to newest: UInt64) throws {
-    var commits: [[Change]] = []
+  private func follow(_ snapshot: StoreSnapshot) throws {
+    for step in try steps(snapshot) { try update(step, snapshot) }
+  }
+
+  private struct Step {
+    var sequence: UInt64
+    var updates: [Update]
+    /// Of several commits. A view that has seen some of them is read anew.
+    var isMerged = false
+  }
+
+  private func steps(_ snapshot: StoreSnapshot) throws -> [Step] {
+    var steps: [Step] = []
     var count = 0
     var byteCount = 0
-    var hasSteps: Bool { count <= Self.stepLimit && byteCount <= Self.stepLimitBytes }
-    var touched: Set<ResourcePath> = []
+    // The last change of each document: what it made of it stands before the next one, or is stored.
+    var latest: [ResourcePath: (step: Int, update: Int)] = [:]
+    var mustBegin = true
+    var isMerged = false
     try snapshot.changes(after: state.sequence) { change in
-      if change.startsCommit || commits.isEmpty { commits.append([]) }
-      guard !views(touchedBy: change.path).isEmpty else { return true }
+      if change.startsCommit { mustBegin = true }
+      guard state.router.isWatched(change.path) else { return true }
       count += 1
       byteCount += change.before?.count ?? 0
-      touched.insert(change.path)
-      if hasSteps { commits[commits.count - 1].append(change) }
+      if !isMerged, count > tuning.stepLimit || byteCount > tuning.stepLimitBytes {
+        isMerged = true
+        Self.merge(&steps, &latest)
+      }
+      let known = latest[change.path]
+      if isMerged, known != nil {
+        steps[0].sequence = change.sequence
+        return true
+      }
+      let before = try change.versionBefore()
+      if let known { steps[known.step].updates[known.update].new = before }
+      if mustBegin, !isMerged || steps.isEmpty {
+        steps.append(Step(sequence: change.sequence, updates: []))
+      }
+      mustBegin = false
+      let step = steps.count - 1
+      steps[step].sequence = change.sequence
+      latest[change.path] = (step, steps[step].updates.count)
+      steps[step].updates.append(Update(path: change.path, old: before))
       return true
     }
-    guard count > 0 else { return }
-    var newestVersions: [ResourcePath: StoredDocument?] = [:]
-    for path in touched {
+    for (path, place) in latest {
       let name = DocumentName(path, limit: store.keyLimit)
-      newestVersions[path] = .some(try snapshot.document(name))
+      steps[place.step].updates[place.update].new = try snapshot.document(name)
     }
-    if !hasSteps {
-      update(newestVersions, to: newest)
-      return
-    }
-    // Backwards, a change's version after it is the one before the next change of that document.
-    var steps: [(sequence: UInt64, versions: [ResourcePath: StoredDocument?])] = []
-    for commit in commits.reversed() where !commit.isEmpty {
-      var versions: [ResourcePath: StoredDocument?] = [:]
-      for change in commit.reversed() {
-        versions[change.path] = newestVersions[change.path] ?? .some(nil)
-        newestVersions[change.path] = .some(try change.versionBefore())
-      }
-      steps.append((commit[commit.count - 1].sequence, versions))
-    }
-    for step in steps.reversed() { update(step.versions, to: step.sequence) }
+    if !steps.isEmpty { state.counts.commits += steps.count }
+    return steps
   }
 
-  /// Brings the views that look at these documents to `sequence`.
-  private func update(_ versions: [ResourcePath: StoredDocument?], to sequence: UInt64) {
-    var updates: [ObjectIdentifier: (view: View, versions: [ResourcePath: StoredDocument?])] = [:]
-    for (path, version) in versions {
-      for view in views(touchedBy: path) where view.sequence < sequence {
-        updates[ObjectIdentifier(view), default: (view, [:])].versions[path] = .some(version)
+  /// Makes one step of all: each document's oldest version leads to its newest.
+  private static func merge(
+    _ steps: inout [Step], _ latest: inout [ResourcePath: (step: Int, update: Int)]
+  ) {
+    var merged = Step(sequence: steps.last?.sequence ?? 0, updates: [], isMerged: true)
+    latest = [:]
+    for step in steps {
+      for update in step.updates where latest[update.path] == nil {
+        latest[update.path] = (0, merged.updates.count)
+        merged.updates.append(update)
       }
     }
-    for (view, versions) in updates.values {
-      let changes = view.list.apply(versions)
-      view.sequence = sequence
-      guard !changes.isEmpty else { continue }
-      tell(view, changes)
+    steps = [merged]
+  }
+
+  /// Brings the views that a step touches to where it leads, and tells their listeners.
+  private func update(_ step: Step, _ snapshot: StoreSnapshot) throws {
+    var touched: [View] = []
+    for update in step.updates {
+      try state.router.forEach(touchedBy: update) { view in
+        guard view.sequence < step.sequence else { return }
+        if view.pending.isEmpty { touched.append(view) }
+        // By several routes the same change may come.
+        if view.pending.last?.path != update.path { view.pending.append(update) }
+      }
+    }
+    state.counts.visits += touched.count
+    for view in touched {
+      do {
+        let event =
+          step.isMerged && view.sequence > state.sequence
+          ? try view.reload(snapshot) : try view.update(to: step.sequence, snapshot)
+        if let event { tell(view, event, step.sequence) }
+        view.renewRoutes(in: state.router)
+      } catch {
+        let status = Status(observing: error)
+        logger.error("A listener ends with an error.", metadata: ["error": "\(status)"])
+        end(view, with: status)
+      }
     }
   }
 
-  private func tell(_ view: View, _ changes: [ResultChange]) {
-    let event = ResultEvent(list: view.list, changes: changes)
+  private func tell(_ view: View, _ event: ResultEvent, _ sequence: UInt64) {
+    var event = event
+    event.sequence = max(view.sequence, sequence)
     for listener in view.listeners { listener.post(event) }
+    state.counts.updates += 1
     state.hasToldNews = true
   }
 
   /// The log no longer reaches back far enough: every view is read anew.
-  private func reload(_ snapshot: StoreSnapshot) throws {
+  private func reload(_ snapshot: StoreSnapshot, to newest: UInt64) throws {
+    state.counts.reloads += 1
     for view in state.views.values {
-      let old = view.list
-      try load(view, snapshot)
-      let changes = old.changes(to: view.list)
-      guard !changes.isEmpty else { continue }
-      tell(view, changes)
+      if let event = try view.reload(snapshot) { tell(view, event, newest) }
+      view.renewRoutes(in: state.router)
+    }
+  }
+
+  // MARK: Statistics
+
+  struct Statistics: Sendable {
+    var counts = Counts()
+    var listeners = 0
+    var views = 0
+    var documents = 0
+    var largestView = 0
+    var waiting = 0
+    var changesBehind = 0
+  }
+
+  func statistics(_ body: @escaping @Sendable (Statistics) -> Void) {
+    queue.async { [self] in
+      var statistics = Statistics(counts: state.counts)
+      statistics.views = state.views.count
+      for view in state.views.values {
+        statistics.listeners += view.listeners.count
+        statistics.documents += view.heldCount
+        statistics.largestView = max(statistics.largestView, view.heldCount)
+        statistics.counts.refills += view.refills
+        for listener in view.listeners {
+          let counts = listener.counts
+          statistics.counts.ended.told += counts.told
+          statistics.counts.ended.skipped += counts.skipped
+          if listener.isBehind { statistics.waiting += 1 }
+        }
+      }
+      if state.isWatching, let newest = try? store.read({ try $0.state().lastSequence }) {
+        statistics.changesBehind = Int(clamping: newest - min(newest, state.sequence))
+      }
+      body(statistics)
     }
   }
 }
@@ -317,26 +483,16 @@ extension Change {
 }
 
 extension StoreSnapshot {
-  /// A target's documents in the order of their paths, copied out.
-  func documents(of target: WatchTarget) throws -> [StoredDocument] {
-    var documents: [StoredDocument] = []
-    switch target {
-    case .document(let path):
-      if let document = try document(DocumentName(path, limit: keyLimit)) {
-        documents.append(document)
-      }
-    case .collection(let path):
-      let scan = try CollectionScan(path, in: self)
-      while let found = try scan.next() { documents.append(try copy(found)) }
-    case .group(let id):
-      let scan = try GroupScan(id, in: self)
-      while let found = try scan.next() { documents.append(try copy(found)) }
+  /// The versions that documents had after the change with this sequence, where they have others now.
+  ///
+  /// Throws `outOfRange` if the log does not reach back that far.
+  func patch(backTo sequence: UInt64) throws -> Patch {
+    var patch = Patch()
+    try changes(after: sequence) { change in
+      if !patch.covers(change.path) { patch.add(change.path, try change.versionBefore()) }
+      return true
     }
-    return documents
-  }
-
-  func copy(_ found: ScannedDocument) throws -> StoredDocument {
-    try copy(found.record, key: found.key, path: found.path)
+    return patch
   }
 }
 
@@ -344,4 +500,7 @@ extension Status {
   init(observing error: any Error) {
     self = error as? Status ?? Status(.unavailable, "Listening failed.", cause: error)
   }
+
+  static let tokenOfTheFuture = Status(
+    .outOfRange, "The token is of a later state than this database is in.")
 }

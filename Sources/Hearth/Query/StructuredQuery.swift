@@ -33,6 +33,25 @@ struct StructuredQuery: Hashable, Sendable {
   var isPlain: Bool { self == StructuredQuery(scope) }
 }
 
+extension StructuredQuery.Scope {
+  /// What two scopes differ in. Text alone would take canonically equal ids for one.
+  private var identity: (kind: Int, path: ResourcePath, below: ResourcePath) {
+    switch self {
+    case .collection(let path): (0, path, .root)
+    case .group(let id, let below): (1, ResourcePath([id]), below)
+    case .subtree(let below): (2, .root, below)
+    }
+  }
+
+  static func == (lhs: Self, rhs: Self) -> Bool { lhs.identity == rhs.identity }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(identity.kind)
+    hasher.combine(identity.path)
+    hasher.combine(identity.below)
+  }
+}
+
 struct QueryOrder: Hashable, Sendable {
   var field: FieldSegments
   var isDescending = false

@@ -85,6 +85,17 @@ struct FileFormat: Sendable {
   }
 }
 
+extension StoreSnapshot {
+  /// When the database was made; the beginning of time for one that is empty and only read.
+  func creation() throws -> Instant {
+    try FileFormat.key.withUnsafeBytes { key in
+      guard let stored = try lmdb.get(tables.meta, key) else { return .earliest }
+      var payload = ByteCursor(stored.from(RecordFrame.byteCount))
+      return Instant(microseconds: Int64(bitPattern: try payload.fixed64()))
+    }
+  }
+}
+
 extension WriteTransaction {
   mutating func put(_ table: Table, _ key: [UInt8], _ value: [UInt8], append: Bool = false) throws {
     let (keyCount, valueCount) = (key.count, value.count)

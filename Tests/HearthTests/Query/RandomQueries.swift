@@ -41,7 +41,7 @@ struct RandomQueries {
     return documents.map { ($0.key, $0.value) }.sorted { ResourcePath.compare($0.0, $1.0) < 0 }
   }
 
-  private mutating func fields() -> MapValue {
+  mutating func fields() -> MapValue {
     var fields: [(String, Value)] = []
     for name in ["a", "b", "c"] where !values.generator.one(in: 4) {
       fields.append((name, value()))

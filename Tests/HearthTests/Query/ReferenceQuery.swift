@@ -168,16 +168,17 @@ struct ReferenceQuery {
   }
 
   private func sorted(_ documents: [Document]) -> [Document] {
-    documents.sorted { one, other in
-      for order in orders {
-        guard let left = one.find(order.field), let right = other.find(order.field) else {
-          continue
-        }
-        let result = ReferenceOrder.compare(left.terms, right.terms)
-        if result != 0 { return order.isDescending ? result > 0 : result < 0 }
-      }
-      return false
+    documents.sorted(by: isBefore)
+  }
+
+  /// Whether one document comes before another in the order of the query.
+  func isBefore(_ one: Document, _ other: Document) -> Bool {
+    for order in orders {
+      guard let left = one.find(order.field), let right = other.find(order.field) else { continue }
+      let result = ReferenceOrder.compare(left.terms, right.terms)
+      if result != 0 { return order.isDescending ? result > 0 : result < 0 }
     }
+    return false
   }
 
   private func isWithinCursors(_ document: Document) -> Bool {

@@ -1,0 +1,70 @@
+import Foundation
+
+/// A place in the history of one database: after a certain change, before the next.
+///
+///     defaults.set(snapshot.token?.bytes, forKey: "seen")
+///     …
+///     let token = try ChangeToken(bytes: bytes)
+///     for try await change in db.changes(since: token) { … }
+///
+/// Survives restarts, backups and copies of the file. Codable, as its bytes. What the change log has
+/// trimmed since cannot be gone on from: `outOfRange`; see `FirestoreSettings.changeLogRetention`.
+public struct ChangeToken: Sendable, Hashable {
+  /// When the database was made.
+  let database: Instant
+  /// The last change that is behind.
+  let sequence: UInt64
+
+  init(database: Instant, sequence: UInt64) {
+    self.database = database
+    self.sequence = sequence
+  }
+
+  /// Throws `invalidArgument` if these are not a token's bytes.
+  public init(bytes: Data) throws {
+    guard bytes.count == 17, bytes.first == Self.version else {
+      throw Status.invalidArgument("These bytes are not those of a change token.").nsError
+    }
+    let numbers = [UInt8](bytes.dropFirst())
+    func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    database = Instant(microseconds: Int64(bitPattern: number(numbers[..<8])))
+    sequence = number(numbers[8...])
+  }
+
+  private static let version: UInt8 = 1
+
+  /// 17 bytes. Of one database, later tokens have greater bytes.
+  public var bytes: Data {
+    var bytes = Data([Self.version])
+    withUnsafeBytes(of: UInt64(bitPattern: database.microseconds).bigEndian) {
+      bytes.append(contentsOf: $0)
+    }
+    withUnsafeBytes(of: sequence.bigEndian) { bytes.append(contentsOf: $0) }
+    return bytes
+  }
+
+  /// The sequence to go on from, in the token's own database.
+  func sequence(in database: Database) throws(Status) -> UInt64 {
+    guard self.database == database.creation else {
+      throw .invalidArgument("The change token is of another database.")
+    }
+    return sequence
+  }
+}
+
+extension ChangeToken: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    do {
+      try self.init(bytes: container.decode(Data.self))
+    } catch let error as NSError where error.domain == FirestoreErrorDomain {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: error.localizedDescription)
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(bytes)
+  }
+}

@@ -1,0 +1,143 @@
+/// Every change, one by one: for those who must not miss any.
+extension Firestore {
+  /// Every committed change after a token, in the order of the commits, without gaps; then those to come.
+  ///
+  ///     for try await change in db.changes(since: token) {
+  ///       try await index.update(change.document.path, change.after?.data())
+  ///       token = change.token
+  ///     }
+  ///
+  /// Nothing is left out or put together, however slow the loop is: it reads the change log, and holds a
+  /// portion of that. With a token that is stored after the work, each change is seen at least once;
+  /// with one that is stored in the same `write { }` as the work, exactly once, whatever happens to the
+  /// process. Without a token: from now on.
+  ///
+  /// Changes of all processes count, the loop's own too. Ends when the task is cancelled. Throws
+  /// `outOfRange` if the log no longer has what follows (see `FirestoreSettings.changeLogRetention`):
+  /// then read everything, and go on from a token of that moment. Throws `invalidArgument` for the
+  /// token of another database.
+  public func changes(since token: ChangeToken? = nil) -> ChangesSequence {
+    ChangesSequence(firestore: self, token: token)
+  }
+
+  /// The state after the newest commit and every write handed over before. What is read afterwards shows
+  /// at least this.
+  public func changeToken() async throws -> ChangeToken {
+    try await reporting {
+      let database = try database()
+      await database.writer.settle(.everything)
+      let sequence = try database.store.read { try $0.state().lastSequence }
+      return ChangeToken(database: database.creation, sequence: sequence)
+    }
+  }
+
+  /// A document as a commit left it, and as it was before.
+  public struct DocumentVersions: Sendable {
+    /// `removed` is a deletion.
+    public let type: DocumentChangeType
+    public let document: DocumentReference
+    /// Nil if the document was made.
+    public let before: QueryDocumentSnapshot?
+    /// Nil if it was deleted.
+    public let after: QueryDocumentSnapshot?
+    public let commitTime: Timestamp
+    /// The last change of its commit. A batch is applied as a whole up to here.
+    public let endsCommit: Bool
+    /// Goes on after this change.
+    public let token: ChangeToken
+  }
+
+  public struct ChangesSequence: AsyncSequence, Sendable {
+    public typealias Element = DocumentVersions
+    public typealias Failure = Error
+
+    fileprivate let firestore: Firestore
+    fileprivate let token: ChangeToken?
+
+    public func makeAsyncIterator() -> Iterator { Iterator(firestore, token) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+      private let firestore: Firestore
+      private let reading: Result<ChangeReading, Status>
+
+      fileprivate init(_ firestore: Firestore, _ token: ChangeToken?) {
+        self.firestore = firestore
+        do {
+          reading = .success(try ChangeReading(firestore.database(), token))
+        } catch {
+          reading = .failure(Status(readingFailed: error))
+        }
+      }
+
+      public mutating func next() async throws -> DocumentVersions? {
+        try await reporting {
+          let reading = try reading.get()
+          return try await reading.next().map { change in
+            let document = DocumentReference(firestore, change.path)
+            func snapshot(_ version: StoredDocument?) -> QueryDocumentSnapshot? {
+              version.map { QueryDocumentSnapshot(document, $0) }
+            }
+            let type: DocumentChangeType =
+              switch change.kind {
+              case .created: .added
+              case .updated: .modified
+              case .deleted: .removed
+              }
+            return DocumentVersions(
+              type: type, document: document, before: snapshot(change.before),
+              after: snapshot(change.after), commitTime: Timestamp(change.commitTime),
+              endsCommit: change.endsCommit,
+              token: ChangeToken(
+                database: reading.database.creation, sequence: change.sequence))
+          }
+        }
+      }
+    }
+  }
+}
+
+@available(*, unavailable)
+extension Firestore.ChangesSequence.Iterator: Sendable {}
+
+/// A reader of the change log that waits for more at its end.
+private final class ChangeReading: @unchecked Sendable {
+  // Unchecked: what changes belongs to the iterator, which one task uses at a time.
+  let database: Database
+  private let bell = Bell()
+  private let tail: Int
+  /// Everything up to here has been told.
+  private var sequence: UInt64
+  /// The next one is last.
+  private var portion: [LoggedChange] = []
+
+  init(_ database: Database, _ token: ChangeToken?) throws {
+    self.database = database
+    if let token {
+      sequence = try token.sequence(in: database)
+      let newest = try database.store.read { try $0.state().lastSequence }
+      guard sequence <= newest else { throw Status.tokenOfTheFuture }
+    } else {
+      sequence = try database.store.read { try $0.state().lastSequence }
+    }
+    let bell = bell
+    tail = database.registry.addTail { bell.ring() }
+  }
+
+  deinit { database.registry.removeTail(tail) }
+
+  func next() async throws -> LoggedChange? {
+    try await withTaskCancellationHandler {
+      while true {
+        if bell.isCancelled { return nil }
+        if let change = portion.popLast() {
+          sequence = change.sequence
+          return change
+        }
+        portion = try database.store.read { try $0.portion(after: sequence) }.reversed()
+        if portion.isEmpty { await bell.wait() }
+      }
+    } onCancel: {
+      bell.cancel()
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// Tells where documents stand in a query's results, as bytes.
+///
+///     key    first order's value, second's, …, path; each inverted where its order is descending
+///
+/// Law: comparing two keys as bytes is the same as comparing the documents by the query's orders. No
+/// component is the beginning of another, so a cursor is compared with as many bytes as it has.
+///
+/// Keep one for many documents: it learns where the fields are. Used by one thread at a time.
+final class ResultKeys {
+  private var fields: [(lookup: FieldLookup, isDescending: Bool)]
+  private let isNameDescending: Bool
+  private var buffer = KeyBuffer(minimumCapacity: 64)
+
+  /// For effective orders, which end with the name.
+  init(_ orders: [QueryOrder]) {
+    fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
+      (FieldLookup($0.field), $0.isDescending)
+    }
+    isNameDescending = orders.last?.isDescending ?? false
+  }
+
+  /// Nil if the document lacks one of the fields: then it is no result.
+  func key(of path: ResourcePath, _ body: MapView) throws(Status) -> [UInt8]? {
+    buffer.removeAll()
+    for index in fields.indices {
+      guard let value = try fields[index].lookup.find(in: body) else { return nil }
+      try buffer.append(value, descending: fields[index].isDescending)
+    }
+    let start = buffer.count
+    buffer.append(tag: .reference)
+    buffer.append(path: path)
+    if isNameDescending { buffer.invert(from: start) }
+    return buffer.bytes
+  }
+
+  /// A cursor's place. A document with the same values begins with the same bytes.
+  func place(of bound: QueryBound) -> [UInt8] {
+    buffer.removeAll()
+    for (index, value) in bound.values.prefix(fields.count + 1).enumerated() {
+      let isDescending =
+        index < fields.count ? fields[index].isDescending : isNameDescending
+      buffer.append(value, descending: isDescending)
+    }
+    return buffer.bytes
+  }
+
+  @inline(__always)
+  static func compare(_ lhs: [UInt8], _ rhs: [UInt8]) -> Int {
+    lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { UTF8Order.compare(left, $0) } }
+  }
+}
+
+/// A cursor, prepared to be compared with keys.
+struct ResultCursor {
+  private let place: [UInt8]
+  private let isBefore: Bool
+
+  init(_ bound: QueryBound, _ keys: ResultKeys) {
+    place = keys.place(of: bound)
+    isBefore = bound.isBefore
+  }
+
+  /// Whether a document with this key stands behind the cursor.
+  func isBefore(_ key: [UInt8]) -> Bool {
+    let order = order(of: key)
+    return order > 0 || order == 0 && isBefore
+  }
+
+  /// Negative for a key that stands before the documents with the cursor's values.
+  private func order(of key: [UInt8]) -> Int {
+    key.withUnsafeBytes { key in
+      place.withUnsafeBytes {
+        UTF8Order.compare(UnsafeRawBufferPointer(rebasing: key.prefix($0.count)), $0)
+      }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import Hearth
+
+@Suite struct ExactSumTests {
+  private func double(_ generator: inout SeededGenerator) -> Double {
+    switch generator.below(8) {
+    case 0: Double(bitPattern: generator.next()).isFinite ? 1e300 : -1e-300
+    case 1: Double(sign: .minus, exponent: generator.below(1000) - 900, significand: 1.5)
+    case 2: Double.leastNonzeroMagnitude * Double(generator.below(9))
+    case 3: 1e16
+    case 4: -1e16
+    default: Double(generator.below(2_000_000) - 1_000_000) / 1024
+    }
+  }
+
+  @Test(arguments: 0..<50)
+  func `what is added can be taken away, in any order, to the last bit`(seed: UInt64) {
+    var generator = SeededGenerator(seed: seed)
+    let kept = (0..<generator.below(6)).map { _ in double(&generator) }
+    let passing = (0..<200).map { _ in double(&generator) } + [.infinity, .nan, -.infinity, -0.0]
+    var sum = ExactSum()
+    for value in (kept + passing).shuffled(using: &generator) { sum.add(value) }
+    for value in passing.shuffled(using: &generator) { sum.remove(value) }
+    var alone = ExactSum()
+    for value in kept { alone.add(value) }
+    #expect(sum.value == alone.value)
+    if kept.isEmpty { #expect(sum.value == 0) }
+    if kept.count == 1 { #expect(sum.value == kept[0]) }
+    if kept.count == 2 { #expect(sum.value == kept[0] + kept[1]) }
+  }
+
+  @Test func `infinities and NaN count while they are there`() {
+    var sum = ExactSum()
+    sum.add(1.5)
+    sum.add(.infinity)
+    #expect(sum.value == .infinity)
+    sum.add(-.infinity)
+    #expect(sum.value.isNaN)
+    sum.remove(.infinity)
+    #expect(sum.value == -.infinity)
+    sum.remove(-.infinity)
+    #expect(sum.value == 1.5)
+    sum.add(.nan)
+    #expect(sum.value.isNaN)
+    sum.remove(.nan)
+    for _ in 0..<10 { sum.add(.greatestFiniteMagnitude) }
+    #expect(sum.value == .infinity)
+    for _ in 0..<10 { sum.remove(.greatestFiniteMagnitude) }
+    #expect(sum.value == 1.5)
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+/// What Firestore's listeners were told, told again.
+@Suite struct RecordedListensTests {
+  private struct Mismatch: Error, CustomStringConvertible { var description: String }
+
+  @Test func `recorded listens tell the same results and the same changes`() throws {
+    let scenarios = try #require(JSON(resource: "vectors/listens.json")["scenarios"]?.array)
+    var counts = (passed: 0, failed: 0, notRequired: 0, steps: 0)
+    for scenario in scenarios {
+      if scenario["emulatorOnly"]?.boolean == true {
+        counts.notRequired += 1
+        continue
+      }
+      do {
+        counts.steps += try replay(scenario)
+        counts.passed += 1
+      } catch {
+        counts.failed += 1
+        Issue.record("\(scenario["id"]?.string ?? ""): \(error)")
+      }
+    }
+    print("recorded listens: \(counts)")
+    #expect(counts.passed == 80 && counts.failed == 0)
+  }
+
+  private func replay(_ scenario: JSON) throws -> Int {
+    let query = try RecordedQuery.read(scenario)
+    let fixture = try StoreFixture()
+    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
+    defer { registry.close(.terminated) }
+    let documents = try (scenario["documents"]?.array ?? []).map {
+      try ProtoJSON.mutation(.object([.init(name: "update", value: $0)])) { _ in .earliest }
+    }
+    for outcome in fixture.commitTogether([documents]) { _ = try outcome.get() }
+    let asker = Asker(.query(EffectiveQuery(query)), registry)
+    registry.settle()
+    guard let initial = try asker.take() else { throw Mismatch(description: "nothing told") }
+    try expect(initial.names == scenario["initial"]?.names, "initial \(initial.names)")
+    try expect(initial.changes == nil, "a first result is all new")
+    let steps = scenario["steps"]?.array ?? []
+    for (index, step) in steps.enumerated() {
+      fixture.clock.advance(by: 1_000_000)
+      let writes = try (step["writes"]?.array ?? []).map {
+        try ProtoJSON.mutation($0) { _ in .earliest }
+      }
+      for outcome in fixture.commitTogether([writes]) { _ = try outcome.get() }
+      registry.settle()
+      let event = try asker.take()
+      let changes = (event?.allChanges ?? []).map { change in
+        [
+          "\(change.kind)", change.document.path.text, "\(change.oldIndex ?? -1)",
+          "\(change.newIndex ?? -1)",
+        ]
+      }
+      let recorded = (step["changes"]?.array ?? []).map { change in
+        [
+          change["type"]?.string ?? "", change["name"]?.string ?? "",
+          "\(Int(change["oldIndex"]?.number ?? 0))", "\(Int(change["newIndex"]?.number ?? 0))",
+        ]
+      }
+      try expect(changes == recorded, "step \(index): \(changes), not \(recorded)")
+      // Without a change nothing is told.
+      if let event { try expect(event.names == step["expected"]?.names, "step \(index)") }
+      try expect((event == nil) == recorded.isEmpty, "step \(index): told")
+    }
+    return steps.count
+  }
+
+  private func expect(_ isTrue: Bool, _ description: String) throws {
+    if !isTrue { throw Mismatch(description: description) }
+  }
+}
+
+extension ResultEvent {
+  fileprivate var names: [String] { list.documents.map(\.path.text) }
+}
+
+extension JSON {
+  fileprivate var names: [String] { (array ?? []).compactMap(\.string) }
+}
