@@ -46,8 +46,7 @@ final class Bench {
   func tell(_ figure: Figure) {
     guard wants(figure.name) else { return }
     report.figures.append(figure)
-    print(figure.line)
-    fflush(stdout)
+    FileHandle.standardOutput.write(Data("\(figure.line)\n".utf8))
   }
 
   func note(_ text: String) {

@@ -26,7 +26,8 @@ struct Run: AsyncParsableCommand {
   var rounds: Int?
   @Option(help: "Only figures whose name contains this.")
   var only: String?
-  @Option(help: "Where the databases are made; its disk is what is measured where writes are durable.")
+  @Option(
+    help: "Where the databases are made; its disk is what is measured where writes are durable.")
   var folder = NSTemporaryDirectory()
   @Option(help: "Where to write the figures as JSON.")
   var json: String?

@@ -21,24 +21,24 @@ final class HearthEngine: Engine {
     try await database.indexes.waitUntilReady()
   }
 
-  /// Batches from two tasks, so that one is encoded while the other is committed.
+  /// While a batch is committed, the next is encoded.
   func load(_ numbers: Range<Int>, group: Int) async throws {
     if numbers.lowerBound == 0 { try await declareIndexes() }
-    let starts = Array(stride(from: numbers.lowerBound, to: numbers.upperBound, by: group))
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
-      for task in 0..<2 {
-        tasks.addTask { [database, books] in
-          for (index, start) in starts.enumerated() where index % 2 == task {
-            let batch = database.batch()
-            for number in start..<min(start + group, numbers.upperBound) {
-              try batch.setData(from: Book(number), forDocument: books.document(Book.id(number)))
-            }
-            try await batch.commit()
-          }
-        }
-      }
-      try await tasks.waitForAll()
+    var commit: Task<Void, any Error>?
+    for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: group) {
+      let batch = try batch(start..<min(start + group, numbers.upperBound))
+      try await commit?.value
+      commit = Task { try await batch.commit() }
     }
+    try await commit?.value
+  }
+
+  private func batch(_ numbers: Range<Int>) throws -> sending WriteBatch {
+    let batch = database.batch()
+    for number in numbers {
+      try batch.setData(from: Book(number), forDocument: books.document(Book.id(number)))
+    }
+    return batch
   }
 
   func put(_ book: Book, _ id: String) async throws {

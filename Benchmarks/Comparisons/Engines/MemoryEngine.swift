@@ -28,7 +28,9 @@ final class MemoryEngine: Engine {
     all.withLock { Array($0.values.sorted { $0.rating > $1.rating }.prefix(count)) }
   }
 
-  func scan(_ body: (Book) -> Void) async throws { for book in all.withLock({ $0.values }) { body(book) } }
+  func scan(_ body: (Book) -> Void) async throws {
+    for book in all.withLock({ $0.values }) { body(book) }
+  }
 
   func count(numberOfPages: Int) async throws -> Int {
     all.withLock { $0.values.count { $0.numberOfPages == numberOfPages } }

@@ -1,5 +1,5 @@
 import Foundation
-import RawLMDB
+import Recordings
 
 extension Bench {
   /// Books put in durable transactions of 1,000 into a new database with two indexes.
@@ -27,19 +27,13 @@ extension Bench {
     let engine = try await HearthEngine(path: model)
     try await engine.load(0..<count, group: group)
     try await engine.close()
-    let documents = raw_copy(model, "documents")
-    let entries = raw_copy(model, "entries")
-    defer {
-      raw_free(documents)
-      raw_free(entries)
-    }
+    let recording = Recording(model, group: group)
     precondition(
-      documents.count == count && entries.count == 2 * count, "Everything is where it is sought.")
+      recording.documentCount == count && recording.entryCount == 2 * count,
+      "Everything is where it is sought.")
     race.add("LMDB in C") {
       try await Race.nanoseconds(count) {
-        guard raw_put_pair(self.path("raw"), documents, entries, group, true) == 0 else {
-          throw POSIXError(.EIO)
-        }
+        try recording.put(at: self.path("raw"), flushes: true)
       }
     }
     let results = try await race.run(rounds: rounds)

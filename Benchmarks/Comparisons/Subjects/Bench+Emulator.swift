@@ -1,6 +1,6 @@
 import Foundation
-import Synchronization
 import Hearth
+import Synchronization
 
 extension Bench {
   private struct Times: Decodable {
