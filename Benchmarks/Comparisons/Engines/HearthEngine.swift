@@ -21,23 +21,40 @@ final class HearthEngine: Engine {
     try await database.indexes.waitUntilReady()
   }
 
-  /// While a batch is committed, the next is encoded.
   func load(_ numbers: Range<Int>, group: Int) async throws {
     if numbers.lowerBound == 0 { try await declareIndexes() }
+    try await inBatches(numbers, group) { try $0.setData(from: Book($1), forDocument: $2) }
+  }
+
+  func rate(_ numbers: Range<Int>, _ rating: Double, group: Int) async throws {
+    try await inBatches(numbers, group) { batch, _, document in
+      batch.updateData(["rating": rating], forDocument: document)
+    }
+  }
+
+  func delete(_ numbers: Range<Int>, group: Int) async throws {
+    try await inBatches(numbers, group) { batch, _, document in batch.deleteDocument(document) }
+  }
+
+  /// While a batch is committed, the next is made.
+  private func inBatches(
+    _ numbers: Range<Int>, _ group: Int,
+    _ add: (WriteBatch, Int, DocumentReference) throws -> Void
+  ) async throws {
     var commit: Task<Void, any Error>?
     for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: group) {
-      let batch = try batch(start..<min(start + group, numbers.upperBound))
+      let batch = try batch(start..<min(start + group, numbers.upperBound), add)
       try await commit?.value
       commit = Task { try await batch.commit() }
     }
     try await commit?.value
   }
 
-  private func batch(_ numbers: Range<Int>) throws -> sending WriteBatch {
+  private func batch(
+    _ numbers: Range<Int>, _ add: (WriteBatch, Int, DocumentReference) throws -> Void
+  ) throws -> sending WriteBatch {
     let batch = database.batch()
-    for number in numbers {
-      try batch.setData(from: Book(number), forDocument: books.document(Book.id(number)))
-    }
+    for number in numbers { try add(batch, number, books.document(Book.id(number))) }
     return batch
   }
 

@@ -32,13 +32,22 @@ final class SQLiteJSONEngine: Engine {
   }
 
   func load(_ numbers: Range<Int>, group: Int) async throws {
-    for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: group) {
-      try await pool.write { db in
-        let encoder = JSONEncoder()
-        for number in start..<min(start + group, numbers.upperBound) {
-          try Self.insert(Book(number), Book.id(number), db, encoder)
-        }
-      }
+    let encoder = JSONEncoder()
+    try await pool.write(numbers, group) { try Self.insert(Book($1), Book.id($1), $0, encoder) }
+  }
+
+  func rate(_ numbers: Range<Int>, _ rating: Double, group: Int) async throws {
+    try await pool.write(numbers, group) { db, number in
+      try db.cachedStatement(
+        sql: "UPDATE docs SET body = json_set(body, '$.rating', ?) WHERE id = ?"
+      ).execute(arguments: [rating, Book.id(number)])
+    }
+  }
+
+  func delete(_ numbers: Range<Int>, group: Int) async throws {
+    try await pool.write(numbers, group) { db, number in
+      try db.cachedStatement(sql: "DELETE FROM docs WHERE id = ?")
+        .execute(arguments: [Book.id(number)])
     }
   }
 
