@@ -8,9 +8,12 @@ final class HearthEngine: Engine {
   let database: Firestore
   private let books: CollectionReference
 
-  init(path: String) async throws {
+  convenience init(path: String) async throws { try self.init(path: path, durability: .full) }
+
+  init(path: String, durability: FirestoreSettings.Durability) throws {
     let settings = FirestoreSettings()
     settings.indexPolicy = .declared
+    settings.durability = durability
     database = try Firestore.open(at: path, settings: settings)
     books = database.collection("books")
   }
