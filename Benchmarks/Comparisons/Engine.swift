@@ -1,3 +1,5 @@
+import Workloads
+
 /// What can be asked of each engine, in its own best way: books by id, with an index on the author
 /// and one on the rating. Whatever is put is durable when the call returns.
 protocol Engine: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Workloads
 
 /// GRDB with a Codable record: scalars in columns, what is nested as JSON, indexes on two columns. WAL,
 /// `synchronous` FULL.

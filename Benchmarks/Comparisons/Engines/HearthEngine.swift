@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import Workloads
 
 /// Hearth as it comes: its change log on, full durability.
 final class HearthEngine: Engine {

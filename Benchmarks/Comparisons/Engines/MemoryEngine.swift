@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import Workloads
 
 /// A dictionary in memory: what storing and decoding nothing would cost.
 final class MemoryEngine: Engine {

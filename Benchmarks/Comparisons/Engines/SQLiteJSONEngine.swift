@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Workloads
 
 /// SQLite as a document store: the whole book as JSON text, two expression indexes, cached statements,
 /// Foundation's coders. WAL, `synchronous` FULL.

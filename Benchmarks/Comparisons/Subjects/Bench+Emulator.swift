@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import Synchronization
+import Workloads
 
 extension Bench {
   private struct Times: Decodable {

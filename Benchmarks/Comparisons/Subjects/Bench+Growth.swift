@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Hearth
+import Workloads
 
 extension Bench {
   /// The same work among more and more books, and files of larger and larger documents.

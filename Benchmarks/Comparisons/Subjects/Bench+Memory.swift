@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Synchronization
+import Workloads
 
 extension Bench {
   /// The most private memory that a process had while it loaded books, and while another read them.

@@ -1,4 +1,5 @@
 import Foundation
+import Workloads
 
 extension Bench {
   /// Books that are there, read in every way; and the size of the files.

@@ -1,32 +1,32 @@
 import Foundation
 
 /// What every engine keeps: ten fields, a map and two arrays inside; about 550 bytes as JSON.
-struct Book: Codable, Equatable, Sendable {
-  struct Tag: Codable, Equatable, Sendable {
-    var title: String
-    var color: String
+public struct Book: Codable, Equatable, Sendable {
+  public struct Tag: Codable, Equatable, Sendable {
+    public var title: String
+    public var color: String
   }
 
-  struct Cover: Codable, Equatable, Sendable {
-    var small: String
-    var medium: String
-    var large: String
+  public struct Cover: Codable, Equatable, Sendable {
+    public var small: String
+    public var medium: String
+    public var large: String
   }
 
-  var title: String
-  var author: String
-  var isbn: String
-  var numberOfPages: Int
-  var rating: Double
-  var published: Date
-  var isAvailable: Bool
-  var tags: [Tag]
-  var genres: [String]
-  var cover: Cover
+  public var title: String
+  public var author: String
+  public var isbn: String
+  public var numberOfPages: Int
+  public var rating: Double
+  public var published: Date
+  public var isAvailable: Bool
+  public var tags: [Tag]
+  public var genres: [String]
+  public var cover: Cover
 
   /// A hundred books an author, one in a thousand with any number of pages, ratings all over the
   /// place. The same number gives the same book.
-  init(_ number: Int) {
+  public init(_ number: Int) {
     let spread = (number &* 7_919) % 1_000_003
     title = "The Hitchhiker's Guide to the Galaxy, volume \(number)"
     author = Self.author(number / 100)
@@ -46,24 +46,26 @@ struct Book: Codable, Equatable, Sendable {
       large: "https://example.com/covers/\(number)/large.png")
   }
 
-  static func author(_ number: Int) -> String { "Author number \(number)" }
-  static func id(_ number: Int) -> String { "book-\(10_000_000 + number)" }
+  public static func author(_ number: Int) -> String { "Author number \(number)" }
+  public static func id(_ number: Int) -> String { "book-\(10_000_000 + number)" }
 }
 
 /// A number that depends on what was done, so that nothing is left out as useless.
-struct Digest: Equatable {
-  private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+public struct Digest: Equatable {
+  public private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
-  mutating func add(_ number: Int) {
+  public init() {}
+
+  public mutating func add(_ number: Int) {
     value = (value ^ UInt64(truncatingIfNeeded: number)) &* 0x100_0000_01B3
   }
 
-  mutating func add(_ book: Book) {
+  public mutating func add(_ book: Book) {
     add(book.numberOfPages)
     add(book.title.utf8.count)
     add(Int(truncatingIfNeeded: book.rating.bitPattern))
     add(book.tags.count &+ book.genres.count &+ book.cover.large.utf8.count)
   }
 
-  mutating func add(_ books: [Book]) { for book in books { add(book) } }
+  public mutating func add(_ books: [Book]) { for book in books { add(book) } }
 }
