@@ -2,8 +2,8 @@
 struct PlanStatistics {
   /// Of the scope, or a number not far below it.
   var documentCount: Int
-  /// How many entries a plan's stretches hold, counted no further than to `limit`.
-  var entryCount: (_ plan: EntryPlan, _ limit: Int) throws -> Int
+  /// How many entries one range of a plan's holds, counted no further than to `limit`.
+  var entryCount: (_ plan: EntryPlan, _ range: KeyRange, _ limit: Int) throws -> Int
 }
 
 /// Finds the plans for a query and chooses one: a pure function of the query, the indexes that may be
@@ -19,7 +19,7 @@ struct Planner {
   /// Those of the query's scope, ready, in the order of their numbers.
   let indexes: [StoredIndex]
   let documentCount: Int
-  private let entryCount: (EntryPlan, Int) throws -> Int
+  private let entryCount: (EntryPlan, KeyRange, Int) throws -> Int
   /// Results must come in order: otherwise any will do.
   let needsOrder: Bool
   /// Results are only counted.
@@ -59,11 +59,15 @@ struct Planner {
     if common.isImpossible { return [documents, QueryPlan(source: .nothing, isOrdered: true)] }
     var plans = [documents]
     guard !indexes.isEmpty else { return plans }
-    // Where there is little to choose from, nothing is counted.
-    var known: [EntryPlan: Int]?
+    var known: [EntryPlan: Double]?
     let single = common.plans(indexes)
     let members = conjunctions.members ?? []
-    if single.count > 1 || members.count > 1 { known = [:] }
+    if single.count <= 1, members.count <= 1 {
+      // Where there is little to choose from, nothing is counted, unless guesses speak against an index.
+      let guessed = try single.map { try whole([$0], &known) }
+      if guessed.allSatisfy({ $0.cost < documents.cost }) { return plans + guessed }
+    }
+    known = [:]
     for plan in single { plans.append(try whole([plan], &known)) }
     if members.count > 1 {
       plans += try unions(members.map(branch).filter { !$0.isImpossible }, &known)
@@ -80,7 +84,7 @@ struct Planner {
   /// One plan of each branch: the best ordered ones, the best whatever the order, and for each other
   /// plan of a branch a union that has it.
   private func unions(
-    _ branches: [BranchPlanner], _ known: inout [EntryPlan: Int]?
+    _ branches: [BranchPlanner], _ known: inout [EntryPlan: Double]?
   ) throws -> [QueryPlan] {
     guard !branches.isEmpty else { return [QueryPlan(source: .nothing, isOrdered: true)] }
     var choices: [[(plan: EntryPlan, cost: Double)]] = []
@@ -122,7 +126,7 @@ struct Planner {
 
   /// - Parameter known: What was counted so far; nil if nothing is to be.
   private func whole(
-    _ branches: [EntryPlan], _ known: inout [EntryPlan: Int]?
+    _ branches: [EntryPlan], _ known: inout [EntryPlan: Double]?
   ) throws -> QueryPlan {
     var plan = QueryPlan(
       source: .entries(branches), isOrdered: branches.allSatisfy(\.isOrdered))
@@ -130,9 +134,8 @@ struct Planner {
       var entries = guess(branch)
       if entries > 1, known != nil {
         let key = branch.counted
-        let count = try known?[key] ?? entryCount(branch, Planner.counted)
-        known?[key] = count
-        entries = count < Planner.counted ? Double(count) : max(entries, Double(count))
+        entries = try known?[key] ?? sample(key)
+        known?[key] = entries
       }
       var passing = branch.tests.isEmpty ? entries : entries / 3
       if !branch.followers.isEmpty { passing /= 4 }
@@ -152,15 +155,26 @@ struct Planner {
 
   /// How many entries the bounds leave, from their shapes.
   private func guess(_ plan: EntryPlan) -> Double {
-    var share = 1.0
-    for _ in plan.fixed { share /= 20 }
-    var rest = 0.0
-    for stretch in plan.stretches {
-      for range in stretch.ranges {
-        rest += range == .everything ? 1 : plan.index.isPoint(range) ? 0.05 : 0.1
-      }
+    let ranges = plan.stretches.flatMap(\.ranges)
+    return max(1, min(guess(plan, .everything), ranges.reduce(0) { $0 + guess(plan, $1) }))
+  }
+
+  private func guess(_ plan: EntryPlan, _ range: KeyRange) -> Double {
+    let share = range == .everything ? 1 : plan.index.isPoint(range) ? 0.05 : 0.1
+    return plan.fixed.reduce(Double(documentCount) * share) { count, _ in count / 20 }
+  }
+
+  /// How many entries the bounds leave: counted where they are few. The first ranges speak for all.
+  private func sample(_ plan: EntryPlan) throws -> Double {
+    let ranges = plan.stretches.flatMap(\.ranges)
+    var total = 0.0
+    var sampled = 0
+    for range in ranges.prefix(Planner.counted) where total < Double(Planner.counted) {
+      let count = try entryCount(plan, range, Planner.counted)
+      total += count < Planner.counted ? Double(count) : max(Double(count), guess(plan, range))
+      sampled += 1
     }
-    return max(1, Double(documentCount) * share * min(1, rest))
+    return sampled == 0 ? 0 : total * Double(ranges.count) / Double(sampled)
   }
 
   /// Which share of documents passes all of these, from their shapes.

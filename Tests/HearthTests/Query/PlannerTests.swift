@@ -39,7 +39,7 @@ import Testing
     change(&query)
     return Planner(
       EffectiveQuery(query), indexes: indexes,
-      statistics: PlanStatistics(documentCount: 10_000) { plan, limit in
+      statistics: PlanStatistics(documentCount: 10_000) { plan, _, limit in
         min(counts[plan.index.number] ?? 1000, limit)
       }, needsOrder: !countsOnly, countsOnly: countsOnly)
   }
@@ -69,6 +69,15 @@ import Testing
         $0.add(compare("genre", .equal, .string("g")))
       }.best()
       #expect(try entries(best).first?.index == few)
+    }
+  }
+
+  @Test func `a long list of values with few entries each is read through the only index`() throws {
+    for (count, isRead) in [(1, true), (10, true), (1000, false)] {
+      let best = try planner([author], counts: [author.number: count]) {
+        $0.add(compare("author", .in, .array((0..<30).map { .string("author-\($0)") })))
+      }.best()
+      #expect(best.usesIndexes == isRead, "\(count) each")
     }
   }
 
@@ -165,7 +174,7 @@ import Testing
       #expect(wanted.allSatisfy { $0.collectionID == collectionID && !$0.isNameDescending })
       let planner = Planner(
         effective, indexes: indexes,
-        statistics: PlanStatistics(documentCount: 1_000_000) { _, _ in 0 })
+        statistics: PlanStatistics(documentCount: 1_000_000) { _, _, _ in 0 })
       guard try !planner.candidates().contains(where: { $0.isServed(effective, needsOrder: true) })
       else {
         served += 1
