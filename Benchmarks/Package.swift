@@ -19,6 +19,7 @@ let package = Package(
     // Counts flushes to disk, by whoever asks for them.
     .target(name: "Flushes"),
     .target(name: "Ratios"),
+    .target(name: "Recordings", dependencies: ["RawLMDB"]),
 
     // One subject each, in depth.
     .executableTarget(name: "FirstFigures", dependencies: ["Ratios", "RawLMDB", hearth]),
@@ -31,7 +32,7 @@ let package = Package(
     .executableTarget(
       name: "Comparisons",
       dependencies: [
-        "RawLMDB", "Flushes", hearth, grdb,
+        "RawLMDB", "Recordings", "Flushes", hearth, grdb,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Comparisons"),

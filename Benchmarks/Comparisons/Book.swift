@@ -36,7 +36,8 @@ struct Book: Codable, Equatable, Sendable {
     published = Date(timeIntervalSince1970: Double(308_620_800 + number % 1_000_000))
     isAvailable = number % 3 != 0
     tags = [
-      Tag(title: "favourite", color: "#ff0000"), Tag(title: "shelf \(number % 20)", color: "#00ff00"),
+      Tag(title: "favourite", color: "#ff0000"),
+      Tag(title: "shelf \(number % 20)", color: "#00ff00"),
     ]
     genres = ["comedy", "science fiction", "adventure"]
     cover = Cover(
@@ -53,7 +54,9 @@ struct Book: Codable, Equatable, Sendable {
 struct Digest: Equatable {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
-  mutating func add(_ number: Int) { value = (value ^ UInt64(truncatingIfNeeded: number)) &* 0x100_0000_01B3 }
+  mutating func add(_ number: Int) {
+    value = (value ^ UInt64(truncatingIfNeeded: number)) &* 0x100_0000_01B3
+  }
 
   mutating func add(_ book: Book) {
     add(book.numberOfPages)
