@@ -57,22 +57,26 @@ struct Planner {
     let common = BranchPlanner(
       query, conjunctions.common, condition: query.filters, required: required)
     if common.isImpossible { return [documents, QueryPlan(source: .nothing, isOrdered: true)] }
-    var plans = [documents]
-    guard !indexes.isEmpty else { return plans }
-    var known: [EntryPlan: Double]?
+    guard !indexes.isEmpty else { return [documents] }
     let single = common.plans(indexes)
     let members = conjunctions.members ?? []
+    let branches = members.count > 1 ? members.map(branch).filter { !$0.isImpossible } : []
+    var counts = EntryCounts()
     if single.count <= 1, members.count <= 1 {
       // Where there is little to choose from, nothing is counted, unless guesses speak against an index.
-      let guessed = try single.map { try whole([$0], &known) }
-      if guessed.allSatisfy({ $0.cost < documents.cost }) { return plans + guessed }
+      let plans = try [documents] + single.map { try whole([$0], &counts) }
+      if plans.allSatisfy({ $0.source == .documents || $0.cost < documents.cost }) { return plans }
     }
-    known = [:]
-    for plan in single { plans.append(try whole([plan], &known)) }
-    if members.count > 1 {
-      plans += try unions(members.map(branch).filter { !$0.isImpossible }, &known)
+    while true {
+      counts.countFurther()
+      var plans = try [documents] + single.map { try whole([$0], &counts) }
+      if members.count > 1 { plans += try unions(branches, &counts) }
+      // No guess is left, or counting on would come to more than it could spare.
+      let best = plans.reduce(Double.infinity) { min($0, $1.cost) }
+      guard counts.hasGuesses, Double(counts.limit * plans.count) * Cost.counting < best else {
+        return plans
+      }
     }
-    return plans
   }
 
   private func branch(_ conjunction: [FieldComparison]) -> BranchPlanner {
@@ -84,26 +88,30 @@ struct Planner {
   /// One plan of each branch: the best ordered ones, the best whatever the order, and for each other
   /// plan of a branch a union that has it.
   private func unions(
-    _ branches: [BranchPlanner], _ known: inout [EntryPlan: Double]?
+    _ branches: [BranchPlanner], _ counts: inout EntryCounts
   ) throws -> [QueryPlan] {
     guard !branches.isEmpty else { return [QueryPlan(source: .nothing, isOrdered: true)] }
     var choices: [[(plan: EntryPlan, cost: Double)]] = []
     for branch in branches {
       var choice: [(plan: EntryPlan, cost: Double)] = []
       for plan in branch.plans(indexes) {
-        choice.append((plan, try whole([plan], &known).cost))
+        choice.append((plan, try whole([plan], &counts).cost))
       }
       if choice.isEmpty { return [] }
       choice.sort { $0.cost < $1.cost }
       choices.append(choice)
     }
     var unions: [[EntryPlan]] = []
-    let ordered = choices.map { $0.first { $0.plan.isOrdered }?.plan }
-    if !ordered.contains(where: { $0 == nil }) { unions.append(ordered.compactMap(\.self)) }
+    let exact = choices.map { $0.first { $0.plan.isOrdered && $0.plan.isExact }?.plan }
+    let ordered = choices.map { $0.first(where: \.plan.isOrdered)?.plan }
+    for union in [exact, ordered].map({ $0.compactMap(\.self) }) where union.count == choices.count
+    {
+      unions.append(union)
+    }
     for place in 0..<(choices.map(\.count).max() ?? 0) {
       unions.append(choices.map { $0[min(place, $0.count - 1)].plan })
     }
-    return try unions.map { try whole($0, &known) }
+    return try unions.map { try whole($0, &counts) }
   }
 
   // MARK: Costs
@@ -115,28 +123,32 @@ struct Planner {
     static let document = 8.0
     static let seek = 10.0
     static let sorting = 1.0
+    /// Of an entry that is counted: ten of them for one that is read.
+    static let counting = 4.0
   }
 
-  /// Entries are counted this far before they are guessed.
-  private static let counted = 32
+  /// How many entries plans have, as far as they were counted.
+  private struct EntryCounts {
+    /// So far entries are counted before they are guessed; 0 is not at all.
+    private(set) var limit = 0
+    var hasGuesses = false
+    var known: [EntryPlan: Double] = [:]
+
+    mutating func countFurther() {
+      limit = limit == 0 ? 32 : limit * 4
+      hasGuesses = false
+    }
+  }
 
   private var wanted: Double? {
     query.limit.map { Double($0) + Double(query.offset) }
   }
 
-  /// - Parameter known: What was counted so far; nil if nothing is to be.
-  private func whole(
-    _ branches: [EntryPlan], _ known: inout [EntryPlan: Double]?
-  ) throws -> QueryPlan {
+  private func whole(_ branches: [EntryPlan], _ counts: inout EntryCounts) throws -> QueryPlan {
     var plan = QueryPlan(
       source: .entries(branches), isOrdered: branches.allSatisfy(\.isOrdered))
     for branch in branches {
-      var entries = guess(branch)
-      if entries > 1, known != nil {
-        let key = branch.counted
-        entries = try known?[key] ?? sample(key)
-        known?[key] = entries
-      }
+      var entries = try entries(of: branch.counted, &counts)
       var passing = branch.tests.isEmpty ? entries : entries / 3
       if !branch.followers.isEmpty { passing /= 4 }
       if plan.isOrdered || !needsOrder, let wanted {
@@ -165,16 +177,23 @@ struct Planner {
   }
 
   /// How many entries the bounds leave: counted where they are few. The first ranges speak for all.
-  private func sample(_ plan: EntryPlan) throws -> Double {
+  private func entries(of plan: EntryPlan, _ counts: inout EntryCounts) throws -> Double {
+    if let count = counts.known[plan] { return count }
+    let limit = counts.limit
+    guard limit > 0 else { return guess(plan) }
     let ranges = plan.stretches.flatMap(\.ranges)
     var total = 0.0
     var sampled = 0
-    for range in ranges.prefix(Planner.counted) where total < Double(Planner.counted) {
-      let count = try entryCount(plan, range, Planner.counted)
-      total += count < Planner.counted ? Double(count) : max(Double(count), guess(plan, range))
+    var isCut = false
+    for range in ranges.prefix(limit) where total < Double(limit) {
+      let count = try entryCount(plan, range, limit)
+      isCut = count == limit
+      total += isCut ? max(Double(count), guess(plan, range)) : Double(count)
       sampled += 1
     }
-    return sampled == 0 ? 0 : total * Double(ranges.count) / Double(sampled)
+    let estimate = sampled == 0 ? 0 : total * Double(ranges.count) / Double(sampled)
+    if isCut { counts.hasGuesses = true } else { counts.known[plan] = estimate }
+    return estimate
   }
 
   /// Which share of documents passes all of these, from their shapes.

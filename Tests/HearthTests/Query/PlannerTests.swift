@@ -107,6 +107,35 @@ import Testing
     #expect(try plans.flatMap(entries).filter { $0.followers.isEmpty }.allSatisfy { !$0.isExact })
   }
 
+  @Test func `equalities with another order behind them are not joined`() throws {
+    let plans = try planner([genrePages, author]) {
+      $0.add(compare("author", .equal, .string("a")))
+      $0.add(compare("genre", .equal, .string("g")))
+      $0.orders = [QueryOrder(field: FieldSegments(["pages"]))]
+    }.candidates()
+    let walks = try plans.flatMap(entries)
+    #expect(walks.count == 2 && walks.allSatisfy(\.followers.isEmpty))
+  }
+
+  @Test func `an index of elements does not tell what the whole array is`() throws {
+    let plans = try planner([tags], countsOnly: true) {
+      $0.add(compare("tags", .arrayContains, .string("t")))
+      $0.add(compare("tags", .notEqual, .array([.string("t")])))
+    }.candidates()
+    #expect(try plans.flatMap(entries).count == 1)
+    #expect(plans.allSatisfy { !$0.isExact })
+  }
+
+  @Test func `of two indexes the one with fewer entries is read, however many both have`() throws {
+    for (few, many) in [(author, genre), (genre, author)] {
+      let best = try planner([author, genre], counts: [few.number: 100, many.number: 5000]) {
+        $0.add(compare("author", .equal, .string("a")))
+        $0.add(compare("genre", .equal, .string("g")))
+      }.best()
+      #expect(try entries(best).first?.index == few)
+    }
+  }
+
   @Test func `a list is read side by side, or in one go where it is what is ordered by`() throws {
     func best(_ field: String) throws -> EntryPlan? {
       try entries(
