@@ -4,7 +4,7 @@ import Foundation
 /// What the coder costs, beside its peers, as ratios within one run.
 ///
 ///     swift run -c release --package-path Benchmarks CodingFigures [rounds]
-///     Benchmarks/instructions
+///     Benchmarks/instructions    # holds instructions and allocations to their limits
 ///
 /// One figure a line, fields separated by tabs:
 ///
@@ -19,6 +19,7 @@ import Foundation
 struct CodingFigures {
   static func main() throws {
     if counting_is_watched() != 0 { return try instructions() }
+    if CommandLine.arguments.dropFirst().first == "allocations" { return try allocations() }
     let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 7
     try times(rounds: max(1, rounds))
     try allocations()
