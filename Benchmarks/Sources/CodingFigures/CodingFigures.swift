@@ -3,7 +3,7 @@ import Foundation
 
 /// What the coder costs, beside its peers, as ratios within one run.
 ///
-///     swift run -c release --package-path Benchmarks CodingFigures [rounds]
+///     swift run -c release --package-path Benchmarks CodingFigures [rounds | allocations | threads]
 ///     Benchmarks/instructions    # holds instructions and allocations to their limits
 ///
 /// One figure a line, fields separated by tabs:
@@ -19,11 +19,15 @@ import Foundation
 struct CodingFigures {
   static func main() throws {
     if counting_is_watched() != 0 { return try instructions() }
-    if CommandLine.arguments.dropFirst().first == "allocations" { return try allocations() }
-    let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 7
-    try times(rounds: max(1, rounds))
-    try allocations()
-    try threads(rounds: max(1, rounds))
+    switch CommandLine.arguments.dropFirst().first {
+    case "allocations": try allocations()
+    case "threads": try threads(rounds: 7)
+    case let argument:
+      let rounds = max(1, argument.flatMap { Int($0) } ?? 7)
+      try times(rounds: rounds)
+      try allocations()
+      try threads(rounds: rounds)
+    }
   }
 
   // MARK: Times

@@ -197,6 +197,7 @@ struct EncoderTests {
       decoder.dataDecodingStrategy = decoding
       try expectRoundTrip(["d": data], as: ["d": expected], encoder: encoder, decoder: decoder)
     }
+    try expectRoundTrip(["d": Data()], as: ["d": .bytes([])])
     let encoder = Firestore.Encoder()
     encoder.dataEncodingStrategy = .custom { _, _ in }
     #expect(try fields(of: ["d": data], encoder) == map(["d": .map(MapValue())]))
