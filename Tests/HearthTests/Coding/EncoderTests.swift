@@ -75,6 +75,7 @@ struct EncoderTests {
     #expect(path(error) == "a.Index 0")
     let single = #expect(throws: EncodingError.self) { try fields(of: ["x": Float.nan]) }
     #expect(path(single) == "x")
+    #expect(throws: EncodingError.self) { try fields(of: ["x": Double.nan]) }
     let encoder = Firestore.Encoder()
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "+", negativeInfinity: "-", nan: "?")
