@@ -17,16 +17,10 @@ extension Array: ElementwiseDecodable where Element: Decodable {
     // Damaged bytes may promise more elements than fit into memory.
     let atOnce = Swift.min(array.count, (1 << 20) / Swift.max(1, MemoryLayout<Element>.stride))
     var rest = array
-    var elements = try Array(unsafeUninitializedCapacity: atOnce) { buffer, initialized in
-      while initialized < atOnce {
-        let element = try rest.next()
-        buffer.initializeElement(
-          at: initialized,
-          to: try decoder.decode(Element.self, element, key: PlainKey.index(initialized)))
-        initialized += 1
-      }
-    }
-    for index in atOnce..<array.count {
+    // `Array(unsafeUninitializedCapacity:)` looks up one type more.
+    var elements: [Element] = []
+    elements.reserveCapacity(atOnce)
+    for index in 0..<array.count {
       let element = try rest.next()
       elements.append(try decoder.decode(Element.self, element, key: PlainKey.index(index)))
     }

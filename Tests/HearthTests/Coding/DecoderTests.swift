@@ -55,6 +55,39 @@ struct DecoderTests {
     #expect(failure([String: Float].self, ["a": .double(1e300)]) != nil)
   }
 
+  @Test func `what is no date, no data and no URL is told, with its path`() throws {
+    let decoder = Firestore.Decoder()
+    func expectFailure<T: Decodable>(
+      _ type: T.Type, _ value: Value, _ expected: String,
+      sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+      let error = failure([String: T].self, ["a": value], decoder)
+      #expect(sentence(error) == expected, sourceLocation: sourceLocation)
+      #expect(path(error) == "a", sourceLocation: sourceLocation)
+      let listed = failure([String: [T]].self, ["a": .array([value])], decoder)
+      #expect(path(listed) == "a.Index 0", sourceLocation: sourceLocation)
+    }
+    for value in [Value.double(5), .string("2019-03-27T08:15:30Z"), .boolean(true)] {
+      let error = failure([String: Date].self, ["a": value])
+      guard case .typeMismatch? = error else { throw CancellationError() }
+      #expect(path(error) == "a")
+    }
+    expectFailure(Date.self, .null, "Expected Date value but found null instead.")
+    expectFailure(Data.self, .null, "Expected Data value but found null instead.")
+    expectFailure(Data.self, .string("no base 64"), "Encountered Data is not valid Base64.")
+    expectFailure(
+      Data.self, .integer(1), "Expected to decode Data but found a number instead.")
+    expectFailure(URL.self, .string(""), "Invalid URL string.")
+    decoder.dateDecodingStrategy = .iso8601
+    expectFailure(Date.self, .string("soon"), "Expected date string to be ISO8601-formatted.")
+    decoder.dateDecodingStrategy = .formatted(DateFormatter())
+    expectFailure(
+      Date.self, .string("soon"), "Date string does not match format expected by formatter.")
+    decoder.dateDecodingStrategy = .secondsSince1970
+    expectFailure(
+      Date.self, .string("5"), "Expected to decode Double but found a string/data instead.")
+  }
+
   @Test func `a missing field, a null and a wrong kind each have their error and path`() throws {
     struct Outer: Decodable {
       struct Inner: Decodable { var value: Int }

@@ -75,6 +75,7 @@ struct EncoderTests {
     #expect(path(error) == "a.Index 0")
     let single = #expect(throws: EncodingError.self) { try fields(of: ["x": Float.nan]) }
     #expect(path(single) == "x")
+    #expect(throws: EncodingError.self) { try fields(of: ["x": Double.nan]) }
     let encoder = Firestore.Encoder()
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "+", negativeInfinity: "-", nan: "?")
@@ -197,6 +198,7 @@ struct EncoderTests {
       decoder.dataDecodingStrategy = decoding
       try expectRoundTrip(["d": data], as: ["d": expected], encoder: encoder, decoder: decoder)
     }
+    try expectRoundTrip(["d": Data()], as: ["d": .bytes([])])
     let encoder = Firestore.Encoder()
     encoder.dataEncodingStrategy = .custom { _, _ in }
     #expect(try fields(of: ["d": data], encoder) == map(["d": .map(MapValue())]))

@@ -52,4 +52,36 @@ struct PassThroughConformancesTests {
       return true
     }
   }
+
+  @Test func `other coders are told whose these types are`() throws {
+    let firestore = Firestore(path: "unopened.hearth", app: .hearthDefault)
+    struct Model: Codable { @DocumentID var id: String? }
+    func refusal(_ value: some Encodable) -> String? {
+      let error = #expect(throws: FirestoreEncodingError.self) { try JSONEncoder().encode([value]) }
+      guard case .encodingIsNotSupported(let sentence)? = error else { return nil }
+      return sentence
+    }
+    #expect(
+      refusal(Model(id: nil)) == "DocumentID values can only be encoded with Firestore.Encoder")
+    #expect(
+      refusal(firestore.document("a/b"))
+        == "DocumentReference values can only be encoded with Firestore.Encoder")
+    #expect(
+      refusal(FieldValue.delete()) == "FieldValue values can only be encoded with Firestore.Encoder"
+    )
+    func refusal<T: Decodable>(reading type: T.Type) -> String? {
+      let error = #expect(throws: FirestoreDecodingError.self) {
+        try JSONDecoder().decode(type, from: Data("{}".utf8))
+      }
+      guard case .decodingIsNotSupported(let sentence)? = error else { return nil }
+      return sentence
+    }
+    #expect(
+      refusal(reading: Model.self)
+        == "Could not find DocumentReference for user info key: DocumentRefUserInfoKey. "
+        + "DocumentID values can only be decoded with Firestore.Decoder")
+    #expect(
+      refusal(reading: DocumentReference.self)
+        == "DocumentReference values can only be decoded with Firestore.Decoder")
+  }
 }
