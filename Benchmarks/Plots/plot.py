@@ -1,4 +1,5 @@
-"""Draws the figures of a run: `python3 plot.py figures.json FOLDER` makes ratios.svg and growth.svg."""
+"""Shows the figures of a run: `python3 plot.py figures.json FOLDER` makes ratios.svg, growth.svg and
+figures.md."""
 
 import json
 import pathlib
@@ -118,9 +119,37 @@ def growth(report, path):
     plt.close(figure)
 
 
+def table(report, path):
+    def number(value):
+        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+    lines = [
+        "# Figures",
+        "",
+        source(report).replace("\n", "; ") + ".",
+        "",
+        "Above 1, Hearth is better by that factor. What is lost stands in bold.",
+        "",
+        "| Name | Work | Against | Aim | Ratio | Spread | Hearth | Peer |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for one in report["figures"]:
+        value = median(one["ratios"])
+        text = f"{value:.3g}×"
+        lines.append(
+            f"| {one['name']} | {one['work']} | {one['against']} | {one['aim']:.2g}× "
+            f"| {f'**{text}**' if value < 1 else text} "
+            f"| {min(one['ratios']):.3g}…{max(one['ratios']):.3g} "
+            f"| {number(one['own'])} {one['unit']} | {number(one['peer'])} {one['unit']} |"
+        )
+    lines += [""] + [f"- {note}" for note in report["notes"]]
+    path.write_text("\n".join(lines) + "\n")
+
+
 def main(figures, folder):
     report = json.loads(pathlib.Path(figures).read_text())
     folder = pathlib.Path(folder)
+    table(report, folder / "figures.md")
     if report["figures"]:
         ratios(report, folder / "ratios.svg")
     if report["growth"]:

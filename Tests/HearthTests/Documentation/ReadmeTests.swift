@@ -81,6 +81,18 @@ import Testing
     #expect(try await db.collection("books").getDocuments().count == 2)
   }
 
+  @Test func `the write and the index do what they say`() async throws {
+    let printed = Snippets.Output()
+    let folder = TemporaryFolder()
+    let snippets = Snippets(folder: folder, output: printed)
+    let db = try FirebaseFirestore.Firestore.open(at: folder.path + "/writing.hearth")
+    try await db.document("books/dune").setData(["copies": 1, "author": "Frank Herbert"])
+    #expect(try await snippets.writing(db) == 0)
+    await #expect(throws: Snippets.OutOfPrint.self) { try await snippets.writing(db) }
+    try await snippets.indexes(db)
+    #expect(printed.lines.count == 1 && printed.lines[0].contains("author"))
+  }
+
   @Test func `a database in memory leaves no file`() throws {
     let folder = TemporaryFolder()
     try Snippets(folder: folder, output: Snippets.Output()).memory()

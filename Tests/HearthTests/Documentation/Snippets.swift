@@ -93,6 +93,27 @@ struct Snippets {
     try await batch.commit()
   }
 
+  struct OutOfPrint: Error {}
+
+  func writing(_ db: Firestore) async throws -> Int {
+    let books = db.collection("books")
+    let left = try await db.write { tx in
+      let copies = try tx.getDocument(books.document("dune"))["copies"] as? Int ?? 0
+      guard copies > 0 else { throw OutOfPrint() }
+      try tx.updateData(["copies": copies - 1], forDocument: books.document("dune"))
+      return copies - 1
+    }
+    return left
+  }
+
+  func indexes(_ db: Firestore) async throws {
+    let books = db.collection("books")
+    try await db.indexes.declare(
+      FirestoreIndex("books", .ascending("author"), .descending("pages")))
+    try await db.indexes.waitUntilReady()
+    print(try await books.whereField("author", isEqualTo: "Frank Herbert").explain(analyze: true))
+  }
+
   func landing() async throws {
     let db = try Firestore.open(at: "books.hearth")
     try await db.document("books/dune").setData(["title": "Dune", "pages": 412])

@@ -1,6 +1,6 @@
 /// What the benchmarks measure below the public face: the format and the keys.
 @_spi(Figures)
-public enum Figures {
+public enum FloorFigures {
   /// Checks that bytes are a document in canonical form. Throws the `dataLoss` error of a damaged one.
   public static func validate(documentBytes bytes: [UInt8]) throws {
     do throws(Status) { _ = try DocumentBody(validating: bytes) } catch { throw error.nsError }
