@@ -58,8 +58,8 @@ struct PageWalkTests {
     }
   }
 
-  /// One bit after the other of both headers, of every branch, of the table of tables and the free list.
-  @Test func `every bit that leads to pages or tells the commit is missed when it is turned`() throws {
+  /// Bit after bit of both headers, of every branch, of the table of tables and of the free list.
+  @Test func `a turned bit that leads to pages or tells the commit is missed`() throws {
     let file = try TestFile()
     let environment = try file.open(tables: ["t", "u"])
     for round in 0..<5 {
