@@ -4,12 +4,21 @@ import PackageDescription
 let hearth = Target.Dependency.product(name: "Hearth", package: "Hearth")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 
+func subject(_ name: String) -> Target {
+  .executableTarget(
+    name: name,
+    dependencies: ["Registering", .product(name: "Benchmark", package: "benchmark")],
+    path: "Benchmarks/\(name)",
+    plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")])
+}
+
 let package = Package(
   name: "Benchmarks",
   dependencies: [
     .package(name: "Hearth", path: ".."),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],
   targets: [
     // The floor we stand on: LMDB's own calls, from C.
@@ -19,6 +28,22 @@ let package = Package(
     // Counts flushes to disk, by whoever asks for them.
     .target(name: "Flushes"),
     .target(name: "Ratios"),
+    .target(name: "Recordings", dependencies: ["RawLMDB"]),
+
+    // What is measured by subject, and tried by the tests. `swift package benchmark` runs it.
+    .target(name: "Workloads", dependencies: [hearth]),
+    .target(
+      name: "Registering",
+      dependencies: ["Workloads", .product(name: "Benchmark", package: "benchmark")]),
+    .testTarget(name: "WorkloadsTests", dependencies: ["Workloads"]),
+    subject("Format"),
+    subject("Keys"),
+    subject("Coding"),
+    subject("Writing"),
+    subject("Query"),
+    subject("Listening"),
+    subject("Opening"),
+    subject("Footprint"),
 
     // One subject each, in depth.
     .executableTarget(name: "FirstFigures", dependencies: ["Ratios", "RawLMDB", hearth]),
@@ -31,7 +56,7 @@ let package = Package(
     .executableTarget(
       name: "Comparisons",
       dependencies: [
-        "RawLMDB", "Flushes", hearth, grdb,
+        "RawLMDB", "Recordings", "Flushes", "Workloads", hearth, grdb,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Comparisons"),

@@ -6,14 +6,19 @@ final class Bench {
   let books: Int
   let rounds: Int
   let memoryBooks: Int
+  /// Among how many books growth is looked at; none if it is not.
+  let sizes: [Int]
   private let only: String?
   private(set) var report: Report
 
-  init(folder: String, books: Int, rounds: Int, memoryBooks: Int, only: String?) throws {
+  init(folder: String, books: Int, rounds: Int, memoryBooks: Int, sizes: [Int], only: String?)
+    throws
+  {
     self.folder = folder
     self.books = books
     self.rounds = rounds
     self.memoryBooks = memoryBooks
+    self.sizes = sizes
     self.only = only
     report = Report(
       books: books, rounds: rounds,
@@ -46,9 +51,10 @@ final class Bench {
   func tell(_ figure: Figure) {
     guard wants(figure.name) else { return }
     report.figures.append(figure)
-    print(figure.line)
-    fflush(stdout)
+    FileHandle.standardOutput.write(Data("\(figure.line)\n".utf8))
   }
+
+  func grown(_ growth: Growth) { report.growth.append(growth) }
 
   func note(_ text: String) {
     report.notes.append(text)

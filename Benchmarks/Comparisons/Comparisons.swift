@@ -26,7 +26,8 @@ struct Run: AsyncParsableCommand {
   var rounds: Int?
   @Option(help: "Only figures whose name contains this.")
   var only: String?
-  @Option(help: "Where the databases are made; its disk is what is measured where writes are durable.")
+  @Option(
+    help: "Where the databases are made; its disk is what is measured where writes are durable.")
   var folder = NSTemporaryDirectory()
   @Option(help: "Where to write the figures as JSON.")
   var json: String?
@@ -35,16 +36,19 @@ struct Run: AsyncParsableCommand {
     let bench = try Bench(
       folder: folder + "/hearth-comparisons-\(UUID().uuidString)",
       books: books ?? (quick ? 30_000 : 100_000), rounds: rounds ?? (quick ? 3 : full ? 9 : 5),
-      memoryBooks: full ? 1_000_000 : quick ? 30_000 : 100_000, only: only)
+      memoryBooks: full ? 1_000_000 : quick ? 30_000 : 100_000,
+      sizes: full ? [1000, 10_000, 100_000, 1_000_000] : [], only: only)
     defer { try? FileManager.default.removeItem(atPath: bench.folder) }
     try await bench.coding()
     try await bench.bulk()
+    try await bench.changing()
     try await bench.memory()
     try await bench.reading()
     try await bench.opening()
     try await bench.durable()
     try await bench.listening()
     try await bench.emulator()
+    try await bench.growth()
     if let json {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

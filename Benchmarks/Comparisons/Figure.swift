@@ -25,6 +25,15 @@ struct Figure: Codable {
   }
 }
 
+/// What something takes when there is more of it: among so many books, or of so many bytes.
+struct Growth: Codable {
+  var work: String
+  var engine: String
+  var size: Int
+  var value: Double
+  var unit: String
+}
+
 func median(_ values: [Double]) -> Double {
   values.isEmpty ? 0 : values.sorted()[values.count / 2]
 }
@@ -50,6 +59,7 @@ struct Report: Codable {
   var books: Int
   var rounds: Int
   var figures: [Figure] = []
+  var growth: [Growth] = []
   /// Flushes to disk that one durable put made, by engine.
   var notes: [String] = []
 

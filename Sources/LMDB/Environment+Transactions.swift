@@ -159,7 +159,7 @@ extension Environment {
     let code = mdb_txn_commit(snapshot.transaction)
     // A system error says that writing or flushing failed, and not how far it came.
     if code > 0 || code == MDB_PANIC { gate.refuseWriting() }
-    if code == MDB_SUCCESS { doorbell?.ring() }
+    if code == MDB_SUCCESS { presence?.ring() }
     leave(snapshot)
     guard code == MDB_SUCCESS else { throw failure(code, "commit") }
   }

@@ -9,9 +9,9 @@ import Synchronization
 ///     let documents = environment.table("documents")
 ///     let title = try environment.read { try $0.get(documents, key).map(Array.init) }
 ///
-/// Beside the data file `path` lie `path-lock` (LMDB's readers), `path-presence` (which pid namespace
-/// uses it) and `path-news` (written after every commit). Each is readable by its owner only. Several
-/// processes of one host may use the file; within one process it is open once.
+/// Beside the data file `path` lie `path-lock` (LMDB's readers) and `path-presence` (which pid namespace
+/// uses it; written after every commit). Each is readable by its owner only. Several processes of one
+/// host may use the file; within one process it is open once.
 ///
 ///     read {}  ─▶ a reader from the pool ─▶ renew ─▶ body ─▶ reset ─▶ back
 ///     grow, reopen, close ─▶ alone behind the gate
@@ -30,14 +30,12 @@ public final class Environment: Sendable {
 
   /// Changed only by who is alone behind the gate; used by who is inside.
   nonisolated(unsafe) private(set) var handle: OpaquePointer?
-  /// Changed only by who is alone behind the gate.
-  nonisolated(unsafe) private var presence: Presence?
+  /// Changed only by who is alone behind the gate; rung by the writer.
+  nonisolated(unsafe) private(set) var presence: Presence?
   /// Changed only by who is alone behind the gate.
   nonisolated(unsafe) private var lockFile: LockFile?
   /// Changed only by who is alone behind the gate; used by the writer.
   nonisolated(unsafe) private(set) var turnstile: Turnstile?
-  /// Changed only by who is alone behind the gate; used by the writer.
-  nonisolated(unsafe) private(set) var doorbell: Doorbell?
   /// Nanoseconds; when dead readers were last looked for.
   private let lastStaleCheck = Atomic<UInt64>(0)
 
@@ -99,7 +97,6 @@ public final class Environment: Sendable {
     self.presence = presence
     lockFile = LockFile(reserving: file.path + "-lock")
     turnstile = configuration.isReadOnly ? nil : Turnstile(file.path)
-    doorbell = Doorbell(at: Self.doorbellPath(beside: file.path))
     tables = opened.tables
     let isInstrumented = configuration.faultInjector != nil || configuration.poisonsBorrowedBytes
     loans = configuration.poisonsBorrowedBytes ? Loans() : nil
@@ -124,7 +121,7 @@ public final class Environment: Sendable {
   /// Removes the file and those beside it. False, and all of them kept, if it is open in any process.
   public static func remove(at path: String) throws(LMDBError) -> Bool {
     try Presence.whileAbsent(from: path + "-presence") { () throws(LMDBError) in
-      for suffix in ["", "-lock", "-presence", "-news"]
+      for suffix in ["", "-lock", "-presence"]
       where unlink(path + suffix) != 0 && errno != ENOENT {
         throw LMDBError(errno, context: "remove \(path + suffix)")
       }
@@ -164,10 +161,9 @@ public final class Environment: Sendable {
     } ?? false
   }
 
-  /// A file that is written after every commit, of whichever process, once readers see the commit.
-  public var doorbellPath: String { Self.doorbellPath(beside: path) }
-
-  private static func doorbellPath(beside path: String) -> String { path + "-news" }
+  /// A file that is written after every commit, of whichever process, once readers see the commit;
+  /// see `Presence`.
+  public var doorbellPath: String { path + "-presence" }
 
   // MARK: Alone behind the gate
 
@@ -184,7 +180,6 @@ public final class Environment: Sendable {
         closeHandle()
         presence = nil
         turnstile = nil
-        doorbell = nil
         file.release()
       }
     } catch {

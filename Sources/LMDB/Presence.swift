@@ -9,8 +9,12 @@ import Glibc
 ///        └──── no ──▶ share ─▶ same namespace? ─ yes ─▶ present
 ///
 /// Changing an exclusive `flock` into a shared one lets go in between, hence the second look.
+///
+/// It is also the doorbell: written after every commit, so that whoever watches it hears of the commit when
+/// readers can see it. The data file is written before that: who looks then may look too early.
 struct Presence: ~Copyable {
   private let descriptor: Int32
+  private let firstByte: UInt8
 
   /// `nil` on a read-only file system, where LMDB takes no locks either.
   static func enter(at path: String, namespace: String) throws(LMDBError) -> Presence? {
@@ -36,7 +40,7 @@ struct Presence: ~Copyable {
       if errno == EROFS { return nil }
       throw LMDBError(errno, context: "open \(path)")
     }
-    let presence = Presence(descriptor: descriptor)
+    let presence = Presence(descriptor, namespace)
     for _ in 0..<100 {
       if try presence.lock(LOCK_EX | LOCK_NB, path) { try presence.write(namespace, path) }
       _ = try presence.lock(LOCK_SH, path)
@@ -60,7 +64,7 @@ struct Presence: ~Copyable {
       if errno == EROFS || errno == EACCES { return try body() }
       throw LMDBError(errno, context: "open \(path)")
     }
-    let presence = Presence(descriptor: descriptor)
+    let presence = Presence(descriptor)
     guard try presence.lock(LOCK_EX | LOCK_NB, path), presence.isInPlace(path) else { return nil }
     return try body()
   }
@@ -72,7 +76,7 @@ struct Presence: ~Copyable {
     let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
     if descriptor < 0, errno != ENOENT { throw LMDBError(errno, context: "open \(path)") }
     if descriptor >= 0 {
-      let presence = Presence(descriptor: descriptor)
+      let presence = Presence(descriptor)
       guard try presence.lock(LOCK_EX | LOCK_NB, path), presence.isInPlace(path) else {
         return false
       }
@@ -83,7 +87,18 @@ struct Presence: ~Copyable {
     return true
   }
 
+  private init(_ descriptor: Int32, _ namespace: String = "") {
+    self.descriptor = descriptor
+    firstByte = namespace.utf8.first ?? 0
+  }
+
   deinit { _ = Glibc.close(descriptor) }
+
+  /// Writes the first byte again: nothing else changes, and a full disk does not matter.
+  func ring() {
+    var byte = firstByte
+    _ = pwrite(descriptor, &byte, 1, 0)
+  }
 
   private func lock(_ operation: Int32, _ path: String) throws(LMDBError) -> Bool {
     while flock(descriptor, operation) != 0 {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Workloads
 
 /// GRDB with a Codable record: scalars in columns, what is nested as JSON, indexes on two columns. WAL,
 /// `synchronous` FULL.
@@ -85,13 +86,18 @@ final class GRDBEngine: Engine {
   }
 
   func load(_ numbers: Range<Int>, group: Int) async throws {
-    for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: group) {
-      try await pool.write { db in
-        for number in start..<min(start + group, numbers.upperBound) {
-          try Row(Book(number), Book.id(number)).insert(db)
-        }
-      }
+    try await pool.write(numbers, group) { try Row(Book($1), Book.id($1)).insert($0) }
+  }
+
+  func rate(_ numbers: Range<Int>, _ rating: Double, group: Int) async throws {
+    try await pool.write(numbers, group) { db, number in
+      try db.cachedStatement(sql: "UPDATE books SET rating = ? WHERE id = ?")
+        .execute(arguments: [rating, Book.id(number)])
     }
+  }
+
+  func delete(_ numbers: Range<Int>, group: Int) async throws {
+    try await pool.write(numbers, group) { _ = try Row.deleteOne($0, key: Book.id($1)) }
   }
 
   func put(_ book: Book, _ id: String) async throws {
@@ -128,3 +134,17 @@ final class GRDBEngine: Engine {
 }
 
 struct Missing: Error {}
+
+extension DatabasePool {
+  /// Does the same for each number, `group` to a transaction.
+  func write(
+    _ numbers: Range<Int>, _ group: Int,
+    _ body: @escaping @Sendable (GRDB.Database, Int) throws -> Void
+  ) async throws {
+    for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: group) {
+      try await write { db in
+        for number in start..<min(start + group, numbers.upperBound) { try body(db, number) }
+      }
+    }
+  }
+}

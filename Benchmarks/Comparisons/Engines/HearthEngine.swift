@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import Workloads
 
 /// Hearth as it comes: its change log on, full durability.
 final class HearthEngine: Engine {
@@ -8,9 +9,12 @@ final class HearthEngine: Engine {
   let database: Firestore
   private let books: CollectionReference
 
-  init(path: String) async throws {
+  convenience init(path: String) async throws { try self.init(path: path, durability: .full) }
+
+  init(path: String, durability: FirestoreSettings.Durability) throws {
     let settings = FirestoreSettings()
     settings.indexPolicy = .declared
+    settings.durability = durability
     database = try Firestore.open(at: path, settings: settings)
     books = database.collection("books")
   }
@@ -21,24 +25,41 @@ final class HearthEngine: Engine {
     try await database.indexes.waitUntilReady()
   }
 
-  /// Batches from two tasks, so that one is encoded while the other is committed.
   func load(_ numbers: Range<Int>, group: Int) async throws {
     if numbers.lowerBound == 0 { try await declareIndexes() }
-    let starts = Array(stride(from: numbers.lowerBound, to: numbers.upperBound, by: group))
-    try await withThrowingTaskGroup(of: Void.self) { tasks in
-      for task in 0..<2 {
-        tasks.addTask { [database, books] in
-          for (index, start) in starts.enumerated() where index % 2 == task {
-            let batch = database.batch()
-            for number in start..<min(start + group, numbers.upperBound) {
-              try batch.setData(from: Book(number), forDocument: books.document(Book.id(number)))
-            }
-            try await batch.commit()
-          }
-        }
-      }
-      try await tasks.waitForAll()
+    try await inBatches(numbers, group) { try $0.setData(from: Book($1), forDocument: $2) }
+  }
+
+  func rate(_ numbers: Range<Int>, _ rating: Double, group: Int) async throws {
+    try await inBatches(numbers, group) { batch, _, document in
+      batch.updateData(["rating": rating], forDocument: document)
     }
+  }
+
+  func delete(_ numbers: Range<Int>, group: Int) async throws {
+    try await inBatches(numbers, group) { batch, _, document in batch.deleteDocument(document) }
+  }
+
+  /// While a batch is committed, the next is made.
+  private func inBatches(
+    _ numbers: Range<Int>, _ group: Int,
+    _ add: (WriteBatch, Int, DocumentReference) throws -> Void
+  ) async throws {
+    var commit: Task<Void, any Error>?
+    for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: group) {
+      let batch = try batch(start..<min(start + group, numbers.upperBound), add)
+      try await commit?.value
+      commit = Task { try await batch.commit() }
+    }
+    try await commit?.value
+  }
+
+  private func batch(
+    _ numbers: Range<Int>, _ add: (WriteBatch, Int, DocumentReference) throws -> Void
+  ) throws -> sending WriteBatch {
+    let batch = database.batch()
+    for number in numbers { try add(batch, number, books.document(Book.id(number))) }
+    return batch
   }
 
   func put(_ book: Book, _ id: String) async throws {

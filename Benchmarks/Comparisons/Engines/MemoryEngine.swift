@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import Workloads
 
 /// A dictionary in memory: what storing and decoding nothing would cost.
 final class MemoryEngine: Engine {
@@ -11,6 +12,14 @@ final class MemoryEngine: Engine {
 
   func load(_ numbers: Range<Int>, group: Int) async throws {
     all.withLock { all in for number in numbers { all[Book.id(number)] = Book(number) } }
+  }
+
+  func rate(_ numbers: Range<Int>, _ rating: Double, group: Int) async throws {
+    all.withLock { all in for number in numbers { all[Book.id(number)]?.rating = rating } }
+  }
+
+  func delete(_ numbers: Range<Int>, group: Int) async throws {
+    all.withLock { all in for number in numbers { all[Book.id(number)] = nil } }
   }
 
   func put(_ book: Book, _ id: String) async throws { all.withLock { $0[id] = book } }
@@ -28,7 +37,9 @@ final class MemoryEngine: Engine {
     all.withLock { Array($0.values.sorted { $0.rating > $1.rating }.prefix(count)) }
   }
 
-  func scan(_ body: (Book) -> Void) async throws { for book in all.withLock({ $0.values }) { body(book) } }
+  func scan(_ body: (Book) -> Void) async throws {
+    for book in all.withLock({ $0.values }) { body(book) }
+  }
 
   func count(numberOfPages: Int) async throws -> Int {
     all.withLock { $0.values.count { $0.numberOfPages == numberOfPages } }

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Figures) import Hearth
+import Workloads
 
 extension Bench {
   /// One book between a Swift value and bytes.

@@ -1,4 +1,5 @@
 import Foundation
+import Workloads
 
 extension Bench {
   /// Single puts, each durable before the next of its task.

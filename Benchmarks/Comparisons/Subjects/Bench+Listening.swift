@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Hearth
 import Synchronization
+import Workloads
 
 extension Bench {
   /// A thousand observers, each of another author's books; one commit changes one book. From its start

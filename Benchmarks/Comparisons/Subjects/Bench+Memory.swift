@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Synchronization
+import Workloads
 
 extension Bench {
   /// The most private memory that a process had while it loaded books, and while another read them.
@@ -14,7 +15,8 @@ extension Bench {
       tell(
         Figure(
           name: "memory-\(step)-vs-grdb", work: "memory, \(books) books, \(step)",
-          against: GRDBEngine.name, ratios: [peerBytes / ownBytes], aim: step == "load" ? 1.0 / 3 : 1,
+          against: GRDBEngine.name, ratios: [peerBytes / ownBytes],
+          aim: step == "load" ? 1.0 / 3 : 1,
           own: ownBytes / 1e6, peer: peerBytes / 1e6, unit: "MB"))
     }
   }
@@ -78,7 +80,7 @@ private final class MemoryMeter: Sendable {
   private let state = Mutex((most: 0, isStopped: false))
 
   init() {
-    Thread.detachNewThread { [state] in
+    Thread.detachNewThread { [self] in
       while !state.withLock(\.isStopped) {
         let now = Self.privateBytes
         state.withLock { $0.most = max($0.most, now) }

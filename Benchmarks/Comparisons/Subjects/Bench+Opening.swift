@@ -1,3 +1,5 @@
+import Workloads
+
 extension Bench {
   /// A database is opened, one book read from it, and closed.
   func opening() async throws {

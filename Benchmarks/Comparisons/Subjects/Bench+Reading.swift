@@ -1,4 +1,5 @@
 import Foundation
+import Workloads
 
 extension Bench {
   /// Books that are there, read in every way; and the size of the files.
@@ -16,75 +17,60 @@ extension Bench {
     tellSizes(hearth.path, records.path, documents.path)
     let engines: [any Engine] = [hearth.engine, records.engine, documents.engine, memory.engine]
 
-    /// The race of one way to read, each time at other places. Everybody finds the same.
+    /// The race of one way to read, `count` times a round, each time at other places. Everybody finds
+    /// the same.
     func race(
-      _ count: Int, _ body: @escaping (any Engine, Int) async throws -> UInt64
-    ) async throws -> [String: [Double]] {
+      _ name: String, _ work: String, aims: (records: Double, documents: Double), count: Int,
+      _ body: @escaping (any Engine, Int) async throws -> UInt64
+    ) async throws {
+      guard wants("\(name)-vs-grdb", "\(name)-vs-sqlite-json") else { return }
       var race = Race()
       var places: [String: Int] = [:]
       var digests: [String: [Int: UInt64]] = [:]
       for engine in engines {
-        let name = type(of: engine).name
+        let engineName = type(of: engine).name
         if engine is MemoryEngine, count < 100 { continue }
-        race.add(name) {
-          let place = places[name, default: 0]
-          places[name] = place + 1
+        race.add(engineName) {
+          let place = places[engineName, default: 0]
+          places[engineName] = place + 1
           var sum: UInt64 = 0
           let time = try await Race.nanoseconds(count) {
             for index in 0..<count { sum &+= try await body(engine, place * count + index) }
           }
-          digests[name, default: [:]][place] = sum
+          digests[engineName, default: [:]][place] = sum
           return time
         }
       }
       let results = try await race.run(rounds: rounds)
       precondition(Set(digests.values).count == 1, "Everybody reads the same.")
-      return results
+      tell(
+        "\(name)-vs-grdb", work, results, against: GRDBEngine.name, aim: aims.records, unit: "ns")
+      tell(
+        "\(name)-vs-sqlite-json", work, results, against: SQLiteJSONEngine.name,
+        aim: aims.documents, unit: "ns")
+      if let own = results[HearthEngine.name], let floor = results[MemoryEngine.name] {
+        note("\(work): \(text(median(own))) ns, from a dictionary \(text(median(floor))) ns")
+      }
     }
 
     let total = books
-    let gets = try await race(1000) { engine, index in
+    try await race("get", "get by id and decode", aims: (25, 6), count: 1000) { engine, index in
       Self.digest([try await engine.get(Book.id(index &* 7919 % total))])
     }
-    let get = "get by id and decode"
-    tell("get-vs-grdb", get, gets, against: GRDBEngine.name, aim: 25, unit: "ns")
-    tell("get-vs-sqlite-json", get, gets, against: SQLiteJSONEngine.name, aim: 6, unit: "ns")
-    if let own = gets[HearthEngine.name], let floor = gets[MemoryEngine.name] {
-      note("get by id: \(text(median(own))) ns, from a dictionary \(text(median(floor))) ns")
+    try await race("equality100", "equality, 100 books decoded", aims: (7, 6), count: 20) {
+      Self.digest(try await $0.books(by: Book.author($1 &* 13 % (total / 100))))
     }
-
-    let equalities = try await race(20) { engine, index in
-      Self.digest(try await engine.books(by: Book.author(index &* 13 % (total / 100))))
+    try await race("order20", "order + limit 20, decoded", aims: (8, 6), count: 20) { engine, _ in
+      Self.digest(try await engine.bestRated(20))
     }
-    let equality = "equality, 100 books decoded"
-    tell("equality100-vs-grdb", equality, equalities, against: GRDBEngine.name, aim: 7, unit: "ns")
-    tell(
-      "equality100-vs-sqlite-json", equality, equalities, against: SQLiteJSONEngine.name, aim: 6,
-      unit: "ns")
-
-    let orders = try await race(20) { engine, _ in Self.digest(try await engine.bestRated(20)) }
-    let order = "order + limit 20, decoded"
-    tell("order20-vs-grdb", order, orders, against: GRDBEngine.name, aim: 8, unit: "ns")
-    tell("order20-vs-sqlite-json", order, orders, against: SQLiteJSONEngine.name, aim: 6, unit: "ns")
-
-    let scans = try await race(1) { engine, _ in
+    try await race("scan", "full scan, decoded", aims: (8, 7), count: 1) { engine, _ in
       var sum: UInt64 = 0
       try await engine.scan { sum &+= Self.digest([$0]) }
       return sum
     }
-    tell("scan-vs-grdb", "full scan, decoded", scans, against: GRDBEngine.name, aim: 8, unit: "ns")
-    tell(
-      "scan-vs-sqlite-json", "full scan, decoded", scans, against: SQLiteJSONEngine.name, aim: 7,
-      unit: "ns")
-
-    let filters = try await race(2) { engine, _ in
+    try await race("filter", "unindexed filter, counted", aims: (2.5, 20), count: 2) { engine, _ in
       UInt64(try await engine.count(numberOfPages: 500))
     }
-    let filter = "unindexed filter, counted"
-    tell("filter-vs-grdb", filter, filters, against: GRDBEngine.name, aim: 2.5, unit: "ns")
-    tell(
-      "filter-vs-sqlite-json", filter, filters, against: SQLiteJSONEngine.name, aim: 20, unit: "ns")
-
     for engine in engines { try await engine.close() }
   }
 

@@ -1,6 +1,6 @@
-import Ratios
 import Foundation
 import Hearth
+import Ratios
 import RawLMDB
 
 /// The first figures, as ratios within one run. One line each; see `Comparison`.

@@ -85,6 +85,25 @@ void raw_free(struct raw_entries entries) {
   free(entries.values);
 }
 
+struct raw_entries raw_reordered(struct raw_entries entries, const size_t *order) {
+  struct raw_entries result = {entries.count};
+  result.key_sizes = calloc(entries.count, sizeof(size_t));
+  result.value_sizes = calloc(entries.count, sizeof(size_t));
+  result.keys = calloc(entries.count, sizeof(unsigned char *));
+  result.values = calloc(entries.count, sizeof(unsigned char *));
+  for (size_t index = 0; index < entries.count; index++) {
+    result.key_sizes[index] = entries.key_sizes[order[index]];
+    result.value_sizes[index] = entries.value_sizes[order[index]];
+    result.keys[index] = entries.keys[order[index]];
+    result.values[index] = entries.values[order[index]];
+  }
+  free(entries.key_sizes);
+  free(entries.value_sizes);
+  free(entries.keys);
+  free(entries.values);
+  return result;
+}
+
 static int put(MDB_txn *txn, MDB_dbi dbi, struct raw_entries entries, size_t start, size_t end) {
   for (size_t index = start; index < end; index++) {
     MDB_val key = {entries.key_sizes[index], entries.keys[index]};
@@ -141,35 +160,4 @@ unsigned long raw_get(struct raw_table *table, struct raw_entries entries, size_
   }
   mdb_txn_abort(txn);
   return sum;
-}
-
-static int put_range(MDB_txn *txn, MDB_dbi dbi, struct raw_entries entries, size_t start,
-                     size_t end) {
-  for (size_t index = start; index < end && index < entries.count; index++) {
-    MDB_val key = {entries.key_sizes[index], entries.keys[index]};
-    MDB_val value = {entries.value_sizes[index], entries.values[index]};
-    int code = mdb_put(txn, dbi, &key, &value, 0);
-    if (code != 0) return code;
-  }
-  return 0;
-}
-
-int raw_put_pair(const char *path, struct raw_entries documents, struct raw_entries entries,
-                 size_t group, bool flushes) {
-  struct raw_table *table = raw_open(path, "documents", flushes);
-  if (table == NULL) return -1;
-  size_t share = documents.count == 0 ? 0 : entries.count / documents.count;
-  MDB_dbi other;
-  MDB_txn *txn;
-  int code = mdb_txn_begin(table->env, NULL, 0, &txn);
-  if (code == 0) code = mdb_dbi_open(txn, "entries", MDB_CREATE, &other);
-  if (code == 0) code = mdb_txn_commit(txn);
-  for (size_t start = 0; code == 0 && start < documents.count; start += group) {
-    code = mdb_txn_begin(table->env, NULL, 0, &txn);
-    if (code == 0) code = put_range(txn, table->dbi, documents, start, start + group);
-    if (code == 0) code = put_range(txn, other, entries, start * share, (start + group) * share);
-    if (code == 0) code = mdb_txn_commit(txn);
-  }
-  raw_close(table);
-  return code;
 }

@@ -1,7 +1,7 @@
-import Ratios
 import Foundation
 import GRDB
 import Hearth
+import Ratios
 import RawLMDB
 
 /// Durable writes beside GRDB's, as ratios within one run. One line each; see `Comparison`.

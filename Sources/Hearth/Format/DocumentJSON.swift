@@ -133,7 +133,9 @@ enum DocumentJSON {
 
   /// `books/dune`, of a name that may begin with `projects/…/documents/`.
   private static func relative(_ name: String) -> String {
-    let parts = name.split(separator: "/", maxSplits: 5, omittingEmptySubsequences: false)
+    let parts = name.utf8.split(
+      separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false
+    ).map { Substring($0) }
     guard parts.count == 6, parts[0] == "projects", parts[2] == "databases",
       parts[4] == "documents"
     else { return name }

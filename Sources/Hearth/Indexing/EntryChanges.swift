@@ -166,6 +166,7 @@ struct EntryChanges: ~Copyable {
         ? one.front < other.front : UTF8Order.compare(key(one), key(other)) < 0
     }
     let table = store.tables.entries
+    var end = try TableEnd(table, in: transaction.snapshot)
     for change in changes {
       guard let valueCount = change.valueCount else {
         try transaction.delete(table, key(change))
@@ -173,7 +174,8 @@ struct EntryChanges: ~Copyable {
       }
       let start = change.start + change.keyCount
       try transaction.put(
-        table, key(change), UnsafeRawBufferPointer(rebasing: bytes[start..<start + valueCount]))
+        table, key(change), UnsafeRawBufferPointer(rebasing: bytes[start..<start + valueCount]),
+        append: end.isPassed(by: key(change)))
     }
   }
 }

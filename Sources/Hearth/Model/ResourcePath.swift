@@ -9,7 +9,8 @@ struct ResourcePath: Sendable {
 
   /// Splits at slashes and keeps what stands between them; see `init(checking:)` for user input.
   init(relative text: String) {
-    segments = text.split(separator: "/").map(String.init)
+    // By bytes: a slash is one whatever accent follows it.
+    segments = text.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
   }
 
   static let root = ResourcePath()

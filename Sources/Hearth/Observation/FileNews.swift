@@ -12,6 +12,10 @@
 ///     data file closed     a process that wrote has ended, perhaps between its commit and the bell
 ///     heartbeat            whatever else may have gone wrong
 ///
+/// Nothing is missed. The bell rings when readers see the commit, and what has been told is discarded
+/// before anybody looks: a bell that rings during the look is told again, and one that the kernel put
+/// together with an earlier one was rung before it.
+///
 /// The kernel tells (inotify); nobody polls. One of our own commits is told as well, and news may come
 /// doubled: the log says what changed. Where the kernel has no watch left to give, a timer looks
 /// instead.
@@ -24,9 +28,12 @@ final class FileNews {
   static let heartbeat = DispatchTimeInterval.seconds(2)
 
   /// Calls `body` on `queue` after commits. Ends with `stop`.
-  init(of store: Store, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+  init(
+    of store: Store, on queue: DispatchQueue, heartbeat: DispatchTimeInterval = FileNews.heartbeat,
+    _ body: @escaping @Sendable () -> Void
+  ) {
     let news = Self.watch(store, on: queue, body)
-    let interval = news == nil ? Self.pollingInterval : Self.heartbeat
+    let interval = news == nil ? Self.pollingInterval : heartbeat
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.schedule(
       deadline: .now() + interval, repeating: interval, leeway: .milliseconds(20))

@@ -84,8 +84,10 @@ final class Listener: Sendable {
   /// A commit changed the result the listener was told, or will be told before.
   func post(_ event: ResultEvent) {
     post { state in
-      guard state.untold != nil else { return .next(event) }
+      guard let untold = state.untold else { return .next(event) }
       state.counts.skipped += 1
+      var event = event
+      if case .latest(let first) = untold { event.isReset = first.isReset }
       return .latest(event)
     }
   }

@@ -109,6 +109,12 @@ final class QueryWindow {
 
   /// Where the document stands if it is found; nil if it is not.
   private func row(of document: StoredDocument) throws -> ResultRow? {
+    // A group's documents are found by its id alone.
+    if case .group(_, let below) = query.scope, !below.isRoot,
+      !query.scope.contains(document.path)
+    {
+      return nil
+    }
     let key: [UInt8]? = try document.body.withBytes { bytes in
       let fields = try MapView(body: bytes)
       guard try matcher.matches(fields, path: { document.path }) else { return nil }

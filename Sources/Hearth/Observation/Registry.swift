@@ -347,6 +347,8 @@ final class Registry: Sendable {
     var isMerged = false
     try snapshot.changes(after: state.sequence) { change in
       if change.startsCommit { mustBegin = true }
+      // A step leads to the end of its commit, whoever watches the rest of it.
+      if !mustBegin { steps[steps.count - 1].sequence = change.sequence }
       guard state.router.isWatched(change.path) else { return true }
       count += 1
       byteCount += change.before?.count ?? 0
@@ -357,6 +359,7 @@ final class Registry: Sendable {
       let known = latest[change.path]
       if isMerged, known != nil {
         steps[0].sequence = change.sequence
+        mustBegin = false
         return true
       }
       let before = try change.versionBefore()

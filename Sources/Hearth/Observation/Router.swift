@@ -126,7 +126,9 @@ final class Router {
   }
 
   private func hasSubtree(above path: ResourcePath) -> Bool {
-    (0..<path.segments.count).contains { subtrees[ResourcePath(Array(path.segments[..<$0]))] != nil }
+    (0..<path.segments.count).contains {
+      subtrees[ResourcePath(Array(path.segments[..<$0]))] != nil
+    }
   }
 
   /// Calls `body` with the view of every route that the change takes; with a view of several routes

@@ -2,8 +2,8 @@
 struct PlanStatistics {
   /// Of the scope, or a number not far below it.
   var documentCount: Int
-  /// How many entries a plan's stretches hold, counted no further than to `limit`.
-  var entryCount: (_ plan: EntryPlan, _ limit: Int) throws -> Int
+  /// How many entries one range of a plan's holds, counted no further than to `limit`.
+  var entryCount: (_ plan: EntryPlan, _ range: KeyRange, _ limit: Int) throws -> Int
 }
 
 /// Finds the plans for a query and chooses one: a pure function of the query, the indexes that may be
@@ -19,7 +19,7 @@ struct Planner {
   /// Those of the query's scope, ready, in the order of their numbers.
   let indexes: [StoredIndex]
   let documentCount: Int
-  private let entryCount: (EntryPlan, Int) throws -> Int
+  private let entryCount: (EntryPlan, KeyRange, Int) throws -> Int
   /// Results must come in order: otherwise any will do.
   let needsOrder: Bool
   /// Results are only counted.
@@ -57,18 +57,26 @@ struct Planner {
     let common = BranchPlanner(
       query, conjunctions.common, condition: query.filters, required: required)
     if common.isImpossible { return [documents, QueryPlan(source: .nothing, isOrdered: true)] }
-    var plans = [documents]
-    guard !indexes.isEmpty else { return plans }
-    // Where there is little to choose from, nothing is counted.
-    var known: [EntryPlan: Int]?
+    guard !indexes.isEmpty else { return [documents] }
     let single = common.plans(indexes)
     let members = conjunctions.members ?? []
-    if single.count > 1 || members.count > 1 { known = [:] }
-    for plan in single { plans.append(try whole([plan], &known)) }
-    if members.count > 1 {
-      plans += try unions(members.map(branch).filter { !$0.isImpossible }, &known)
+    let branches = members.count > 1 ? members.map(branch).filter { !$0.isImpossible } : []
+    var counts = EntryCounts()
+    if single.count <= 1, members.count <= 1 {
+      // Where there is little to choose from, nothing is counted, unless guesses speak against an index.
+      let plans = try [documents] + single.map { try whole([$0], &counts) }
+      if plans.allSatisfy({ $0.source == .documents || $0.cost < documents.cost }) { return plans }
     }
-    return plans
+    while true {
+      counts.countFurther()
+      var plans = try [documents] + single.map { try whole([$0], &counts) }
+      if members.count > 1 { plans += try unions(branches, &counts) }
+      // No guess is left, or counting on would come to more than it could spare.
+      let best = plans.reduce(Double.infinity) { min($0, $1.cost) }
+      guard counts.hasGuesses, Double(counts.limit * plans.count) * Cost.counting < best else {
+        return plans
+      }
+    }
   }
 
   private func branch(_ conjunction: [FieldComparison]) -> BranchPlanner {
@@ -80,26 +88,30 @@ struct Planner {
   /// One plan of each branch: the best ordered ones, the best whatever the order, and for each other
   /// plan of a branch a union that has it.
   private func unions(
-    _ branches: [BranchPlanner], _ known: inout [EntryPlan: Int]?
+    _ branches: [BranchPlanner], _ counts: inout EntryCounts
   ) throws -> [QueryPlan] {
     guard !branches.isEmpty else { return [QueryPlan(source: .nothing, isOrdered: true)] }
     var choices: [[(plan: EntryPlan, cost: Double)]] = []
     for branch in branches {
       var choice: [(plan: EntryPlan, cost: Double)] = []
       for plan in branch.plans(indexes) {
-        choice.append((plan, try whole([plan], &known).cost))
+        choice.append((plan, try whole([plan], &counts).cost))
       }
       if choice.isEmpty { return [] }
       choice.sort { $0.cost < $1.cost }
       choices.append(choice)
     }
     var unions: [[EntryPlan]] = []
-    let ordered = choices.map { $0.first { $0.plan.isOrdered }?.plan }
-    if !ordered.contains(where: { $0 == nil }) { unions.append(ordered.compactMap(\.self)) }
+    let exact = choices.map { $0.first { $0.plan.isOrdered && $0.plan.isExact }?.plan }
+    let ordered = choices.map { $0.first(where: \.plan.isOrdered)?.plan }
+    for union in [exact, ordered].map({ $0.compactMap(\.self) }) where union.count == choices.count
+    {
+      unions.append(union)
+    }
     for place in 0..<(choices.map(\.count).max() ?? 0) {
       unions.append(choices.map { $0[min(place, $0.count - 1)].plan })
     }
-    return try unions.map { try whole($0, &known) }
+    return try unions.map { try whole($0, &counts) }
   }
 
   // MARK: Costs
@@ -111,29 +123,32 @@ struct Planner {
     static let document = 8.0
     static let seek = 10.0
     static let sorting = 1.0
+    /// Of an entry that is counted: ten of them for one that is read.
+    static let counting = 4.0
   }
 
-  /// Entries are counted this far before they are guessed.
-  private static let counted = 32
+  /// How many entries plans have, as far as they were counted.
+  private struct EntryCounts {
+    /// So far entries are counted before they are guessed; 0 is not at all.
+    private(set) var limit = 0
+    var hasGuesses = false
+    var known: [EntryPlan: Double] = [:]
+
+    mutating func countFurther() {
+      limit = limit == 0 ? 32 : limit * 4
+      hasGuesses = false
+    }
+  }
 
   private var wanted: Double? {
     query.limit.map { Double($0) + Double(query.offset) }
   }
 
-  /// - Parameter known: What was counted so far; nil if nothing is to be.
-  private func whole(
-    _ branches: [EntryPlan], _ known: inout [EntryPlan: Int]?
-  ) throws -> QueryPlan {
+  private func whole(_ branches: [EntryPlan], _ counts: inout EntryCounts) throws -> QueryPlan {
     var plan = QueryPlan(
       source: .entries(branches), isOrdered: branches.allSatisfy(\.isOrdered))
     for branch in branches {
-      var entries = guess(branch)
-      if entries > 1, known != nil {
-        let key = branch.counted
-        let count = try known?[key] ?? entryCount(branch, Planner.counted)
-        known?[key] = count
-        entries = count < Planner.counted ? Double(count) : max(entries, Double(count))
-      }
+      var entries = try entries(of: branch.counted, &counts)
       var passing = branch.tests.isEmpty ? entries : entries / 3
       if !branch.followers.isEmpty { passing /= 4 }
       if plan.isOrdered || !needsOrder, let wanted {
@@ -152,15 +167,33 @@ struct Planner {
 
   /// How many entries the bounds leave, from their shapes.
   private func guess(_ plan: EntryPlan) -> Double {
-    var share = 1.0
-    for _ in plan.fixed { share /= 20 }
-    var rest = 0.0
-    for stretch in plan.stretches {
-      for range in stretch.ranges {
-        rest += range == .everything ? 1 : plan.index.isPoint(range) ? 0.05 : 0.1
-      }
+    let ranges = plan.stretches.flatMap(\.ranges)
+    return max(1, min(guess(plan, .everything), ranges.reduce(0) { $0 + guess(plan, $1) }))
+  }
+
+  private func guess(_ plan: EntryPlan, _ range: KeyRange) -> Double {
+    let share = range == .everything ? 1 : plan.index.isPoint(range) ? 0.05 : 0.1
+    return plan.fixed.reduce(Double(documentCount) * share) { count, _ in count / 20 }
+  }
+
+  /// How many entries the bounds leave: counted where they are few. The first ranges speak for all.
+  private func entries(of plan: EntryPlan, _ counts: inout EntryCounts) throws -> Double {
+    if let count = counts.known[plan] { return count }
+    let limit = counts.limit
+    guard limit > 0 else { return guess(plan) }
+    let ranges = plan.stretches.flatMap(\.ranges)
+    var total = 0.0
+    var sampled = 0
+    var isCut = false
+    for range in ranges.prefix(limit) where total < Double(limit) {
+      let count = try entryCount(plan, range, limit)
+      isCut = count == limit
+      total += isCut ? max(Double(count), guess(plan, range)) : Double(count)
+      sampled += 1
     }
-    return max(1, Double(documentCount) * share * min(1, rest))
+    let estimate = sampled == 0 ? 0 : total * Double(ranges.count) / Double(sampled)
+    if isCut { counts.hasGuesses = true } else { counts.known[plan] = estimate }
+    return estimate
   }
 
   /// Which share of documents passes all of these, from their shapes.

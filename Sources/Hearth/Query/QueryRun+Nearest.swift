@@ -98,47 +98,53 @@ struct Ruler {
       for index in start..<min(start + 8, vector.count) { lane[index - start] = vector[index] }
       return lane
     }
-    length = lanes.reduce(SIMD8<Double>()) { $0.addingProduct($1, $1) }.sum().squareRoot()
+    length = lanes.reduce(SIMD8<Double>()) { $0 + $1 * $1 }.sum().squareRoot()
   }
 
   /// Nil for a vector of another dimension, and where there is no angle.
   func distance(to vector: VectorView) -> Double? {
     guard vector.count == count else { return nil }
+    // Products are added, not fused: without an instruction for it that is a call for each number.
+    var sum = SIMD8<Double>()
     switch nearest.measure {
     case .euclidean:
-      return accumulate(vector) { sum, mine, theirs in
+      forEachLane(vector) { mine, theirs in
         let difference = mine - theirs
-        return sum.addingProduct(difference, difference)
-      }.squareRoot()
+        sum += difference * difference
+      }
+      return sum.sum().squareRoot()
     case .dotProduct:
-      return accumulate(vector) { $0.addingProduct($1, $2) }
+      forEachLane(vector) { sum += $0 * $1 }
+      return sum.sum()
     case .cosine:
-      let product = accumulate(vector) { $0.addingProduct($1, $2) }
-      let theirs = accumulate(vector) { sum, _, theirs in sum.addingProduct(theirs, theirs) }
-      let lengths = length * theirs.squareRoot()
+      var squares = SIMD8<Double>()
+      forEachLane(vector) { mine, theirs in
+        sum += mine * theirs
+        squares += theirs * theirs
+      }
+      let lengths = length * squares.sum().squareRoot()
       guard lengths > 0 else { return nil }
-      return 1 - product / lengths
+      return 1 - sum.sum() / lengths
     }
   }
 
-  /// The lanes' sum, over both vectors side by side.
+  /// Both vectors side by side, eight numbers at a time.
   @inline(__always)
-  private func accumulate(
-    _ vector: VectorView,
-    _ step: (SIMD8<Double>, SIMD8<Double>, SIMD8<Double>) -> SIMD8<Double>
-  ) -> Double {
-    var sum = SIMD8<Double>()
+  private func forEachLane(
+    _ vector: VectorView, _ body: (SIMD8<Double>, SIMD8<Double>) -> Void
+  ) {
     let whole = count / 8
-    for index in 0..<whole {
-      let theirs = vector.bytes.loadUnaligned(fromByteOffset: index * 64, as: SIMD8<UInt64>.self)
-      sum = step(sum, lanes[index], SIMD8<Double>(bitPatterns: theirs))
-    }
-    if whole < lanes.count {
+    lanes.withUnsafeBufferPointer { lanes in
+      for index in 0..<whole {
+        let theirs = vector.bytes.loadUnaligned(
+          fromByteOffset: index * 64, as: SIMD8<UInt64>.self)
+        body(lanes[index], SIMD8<Double>(bitPatterns: theirs))
+      }
+      guard whole < lanes.count else { return }
       var theirs = SIMD8<Double>()
       for index in (whole * 8)..<count { theirs[index - whole * 8] = vector[index] }
-      sum = step(sum, lanes[whole], theirs)
+      body(lanes[whole], theirs)
     }
-    return sum.sum()
   }
 
   func accepts(_ distance: Double) -> Bool {

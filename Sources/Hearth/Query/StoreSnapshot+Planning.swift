@@ -42,14 +42,12 @@ extension StoreSnapshot {
       indexes = try self.indexes().readable(.group, of: id)
       if !indexes.isEmpty { documentCount = try lmdb.statistics(tables.documents).entries }
     }
-    let statistics = PlanStatistics(documentCount: documentCount) { plan, limit in
+    let statistics = PlanStatistics(documentCount: documentCount) { plan, range, limit in
       let probe = TouchCount()
+      let stream = try EntryStream(
+        plan, EntryPlan.Stretch(ranges: [range]), in: self, collection: collection, touched: probe)
       var count = 0
-      for stretch in plan.stretches where count < limit {
-        let stream = try EntryStream(
-          plan, stretch, in: self, collection: collection, touched: probe)
-        while count < limit, try stream.next() != nil { count += 1 }
-      }
+      while count < limit, try stream.next() != nil { count += 1 }
       touched.probes += probe.entries
       return count
     }

@@ -439,9 +439,12 @@ struct GroupPlan {
     }
 
     let table = store.tables.documents
+    var end = try TableEnd(table, in: transaction.snapshot)
     for index in changed {
+      let key = documents[index].key
       let record = documents[index].version.map { encode($0, of: documents[index]) }
-      try put(Step(table: table, key: documents[index].key, value: record), to: &transaction)
+      let isAppend = record != nil && key.withUnsafeBytes { end.isPassed(by: $0) }
+      try put(Step(table: table, key: key, value: record, isAppend: isAppend), to: &transaction)
     }
     try entries.apply(to: &transaction)
     for step in steps { try put(step, to: &transaction) }

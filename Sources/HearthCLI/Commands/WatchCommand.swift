@@ -5,11 +5,20 @@ import Hearth
 struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch",
-    abstract: "Show a document or a collection, and every change of it as it is committed.",
-    discussion: "Changes of all processes count. Ends with ^C, or after --count snapshots.")
+    abstract: "Show a document or a query's result, and every change of it as it is committed.",
+    discussion: """
+      A query is what hearth query takes:
+
+        hearth watch a.hearth books/dune
+        hearth watch a.hearth 'books where genre == "sf" order by year desc limit 10'
+        hearth watch a.hearth 'all reviews count, average(stars)'
+
+      Results begin with + where they came, - where they went and ~ where they changed; numbers tell their \
+      places in the order. Changes of all processes count. Ends with ^C, or after --count snapshots.
+      """)
 
   @OptionGroup var file: DatabaseArgument
-  @Argument(help: "A path: books/dune is a document, books a collection.") var path: String
+  @Argument(help: "The path of a document, or a query, in quotes.") var query: String
   @Option(help: "End after so many snapshots; the first is what is there at the beginning.")
   var count: Int?
   @OptionGroup var output: OutputOptions
@@ -20,73 +29,165 @@ struct WatchCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await file.open(.reading) { db in
-      switch Place(path, in: db) {
-      case .document(let document): try await watch(document)
-      case .collection(let collection): try await watch(collection)
+      if case .document(let document)? = Place(single: query, in: db) {
+        return try await watch(document)
+      }
+      switch try QueryText.read(query, in: db) {
+      case .documents(let query): try await watch(query)
+      case .numbers(let query, let fields): try await watch(query, fields)
       }
     }
   }
 
   private func watch(_ document: DocumentReference) async throws {
     var told = 0
-    var existed = false
+    var before: DocumentSnapshot?
     for try await snapshot in document.snapshots {
-      let kind: Kind = !snapshot.exists ? .removed : existed ? .modified : .added
-      if told > 0 || snapshot.exists { tell(kind, snapshot) }
-      if told == 0, !snapshot.exists { note("\(path) is not there yet; watching for it") }
-      existed = snapshot.exists
+      if snapshot.exists {
+        tell(Change(kind: before == nil ? .added : .modified, document: snapshot, before: before))
+      } else if told > 0 {
+        tell(Change(kind: .removed, document: snapshot))
+      } else {
+        note("\(document.path) is not there yet; watching for it")
+      }
+      before = snapshot.exists ? snapshot : nil
       told += 1
       if told == count { return }
     }
   }
 
-  private func watch(_ collection: CollectionReference) async throws {
+  private func watch(_ query: Query) async throws {
     var told = 0
-    for try await snapshot in collection.snapshots {
-      for change in snapshot.documentChanges {
-        let kind: Kind =
-          switch change.type {
-          case .added: .added
-          case .modified: .modified
-          case .removed: .removed
-          }
-        tell(kind, change.document)
+    var known: [String: DocumentSnapshot] = [:]
+    for try await snapshot in query.snapshots {
+      if told == 0, !output.json {
+        for line in DocumentTable(snapshot.documents).lines(width: Terminal.width) {
+          Terminal.print(line)
+        }
+        note("\(Figure.count(snapshot.count, "document")); watching")
       }
-      if told == 0 { note("\(Figure.count(snapshot.count, "document")) in \(path); watching") }
+      for change in snapshot.documentChanges {
+        let path = change.document.reference.path
+        if told > 0 || output.json { tell(Change(change, before: known[path])) }
+        known[path] = change.type == .removed ? nil : change.document
+      }
       told += 1
       if told == count { return }
     }
   }
 
-  private enum Kind: String {
-    case added, modified, removed
-
-    var mark: String {
-      switch self {
-      case .added: "+"
-      case .modified: "~"
-      case .removed: "-"
+  private func watch(_ query: AggregateQuery, _ fields: [AggregateField]) async throws {
+    var told = 0
+    for try await snapshot in query.snapshots {
+      let members = fields.map { field in
+        JSON.Member(field.description, JSON(value: snapshot.get(field)))
       }
+      Terminal.print(
+        output.json
+          ? JSON.object(members).text
+          : members.map { "\($0.name): \($0.value.brief)" }.joined(separator: "  "))
+      told += 1
+      if told == count { return }
     }
   }
 
-  private func tell(_ kind: Kind, _ document: DocumentSnapshot) {
-    let path = document.reference.path
-    if output.json {
-      var members = [
-        JSON.Member("change", .string(kind.rawValue)), JSON.Member("path", .string(path)),
-      ]
-      if kind != .removed, let data = document.data() {
-        members.append(JSON.Member("fields", JSON(fields: data)))
+  fileprivate struct Change {
+    enum Kind: String {
+      case added, modified, removed
+
+      var mark: String {
+        switch self {
+        case .added: "+"
+        case .modified: "~"
+        case .removed: "-"
+        }
       }
-      Terminal.print(JSON.object(members).text)
-    } else {
-      let rest = kind == .removed ? "" : document.line(width: Terminal.width - path.count - 4)
-      Terminal.print("\(kind.mark) \(Terminal.bold(path))  \(rest)")
     }
+
+    var kind: Kind
+    var document: DocumentSnapshot
+    var before: DocumentSnapshot?
+    var oldIndex: Int?
+    var newIndex: Int?
+
+    /// From 1, as people count: `3`, and `3→1` for a result that moved.
+    var place: String? {
+      let numbers = [oldIndex, newIndex].compactMap { $0.map { "\($0 + 1)" } }
+      guard let first = numbers.first, let last = numbers.last else { return nil }
+      return first == last ? first : "\(first)→\(last)"
+    }
+  }
+
+  private func tell(_ change: Change) {
+    let path = change.document.reference.path
+    guard output.json else {
+      let head = [change.kind.mark, change.place].compactMap(\.self).joined(separator: " ")
+      let width = Terminal.width - head.count - path.count - 4
+      Terminal.print("\(head) \(Terminal.bold(path))  \(change.text(width: width))".trimmingEnd)
+      return
+    }
+    var members = [
+      JSON.Member("change", .string(change.kind.rawValue)), JSON.Member("path", .string(path)),
+    ]
+    for (name, index) in [("oldIndex", change.oldIndex), ("newIndex", change.newIndex)] {
+      if let index { members.append(JSON.Member(name, .integer(Int64(index)))) }
+    }
+    if change.kind != .removed, let data = change.document.data() {
+      members.append(JSON.Member("fields", JSON(fields: data)))
+    }
+    Terminal.print(JSON.object(members).text)
   }
 
   private func note(_ sentence: String) {
     if !output.json { Terminal.print(Terminal.faint("(\(sentence))")) }
+  }
+}
+
+extension Place {
+  /// Nil unless the text is a path and nothing else.
+  fileprivate init?(single text: String, in db: Firestore) {
+    guard !text.contains(where: \.isWhitespace) else { return nil }
+    self.init(text, in: db)
+  }
+}
+
+extension WatchCommand.Change {
+  fileprivate init(_ change: DocumentChange, before: DocumentSnapshot?) {
+    let kind: Kind =
+      switch change.type {
+      case .added: .added
+      case .modified: .modified
+      case .removed: .removed
+      }
+    self.init(
+      kind: kind, document: change.document, before: before,
+      oldIndex: kind == .added ? nil : Int(change.oldIndex),
+      newIndex: kind == .removed ? nil : Int(change.newIndex))
+  }
+
+  /// All fields of a new document, those that changed of another: `pages: 412 → 500`.
+  fileprivate func text(width: Int) -> String {
+    guard kind == .modified, let old = before?.data(), let new = document.data(),
+      case .object(let was) = JSON(fields: old), case .object(let now) = JSON(fields: new)
+    else { return kind == .removed ? "" : document.line(width: width) }
+    var changed = now.compactMap { member -> String? in
+      let value = member.value.brief
+      guard let old = was.first(where: { $0.name == member.name })?.value.brief else {
+        return "\(member.name): + \(value)"
+      }
+      return old == value ? nil : "\(member.name): \(old) → \(value)"
+    }
+    for member in was where !now.contains(where: { $0.name == member.name }) {
+      changed.append("\(member.name): -")
+    }
+    return changed.joined(separator: ", ").clipped(to: width)
+  }
+}
+
+extension String {
+  fileprivate var trimmingEnd: String {
+    var text = self
+    while text.last == " " { text.removeLast() }
+    return text
   }
 }

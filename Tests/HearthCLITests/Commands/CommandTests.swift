@@ -75,10 +75,11 @@ import Testing
     #expect(try await watch.reaches(lines: 4))
     #expect(
       watch.output.split(separator: "\n") == [
-        #"{"change":"added","path":"books/dune","fields":{"pages":412}}"#,
-        #"{"change":"added","path":"books/emma","fields":{}}"#,
-        #"{"change":"modified","path":"books/dune","fields":{"pages":500}}"#,
-        #"{"change":"removed","path":"books/emma"}"#,
+        #"{"change":"added","path":"books/dune","newIndex":0,"fields":{"pages":412}}"#,
+        #"{"change":"added","path":"books/emma","newIndex":1,"fields":{}}"#,
+        #"{"change":"modified","path":"books/dune","oldIndex":0,"newIndex":0,"#
+          + #""fields":{"pages":500}}"#,
+        #"{"change":"removed","path":"books/emma","oldIndex":1}"#,
       ])
     #expect(watch.finish().status == 0)
   }
@@ -93,6 +94,39 @@ import Testing
       result.lines == [
         "(books/dune is not there yet; watching for it)", "+ books/dune  {pages: 412}",
       ])
+  }
+
+  @Test func `a query is watched with places and what changed`() async throws {
+    for (id, pages) in [("dune", 412), ("emma", 300), ("short", 20)] {
+      _ = try hearth("set", "a.hearth", "books/\(id)", #"{"pages": \#(pages), "n": 1}"#)
+    }
+    let query = "books where pages > 100 order by pages desc limit 2"
+    let watch = try hearth.start(["watch", "a.hearth", query, "--count", "4"])
+    #expect(try await watch.reaches(lines: 4))
+    for (id, fields, lines) in [
+      ("emma", #"{"pages": 200}"#, 5), ("emma", #"{"pages": 450}"#, 6),
+      ("dune", #"{"pages": 9}"#, 7),
+    ] {
+      _ = try hearth("set", "a.hearth", "books/\(id)", fields, "--merge")
+      #expect(try await watch.reaches(lines: lines))
+    }
+    let result = watch.finish()
+    #expect(result.status == 0)
+    #expect(
+      result.lines == [
+        "      n  pages", "dune  1  412  ", "emma  1  300  ", "(2 documents; watching)",
+        "~ 2 books/emma  pages: 300 → 200", "~ 2→1 books/emma  pages: 200 → 450",
+        "- 2 books/dune",
+      ])
+  }
+
+  @Test func `counts and sums are watched`() async throws {
+    _ = try hearth("set", "a.hearth", "books/dune", #"{"pages": 412}"#)
+    let watch = try hearth.start(
+      ["watch", "a.hearth", "books count, sum(pages)", "--count", "2"])
+    #expect(try await watch.reaches(lines: 1))
+    _ = try hearth("set", "a.hearth", "books/emma", #"{"pages": 300}"#)
+    #expect(watch.finish().lines == ["count: 1  sum(pages): 412", "count: 2  sum(pages): 712"])
   }
 
   @Test func `a database is counted`() throws {

@@ -37,6 +37,13 @@ struct ResourcePathCheckingTests {
     #expect(try ResourcePath(checkingDocument: "7", relativeTo: pages).text == "books/dune/pages/7")
   }
 
+  @Test func `a slash divides, also before what joins it to one character`() throws {
+    let path = try ResourcePath(checkingDocument: "books/\u{301}dune")
+    #expect(path.segments.map { Array($0.utf8) } == [Array("books".utf8), Array("\u{301}dune".utf8)])
+    #expect(ResourcePath(relative: path.text).segments.count == 2)
+    #expect(throws: Status.self) { try ResourcePath(checkingDocument: "books\u{301}/dune/\u{200D}") }
+  }
+
   @Test func `wrong collection paths are refused in Firebase's words`() throws {
     let dune = ResourcePath(relative: "books/dune")
     func refusal(_ text: String, below base: ResourcePath = .root) -> String {

@@ -255,6 +255,54 @@ extension Registry {
     #expect(try asker.take()?.allChanges.map(\.newIndex) == [1])
   }
 
+  @Test func `a snapshot shows the end of its commit, whoever watches the rest of it`() throws {
+    let fixture = try StoreFixture()
+    let registry = registry(fixture)
+    let asker = Asker(.collection(ResourcePath(["a"])), registry)
+    registry.settle()
+    #expect(try asker.take()?.sequence == 0)
+    try commit(
+      fixture, try fixture.set("b/1", ("n", .null)), try fixture.set("a/1", ("n", .null)),
+      try fixture.set("b/2", ("n", .null)), try fixture.set("b/3", ("n", .null)))
+    registry.settle()
+    #expect(try asker.take()?.sequence == 4)
+  }
+
+  @Test func `a group below a document hears nothing of the group elsewhere`() throws {
+    let fixture = try StoreFixture()
+    let registry = registry(fixture)
+    let query = EffectiveQuery(StructuredQuery(.group("c", below: ResourcePath(["a", "1"]))))
+    let asker = Asker(.query(query), registry)
+    let count = Asker(.totals(query, [Aggregation(.count(upTo: nil))]), registry)
+    registry.settle()
+    #expect(try asker.take()?.list.isEmpty == true)
+    #expect(try count.take()?.values == [.integer(0)])
+    for path in ["a/1/c/1", "a/2/c/1", "c/1", "a/1/b/1/c/2", "a/11/c/1"] {
+      try commit(fixture, try fixture.set(path, ("n", .null)))
+    }
+    registry.settle()
+    #expect(
+      try asker.take()?.list.documents.map(\.path.text) == ["a/1/b/1/c/2", "a/1/c/1"])
+    #expect(try count.take()?.values == [.integer(2)])
+  }
+
+  @Test func `that the log was too short is told even to who is slow`() throws {
+    let fixture = try StoreFixture { $0.changeLogBytes = 0 }
+    let registry = registry(fixture)
+    for number in 0..<5 {
+      try commit(fixture, try fixture.set("a/1", ("n", .integer(Int64(number)))))
+    }
+    let asker = Asker(.collection(ResourcePath(["a"])), registry, since: 1)
+    registry.settle()
+    try commit(fixture, try fixture.set("a/2", ("n", .null)))
+    registry.settle()
+    let event = try #require(try asker.take())
+    #expect(event.isReset && event.changes == nil && event.list.count == 2)
+    try commit(fixture, fixture.delete("a/2"))
+    registry.settle()
+    #expect(try asker.take()?.isReset == false)
+  }
+
   @Test func `a consumer that sleeps holds up neither the writer nor other listeners`() throws {
     let fixture = try StoreFixture()
     let registry = registry(fixture)

@@ -9,7 +9,7 @@ import Testing
 /// the file was closed and opened again. Tiny thresholds, so that limits run out of spare results
 /// and bursts are merged.
 @Suite struct ViewAgreementTests {
-  static let scenarios = Soak.isOn ? 10_000 : 240
+  static let scenarios = Soak.isOn ? 10_000 : 120
   static let lanes: UInt64 = 4
 
   @Test(arguments: 0..<lanes)
@@ -99,7 +99,13 @@ private struct ViewScenario {
   init(seed: UInt64) throws {
     self.seed = seed
     random = RandomQueries(seed: seed &* 7919 &+ 13)
-    first = random.world(14)
+    // Some collections are full, so that most queries find something, and limits run out.
+    var world = random.world(14)
+    for id in 0..<10 {
+      let collection = ["a", "books", "b"][id % (1 + Int(seed % 3))]
+      world.append((ResourcePath([collection, "d\(id)"]), random.fields()))
+    }
+    first = world
     paths = first.map(\.path)
     let isShort = seed % 7 == 3
     fixture = try StoreFixture {
@@ -121,21 +127,23 @@ private struct ViewScenario {
   mutating func run() throws {
     defer { registry.close(.terminated) }
     try commit([first.map { .some(($0.path, $0.fields)) }].map { $0.compactMap { $0 } })
-    for _ in 0..<20 {
-      switch below(12) {
+    for _ in 0..<40 {
+      switch below(14) {
       case 0, 1: if watches.count < 5 { listen() }
       case 2:
         guard !watches.isEmpty else { continue }
         let watch = watches.remove(at: below(watches.count))
         registry.remove(watch.asker.listener, watching: watch.asker.target)
         if try watch.asker.take() != nil { throw Mismatch(description: "told after removal") }
-      case 3, 4: registry.settle()
-      case 5, 6: if !watches.isEmpty { try take(below(watches.count)) }
-      case 7: if below(3) == 0 { try reopen() }
+      case 3: registry.settle()
+      case 4, 5, 6:
+        registry.settle()
+        for index in watches.indices where below(3) > 0 { try take(index) }
+      case 7: if below(4) == 0 { try reopen() }
       default:
         try commit(
           (0..<(1 + below(3))).map { _ in
-            (0..<(1 + below(3))).map { _ in (path(), below(4) == 0 ? nil : random.fields()) }
+            (0..<(1 + below(3))).map { _ in (path(), fields()) }
           })
       }
     }
@@ -147,6 +155,12 @@ private struct ViewScenario {
     let counts = registry.readStatistics().counts
     tally.refills += counts.refills
     tally.skipped += counts.ended.skipped
+  }
+
+  /// Nil to delete; mostly what another document had, so that results change.
+  private mutating func fields() -> MapValue? {
+    if below(4) == 0 { return nil }
+    return below(3) == 0 ? random.fields() : random.values.generator.pick(first).fields
   }
 
   private mutating func path() -> ResourcePath {
@@ -185,7 +199,7 @@ private struct ViewScenario {
 
   private mutating func listen() {
     let world = states[states.count - 1].state.values.map { ($0.document.path, $0.document.fields) }
-    for _ in 0..<20 {
+    for attempt in 0..<40 {
       var query = random.query(world.map { (path: $0.0, fields: $0.1) })
       if below(2) == 0, query.limit == nil { query.limit = 1 + below(4) }
       if query.limit == 0 || query.isLimitToLast && query.orders.isEmpty { continue }
@@ -199,6 +213,9 @@ private struct ViewScenario {
       } catch {
         continue
       }
+      // Mostly of several documents: they come and go.
+      let found = results(of: query, states[states.count - 1].state).count
+      if found < min(query.limit ?? 3, 3), attempt < 30 { continue }
       let effective = EffectiveQuery(query)
       let target = aggregations.map { WatchTarget.totals(effective, $0) } ?? .query(effective)
       watches.append(
@@ -217,7 +234,7 @@ private struct ViewScenario {
     try fixture.reopen()
     registry = Self.registry(fixture)
     // While nobody listens.
-    if below(2) == 0 { try commit([[(path(), below(3) == 0 ? nil : random.fields())]]) }
+    if below(2) == 0 { try commit([[(path(), fields())]]) }
     for index in watches.indices {
       let isResumed = watches[index].told != nil && watches[index].aggregations == nil
       watches[index].asker = Asker(
@@ -266,7 +283,9 @@ private struct ViewScenario {
       throw Mismatch(description: "reset \(event.isReset): \(note)")
     }
     if let changes = event.changes {
-      guard let told = watch.told else { throw Mismatch(description: "changes of nothing: \(note)") }
+      guard let told = watch.told else {
+        throw Mismatch(description: "changes of nothing: \(note)")
+      }
       if changes.isEmpty, !watch.resumes { throw Mismatch(description: "no news: \(note)") }
       tally.changed += changes.count
       try apply(changes, to: told, leadingTo: documents, watch.query, note)

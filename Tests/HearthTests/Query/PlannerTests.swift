@@ -39,7 +39,7 @@ import Testing
     change(&query)
     return Planner(
       EffectiveQuery(query), indexes: indexes,
-      statistics: PlanStatistics(documentCount: 10_000) { plan, limit in
+      statistics: PlanStatistics(documentCount: 10_000) { plan, _, limit in
         min(counts[plan.index.number] ?? 1000, limit)
       }, needsOrder: !countsOnly, countsOnly: countsOnly)
   }
@@ -72,6 +72,15 @@ import Testing
     }
   }
 
+  @Test func `a long list of values with few entries each is read through the only index`() throws {
+    for (count, isRead) in [(1, true), (10, true), (1000, false)] {
+      let best = try planner([author], counts: [author.number: count]) {
+        $0.add(compare("author", .in, .array((0..<30).map { .string("author-\($0)") })))
+      }.best()
+      #expect(best.usesIndexes == isRead, "\(count) each")
+    }
+  }
+
   @Test func `order comes from an index, forwards or backwards`() throws {
     for isDescending in [false, true] {
       let best = try planner([genre, genrePages]) {
@@ -96,6 +105,35 @@ import Testing
     #expect(joins.count == 2 && joins.allSatisfy { $0.isOrdered && $0.isExact })
     // One index alone leaves a condition to the documents.
     #expect(try plans.flatMap(entries).filter { $0.followers.isEmpty }.allSatisfy { !$0.isExact })
+  }
+
+  @Test func `equalities with another order behind them are not joined`() throws {
+    let plans = try planner([genrePages, author]) {
+      $0.add(compare("author", .equal, .string("a")))
+      $0.add(compare("genre", .equal, .string("g")))
+      $0.orders = [QueryOrder(field: FieldSegments(["pages"]))]
+    }.candidates()
+    let walks = try plans.flatMap(entries)
+    #expect(walks.count == 2 && walks.allSatisfy(\.followers.isEmpty))
+  }
+
+  @Test func `an index of elements does not tell what the whole array is`() throws {
+    let plans = try planner([tags], countsOnly: true) {
+      $0.add(compare("tags", .arrayContains, .string("t")))
+      $0.add(compare("tags", .notEqual, .array([.string("t")])))
+    }.candidates()
+    #expect(try plans.flatMap(entries).count == 1)
+    #expect(plans.allSatisfy { !$0.isExact })
+  }
+
+  @Test func `of two indexes the one with fewer entries is read, however many both have`() throws {
+    for (few, many) in [(author, genre), (genre, author)] {
+      let best = try planner([author, genre], counts: [few.number: 100, many.number: 5000]) {
+        $0.add(compare("author", .equal, .string("a")))
+        $0.add(compare("genre", .equal, .string("g")))
+      }.best()
+      #expect(try entries(best).first?.index == few)
+    }
   }
 
   @Test func `a list is read side by side, or in one go where it is what is ordered by`() throws {
@@ -165,7 +203,7 @@ import Testing
       #expect(wanted.allSatisfy { $0.collectionID == collectionID && !$0.isNameDescending })
       let planner = Planner(
         effective, indexes: indexes,
-        statistics: PlanStatistics(documentCount: 1_000_000) { _, _ in 0 })
+        statistics: PlanStatistics(documentCount: 1_000_000) { _, _, _ in 0 })
       guard try !planner.candidates().contains(where: { $0.isServed(effective, needsOrder: true) })
       else {
         served += 1

@@ -67,6 +67,7 @@ import Testing
     let world = try await QueryWorld(
       documents, keyLimit: KeyLimit(keyLimit), indexes: random.indexes(wantedBy: queries))
     var indexed = 0
+    var plans = 0
     for query in queries {
       let expected = ReferenceQuery(query: query).run(reference)
       let answers = try world.documentsByEveryPlan(query)
@@ -75,21 +76,30 @@ import Testing
         try $0.planner(EffectiveQuery(query)).best()
       }
       #expect(answers.contains { $0.plan == chosen })
-      for (plan, found) in answers {
+      var unlimited = query
+      unlimited.limit = nil
+      unlimited.offset = 0
+      unlimited.isLimitToLast = false
+      let count = ReferenceQuery(query: unlimited).run(reference).count
+      for answer in answers {
+        let found = answer.documents
+        plans += 1
         guard found.map(\.path.text) == expected.map(\.path.text),
-          try found.map({ try $0.body.map() }) == expected.map(\.fields)
+          try found.map({ try $0.body.map() }) == expected.map(\.fields),
+          answer.counted ?? count == count
         else {
           Issue.record(
             """
             seed \(seed), key limit \(keyLimit): \(query)
-            \(plan)
-            found \(found.map(\.path.text)), not \(expected.map(\.path.text))
+            \(answer.plan)
+            counted \(answer.counted ?? count) of \(count), found \(found.map(\.path.text)), not \(expected.map(\.path.text))
             """)
           return
         }
       }
     }
     #expect(indexed > Self.queries / 4)
+    print("plans: seed \(seed), key limit \(keyLimit): \(queries.count) queries, \(plans) plans")
   }
 
   @Test(arguments: [511, 24], 0..<worlds)

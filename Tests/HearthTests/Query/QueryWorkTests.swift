@@ -234,7 +234,7 @@ import Testing
           \(shape.title): \(returned), \(touched.entries), \(touched.keys), \(touched.documents), \
           \(touched.probes), \(Int(time / .microseconds(1))) µs: \(trace.plan?.description ?? "")
           """)
-        #expect(touched.probes <= 500, "\(shape.title)")
+        #expect(touched.probes <= 600, "\(shape.title)")
         switch shape.cost {
         case .served(let more):
           #expect(touched.entries + touched.keys <= returned + more, "\(shape.title)")

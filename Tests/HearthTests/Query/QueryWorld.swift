@@ -47,15 +47,30 @@ final class QueryWorld: Sendable {
     }
   }
 
+  /// What one plan finds, and how many its entries alone stand for without a limit; nil if they do not tell.
+  struct Answer {
+    var plan: QueryPlan
+    var documents: [StoredDocument]
+    var counted: Int?
+  }
+
   /// Every plan for the query, and what each finds.
-  func documentsByEveryPlan(
-    _ query: StructuredQuery
-  ) throws -> [(plan: QueryPlan, documents: [StoredDocument])] {
+  func documentsByEveryPlan(_ query: StructuredQuery) throws -> [Answer] {
     try query.check()
     let query = EffectiveQuery(query)
     return try database.store.read { snapshot in
       try snapshot.planner(query).candidates().map { plan in
-        (plan, try QueryRun(query, in: snapshot, plan: plan).documents())
+        let run = try QueryRun(query, in: snapshot, plan: plan)
+        var answer = Answer(plan: plan, documents: try run.documents())
+        if plan.isExact {
+          var counted = 0
+          try run.forEachEntry { _, _, _ in
+            counted += 1
+            return true
+          }
+          answer.counted = counted
+        }
+        return answer
       }
     }
   }

@@ -6,6 +6,8 @@ import Foundation
 struct RandomQueries {
   var values: RandomValues
   private var seen: [Value] = []
+  /// What queries are about.
+  private var known: [(path: ResourcePath, fields: MapValue)] = []
 
   init(seed: UInt64) { values = RandomValues(seed: seed) }
 
@@ -93,6 +95,7 @@ struct RandomQueries {
   }
 
   mutating func query(_ world: [(path: ResourcePath, fields: MapValue)]) -> StructuredQuery {
+    known = world
     let paths = world.map(\.path)
     let some = paths.isEmpty ? path() : values.generator.pick(paths)
     var query: StructuredQuery
@@ -110,7 +113,8 @@ struct RandomQueries {
       case .group(_, let below): below.isRoot
       case .subtree: false
       }
-    var filters = values.generator.below(4)
+    // Few conditions: what many leave over is mostly nothing.
+    var filters = values.generator.below(values.generator.one(in: 2) ? 2 : 4)
     while filters > 0 {
       query.add(filter(depth: 2, paths, onNameOnly: !isFree))
       filters -= 1
@@ -143,12 +147,34 @@ struct RandomQueries {
   }
 
   private mutating func bound(_ query: StructuredQuery, _ paths: [ResourcePath]) -> QueryBound? {
-    guard values.generator.one(in: 4) else { return nil }
+    guard values.generator.one(in: 3) else { return nil }
     var bound: [Value] = []
+    // Often where a document stands.
+    let document =
+      known.isEmpty || values.generator.one(in: 3) ? nil : values.generator.pick(known)
     for order in query.orders.prefix(1 + values.generator.below(3)) {
-      bound.append(order.field.isDocumentID ? name(paths) : value())
+      if order.field.isDocumentID {
+        bound.append(document.map { .reference($0.path) } ?? name(paths))
+      } else {
+        bound.append(document.flatMap { value(of: order.field, in: $0.fields) } ?? value())
+      }
     }
     return QueryBound(values: bound, isBefore: values.generator.one(in: 2))
+  }
+
+  private func value(of field: FieldSegments, in fields: MapValue) -> Value? {
+    var value = Value.map(fields)
+    for name in field.names {
+      guard case .map(let map) = value, let next = map[name] else { return nil }
+      value = next
+    }
+    return cleaned(value)
+  }
+
+  /// Often what some document has there.
+  private mutating func operand(of field: FieldSegments) -> Value {
+    guard !known.isEmpty, !values.generator.one(in: 3) else { return value() }
+    return value(of: field, in: values.generator.pick(known).fields) ?? value()
   }
 
   private mutating func name(_ paths: [ResourcePath]) -> Value {
@@ -181,15 +207,19 @@ struct RandomQueries {
       .in, .notIn, .arrayContains, .arrayContainsAny, .isNull, .isNaN, .isNotNull, .isNotNaN,
     ]
     let kind = values.generator.pick(kinds)
+    let field = field()
     var operand = Value.null
     switch kind {
-    case .in, .notIn, .arrayContainsAny:
+    case .in, .notIn:
+      operand = .array(
+        (0..<(1 + values.generator.below(4))).map { _ in self.operand(of: field) })
+    case .arrayContainsAny:
       operand = .array((0..<(1 + values.generator.below(4))).map { _ in value() })
     case .isNull, .isNaN, .isNotNull, .isNotNaN: break
     case .arrayContains: operand = values.generator.pick([.integer(1), .string("a"), value()])
-    default: operand = value()
+    default: operand = self.operand(of: field)
     }
-    return .comparison(FieldComparison(field: field(), operator: kind, operand: operand))
+    return .comparison(FieldComparison(field: field, operator: kind, operand: operand))
   }
 
   mutating func aggregations() -> [Aggregation] {

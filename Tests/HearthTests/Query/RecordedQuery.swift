@@ -137,7 +137,10 @@ extension RecordedQuery {
   static func said(_ query: StructuredQuery, to firestore: Firestore) -> Query? {
     var said: Query
     switch query.scope {
-    case .collection(let path): said = firestore.collection(path.text)
+    case .collection(let path):
+      // A slash in an id would be a path's.
+      guard ResourcePath(relative: path.text) == path else { return nil }
+      said = firestore.collection(path.text)
     case .group(let id, let below):
       guard below.isRoot else { return nil }
       said = firestore.collectionGroup(id)
@@ -159,7 +162,7 @@ extension RecordedQuery {
       guard let values = cursor(end, query, firestore) else { return nil }
       said = end.isBefore ? said.end(before: values) : said.end(at: values)
     }
-    if query.offset > 0 { said = said.offset(query.offset) }
+    if query.offset != 0 { said = said.offset(query.offset) }
     if let limit = query.limit {
       guard limit > 0, !query.isLimitToLast || !query.orders.isEmpty else { return nil }
       said = query.isLimitToLast ? said.limit(toLast: limit) : said.limit(to: limit)
@@ -167,7 +170,34 @@ extension RecordedQuery {
     if !query.projection.isEmpty {
       said = said.select(query.projection.map { FieldPath($0.names) })
     }
-    return query.nearest == nil ? said : nil
+    guard let nearest = query.nearest else { return said }
+    let measure: DistanceMeasure =
+      switch nearest.measure {
+      case .euclidean: .euclidean
+      case .cosine: .cosine
+      case .dotProduct: .dotProduct
+      }
+    let distanceField = nearest.distanceField?.canonicalText
+    // A text cannot quote names.
+    if distanceField?.contains("`") == true { return nil }
+    return said.findNearest(
+      FieldPath(nearest.field.names), to: VectorValue(nearest.vector), limit: nearest.limit,
+      measure: measure, distanceResultField: distanceField,
+      distanceThreshold: nearest.threshold)
+  }
+
+  /// The aggregations as a user would ask for them; nil where that cannot be said.
+  static func said(_ aggregations: [Aggregation]) -> [AggregateField]? {
+    var fields: [AggregateField] = []
+    for aggregation in aggregations {
+      switch aggregation.kind {
+      case .count(nil): fields.append(.count())
+      case .count: return nil
+      case .sum(let field): fields.append(.sum(FieldPath(field.names)))
+      case .average(let field): fields.append(.average(FieldPath(field.names)))
+      }
+    }
+    return fields
   }
 
   private static func any(_ value: Value, _ firestore: Firestore) -> Any {
@@ -180,10 +210,12 @@ extension RecordedQuery {
     guard bound.values.count <= query.orders.count else { return nil }
     var values: [Any] = []
     for (value, order) in zip(bound.values, query.orders) {
-      guard order.field.isDocumentID, case .reference(let path) = value else {
+      guard order.field.isDocumentID else {
         values.append(any(value, firestore))
         continue
       }
+      // A text would be an id.
+      guard case .reference(let path) = value else { return nil }
       if case .collection(let collection) = query.scope {
         guard path.parent == collection else { return nil }
         values.append(path.id)
@@ -213,6 +245,7 @@ extension RecordedQuery {
     let path = FieldPath(comparison.field.names)
     let value = any(comparison.operand, firestore)
     let isSpecial = [.null, .nan].contains(comparison.operand.typeClass)
+    if comparison.field.isDocumentID, comparison.operand.mentionsText { return nil }
     switch comparison.operator {
     // The builders ask for null and NaN by operators of their own.
     case .equal: return isSpecial ? nil : .whereField(path, isEqualTo: value)
@@ -229,6 +262,17 @@ extension RecordedQuery {
     case .in: return (value as? [Any]).map { .whereField(path, in: $0) }
     case .arrayContainsAny: return (value as? [Any]).map { .whereField(path, arrayContainsAny: $0) }
     case .notIn: return (value as? [Any]).map { .whereField(path, notIn: $0) }
+    }
+  }
+}
+
+extension Value {
+  /// In public, the text of a name is an id.
+  fileprivate var mentionsText: Bool {
+    switch self {
+    case .string: true
+    case .array(let elements): elements.contains(where: \.mentionsText)
+    default: false
     }
   }
 }

@@ -72,8 +72,10 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func `every recorded refusal is one`() throws {
+  @Test func `every recorded refusal is one`() async throws {
     let json = try JSON(resource: "vectors/queries.json")
+    let folder = TemporaryFolder()
+    let firestore = try Self.open(folder)
     var tally = Tally()
     for element in json["invalid"]?.array ?? [] {
       let id = element["id"]?.string ?? "?"
@@ -84,21 +86,37 @@ import Testing
       do {
         try RecordedQuery.read(element).check()
         tally.failed.append("\(id) was accepted: \(element["message"]?.string ?? "")")
+        continue
       } catch is RecordedQuery.NotSayable {
         tally.notSayable += 1
+        continue
       } catch let status as Status {
         #expect(status.code == .invalidArgument && element["code"]?.string == "INVALID_ARGUMENT")
         tally.passed += 1
       }
+      guard let refused = try? RecordedQuery.read(element),
+        let said = RecordedQuery.said(refused, to: firestore)
+      else { continue }
+      tally.saidInPublic += 1
+      do {
+        _ = try await said.getDocuments()
+        tally.failed.append("\(id) public was accepted: \(element["message"]?.string ?? "")")
+      } catch {
+        #expect(FirestoreErrorCode.invalidArgument ~= error, "\(id): \(error)")
+      }
     }
     #expect(tally.failed == [])
     print("refusals: \(tally)")
-    #expect(tally.passed > 180)
+    #expect(tally.passed == 185 && tally.saidInPublic > 100)
+    try await firestore.terminate()
   }
 
   @Test func `every recorded aggregation comes out the same`() async throws {
     let json = try JSON(resource: "vectors/aggregates.json")
-    let world = try await QueryWorld(try RecordedQuery.documents(json))
+    let folder = TemporaryFolder()
+    let firestore = try Self.open(folder)
+    let database = try firestore.database()
+    try await database.add(try RecordedQuery.documents(json))
     var tally = Tally()
     for element in json["cases"]?.array ?? [] {
       let id = element["id"]?.string ?? "?"
@@ -109,7 +127,10 @@ import Testing
       do {
         let query = try RecordedQuery.read(element)
         let aggregations = try (element["aggregations"]?.array ?? []).map(Self.aggregation)
-        let found = try world.aggregate(aggregations, over: query)
+        try query.check(aggregations)
+        let found = try database.store.read {
+          try $0.aggregate(aggregations, over: EffectiveQuery(query))
+        }
         let aliases = try Aggregation.aliases(aggregations)
         let expected = try (element["expected"]?.object ?? []).map {
           ($0.name, try ProtoJSON.value($0.value))
@@ -119,10 +140,18 @@ import Testing
           && zip(aliases, found).allSatisfy { alias, value in
             expected.first { $0.0 == alias }.map { Self.areClose($0.1, value) } ?? false
           }
-        if isRight {
-          tally.passed += 1
-        } else {
+        guard isRight else {
           tally.failed.append("\(id): \(found), not \(expected)")
+          continue
+        }
+        tally.passed += 1
+        guard let fields = RecordedQuery.said(aggregations),
+          let said = RecordedQuery.said(query, to: firestore)
+        else { continue }
+        tally.saidInPublic += 1
+        let numbers = try await said.aggregate(fields).getAggregation(source: .server)
+        for (field, value) in zip(fields, found) where !Self.isSame(numbers.get(field), value) {
+          tally.failed.append("\(id) public: \(field) is \(numbers.get(field)), not \(value)")
         }
       } catch is RecordedQuery.NotSayable {
         tally.notSayable += 1
@@ -136,12 +165,15 @@ import Testing
     }
     #expect(tally.failed == [])
     print("aggregations: \(tally)")
-    #expect(tally.passed > 200)
+    #expect(tally.passed == 208 && tally.saidInPublic > 150)
+    try await firestore.terminate()
   }
 
   @Test func `every recorded search finds the same neighbours`() async throws {
     let json = try JSON(resource: "vectors/findnearest.json")
-    let world = try await QueryWorld(try RecordedQuery.documents(json))
+    let folder = TemporaryFolder()
+    let firestore = try Self.open(folder)
+    try await firestore.database().add(try RecordedQuery.documents(json))
     let tolerance = json["tolerance"]?.number ?? 1e-6
     var tally = Tally()
     for element in json["cases"]?.array ?? [] {
@@ -152,11 +184,23 @@ import Testing
       }
       do {
         let query = try RecordedQuery.read(element)
-        if let fault = try Self.fault(of: query, element, world, tolerance) {
-          tally.failed.append("\(id): \(fault)")
-        } else {
-          tally.passed += 1
+        try query.check()
+        let database = try firestore.database()
+        let internally = try await Self.fault(element, tolerance, query) { query in
+          try database.store.read { try $0.documents(matching: EffectiveQuery(query)) }
         }
+        if let internally {
+          tally.failed.append("\(id): \(internally)")
+          continue
+        }
+        tally.passed += 1
+        guard RecordedQuery.said(query, to: firestore) != nil else { continue }
+        tally.saidInPublic += 1
+        let publicly = try await Self.fault(element, tolerance, query) { query in
+          try await RecordedQuery.said(query, to: firestore)?.getDocuments().documents
+            .compactMap(\.stored) ?? []
+        }
+        if let publicly { tally.failed.append("\(id) public: \(publicly)") }
       } catch is RecordedQuery.NotSayable {
         tally.notSayable += 1
       } catch let status as Status {
@@ -169,26 +213,25 @@ import Testing
     }
     #expect(tally.failed == [])
     print("searches: \(tally)")
-    #expect(tally.passed > 60)
+    #expect(tally.passed == 65 && tally.saidInPublic > 40)
+    try await firestore.terminate()
   }
 
   /// Documents at equal distance may come in any order, and any of them may be left out at the end.
   private static func fault(
-    of query: StructuredQuery, _ element: JSON, _ world: QueryWorld, _ tolerance: Double
-  ) throws -> String? {
-    guard element["code"] == nil else {
-      try query.check()
-      return "was accepted"
-    }
+    _ element: JSON, _ tolerance: Double, _ query: StructuredQuery,
+    _ documents: (StructuredQuery) async throws -> [StoredDocument]
+  ) async throws -> String? {
+    guard element["code"] == nil else { return "was accepted" }
     let expected = (element["expected"]?.array ?? []).compactMap(\.string)
     let distances = (element["distances"]?.array ?? []).map { $0.number ?? .nan }
     var measured = query
     // Only where it does not take the place of what is compared.
     let hasOwnField = query.nearest?.distanceField != nil
-    if !hasOwnField { measured.nearest?.distanceField = FieldSegments(["distance "]) }
+    if !hasOwnField { measured.nearest?.distanceField = FieldSegments(["distanceFound"]) }
     measured.projection = hasOwnField ? query.projection : []
     let field = try RecordedQuery.require(measured.nearest?.distanceField)
-    let found = try world.documents(measured)
+    let found = try await documents(measured)
     let names = found.map(\.path.text)
     let own = try found.map { document -> Double in
       guard case .double(let distance)? = try document.body.map()[field.names[0]] else {
@@ -207,7 +250,7 @@ import Testing
     guard let fields = try element["expectedFields"]?.array?.map(ProtoJSON.fields) else {
       return nil
     }
-    let shown = try world.documents(query)
+    let shown = try await documents(query)
     for (name, expectedFields) in zip(expected, fields) where certain.contains(name) {
       guard let document = shown.first(where: { $0.path.text == name }) else { return "no \(name)" }
       let map = try document.body.map()
@@ -236,6 +279,18 @@ import Testing
     if let sum = json["sum"] { return Aggregation(.sum(try field(sum)), alias: alias) }
     if let average = json["avg"] { return Aggregation(.average(try field(average)), alias: alias) }
     throw RecordedQuery.NotSayable()
+  }
+
+  /// Whether what a user gets is the number, of the same type.
+  private static func isSame(_ any: Any, _ value: Value) -> Bool {
+    guard let number = any as? NSNumber else { return any is NSNull && value == .null }
+    let isDouble = String(cString: number.objCType) == "d"
+    switch value {
+    case .integer(let integer): return !isDouble && number.int64Value == integer
+    case .double(let double):
+      return isDouble && areClose(.double(double), .double(number.doubleValue))
+    default: return false
+    }
   }
 
   private static func areClose(_ expected: Value, _ found: Value) -> Bool {

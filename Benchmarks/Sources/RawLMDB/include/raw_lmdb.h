@@ -19,6 +19,9 @@ struct raw_entries {
 struct raw_entries raw_copy(const char *path, const char *table);
 void raw_free(struct raw_entries entries);
 
+// The same entries, the one of order[i] at i. Takes the old ones' memory over.
+struct raw_entries raw_reordered(struct raw_entries entries, const size_t *order);
+
 struct raw_table;
 struct raw_table *raw_open(const char *path, const char *table, bool flushes);
 void raw_close(struct raw_table *table);
@@ -26,10 +29,6 @@ void raw_close(struct raw_table *table);
 // mdb_put of all entries, `group` to a commit. 0, or LMDB's error.
 int raw_put(struct raw_table *table, struct raw_entries entries, size_t group);
 
-// mdb_put of documents and of index entries into two tables of a new file, `group` documents and their
-// share of entries to a commit. 0, or LMDB's error.
-int raw_put_pair(const char *path, struct raw_entries documents, struct raw_entries entries,
-                 size_t group, bool flushes);
 // As raw_put; each commit then puts what belongs to it into a second table: `others` up to the next of
 // `ends`, one for each commit.
 int raw_put_both(

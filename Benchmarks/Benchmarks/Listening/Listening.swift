@@ -1,0 +1,4 @@
+import Benchmark
+import Registering
+
+let benchmarks: @Sendable () -> Void = { register(.listening) }
