@@ -51,6 +51,7 @@ let package = Package(
     .executableTarget(name: "IndexFigures", dependencies: ["RawLMDB", hearth, grdb]),
     .executableTarget(name: "WritingFigures", dependencies: ["Ratios", "RawLMDB", hearth, grdb]),
     .executableTarget(name: "QueryFigures", dependencies: [hearth, grdb]),
+    .executableTarget(name: "ListeningFigures", dependencies: [hearth, grdb]),
 
     // Everybody at the same work.
     .executableTarget(

@@ -408,6 +408,14 @@ final class Registry: Sendable {
         if view.pending.last?.path != update.path { view.pending.append(update) }
       }
     }
+    if step.isMerged {
+      // Between the versions that are known, their documents may have come and gone.
+      for view in state.views.values
+      where view.sequence > state.sequence && view.sequence < step.sequence && view.pending.isEmpty
+      {
+        touched.append(view)
+      }
+    }
     state.counts.visits += touched.count
     for view in touched {
       do {

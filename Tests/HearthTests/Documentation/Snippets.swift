@@ -114,6 +114,26 @@ struct Snippets {
     print(try await books.whereField("author", isEqualTo: "Frank Herbert").explain(analyze: true))
   }
 
+  func listening(_ db: Firestore) async throws {
+    let books = db.collection("books")
+    let longest = books.order(by: "pages", descending: true).limit(to: 3)
+    let registration = longest.addSnapshotListener { snapshot, error in
+      for change in snapshot?.documentChanges ?? [] {
+        print(change.type, change.document.documentID, change.newIndex)
+      }
+    }
+    for try await snapshot in books.count.snapshots { print(snapshot.count, "books") }
+    registration.remove()
+  }
+
+  func following(_ db: Firestore) async throws {
+    var token: ChangeToken?
+    for try await change in db.changes(since: token) {
+      print(change.type, change.document.path, change.before?["pages"] ?? "-")
+      token = change.token
+    }
+  }
+
   func landing() async throws {
     let db = try Firestore.open(at: "books.hearth")
     try await db.document("books/dune").setData(["title": "Dune", "pages": 412])

@@ -303,6 +303,53 @@ extension Registry {
     #expect(try asker.take()?.isReset == false)
   }
 
+  @Test func `listeners that come while much is committed miss nothing`() throws {
+    let fixture = try StoreFixture()
+    var tuning = ViewTuning()
+    // Everything that comes together is merged.
+    tuning.stepLimit = 1
+    let registry = Registry(fixture.store, fixture.writer, logger: .silent, tuning: tuning)
+    let all = Asker(.collection(ResourcePath(["a"])), registry)
+    let count = Aggregation(.count(upTo: nil))
+    var step = 0
+    for round in 0..<(Soak.isOn ? 20_000 : 100) {
+      let committed = DispatchGroup()
+      var askers: [(query: EffectiveQuery, asker: Asker)] = []
+      for number in 0..<12 {
+        step += 1
+        let value = Value.integer(Int64(step * 7 % 5))
+        committed.enter()
+        fixture.writer.submit([try fixture.set("a/\(step % 3)", ("n", value))]) { _ in
+          committed.leave()
+        }
+        guard number % 3 == 1 else { continue }
+        var query = StructuredQuery(.collection(ResourcePath(["a"])))
+        query.add(
+          .comparison(
+            FieldComparison(
+              field: FieldSegments(["n"]), operator: .equal, operand: .integer(Int64(number / 3)))))
+        let effective = EffectiveQuery(query)
+        askers.append((effective, Asker(.totals(effective, [count]), registry)))
+      }
+      committed.wait()
+      registry.settle()
+      for (query, asker) in askers {
+        var told: [Value]?
+        // It comes when the writes before it have settled, which may be a little later.
+        for _ in 0..<1000 where told == nil {
+          told = try asker.take()?.values
+          if told == nil { usleep(1000) }
+        }
+        registry.settle()
+        while let event = try asker.take() { told = event.values }
+        let now = try fixture.store.read { try $0.aggregate([count], over: query) }
+        #expect(told == now, "round \(round)")
+        registry.remove(asker.listener, watching: asker.target)
+      }
+    }
+    #expect(try all.take()?.list.count == 3)
+  }
+
   @Test func `a consumer that sleeps holds up neither the writer nor other listeners`() throws {
     let fixture = try StoreFixture()
     let registry = registry(fixture)

@@ -70,6 +70,93 @@ import Testing
     return steps.count
   }
 
+  @Test func `recorded listens are told so through the public interface`() async throws {
+    let scenarios = try #require(JSON(resource: "vectors/listens.json")["scenarios"]?.array)
+    let settings = FirestoreSettings()
+    settings.cacheSettings = MemoryCacheSettings()
+    var counts = (passed: 0, failed: 0, notRequired: 0, steps: 0)
+    for scenario in scenarios {
+      if scenario["emulatorOnly"]?.boolean == true {
+        counts.notRequired += 1
+        continue
+      }
+      let folder = TemporaryFolder()
+      let db = try Firestore.open(at: folder.path + "/listens.hearth", settings: settings)
+      do {
+        counts.steps += try await replay(scenario, db)
+        counts.passed += 1
+      } catch {
+        counts.failed += 1
+        Issue.record("\(scenario["id"]?.string ?? ""): \(error)")
+      }
+      try await db.terminate()
+    }
+    print("recorded listens, public interface: \(counts)")
+    #expect(counts.passed == 80 && counts.failed == 0)
+  }
+
+  private func replay(_ scenario: JSON, _ db: Firestore) async throws -> Int {
+    let database = try db.database()
+    func commit(_ mutations: [Mutation]) async throws {
+      try await withCheckedThrowingContinuation { continuation in
+        database.writer.submit(mutations) { continuation.resume(with: $0.map { _ in }) }
+      }
+    }
+    try await commit(
+      (scenario["documents"]?.array ?? []).map {
+        try ProtoJSON.mutation(.object([.init(name: "update", value: $0)])) { _ in .earliest }
+      })
+    let query = Query(db, try RecordedQuery.read(scenario))
+    let told = Guarded<[QuerySnapshot]>([])
+    let queue = DispatchQueue(label: "told")
+    let registration = query.addSnapshotListener(on: queue) { snapshot, _ in
+      if let snapshot { told.withLock { $0.append(snapshot) } }
+    }
+    defer { registration.remove() }
+    func take() -> [QuerySnapshot] {
+      database.registry.settle()
+      queue.sync {}
+      return told.withLock { told in
+        defer { told = [] }
+        return told
+      }
+    }
+    let first = take()
+    try expect(first.count == 1, "told \(first.count) times at first")
+    try expect(
+      first[0].names == scenario["initial"]?.names
+        && first[0].documentChanges.allSatisfy { $0.type == .added }, "initial \(first[0].names)")
+    let steps = scenario["steps"]?.array ?? []
+    for (index, step) in steps.enumerated() {
+      try await commit(
+        (step["writes"]?.array ?? []).map { try ProtoJSON.mutation($0) { _ in .earliest } })
+      let snapshots = take()
+      let recorded = (step["changes"]?.array ?? []).map { change in
+        [
+          change["type"]?.string ?? "", change["name"]?.string ?? "",
+          "\(Int(change["oldIndex"]?.number ?? 0))", "\(Int(change["newIndex"]?.number ?? 0))",
+        ]
+      }
+      // One commit, one snapshot; without a change nothing is told.
+      try expect(
+        snapshots.count == (recorded.isEmpty ? 0 : 1),
+        "step \(index): told \(snapshots.count) times")
+      guard let snapshot = snapshots.first else { continue }
+      let changes = snapshot.documentChanges.map { change in
+        [
+          "\(change.type)", change.document.reference.path,
+          change.oldIndex == NSNotFound ? "-1" : "\(change.oldIndex)",
+          change.newIndex == NSNotFound ? "-1" : "\(change.newIndex)",
+        ]
+      }
+      try expect(changes == recorded, "step \(index): \(changes), not \(recorded)")
+      try expect(snapshot.names == step["expected"]?.names, "step \(index): \(snapshot.names)")
+      try expect(
+        !snapshot.metadata.isFromCache && !snapshot.metadata.hasPendingWrites, "metadata")
+    }
+    return steps.count
+  }
+
   private func expect(_ isTrue: Bool, _ description: String) throws {
     if !isTrue { throw Mismatch(description: description) }
   }
@@ -77,6 +164,10 @@ import Testing
 
 extension ResultEvent {
   fileprivate var names: [String] { list.documents.map(\.path.text) }
+}
+
+extension QuerySnapshot {
+  fileprivate var names: [String] { documents.map(\.reference.path) }
 }
 
 extension JSON {

@@ -26,6 +26,7 @@ struct HearthTestHelper {
       case "write-for": try await helper.writeFor()
       case "commit-for": try helper.commitFor()
       case "index-until-killed": try await helper.indexUntilKilled()
+      case "follow-until-killed": try await helper.followUntilKilled()
       case "fill": try await helper.fill()
       case "read-on-full-disk": try helper.readOnFullDisk()
       case "fork": try await helper.forkAChild()
