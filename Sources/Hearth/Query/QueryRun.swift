@@ -172,28 +172,42 @@ final class QueryRun {
     }
   }
 
+  /// What a scan learns on its way. Handed on, not captured: a captured variable is checked for exclusive
+  /// access with every document.
+  private struct Learning {
+    var matcher: Matcher
+    var order: ResultOrder
+    var ordinal = 0
+    var looked = 0
+  }
+
   private func forEachScanned(_ body: (Candidate, MapView) throws -> Bool) throws {
     guard let source else { return }
     // Copies, because they learn; `self` keeps the bytes that both share.
-    var matcher = matchers[0]
-    var order = order
-    var ordinal = 0
-    var looked = 0
-    defer { touched.documents += looked }
-    @inline(__always)
-    func take(_ entry: StoredEntry) throws -> Bool {
-      looked += 1
-      let fields = try fields(of: entry)
-      guard let keys = try accept(entry, fields, &matcher, &order) else { return true }
-      ordinal += 1
-      return try body(Candidate(entry: entry, ordinal: ordinal, keys: keys), fields)
-    }
+    var learning = Learning(matcher: matchers[0], order: order)
+    defer { touched.documents += learning.looked }
     if case .scan(let scan) = source {
-      while let entry = try scan.nextEntry() { guard try take(entry) else { return } }
+      while let entry = try scan.nextEntry() {
+        guard try take(entry, &learning, body) else { return }
+      }
     } else {
       var source = source
-      while let entry = try source.next() { guard try take(entry) else { return } }
+      while let entry = try source.next() { guard try take(entry, &learning, body) else { return } }
     }
+  }
+
+  @inline(__always)
+  private func take(
+    _ entry: StoredEntry, _ learning: inout Learning,
+    _ body: (Candidate, MapView) throws -> Bool
+  ) throws -> Bool {
+    learning.looked += 1
+    let fields = try fields(of: entry)
+    guard let keys = try accept(entry, fields, &learning.matcher, &learning.order) else {
+      return true
+    }
+    learning.ordinal += 1
+    return try body(Candidate(entry: entry, ordinal: learning.ordinal, keys: keys), fields)
   }
 
   /// The sort keys of a result; nil for what is none.

@@ -38,7 +38,7 @@ struct PrefixWalk: ~Copyable {
       switch position {
       case .atEnd: false
       case .onNext: true
-      case .onTold: try isDescending ? cursor.previous() : cursor.next()
+      case .onTold: try isDescending ? cursor.previous() : cursor.nextAhead()
       case .beforeFirst: try moveToFirst()
       }
     let isInside = found && isInside(cursor.key)
