@@ -48,7 +48,7 @@ let package = Package(
     // One subject each, in depth.
     .executableTarget(name: "FirstFigures", dependencies: ["Ratios", "RawLMDB", hearth]),
     .executableTarget(name: "CodingFigures", dependencies: ["Counting", hearth]),
-    .executableTarget(name: "IndexFigures", dependencies: ["RawLMDB", hearth, grdb]),
+    .executableTarget(name: "IndexFigures", dependencies: ["Recordings", hearth, grdb]),
     .executableTarget(name: "WritingFigures", dependencies: ["Ratios", "RawLMDB", hearth, grdb]),
     .executableTarget(name: "QueryFigures", dependencies: [hearth, grdb]),
     .executableTarget(name: "ListeningFigures", dependencies: [hearth, grdb]),

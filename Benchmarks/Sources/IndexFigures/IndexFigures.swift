@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import Hearth
-import RawLMDB
+import Recordings
 
 /// What indexes cost: time to keep them, against LMDB's own puts of the same bytes, and the file's size,
 /// against SQLite with JSON documents.
@@ -108,52 +108,10 @@ struct IndexFigures {
 
   // MARK: Time
 
-  /// The entries of a file, in the order in which commits of `group` documents put them.
-  private struct Recording {
-    let documents: raw_entries
-    let entries: raw_entries
-    let ends: [Int]
-
-    /// The bytes that `raw_copy` allocated, in another order.
-    init(_ path: String) {
-      documents = raw_copy(path, "documents")
-      let sorted = raw_copy(path, "entries")
-      precondition(documents.count == IndexFigures.count)
-      // A key ends with the document's id and a zero.
-      let commits = (0..<sorted.count).map { index in
-        let id = UnsafeBufferPointer(
-          start: sorted.keys[index]! + sorted.key_sizes[index] - 9, count: 8)
-        return (Int(String(decoding: id, as: UTF8.self)) ?? 0) - 10_000_000
-      }.map { $0 / IndexFigures.group }
-      let order = (0..<sorted.count).sorted { (commits[$0], $0) < (commits[$1], $1) }
-      var entries = sorted
-      entries.keys = .allocate(capacity: max(1, sorted.count))
-      entries.values = .allocate(capacity: max(1, sorted.count))
-      entries.key_sizes = .allocate(capacity: max(1, sorted.count))
-      entries.value_sizes = .allocate(capacity: max(1, sorted.count))
-      for (place, index) in order.enumerated() {
-        entries.keys[place] = sorted.keys[index]
-        entries.values[place] = sorted.values[index]
-        entries.key_sizes[place] = sorted.key_sizes[index]
-        entries.value_sizes[place] = sorted.value_sizes[index]
-      }
-      self.entries = entries
-      let commitCount = (IndexFigures.count + IndexFigures.group - 1) / IndexFigures.group
-      ends = (0..<commitCount).map { commit in
-        order.partitioningIndex { commits[$0] > commit }
-      }
-    }
-  }
-
   private func raw(_ recording: Recording) throws -> Double {
-    guard let table = raw_open(newPath(), "documents", false) else { throw POSIXError(.EIO) }
-    defer { raw_close(table) }
+    let path = newPath()
     let begin = ContinuousClock.now
-    guard
-      raw_put_both(
-        table, recording.documents, Self.group, recording.entries.count > 0 ? "entries" : nil,
-        recording.entries, recording.ends) == 0
-    else { throw POSIXError(.EIO) }
+    try recording.put(at: path, flushes: false)
     return (ContinuousClock.now - begin) / .seconds(1)
   }
 
@@ -162,7 +120,7 @@ struct IndexFigures {
     for indexes in [0, 1, 5, 10] {
       let path = newPath()
       _ = try await hearth(indexes, at: path)
-      recordings.append((indexes, Recording(path)))
+      recordings.append((indexes, Recording(path, group: Self.group)))
     }
     var own: [Int: [Double]] = [:]
     var theirs: [Int: [Double]] = [:]
@@ -181,11 +139,11 @@ struct IndexFigures {
       let (one, other) = (median(own[indexes]), median(theirs[indexes]))
       let perDocument = 1e6 / Double(Self.count)
       var line = [
-        "\(indexes)", format(Double(recording.entries.count) / Double(Self.count)),
+        "\(indexes)", format(Double(recording.entryCount) / Double(Self.count)),
         format(one * perDocument), format(other * perDocument),
       ]
       if indexes > 0 {
-        let entries = Double(recording.entries.count)
+        let entries = Double(recording.entryCount)
         let cost = (one - median(own[0])) / entries * 1e9
         let floor = (other - median(theirs[0])) / entries * 1e9
         line += [format(cost), format(floor), String(format: "%.2f", cost / floor)]
@@ -293,17 +251,5 @@ struct IndexFigures {
     let seconds = (ContinuousClock.now - begin) / .seconds(1)
     print("building\tan index on \(Self.count) documents\t\(String(format: "%.3f", seconds)) s")
     try await db.terminate()
-  }
-}
-
-extension Array {
-  /// Of elements that first do not and then do meet a condition, where those begin that do.
-  fileprivate func partitioningIndex(_ condition: (Element) -> Bool) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if condition(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
   }
 }

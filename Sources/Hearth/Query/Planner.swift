@@ -73,9 +73,8 @@ struct Planner {
       if members.count > 1 { plans += try unions(branches, &counts) }
       // No guess is left, or counting on would come to more than it could spare.
       let best = plans.reduce(Double.infinity) { min($0, $1.cost) }
-      guard counts.hasGuesses, Double(counts.limit * plans.count) * Cost.counting < best else {
-        return plans
-      }
+      let more = Double(counts.limit * counts.guessed.count) * Cost.counting
+      guard more > 0, more < best else { return plans }
     }
   }
 
@@ -131,12 +130,19 @@ struct Planner {
   private struct EntryCounts {
     /// So far entries are counted before they are guessed; 0 is not at all.
     private(set) var limit = 0
-    var hasGuesses = false
-    var known: [EntryPlan: Double] = [:]
+    private var known: [EntryPlan: Double] = [:]
+    /// Of those that have more than was counted. Plans share walks: each is counted once.
+    private(set) var guessed: [EntryPlan: Double] = [:]
+
+    subscript(plan: EntryPlan) -> Double? { known[plan] ?? guessed[plan] }
+
+    mutating func set(_ count: Double, isGuess: Bool, of plan: EntryPlan) {
+      if isGuess { guessed[plan] = count } else { known[plan] = count }
+    }
 
     mutating func countFurther() {
       limit = limit == 0 ? 32 : limit * 4
-      hasGuesses = false
+      guessed = [:]
     }
   }
 
@@ -178,7 +184,7 @@ struct Planner {
 
   /// How many entries the bounds leave: counted where they are few. The first ranges speak for all.
   private func entries(of plan: EntryPlan, _ counts: inout EntryCounts) throws -> Double {
-    if let count = counts.known[plan] { return count }
+    if let count = counts[plan] { return count }
     let limit = counts.limit
     guard limit > 0 else { return guess(plan) }
     let ranges = plan.stretches.flatMap(\.ranges)
@@ -192,7 +198,7 @@ struct Planner {
       sampled += 1
     }
     let estimate = sampled == 0 ? 0 : total * Double(ranges.count) / Double(sampled)
-    if isCut { counts.hasGuesses = true } else { counts.known[plan] = estimate }
+    counts.set(estimate, isGuess: isCut, of: plan)
     return estimate
   }
 

@@ -102,6 +102,31 @@ import Testing
     print("plans: seed \(seed), key limit \(keyLimit): \(queries.count) queries, \(plans) plans")
   }
 
+  @Test func `a branch leaves to another what only that one lets pass`() async throws {
+    func equal(_ name: String, _ value: String) -> QueryFilter {
+      .comparison(
+        FieldComparison(field: FieldSegments([name]), operator: .equal, operand: .string(value)))
+    }
+    let books = ResourcePath(["books"])
+    let world = try await QueryWorld(
+      [("1", "z"), ("2", "y")].map {
+        (books.appending($0), MapValue([("author", .string($1)), ("genre", .string("x"))]))
+      },
+      indexes: ["author", "genre"].map {
+        IndexDefinition("books", [.init(field: FieldSegments([$0]), kind: .ascending)])
+      })
+    // Whoever is found by its genre has one author only, and so is in order.
+    var query = StructuredQuery(.collection(books))
+    query.add(.any([.all([equal("genre", "x"), equal("author", "y")]), equal("author", "z")]))
+    query.orders = [QueryOrder(field: FieldSegments(["author"]))]
+    let answers = try world.documentsByEveryPlan(query)
+    #expect(
+      answers.contains { $0.plan.isOrdered && $0.plan.description.contains("index (books: genre") })
+    for answer in answers {
+      #expect(answer.documents.map(\.path.text) == ["books/2", "books/1"], "\(answer.plan)")
+    }
+  }
+
   @Test(arguments: [511, 24], 0..<worlds)
   func `any aggregation comes to what the reference comes to`(
     keyLimit: Int, seed: UInt64

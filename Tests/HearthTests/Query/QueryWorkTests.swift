@@ -234,7 +234,10 @@ import Testing
           \(shape.title): \(returned), \(touched.entries), \(touched.keys), \(touched.documents), \
           \(touched.probes), \(Int(time / .microseconds(1))) µs: \(trace.plan?.description ?? "")
           """)
-        #expect(touched.probes <= 600, "\(shape.title)")
+        // Choosing: a few entries of each index, and further as far as that may spare more.
+        let spared = trace.plan?.cost ?? 0
+        #expect(
+          Double(touched.probes) <= Double(32 * Self.indexes().count) + spared, "\(shape.title)")
         switch shape.cost {
         case .served(let more):
           #expect(touched.entries + touched.keys <= returned + more, "\(shape.title)")

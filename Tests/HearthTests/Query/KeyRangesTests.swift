@@ -1,0 +1,96 @@
+import Testing
+
+@testable import Hearth
+
+/// Which keys comparisons leave, without an index.
+@Suite struct KeyRangesTests {
+  private static func inverted(_ key: [UInt8]) -> [UInt8] { key.map { ~$0 } }
+
+  private static func contains(_ ranges: KeyRanges, _ key: [UInt8]) -> Bool {
+    key.withUnsafeBytes(ranges.contains)
+  }
+
+  @Test func `a value passes a comparison if and only if its key is in the ranges`() {
+    var random = RandomValues(seed: 17)
+    let values = (0..<20).flatMap { _ in
+      let value = random.value(depth: 1)
+      return [value, random.neighbour(of: value)]
+    }
+    let kinds: [FieldComparison.Operator] = [
+      .equal, .notEqual, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .in,
+      .notIn, .isNull, .isNaN, .isNotNull, .isNotNaN,
+    ]
+    let books = ResourcePath(["books"])
+    let documents = values.map {
+      ReferenceQuery.Document((books.appending("1"), MapValue([("a", $0)])))
+    }
+    let keys = values.map(\.componentKey)
+    for operand in values {
+      for kind in kinds {
+        let comparison = FieldComparison(
+          field: FieldSegments(["a"]), operator: kind,
+          operand: kind.takesList
+            ? .array([operand, random.generator.pick(values)]) : operand)
+        let ranges = KeyRanges(comparison)
+        var query = StructuredQuery(.collection(books))
+        query.add(.comparison(comparison))
+        let reference = ReferenceQuery(query: query)
+        for (key, document) in zip(keys, documents) {
+          let passes = !reference.run([document]).isEmpty
+          if Self.contains(ranges, key) != passes
+            || Self.contains(ranges.inverted, Self.inverted(key)) != passes
+          {
+            Issue.record("\(document.fields) \(kind) \(comparison.operand): \(passes) is right")
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `the inverted key of one value is all that keys are said to begin with`() {
+    // The end of a key may be a byte that has no next one.
+    let values = (0..<600).map { Value.timestamp(Instant(microseconds: $0)) } + [.string("a")]
+    #expect(values.contains { $0.componentKey.last == 0xFF })
+    for value in values {
+      let key = Self.inverted(value.componentKey)
+      #expect(KeyRanges(points: [value]).inverted.ranges == [KeyRange(prefix: key)])
+    }
+  }
+
+  @Test func `places of names stand between the names of entries as the names do`() {
+    var random = RandomQueries(seed: 5)
+    let paths = random.world(60).map(\.path)
+    let scopes: [StructuredQuery.Scope] =
+      [.group("a", below: .root)] + Set(paths.map(\.parent)).map { .collection($0) }
+    var deeper = 0
+    for scope in scopes {
+      let places = NamePlace(scope: scope)
+      let own = paths.filter {
+        switch scope {
+        case .collection(let collection): $0.parent == collection
+        default: $0.parent.id == "a"
+        }
+      }
+      for document in own {
+        var key = KeyBuffer()
+        if case .collection = scope {
+          key.append(id: document.id)
+        } else {
+          key.append(path: document)
+        }
+        for path in paths {
+          let order = ReferenceOrder.compare(
+            ReferenceOrder.terms(.reference(document)), ReferenceOrder.terms(.reference(path)))
+          if path.segments.count > document.segments.count { deeper += 1 }
+          for isBefore in [true, false] {
+            let place = places.place(of: path, isBefore: isBefore)
+            let isLess = KeyRange.isBefore(key.bytes, place)
+            #expect(
+              isLess == (isBefore ? order < 0 : order <= 0), "\(document), \(path), \(scope)")
+          }
+        }
+      }
+    }
+    #expect(deeper > 0)
+  }
+}
