@@ -169,8 +169,9 @@ import Testing
     let (count, error) = await attempts { attempt, transaction in
       _ = try transaction.getDocument(document)
       try self.write(["n": attempt], document)
-      #expect(
-        FirestoreErrorCode.aborted.isThrown { _ = try transaction.getDocument(document) })
+      let error = #expect(throws: NSError.self) { try transaction.getDocument(document) }
+      #expect(error.map { FirestoreErrorCode.aborted ~= $0 } == true)
+      #expect(error?.localizedDescription == "Document version changed between two reads.")
     }
     #expect(count == 5 && error == .aborted)
   }

@@ -137,9 +137,17 @@ import Testing
       ["foo": ["__baz__": 1]])
     try await expectSentence(
       "Invalid data. Document fields must not be empty (found in field a.``)", ["a": ["": 1]])
-    try await expectSentence(
-      "FieldValue.serverTimestamp() is not currently supported inside arrays",
-      ["a": [1, FieldValue.serverTimestamp()] as [Any]])
+    let sentinels: [(String, FieldValue)] = [
+      ("serverTimestamp", .serverTimestamp()), ("increment", .increment(Int64(1))),
+      ("minimum", .minimum(Int64(1))), ("maximum", .maximum(1.0)),
+      ("arrayUnion", .arrayUnion([1])), ("arrayRemove", .arrayRemove([1])),
+      ("delete", .delete()),
+    ]
+    for (name, sentinel) in sentinels {
+      try await expectSentence(
+        "FieldValue.\(name)() is not currently supported inside arrays",
+        ["a": [1, sentinel] as [Any]])
+    }
     try await expectSentence(
       "FieldValue.delete() can only be used with updateData() and setData() with merge:true "
         + "(found in field foo)", ["foo": FieldValue.delete()], kinds: [.set, .create])
@@ -209,6 +217,11 @@ import Testing
     #expect(
       await expectRefused(.invalidArgument) {
         try await document.delete(
+          precondition: .lastUpdateTime(Timestamp(seconds: time.seconds, nanoseconds: 1)))
+      } == "A precondition's update time must be in whole microseconds.")
+    #expect(
+      await expectRefused(.invalidArgument) {
+        try await document.delete(
           precondition: .lastUpdateTime(Timestamp(seconds: time.seconds + 99, nanoseconds: 0)))
       } == "The update time of the precondition is in the future.")
   }
@@ -241,20 +254,25 @@ import Testing
 
   private func isTaken(_ mutations: [Mutation]) -> Bool {
     do {
-      let database = try db.database()
-      let done = DispatchSemaphore(value: 0)
-      let told = Mutex<Writer.Outcome?>(nil)
-      database.writer.submit(mutations) { outcome in
-        told.withLock { $0 = outcome }
-        done.signal()
-      }
-      done.wait()
-      guard case .failure(let status) = told.withLock(\.self) else { return true }
-      #expect(status.code == .invalidArgument, "\(status)")
+      return try refusal(of: mutations) == nil
     } catch {
       Issue.record(error)
+      return false
     }
-    return false
+  }
+
+  /// The sentence with which the writer refuses a request.
+  private func refusal(of mutations: [Mutation]) throws -> String? {
+    let done = DispatchSemaphore(value: 0)
+    let told = Mutex<Writer.Outcome?>(nil)
+    try db.database().writer.submit(mutations) { outcome in
+      told.withLock { $0 = outcome }
+      done.signal()
+    }
+    done.wait()
+    guard case .failure(let status) = told.withLock(\.self) else { return nil }
+    #expect(status.code == .invalidArgument, "\(status)")
+    return status.message
   }
 
   private func set(_ path: ResourcePath, _ fields: (String, Value)...) throws -> Mutation {
@@ -355,6 +373,99 @@ import Testing
       isTaken(
         Mutation(
           name: try db.database().name(ResourcePath(["a", id + "i"])), operation: .delete)))
+  }
+
+  @Test func `every limit tells its sentence`() throws {
+    let path = ResourcePath(["a", "b"])
+    func set(_ fields: (String, Value)...) throws -> Mutation {
+      Mutation(
+        name: try db.database().name(path),
+        operation: .set(try DocumentBody(encoding: MapValue(fields))))
+    }
+    func transform(
+      _ transforms: (FieldSegments, FieldTransform)..., of operation: Mutation.Operation? = nil
+    ) throws -> Mutation {
+      var mutation = try set(("n", .null))
+      if let operation { mutation.operation = operation }
+      mutation.transforms = transforms.map { (field: $0.0, transform: $0.1) }
+      return mutation
+    }
+    let (n, a) = (FieldSegments(["n"]), FieldSegments(["a"]))
+    let many = (0..<501).map { _ in (field: n, transform: FieldTransform.increment(.integer(1))) }
+    var often = try set(("n", .null))
+    often.transforms = many
+    let field = String(repeating: "f", count: 800)
+    let deep = (0..<21).reduce(Value.integer(1)) { value, _ in .map(MapValue([("m", value)])) }
+    let nested = try Mutation(
+      name: db.database().name(path),
+      operation: .patch(
+        MapValue([("m", deep)]), mask: [FieldSegments(["m"])]))
+    let long = Mutation(
+      name: try db.database().name(ResourcePath([String](repeating: "a", count: 202))),
+      operation: .set(.empty))
+    let table: [([Mutation], String)] = [
+      (
+        [try set(("t", text(600_000)), ("u", text(600_000)))],
+        "Document 'a/b' cannot be written because its size (1200058 bytes) exceeds the maximum "
+          + "allowed size of 1048576 bytes."
+      ),
+      ([try set(("t", text(1_048_488)))], "A value is longer than 1048487 bytes."),
+      ([try set(("m", deep))], "Maps and arrays can be at most 20 levels deep."),
+      ([nested], "Maps and arrays can be at most 20 levels deep."),
+      (
+        [try set((field, .map(MapValue([(field, .null)]))))],
+        "The property path is longer than 1500 bytes."
+      ),
+      (
+        [try set((field + field, .null))], "The property.name is longer than 1500 bytes."
+      ),
+      (
+        [long],
+        "The path is deeper than 100 collections: "
+          + [String](repeating: "a", count: 202).joined(separator: "/")
+      ),
+      (
+        try (0..<11).map { number in
+          Mutation(
+            name: try db.database().name(ResourcePath(["a", "\(number)"])),
+            operation: .set(try DocumentBody(encoding: MapValue([("t", text(1_000_000))]))))
+        }, "A request of 11000132 bytes is larger than the maximum of 10485760 bytes."
+      ),
+      ([often], "A request has more than 500 transforms of one document: a/b"),
+      (
+        [try transform((a, .serverTimestamp), (FieldSegments(["a", "b"]), .serverTimestamp))],
+        "Cannot transform property a and its nested property at the same time."
+      ),
+      (
+        [try transform((n, .serverTimestamp), of: .delete)],
+        "A delete must not specify an update transform."
+      ),
+      ([try transform((n, .increment(.string("1"))))], "Input must be int64 or double."),
+      ([try transform((n, .minimum(.null)))], "Input must be int64 or double."),
+      (
+        [try transform((n, .arrayRemove([.array([])])))],
+        "Cannot convert an array value in an array value."
+      ),
+      ([try set(("a", .array([.array([])])))], "Cannot convert an array value in an array value."),
+      (
+        [try set(("a", .array([.vector([1])])))],
+        "Cannot convert a vector value in an array value."
+      ),
+      ([try set(("v", .vector([])))], "Cannot have a zero length vector."),
+      (
+        [try set(("v", .vector([Double](repeating: 1, count: 2049))))],
+        "Vectors must be at most 2048 dimensions."
+      ),
+      ([try set(("v", .vector([.nan])))], "Vector cannot contain NaN values."),
+      (
+        [try set(("r", .reference(ResourcePath(["a"]))))],
+        "A reference is not the name of a document: a"
+      ),
+    ]
+    for (mutations, sentence) in table {
+      let told = try refusal(of: mutations)
+      #expect(told == sentence)
+    }
   }
 
   // MARK: Times

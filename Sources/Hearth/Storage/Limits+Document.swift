@@ -15,7 +15,12 @@ extension Limits {
 
   /// Throws `invalidArgument` if maps and arrays nest deeper than a document may.
   static func checkNesting(_ fields: MapValue) throws(Status) {
-    for field in fields.fields { try checkNesting(field.value, left: nesting) }
+    for field in fields.fields { try checkNesting(field.value) }
+  }
+
+  /// As of a whole document, for the value of one of its fields.
+  static func checkNesting(_ value: Value) throws(Status) {
+    try checkNesting(value, left: nesting)
   }
 
   private static func checkNesting(_ value: Value, left: Int) throws(Status) {

@@ -31,16 +31,14 @@ struct GroupPlan {
     let document: Int
     var exists: Bool
     var body: DocumentBody
-    /// Instead of the body, once a field was changed.
-    var fields: MapValue?
+    /// On top of the body, once a field was changed.
+    var edits: FieldEdits?
     /// Deleted on the way: a later write makes a new document.
     var isRenewed = false
     var isChange = false
 
-    mutating func loadedFields() throws -> MapValue {
-      if let fields { return fields }
-      return exists ? try body.map() : MapValue()
-    }
+    /// Its fields, to be changed.
+    var fields: FieldEdits { edits ?? FieldEdits(of: exists ? body : .empty) }
   }
 
   let store: StoreSnapshot
@@ -105,6 +103,7 @@ struct GroupPlan {
     let index = try load(mutation.name)
     let draft = documents[index].draft ?? request.drafts.count
     let version = documents[index].version
+    if mutation.keepsFields { try verify(documents[index]) }
     if draft == request.drafts.count {
       documents[index].draft = draft
       request.drafts.append(
@@ -173,6 +172,12 @@ struct GroupPlan {
     return document
   }
 
+  /// Fields that a write keeps are copied unseen: damage must not come under a new checksum.
+  private func verify(_ document: Document) throws {
+    guard let stored = document.stored, !document.isChanged else { return }
+    try document.key.withUnsafeBytes { try DocumentRecord(parsing: stored).verifyChecksum(key: $0) }
+  }
+
   private func storedTombstone(of name: DocumentName) throws -> UInt64 {
     guard
       let (key, value) = try store.tables.tombstonesByName.entry(
@@ -192,27 +197,27 @@ struct GroupPlan {
       draft.exists = false
       draft.isRenewed = true
       draft.body = .empty
-      draft.fields = nil
+      draft.edits = nil
       return MutationResult()
     case .set(let body):
       draft.exists = true
       draft.body = body
-      draft.fields = nil
+      draft.edits = nil
     case .patch(let values, let mask):
-      var fields = try draft.loadedFields()
-      for field in mask { fields.set(values.value(at: field.names), at: field.names) }
+      var fields = draft.fields
+      for field in mask { try fields.set(values.value(at: field.names), at: field.names) }
       draft.exists = true
-      draft.fields = fields
+      draft.edits = fields
     }
     var result = MutationResult()
     guard !mutation.transforms.isEmpty else { return result }
-    var fields = try draft.loadedFields()
+    var fields = draft.fields
     for (field, transform) in mutation.transforms {
-      let (value, told) = transform.apply(to: fields.value(at: field.names), at: time)
-      fields.set(value, at: field.names)
+      let (value, told) = transform.apply(to: try fields.value(at: field.names), at: time)
+      try fields.set(value, at: field.names)
       result.transformResults.append(told)
     }
-    draft.fields = fields
+    draft.edits = fields
     return result
   }
 
@@ -249,10 +254,9 @@ struct GroupPlan {
 
   /// Encodes what the writes made of a document, and sees whether that is a change.
   private func finish(_ draft: inout Draft) throws {
-    if draft.exists, let fields = draft.fields {
-      try Limits.checkNesting(fields)
-      draft.body = try DocumentBody(encoding: fields)
-      draft.fields = nil
+    if draft.exists, let edits = draft.edits {
+      draft.body = try edits.encoded()
+      draft.edits = nil
     }
     let version = documents[draft.document].version
     switch (version, draft.exists) {

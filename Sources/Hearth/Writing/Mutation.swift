@@ -25,6 +25,11 @@ struct Mutation: Sendable {
   /// About what this takes in memory, for bounding what waits for the writer.
   var byteCount: Int { 256 + name.key.bytes.count + contentByteCount }
 
+  /// What the document has and this does not name stays in it.
+  var keepsFields: Bool {
+    if case .patch = operation { true } else { false }
+  }
+
   /// Of the fields this writes.
   var contentByteCount: Int {
     switch operation {

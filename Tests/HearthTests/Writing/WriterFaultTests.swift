@@ -66,7 +66,35 @@ private final class RunCount: Sendable {
         [fixture.adding(1, to: "a/1"), fixture.delete("a/2"), fixture.patch("a/2", to: 7, .none)],
         [fixture.patch("a/1/b/3", to: 8, .exists(true)), fixture.verify("a/9")],
         [fixture.patch("a/10", to: 9, .exists(false)), fixture.delete("a/1/b/3")],
+        [
+          try fixture.set("a/11", ("n", .integer(1))),
+          fixture.delete("a/10", .updateTime(.earliest)),
+        ],
       ],
+      // With every transform, entries of indexes, and a time to go.
+      [
+        [
+          fixture.transforming(
+            "a/1",
+            [
+              ("n", .increment(.integer(3))), ("m", .maximum(.double(2.5))),
+              ("due", .serverTimestamp), ("t", .arrayUnion([.integer(1), .integer(2)])),
+            ]),
+          try fixture.set(
+            "a/12", ("n", .integer(12)), ("t", .array([.integer(2)])),
+            ("due", .timestamp(fixture.clock.now))),
+        ],
+        [
+          fixture.transforming(
+            "a/1",
+            [
+              ("n", .minimum(.integer(4))), ("t", .arrayRemove([.integer(2)])),
+              ("t", .arrayUnion([.null])),
+            ]),
+          fixture.patch("a/12", to: 13, .exists(true)),
+        ],
+      ],
+      [[fixture.delete("a/12"), fixture.patch("a/1", to: 14, .none)], [fixture.delete("a/1")]],
     ]
   }
 
@@ -92,6 +120,15 @@ private final class RunCount: Sendable {
     while true {
       let saboteur = Saboteur()
       let fixture = try StoreFixture { $0.faultInjector = saboteur.fail }
+      try fixture.putIndex(
+        StoredIndex(
+          number: 1, definition: IndexDefinition("a", [.init("n", .ascending)]).stored,
+          state: .ready, origin: .declared))
+      try fixture.putIndex(
+        StoredIndex(
+          number: 2, definition: IndexDefinition("a", [.init("t", .contains)]).stored,
+          state: .ready, origin: .declared))
+      try fixture.setExpiry("a", "due")
       let groups = try groups(fixture)
       saboteur.arm(failing..<(fromThenOn ? .max : failing + 1), code: code)
       var outcomes: [[Writer.Outcome]] = []
@@ -127,7 +164,7 @@ private final class RunCount: Sendable {
       guard hits > 0 else { break }
       failing += 1
     }
-    #expect(failing > 40)
+    #expect(failing > 80)
   }
 
   /// Nil if the request is refused there.
@@ -135,8 +172,10 @@ private final class RunCount: Sendable {
     var contents = contents
     for mutation in request {
       let name = mutation.name.path.text
-      if case .exists(let exists) = mutation.precondition, (contents[name] != nil) != exists {
-        return nil
+      switch mutation.precondition {
+      case .none: break
+      case .exists(let exists): if (contents[name] != nil) != exists { return nil }
+      case .updateTime: return nil
       }
       switch mutation.operation {
       case .verify: continue
@@ -147,8 +186,12 @@ private final class RunCount: Sendable {
       case .patch(let values, _):
         if case .integer(let n)? = values["n"] { contents[name] = n }
       }
-      for case (_, .increment(.integer(let n))) in mutation.transforms {
-        contents[name, default: 0] += n
+      for (_, transform) in mutation.transforms {
+        switch transform {
+        case .increment(.integer(let n)): contents[name, default: 0] += n
+        case .minimum(.integer(let n)): contents[name] = min(contents[name] ?? n, n)
+        default: break
+        }
       }
     }
     return contents
@@ -284,6 +327,91 @@ private final class RunCount: Sendable {
     #expect(error?.code == .aborted)
   }
 
+  /// Two that read, then write what the other has read: of one group, only the first is done.
+  @Test(arguments: [true, false])
+  func `what a request rests on may also go by another of its group`(byQuery: Bool) async throws {
+    let fixture = try StoreFixture()
+    let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["a"]))))
+    _ = try await fixture.writer.commit([try fixture.set("b/1", ("n", .integer(1)))])
+    let premises = try fixture.store.read { snapshot in
+      var premises = Premises()
+      if byQuery {
+        premises.results = [
+          SeenResult(
+            query, try snapshot.documents(matching: query), at: try snapshot.state().lastSequence)
+        ]
+      } else {
+        for name in ["a/0", "a/1"] {
+          premises.documents[fixture.name(name)] = .some(
+            try snapshot.updateTime(of: fixture.name(name)))
+        }
+      }
+      return premises
+    }
+    let gate = DispatchSemaphore(value: 0)
+    await withCheckedContinuation { held in
+      fixture.writer.submit([]) { _ in
+        held.resume()
+        gate.wait()
+      }
+    }
+    var tasks: [Task<CommitResult, any Error>] = []
+    for index in 0..<2 {
+      let write = try fixture.set("a/\(index)", ("n", .integer(1)))
+      tasks.append(Task { try await fixture.writer.commit([write], on: premises) })
+      while fixture.writer.waitingCount < index + 1 { await Task.yield() }
+    }
+    gate.signal()
+    _ = try await tasks[0].value
+    let error = await #expect(throws: Status.self) { try await tasks[1].value }
+    #expect(error?.code == .aborted)
+    #expect(try contents(fixture) == ["a/0": 1, "b/1": 1])
+  }
+
+  @Test func `a closure that makes nothing of damage fails all the same`() async throws {
+    let fixture = try StoreFixture { $0.verifiesChecksumsOnRead = true }
+    _ = try await fixture.writer.commit([try fixture.set("a/1", ("n", .integer(1)))])
+    try fixture.damage(fixture.store.tables.documents, fixture.name("a/1").key.bytes)
+    let error = await #expect(throws: Status.self) {
+      try await fixture.writer.perform { live in
+        #expect(throws: Status.self) { try live.document(fixture.name("a/1")) }
+        try live.write(try fixture.set("a/2", ("n", .integer(2))))
+      }
+    }
+    #expect(error?.code == .dataLoss)
+    #expect(try fixture.document("a/2") == nil)
+  }
+
+  @Test func `a closure's writes are within the limits of one request`() async throws {
+    let fixture = try StoreFixture()
+    var half = Mutation(name: fixture.name("a/1"), operation: .patch(MapValue(), mask: []))
+    half.transforms = (0..<300).map { _ in (FieldSegments(["n"]), .increment(.integer(1))) }
+    let mutation = half
+    _ = try await fixture.writer.perform { try $0.write(mutation) }
+    let error = await #expect(throws: Status.self) {
+      try await fixture.writer.perform { live in
+        for _ in 0..<2 { try live.write(mutation) }
+      }
+    }
+    #expect(
+      error?.message == "A request has more than 500 transforms of one document: a/1")
+    #expect(try contents(fixture) == ["a/1": 300])
+  }
+
+  @Test func `who follows commits is told of each that changed something, and of no other`() throws
+  {
+    let fixture = try StoreFixture()
+    let told = Guarded<[UInt64]>([])
+    let token = fixture.store.commits.observe { sequence in told.withLock { $0.append(sequence) } }
+    for outcome in fixture.commitTogether([
+      [try fixture.set("a/1", ("n", .integer(1)))], [try fixture.set("a/2", ("n", .integer(1)))],
+    ]) { _ = try outcome.get() }
+    _ = try fixture.commitTogether([[fixture.delete("a/9")]])[0].get()
+    _ = try fixture.commitTogether([[fixture.delete("a/1")]])[0].get()
+    fixture.store.commits.remove(token)
+    #expect(told.withLock(\.self) == [2, 3])
+  }
+
   @Test func `a failed flush is told as unknown, and the same writer goes on`() throws {
     let saboteur = Saboteur()
     let fixture = try StoreFixture {
@@ -395,6 +523,19 @@ extension StoreFixture {
     Mutation(
       name: name(text), operation: .patch(MapValue(), mask: []),
       transforms: [(FieldSegments(["n"]), .increment(.integer(number)))])
+  }
+
+  /// Each field by a transform of its own; `n` is the one that is looked at.
+  fileprivate func transforming(
+    _ text: String, _ transforms: [(field: String, transform: FieldTransform)]
+  ) -> Mutation {
+    Mutation(
+      name: name(text), operation: .patch(MapValue(), mask: []),
+      transforms: transforms.map { (FieldSegments([$0.field]), $0.transform) })
+  }
+
+  fileprivate func delete(_ text: String, _ precondition: Mutation.Precondition) -> Mutation {
+    Mutation(name: name(text), operation: .delete, precondition: precondition)
   }
 
   fileprivate func verify(_ text: String) -> Mutation {

@@ -52,6 +52,25 @@ import Testing
     if let number { document.setData(["n": number]) } else { document.delete() }
   }
 
+  @Test func `a request is waited for wherever it writes`() {
+    let paths = ["a/1", "b/2", "a/1/c/3", "b/2/c/4", "d/5"].map { ResourcePath(relative: $0) }
+    var book = TicketBook()
+    let first = book.issue(touching: paths)
+    for path in paths {
+      #expect(book.newest(touching: .document(path)) == first)
+      #expect(book.newest(touching: .collection(path.parent)) == first)
+      #expect(book.newest(touching: .group(path.parent.id)) == first)
+    }
+    let second = book.issue(touching: paths.suffix(1))
+    #expect(book.newest(touching: .collection(ResourcePath(["d"]))) == second)
+    #expect(book.newest(touching: .collection(ResourcePath(["b"]))) == first)
+    _ = book.finish(first)
+    #expect(book.newest(touching: .collection(ResourcePath(["b"]))) == nil)
+    #expect(book.newest(touching: .document(paths[4])) == second)
+    _ = book.finish(second)
+    #expect(book.newest(touching: .everything) == nil)
+  }
+
   @Test func `a drain waits for all that was handed over, and not for more`() async throws {
     let fixture = try StoreFixture()
     let done = Guarded(0)
