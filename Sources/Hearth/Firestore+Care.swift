@@ -16,6 +16,8 @@ extension Firestore {
     public var collections: Int
     /// In the change log.
     public var changes: Int
+    /// Of all indexes.
+    public var indexEntries: Int
     /// Documents that have a time at which they expire.
     public var expiringDocuments: Int
 
@@ -39,7 +41,7 @@ extension Firestore {
     at path: String, progress: ProgressHandler? = nil
   ) async throws -> CheckReport {
     try await Care.run(progress) { progress in
-      CheckReport(try FileCheck.run(at: path, StoreConfiguration(), progress: progress))
+      CheckReport(try FileCheck.run(at: path, Care.configuration, progress: progress))
     }
   }
 
@@ -77,7 +79,8 @@ extension Firestore {
     return try await Care.run(progress) { progress in
       CheckReport(
         try FileCopy.backup(
-          database.store, to: path, compacting: compacting, replacing: replacing,
+          database.store, to: OpenDatabases.canonical(path), compacting: compacting,
+          replacing: replacing,
           progress: progress))
     }
   }
@@ -93,7 +96,7 @@ extension Firestore {
   ) async throws -> (bytesBefore: Int, bytesAfter: Int) {
     try await Care.run(progress) { progress in
       let (before, after) = try FileCopy.compact(
-        at: OpenDatabases.canonical(path), StoreConfiguration(), progress: progress)
+        at: OpenDatabases.canonical(path), Care.configuration, progress: progress)
       return (before.fileBytes, after.fileBytes)
     }
   }
@@ -130,15 +133,16 @@ extension Firestore {
   ///
   ///     let report = try await Firestore.repair(at: "books.hearth", to: "repaired.hearth")
   ///
-  /// Documents keep their times. Counts are made anew, the change log begins anew, and indexes are built
-  /// again once they are declared. Throws `alreadyExists` if there is a file at `target`,
+  /// Documents keep their times, expiry its rules. Counts and declared indexes are made anew; the change
+  /// log begins anew. Throws `alreadyExists` if there is a file at `target`,
   /// `failedPrecondition` if the damaged one is open, `notFound`, `resourceExhausted`, `CancellationError`.
   public static func repair(
     at path: String, to target: String, progress: ProgressHandler? = nil
   ) async throws -> RepairReport {
     try await Care.run(progress) { progress in
       let report = try FileRepair.run(
-        from: OpenDatabases.canonical(path), to: target, StoreConfiguration(), progress: progress)
+        from: OpenDatabases.canonical(path), to: OpenDatabases.canonical(target),
+        Care.configuration, progress: progress)
       return RepairReport(
         problems: report.problems, problemCount: report.problemCount,
         documents: report.documents, documentsFoundAgain: report.foundLost,
@@ -153,6 +157,7 @@ extension Firestore {
 
   /// Writes every document as a line of JSON; see <doc:ExportFormat>. Returns their number.
   ///
+  /// Declared indexes and rules of expiry are in the first line.
   /// As of one commit, with every write handed over before, and with its times. Each document's checksum
   /// is looked at. Keeps one state for as long as it takes, as `backup` does. Throws `alreadyExists` if
   /// there is a file and `replacing` is false, `dataLoss` for a damaged document, `resourceExhausted`,
@@ -165,7 +170,7 @@ extension Firestore {
     await database.writer.settle(.everything)
     return try await Care.run(progress) { progress in
       try DocumentExport.run(
-        database.store, to: path, replacing: replacing, progress: progress)
+        database.store, to: OpenDatabases.canonical(path), replacing: replacing, progress: progress)
     }
   }
 
@@ -186,7 +191,8 @@ extension Firestore {
 
   /// Writes the documents of an export into this database; see <doc:ExportFormat>.
   ///
-  /// Each document becomes what its line says. Documents that are there and not in the export stay. The
+  /// Each document becomes what its line says. Documents that are there and not in the export stay, and so
+  /// do indexes and rules of expiry; those of the export are added. The
   /// times are those of the import. In portions: an import that ended early is done again from
   /// the beginning, and what is already there is not written twice. Throws `invalidArgument` with the
   /// number of the first line that cannot be taken, unless these are skipped; `notFound`; what writing
@@ -197,10 +203,11 @@ extension Firestore {
   ) async throws -> ImportReport {
     let database = try Care.reporting { try self.database() }
     return try await Care.run(progress) { progress in
-      ImportReport(
-        try DocumentImport.run(
-          from: path, into: database.writer, database.store.keyLimit,
-          skippingFaults: skippingFaults, progress: progress))
+      let report = try DocumentImport.run(
+        from: path, into: database.writer, database.store.keyLimit,
+        skippingFaults: skippingFaults, progress: progress)
+      try report.definitions.adopt(into: database.store, database.indexes)
+      return ImportReport(report)
     }
   }
 
@@ -216,7 +223,8 @@ extension Firestore {
     try await Care.run(progress) { progress in
       ImportReport(
         try DocumentImport.build(
-          from: path, to: target, StoreConfiguration(), skippingFaults: skippingFaults,
+          from: path, to: OpenDatabases.canonical(target), Care.configuration,
+          skippingFaults: skippingFaults,
           progress: progress))
     }
   }
@@ -236,7 +244,7 @@ extension Firestore.CheckReport {
     self.init(
       problems: report.problems, problemCount: report.problemCount, fileBytes: report.fileBytes,
       pages: report.pages, freePages: report.freePages, documents: report.documents,
-      collections: report.collections, changes: report.changes,
+      collections: report.collections, changes: report.changes, indexEntries: report.entries,
       expiringDocuments: report.dueDocuments)
   }
 }
@@ -244,6 +252,9 @@ extension Firestore.CheckReport {
 /// Work that takes long and blocks: on a thread of its own, and not on one of the few that async code
 /// runs on.
 enum Care {
+  /// For files that nobody opens as a database.
+  static var configuration: StoreConfiguration { FirestoreSettings().storeConfiguration }
+
   /// Ends early with `CancellationError` when the task is cancelled.
   static func run<R: Sendable>(
     _ handler: Firestore.ProgressHandler?, _ body: @escaping @Sendable (CareReporter) throws -> R

@@ -174,6 +174,7 @@ extension FirestoreSettings {
     configuration.changeLogAge = .seconds(changeLogRetention.seconds)
     configuration.changeLogBytes = changeLogRetention.bytes
     configuration.indexCheck = IndexCheck.run
+    configuration.indexBuild = { try IndexKeeper.build($0) }
     configuration.expirySweepInterval = expirySweepInterval
     if let clock { configuration.now = { Instant(clock()) } }
     configuration.durability =

@@ -482,7 +482,8 @@ public final class PageWalk {
   ) throws -> [UInt8]? {
     let page = node.data.loadUnaligned(as: UInt64.self)
     let needed = UInt64(node.valueSize + NodePage.headerSize - 1) / UInt64(pageSize) + 1
-    guard page >= 2, page < pagesPresent,
+    // Behind the end of the file there is nothing to make room for.
+    guard page >= 2, page < pagesPresent, needed <= pagesPresent - page,
       let header = try file.read(at: page * UInt64(pageSize), count: NodePage.headerSize)
     else {
       report.add("\(place): names page \(page) for a large value")

@@ -46,7 +46,7 @@ import Testing
 }
 
 /// A disk of six megabytes in memory, gone with this.
-private final class SmallDisk {
+final class SmallDisk {
   private let folder = TemporaryFolder()
   let path: String
 
@@ -56,6 +56,11 @@ private final class SmallDisk {
     path = folder.path + "/disk"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     guard mount("tmpfs", path, "tmpfs", 0, "size=6m") == 0 else { throw POSIXError(.EPERM) }
+  }
+
+  func forbidWriting() throws {
+    let flags = UInt(MS_REMOUNT) | UInt(MS_RDONLY)
+    guard mount("tmpfs", path, "tmpfs", flags, "size=6m") == 0 else { throw POSIXError(.EPERM) }
   }
 
   deinit { umount2(path, Int32(MNT_DETACH)) }

@@ -26,7 +26,7 @@ import Testing
       let helper = try Helper("index-until-killed", path, count)
       #expect(helper.line() == "ready")
       // From the second on, the lease of the dead has to run out.
-      usleep((round == 0 ? 0 : UInt32(IndexLease.microseconds)) + UInt32.random(in: 0...300_000))
+      usleep((round == 0 ? 0 : UInt32(Lease.microseconds)) + UInt32.random(in: 0...300_000))
       helper.kill(SIGKILL)
       #expect(helper.wasKilled)
       let (problems, progress) = try look(path)

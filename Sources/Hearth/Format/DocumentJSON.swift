@@ -170,7 +170,10 @@ enum DocumentJSON {
     case ("timestampValue", _): return .timestamp(try time(content))
     case ("stringValue", .string(let text)): return .string(text)
     case ("bytesValue", .string(let text)):
-      guard let data = Data(base64Encoded: text) else { throw expected("base64", content) }
+      // What is read too kindly would not be written the same.
+      guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else {
+        throw expected("base64", content)
+      }
       return .bytes(Array(data))
     case ("referenceValue", .string(let name)):
       return .reference(try ResourcePath(checkingDocument: relative(name)))

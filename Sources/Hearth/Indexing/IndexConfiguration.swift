@@ -142,7 +142,12 @@ extension IndexConfiguration {
     add(definition)
   }
 
-  var json: String {
+  var json: String { text(isPretty: true) }
+
+  /// The same on one line.
+  var line: String { text(isPretty: false) }
+
+  private func text(isPretty: Bool) -> String {
     var entries: [Any] = indexes.map(\.jsonObject)
     for text in kept {
       if let object = try? JSONSerialization.jsonObject(with: Data(text.utf8)) {
@@ -152,7 +157,7 @@ extension IndexConfiguration {
     let object: [String: Any] = [
       "indexes": entries, "fieldOverrides": overrides.map(\.jsonObject),
     ]
-    return IndexDefinition.text(object, isPretty: true)
+    return IndexDefinition.text(object, isPretty: isPretty)
   }
 }
 
@@ -244,7 +249,7 @@ extension IndexDefinition.Component.Kind {
 
 /// On disk, in `meta` under "indexConfiguration": frame, JSON.
 extension IndexConfiguration {
-  private static let key = Array("indexConfiguration".utf8)
+  private static let key = Store.indexConfigurationKey
 
   static func read(_ snapshot: StoreSnapshot) throws -> IndexConfiguration {
     try key.withUnsafeBytes { key in

@@ -34,7 +34,7 @@ final class IndexKeeper: Sendable {
   /// How often that is looked at.
   private static let tendingSeconds = 6 * 3600
 
-  init(_ store: Store, policy: IndexingPolicy, logger: Logger, lease: IndexLease = IndexLease()) {
+  init(_ store: Store, policy: IndexingPolicy, logger: Logger, lease: Lease = Lease(.indexes)) {
     self.store = store
     self.policy = policy
     self.logger = logger
@@ -154,6 +154,15 @@ final class IndexKeeper: Sendable {
     try change { $0 = configuration }
   }
 
+  /// Takes over what another database was asked for. What was asked for here stays.
+  func adopt(_ configuration: IndexConfiguration) throws {
+    for definition in configuration.definitions { try definition.check() }
+    try change { own in
+      if own == IndexConfiguration() { own = configuration }
+      for definition in configuration.definitions { own.add(definition) }
+    }
+  }
+
   /// Changes the configuration, and the catalogue with it, in one commit.
   private func change(
     dropping dropped: Set<IndexDefinition> = [],
@@ -178,6 +187,14 @@ final class IndexKeeper: Sendable {
       }
     }
     wake()
+  }
+
+  /// Makes and builds every index that is asked for, in a file that nobody else has open.
+  static func build(_ store: Store, adopting configuration: IndexConfiguration = .init()) throws {
+    let keeper = IndexKeeper(
+      store, policy: .declared, logger: Logger(label: "hearth") { _ in SwiftLogNoOpLogHandler() })
+    try keeper.adopt(configuration)
+    while try keeper.work.step() != .idle {}
   }
 
   // MARK: Learning

@@ -31,7 +31,7 @@ struct IndexWork: Sendable {
   }
 
   let store: Store
-  let lease: IndexLease
+  let lease: Lease
   var portion = Portion()
 
   /// The index to be worked on, as a read sees it.
@@ -144,68 +144,5 @@ struct IndexWork: Sendable {
     guard keys.count < portion.documents else { return false }
     try transaction.store(nil, number: index.number, in: store)
     return true
-  }
-}
-
-/// Keeps two processes from doing the same work: whoever holds it renews it with its commits, and who finds
-/// it run out takes it. Only effort rests on it: what is done twice is done right.
-///
-/// On disk, in `meta` under "indexLease": frame, holder, end; 8 bytes each, little-endian.
-struct IndexLease: Sendable {
-  enum State {
-    case own
-    /// Free, or our own and running out.
-    case due
-    case others
-  }
-
-  static let key = Array("indexLease".utf8)
-  static let microseconds: Int64 = 2_000_000
-
-  let holder: UInt64
-  /// The wall clock, whatever the clock of commits says: it tells the dead.
-  let now: @Sendable () -> Instant
-
-  init(
-    holder: UInt64 = UInt64.random(in: 1...UInt64.max),
-    now: @escaping @Sendable () -> Instant = Instant.now
-  ) {
-    self.holder = holder
-    self.now = now
-  }
-
-  func state(in snapshot: StoreSnapshot) throws -> State {
-    guard let (found, end) = try read(snapshot) else { return .due }
-    let left = end &- now().microseconds
-    // An end too far away was written before the clock was set back.
-    let isRunning = left > 0 && left <= Self.microseconds
-    if found == holder { return isRunning && left > Self.microseconds / 2 ? .own : .due }
-    return isRunning ? .others : .due
-  }
-
-  func isHeld(in snapshot: StoreSnapshot) throws -> Bool {
-    try read(snapshot)?.holder == holder
-  }
-
-  private func read(_ snapshot: StoreSnapshot) throws -> (holder: UInt64, end: Int64)? {
-    try Self.key.withUnsafeBytes { key in
-      guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else { return nil }
-      var reader = ByteCursor(try RecordFrame.payload(of: stored, key: key))
-      return (try reader.fixed64(), Int64(bitPattern: try reader.fixed64()))
-    }
-  }
-
-  func giveBack(_ transaction: inout WriteTransaction, in store: Store) throws {
-    try Self.key.withUnsafeBytes { _ = try transaction.delete(store.tables.meta, $0) }
-  }
-
-  func take(_ transaction: inout WriteTransaction, in store: Store) throws {
-    var record = RecordFrame.room()
-    record.append(littleEndian: holder)
-    record.append(littleEndian: UInt64(bitPattern: now().microseconds &+ Self.microseconds))
-    RecordFrame.seal(&record, key: Self.key)
-    try Self.key.withUnsafeBytes { key in
-      try record.withUnsafeBytes { _ = try transaction.put(store.tables.meta, key, $0) }
-    }
   }
 }

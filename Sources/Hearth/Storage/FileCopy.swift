@@ -55,6 +55,8 @@ enum FileCopy {
       let file = try NewFile(for: path, replacing: replacing)
       let result = try body(file)
       if replacing {
+        let hadLocks = (try? Environment.hasLocks(beside: path)) ?? false
+        defer { if !hadLocks { try? Environment.removeLocks(beside: path) } }
         // A database that somebody has open is not pulled away from under them.
         let isDone = try Environment.whileUnused(path) { try file.takePlace() }
         guard isDone else { throw Status.isOpen(path) }

@@ -30,7 +30,7 @@ struct RepairReport: Sendable, Equatable {
 ///     catalogue    counted anew
 ///     change log   begins anew: listeners that resume get their whole result
 ///     due          by the rules, if they can be read, when the file is opened
-///     indexes      left out: who declared them declares them again, and they are built
+///     indexes      those that were declared are built anew; those that were learned are learned again
 ///
 /// A record is believed if its checksum is right under its key.
 final class FileRepair {
@@ -40,6 +40,7 @@ final class FileRepair {
   private var state = StoreState()
   private var created: [UInt8]?
   private var rules: [UInt8]?
+  private var indexConfiguration: [UInt8]?
   /// Sequences of deletions the old file knows of, by document key.
   private var deleted: [[UInt8]: UInt64] = [:]
   /// What the old catalogue says.
@@ -66,6 +67,7 @@ final class FileRepair {
       }
       guard isDone != nil else { throw Status.isOpen(source) }
       try repair.complete()
+      try repair.builder.buildIndexes()
       try repair.builder.finish()
       let report = repair.report
       repair.builder.close()
@@ -117,6 +119,7 @@ final class FileRepair {
     try RecordFrame.verify(value, key: key)
     if key.elementsEqual(FileFormat.key) { created = Array(value) }
     if key.elementsEqual(ExpiryRules.key) { rules = Array(value) }
+    if key.elementsEqual(Store.indexConfigurationKey) { indexConfiguration = Array(value) }
     if key.elementsEqual(StoreState.key) {
       let found = try StoreState(parsing: value)
       state.lastSequence = max(state.lastSequence, found.lastSequence)
@@ -188,6 +191,9 @@ final class FileRepair {
     }
     let tables = builder.store.tables
     if let created { try builder.put(tables.meta, FileFormat.key, created) }
+    if let indexConfiguration {
+      try builder.put(tables.meta, Store.indexConfigurationKey, indexConfiguration)
+    }
     if let rules { try builder.put(tables.meta, ExpiryRules.key, try ExpiryRules.begunAnew(rules)) }
   }
 }

@@ -100,6 +100,13 @@ extension StoreSnapshot {
     return nil
   }
 
+  /// Whether the table has a document whose time has come.
+  func hasDueDocument(at now: Instant) throws -> Bool {
+    var cursor = try lmdb.cursor(tables.due)
+    guard try cursor.first() else { return false }
+    return try DueTable.time(fromKey: cursor.key) <= now
+  }
+
   /// Documents that are due, from `start` in the table on, and where to go on; nil if there are no more.
   func dueDocuments(
     at now: Instant, from start: [UInt8], limit: Int

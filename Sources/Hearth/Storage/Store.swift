@@ -24,6 +24,10 @@ final class Store: Sendable {
 
   var keyLimit: KeyLimit { configuration.keyLimit }
 
+  /// On disk, in `meta`: which indexes were asked for. What it says is for the floor of indexes; a repair
+  /// keeps it.
+  static let indexConfigurationKey = Array("indexConfiguration".utf8)
+
   /// Opens the file, made for its owner only if it is not there.
   ///
   /// Throws `failedPrecondition` if a newer Hearth wrote it or it is already open in this process,

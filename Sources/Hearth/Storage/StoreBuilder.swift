@@ -113,6 +113,12 @@ final class StoreBuilder {
     try transaction.take()?.commit()
   }
 
+  /// Builds the indexes that the file's configuration asks for.
+  func buildIndexes() throws {
+    try commit()
+    try store.configuration.indexBuild?(store)
+  }
+
   /// Commits and flushes the last of it.
   func finish() throws {
     try commit()

@@ -19,6 +19,9 @@ struct StoreConfiguration: Sendable {
   /// Holds indexes against documents, for checks of the whole file: is told what is wrong, and gives the
   /// number of entries. The floor of indexes has it.
   var indexCheck: (@Sendable (StoreSnapshot, @escaping (String) -> Void) throws -> Int)?
+  /// Makes and builds every index that the file's configuration asks for, where nobody else has the file
+  /// open. The floor of indexes has it.
+  var indexBuild: (@Sendable (Store) throws -> Void)?
   /// LMDB's longest key; tests use a tiny one, so that most keys are cut.
   var keyLimit = KeyLimit.standard
   /// The wall clock. Only the writer looks at it; see `StoreState.lastCommitTime`.

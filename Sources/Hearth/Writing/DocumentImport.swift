@@ -10,6 +10,10 @@ import LMDB
 final class DocumentImport {
   struct Report: Sendable, Equatable {
     var documents = 0
+    /// What the export asks for besides.
+    var definitions = ExportedDefinitions()
+    /// Of the export, if it says so.
+    var commitTime: Instant?
     /// The first hundred lines that could not be taken.
     var faults: [ExportedLines.Fault] = []
     var faultCount = 0
@@ -74,10 +78,20 @@ final class DocumentImport {
       let builder = try StoreBuilder(path: file.path, expectedBytes: bytes, configuration)
       var report = Report()
       let now = configuration.now()
-      try readLines(of: path, skippingFaults, &report, progress) { line in
+      // Another machine's clock may be ahead.
+      let latest = Instant(microseconds: now.microseconds &+ 86_400_000_000)
+      try readLines(of: path, latestTime: latest, skippingFaults, &report, progress) { line in
         try builder.put(line, now: now)
       }
-      try builder.complete()
+      var state = StoreState()
+      state.lastCommitTime = report.commitTime ?? state.lastCommitTime
+      try builder.complete(state)
+      let expiry = report.definitions.expiry
+      if !expiry.rules.isEmpty {
+        try builder.put(builder.store.tables.meta, ExpiryRules.key, expiry.encoded())
+      }
+      try builder.finish()
+      try IndexKeeper.build(builder.store, adopting: report.definitions.indexes)
       try builder.finish()
       builder.close()
       _ = try FileCopy.verified(file.path, configuration, progress)
@@ -86,10 +100,11 @@ final class DocumentImport {
   }
 
   private static func readLines(
-    of path: String, _ skippingFaults: Bool, _ report: inout Report, _ progress: CareReporter,
+    of path: String, latestTime: Instant? = nil, _ skippingFaults: Bool, _ report: inout Report,
+    _ progress: CareReporter,
     _ body: (DocumentJSON.Line) throws -> Void
   ) throws {
-    var lines = try ExportedLines(path: path)
+    var lines = try ExportedLines(path: path, latestTime: latestTime)
     while true {
       do {
         guard let line = try lines.next() else { break }
@@ -105,6 +120,8 @@ final class DocumentImport {
       }
     }
     try lines.tell(progress)
+    report.definitions = lines.definitions
+    report.commitTime = lines.commitTime
   }
 
   // MARK: Portions

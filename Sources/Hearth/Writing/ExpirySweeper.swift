@@ -8,7 +8,7 @@ import Synchronization
 ///     table of due documents ─▶ a portion of those whose time has come ─▶ one request each ─▶ the writer
 ///
 /// A deletion is a change like any other, and is made only if the document is still the one that was due.
-/// So several processes may sweep one file: who comes second does nothing.
+/// So several processes may sweep one file: who comes second does nothing. A lease keeps them from trying.
 final class ExpirySweeper: @unchecked Sendable {
   // Unchecked: `timer` changes in `start` only, before anybody else has this.
   static let portion = 128
@@ -16,11 +16,15 @@ final class ExpirySweeper: @unchecked Sendable {
   private let store: Store
   private let writer: Writer
   private let logger: Logger
+  private let lease: Lease
   private let queue = DispatchQueue(label: "hearth.expiry", qos: .utility)
   private var timer: (any DispatchSourceTimer)?
   private let isStopped = Atomic<Bool>(false)
 
-  init(_ store: Store, _ writer: Writer, logger: Logger) {
+  init(
+    _ store: Store, _ writer: Writer, logger: Logger, lease: Lease = Lease(.sweep)
+  ) {
+    self.lease = lease
     self.store = store
     self.writer = writer
     self.logger = logger
@@ -46,7 +50,7 @@ final class ExpirySweeper: @unchecked Sendable {
 
   private func sweepUnasked() {
     do {
-      let count = try sweep()
+      let count = try sweepIfElected()
       if count > 0 {
         logger.debug("Expired documents are deleted.", metadata: ["count": "\(count)"])
       }
@@ -56,14 +60,48 @@ final class ExpirySweeper: @unchecked Sendable {
     }
   }
 
-  /// Deletes everything that is due now. Blocks. Returns how many documents it deleted.
-  func sweep() throws -> Int {
+  /// Deletes everything that is due now, unless another process does. Blocks. Returns how many documents
+  /// it deleted.
+  func sweepIfElected() throws -> Int {
+    let hasWork = try store.read { snapshot in
+      try ExpiryRules.read(snapshot.lmdb, store.tables).hasWalk
+        || snapshot.hasDueDocument(at: store.configuration.now())
+    }
+    guard hasWork, try isElected() else { return 0 }
+    // If it cannot be given back, the lease runs out.
+    defer { try? giveBack() }
+    return try sweep { try self.isElected() }
+  }
+
+  /// Takes the lease, or renews it, unless another process has it.
+  private func isElected() throws -> Bool {
+    guard try store.read({ try lease.state(in: $0) != .own }) else { return true }
+    return try store.write { transaction in
+      switch try lease.state(in: StoreSnapshot(transaction.snapshot, store)) {
+      case .others: return false
+      case .own, .due:
+        try lease.take(&transaction, in: store)
+        return true
+      }
+    }
+  }
+
+  private func giveBack() throws {
+    try store.write { transaction in
+      guard try lease.isHeld(in: StoreSnapshot(transaction.snapshot, store)) else { return }
+      try lease.giveBack(&transaction, in: store)
+    }
+  }
+
+  /// Deletes everything that is due now, portion after portion while `mayGoOn`. Blocks. Returns how many
+  /// documents it deleted.
+  func sweep(while mayGoOn: () throws -> Bool = { true }) throws -> Int {
     let isStopped = { self.isStopped.load(ordering: .relaxed) }
     try store.finishExpiryWalks(isStopped: isStopped)
     let now = store.configuration.now()
     var deleted = 0
     var start: [UInt8]? = [0]
-    while let from = start, !isStopped() {
+    while let from = start, try !isStopped() && mayGoOn() {
       let (documents, next) = try store.read {
         try $0.dueDocuments(at: now, from: from, limit: Self.portion)
       }

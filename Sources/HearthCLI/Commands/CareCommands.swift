@@ -5,7 +5,7 @@ import Hearth
 struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Look whether a file is whole: every page, every checksum, every count.",
+    abstract: "Look whether a file is whole: every page, every checksum, every count, every index.",
     discussion: "Ends with status 1 if it is not.")
 
   @OptionGroup var file: DatabaseArgument
@@ -25,6 +25,7 @@ struct CheckCommand: AsyncParsableCommand {
           .init("freePages", report.freePages), .init("documents", report.documents),
           .init("collections", report.collections), .init("changes", report.changes),
           .init("expiringDocuments", report.expiringDocuments),
+          .init("indexEntries", report.indexEntries),
         ]).text)
     } else {
       for problem in report.problems { Terminal.print(problem) }
@@ -99,7 +100,7 @@ struct RepairCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "repair",
     abstract: "Build a new file from all that can be read of a damaged one.",
-    discussion: "The damaged file is left as it is.")
+    discussion: "The damaged file is left as it is. Indexes are built anew.")
 
   @OptionGroup var file: DatabaseArgument
   @Argument(help: "Where the new file goes.", completion: .file()) var target: String
@@ -155,7 +156,8 @@ struct RepairCommand: AsyncParsableCommand {
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write every document as a line of JSON, exactly.")
+    abstract: "Write every document as a line of JSON, exactly.",
+    discussion: "Declared indexes and rules of expiry are in the first line.")
 
   @OptionGroup var file: DatabaseArgument
   @Argument(help: "Where the lines go.", completion: .file()) var target: String
@@ -180,7 +182,8 @@ struct ImportCommand: AsyncParsableCommand {
     abstract: "Write the documents of an export into a database, which is made if it is not there.",
     discussion: """
       Documents become what their lines say; others stay. An import that ended early is done again from \
-      the beginning: what is there already is not written twice.
+      the beginning: what is there already is not written twice. Indexes and rules of expiry are added to \
+      those the database has.
       """)
 
   @Argument(help: "The lines.", completion: .file()) var source: String

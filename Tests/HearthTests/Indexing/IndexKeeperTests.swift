@@ -21,7 +21,7 @@ import Testing
   }
 
   private func finish(_ fixture: StoreFixture) throws {
-    let work = IndexWork(store: fixture.store, lease: IndexLease())
+    let work = IndexWork(store: fixture.store, lease: Lease(.indexes))
     while true {
       let outcome = try work.step()
       try #require(outcome != .leased)
@@ -51,13 +51,13 @@ import Testing
     let clock = TestClock()
     func work(_ holder: UInt64) -> IndexWork {
       IndexWork(
-        store: fixture.store, lease: IndexLease(holder: holder, now: { clock.now }),
+        store: fixture.store, lease: Lease(.indexes, holder: holder, now: { clock.now }),
         portion: IndexWork.Portion(documents: 10))
     }
     let (one, other) = (work(1), work(2))
     #expect(try one.step() == .worked(finished: nil))
     #expect(try other.step() == .leased)
-    clock.advance(by: IndexLease.microseconds - 1)
+    clock.advance(by: Lease.microseconds - 1)
     #expect(try other.step() == .leased)
     clock.advance(by: 1)
     #expect(try other.step() == .worked(finished: nil))

@@ -35,7 +35,7 @@ import Testing
       random = RandomValues(seed: seed)
       fixture = try StoreFixture(world.configure)
       keeper = IndexKeeper(fixture.store, policy: .declared, logger: .silent)
-      work = IndexWork(store: fixture.store, lease: IndexLease())
+      work = IndexWork(store: fixture.store, lease: Lease(.indexes))
       work.portion.documents = 7
     }
 

@@ -141,6 +141,40 @@ import Testing
     #expect(try fixture.document("s/1") != nil)
   }
 
+  @Test func `one process sweeps at a time, and a dead one's lease runs out`() throws {
+    let fixture = try StoreFixture()
+    try fixture.store.setExpiry("s", FieldSegments(["until"]))
+    func fill() throws {
+      let due = try (0..<200).map {
+        try fixture.set("s/\($0)", ("until", .timestamp(Instant(microseconds: 7))))
+      }
+      _ = try fixture.commitTogether([due])[0].get()
+    }
+    let clock = TestClock()
+    func lease(_ holder: UInt64) -> Lease { Lease(.sweep, holder: holder, now: { clock.now }) }
+    func sweeper(_ holder: UInt64) -> ExpirySweeper {
+      ExpirySweeper(fixture.store, fixture.writer, logger: .silent, lease: lease(holder))
+    }
+    try fill()
+    // Dead in the midst of it.
+    try fixture.store.write { try lease(1).take(&$0, in: fixture.store) }
+    #expect(try sweeper(2).sweepIfElected() == 0)
+    clock.advance(by: Lease.microseconds - 1)
+    #expect(try sweeper(2).sweepIfElected() == 0 && dueCount(fixture.store) == 200)
+    clock.advance(by: 1)
+    #expect(try sweeper(2).sweepIfElected() == 200)
+    // Given back when all is done, and not taken where nothing is.
+    #expect(try sweeper(1).sweepIfElected() == 0)
+    #expect(try fixture.store.read { try lease(3).state(in: $0) } == .due)
+    try fill()
+    #expect(try sweeper(1).sweepIfElected() == 200)
+    // Who asks for it does not wait for others.
+    try fill()
+    try fixture.store.write { try lease(1).take(&$0, in: fixture.store) }
+    #expect(try sweeper(2).sweep() == 200)
+    #expect(try fixture.store.check().problems == [])
+  }
+
   @Test func `expired documents go by themselves, and listeners hear of it`() async throws {
     let folder = TemporaryFolder()
     let settings = FirestoreSettings()

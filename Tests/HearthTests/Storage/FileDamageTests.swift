@@ -149,7 +149,8 @@ import Testing
 /// Long runs are asked for by HEARTH_SOAK.
 let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
-/// Files with documents of all sizes, deep trees, free pages, long names, and documents that expire.
+/// Files with documents of all sizes, deep trees, free pages, long names, documents that expire, an index
+/// that is ready and one that is half built.
 enum DamageWorld {
   static let configuration: StoreConfiguration = {
     var configuration = StoreConfiguration()
@@ -157,6 +158,8 @@ enum DamageWorld {
     configuration.mapSizeBytes = 1 << 30
     // A clock that stands still: the same writes make the same bytes.
     configuration.now = { Instant(microseconds: 1_767_225_600_000_000) }
+    configuration.indexCheck = IndexCheck.run
+    configuration.indexBuild = { try IndexKeeper.build($0) }
     return configuration
   }()
 
@@ -173,6 +176,14 @@ enum DamageWorld {
     var transaction = try store.environment.beginWrite()
     try transaction.put(store.tables.meta, ExpiryRules.key, rules.encoded())
     try transaction.commit()
+    let keeper = IndexKeeper(store, policy: .declared, logger: .silent)
+    try keeper.declare([
+      IndexDefinition("books", [.init("n", .ascending), .init("text", .descending)])
+    ])
+    let work = IndexWork(
+      store: store, lease: Lease(.indexes, now: configuration.now),
+      portion: IndexWork.Portion(documents: 20))
+    while try work.step() != .idle {}
     for _ in 0..<(kind % 2 == 0 ? 12 : 40) {
       var mutations: [Mutation] = []
       for _ in 0..<Int.random(in: 1...40, using: &random) {
@@ -199,6 +210,8 @@ enum DamageWorld {
       writer.submit(mutations) { _ in done.signal() }
       done.wait()
     }
+    try keeper.declare([IndexDefinition("pages", scope: .group, [.init("until", .ascending)])])
+    _ = try work.step()
     writer.close()
     store.close()
     return try Data(contentsOf: URL(fileURLWithPath: path))

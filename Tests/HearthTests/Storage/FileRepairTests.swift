@@ -60,6 +60,9 @@ import Testing
     #expect(repaired == documents && report.documents == documents.count)
     // The rules of expiry are there, and the next to open the file follows them.
     #expect(check.problems == [])
+    // Both indexes are there and built: each document of theirs has an entry.
+    let indexed = documents.keys.count { $0.hasPrefix("books/") }
+    #expect(check.entries == indexed && indexed > 50)
   }
 
   @Test func `a damaged branch loses nothing, a damaged header neither`() throws {

@@ -22,6 +22,8 @@ struct HearthTestHelper {
       case "meet-fate": try await helper.meetFate()
       case "flushes": try await helper.countFlushes()
       case "copy": try await helper.copy()
+      case "follow-definitions": try await helper.followDefinitions()
+      case "sweep": try await helper.sweep()
       case "tape": try await helper.tape()
       case "write-for": try await helper.writeFor()
       case "commit-for": try helper.commitFor()

@@ -7,19 +7,17 @@ enum DocumentExport {
   static func run(
     _ store: Store, to path: String, replacing: Bool, progress: CareReporter = .silent
   ) throws -> Int {
-    do {
-      let file = try NewFile(for: path, replacing: replacing)
+    try FileCopy.beside(path, replacing: replacing) { file in
       guard let handle = FileHandle(forWritingAtPath: file.path) else {
         throw Status(.unavailable, "Cannot write \(file.path).")
       }
-      let count = try run(store, progress: progress) { try handle.write(contentsOf: $0) }
-      try handle.close()
-      try file.takePlace()
-      return count
-    } catch let error as LMDBError {
-      throw Status(copying: path, error)
-    } catch let error as CocoaError {
-      throw Status(.resourceExhausted, "Cannot write \(path).", cause: error)
+      return try run(store, progress: progress) { text in
+        do {
+          try handle.write(contentsOf: text)
+        } catch {
+          throw Status(.resourceExhausted, "Cannot write \(path).", cause: error)
+        }
+      }
     }
   }
 
@@ -29,7 +27,8 @@ enum DocumentExport {
     try store.read { snapshot in
       let total = try snapshot.lmdb.statistics(store.tables.documents).entries
       let time = try snapshot.state().lastCommitTime.text
-      var text = Array(#"{"hearthExport":1,"commitTime":"\#(time)"}"#.utf8 + [UInt8(ascii: "\n")])
+      let definitions = try ExportedDefinitions(snapshot).text
+      var text = Array("{\"hearthExport\":1,\"commitTime\":\"\(time)\"\(definitions)}\n".utf8)
       var count = 0
       var cursor = try snapshot.lmdb.cursor(store.tables.documents)
       while try cursor.next() {

@@ -12,6 +12,7 @@ struct ExportedLines: ~Copyable {
     var problem: String
   }
 
+  private let path: String
   private let file: FileHandle
   private let totalBytes: Int
   private var buffer: [UInt8] = []
@@ -21,14 +22,22 @@ struct ExportedLines: ~Copyable {
   private(set) var lineNumber = 0
   private var documents = 0
   private var isWholeExport = false
+  /// Of the first line, if there is one.
+  private(set) var definitions = ExportedDefinitions()
+  private(set) var commitTime: Instant?
+  /// Times behind it are faults, if times are looked at.
+  private let latestTime: Instant?
   private var hasEnd = false
 
   static let lineLimitBytes = 256 << 20
 
-  init(path: String) throws {
+  /// - Parameter latestTime: Times of documents behind it are faults: commit times go on from the latest.
+  init(path: String, latestTime: Instant? = nil) throws {
+    self.latestTime = latestTime
     guard let file = FileHandle(forReadingAtPath: path) else {
       throw Status(.notFound, "There is no file \(path), or it cannot be read.")
     }
+    self.path = path
     self.file = file
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     totalBytes = (attributes?[.size] as? NSNumber)?.intValue ?? 0
@@ -52,6 +61,9 @@ struct ExportedLines: ~Copyable {
             throw Status.invalidArgument("The export has a version that this Hearth cannot read.")
           }
           isWholeExport = true
+          commitTime = json["commitTime"]?.string.flatMap { Instant(text: $0) }
+          try checkTime(commitTime, "commitTime")
+          definitions = try ExportedDefinitions(header: json)
           continue
         }
         if json["name"] == nil, case .integer(let count)? = json["documents"] {
@@ -64,6 +76,8 @@ struct ExportedLines: ~Copyable {
         }
         let document = try DocumentJSON.line(json)
         try Self.check(document)
+        try checkTime(document.createTime, "createTime")
+        try checkTime(document.updateTime, "updateTime")
         documents += 1
         return document
       } catch let error as JSONFault {
@@ -91,8 +105,14 @@ struct ExportedLines: ~Copyable {
   /// What no database takes, so that it is told with its line.
   private static func check(_ document: DocumentJSON.Line) throws(Status) {
     try document.path.checkNames()
-    try Limits.checkNesting(document.fields)
-    try Limits.check(try DocumentBody(encoding: document.fields), at: document.path)
+    let body = try DocumentBody(encoding: document.fields)
+    try body.checkFields()
+    try Limits.check(body, at: document.path)
+  }
+
+  private func checkTime(_ time: Instant?, _ name: String) throws(Status) {
+    guard let time, let latestTime, time > latestTime else { return }
+    throw .invalidArgument("The \(name) \(time.text) lies in the future.")
   }
 
   private mutating func nextLine() throws -> ArraySlice<UInt8>? {
@@ -113,7 +133,12 @@ struct ExportedLines: ~Copyable {
       buffer.removeFirst(start)
       start = 0
       searched = buffer.count
-      let more = try file.read(upToCount: 1 << 20) ?? Data()
+      let more: Data
+      do {
+        more = try file.read(upToCount: 1 << 20) ?? Data()
+      } catch {
+        throw Status(.unavailable, "The file \(path) cannot be read.", cause: error)
+      }
       bytesRead += more.count
       isAtEnd = more.isEmpty
       buffer += more
