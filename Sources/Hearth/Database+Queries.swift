@@ -21,7 +21,7 @@ extension Database {
     return try store.read { snapshot in
       try tracing { trace in
         var models: [Model] = []
-        try snapshot.forEachDocument(matching: query, trace: trace) { path, bytes in
+        try snapshot.forEachBody(matching: query, trace: trace) { path, bytes in
           models.append(try decode(path, bytes))
         }
         return models

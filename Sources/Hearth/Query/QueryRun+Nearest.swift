@@ -31,9 +31,10 @@ extension StoreSnapshot {
 }
 
 extension StoreSnapshot {
-  /// As `documents(matching:)`, where the results are stored if that is possible: borrowed.
-  func forEachDocument(
-    matching query: EffectiveQuery, trace: QueryTrace,
+  /// Calls `body` with the path and the fields of every result, as the query tells them: borrowed where
+  /// they are stored, if that is possible.
+  func forEachBody(
+    matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(),
     _ body: (ResourcePath, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     guard query.nearest == nil, query.projection.isEmpty else {

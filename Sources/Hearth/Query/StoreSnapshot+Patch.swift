@@ -1,28 +1,3 @@
-extension StoreSnapshot {
-  /// Calls `body` with the path and the fields of every result, borrowed where they are stored, in the
-  /// query's order.
-  func forEachBody(
-    matching query: EffectiveQuery, _ body: (ResourcePath, UnsafeRawBufferPointer) throws -> Void
-  ) throws {
-    guard query.nearest == nil, query.projection.isEmpty else {
-      for document in try documents(matching: query) {
-        try document.body.withBytes { try body(document.path, $0) }
-      }
-      return
-    }
-    let run = try run(query)
-    // The run keeps the keys of documents that were picked by name.
-    try withExtendedLifetime(run) {
-      let entries = try run.entries()
-      for entry in query.isReversed ? entries.reversed() : entries {
-        let record = try DocumentRecord(parsing: entry.record)
-        if store.configuration.verifiesChecksumsOnRead { try record.verifyChecksum(key: entry.key) }
-        try body(path(of: entry), record.body)
-      }
-    }
-  }
-}
-
 /// A query's answer where a few documents have other versions than those stored.
 ///
 ///     stored results, without the patched documents ─┐
