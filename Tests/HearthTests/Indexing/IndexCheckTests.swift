@@ -18,7 +18,7 @@ import Testing
       try fixture.commit(
         fixture.set(
           "\(index % 2 == 0 ? "" : "shelves/1/")books/a long name \(index)",
-          ("year", .integer(Int64(index % 7))),
+          ("year", index % 5 == 0 ? .double(Double(index % 7)) : .integer(Int64(index % 7))),
           ("tags", .array([.string("all of them"), .string("some \(index % 3)")]))))
     }
     let keeper = IndexKeeper(fixture.store, policy: .declared, logger: .silent)
@@ -67,6 +67,10 @@ import Testing
         try put(fixture, entry.key, value)
         #expect(
           try fixture.store.check().problemCount > 0, "entry \(place) with another byte \(byte)")
+      }
+      if entry.value.isEmpty {
+        try put(fixture, entry.key, [2])
+        #expect(try fixture.store.check().problemCount > 0, "entry \(place) of another type")
       }
       try put(fixture, entry.key, entry.value)
       // One that no document has, and one of an index that there is not.
