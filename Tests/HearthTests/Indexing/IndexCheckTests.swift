@@ -87,4 +87,23 @@ import Testing
     try put(fixture, unknown, nil)
     #expect(try fixture.store.check().problems == [])
   }
+
+  /// It may have come second to one with the same hash that went.
+  @Test func `the ordinal of a cut entry means nothing`() throws {
+    let fixture = try filled(KeyLimit(24))
+    let cut = try entries(fixture).filter { fixture.store.keyLimit.isCut($0.key) }
+    #expect(cut.count > 50)
+    for entry in cut {
+      var other = entry.key
+      other[other.count - 1] = 3
+      try put(fixture, entry.key, nil)
+      try put(fixture, other, entry.value)
+    }
+    #expect(try fixture.store.check().problems == [])
+    for index in stride(from: 0, to: 60, by: 2) {
+      try fixture.commit(fixture.delete("books/a long name \(index)"))
+    }
+    #expect(try fixture.store.check().problems == [])
+    #expect(try entries(fixture).count < cut.count)
+  }
 }
