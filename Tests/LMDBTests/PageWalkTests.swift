@@ -58,6 +58,64 @@ struct PageWalkTests {
     }
   }
 
+  @Test func `a page that is reached twice, used and free, or neither, is told as that`() throws {
+    let file = try TestFile()
+    let environment = try file.open(tables: ["t"])
+    for round in 0..<6 {
+      try environment.write { writing in
+        for number in 0..<8 {
+          try writing.put(
+            environment.table("t"), "\(number)", String(repeating: "\(round)", count: 5000))
+        }
+      }
+    }
+    environment.close()
+    let whole = Array(try Data(contentsOf: URL(fileURLWithPath: file.path)))
+    func problems(_ bytes: [UInt8]) throws -> [String] {
+      try Data(bytes).write(to: URL(fileURLWithPath: file.path))
+      return try PageWalk.check(file.path).problems
+    }
+    func changed(_ changes: [Int: UInt64]) -> [UInt8] {
+      var bytes = whole
+      for (offset, number) in changes {
+        for byte in 0..<8 { bytes[offset + byte] = UInt8(truncatingIfNeeded: number >> (8 * byte)) }
+      }
+      return bytes
+    }
+    #expect(try problems(whole) == [])
+    let live = whole.load(144, as: UInt64.self) > whole.load(4096 + 144, as: UInt64.self) ? 0 : 4096
+    // One page more than anybody knows of.
+    let last = whole.load(live + 136, as: UInt64.self)
+    var longer = changed([live + 136: last + 1])
+    longer += [UInt8](repeating: 0, count: max(0, Int(last + 2) * 4096 - longer.count))
+    let lost = try problems(Array(longer[..<(Int(last + 2) * 4096)]))
+    #expect(lost == ["page \(last + 1): is neither used nor free"])
+    // Two large values that name one page, two keys that change places, and a used page that is free.
+    var told: [String] = []
+    for page in 2..<(whole.count / 4096) where whole.load(page * 4096 + 10, as: UInt16.self) == 2 {
+      let start = page * 4096
+      let count = (Int(whole.load(start + 12, as: UInt16.self)) - 16) / 2
+      let nodes = (0..<count).map { start + Int(whole.load(start + 16 + 2 * $0, as: UInt16.self)) }
+      let values = nodes.map { $0 + 8 + Int(whole.load($0 + 6, as: UInt16.self)) }
+      if count > 1, nodes.allSatisfy({ whole.load($0 + 4, as: UInt16.self) == 1 }) {
+        told += try problems(changed([values[1]: whole.load(values[0], as: UInt64.self)]))
+        var swapped = whole
+        for byte in 0..<2 { swapped.swapAt(start + 16 + byte, start + 18 + byte) }
+        told += try problems(swapped)
+      } else if UInt64(page) == whole.load(live + 80, as: UInt64.self), let value = values.last {
+        let freeCount = Int(whole.load(value, as: UInt64.self))
+        var free = (0..<freeCount).map { whole.load(value + 8 + 8 * $0, as: UInt64.self) }
+        #expect(free.popLast() != nil)
+        free.append(whole.load(live + 128, as: UInt64.self))
+        let places = free.sorted(by: >).enumerated().map { (value + 8 + 8 * $0.offset, $0.element) }
+        told += try problems(changed(Dictionary(uniqueKeysWithValues: places)))
+      }
+    }
+    #expect(told.contains { $0.hasSuffix("its keys are out of order") }, "\(told)")
+    #expect(told.contains { $0.hasSuffix("is reached twice") }, "\(told)")
+    #expect(told.contains { $0.hasSuffix("is free, too") }, "\(told)")
+  }
+
   /// Bit after bit of both headers, of every branch, of the table of tables and of the free list.
   @Test func `a turned bit that leads to pages or tells the commit is missed`() throws {
     let file = try TestFile()

@@ -107,7 +107,8 @@ final class FileRepair {
       case .meta: try takeMeta(key, value)
       case .changes, .due, .indexes, .entries, nil: break
       }
-    } catch let error as Status where error.code == .dataLoss {
+    } catch let error as Status where error.code == .dataLoss || error.code == .failedPrecondition {
+      // The latter of a damaged version, too.
       report.add("\(name) \(CheckReport.hex(key)): \(error.message)")
       if name == KeyLayout.Table.documents.rawValue { report.unreadable += 1 }
     }

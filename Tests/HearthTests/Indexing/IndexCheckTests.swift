@@ -18,7 +18,7 @@ import Testing
       try fixture.commit(
         fixture.set(
           "\(index % 2 == 0 ? "" : "shelves/1/")books/a long name \(index)",
-          ("year", .integer(Int64(index % 7))),
+          ("year", index % 5 == 0 ? .double(Double(index % 7)) : .integer(Int64(index % 7))),
           ("tags", .array([.string("all of them"), .string("some \(index % 3)")]))))
     }
     let keeper = IndexKeeper(fixture.store, policy: .declared, logger: .silent)
@@ -68,6 +68,10 @@ import Testing
         #expect(
           try fixture.store.check().problemCount > 0, "entry \(place) with another byte \(byte)")
       }
+      if entry.value.isEmpty {
+        try put(fixture, entry.key, [2])
+        #expect(try fixture.store.check().problemCount > 0, "entry \(place) of another type")
+      }
       try put(fixture, entry.key, entry.value)
       // One that no document has, and one of an index that there is not.
       var other = entry.key
@@ -82,5 +86,24 @@ import Testing
     #expect(try fixture.store.check().problemCount > 0)
     try put(fixture, unknown, nil)
     #expect(try fixture.store.check().problems == [])
+  }
+
+  /// It may have come second to one with the same hash that went.
+  @Test func `the ordinal of a cut entry means nothing`() throws {
+    let fixture = try filled(KeyLimit(24))
+    let cut = try entries(fixture).filter { fixture.store.keyLimit.isCut($0.key) }
+    #expect(cut.count > 50)
+    for entry in cut {
+      var other = entry.key
+      other[other.count - 1] = 3
+      try put(fixture, entry.key, nil)
+      try put(fixture, other, entry.value)
+    }
+    #expect(try fixture.store.check().problems == [])
+    for index in stride(from: 0, to: 60, by: 2) {
+      try fixture.commit(fixture.delete("books/a long name \(index)"))
+    }
+    #expect(try fixture.store.check().problems == [])
+    #expect(try entries(fixture).count < cut.count)
   }
 }

@@ -141,6 +141,30 @@ import Testing
     #expect(try fixture.document("s/1") != nil)
   }
 
+  @Test func `a sweep does not delete what is changed behind its back`() throws {
+    let fixture = try StoreFixture()
+    try fixture.store.setExpiry("s", FieldSegments(["until"]))
+    let past = Value.timestamp(Instant(microseconds: 7))
+    _ = try fixture.commitTogether([[try fixture.set("s/1", ("until", past))]])[0].get()
+    // The change waits for the writer's thread, and the sweep behind it.
+    let gate = DispatchSemaphore(value: 0)
+    fixture.writer.submit([]) { _ in gate.wait() }
+    fixture.writer.submit([try fixture.set("s/1", ("until", .null))]) { _ in }
+    let sweeper = sweeper(fixture)
+    let swept = Guarded<Int?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async {
+      let count = try? sweeper.sweep()
+      swept.withLock { $0 = count }
+      done.signal()
+    }
+    usleep(300_000)
+    gate.signal()
+    done.wait()
+    #expect(swept.withLock { $0 } == 0)
+    #expect(try fixture.document("s/1") != nil)
+  }
+
   @Test func `one process sweeps at a time, and a dead one's lease runs out`() throws {
     let fixture = try StoreFixture()
     try fixture.store.setExpiry("s", FieldSegments(["until"]))

@@ -82,6 +82,68 @@ import Testing
     }
   }
 
+  @Test func `a document that cannot be read is told, and what its collection lost`() throws {
+    let path = folder.path + "/few.hearth"
+    let store = try Store(path: path, configuration: DamageWorld.configuration)
+    let writer = Writer(store, logger: .silent)
+    let name = { DocumentName(ResourcePath(relative: $0), limit: store.keyLimit) }
+    for id in ["a/1", "a/2", "a/3", "b/1"] {
+      let done = DispatchSemaphore(value: 0)
+      let body = try DocumentBody(encoding: MapValue([("n", .integer(1))]))
+      writer.submit([Mutation(name: name(id), operation: .set(body))]) { _ in done.signal() }
+      done.wait()
+    }
+    try store.write { transaction in
+      for id in ["a/2", "b/1"] {
+        let key = name(id).key.bytes
+        var record = try key.withUnsafeBytes {
+          try transaction.snapshot.get(store.tables.documents, $0).map { Array($0) } ?? []
+        }
+        // A byte of the body, and the version.
+        record[id == "a/2" ? record.count - 1 : 0] ^= 2
+        try transaction.put(store.tables.documents, key, record)
+      }
+    }
+    writer.close()
+    store.close()
+    let (report, repaired, check) = try repair(Data(contentsOf: URL(fileURLWithPath: path)))
+    #expect(Set(repaired.keys) == ["a/1", "a/3"] && check.problems == [])
+    #expect(report.documents == 2 && report.unreadable == 2 && report.foundLost == 0)
+    #expect(
+      report.losses == [
+        RepairReport.Loss(collection: "a", documents: 2, lost: 1),
+        RepairReport.Loss(collection: "b", documents: 0, lost: 1),
+      ])
+  }
+
+  @Test func `what was deleted stays so, where old pages cannot be told from lost ones`() throws {
+    let path = folder.path + "/few.hearth"
+    let store = try Store(path: path, configuration: DamageWorld.configuration)
+    let writer = Writer(store, logger: .silent)
+    for step in 0..<6 {
+      let id = step < 5 ? "a/\(step)" : "a/2"
+      let name = DocumentName(ResourcePath(relative: id), limit: store.keyLimit)
+      let body = try DocumentBody(encoding: MapValue([("n", .integer(1))]))
+      let done = DispatchSemaphore(value: 0)
+      writer.submit([Mutation(name: name, operation: step < 5 ? .set(body) : .delete)]) { _ in
+        done.signal()
+      }
+      done.wait()
+    }
+    writer.close()
+    store.close()
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    func number(_ offset: Int) -> Int {
+      (0..<8).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
+    }
+    // The root of the newer list of free pages.
+    let root = number((number(144) > number(4096 + 144) ? 0 : 4096) + 80)
+    for offset in 0..<64 { bytes[root * 4096 + offset] = 0xA5 }
+    let (report, repaired, check) = try repair(bytes)
+    #expect(report.problemCount > 0 && report.losses.isEmpty && check.problems == [])
+    #expect(Set(repaired.keys) == ["a/0", "a/1", "a/3", "a/4"])
+  }
+
   @Test func `random damage loses what it hits, and says so`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededGenerator(seed: seed)

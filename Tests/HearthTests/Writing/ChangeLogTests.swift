@@ -37,6 +37,22 @@ import Testing
     #expect(Double(pages) / Double(count) < 9)
   }
 
+  @Test func `the log keeps as many bytes as it may, and few more`() throws {
+    let limit = 256 << 10
+    let fixture = try StoreFixture { $0.changeLogBytes = limit }
+    let text = Value.string(String(repeating: "x", count: 300))
+    for round in 0..<200 {
+      try commit(
+        fixture,
+        try (0..<10).map {
+          try fixture.set("a/\($0)", ("n", .integer(Int64(round))), ("text", text))
+        })
+    }
+    let pages = try logBytes(fixture).pages
+    #expect((limit * 3 / 4...limit * 5 / 4).contains(pages), "\(pages)")
+    #expect(try fixture.store.check().problems == [])
+  }
+
   @Test func `what is older than the window goes, with its tombstones, and tokens with it`() throws
   {
     let fixture = try StoreFixture { $0.changeLogAge = .seconds(60) }
