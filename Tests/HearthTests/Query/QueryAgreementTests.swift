@@ -127,6 +127,26 @@ import Testing
     }
   }
 
+  @Test func `a document that has several of what is counted counts once`() async throws {
+    func tags(_ kind: FieldComparison.Operator, _ tags: Value) -> QueryFilter {
+      .comparison(FieldComparison(field: FieldSegments(["tags"]), operator: kind, operand: tags))
+    }
+    let books = ResourcePath(["books"])
+    let both = Value.array([.string("a"), .string("b")])
+    let world = try await QueryWorld(
+      (0..<3).map { (books.appending("\($0)"), MapValue([("tags", both)])) },
+      indexes: [IndexDefinition("books", [.init(field: FieldSegments(["tags"]), kind: .contains)])])
+    for filter in [
+      tags(.arrayContainsAny, both),
+      .any([tags(.arrayContains, .string("a")), tags(.arrayContains, .string("b"))]),
+    ] {
+      var query = StructuredQuery(.collection(books))
+      query.add(filter)
+      let counts = try world.documentsByEveryPlan(query).compactMap(\.counted)
+      #expect(!counts.isEmpty && counts.allSatisfy { $0 == 3 }, "\(counts)")
+    }
+  }
+
   /// Every place that values of a small world make, with and without what is the same in all results.
   @Test(arguments: ["genre == b", "genre in a, c", "all"])
   func `every plan enters and leaves where cursors say`(condition: String) async throws {
