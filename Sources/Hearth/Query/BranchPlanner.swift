@@ -86,6 +86,15 @@ struct BranchPlanner {
 
     var definition: IndexDefinition { index.definition }
 
+    /// What the fixed components say; their directions say nothing.
+    var fixedFields: Set<IndexDefinition.Component> {
+      Set(
+        definition.components[..<fixedCount].map {
+          IndexDefinition.Component(
+            field: $0.field, kind: $0.kind == .contains ? .contains : .ascending)
+        })
+    }
+
     /// Behind what is fixed, the same components.
     func hasSameRest(as other: Use) -> Bool {
       index != other.index
@@ -307,9 +316,9 @@ struct BranchPlanner {
     var plans: [EntryPlan] = []
     for leader in fixed {
       var chosen = [leader]
-      var covered = Set(leader.definition.components[..<leader.fixedCount])
+      var covered = leader.fixedFields
       for follower in fixed where follower.hasSameRest(as: leader) {
-        let more = covered.union(follower.definition.components[..<follower.fixedCount])
+        let more = covered.union(follower.fixedFields)
         guard more.count > covered.count else { continue }
         covered = more
         chosen.append(follower)

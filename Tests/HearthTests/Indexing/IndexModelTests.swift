@@ -157,6 +157,25 @@ import Testing
         for index in try snapshot.indexes().indexes where index.isReady {
           try compare(index, snapshot, round)
         }
+        try ask(snapshot, round)
+      }
+    }
+
+    /// Random queries, through every index that is ready.
+    func ask(_ snapshot: StoreSnapshot, _ round: Int) throws {
+      let world = documents.map { (path: $0.key, fields: $0.value) }
+        .sorted { ResourcePath.compare($0.path, $1.path) < 0 }
+      guard !world.isEmpty else { return }
+      let reference = world.map(ReferenceQuery.Document.init)
+      var queries = RandomQueries(seed: seed &+ UInt64(truncatingIfNeeded: round))
+      for var query in queries.validQueries(4, world) {
+        if case .group(_, let below) = query.scope { query.scope = .group("c", below: below) }
+        let expected = ReferenceQuery(query: query).run(reference).map(\.path)
+        let effective = EffectiveQuery(query)
+        for plan in try snapshot.planner(effective).candidates() {
+          let found = try QueryRun(effective, in: snapshot, plan: plan).documents().map(\.path)
+          #expect(found == expected, "seed \(seed), round \(round), \(query)\n\(plan)")
+        }
       }
     }
 

@@ -127,6 +127,91 @@ import Testing
     }
   }
 
+  @Test func `a document that has several of what is counted counts once`() async throws {
+    func tags(_ kind: FieldComparison.Operator, _ tags: Value) -> QueryFilter {
+      .comparison(FieldComparison(field: FieldSegments(["tags"]), operator: kind, operand: tags))
+    }
+    let books = ResourcePath(["books"])
+    let both = Value.array([.string("a"), .string("b")])
+    let world = try await QueryWorld(
+      (0..<3).map { (books.appending("\($0)"), MapValue([("tags", both)])) },
+      indexes: [IndexDefinition("books", [.init(field: FieldSegments(["tags"]), kind: .contains)])])
+    for filter in [
+      tags(.arrayContainsAny, both),
+      .any([tags(.arrayContains, .string("a")), tags(.arrayContains, .string("b"))]),
+    ] {
+      var query = StructuredQuery(.collection(books))
+      query.add(filter)
+      let counts = try world.documentsByEveryPlan(query).compactMap(\.counted)
+      #expect(!counts.isEmpty && counts.allSatisfy { $0 == 3 }, "\(counts)")
+    }
+  }
+
+  /// Every place that values of a small world make, with and without what is the same in all results.
+  @Test(arguments: ["genre == b", "genre in a, c", "all"])
+  func `every plan enters and leaves where cursors say`(condition: String) async throws {
+    let books = ResourcePath(["books"])
+    let genre = FieldSegments(["genre"])
+    let pages = FieldSegments(["pages"])
+    let documents = (0..<18).map { number -> (path: ResourcePath, fields: MapValue) in
+      (
+        books.appending("\(10 + (number * 7) % 18)"),
+        MapValue([
+          ("genre", .string(["a", "b", "c"][number % 3])), ("pages", .integer(Int64(number / 6))),
+        ])
+      )
+    }
+    let reference = documents.map(ReferenceQuery.Document.init)
+    let world = try await QueryWorld(
+      documents,
+      indexes: [IndexDefinition.Component.Kind.ascending, .descending].map {
+        IndexDefinition(
+          "books", [.init(field: genre, kind: .ascending), .init(field: pages, kind: $0)],
+          isNameDescending: false)
+      })
+    var places: [[Value]] = []
+    for genre in ["a", "b", "bb"].map(Value.string) {
+      places.append([genre])
+      places.append([genre, .integer(1)])
+      for id in ["1", "16"] {
+        places.append([genre, .integer(1), .reference(books.appending(id))])
+      }
+    }
+    for directions in 0..<8 {
+      var query = StructuredQuery(.collection(books))
+      let operand = Value.array([.string("a"), .string("c")])
+      switch condition {
+      case "genre == b":
+        query.add(
+          .comparison(FieldComparison(field: genre, operator: .equal, operand: .string("b"))))
+      case "genre in a, c":
+        query.add(.comparison(FieldComparison(field: genre, operator: .in, operand: operand)))
+      default: break
+      }
+      query.orders = [genre, pages, .documentID].enumerated().map {
+        QueryOrder(field: $1, isDescending: directions >> $0 & 1 == 1)
+      }
+      var streamed = 0
+      for place in places {
+        for side in 0..<4 {
+          let bound = QueryBound(values: place, isBefore: side & 1 == 1)
+          query.start = side & 2 == 0 ? bound : nil
+          query.end = side & 2 == 0 ? nil : bound
+          let expected = ReferenceQuery(query: query).run(reference).map(\.path.text)
+          for answer in try world.documentsByEveryPlan(query) {
+            if answer.plan.usesIndexes, answer.plan.isOrdered { streamed += 1 }
+            #expect(
+              answer.documents.map(\.path.text) == expected
+                && answer.counted ?? expected.count == expected.count,
+              "\(query)\n\(answer.plan)")
+          }
+        }
+      }
+      // Names ascend in both indexes: with pages that go with them, or against.
+      #expect(condition == "all" && (directions & 1) != directions >> 2 || streamed > 0)
+    }
+  }
+
   @Test(arguments: [511, 24], 0..<worlds)
   func `any aggregation comes to what the reference comes to`(
     keyLimit: Int, seed: UInt64
