@@ -350,8 +350,7 @@ extension Firestore {
       _ = try await database().writer.commit(mutations, on: premises)
       return result
     } catch let status as Status {
-      // What may have been done is not to be done twice.
-      return TransactionResult(error: status.nsError, isFinal: status.code == .unknown)
+      return TransactionResult(error: status.nsError, isFinal: status.mayBeDone)
     } catch {
       return TransactionResult(error: error as NSError)
     }

@@ -37,7 +37,7 @@ import Testing
     #expect(helper.line() == "reads true")
     let second = try #require(helper.line())
     #expect(second.hasPrefix(exhausted), "\(second)")
-    #expect(helper.line() == "closures 1, exhausted 3, bulk 1, first 0")
+    #expect(helper.line() == "closures 1, attempts 1, exhausted 4, bulk 1, first 0")
     try makeRoom()
     helper.say("room")
     #expect(helper.line() == "writes again true")

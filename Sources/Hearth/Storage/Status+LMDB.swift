@@ -33,6 +33,7 @@ extension Status {
       Status.code(of: error) == .resourceExhausted ? .resourceExhausted : .unknown,
       "The commit could not be flushed; whether it was applied is unknown. \(error.message)",
       cause: error)
+    mayBeDone = true
   }
 
   private static func code(of error: LMDBError) -> Code {

@@ -25,6 +25,8 @@ struct Status: Error, Sendable, CustomStringConvertible {
   var code: Code
   var message: String
   var cause: (any Error)?
+  /// What failed may have been done all the same: it is not to be tried again.
+  var mayBeDone = false
 
   init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
     self.code = code

@@ -382,6 +382,52 @@ private final class RunCount: Sendable {
     #expect(try fixture.document("a/2") == nil)
   }
 
+  /// When a group is planned again, closures are not run again: what they were told has to hold.
+  @Test func `what a closure was told of time and sums stands, or its request is refused`() throws {
+    let fixture = try StoreFixture()
+    let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["a"]))))
+    try fixture.commit(try fixture.set("a/1", ("n", .integer(1))))
+    let early = fixture.clock.now
+    fixture.clock.advance(by: 60_000_000)
+    let now = fixture.clock.now
+
+    func premises(_ body: (LiveRequest) throws -> Void) throws -> Premises {
+      try fixture.store.read { snapshot in
+        var plan = try GroupPlan(snapshot, now: now, documentCount: 1)
+        return try withUnsafeMutablePointer(to: &plan) { plan in
+          let live = LiveRequest(in: plan)
+          defer { live.drop() }
+          try body(live)
+          return live.premises
+        }
+      }
+    }
+    func isRefused(_ premises: Premises) throws -> Bool {
+      try fixture.store.read { snapshot in
+        var plan = try GroupPlan(snapshot, now: now, documentCount: 1)
+        do {
+          try plan.check(premises)
+          return false
+        } catch let status as Status {
+          #expect(status.code == .aborted)
+          return true
+        }
+      }
+    }
+    let time = try premises { try $0.write(try fixture.set("b/1", ("n", .null))) }
+    let sum = try premises {
+      _ = try $0.aggregate([Aggregation(.count(upTo: nil))], over: query)
+    }
+    #expect(try !isRefused(time) && !isRefused(sum))
+    // By another process, whose clock is behind: the time to come is the same.
+    fixture.clock.now = Instant(microseconds: early.microseconds + 1000)
+    try fixture.commit(try fixture.set("a/2", ("n", .integer(1))))
+    #expect(try !isRefused(time) && isRefused(sum))
+    fixture.clock.now = Instant(microseconds: now.microseconds + 1000)
+    try fixture.commit(try fixture.set("a/3", ("n", .integer(1))))
+    #expect(try isRefused(time))
+  }
+
   @Test func `a closure's writes are within the limits of one request`() async throws {
     let fixture = try StoreFixture()
     var half = Mutation(name: fixture.name("a/1"), operation: .patch(MapValue(), mask: []))

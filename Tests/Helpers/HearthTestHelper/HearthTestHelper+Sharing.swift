@@ -112,12 +112,24 @@ extension HearthTestHelper {
     do {
       try await db.batch().setData(["text": text], forDocument: again).commit()
     } catch { failures.add(error) }
+    // May have been done, so that it is not tried again.
+    let attempts = Counted()
+    do {
+      try await db.runTransaction { transaction, _ in
+        attempts.add()
+        transaction.setData(["text": text], forDocument: again)
+        return nil
+      }
+    } catch { failures.add(error) }
     let bulk = db.bulkWriter { failures.add($0.error) }
     await bulk.setData(["text": text], forDocument: again)
     let summary = await bulk.finish()
     let first = try? await db.read { try $0.getDocument(db.document("filled/0"))["n"] as? Int }
     Self.say(
-      "closures \(runs.value), exhausted \(failures.value), bulk \(summary.failed), first \(first ?? -1)"
+      """
+      closures \(runs.value), attempts \(attempts.value), exhausted \(failures.value), \
+      bulk \(summary.failed), first \(first ?? -1)
+      """
     )
   }
 
