@@ -11,7 +11,7 @@ import Testing
   @Test func `a file that another process writes to is checked and copied, and not replaced`()
     async throws
   {
-    let helper = try Helper("follow-definitions", path, 3000)
+    let helper = try Helper("follow-definitions", path)
     #expect(helper.line() == "ready")
     helper.say("go")
     for round in 0..<5 {
@@ -35,13 +35,14 @@ import Testing
       try await first.backup(to: path, replacing: true)
     } throws: { ($0 as NSError).code == FirestoreErrorCode.failedPrecondition.rawValue }
     try await first.terminate()
+    helper.say("stop")
     #expect(helper.lines().count == 1)
     #expect(try await Firestore.check(at: path).isWhole)
   }
 
   @Test func `definitions of one process hold in the next commits of the other`() async throws {
     let db = try Firestore.open(at: path)
-    let helper = try Helper("follow-definitions", path, isSoak ? 20_000 : 4000)
+    let helper = try Helper("follow-definitions", path)
     #expect(helper.line() == "ready")
     helper.say("go")
     let one = FirestoreIndex("items", .ascending("n"))
@@ -56,6 +57,7 @@ import Testing
       let report = try await db.check()
       #expect(report.isWhole, "round \(round): \(report.problems)")
     }
+    helper.say("stop")
     let written = try #require(helper.lines().last)
     try await db.indexes.waitUntilReady()
     let report = try await db.check()

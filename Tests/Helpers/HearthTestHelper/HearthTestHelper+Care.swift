@@ -1,17 +1,22 @@
 import Foundation
 import Hearth
+import Synchronization
 
 extension HearthTestHelper {
-  /// <milliseconds>: after a line of input, writes documents that indexes and rules of expiry are about, and
+  /// From one line of input to the next, writes documents that indexes and rules of expiry are about, and
   /// says how many.
   func followDefinitions() async throws {
     let db = try open(.unsafeWithoutFlushing)
     Self.say("ready")
     _ = readLine()
-    let end = ContinuousClock.now + .milliseconds(number(0))
+    let stop = Stop()
+    Thread.detachNewThread {
+      _ = readLine()
+      stop.isAsked.store(true, ordering: .relaxed)
+    }
     let time = Timestamp(seconds: 4_000_000_000, nanoseconds: 0)
     var written = 0
-    while ContinuousClock.now < end {
+    while !stop.isAsked.load(ordering: .relaxed) {
       for _ in 0..<5 {
         try await db.document("items/\(written)").setData([
           "n": written, "tags": ["a", "b\(written % 3)"], "until": time, "later": time,
@@ -35,4 +40,8 @@ extension HearthTestHelper {
     Self.say("ready")
     while true { try await Task.sleep(for: .seconds(1)) }
   }
+}
+
+private final class Stop: Sendable {
+  let isAsked = Atomic<Bool>(false)
 }
