@@ -35,9 +35,9 @@ struct Run: AsyncParsableCommand {
   func run() async throws {
     let bench = try Bench(
       folder: folder + "/hearth-comparisons-\(UUID().uuidString)",
-      books: books ?? (quick ? 30_000 : 100_000), rounds: rounds ?? (quick ? 3 : full ? 9 : 5),
-      memoryBooks: full ? 1_000_000 : quick ? 30_000 : 100_000,
-      sizes: full ? [1000, 10_000, 100_000, 1_000_000] : [], only: only)
+      books: books ?? (quick ? 20_000 : 100_000), rounds: rounds ?? (quick ? 3 : full ? 9 : 5),
+      memoryBooks: full ? 1_000_000 : quick ? 20_000 : 100_000,
+      sizes: quick ? [] : [1000, 10_000, 100_000] + (full ? [1_000_000] : []), only: only)
     defer { try? FileManager.default.removeItem(atPath: bench.folder) }
     try await bench.coding()
     try await bench.bulk()
@@ -48,11 +48,15 @@ struct Run: AsyncParsableCommand {
     try await bench.durable()
     try await bench.listening()
     try await bench.emulator()
+    try write(bench.report)
     try await bench.growth()
-    if let json {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-      try encoder.encode(bench.report).write(to: URL(filePath: json))
-    }
+    try write(bench.report)
+  }
+
+  private func write(_ report: Report) throws {
+    guard let json else { return }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    try encoder.encode(report).write(to: URL(filePath: json))
   }
 }

@@ -65,7 +65,7 @@ struct Report: Codable {
 
   init(books: Int, rounds: Int, versions: [String: String]) {
     date = Date.now.formatted(.iso8601)
-    command = CommandLine.arguments.joined(separator: " ")
+    command = (["Comparisons"] + CommandLine.arguments.dropFirst()).joined(separator: " ")
     self.books = books
     self.rounds = rounds
     self.versions = versions

@@ -39,9 +39,9 @@ def source(report):
     memory = round(machine["memoryBytes"] / 2**30)
     libraries = ", ".join(f"{name} {versions[name]}" for name in sorted(versions))
     return (
-        f"{machine['cores']} cores of {machine['processor']}, {memory} GB, Linux {machine['kernel']}; "
+        f"{machine['cores']} cores of {machine['processor']}, {memory} GB, Linux {machine['kernel'].split('-')[0]}; "
         f"{libraries}\n{report['books']:,} books, {report['rounds']} interleaved rounds, "
-        f"{report['date'][:10]}; load before: {machine['load']}"
+        f"{report['date'][:10]}; load before: {machine['load'].split()[0]}"
     )
 
 
@@ -56,9 +56,11 @@ def ratios(report, path):
         axes.plot([low, high], [place, place], color=INK, linewidth=0.8, alpha=0.6)
         axes.plot(one["aim"], place, marker="|", color=INK, markersize=11, markeredgewidth=1.6)
         text = f"{value:.2g}" if value < 10 else f"{value:,.0f}"
+        # Behind the mark of the aim, if that is where the text would stand.
+        behind = one["aim"] if 0.8 < one["aim"] / max(value, high, 1) < 2 else 0
         axes.annotate(
-            f" {text}× ",
-            (max(value, high, 1), place),
+            f"  {text}× ",
+            (max(value, high, 1, behind), place),
             va="center",
             fontweight="bold" if value < 1 else "normal",
             color=color,
@@ -71,12 +73,14 @@ def ratios(report, path):
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}×")
     axes.axvline(1, color=INK, linewidth=0.8)
     axes.tick_params(axis="y", length=0)
-    axes.set_title(
+    axes.set_ylim(-0.7, len(figures) - 0.3)
+    figure.suptitle(
         "How much better Hearth is than its peers (red: worse); the upright mark is the aim",
-        loc="left",
+        x=0.01,
+        ha="left",
         fontsize=10,
     )
-    axes.set_xlabel(source(report), fontsize=7, loc="left")
+    figure.supxlabel(source(report), fontsize=7, x=0.01, ha="left")
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
 
@@ -137,7 +141,7 @@ def table(report, path):
         value = median(one["ratios"])
         text = f"{value:.3g}×"
         lines.append(
-            f"| {one['name']} | {one['work']} | {one['against']} | {one['aim']:.2g}× "
+            f"| {one['name']} | {one['work']} | {one['against']} | {round(one['aim'], 2):g}× "
             f"| {f'**{text}**' if value < 1 else text} "
             f"| {min(one['ratios']):.3g}…{max(one['ratios']):.3g} "
             f"| {number(one['own'])} {one['unit']} | {number(one['peer'])} {one['unit']} |"

@@ -12,7 +12,8 @@ extension Bench {
       try await grow(GRDBEngine.self, to: books)
       try await grow(SQLiteJSONEngine.self, to: books)
     }
-    for bytes in [300, 2100, 5000, 1_048_576] { try await fill(bytes) }
+    // The last as long as a text may be, nearly.
+    for bytes in [300, 2100, 5000, 1_048_000] { try await fill(bytes) }
   }
 
   private func grow<Peer: Engine>(_ peer: Peer.Type, to books: Int) async throws {
@@ -63,10 +64,11 @@ extension Bench {
     let count = max(16, min(2000, 8_000_000 / bytes))
     let text = String(repeating: "Hearth ", count: bytes / 7)
     let (own, peer) = (path("filled"), path("filled"))
+    let group = max(1, min(100, 4_000_000 / bytes))
     let db = try Firestore.open(at: own)
-    for start in stride(from: 0, to: count, by: 100) {
+    for start in stride(from: 0, to: count, by: group) {
       let batch = db.batch()
-      for number in start..<min(start + 100, count) {
+      for number in start..<min(start + group, count) {
         batch.setData(["text": text], forDocument: db.document("notes/\(10_000_000 + number)"))
       }
       try await batch.commit()
@@ -79,7 +81,7 @@ extension Bench {
         table.column("text", .text).notNull()
       }
     }
-    try await pool.write(0..<count, 100) {
+    try await pool.write(0..<count, group) {
       try Note(id: "\(10_000_000 + $1)", text: text).insert($0)
     }
     try pool.close()
