@@ -4,7 +4,7 @@ import Synchronization
 
 extension HearthTestHelper {
   /// From one line of input to the next, writes documents that indexes and rules of expiry are about, and
-  /// says how many.
+  /// says how many there are: at most 2,000, written again and again.
   func followDefinitions() async throws {
     let db = try open(.unsafeWithoutFlushing)
     Self.say("ready")
@@ -15,20 +15,21 @@ extension HearthTestHelper {
       stop.isAsked.store(true, ordering: .relaxed)
     }
     let time = Timestamp(seconds: 4_000_000_000, nanoseconds: 0)
+    let limit = 2000
     var written = 0
     while !stop.isAsked.load(ordering: .relaxed) {
       for _ in 0..<5 {
-        try await db.document("items/\(written)").setData([
+        try await db.document("items/\(written % limit)").setData([
           "n": written, "tags": ["a", "b\(written % 3)"], "until": time, "later": time,
         ])
         written += 1
       }
       // Now and then one is written again, and leaves its place in all of them.
-      try await db.document("items/\(written / 2)").updateData(["n": -written])
-      try await Task.sleep(for: .milliseconds(1))
+      try await db.document("items/\(written / 2 % limit)").updateData(["n": -written])
+      try await Task.sleep(for: .milliseconds(10))
     }
     try await db.terminate()
-    Self.say("wrote \(written)")
+    Self.say("wrote \(min(written, limit))")
   }
 
   /// <milliseconds>: sweeps that often until it is killed.
