@@ -219,23 +219,45 @@ final class Registry: Sendable {
       for listener in listeners { listener.fail(Status(observing: error)) }
       stopUnlessNeeded()
     case .success(let loaded):
-      if state.views[target] != nil { catchUp() }
-      // In this order: should catching up end all views, listening begins anew.
+      // In this order: a commit after the one that is read here gives a signal.
       begin()
-      let view: View
-      if let existing = state.views[target] {
-        view = existing
-      } else {
-        view = loaded.view
-        // What the view has not seen is read again; those that have seen it leave it out.
-        state.sequence = state.views.isEmpty ? view.sequence : min(state.sequence, view.sequence)
-        state.views[target] = view
-        view.addRoutes(to: state.router)
+      let view = catchUp { snapshot in
+        if let existing = state.views[target] { return existing }
+        try bring(loaded.view, to: snapshot)
+        state.views[target] = loaded.view
+        loaded.view.addRoutes(to: state.router)
+        return loaded.view
       }
-      for listener in listeners {
-        join(listener, view, after: loaded.past, isReset: loaded.isReset)
+      switch view {
+      case .failure(let error):
+        for listener in listeners { listener.fail(Status(observing: error)) }
+        stopUnlessNeeded()
+      case .success(let view):
+        for listener in listeners {
+          join(listener, view, after: loaded.past, isReset: loaded.isReset)
+        }
       }
-      catchUp()
+    }
+  }
+
+  /// Lets a new view take in what was committed since it was read, and nobody else.
+  ///
+  /// Were the others to go that way again with it, they would meet versions in the middle of what they
+  /// took in as one step.
+  private func bring(_ view: View, to snapshot: StoreSnapshot) throws {
+    guard view.sequence < state.sequence else { return }
+    let alone = Router()
+    view.addRoutes(to: alone)
+    defer { view.removeRoutes(from: alone) }
+    do {
+      for step in try steps(snapshot, after: view.sequence, watchedBy: alone) {
+        for touched in try touched(by: step, alone) {
+          _ = try touched.update(to: step.sequence, snapshot)
+          touched.renewRoutes(in: alone)
+        }
+      }
+    } catch let status as Status where status.code == .outOfRange {
+      try view.load(snapshot)
     }
   }
 
@@ -299,45 +321,59 @@ final class Registry: Sendable {
 
   private func catchUp() {
     guard state.isWatching else { return }
+    _ = catchUp { _ in }
+  }
+
+  /// Brings all views to the latest commit, and calls `body` there. If that fails, no view is left.
+  private func catchUp<Result>(
+    _ body: (StoreSnapshot) throws -> Result
+  ) -> Swift.Result<Result, any Error> {
     do {
-      try store.read { snapshot in
+      let result = try store.read { snapshot in
         let newest = try snapshot.state().lastSequence
         if newest > state.tailSequence {
           state.tailSequence = newest
           for tail in state.tails.values { tail() }
         }
-        guard newest > state.sequence, !state.views.isEmpty else { return }
-        do {
-          try follow(snapshot)
-        } catch let status as Status where status.code == .outOfRange {
-          try reload(snapshot, to: newest)
+        if newest > state.sequence {
+          if !state.views.isEmpty { try follow(snapshot, to: newest) }
+          state.sequence = newest
         }
-        state.sequence = newest
+        return Swift.Result { try body(snapshot) }
       }
       if state.hasToldNews {
         state.hasToldNews = false
         for body in state.inSync.values { body() }
       }
+      return result
     } catch {
       let status = Status(observing: error)
       logger.error("Listeners end with an error.", metadata: ["error": "\(status)"])
       for view in state.views.values { end(view, with: status) }
+      return .failure(status)
     }
   }
 
   /// Takes the changes since the last time out of the log, commit by commit.
-  private func follow(_ snapshot: StoreSnapshot) throws {
-    for step in try steps(snapshot) { try update(step, snapshot) }
+  private func follow(_ snapshot: StoreSnapshot, to newest: UInt64) throws {
+    do {
+      let steps = try steps(snapshot, after: state.sequence, watchedBy: state.router)
+      state.counts.commits += steps.count
+      for step in steps { try update(step, snapshot) }
+    } catch let status as Status where status.code == .outOfRange {
+      try reload(snapshot, to: newest)
+    }
   }
 
   private struct Step {
     var sequence: UInt64
     var updates: [Update]
-    /// Of several commits. A view that has seen some of them is read anew.
-    var isMerged = false
   }
 
-  private func steps(_ snapshot: StoreSnapshot) throws -> [Step] {
+  /// What was committed after `sequence`, as far as `router` leads anywhere with it.
+  private func steps(
+    _ snapshot: StoreSnapshot, after sequence: UInt64, watchedBy router: Router
+  ) throws -> [Step] {
     var steps: [Step] = []
     var count = 0
     var byteCount = 0
@@ -345,11 +381,11 @@ final class Registry: Sendable {
     var latest: [ResourcePath: (step: Int, update: Int)] = [:]
     var mustBegin = true
     var isMerged = false
-    try snapshot.changes(after: state.sequence) { change in
+    try snapshot.changes(after: sequence) { change in
       if change.startsCommit { mustBegin = true }
       // A step leads to the end of its commit, whoever watches the rest of it.
       if !mustBegin { steps[steps.count - 1].sequence = change.sequence }
-      guard state.router.isWatched(change.path) else { return true }
+      guard router.isWatched(change.path) else { return true }
       count += 1
       byteCount += change.before?.count ?? 0
       if !isMerged, count > tuning.stepLimit || byteCount > tuning.stepLimitBytes {
@@ -378,7 +414,6 @@ final class Registry: Sendable {
       let name = DocumentName(path, limit: store.keyLimit)
       steps[place.step].updates[place.update].new = try snapshot.document(name)
     }
-    if !steps.isEmpty { state.counts.commits += steps.count }
     return steps
   }
 
@@ -386,7 +421,7 @@ final class Registry: Sendable {
   private static func merge(
     _ steps: inout [Step], _ latest: inout [ResourcePath: (step: Int, update: Int)]
   ) {
-    var merged = Step(sequence: steps.last?.sequence ?? 0, updates: [], isMerged: true)
+    var merged = Step(sequence: steps.last?.sequence ?? 0, updates: [])
     latest = [:]
     for step in steps {
       for update in step.updates where latest[update.path] == nil {
@@ -397,32 +432,29 @@ final class Registry: Sendable {
     steps = [merged]
   }
 
-  /// Brings the views that a step touches to where it leads, and tells their listeners.
-  private func update(_ step: Step, _ snapshot: StoreSnapshot) throws {
+  /// The views that have yet to take in the step and may change by it, with what of it concerns them.
+  private func touched(by step: Step, _ router: Router) throws -> [View] {
     var touched: [View] = []
     for update in step.updates {
-      try state.router.forEach(touchedBy: update) { view in
+      try router.forEach(touchedBy: update) { view in
         guard view.sequence < step.sequence else { return }
         if view.pending.isEmpty { touched.append(view) }
         // By several routes the same change may come.
         if view.pending.last?.path != update.path { view.pending.append(update) }
       }
     }
-    if step.isMerged {
-      // Between the versions that are known, their documents may have come and gone.
-      for view in state.views.values
-      where view.sequence > state.sequence && view.sequence < step.sequence && view.pending.isEmpty
-      {
-        touched.append(view)
-      }
-    }
+    return touched
+  }
+
+  /// Brings the views that a step touches to where it leads, and tells their listeners.
+  private func update(_ step: Step, _ snapshot: StoreSnapshot) throws {
+    let touched = try touched(by: step, state.router)
     state.counts.visits += touched.count
     for view in touched {
       do {
-        let event =
-          step.isMerged && view.sequence > state.sequence
-          ? try view.reload(snapshot) : try view.update(to: step.sequence, snapshot)
-        if let event { tell(view, event, step.sequence) }
+        if let event = try view.update(to: step.sequence, snapshot) {
+          tell(view, event, step.sequence)
+        }
         view.renewRoutes(in: state.router)
       } catch {
         let status = Status(observing: error)

@@ -350,6 +350,66 @@ extension Registry {
     #expect(try all.take()?.list.count == 3)
   }
 
+  @Test func `a view is right when another comes from the middle of what it was told at once`()
+    throws
+  {
+    let fixture = try StoreFixture()
+    var tuning = ViewTuning()
+    tuning.stepLimit = 1
+    let mayLoad = DispatchSemaphore(value: 0)
+    let loads = Guarded(0)
+    let loaded = DispatchSemaphore(value: 0)
+    let registry = Registry(fixture.store, fixture.writer, logger: .silent, tuning: tuning) { _ in
+      let load = loads.withLock { count in
+        count += 1
+        return count
+      }
+      loaded.signal()
+      if load == 2 { mayLoad.wait() }
+    }
+    func askedSoFar() {
+      let done = DispatchSemaphore(value: 0)
+      fixture.writer.whenSettled(.everything) { registry.statistics { _ in done.signal() } }
+      done.wait()
+    }
+    var query = StructuredQuery(.collection(ResourcePath(["a"])))
+    query.add(
+      .comparison(
+        FieldComparison(field: FieldSegments(["n"]), operator: .equal, operand: .integer(2))))
+    try commit(fixture, try fixture.set("a/1", ("n", .integer(0))))
+    try commit(fixture, try fixture.set("a/2", ("n", .integer(2))))
+    let count = [Aggregation(.count(upTo: nil))]
+    let twos = Asker(.totals(EffectiveQuery(query), count), registry)
+    registry.settle()
+    loaded.wait()
+
+    // One that holds up the other's first result until a commit is behind.
+    let early = Asker(.collection(ResourcePath(["b"])), registry)
+    let middle = Asker(.collection(ResourcePath(["a"])), registry)
+    loaded.wait()
+    askedSoFar()
+    let mayHearNews = DispatchSemaphore(value: 0)
+    let isHeldUp = DispatchSemaphore(value: 0)
+    let token = registry.addInSync {
+      isHeldUp.signal()
+      mayHearNews.wait()
+    }
+    isHeldUp.wait()
+    try commit(fixture, try fixture.set("a/1", ("n", .integer(2))))
+    mayLoad.signal()
+    loaded.wait()
+    // The two come at once, and by the two the first view is as it was.
+    try commit(fixture, try fixture.set("a/1", ("n", .integer(0))))
+    for _ in 0..<100 { mayHearNews.signal() }
+    registry.settle()
+    registry.removeInSync(token)
+    #expect(try early.take()?.list.isEmpty == true)
+    #expect(try middle.take()?.list.count == 2)
+    #expect(try twos.take()?.values == [.integer(1)] as [Value])
+    let now = try fixture.store.read { try $0.aggregate(count, over: EffectiveQuery(query)) }
+    #expect(now == [.integer(1)])
+  }
+
   @Test func `a consumer that sleeps holds up neither the writer nor other listeners`() throws {
     let fixture = try StoreFixture()
     let registry = registry(fixture)
