@@ -14,17 +14,13 @@ extension Database {
 
   /// The results, each made of its bytes where they are stored.
   func decoded<Model>(
-    matching query: EffectiveQuery,
-    _ decode: (ResourcePath, UnsafeRawBufferPointer) throws -> Model
+    matching query: EffectiveQuery, isParallel: Bool,
+    _ decode: @escaping (StoredName, UnsafeRawBufferPointer) throws -> Model
   ) async throws -> [Model] {
     await writer.settle(query.scope.readScope)
     return try store.read { snapshot in
       try tracing { trace in
-        var models: [Model] = []
-        try snapshot.forEachBody(matching: query, trace: trace) { path, bytes in
-          models.append(try decode(path, bytes))
-        }
-        return models
+        try snapshot.decoded(matching: query, trace: trace, isParallel: isParallel, decode)
       }
     }
   }

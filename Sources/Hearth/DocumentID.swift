@@ -34,7 +34,8 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, Decodab
   }
 
   public init(from decoder: any Decoder) throws {
-    guard let context = DocumentDecoder.of(decoder)?.context, let path = context.document else {
+    guard let context = DocumentDecoder.of(decoder)?.context, let path = try context.document?.path
+    else {
       throw FirestoreDecodingError.decodingIsNotSupported(
         "Could not find DocumentReference for user info key: DocumentRefUserInfoKey. "
           + "DocumentID values can only be decoded with Firestore.Decoder")

@@ -71,7 +71,7 @@ extension DocumentReference {
 
   /// What models may ask about the document they are decoded from.
   var decodingContext: DocumentDecoder.Context {
-    DocumentDecoder.Context(document: resourcePath, owner: firestore)
+    DocumentDecoder.Context(document: .path(resourcePath), owner: firestore)
   }
 
   /// Waits for the writes handed over before this call, reads, and calls back on whatever thread.

@@ -75,7 +75,9 @@ extension Firestore {
         let owner =
           reference?.firestore
           ?? reader.referencedDatabase.flatMap { OpenDatabases.shared.instance(named: $0.name) }
-        let context = DocumentDecoder.Context(document: reference?.resourcePath, owner: owner)
+        let context = DocumentDecoder.Context(
+          document: (reference?.resourcePath).map(StoredName.path), owner: owner)
+        defer { withExtendedLifetime(owner) {} }
         let bytes = try DocumentBody(encoding: value).bytes
         return try bytes.withUnsafeBytes {
           try decodeDocument(type, from: value == .null ? nil : $0, context: context)

@@ -47,8 +47,8 @@ extension Firestore {
     while true {
       let names = try database.store.read { snapshot in
         var names: [DocumentName] = []
-        try snapshot.forEachBody(matching: EffectiveQuery(page)) { path, _ in
-          names.append(database.name(path))
+        try snapshot.forEachBody(matching: EffectiveQuery(page)) { name, _ in
+          names.append(database.name(try name.path))
         }
         if names.count < Self.deletionBatch, let last, try snapshot.record(of: last) != nil {
           names.append(last)

@@ -94,8 +94,10 @@ public class Query: NSObject, @unchecked Sendable {
     as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
   ) async throws -> [T] {
     try await reporting {
-      try await firestore.database().decoded(matching: effective()) { path, bytes in
-        let context = DocumentDecoder.Context(document: path, owner: firestore)
+      try await firestore.database().decoded(
+        matching: effective(), isParallel: decoder.isFreeOfUserCode
+      ) { [firestore] name, bytes in
+        let context = DocumentDecoder.Context(document: name, owner: firestore)
         return try decoder.decodeDocument(type, from: bytes, context: context)
       }
     }

@@ -89,16 +89,19 @@ public class ReadSession {
   ) throws -> [T] {
     try using { source in
       let effective = try effective(query)
-      var results: [T] = []
-      let decode = { (path: ResourcePath, body: UnsafeRawBufferPointer) in
-        let context = DocumentReference(self.firestore, path).decodingContext
-        results.append(try decoder.decodeDocument(type, from: body, context: context))
+      let decode = { [firestore] (name: StoredName, body: UnsafeRawBufferPointer) in
+        let context = DocumentDecoder.Context(document: name, owner: firestore)
+        return try decoder.decodeDocument(type, from: body, context: context)
       }
       switch source {
-      case .snapshot(let snapshot): try snapshot.forEachBody(matching: effective, decode)
-      case .request(let request): try request.forEachBody(matching: effective, decode)
+      case .snapshot(let snapshot):
+        return try snapshot.decoded(
+          matching: effective, isParallel: decoder.isFreeOfUserCode, decode)
+      case .request(let request):
+        var results: [T] = []
+        try request.forEachBody(matching: effective) { results.append(try decode($0, $1)) }
+        return results
       }
-      return results
     }
   }
 

@@ -65,6 +65,13 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// Checks the checksum on every read of a document, also where it is decoded in place.
   public var verifiesChecksumsOnRead = false
 
+  /// How many threads one query may take where it looks at, or decodes, very many documents: as many as
+  /// there are processors, at most four. With 1 every query stays on its caller's thread.
+  ///
+  /// Types are then decoded by several threads at once, unless the decoder has closures or `userInfo` of
+  /// yours.
+  public var queryThreads = StoreConfiguration.defaultScanThreads
+
   /// Opens a file on a network file system, which LMDB does not support: locks there may not hold.
   public var allowsRemoteFileSystem = false
 
@@ -130,6 +137,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
     copy.queueLimitBytes = queueLimitBytes
     copy.mapSizeBytes = mapSizeBytes
     copy.verifiesChecksumsOnRead = verifiesChecksumsOnRead
+    copy.queryThreads = queryThreads
     copy.allowsRemoteFileSystem = allowsRemoteFileSystem
     copy.changeLogRetention = changeLogRetention
     copy.indexPolicy = indexPolicy
@@ -147,6 +155,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
       && durability == other.durability && isReadOnly == other.isReadOnly
       && queueLimitBytes == other.queueLimitBytes && mapSizeBytes == other.mapSizeBytes
       && verifiesChecksumsOnRead == other.verifiesChecksumsOnRead
+      && queryThreads == other.queryThreads
       && allowsRemoteFileSystem == other.allowsRemoteFileSystem
       && changeLogRetention == other.changeLogRetention && indexPolicy == other.indexPolicy
       && expirySweepInterval == other.expirySweepInterval
@@ -170,6 +179,7 @@ extension FirestoreSettings {
     configuration.isReadOnly = isReadOnly
     configuration.mapSizeBytes = mapSizeBytes
     configuration.verifiesChecksumsOnRead = verifiesChecksumsOnRead
+    configuration.scanThreads = max(1, min(queryThreads, 64))
     configuration.allowsRemoteFileSystem = allowsRemoteFileSystem
     configuration.changeLogAge = .seconds(changeLogRetention.seconds)
     configuration.changeLogBytes = changeLogRetention.bytes

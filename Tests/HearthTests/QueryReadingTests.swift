@@ -224,4 +224,77 @@ import Testing
         .count == 50)
     try await db.terminate()
   }
+
+  // MARK: Many results
+
+  private struct Numbered: Codable, Equatable {
+    enum CodingKeys: String, CodingKey { case id, number, name }
+
+    @DocumentID var id: String?
+    var number: Int
+    var name: String
+  }
+
+  /// Says on which threads it was decoded.
+  private struct Threaded: Decodable {
+    static let threads = Guarded<Set<UInt64>>([])
+    var number: Int
+
+    init(from decoder: any Decoder) throws {
+      number = try decoder.container(keyedBy: Numbered.CodingKeys.self).decode(
+        Int.self, forKey: .number)
+      let thread = UInt64(pthread_self())
+      Self.threads.withLock { _ = $0.insert(thread) }
+    }
+  }
+
+  @Test(.serialized, arguments: [1, 4]) func `many results come in order, whoever decodes them`(
+    _ threads: Int
+  ) async throws {
+    let folder = TemporaryFolder()
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    settings.queryThreads = threads
+    let db = try Firestore.open(at: folder.path + "/many.hearth", settings: settings)
+    let books = db.collection("books")
+    let all = (0..<1000).map { Numbered(id: String(10_000 + $0), number: $0, name: "n") }
+    let batch = db.batch()
+    for one in all {
+      batch.setData(
+        ["number": one.number, "name": "n"],
+        forDocument: books.document(String(10_000 + one.number)))
+    }
+    try await batch.commit()
+
+    #expect(try await books.getDocuments(as: Numbered.self) == all)
+    let odd = books.whereField("number", in: [700, 1, 33]).order(by: "number", descending: true)
+    #expect(try await odd.getDocuments(as: Numbered.self).map(\.number) == [700, 33, 1])
+    let last = books.order(by: "number").limit(toLast: 300)
+    #expect(try await last.getDocuments(as: Numbered.self) == Array(all[700...]))
+    let read = try await db.read { try $0.getDocuments(last, as: Numbered.self) }
+    #expect(read == Array(all[700...]))
+
+    Threaded.threads.withLock { $0 = [] }
+    #expect(try await books.getDocuments(as: Threaded.self).map(\.number) == Array(0..<1000))
+    let used = Threaded.threads.withLock { $0.count }
+    #expect((1...threads).contains(used))
+
+    // What is the user's own is called by one thread at a time.
+    let decoder = Firestore.Decoder()
+    decoder.userInfo[try #require(CodingUserInfoKey(rawValue: "counter"))] = 1
+    Threaded.threads.withLock { $0 = [] }
+    _ = try await books.getDocuments(as: Threaded.self, decoder: decoder)
+    #expect(Threaded.threads.withLock { $0.count } == 1)
+
+    // Of several that do not fit, the first is told.
+    try await books.document("10450").setData(["number": "four hundred and fifty", "name": "n"])
+    try await books.document("10900").setData(["number": 900])
+    await #expect {
+      _ = try await books.getDocuments(as: Numbered.self)
+    } throws: { error in
+      guard case DecodingError.typeMismatch(_, let context) = error else { return false }
+      return context.codingPath.map(\.stringValue) == ["number"]
+    }
+    try await db.terminate()
+  }
 }

@@ -5,10 +5,11 @@ import Foundation
 struct DocumentDecoder {
   /// What is decoded, for `@DocumentID` and references.
   struct Context {
-    /// The document's path; nil if the data is not a document's.
-    var document: ResourcePath?
-    /// The database that references belong to, in the roof's terms.
-    var owner: AnyObject?
+    /// What the document is called; nil if the data is not a document's.
+    var document: StoredName?
+    /// The database that references belong to, in the roof's terms. Whoever decodes holds it until
+    /// the end: a reference counted for every document is what threads wait for each other at.
+    unowned(unsafe) var owner: AnyObject?
   }
 
   let state: DecodingSession.StatePointer

@@ -73,6 +73,18 @@ open class FirebaseDataDecoder {
 
   public init() {}
 
+  /// Whether decoding calls nothing of the user's but the types themselves: then several threads may decode
+  /// at once. What stands in `userInfo`, or a closure, may not bear that.
+  final var isFreeOfUserCode: Bool {
+    guard userInfo.isEmpty, keysAreDefault else { return false }
+    switch dateDecodingStrategy {
+    case .custom, .formatted: return false
+    default: break
+    }
+    if case .custom = dataDecodingStrategy { return false }
+    return true
+  }
+
   /// Decodes straight from a stored value, a document's body or any other. Nil bytes stand for a
   /// document that does not exist: `T?` gives nil, other types `DecodingError.valueNotFound`.
   func decodeDocument<T: Decodable>(

@@ -24,6 +24,9 @@ struct Matcher {
   /// All tests are on fields, and all must pass: the usual query.
   private var isFlat = false
 
+  /// Every document passes.
+  var isEmpty: Bool { nodes.count == 1 }
+
   /// For filters that have been checked. A document must also have each of `fields`.
   init(_ filters: [QueryFilter], requiring fields: [FieldSegments] = []) {
     appendGroup(.all, filters, requiring: fields)

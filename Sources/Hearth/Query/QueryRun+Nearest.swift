@@ -31,23 +31,45 @@ extension StoreSnapshot {
 }
 
 extension StoreSnapshot {
-  /// Calls `body` with the path and the fields of every result, as the query tells them: borrowed where
+  /// Calls `body` with the name and the fields of every result, as the query tells them: borrowed where
   /// they are stored, if that is possible.
   func forEachBody(
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(),
-    _ body: (ResourcePath, UnsafeRawBufferPointer) throws -> Void
+    _ body: (StoredName, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     guard query.nearest == nil, query.projection.isEmpty else {
       for document in try documents(matching: query, trace: trace) {
-        try document.body.bytes.withUnsafeBytes { try body(document.path, $0) }
+        try document.body.bytes.withUnsafeBytes { try body(StoredName.path(document.path), $0) }
       }
       return
     }
     trace.found = query.offset
-    try run(query, trace: trace).forEachBody { path, bytes in
+    try run(query, trace: trace).forEachBody { name, bytes in
       trace.found += 1
-      try body(path, bytes)
+      try body(name, bytes)
     }
+  }
+
+  /// What `decode` makes of every result, as the query tells them.
+  ///
+  /// - Parameter isParallel: Many results are decoded by several threads: `decode` is called by all.
+  func decoded<Model>(
+    matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(), isParallel: Bool,
+    _ decode: @escaping (StoredName, UnsafeRawBufferPointer) throws -> Model
+  ) throws -> [Model] {
+    var models: [Model] = []
+    guard isParallel, store.configuration.scanThreads > 1, query.nearest == nil,
+      query.projection.isEmpty
+    else {
+      try forEachBody(matching: query, trace: trace) { models.append(try decode($0, $1)) }
+      return models
+    }
+    trace.found = query.offset
+    try run(query, trace: trace).forEachDecoded(decode) { portion in
+      trace.found += portion.count
+      models.append(contentsOf: portion)
+    }
+    return models
   }
 }
 

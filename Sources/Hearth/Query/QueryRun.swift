@@ -15,8 +15,8 @@ final class QueryRun {
   private let order: ResultOrder
   private let start: ResultPlace?
   private let end: ResultPlace?
-  /// Of a collection's keys.
-  private let collectionPrefixCount: Int
+  /// Of the collection; nil for other scopes.
+  private let collectionKeys: CollectionKeys?
 
   /// - Parameters:
   ///   - fields: A document without each of these is no result, whatever the query says.
@@ -48,10 +48,8 @@ final class QueryRun {
     order = ResultOrder(query.orders)
     start = query.start.map { ResultPlace($0, query.orders) }
     end = query.end.map { ResultPlace($0, query.orders) }
-    collectionPrefixCount =
-      if case .collection(let path) = query.scope { KeyLayout.collectionPrefix(path).count } else {
-        0
-      }
+    collectionKeys =
+      if case .collection(let path) = query.scope { CollectionKeys(of: path) } else { nil }
   }
 
   /// The results, copied out, as the query tells them.
@@ -70,24 +68,53 @@ final class QueryRun {
 
   /// Calls `body` with every result, as the query tells them and before any projection. Borrowed as long as
   /// the transaction.
-  func forEachBody(_ body: (ResourcePath, UnsafeRawBufferPointer) throws -> Void) throws {
+  func forEachBody(_ body: (StoredName, UnsafeRawBufferPointer) throws -> Void) throws {
+    defer { withExtendedLifetime(self) {} }
     let entries = try entries()
-    try withExtendedLifetime(self) {
-      for entry in query.isReversed ? entries.reversed() : entries {
-        if snapshot.store.configuration.verifiesChecksumsOnRead {
-          try DocumentRecord(parsing: entry.record).verifyChecksum(key: entry.key)
-        }
-        try body(path(of: entry), DocumentRecord.body(of: entry.record))
-      }
+    for entry in query.isReversed ? entries.reversed() : entries {
+      try body(name(of: entry), verifiedBody(of: entry))
     }
   }
 
-  private func path(of entry: StoredEntry) throws -> ResourcePath {
-    guard case .collection(let collection) = query.scope, !snapshot.keyLimit.isCut(entry.key) else {
-      return try snapshot.path(of: entry)
-    }
-    return try KeyLayout.documentPath(fromKey: entry.key, in: collection, collectionPrefixCount)
+  /// Calls `tell` with what `decode` makes of the results, as the query tells them, some at a time. Where
+  /// they are many, `decode` is called by several threads.
+  func forEachDecoded<Model>(
+    _ decode: @escaping (StoredName, UnsafeRawBufferPointer) throws -> Model,
+    _ tell: ([Model]) -> Void
+  ) throws {
+    defer { withExtendedLifetime(self) {} }
+    // From 32 on: to wake a thread costs as much as to decode ten.
+    try Portions<StoredEntry, [Model]>.run(
+      threads: snapshot.store.configuration.scanThreads, sizes: 32...256,
+      work: { [self] in try $0.map { try decode(name(of: $0), verifiedBody(of: $0)) } },
+      tell: { models in
+        tell(models)
+        return true
+      },
+      walk: { add in
+        if query.isReversed {
+          for entry in try entries().reversed() { _ = try add(entry) }
+        } else {
+          try forEachResult { entry, _ in try add(entry) }
+        }
+      })
   }
+
+  private func verifiedBody(of entry: StoredEntry) throws -> UnsafeRawBufferPointer {
+    if snapshot.store.configuration.verifiesChecksumsOnRead {
+      try DocumentRecord(parsing: entry.record).verifyChecksum(key: entry.key)
+    }
+    return try DocumentRecord.body(of: entry.record)
+  }
+
+  private func name(of entry: StoredEntry) throws -> StoredName {
+    guard let collectionKeys, !snapshot.keyLimit.isCut(entry.key) else {
+      return .path(try snapshot.path(of: entry))
+    }
+    return .key(entry.key, of: Unmanaged.passUnretained(collectionKeys))
+  }
+
+  private func path(of entry: StoredEntry) throws -> ResourcePath { try name(of: entry).path }
 
   /// Where the results are stored, in the order they are found in.
   func entries() throws -> [StoredEntry] {
@@ -157,7 +184,7 @@ final class QueryRun {
     defer { withExtendedLifetime(self) {} }
     switch plan.source {
     case .nothing: return
-    case .documents: try forEachScanned(body)
+    case .documents: try forEachScanned(isLimited: inOrder && query.limit != nil, body)
     case .entries(let branches):
       let streams = try streams(branches)
       if !inOrder {
@@ -181,10 +208,17 @@ final class QueryRun {
     var looked = 0
   }
 
-  private func forEachScanned(_ body: (Candidate, MapView) throws -> Bool) throws {
+  private func forEachScanned(
+    isLimited: Bool, _ body: (Candidate, MapView) throws -> Bool
+  ) throws {
     guard let source else { return }
     // Copies, because they learn; `self` keeps the bytes that both share.
     var learning = Learning(matcher: matchers[0], order: order)
+    if case .scan(let scan) = source, !isLimited, !matchers[0].isEmpty,
+      snapshot.store.configuration.scanThreads > 1
+    {
+      return try forEachScannedByMany(scan, learning, body)
+    }
     defer { touched.documents += learning.looked }
     if case .scan(let scan) = source {
       while let entry = try scan.nextEntry() {
@@ -194,6 +228,39 @@ final class QueryRun {
       var source = source
       while let entry = try source.next() { guard try take(entry, &learning, body) else { return } }
     }
+  }
+
+  /// As `forEachScanned`, with several threads where there are many documents: what a scan does with a
+  /// document takes three times as long as to walk to it.
+  private func forEachScannedByMany(
+    _ scan: CollectionScan, _ learning: Learning, _ body: (Candidate, MapView) throws -> Bool
+  ) throws {
+    var ordinal = 0
+    try Portions<StoredEntry, [Candidate]>.run(
+      threads: snapshot.store.configuration.scanThreads, sizes: 256...2048,
+      work: { [self] entries in
+        var learning = learning
+        var passed: [Candidate] = []
+        for entry in entries {
+          let keys = try accept(entry, fields(of: entry), &learning.matcher, &learning.order)
+          if let keys { passed.append(Candidate(entry: entry, ordinal: 0, keys: keys)) }
+        }
+        return passed
+      },
+      tell: { passed in
+        for var candidate in passed {
+          ordinal += 1
+          candidate.ordinal = ordinal
+          guard try body(candidate, fields(of: candidate.entry)) else { return false }
+        }
+        return true
+      },
+      walk: { add in
+        while let entry = try scan.nextEntry() {
+          touched.documents += 1
+          guard try add(entry) else { return }
+        }
+      })
   }
 
   @inline(__always)

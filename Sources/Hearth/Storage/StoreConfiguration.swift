@@ -14,6 +14,8 @@ struct StoreConfiguration: Sendable {
   var changeLogBytes = 64 << 20
   /// How often documents are looked for that have expired.
   var expirySweepInterval = Duration.seconds(60)
+  /// How many threads one long scan, or the decoding of many results, may take; 1 for the caller's alone.
+  var scanThreads = StoreConfiguration.defaultScanThreads
   /// The version of the format; tests make up later ones.
   var format = FileFormat.current
   /// Holds indexes against documents, for checks of the whole file: is told what is wrong, and gives the
@@ -29,6 +31,11 @@ struct StoreConfiguration: Sendable {
   /// Test modes of the floor below.
   var poisonsBorrowedBytes = false
   var faultInjector: (@Sendable (StorageCall) -> Int32)?
+}
+
+extension StoreConfiguration {
+  /// As many as there are processors, and no more than four.
+  static let defaultScanThreads = max(1, min(4, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 }
 
 extension Instant {

@@ -53,13 +53,13 @@ final class LiveRequest {
     }
   }
 
-  /// Calls `body` with the path and the fields of every result, in the query's order.
+  /// Calls `body` with the name and the fields of every result, in the query's order.
   func forEachBody(
-    matching query: EffectiveQuery, _ body: (ResourcePath, UnsafeRawBufferPointer) throws -> Void
+    matching query: EffectiveQuery, _ body: (StoredName, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     // What is stored may be borrowed; it is copied where the request keeps it anyway.
     for document in try documents(matching: query) {
-      try document.body.withBytes { try body(document.path, $0) }
+      try document.body.withBytes { try body(StoredName.path(document.path), $0) }
     }
   }
 

@@ -76,7 +76,7 @@ struct DecoderDamageTests {
       dates: .iso8601, bytes: .deferred, keys: .snakeCase, writesInfinities: true)
     let decoders = [Firestore.Decoder(), Firestore.Decoder(), Firestore.Decoder(), others.decoder]
     let context = DocumentDecoder.Context(
-      document: ResourcePath(["books", "dune"]), owner: firestore)
+      document: .path(ResourcePath(["books", "dune"])), owner: firestore)
     var random = FormatGenerator(seed: seed)
     var reach = Reach()
     for _ in 0..<Self.damageCount {

@@ -6,7 +6,7 @@ import Testing
 struct PropertyWrapperTests {
   private let firestore = Firestore(path: "unopened.hearth", app: .hearthDefault)
   private var context: DocumentDecoder.Context {
-    DocumentDecoder.Context(document: ResourcePath(["books", "dune"]), owner: firestore)
+    DocumentDecoder.Context(document: .path(ResourcePath(["books", "dune"])), owner: firestore)
   }
 
   struct Model: Codable, Equatable {

@@ -56,6 +56,33 @@ import Testing
     #expect(nonEmpty > Self.queries / 5)
   }
 
+  /// So many documents that several threads scan them.
+  @Test(arguments: [511, 24]) func `many threads find what the reference finds`(
+    keyLimit: Int
+  ) async throws {
+    var random = RandomQueries(seed: UInt64(keyLimit))
+    let books = ResourcePath(["books"])
+    let documents = (0..<1200).map { number in
+      (path: books.appending("a book with a long name, number \(number)"), fields: random.fields())
+    }
+    let reference = documents.map(ReferenceQuery.Document.init)
+    let world = try await QueryWorld(
+      documents, keyLimit: KeyLimit(keyLimit), configure: { $0.scanThreads = 4 })
+    var asked = 0
+    var large = 0
+    while asked < (Self.isLong ? 1000 : 20) {
+      var query = random.query(documents)
+      query.scope = .collection(books)
+      let touched = TouchCount()
+      guard let found = try? world.documents(query, touched: touched) else { continue }
+      asked += 1
+      if touched.documents > 600 { large += 1 }
+      let expected = ReferenceQuery(query: query).run(reference)
+      #expect(found.map(\.path) == expected.map(\.path), "\(query)")
+    }
+    #expect(large > asked / 4)
+  }
+
   /// For each world, indexes of all kinds: some on single fields, some at random, some that its queries
   /// want.
   @Test(arguments: [511, 24], 0..<worlds)

@@ -11,11 +11,12 @@ final class QueryWorld: Sendable {
   /// - Parameter indexes: ready before the first document is there.
   init(
     _ documents: [(path: ResourcePath, fields: MapValue)], keyLimit: KeyLimit = .standard,
-    indexes: [IndexDefinition] = []
+    indexes: [IndexDefinition] = [], configure: (inout StoreConfiguration) -> Void = { _ in }
   ) async throws {
     var configuration = StoreConfiguration()
     configuration.durability = .unsafeNoSync
     configuration.keyLimit = keyLimit
+    configure(&configuration)
     database = try Database(
       path: folder.path + "/world.hearth", configuration: configuration,
       queueLimitBytes: 256 << 20, logger: Logger(label: "test"))
