@@ -83,9 +83,9 @@ final class QueryRun {
     _ tell: ([Model]) -> Void
   ) throws {
     defer { withExtendedLifetime(self) {} }
-    // From 32 on: to wake a thread costs as much as to decode ten.
+    // From 256 on, which take about a millisecond: to wake a thread costs as much as to decode thirty.
     try Portions<StoredEntry, [Model]>.run(
-      threads: snapshot.store.configuration.scanThreads, sizes: 32...256,
+      threads: snapshot.store.configuration.scanThreads, sizes: 256...512,
       work: { [self] in try $0.map { try decode(name(of: $0), verifiedBody(of: $0)) } },
       tell: { models in
         tell(models)
