@@ -10,6 +10,9 @@ final class ResultKeys {
   private var fields: [(lookup: FieldLookup, isDescending: Bool)]
   private let isNameDescending: Bool
   private var buffer = KeyBuffer(minimumCapacity: 64)
+  /// What was made last: the views that share this ask one after another.
+  private var recent: (document: StoredDocument, key: [UInt8]?)?
+  private var recentBefore: (document: StoredDocument, key: [UInt8]?)?
 
   /// For effective orders, which end with the name.
   init(_ orders: [QueryOrder]) {
@@ -19,8 +22,23 @@ final class ResultKeys {
     isNameDescending = orders.last?.isDescending ?? false
   }
 
+  /// Remembers the last two, the versions before and after a change, until `forget`.
+  func key(of document: StoredDocument, _ body: MapView) throws(Status) -> [UInt8]? {
+    if let recent, recent.document === document { return recent.key }
+    if let recentBefore, recentBefore.document === document { return recentBefore.key }
+    let key = try key(of: document.path, body)
+    recentBefore = recent
+    recent = (document, key)
+    return key
+  }
+
+  func forget() {
+    recent = nil
+    recentBefore = nil
+  }
+
   /// Nil if the document lacks one of the fields: then it is no result.
-  func key(of path: ResourcePath, _ body: MapView) throws(Status) -> [UInt8]? {
+  private func key(of path: ResourcePath, _ body: MapView) throws(Status) -> [UInt8]? {
     buffer.removeAll()
     for index in fields.indices {
       guard let value = try fields[index].lookup.find(in: body) else { return nil }
@@ -47,6 +65,23 @@ final class ResultKeys {
   @inline(__always)
   static func compare(_ lhs: [UInt8], _ rhs: [UInt8]) -> Int {
     lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { UTF8Order.compare(left, $0) } }
+  }
+}
+
+/// One `ResultKeys` for all views whose results are ordered alike: a changed document's place is worked out
+/// once for all of them.
+struct SharedKeys {
+  private var table: [[QueryOrder]: (keys: ResultKeys, users: Int)] = [:]
+
+  mutating func take(_ orders: [QueryOrder]) -> ResultKeys {
+    let keys = table[orders]?.keys ?? ResultKeys(orders)
+    table[orders, default: (keys, 0)].users += 1
+    return keys
+  }
+
+  mutating func giveBack(_ orders: [QueryOrder]) {
+    table[orders]?.users -= 1
+    if table[orders]?.users == 0 { table[orders] = nil }
   }
 }
 
