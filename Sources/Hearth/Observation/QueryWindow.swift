@@ -90,8 +90,7 @@ final class QueryWindow {
   }
 
   private func rows(of documents: [StoredDocument]) throws -> [ResultRow] {
-    defer { keys.forget() }
-    return try documents.map { document in
+    try documents.map { document in
       guard let row = try row(of: document) else {
         throw Status(.internal, "A listener's query found what does not match it.")
       }
@@ -129,6 +128,11 @@ final class QueryWindow {
     return ResultRow(key: key, document: document)
   }
 
+  /// Where the document would stand; nil if it lacks a field that the query orders by.
+  private func key(of document: StoredDocument) throws -> [UInt8]? {
+    try document.body.withBytes { try keys.key(of: document, MapView(body: $0)) }
+  }
+
   func admits(_ document: StoredDocument) throws -> Bool { try row(of: document) != nil }
 
   /// Spare ones too.
@@ -159,8 +163,9 @@ final class QueryWindow {
     return moveWindow(gone, come)
   }
 
+  /// Without a limit or an offset. Whether the old version matched is known: it stands in the list.
   private func apply(_ update: Update) throws -> [ResultChange] {
-    let old = try update.old.flatMap(row)
+    let old = try update.old.flatMap(key).flatMap { list.rows.find($0).row }
     let new = try update.new.flatMap(row)
     if let old, let new, old.document.isSameVersion(as: new.document) { return [] }
     return list.apply(old, new)

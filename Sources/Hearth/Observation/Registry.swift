@@ -15,7 +15,7 @@ final class Registry: Sendable {
   private final class State {
     var views: [WatchTarget: View] = [:]
     let router = Router()
-    var keys = SharedKeys()
+    let keys = SharedKeys()
     /// First results that are being read, and who else waits for them.
     var loading: [WatchTarget: [Listener]] = [:]
     /// Every view is at least this far.
@@ -30,7 +30,6 @@ final class Registry: Sendable {
     var inSync: [Int: @Sendable () -> Void] = [:]
     /// Since they were told.
     var hasToldNews = false
-    var outbox = Outbox()
     /// What listeners that come after the end are told.
     var end: Status?
     var counts = Counts()
@@ -227,7 +226,7 @@ final class Registry: Sendable {
         if let existing = state.views[target] { return existing }
         try bring(loaded.view, to: snapshot)
         state.views[target] = loaded.view
-        loaded.view.share(&state.keys)
+        loaded.view.share(state.keys)
         loaded.view.addRoutes(to: state.router)
         return loaded.view
       }
@@ -291,7 +290,7 @@ final class Registry: Sendable {
     view.removeRoutes(from: state.router)
     state.counts.refills += view.refills
     state.views[view.target] = nil
-    view.giveBack(to: &state.keys)
+    view.giveBack(to: state.keys)
     stopUnlessNeeded()
   }
 
@@ -455,13 +454,14 @@ final class Registry: Sendable {
   private func update(_ step: Step, _ snapshot: StoreSnapshot) throws {
     let touched = try touched(by: step, state.router)
     state.counts.visits += touched.count
+    var outbox = Outbox()
     defer {
-      state.outbox.send()
-      for view in touched { view.forgetStep() }
+      outbox.send()
+      state.keys.forget()
     }
     for view in touched {
       do {
-        if let event = try view.update(to: step.sequence, snapshot) { tell(view, event) }
+        if let event = try view.update(to: step.sequence, snapshot) { tell(view, event, &outbox) }
         view.renewRoutes(in: state.router)
       } catch {
         let status = Status(observing: error)
@@ -471,8 +471,8 @@ final class Registry: Sendable {
     }
   }
 
-  private func tell(_ view: View, _ event: ResultEvent) {
-    for listener in view.listeners { listener.post(event, &state.outbox) }
+  private func tell(_ view: View, _ event: ResultEvent, _ outbox: inout Outbox) {
+    for listener in view.listeners { listener.post(event, &outbox) }
     state.counts.updates += 1
     state.hasToldNews = true
   }
@@ -480,9 +480,13 @@ final class Registry: Sendable {
   /// The log no longer reaches back far enough: every view is read anew.
   private func reload(_ snapshot: StoreSnapshot) throws {
     state.counts.reloads += 1
-    defer { state.outbox.send() }
+    var outbox = Outbox()
+    defer {
+      outbox.send()
+      state.keys.forget()
+    }
     for view in state.views.values {
-      if let event = try view.reload(snapshot) { tell(view, event) }
+      if let event = try view.reload(snapshot) { tell(view, event, &outbox) }
       view.renewRoutes(in: state.router)
     }
   }

@@ -14,8 +14,12 @@ final class ResultKeys {
   private var recent: (document: StoredDocument, key: [UInt8]?)?
   private var recentBefore: (document: StoredDocument, key: [UInt8]?)?
 
+  /// Among which it is one; nil if it has one user.
+  private unowned let shared: SharedKeys?
+
   /// For effective orders, which end with the name.
-  init(_ orders: [QueryOrder]) {
+  init(_ orders: [QueryOrder], among shared: SharedKeys? = nil) {
+    self.shared = shared
     fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
       (FieldLookup($0.field), $0.isDescending)
     }
@@ -27,6 +31,7 @@ final class ResultKeys {
     if let recent, recent.document === document { return recent.key }
     if let recentBefore, recentBefore.document === document { return recentBefore.key }
     let key = try key(of: document.path, body)
+    if recent == nil { shared?.used.append(self) }
     recentBefore = recent
     recent = (document, key)
     return key
@@ -70,18 +75,26 @@ final class ResultKeys {
 
 /// One `ResultKeys` for all views whose results are ordered alike: a changed document's place is worked out
 /// once for all of them.
-struct SharedKeys {
+final class SharedKeys {
   private var table: [[QueryOrder]: (keys: ResultKeys, users: Int)] = [:]
+  /// Those that remember something.
+  fileprivate var used: [ResultKeys] = []
 
-  mutating func take(_ orders: [QueryOrder]) -> ResultKeys {
-    let keys = table[orders]?.keys ?? ResultKeys(orders)
+  func take(_ orders: [QueryOrder]) -> ResultKeys {
+    let keys = table[orders]?.keys ?? ResultKeys(orders, among: self)
     table[orders, default: (keys, 0)].users += 1
     return keys
   }
 
-  mutating func giveBack(_ orders: [QueryOrder]) {
+  func giveBack(_ orders: [QueryOrder]) {
     table[orders]?.users -= 1
     if table[orders]?.users == 0 { table[orders] = nil }
+  }
+
+  /// Lets go of the documents of a step that all views have taken in.
+  func forget() {
+    for keys in used { keys.forget() }
+    used.removeAll(keepingCapacity: true)
   }
 }
 

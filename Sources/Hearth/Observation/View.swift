@@ -208,7 +208,7 @@ final class View {
   }
 
   /// Makes use of what all views that order alike share, until it is given back.
-  func share(_ shared: inout SharedKeys) {
+  func share(_ shared: SharedKeys) {
     switch content {
     case .document: break
     case .query(let window): window.keys = shared.take(window.query.orders)
@@ -216,20 +216,11 @@ final class View {
     }
   }
 
-  func giveBack(to shared: inout SharedKeys) {
+  func giveBack(to shared: SharedKeys) {
     switch content {
     case .document: break
     case .query(let window): shared.giveBack(window.query.orders)
     case .totals(let totals, _): shared.giveBack(totals.query.orders)
-    }
-  }
-
-  /// The step is taken in by all.
-  func forgetStep() {
-    switch content {
-    case .document: break
-    case .query(let window): window.keys.forget()
-    case .totals(let totals, _): totals.keys.forget()
     }
   }
 
