@@ -177,7 +177,7 @@ final class Listener: Sendable {
       }
       state.untold = nil
       state.isRunning = running
-      let before = (state.told, state.mustTell)
+      let before = (state.told.take(), state.mustTell)
       switch untold {
       case .next(let event), .latest(let event):
         state.told = Told(list: event.list, values: event.values)
