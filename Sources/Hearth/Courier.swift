@@ -12,17 +12,24 @@ struct Courier: Sendable {
 
   /// Runs `body` there, soon. In order for the main actor and for queues.
   func carry(_ body: @escaping @Sendable () -> Void) {
-    if let executor {
+    if let place {
+      place.async(execute: body)
+    } else if let executor {
       Task(executorPreference: executor) { body() }
-      return
-    }
-    guard let actor else { return queue.async(execute: body) }
-    if actor === MainActor.shared {
-      DispatchQueue.main.async(execute: body)
-    } else {
+    } else if let actor {
       Task { await actor.run(body) }
     }
   }
+
+  /// The queue where the callbacks belong, if that is one.
+  var place: DispatchQueue? {
+    if executor != nil { return nil }
+    guard let actor else { return queue }
+    return actor === MainActor.shared ? Self.main : nil
+  }
+
+  /// One for all: each time it is asked for, the queue comes as another object.
+  private static let main = DispatchQueue.main
 
   /// Runs a callback there that was handed over there, whatever it captures.
   func carry<Message: Sendable>(_ message: Message, to callback: Callback<Message>) {

@@ -20,10 +20,10 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
   /// Begins to listen; a fault is told once, as the listener's error.
   init(
     _ resolve: () throws -> Watched, since token: ChangeToken?,
-    schedule: @escaping @Sendable (Listener) -> Void,
+    _ way: Listener.Way,
     callback: @escaping @Sendable (Result<ResultEvent, Status>) -> Void
   ) {
-    listener = Listener(schedule: schedule, callback: callback)
+    listener = Listener(way, callback: callback)
     do {
       let watched = try resolve()
       let sequence = try token?.sequence(in: watched.database)
@@ -59,11 +59,13 @@ extension Courier {
     _ resolve: () throws -> Listening.Watched, since token: ChangeToken? = nil,
     _ callback: Callback<Result<ResultEvent, Status>>
   ) -> Listening {
-    Listening(resolve, since: token) { listener in
-      carry { listener.deliver() }
-    } callback: {
-      callback.call($0)
-    }
+    let way: Listener.Way =
+      if let place {
+        .room(.of(place))
+      } else {
+        .schedule { listener in carry { listener.deliver() } }
+      }
+    return Listening(resolve, since: token, way) { callback.call($0) }
   }
 }
 

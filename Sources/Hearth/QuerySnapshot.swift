@@ -5,33 +5,29 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
   public let query: Query
   private let result: Result
-  private let changes: [ResultChange]?
-  private let sequence: UInt64?
 
   /// Whether a listener that was to go on from a token could not: the change log does not reach back that
   /// far. Then every document is told as added, and documents that are gone since are not told.
-  public let isReset: Bool
+  public var isReset: Bool { event?.isReset ?? false }
 
   private enum Result {
+    /// Not a listener's: all of it is new.
     case documents([StoredDocument])
-    case list(ResultList)
+    case event(ResultEvent)
   }
 
   init(_ query: Query, _ event: ResultEvent) {
     self.query = query
-    result = .list(event.list)
-    changes = event.changes
-    sequence = event.sequence
-    isReset = event.isReset
+    result = .event(event)
   }
 
-  /// A result that is not a listener's: all of it is new.
   init(_ query: Query, first documents: [StoredDocument]) {
     self.query = query
     result = .documents(documents)
-    changes = nil
-    sequence = nil
-    isReset = false
+  }
+
+  private var event: ResultEvent? {
+    if case .event(let event) = result { event } else { nil }
   }
 
   /// There is one store and no server behind it: never pending, never from a cache.
@@ -41,7 +37,7 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
   public var count: Int {
     switch result {
     case .documents(let documents): documents.count
-    case .list(let list): list.count
+    case .event(let event): event.list.count
     }
   }
 
@@ -52,29 +48,32 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
   private var stored: [StoredDocument] {
     switch result {
     case .documents(let documents): return documents
-    case .list(let list):
+    case .event(let event):
       // A listener ends when a document comes that cannot be projected; here it cannot fail.
-      guard let projection else { return list.documents }
-      return list.documents.map { (try? projection.applied(to: $0)) ?? $0 }
+      let documents = event.list.documents
+      guard let projection else { return documents }
+      return documents.map { (try? projection.applied(to: $0)) ?? $0 }
     }
   }
 
   /// A listener's documents are whole until they are shown.
   private var projection: Projection? {
-    if case .list = result { Projection(query.structured.projection) } else { nil }
+    if case .event = result { Projection(query.structured.projection) } else { nil }
   }
 
   /// From here a listener or `Firestore.changes(since:)` may go on, also after a restart. Nil if this is
   /// not a listener's snapshot.
   public var token: ChangeToken? {
-    guard let sequence, let database = try? query.firestore.database() else { return nil }
+    guard let sequence = event?.sequence, let database = try? query.firestore.database() else {
+      return nil
+    }
     return ChangeToken(database: database.creation, sequence: sequence)
   }
 
   /// What changed: removed documents first, then added, then modified, each with its index when the
   /// changes before it have been applied. In a first snapshot every document is added.
   public var documentChanges: [DocumentChange] {
-    guard let changes else {
+    guard let changes = event?.changes else {
       return documents.enumerated().map { index, document in
         DocumentChange(.added, document, oldIndex: nil, newIndex: index)
       }

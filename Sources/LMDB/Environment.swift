@@ -161,9 +161,15 @@ public final class Environment: Sendable {
     } ?? false
   }
 
-  /// A file that is written after every commit, of whichever process, once readers see the commit;
-  /// see `Presence`.
+  /// A file that is written after every commit of another process, once readers see the commit, if
+  /// `listen` was called before. See `Presence`.
   public var doorbellPath: String { path + "-presence" }
+
+  /// Asks other processes to ring, until the environment is closed.
+  public func listen() throws {
+    // Inside a transaction: the file is not closed meanwhile.
+    try read { _ in _ = presence?.listen() }
+  }
 
   // MARK: Alone behind the gate
 

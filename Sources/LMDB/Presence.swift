@@ -10,8 +10,13 @@ import Glibc
 ///
 /// Changing an exclusive `flock` into a shared one lets go in between, hence the second look.
 ///
-/// It is also the doorbell: written after every commit, so that whoever watches it hears of the commit when
+/// It is also the doorbell: written after a commit, so that whoever watches it hears of the commit when
 /// readers can see it. The data file is written before that: who looks then may look too early.
+///
+/// A process that watches says so before, with a shared lock on a byte that the file does not have; who
+/// commits asks whether anybody else does, and rings only then. The kernel takes the lock back when the
+/// process ends. Law: who watches and looks after saying so misses nothing: a commit that it does not
+/// see then asks later.
 struct Presence: ~Copyable {
   private let descriptor: Int32
   private let firstByte: UInt8
@@ -94,8 +99,32 @@ struct Presence: ~Copyable {
 
   deinit { _ = Glibc.close(descriptor) }
 
+  /// From now on other processes ring. False if the file system has no such locks: then they always do.
+  @discardableResult
+  func listen() -> Bool {
+    var lock = Self.listeners(F_RDLCK)
+    return fcntl(descriptor, Self.setLock, &lock) == 0
+  }
+
+  /// Whether somebody else may be listening: another process, or whoever opened the file again.
+  var isHeard: Bool {
+    var lock = Self.listeners(F_WRLCK)
+    return fcntl(descriptor, Self.getLock, &lock) != 0 || lock.l_type != Int16(F_UNLCK)
+  }
+
+  private static func listeners(_ type: Int32) -> Glibc.flock {
+    Glibc.flock(
+      l_type: Int16(type), l_whence: Int16(SEEK_SET), l_start: 1 << 40, l_len: 1, l_pid: 0)
+  }
+
+  // F_OFD_GETLK and F_OFD_SETLK: locks of this descriptor, and not of the process, which would lose them
+  // with any other descriptor of the file that it closes.
+  private static let getLock: Int32 = 36
+  private static let setLock: Int32 = 37
+
   /// Writes the first byte again: nothing else changes, and a full disk does not matter.
   func ring() {
+    guard isHeard else { return }
     var byte = firstByte
     _ = pwrite(descriptor, &byte, 1, 0)
   }

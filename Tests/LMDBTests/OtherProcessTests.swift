@@ -93,6 +93,32 @@ struct OtherProcessTests {
     #expect(lines == ["error \(LMDBError.foreignProcessNamespace.code)"])
   }
 
+  @Test func `the bell is rung while somebody else listens, and not for oneself`() throws {
+    let file = try TestFile()
+    func enter() throws -> Presence {
+      guard let presence = try Presence.enter(at: file.path, namespace: "pid:[1]") else {
+        throw LMDBError(EROFS, context: "presence")
+      }
+      return presence
+    }
+    let ours = try enter()
+    var heard = [ours.isHeard]
+    let isListening = ours.listen()
+    heard.append(ours.isHeard)
+    #expect(isListening)
+    do {
+      let other = try enter()
+      heard += [other.isHeard, ours.isHeard]
+      other.listen()
+      heard.append(ours.isHeard)
+      _ = consume other
+    }
+    // The kernel took the other's lock back.
+    heard.append(ours.isHeard)
+    #expect(heard == [false, false, true, false, true, false])
+    _ = consume ours
+  }
+
   @Test func `L-15: LMDB's own refusal has a clear sentence`() throws {
     let file = try TestFile()
     let script = Script([.begin: 1])

@@ -63,6 +63,13 @@ enum Machine {
   static var monotonicNanoseconds: UInt64 { time(CLOCK_MONOTONIC) }
   static var wallSeconds: Double { Double(monotonicNanoseconds) / 1e9 }
 
+  /// How often threads of this process gave up the processor to wait.
+  static var switches: Int {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    return usage.ru_nvcsw
+  }
+
   private static func time(_ clock: clockid_t) -> UInt64 {
     var time = timespec()
     clock_gettime(clock, &time)

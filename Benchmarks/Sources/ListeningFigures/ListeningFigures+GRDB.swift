@@ -207,7 +207,11 @@ extension ListeningFigures {
   ) async throws -> Round {
     await told.wait(for: first)
     // GRDB may tell a first value twice.
-    try await Task.sleep(for: .milliseconds(300))
+    var count = -1
+    while count != told.count {
+      count = told.count
+      try await Task.sleep(for: .milliseconds(300))
+    }
     var round = Round()
     var cpu: UInt64 = 0
     // The first two warm up.

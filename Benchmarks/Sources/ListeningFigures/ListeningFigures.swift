@@ -5,7 +5,7 @@ import Hearth
 ///
 ///     swift run -c release --package-path Benchmarks ListeningFigures <folder> [part …]
 ///
-/// Parts: routing, ranges, matching, sizes, sleeper, processes, grdb, document; all of them without a name.
+/// Parts: routing, one, ranges, matching, sizes, sleeper, processes, grdb, document; all of them without a name.
 /// Processor time is that of the whole process, of a commit with everything that follows from it.
 /// Parts that ask only for it do not flush, so that the disk is not in it; those beside GRDB, and those
 /// that tell how long something takes, flush every commit on both sides.
@@ -24,7 +24,8 @@ struct ListeningFigures {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let figures = ListeningFigures(folder: folder)
     let parts: [(name: String, body: () async throws -> Void)] = [
-      ("routing", figures.routing), ("ranges", figures.overlappingRanges),
+      ("routing", figures.routing), ("one", figures.oneListener),
+      ("ranges", figures.overlappingRanges),
       ("matching", figures.matching), ("sizes", figures.sizes), ("sleeper", figures.sleeper),
       ("processes", figures.processes), ("grdb", figures.manyObservers),
       ("document", figures.oneDocument),
@@ -105,6 +106,41 @@ struct ListeningFigures {
       Double(spent) / Double(commits),
       Double(try await db.listenerStatistics().visits - visits) / Double(commits)
     )
+  }
+
+  /// What a commit with one listener costs above one without, and how long it takes to the callback.
+  private func oneListener() async throws {
+    for turn in 0..<6 {
+      let isListening = turn % 2 == 1
+      let db = try open()
+      let document = db.collection("books").document("hot")
+      try await document.setData(["n": 0])
+      let told = Bell(keepingTimes: true)
+      if isListening {
+        document.addSnapshotListener(on: Mix.queue) { _, _ in told.ring() }
+        await told.wait(for: 1)
+      }
+      try await Task.sleep(for: .milliseconds(200))
+      let (cpuBegin, switchesBegin) = (Machine.cpuNanoseconds, Machine.switches)
+      var times: [Double] = []
+      let commits = 3000
+      for index in 1...commits {
+        told.clear()
+        let begin = Machine.monotonicNanoseconds
+        try await document.updateData(["n": index])
+        guard isListening else { continue }
+        await told.wait(for: 1)
+        times.append(Double(told.times[0] - begin))
+      }
+      let cpu = Double(Machine.cpuNanoseconds - cpuBegin) / Double(commits)
+      let switches = Double(Machine.switches - switchesBegin) / Double(commits)
+      print(
+        """
+        one\t\(isListening ? "listener" : "none")\tCPU/commit \(Text.micros(cpu))\tthreads put to sleep \
+        \(String(format: "%.1f", switches))\tstart of the write → callback \(Text.spread(times))
+        """)
+      try await db.terminate()
+    }
   }
 
   /// Ranges that lie across each other; the change is in one of them, and in a hundred.

@@ -6,9 +6,9 @@
   import Musl
 #endif
 
-/// Tells when any process has committed, so that listeners hear of others' commits too.
+/// Tells when another process has committed, so that listeners hear of others' commits too.
 ///
-///     doorbell written     a commit that readers can see
+///     doorbell written     a commit that readers can see: others ring while we listen
 ///     data file closed     a process that wrote has ended, perhaps between its commit and the bell
 ///     heartbeat            whatever else may have gone wrong
 ///
@@ -16,7 +16,7 @@
 /// before anybody looks: a bell that rings during the look is told again, and one that the kernel put
 /// together with an earlier one was rung before it.
 ///
-/// The kernel tells (inotify); nobody polls. One of our own commits is told as well, and news may come
+/// The kernel tells (inotify); nobody polls. One of our own commits may be told as well, and news may come
 /// doubled: the log says what changed. Where the kernel has no watch left to give, a timer looks
 /// instead.
 final class FileNews {
@@ -50,6 +50,8 @@ final class FileNews {
   private static func watch(
     _ store: Store, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
   ) -> (any DispatchSourceProtocol)? {
+    // Before the watch, and both before anybody looks: what rings for nobody is seen then.
+    guard (try? store.environment.listen()) != nil else { return nil }
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0,
       inotify_add_watch(descriptor, store.environment.doorbellPath, UInt32(IN_MODIFY)) >= 0,

@@ -17,11 +17,17 @@ final class Listener: Sendable {
     case next(ResultEvent)
     /// Several commits later, or the first.
     case latest(ResultEvent)
-    case failure(Status)
+    indirect case failure(Status)
+  }
+
+  /// Of an event what is compared with a later one: its changes are not kept.
+  private struct Told {
+    var list: ResultList
+    var values: [Value]?
   }
 
   private struct State {
-    var told: ResultEvent?
+    var told: Told?
     var untold: Untold?
     /// The first one is told even if nothing changed since what it goes on from.
     var mustTell = true
@@ -41,14 +47,19 @@ final class Listener: Sendable {
 
   private let state = Guarded(State())
   private let callback: @Sendable (Result<ResultEvent, Status>) -> Void
-  /// Arranges that `deliver` is called soon, where the callback belongs. Never while it is arranged.
-  private let schedule: @Sendable (Listener) -> Void
+  private let way: Way
+
+  /// How it comes about that `deliver` is called soon, where the callback belongs.
+  enum Way: Sendable {
+    case room(Mailroom)
+    /// Arranges it. Never called while it is arranged.
+    case schedule(@Sendable (Listener) -> Void)
+  }
 
   init(
-    schedule: @escaping @Sendable (Listener) -> Void,
-    callback: @escaping @Sendable (Result<ResultEvent, Status>) -> Void
+    _ way: Way, callback: @escaping @Sendable (Result<ResultEvent, Status>) -> Void
   ) {
-    self.schedule = schedule
+    self.way = way
     self.callback = callback
   }
 
@@ -77,34 +88,48 @@ final class Listener: Sendable {
 
   /// The first result. All of it is new, or what changed since `past`.
   func begin(_ event: ResultEvent, after past: ResultList? = nil) {
-    if let past { state.withLock { $0.told = ResultEvent(list: past) } }
-    post { _ in .latest(event) }
+    if let past { state.withLock { $0.told = Told(list: past) } }
+    postAlone { _ in .latest(event) }
   }
 
-  /// A commit changed the result the listener was told, or will be told before.
-  func post(_ event: ResultEvent) {
-    post { state in
+  /// A commit changed the result the listener was told, or will be told before. Called back when the
+  /// outbox is sent.
+  func post(_ event: ResultEvent, _ outbox: inout Outbox) {
+    let mustSchedule = post { state in
       guard let untold = state.untold else { return .next(event) }
       state.counts.skipped += 1
-      var event = event
-      if case .latest(let first) = untold { event.isReset = first.isReset }
+      if case .latest(let first) = untold, first.isReset { return .latest(event.reset) }
       return .latest(event)
+    }
+    guard mustSchedule else { return }
+    switch way {
+    case .room(let room): outbox.add(self, room)
+    case .schedule(let schedule): schedule(self)
     }
   }
 
   /// The listener ends with an error.
   func fail(_ status: Status) {
-    post { _ in .failure(status) }
+    postAlone { _ in .failure(status) }
   }
 
-  private func post(_ make: (inout State) -> Untold) {
-    let mustSchedule = state.withLock { state in
+  private func postAlone(_ make: (inout State) -> Untold) {
+    guard post(make) else { return }
+    switch way {
+    case .room(let room): room.add(CollectionOfOne(self))
+    case .schedule(let schedule): schedule(self)
+    }
+  }
+
+  /// Whether `deliver` is to be arranged.
+  @inline(__always)
+  private func post(_ make: (inout State) -> Untold) -> Bool {
+    state.withLock { state in
       guard !state.isRemoved else { return false }
       state.untold = make(&state)
       defer { state.isScheduled = true }
       return !state.isScheduled
     }
-    if mustSchedule { schedule(self) }
   }
 
   // MARK: The consumer's side
@@ -127,11 +152,8 @@ final class Listener: Sendable {
       case nil: return nil
       case .next(let event): return .success(event)
       case .failure(let status): return .failure(status)
-      case .latest(var event):
-        guard let told else {
-          event.changes = nil
-          return .success(event)
-        }
+      case .latest(let event):
+        guard let told else { return .success(event.with(nil)) }
         if let values = event.values {
           if values == told.values, !mustTell { continue }
           return .success(event)
@@ -139,14 +161,13 @@ final class Listener: Sendable {
         let changes = told.list.changes(to: event.list)
         // Changes that cancelled each other are no news; a first result is, even if empty.
         if changes.isEmpty, !mustTell { continue }
-        event.changes = changes
-        return .success(event)
+        return .success(event.with(changes))
       }
     }
   }
 
-  private func next(_ running: Bool) -> (Untold?, told: ResultEvent?, mustTell: Bool) {
-    let (result, waiting): ((Untold?, ResultEvent?, Bool), [DispatchSemaphore]) = state.withLock {
+  private func next(_ running: Bool) -> (Untold?, told: Told?, mustTell: Bool) {
+    let (result, waiting): ((Untold?, Told?, Bool), [DispatchSemaphore]) = state.withLock {
       state in
       guard !state.isRemoved, let untold = state.untold else {
         state.isScheduled = false
@@ -156,11 +177,10 @@ final class Listener: Sendable {
       }
       state.untold = nil
       state.isRunning = running
-      let before = (state.told, state.mustTell)
+      let before = (state.told.take(), state.mustTell)
       switch untold {
       case .next(let event), .latest(let event):
-        state.told = event
-        state.told?.changes = nil
+        state.told = Told(list: event.list, values: event.values)
         state.mustTell = false
         state.counts.told += 1
       case .failure:

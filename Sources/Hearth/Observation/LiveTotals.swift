@@ -27,6 +27,10 @@ final class LiveTotals {
   }
 
   var horizon: ResultRow? { test.horizon }
+  var keys: ResultKeys {
+    get { test.keys }
+    set { test.keys = newValue }
+  }
   /// How many documents are held.
   var heldCount: Int { test.heldCount }
 

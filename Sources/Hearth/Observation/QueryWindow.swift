@@ -19,10 +19,13 @@ final class QueryWindow {
 
   private let required: [FieldSegments]
   private var matcher: Matcher
-  private let keys: ResultKeys
+  /// Its own, or that of all views that order alike.
+  var keys: ResultKeys
   private let start: ResultCursor?
   private let end: ResultCursor?
   private let projection: Projection?
+  /// The query asks for a part of a group.
+  private let isBelow: Bool
 
   /// For a query that has been checked, and does not ask for the nearest.
   ///
@@ -38,6 +41,7 @@ final class QueryWindow {
     keys = ResultKeys(query.orders)
     start = query.start.map { [keys] in ResultCursor($0, keys) }
     end = query.end.map { [keys] in ResultCursor($0, keys) }
+    isBelow = if case .group(_, let below) = query.scope { !below.isRoot } else { false }
     projection = Projection(query.projection)
     list = ResultList(isReversed: query.isReversed)
   }
@@ -110,15 +114,11 @@ final class QueryWindow {
   /// Where the document stands if it is found; nil if it is not.
   private func row(of document: StoredDocument) throws -> ResultRow? {
     // A group's documents are found by its id alone.
-    if case .group(_, let below) = query.scope, !below.isRoot,
-      !query.scope.contains(document.path)
-    {
-      return nil
-    }
+    if isBelow, !query.scope.contains(document.path) { return nil }
     let key: [UInt8]? = try document.body.withBytes { bytes in
       let fields = try MapView(body: bytes)
       guard try matcher.matches(fields, path: { document.path }) else { return nil }
-      return try keys.key(of: document.path, fields)
+      return try keys.key(of: document, fields)
     }
     guard let key, start?.isBefore(key) ?? true, end.map({ !$0.isBefore(key) }) ?? true else {
       return nil
@@ -126,6 +126,11 @@ final class QueryWindow {
     // What cannot be shown ends the listener now, not its snapshot later.
     if let projection { _ = try projection.applied(to: document.body) }
     return ResultRow(key: key, document: document)
+  }
+
+  /// Where the document would stand; nil if it lacks a field that the query orders by.
+  private func key(of document: StoredDocument) throws -> [UInt8]? {
+    try document.body.withBytes { try keys.key(of: document, MapView(body: $0)) }
   }
 
   func admits(_ document: StoredDocument) throws -> Bool { try row(of: document) != nil }
@@ -141,6 +146,7 @@ final class QueryWindow {
 
   /// Takes in what became of some documents of the query's scope.
   func apply(_ updates: [Update]) throws -> Outcome {
+    if !isWindow, updates.count == 1 { return .changed(try apply(updates[0])) }
     var gone: [ResultRow] = []
     var come: [ResultRow] = []
     for update in updates {
@@ -155,6 +161,14 @@ final class QueryWindow {
       return .changed(list.apply(gone: gone, come: come))
     }
     return moveWindow(gone, come)
+  }
+
+  /// Without a limit or an offset. Whether the old version matched is known: it stands in the list.
+  private func apply(_ update: Update) throws -> [ResultChange] {
+    let old = try update.old.flatMap(key).flatMap { list.rows.find($0).row }
+    let new = try update.new.flatMap(row)
+    if let old, let new, old.document.isSameVersion(as: new.document) { return [] }
+    return list.apply(old, new)
   }
 
   private func moveWindow(_ gone: [ResultRow], _ come: [ResultRow]) -> Outcome {

@@ -15,6 +15,7 @@ final class Registry: Sendable {
   private final class State {
     var views: [WatchTarget: View] = [:]
     let router = Router()
+    let keys = SharedKeys()
     /// First results that are being read, and who else waits for them.
     var loading: [WatchTarget: [Listener]] = [:]
     /// Every view is at least this far.
@@ -225,6 +226,7 @@ final class Registry: Sendable {
         if let existing = state.views[target] { return existing }
         try bring(loaded.view, to: snapshot)
         state.views[target] = loaded.view
+        loaded.view.share(state.keys)
         loaded.view.addRoutes(to: state.router)
         return loaded.view
       }
@@ -265,10 +267,7 @@ final class Registry: Sendable {
     _ listener: Listener, _ view: View, after past: ResultList? = nil, isReset: Bool = false
   ) {
     view.listeners.append(listener)
-    var event = view.event
-    event.sequence = max(state.sequence, view.sequence)
-    event.isReset = isReset
-    listener.begin(event, after: past)
+    listener.begin(view.event(as: state.sequence, isReset: isReset), after: past)
   }
 
   private func forget(_ listener: Listener, in view: View) {
@@ -291,6 +290,7 @@ final class Registry: Sendable {
     view.removeRoutes(from: state.router)
     state.counts.refills += view.refills
     state.views[view.target] = nil
+    view.giveBack(to: state.keys)
     stopUnlessNeeded()
   }
 
@@ -336,7 +336,7 @@ final class Registry: Sendable {
           for tail in state.tails.values { tail() }
         }
         if newest > state.sequence {
-          if !state.views.isEmpty { try follow(snapshot, to: newest) }
+          if !state.views.isEmpty { try follow(snapshot) }
           state.sequence = newest
         }
         return Swift.Result { try body(snapshot) }
@@ -355,13 +355,13 @@ final class Registry: Sendable {
   }
 
   /// Takes the changes since the last time out of the log, commit by commit.
-  private func follow(_ snapshot: StoreSnapshot, to newest: UInt64) throws {
+  private func follow(_ snapshot: StoreSnapshot) throws {
     do {
       let steps = try steps(snapshot, after: state.sequence, watchedBy: state.router)
       state.counts.commits += steps.count
       for step in steps { try update(step, snapshot) }
     } catch let status as Status where status.code == .outOfRange {
-      try reload(snapshot, to: newest)
+      try reload(snapshot)
     }
   }
 
@@ -438,7 +438,11 @@ final class Registry: Sendable {
     for update in step.updates {
       try router.forEach(touchedBy: update) { view in
         guard view.sequence < step.sequence else { return }
-        if view.pending.isEmpty { touched.append(view) }
+        guard !view.pending.isEmpty else {
+          touched.append(view)
+          // The usual step is one change: all views share it.
+          return view.pending = step.updates.count == 1 ? step.updates : [update]
+        }
         // By several routes the same change may come.
         if view.pending.last?.path != update.path { view.pending.append(update) }
       }
@@ -450,11 +454,14 @@ final class Registry: Sendable {
   private func update(_ step: Step, _ snapshot: StoreSnapshot) throws {
     let touched = try touched(by: step, state.router)
     state.counts.visits += touched.count
+    var outbox = Outbox()
+    defer {
+      outbox.send()
+      state.keys.forget()
+    }
     for view in touched {
       do {
-        if let event = try view.update(to: step.sequence, snapshot) {
-          tell(view, event, step.sequence)
-        }
+        if let event = try view.update(to: step.sequence, snapshot) { tell(view, event, &outbox) }
         view.renewRoutes(in: state.router)
       } catch {
         let status = Status(observing: error)
@@ -464,19 +471,22 @@ final class Registry: Sendable {
     }
   }
 
-  private func tell(_ view: View, _ event: ResultEvent, _ sequence: UInt64) {
-    var event = event
-    event.sequence = max(view.sequence, sequence)
-    for listener in view.listeners { listener.post(event) }
+  private func tell(_ view: View, _ event: ResultEvent, _ outbox: inout Outbox) {
+    for listener in view.listeners { listener.post(event, &outbox) }
     state.counts.updates += 1
     state.hasToldNews = true
   }
 
   /// The log no longer reaches back far enough: every view is read anew.
-  private func reload(_ snapshot: StoreSnapshot, to newest: UInt64) throws {
+  private func reload(_ snapshot: StoreSnapshot) throws {
     state.counts.reloads += 1
+    var outbox = Outbox()
+    defer {
+      outbox.send()
+      state.keys.forget()
+    }
     for view in state.views.values {
-      if let event = try view.reload(snapshot) { tell(view, event, newest) }
+      if let event = try view.reload(snapshot) { tell(view, event, &outbox) }
       view.renewRoutes(in: state.router)
     }
   }

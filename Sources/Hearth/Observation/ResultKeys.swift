@@ -10,17 +10,40 @@ final class ResultKeys {
   private var fields: [(lookup: FieldLookup, isDescending: Bool)]
   private let isNameDescending: Bool
   private var buffer = KeyBuffer(minimumCapacity: 64)
+  /// What was made last: the views that share this ask one after another.
+  private var recent: (document: StoredDocument, key: [UInt8]?)?
+  private var recentBefore: (document: StoredDocument, key: [UInt8]?)?
+
+  /// Among which it is one; nil if it has one user.
+  private unowned let shared: SharedKeys?
 
   /// For effective orders, which end with the name.
-  init(_ orders: [QueryOrder]) {
+  init(_ orders: [QueryOrder], among shared: SharedKeys? = nil) {
+    self.shared = shared
     fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
       (FieldLookup($0.field), $0.isDescending)
     }
     isNameDescending = orders.last?.isDescending ?? false
   }
 
+  /// Remembers the last two, the versions before and after a change, until `forget`.
+  func key(of document: StoredDocument, _ body: MapView) throws(Status) -> [UInt8]? {
+    if let recent, recent.document === document { return recent.key }
+    if let recentBefore, recentBefore.document === document { return recentBefore.key }
+    let key = try key(of: document.path, body)
+    if recent == nil { shared?.used.append(self) }
+    recentBefore = recent
+    recent = (document, key)
+    return key
+  }
+
+  func forget() {
+    recent = nil
+    recentBefore = nil
+  }
+
   /// Nil if the document lacks one of the fields: then it is no result.
-  func key(of path: ResourcePath, _ body: MapView) throws(Status) -> [UInt8]? {
+  private func key(of path: ResourcePath, _ body: MapView) throws(Status) -> [UInt8]? {
     buffer.removeAll()
     for index in fields.indices {
       guard let value = try fields[index].lookup.find(in: body) else { return nil }
@@ -47,6 +70,31 @@ final class ResultKeys {
   @inline(__always)
   static func compare(_ lhs: [UInt8], _ rhs: [UInt8]) -> Int {
     lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { UTF8Order.compare(left, $0) } }
+  }
+}
+
+/// One `ResultKeys` for all views whose results are ordered alike: a changed document's place is worked out
+/// once for all of them.
+final class SharedKeys {
+  private var table: [[QueryOrder]: (keys: ResultKeys, users: Int)] = [:]
+  /// Those that remember something.
+  fileprivate var used: [ResultKeys] = []
+
+  func take(_ orders: [QueryOrder]) -> ResultKeys {
+    let keys = table[orders]?.keys ?? ResultKeys(orders, among: self)
+    table[orders, default: (keys, 0)].users += 1
+    return keys
+  }
+
+  func giveBack(_ orders: [QueryOrder]) {
+    table[orders]?.users -= 1
+    if table[orders]?.users == 0 { table[orders] = nil }
+  }
+
+  /// Lets go of the documents of a step that all views have taken in.
+  func forget() {
+    for keys in used { keys.forget() }
+    used.removeAll(keepingCapacity: true)
   }
 }
 

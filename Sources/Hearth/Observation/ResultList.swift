@@ -63,18 +63,24 @@ struct ResultList: Sendable {
     return changes
   }
 
-  /// The usual case, without tables.
-  private mutating func applyFew(_ gone: [ResultRow], _ come: [ResultRow]) -> [ResultChange] {
+  /// The usual case: what became of one document, nil where it is no result.
+  mutating func apply(_ old: ResultRow?, _ new: ResultRow?) -> [ResultChange] {
     var changes: [ResultChange] = []
-    if let old = gone.first, let new = come.first {
-      if old.document.path == new.document.path {
-        modify(old, new, &changes)
-      } else {
-        remove(old, &changes)
-        add(new, &changes)
-      }
-      return changes
+    switch (old, new) {
+    case (let old?, let new?): modify(old, new, &changes)
+    case (let old?, nil): remove(old, &changes)
+    case (nil, let new?): add(new, &changes)
+    case (nil, nil): break
     }
+    return changes
+  }
+
+  /// Without tables.
+  private mutating func applyFew(_ gone: [ResultRow], _ come: [ResultRow]) -> [ResultChange] {
+    if let old = gone.first, let new = come.first, old.document.path == new.document.path {
+      return apply(old, new)
+    }
+    var changes: [ResultChange] = []
     for row in inOrder(gone) { remove(row, &changes) }
     for row in inOrder(come) { add(row, &changes) }
     return changes
@@ -99,9 +105,14 @@ struct ResultList: Sendable {
       oldIndex = put(new)
       newIndex = oldIndex
     } else {
-      guard let index = take(old) else { return add(new, &changes) }
-      oldIndex = index
-      newIndex = put(new)
+      let (taken, index) = rows.replace(old.key, with: new)
+      newIndex = told(index)
+      guard let taken else {
+        return changes.append(
+          ResultChange(kind: .added, document: new.document, newIndex: newIndex))
+      }
+      // As many are in the list as were before.
+      oldIndex = told(taken)
     }
     changes.append(
       ResultChange(
@@ -115,8 +126,11 @@ struct ResultList: Sendable {
 
   private mutating func put(_ row: ResultRow) -> Int {
     let index = rows.insert(row)
-    return isReversed ? rows.count - 1 - index : index
+    return told(index)
   }
+
+  /// The index in the order that is told.
+  private func told(_ index: Int) -> Int { isReversed ? rows.count - 1 - index : index }
 
   private func inOrder(_ rows: [ResultRow]) -> [ResultRow] {
     rows.count < 2 ? rows : rows.sorted(by: isBefore)

@@ -144,35 +144,45 @@ struct ResultTree: Sendable {
       return 0
     }
     var index = 0
-    let nodes = Self.inserting(row, into: root, &index)
-    self.root = nodes.count == 1 ? nodes[0] : Node(children: nodes)
+    let (node, next) = Self.inserting(row, into: root, &index)
+    self.root = next.map { Node(children: [node, $0]) } ?? node
     return index
   }
 
-  private static func inserting(_ row: ResultRow, into node: Node, _ index: inout Int) -> [Node] {
+  /// Two nodes, if one would be too wide.
+  private static func inserting(
+    _ row: ResultRow, into node: Node, _ index: inout Int
+  ) -> (Node, next: Node?) {
     if node.isLeaf {
       var rows = node.rows
-      let offset = offset(in: rows, of: row.key)
-      index += offset
-      if offset < rows.count, rows[offset].key == row.key {
-        rows[offset] = row
-      } else {
-        rows.insert(row, at: offset)
-      }
-      return halves(of: rows).map(Node.init(rows:))
+      index += put(row, into: &rows)
+      return cut(rows, Node.init(rows:))
     }
     let child = child(of: node, for: row.key)
     for sibling in 0..<child { index += node.children[sibling].count }
-    let grown = inserting(row, into: node.children[child], &index)
+    let (grown, next) = inserting(row, into: node.children[child], &index)
     var children = node.children
-    children.replaceSubrange(child...child, with: grown)
-    return halves(of: children).map(Node.init(children:))
+    children[child] = grown
+    if let next { children.insert(next, at: child + 1) }
+    return cut(children, Node.init(children:))
   }
 
-  private static func halves<Element>(of elements: [Element]) -> [[Element]] {
-    guard elements.count > widthLimit else { return [elements] }
+  private static func put(_ row: ResultRow, into rows: inout [ResultRow]) -> Int {
+    let offset = offset(in: rows, of: row.key)
+    if offset < rows.count, rows[offset].key == row.key {
+      rows[offset] = row
+    } else {
+      rows.insert(row, at: offset)
+    }
+    return offset
+  }
+
+  private static func cut<Element>(
+    _ elements: [Element], _ node: ([Element]) -> Node
+  ) -> (Node, next: Node?) {
+    guard elements.count > widthLimit else { return (node(elements), nil) }
     let middle = elements.count / 2
-    return [Array(elements[..<middle]), Array(elements[middle...])]
+    return (node(Array(elements[..<middle])), node(Array(elements[middle...])))
   }
 
   /// Takes the row with the key out. Its index; nil if there is none.
@@ -184,6 +194,20 @@ struct ResultTree: Sendable {
     while let node = shrunk, !node.isLeaf, node.children.count == 1 { shrunk = node.children[0] }
     self.root = shrunk
     return index
+  }
+
+  /// Takes the row with the key out, if it is there, and puts another one in: their indexes, the new one's
+  /// as it is when the old one is gone.
+  mutating func replace(_ key: [UInt8], with row: ResultRow) -> (old: Int?, new: Int) {
+    guard let root, root.isLeaf else { return (remove(key), insert(row)) }
+    // The usual result is small: one node is made anew, and not one without the row in between.
+    let offset = Self.offset(in: root.rows, of: key)
+    guard offset < root.rows.count, root.rows[offset].key == key else { return (nil, insert(row)) }
+    var rows = root.rows
+    rows.remove(at: offset)
+    let index = Self.put(row, into: &rows)
+    self.root = Node(rows: rows)
+    return (offset, index)
   }
 
   /// Nil if nothing is left.
@@ -209,9 +233,11 @@ struct ResultTree: Sendable {
   }
 
   private static func joined(_ left: Node, _ right: Node) -> [Node] {
-    left.isLeaf
-      ? halves(of: left.rows + right.rows).map(Node.init(rows:))
-      : halves(of: left.children + right.children).map(Node.init(children:))
+    let (node, next) =
+      left.isLeaf
+      ? cut(left.rows + right.rows, Node.init(rows:))
+      : cut(left.children + right.children, Node.init(children:))
+    return next.map { [node, $0] } ?? [node]
   }
 
   // MARK: Differences

@@ -24,17 +24,38 @@ extension StructuredQuery.Scope {
   }
 }
 
-/// What a listener is told.
-struct ResultEvent: Sendable {
-  var list = ResultList()
+/// What listeners are told; made once for all of a view's.
+final class ResultEvent: Sendable {
+  let list: ResultList
   /// Of a listener to totals.
-  var values: [Value]?
+  let values: [Value]?
   /// Since what the listener was told before; nil if all of it is new.
-  var changes: [ResultChange]?
+  let changes: [ResultChange]?
   /// The state that this shows: after the change with this sequence.
-  var sequence: UInt64 = 0
+  let sequence: UInt64
   /// The listener asked to go on from a state that the log does not reach back to.
-  var isReset = false
+  let isReset: Bool
+
+  init(
+    list: ResultList = ResultList(), values: [Value]? = nil, changes: [ResultChange]? = nil,
+    sequence: UInt64 = 0, isReset: Bool = false
+  ) {
+    self.list = list
+    self.values = values
+    self.changes = changes
+    self.sequence = sequence
+    self.isReset = isReset
+  }
+
+  func with(_ changes: [ResultChange]?) -> ResultEvent {
+    if changes == nil, self.changes == nil { return self }
+    return ResultEvent(
+      list: list, values: values, changes: changes, sequence: sequence, isReset: isReset)
+  }
+
+  var reset: ResultEvent {
+    ResultEvent(list: list, values: values, changes: changes, sequence: sequence, isReset: true)
+  }
 }
 
 /// How much views hold beside what they tell. Tests make it little.
@@ -85,13 +106,23 @@ final class View {
       }
   }
 
-  /// The result, all of it new.
-  var event: ResultEvent {
-    switch content {
-    case .document(_, let list): ResultEvent(list: list)
-    case .query(let window): ResultEvent(list: window.list)
-    case .totals(_, let values): ResultEvent(values: values)
-    }
+  /// The result, all of it new. Shows the view's state, or a later one that changed nothing in it.
+  func event(as sequence: UInt64 = 0, isReset: Bool = false) -> ResultEvent {
+    event(changes: nil, as: sequence, isReset: isReset)
+  }
+
+  private func event(
+    changes: [ResultChange]?, as sequence: UInt64 = 0, isReset: Bool = false
+  ) -> ResultEvent {
+    let sequence = max(self.sequence, sequence)
+    let (list, values): (ResultList, [Value]?) =
+      switch content {
+      case .document(_, let list): (list, nil)
+      case .query(let window): (window.list, nil)
+      case .totals(_, let values): (ResultList(), values)
+      }
+    return ResultEvent(
+      list: list, values: values, changes: changes, sequence: sequence, isReset: isReset)
   }
 
   /// How many documents it keeps.
@@ -140,18 +171,17 @@ final class View {
   /// Takes in what waits in `pending`, and is then as of `sequence`; or as of the snapshot, if the
   /// query had to be run again. Nil if nothing changed.
   func update(to sequence: UInt64, _ snapshot: StoreSnapshot) throws -> ResultEvent? {
-    defer { pending.removeAll(keepingCapacity: false) }
+    defer { pending = [] }
     self.sequence = sequence
     switch content {
     case .document(let path, var list):
       guard let update = pending.last else { return nil }
       let changes = list.replace(with: update.new)
       content = .document(path, list)
-      return changes.isEmpty ? nil : ResultEvent(list: list, changes: changes)
+      return changes.isEmpty ? nil : event(changes: changes)
     case .query(let window):
       switch try window.apply(pending) {
-      case .changed(let changes):
-        return changes.isEmpty ? nil : ResultEvent(list: window.list, changes: changes)
+      case .changed(let changes): return changes.isEmpty ? nil : event(changes: changes)
       case .mustLoad:
         refills += 1
         return try reload(snapshot)
@@ -163,19 +193,35 @@ final class View {
       }
       let values = totals.values
       content = .totals(totals, told: values)
-      return values == told ? nil : ResultEvent(values: values)
+      return values == told ? nil : event(changes: nil)
     }
   }
 
   /// Reads it anew. Nil if nothing changed.
   func reload(_ snapshot: StoreSnapshot) throws -> ResultEvent? {
-    let old = event
+    let old = event()
     try load(snapshot)
-    var new = event
+    let new = event()
     if let values = new.values { return values == old.values ? nil : new }
     let changes = old.list.changes(to: new.list)
-    new.changes = changes
-    return changes.isEmpty ? nil : new
+    return changes.isEmpty ? nil : new.with(changes)
+  }
+
+  /// Makes use of what all views that order alike share, until it is given back.
+  func share(_ shared: SharedKeys) {
+    switch content {
+    case .document: break
+    case .query(let window): window.keys = shared.take(window.query.orders)
+    case .totals(let totals, _): totals.keys = shared.take(totals.query.orders)
+    }
+  }
+
+  func giveBack(to shared: SharedKeys) {
+    switch content {
+    case .document: break
+    case .query(let window): shared.giveBack(window.query.orders)
+    case .totals(let totals, _): shared.giveBack(totals.query.orders)
+    }
   }
 
   // MARK: Routes

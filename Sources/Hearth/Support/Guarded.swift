@@ -14,21 +14,25 @@
 package struct Guarded<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // Unchecked: the state is touched under the mutex only, and was sent here.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  /// Behind the mutex, in the same memory: who has locked one is about to touch the other.
   private let state: UnsafeMutablePointer<State>
 
   package init(_ initial: consuming sending State) {
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
+    let alignment = max(MemoryLayout<pthread_mutex_t>.alignment, MemoryLayout<State>.alignment)
+    let mutexBytes = MemoryLayout<pthread_mutex_t>.size
+    let offset = (mutexBytes + alignment - 1) / alignment * alignment
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: offset + MemoryLayout<State>.size, alignment: alignment)
+    mutex = memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
-    state = .allocate(capacity: 1)
+    state = (memory + offset).bindMemory(to: State.self, capacity: 1)
     state.initialize(to: initial)
   }
 
   deinit {
     state.deinitialize(count: 1)
-    state.deallocate()
     pthread_mutex_destroy(mutex)
-    mutex.deallocate()
+    UnsafeMutableRawPointer(mutex).deallocate()
   }
 
   package borrowing func withLock<Result: ~Copyable, Failure: Error>(

@@ -3,15 +3,27 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import LMDB
 
 /// What the kernel tells of commits, without the timer that would hide what it did not tell.
 @Suite struct FileNewsTests {
+  /// Stands for another process.
+  private func listener(beside store: Store) throws -> Presence {
+    let presence = try Presence.enter(
+      at: store.environment.doorbellPath, namespace: Presence.currentProcessNamespace())
+    guard let presence else { throw LMDBError(EROFS, context: "presence") }
+    presence.listen()
+    return presence
+  }
+
   @Test func `no commit is missed, however commits and looks meet`() throws {
     let fixture = try StoreFixture()
     let queue = DispatchQueue(label: "news")
     let seen = Guarded<UInt64>(0)
     let arrived = DispatchSemaphore(value: 0)
     let store = fixture.store
+    // For it alone the bell is rung, and ours hears it too.
+    let other = try listener(beside: store)
     let news = FileNews(of: store, on: queue, heartbeat: .seconds(3600)) {
       guard let newest = try? store.read({ try $0.state().lastSequence }) else { return }
       seen.withLock { $0 = newest }
@@ -32,12 +44,37 @@ import Testing
         }
       }
     }
+    _ = consume other
+  }
+
+  @Test func `a process that listens alone is not woken by its own commits`() throws {
+    let fixture = try StoreFixture()
+    let queue = DispatchQueue(label: "news")
+    let calls = Guarded(0)
+    let news = FileNews(of: fixture.store, on: queue, heartbeat: .seconds(3600)) {
+      calls.withLock { $0 += 1 }
+    }
+    defer { news.stop() }
+    func commit(_ number: Int64) throws {
+      let mutation = try fixture.set("a/1", ("n", .integer(number)))
+      for outcome in fixture.commitTogether([[mutation]]) { _ = try outcome.get() }
+    }
+    for number in 0..<20 { try commit(Int64(number)) }
+    usleep(100_000)
+    #expect(queue.sync { calls.withLock { $0 } } == 0)
+    let other = try listener(beside: fixture.store)
+    try commit(20)
+    let end = Date(timeIntervalSinceNow: 10)
+    while queue.sync(execute: { calls.withLock { $0 } }) == 0, Date() < end { usleep(1000) }
+    #expect(queue.sync { calls.withLock { $0 } } > 0)
+    _ = consume other
   }
 
   @Test func `what is stopped tells no more`() throws {
     let fixture = try StoreFixture()
     let queue = DispatchQueue(label: "news")
     let calls = Guarded(0)
+    let other = try listener(beside: fixture.store)
     let news = FileNews(of: fixture.store, on: queue) { calls.withLock { $0 += 1 } }
     queue.sync { news.stop() }
     let before = calls.withLock { $0 }
@@ -46,5 +83,6 @@ import Testing
     }
     queue.sync {}
     #expect(calls.withLock { $0 } == before)
+    _ = consume other
   }
 }

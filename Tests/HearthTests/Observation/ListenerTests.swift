@@ -10,7 +10,7 @@ final class Asker: Sendable {
 
   init(_ target: WatchTarget, _ registry: Registry, since sequence: UInt64? = nil) {
     self.target = target
-    listener = Listener(schedule: { _ in }, callback: { _ in })
+    listener = Listener(.schedule { _ in }, callback: { _ in })
     registry.add(listener, watching: target, since: sequence)
   }
 
@@ -419,9 +419,7 @@ extension Registry {
     let counts = Guarded<[Int]>([])
     let target = WatchTarget.collection(ResourcePath(["a"]))
     let queue = DispatchQueue(label: "sleeper")
-    let sleeper = Listener { listener in
-      queue.async { listener.deliver() }
-    } callback: { result in
+    let sleeper = Listener(.room(.of(queue))) { result in
       guard let event = try? result.get() else { return }
       counts.withLock { $0.append(event.list.count) }
       if calls.withLock({ calls in
@@ -457,9 +455,7 @@ extension Registry {
     for round in 0..<50 {
       let state = Guarded<(listener: Listener?, isRemoved: Bool, late: Int, calls: Int)>(
         (nil, false, 0, 0))
-      let listener = Listener { listener in
-        queue.async { listener.deliver() }
-      } callback: { _ in
+      let listener = Listener(.room(.of(queue))) { _ in
         let mustRemove = state.withLock { state in
           if state.isRemoved { state.late += 1 }
           state.calls += 1
@@ -509,9 +505,7 @@ extension Registry {
       let told = Guarded<Int?>(nil)
       let isDone = DispatchSemaphore(value: 0)
       let queue = DispatchQueue(label: "listener \(number)")
-      let listener = Listener { listener in
-        queue.async { listener.deliver() }
-      } callback: { result in
+      let listener = Listener(.room(.of(queue))) { result in
         guard let event = try? result.get() else { return }
         let count = event.list.count
         let ids = event.list.documents.map(\.path.id)

@@ -1,0 +1,132 @@
+import Dispatch
+
+/// A queue on which many listeners call back: one turn of it serves all that have been posted something.
+///
+///     posted ─▶ waiting: a, b, c ─▶ a turn of the queue: a's callback, b's, c's
+///                                    └─ while one of them waits: another turn is arranged
+///
+/// A commit that a thousand listeners hear of takes a turn of the queue, and not a thousand. Whether the
+/// queue is serial nobody can ask it. So another turn is always arranged while somebody waits: on a
+/// serial queue it finds those that came later, or nobody; on a concurrent one it goes on with those
+/// behind a callback that is slow.
+///
+/// Law: on a serial queue, what is put there after a listener was added runs after its callback. A turn
+/// therefore serves all who wait when it begins. Those who come later wait for the next one, so that
+/// others get at the queue.
+final class Mailroom: Sendable {
+  private struct State {
+    var arriving: [Listener] = []
+    /// Those before them, the first at the end.
+    var waiting: [Listener] = []
+    /// How many were served, ever.
+    var served = 0
+    /// There is a turn that has not begun.
+    var isArranged = false
+
+    var count: Int { waiting.count + arriving.count }
+
+    mutating func takeFirst() -> Listener? {
+      if waiting.isEmpty {
+        if arriving.count < 2 { return arriving.popLast() }
+        waiting = arriving.reversed()
+        arriving.removeAll(keepingCapacity: true)
+      }
+      return waiting.popLast()
+    }
+  }
+
+  private let state = Guarded(State())
+  private let queue: DispatchQueue
+
+  private init(_ queue: DispatchQueue) { self.queue = queue }
+
+  deinit {
+    let (key, id) = (ObjectIdentifier(queue), ObjectIdentifier(self))
+    Self.rooms.withLock { rooms in
+      // Unless there is another one by now.
+      if rooms[key]?.id == id { rooms[key] = nil }
+    }
+  }
+
+  private final class Entry {
+    private(set) weak var room: Mailroom?
+    let id: ObjectIdentifier
+
+    init(_ room: Mailroom) {
+      self.room = room
+      id = ObjectIdentifier(room)
+    }
+  }
+
+  /// By their queues.
+  private static let rooms = Guarded([ObjectIdentifier: Entry]())
+
+  /// The one for all listeners of this queue, of whatever database.
+  static func of(_ queue: DispatchQueue) -> Mailroom {
+    let key = ObjectIdentifier(queue)
+    return rooms.withLock { rooms in
+      if let room = rooms[key]?.room { return room }
+      let room = Mailroom(queue)
+      rooms[key] = Entry(room)
+      return room
+    }
+  }
+
+  /// Sees to it that `deliver` of each is called on the queue.
+  func add(_ listeners: some Collection<Listener>) {
+    state.withLock { state in
+      state.arriving.append(contentsOf: listeners)
+      arrangeTurn(&state)
+    }
+  }
+
+  /// Under the lock: what somebody else puts on the queue next must come after the turn.
+  private func arrangeTurn(_ state: inout State) {
+    guard !state.isArranged, state.count > 0 else { return }
+    state.isArranged = true
+    queue.async { [self] in serve() }
+  }
+
+  private func serve() {
+    let end = state.withLock { state in
+      state.isArranged = false
+      return state.served + state.count
+    }
+    while let listener = take(before: end) { listener.deliver() }
+  }
+
+  private func take(before end: Int) -> Listener? {
+    state.withLock { state in
+      guard state.served < end, let listener = state.takeFirst() else { return nil }
+      state.served += 1
+      arrangeTurn(&state)
+      return listener
+    }
+  }
+}
+
+/// Listeners that have been posted something, and whose queues have yet to hear of it.
+struct Outbox {
+  private var places: [(room: Mailroom, listeners: [Listener])] = []
+  private var count = 0
+
+  /// With so many the queues are told: they call the first ones back while others are posted to.
+  private static let limit = 64
+
+  mutating func add(_ listener: Listener, _ room: Mailroom) {
+    if let index = places.firstIndex(where: { $0.room === room }) {
+      places[index].listeners.append(listener)
+    } else {
+      places.append((room, [listener]))
+    }
+    count += 1
+    if count == Self.limit { send() }
+  }
+
+  mutating func send() {
+    guard count > 0 else { return }
+    for (room, listeners) in places { room.add(listeners) }
+    places.removeAll(keepingCapacity: true)
+    count = 0
+  }
+}
