@@ -55,9 +55,8 @@ final class Writer: Sendable {
   private enum Phase {
     /// Next: closing.
     case open
-    /// Takes nothing more, does what waits. Next: closed.
+    /// Takes nothing more, does what waits.
     case closing
-    case closed
   }
 
   private struct State {
@@ -67,6 +66,8 @@ final class Writer: Sendable {
     var unawaitedBytes = 0
     /// Of all requests that are not done.
     var waitingBytes = 0
+    /// The thread is there. Who is the first to add to the queue starts it.
+    var isStarted = false
     /// The thread sleeps, or is about to: whoever adds to the queue wakes it.
     var isAsleep = false
     var tickets = TicketBook()
@@ -95,14 +96,6 @@ final class Writer: Sendable {
     self.store = store
     self.queueLimitBytes = queueLimitBytes
     self.logger = logger
-    finished.enter()
-    let thread = Thread { [self] in
-      run()
-      finished.leave()
-    }
-    thread.name = "hearth-writer"
-    thread.stackSize = 4 << 20
-    thread.start()
   }
 
   // MARK: Handing over
@@ -202,6 +195,10 @@ final class Writer: Sendable {
         state.isAsleep = false
         wake.signal()
       }
+      if !state.isStarted {
+        state.isStarted = true
+        startThread()
+      }
       return nil
     }
     guard let refusal else { return }
@@ -263,7 +260,7 @@ final class Writer: Sendable {
   /// Takes no more, does what waits, and ends the thread. Blocks until then.
   func close() {
     state.withLock { state in
-      if state.phase == .open { state.phase = .closing }
+      state.phase = .closing
       if state.isAsleep {
         state.isAsleep = false
         wake.signal()
@@ -274,12 +271,22 @@ final class Writer: Sendable {
 
   // MARK: The thread
 
+  private func startThread() {
+    finished.enter()
+    let thread = Thread { [self] in
+      run()
+      finished.leave()
+    }
+    thread.name = "hearth-writer"
+    thread.stackSize = 4 << 20
+    thread.start()
+  }
+
   private func run() {
     thread.store(UInt(pthread_self()), ordering: .relaxed)
     while let group = takeGroup() {
       commit(group)
     }
-    state.withLock { $0.phase = .closed }
   }
 
   /// Waits for work. Nil once closing and nothing is left.
