@@ -55,8 +55,9 @@ final class Writer: Sendable {
   private enum Phase {
     /// Next: closing.
     case open
-    /// Takes nothing more, does what waits.
+    /// Takes nothing more, does what waits. Next: closed.
     case closing
+    case closed
   }
 
   private struct State {
@@ -66,8 +67,6 @@ final class Writer: Sendable {
     var unawaitedBytes = 0
     /// Of all requests that are not done.
     var waitingBytes = 0
-    /// The thread is there. Who is the first to add to the queue starts it.
-    var isStarted = false
     /// The thread sleeps, or is about to: whoever adds to the queue wakes it.
     var isAsleep = false
     var tickets = TicketBook()
@@ -96,6 +95,16 @@ final class Writer: Sendable {
     self.store = store
     self.queueLimitBytes = queueLimitBytes
     self.logger = logger
+    finished.enter()
+    let thread = Thread { [self] in
+      run()
+      finished.leave()
+    }
+    thread.name = "hearth-writer"
+    thread.stackSize = 4 << 20
+    // Here, and not by the first write: a thread inherits the priority of who starts it, and without
+    // privileges does not get a better one. That may be one in the background.
+    thread.start()
   }
 
   // MARK: Handing over
@@ -192,10 +201,6 @@ final class Writer: Sendable {
         Request(
           work: work, byteCount: byteCount, countedBytes: countedBytes, ticket: ticket,
           isTracked: mutations != nil, complete: complete))
-      if !state.isStarted {
-        state.isStarted = true
-        startThread()
-      }
       let mustWake = state.isAsleep
       state.isAsleep = false
       return (nil, mustWake)
@@ -261,7 +266,7 @@ final class Writer: Sendable {
   /// Takes no more, does what waits, and ends the thread. Blocks until then.
   func close() {
     state.withLock { state in
-      state.phase = .closing
+      if state.phase == .open { state.phase = .closing }
       if state.isAsleep {
         state.isAsleep = false
         wake.signal()
@@ -272,22 +277,12 @@ final class Writer: Sendable {
 
   // MARK: The thread
 
-  private func startThread() {
-    finished.enter()
-    let thread = Thread { [self] in
-      run()
-      finished.leave()
-    }
-    thread.name = "hearth-writer"
-    thread.stackSize = 4 << 20
-    thread.start()
-  }
-
   private func run() {
     thread.store(UInt(pthread_self()), ordering: .relaxed)
     while let group = takeGroup() {
       commit(group)
     }
+    state.withLock { $0.phase = .closed }
   }
 
   /// Waits for work. Nil once closing and nothing is left.
