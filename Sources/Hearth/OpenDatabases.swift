@@ -78,7 +78,9 @@ enum DefaultLocation {
 
   /// Makes the folder of a file, for its owner only. Throws `unavailable`.
   static func prepare(forFileAt path: String) throws(Status) {
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    guard let slash = path.lastIndex(of: "/") else { return }
+    let folder = String(path[...slash])
+    if access(folder, F_OK) == 0 { return }
     do {
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: true,

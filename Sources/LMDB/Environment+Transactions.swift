@@ -147,7 +147,7 @@ extension Environment {
     return code
   }
 
-  func commit(_ snapshot: Snapshot) throws(LMDBError) {
+  func commit(_ snapshot: Snapshot, ringing: Bool) throws(LMDBError) {
     guard !isForked else { throw failure(LMDBError.forked.code, "commit") }
     checkThread(snapshot)
     do { try admit(.commit, "commit") } catch {
@@ -159,9 +159,14 @@ extension Environment {
     let code = mdb_txn_commit(snapshot.transaction)
     // A system error says that writing or flushing failed, and not how far it came.
     if code > 0 || code == MDB_PANIC { gate.refuseWriting() }
-    if code == MDB_SUCCESS { presence?.ring() }
+    if code == MDB_SUCCESS && ringing { presence?.ring() }
     leave(snapshot)
     guard code == MDB_SUCCESS else { throw failure(code, "commit") }
+  }
+
+  /// Tells whoever watches `doorbellPath` of a commit that did not.
+  public func ring() {
+    _ = try? visiting("ring") { (_) throws(LMDBError) in presence?.ring() }
   }
 
   /// Nothing if it has ended already.

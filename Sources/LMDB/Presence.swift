@@ -47,7 +47,10 @@ struct Presence: ~Copyable {
     }
     let presence = Presence(descriptor, namespace)
     for _ in 0..<100 {
-      if try presence.lock(LOCK_EX | LOCK_NB, path) { try presence.write(namespace, path) }
+      // Mostly it is there already, from the last time. To make it anew costs a block of the disk.
+      if try presence.lock(LOCK_EX | LOCK_NB, path), presence.read() != namespace {
+        try presence.write(namespace, path)
+      }
       _ = try presence.lock(LOCK_SH, path)
       let present = presence.read()
       if present == namespace { return presence }

@@ -72,7 +72,11 @@ public struct WriteTransaction: ~Copyable {
 
   /// Durable as the environment's `durability` says, once it returns. A thrown system error leaves
   /// the environment refusing writes until `reopen()`.
-  public consuming func commit() throws(LMDBError) { try environment.commit(snapshot) }
+  ///
+  /// - Parameter ringing: Who commits without rings later, with `Environment.ring`.
+  public consuming func commit(ringing: Bool = true) throws(LMDBError) {
+    try environment.commit(snapshot, ringing: ringing)
+  }
 
   public consuming func abort() {}
 

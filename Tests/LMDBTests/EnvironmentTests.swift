@@ -137,6 +137,39 @@ struct EnvironmentTests {
     }
   }
 
+  @Test func `the bell is written by commits, and not by opening again`() throws {
+    let file = try TestFile()
+    var environment = try file.open()
+    let bell = environment.doorbellPath
+    func forgetRings() throws {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: bell)
+    }
+    func hasRung() throws -> Bool {
+      let date = try FileManager.default.attributesOfItem(atPath: bell)[.modificationDate] as? Date
+      return date != Date(timeIntervalSince1970: 0)
+    }
+    let content = FileManager.default.contents(atPath: bell)
+    environment.close()
+    try forgetRings()
+    environment = try file.open()
+    #expect(try !hasRung())
+    try environment.write { try $0.put(environment.table("t"), "a", "1") }
+    #expect(try hasRung())
+    try forgetRings()
+    var writing = try environment.beginWrite()
+    try writing.put(environment.table("t"), "a", "2")
+    try writing.commit(ringing: false)
+    #expect(try !hasRung())
+    environment.ring()
+    #expect(try hasRung())
+    #expect(FileManager.default.contents(atPath: bell) == content)
+    environment.close()
+    try forgetRings()
+    environment.ring()
+    #expect(try !hasRung())
+  }
+
   @Test func `a read-only environment creates and changes nothing`() throws {
     let file = try TestFile()
     #expect(throws: LMDBError.noSuchFile) { _ = try file.open { $0.isReadOnly = true } }

@@ -12,6 +12,8 @@ final class IndexKeeper: Sendable {
   private struct State {
     /// Between `start` and `close`: else nothing is done in the background.
     var isWorking = false
+    /// The file was looked at for what an earlier process left.
+    var hasBegun = false
     /// A step is on its way.
     var isScheduled = false
     /// Nil after a step that went well.
@@ -46,16 +48,25 @@ final class IndexKeeper: Sendable {
     }
   }
 
-  /// Goes on with what an earlier process began.
+  /// How long the first reads of an open file have the machine to themselves.
+  private static let delay = DispatchTimeInterval.milliseconds(20)
+
+  /// Goes on with what an earlier process began: soon, for opening does not wait for it.
   func start() {
     guard !store.configuration.isReadOnly else { return }
     state.withLock { $0.isWorking = true }
-    queue.async { [weak self] in self?.begin() }
-    scheduleTending()
+    queue.asyncAfter(deadline: .now() + Self.delay) { [weak self] in self?.begin() }
   }
 
+  /// On the queue. Once.
   private func begin() {
-    guard state.withLock(\.isWorking) else { return }
+    let isFirst = state.withLock { state in
+      guard state.isWorking, !state.hasBegun else { return false }
+      state.hasBegun = true
+      return true
+    }
+    guard isFirst else { return }
+    scheduleTending()
     do {
       // A file that was put together anew has the configuration, and not what came of it.
       let isWhole = try store.read { snapshot in
@@ -104,6 +115,14 @@ final class IndexKeeper: Sendable {
   ///
   /// Throws what keeps it from becoming so, `notFound` if there is none, and `CancellationError`.
   func waitUntilReady(_ definition: IndexDefinition? = nil) async throws {
+    if state.withLock({ $0.isWorking && !$0.hasBegun }) {
+      await withCheckedContinuation { continuation in
+        queue.async {
+          self.begin()
+          continuation.resume()
+        }
+      }
+    }
     var pause = Duration.milliseconds(1)
     while true {
       let indexes = try list().filter { index in

@@ -102,6 +102,8 @@ final class Writer: Sendable {
     }
     thread.name = "hearth-writer"
     thread.stackSize = 4 << 20
+    // Here, and not by the first write: a thread inherits the priority of who starts it, and without
+    // privileges does not get a better one. That may be one in the background.
     thread.start()
   }
 
@@ -178,15 +180,16 @@ final class Writer: Sendable {
     _ work: Request.Work, touching mutations: [Mutation]? = nil, byteCount: Int,
     countedBytes: Int = 0, _ complete: @escaping @Sendable (Outcome) -> Void
   ) {
-    let refusal: Status? = state.withLock { state in
-      guard state.phase == .open else { return .terminated }
+    let (refusal, mustWake): (Status?, Bool) = state.withLock { state in
+      guard state.phase == .open else { return (.terminated, false) }
       // One request always fits, however large: the limit bounds what waits behind it.
       let unawaitedBytes = state.unawaitedBytes + countedBytes
       guard countedBytes == 0 || state.unawaitedBytes == 0 || unawaitedBytes <= queueLimitBytes
       else {
-        return Status(
+        let refusal = Status(
           .resourceExhausted,
           "\(state.unawaitedBytes) bytes of writes wait already. Await writes, or write less.")
+        return (refusal, false)
       }
       state.unawaitedBytes = unawaitedBytes
       state.waitingBytes += byteCount
@@ -198,12 +201,12 @@ final class Writer: Sendable {
         Request(
           work: work, byteCount: byteCount, countedBytes: countedBytes, ticket: ticket,
           isTracked: mutations != nil, complete: complete))
-      if state.isAsleep {
-        state.isAsleep = false
-        wake.signal()
-      }
-      return nil
+      let mustWake = state.isAsleep
+      state.isAsleep = false
+      return (nil, mustWake)
     }
+    // Without the lock, which is the first thing the thread takes.
+    if mustWake { wake.signal() }
     guard let refusal else { return }
     if case .closure(let closure) = work { _ = closure.take() }
     complete(.failure(refusal))
@@ -331,6 +334,8 @@ final class Writer: Sendable {
       switch attempt {
       case .committed(let outcomes, let sequence):
         store.commits.advance(to: sequence)
+        // After our own listeners: to those who wait at the bell in this process it is no news then.
+        store.environment.ring()
         report.isCommit = true
         finish(part, outcomes, report)
       case .unchanged(let outcomes):
@@ -394,7 +399,7 @@ final class Writer: Sendable {
       let began = ContinuousClock.now
       defer { report.flush = ContinuousClock.now - began }
       do {
-        try transaction.commit()
+        try transaction.commit(ringing: false)
       } catch .mapFull {
         return .mapFull(.mapFull)
       } catch {

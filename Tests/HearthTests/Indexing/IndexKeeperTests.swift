@@ -194,12 +194,34 @@ import Testing
     try fixture.store.write { try $0.store(nil, number: 1, in: fixture.store) }
     let keeper = keeper(fixture)
     keeper.start()
-    for _ in 0..<500 where try keeper.list().isEmpty {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    // Who waits has the keeper look at once.
     try await keeper.waitUntilReady(year)
     #expect(try fixture.store.check().entries == 10)
     keeper.close()
+  }
+
+  @Test func `what an earlier process left is taken up though nobody asks for it`() async throws {
+    let fixture = try StoreFixture()
+    try fill(fixture, 10)
+    try keeper(fixture).declare([year])
+    let keeper = keeper(fixture)
+    keeper.start()
+    for _ in 0..<500 where try keeper.list().contains(where: { !$0.isReady }) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    #expect(try keeper.list().map(\.isReady) == [true])
+    keeper.close()
+  }
+
+  @Test func `a keeper that is closed before it looked does nothing after`() async throws {
+    let fixture = try StoreFixture()
+    try fill(fixture, 10)
+    try keeper(fixture).declare([year])
+    let keeper = keeper(fixture)
+    keeper.start()
+    keeper.close()
+    try await Task.sleep(for: .milliseconds(60))
+    #expect(try keeper.list().map(\.isReady) == [false])
   }
 
   @Test func `documents with too many entries are refused by declared indexes only`() throws {
