@@ -86,7 +86,7 @@ public struct Cursor: ~Copyable {
     guard try move(MDB_NEXT) else { return false }
     let size = currentKey.mv_size + currentValue.mv_size + 8
     guard size >= 128, size < 2048, let key = currentKey.mv_data else { return true }
-    let below = key - 2 * size - 8
+    let below = key - size - 8
     for line in 0..<5 { hearth_prefetch(below + line * 64) }
     return true
   }
