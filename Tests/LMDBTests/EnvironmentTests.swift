@@ -151,6 +151,11 @@ struct EnvironmentTests {
     }
     let content = FileManager.default.contents(atPath: bell)
     environment.close()
+    // As another process does.
+    let namespace = Presence.currentProcessNamespace()
+    let listener = try Presence.enter(at: bell, namespace: namespace)
+    let isListening = listener?.listen()
+    #expect(isListening == true)
     try forgetRings()
     environment = try file.open()
     #expect(try !hasRung())
@@ -168,6 +173,7 @@ struct EnvironmentTests {
     try forgetRings()
     environment.ring()
     #expect(try !hasRung())
+    _ = consume listener
   }
 
   @Test func `a read-only environment creates and changes nothing`() throws {

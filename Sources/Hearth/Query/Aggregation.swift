@@ -191,7 +191,7 @@ extension StoreSnapshot {
           return count < enough
         }
       } else {
-        try run.forEachUnordered { _, _ in
+        try run.forEachUnordered(isLimited: enough < .max) { _, _ in
           count += 1
           return count < enough
         }

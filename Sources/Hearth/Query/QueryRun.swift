@@ -139,9 +139,13 @@ final class QueryRun {
   }
 
   /// As `forEachResult`, where the order does not matter.
-  func forEachUnordered(_ body: (StoredEntry, MapView) throws -> Bool) throws {
+  ///
+  /// - Parameter isLimited: `body` may want no more after a few: nothing is looked at in advance.
+  func forEachUnordered(
+    isLimited: Bool = false, _ body: (StoredEntry, MapView) throws -> Bool
+  ) throws {
     if query.limit == nil, query.offset == 0 {
-      try forEachCandidate(inOrder: false) { candidate, fields in
+      try forEachCandidate(inOrder: false, isLimited: isLimited) { candidate, fields in
         try body(candidate.entry, fields)
       }
     } else {
@@ -152,7 +156,7 @@ final class QueryRun {
   private func streamResults(_ body: (StoredEntry, MapView) throws -> Bool) throws {
     var skipped = 0
     var told = 0
-    try forEachCandidate(inOrder: true) { candidate, fields in
+    try forEachCandidate(inOrder: true, isLimited: query.limit != nil) { candidate, fields in
       if skipped < query.offset {
         skipped += 1
         return true
@@ -169,7 +173,7 @@ final class QueryRun {
       return overflow ? Int.max : sum
     }
     var foremost = Foremost<Candidate>(limit: wanted)
-    try forEachCandidate(inOrder: false) { candidate, _ in
+    try forEachCandidate(inOrder: false, isLimited: false) { candidate, _ in
       try foremost.add(candidate, by: compare)
       return true
     }
@@ -179,12 +183,12 @@ final class QueryRun {
   /// Calls `body` with every document that meets all conditions, once; in the order of the results if the
   /// plan has it and it is asked for, else in any.
   private func forEachCandidate(
-    inOrder: Bool, _ body: (Candidate, MapView) throws -> Bool
+    inOrder: Bool, isLimited: Bool, _ body: (Candidate, MapView) throws -> Bool
   ) throws {
     defer { withExtendedLifetime(self) {} }
     switch plan.source {
     case .nothing: return
-    case .documents: try forEachScanned(isLimited: inOrder && query.limit != nil, body)
+    case .documents: try forEachScanned(isLimited: isLimited, body)
     case .entries(let branches):
       let streams = try streams(branches)
       if !inOrder {
