@@ -114,7 +114,10 @@ final class Listener: Sendable {
   }
 
   private func postAlone(_ make: (inout State) -> Untold) {
-    guard post(make) else { return }
+    if post(make) { arrange() }
+  }
+
+  private func arrange() {
     switch way {
     case .room(let room): room.add(CollectionOfOne(self))
     case .schedule(let schedule): schedule(self)
@@ -134,20 +137,44 @@ final class Listener: Sendable {
 
   // MARK: The consumer's side
 
-  /// Calls back with what is untold, until nothing is.
+  /// Calls back with what is untold. What is posted from now on takes a turn of its own: a listener that is
+  /// slow, and always has more, leaves the queue to others in between.
   func deliver() {
+    guard begin() else { return }
     let wasInside = Delivery.enter()
-    while let event = take(running: true) { callback(event) }
+    if let event = take() { callback(event) }
     Delivery.leave(wasInside)
+    if end() { arrange() }
   }
 
-  /// The next untold event. Once it is nil, `schedule` is called when there is one again.
-  ///
-  /// - Parameter running: `remove` waits until the next call.
-  func take(running: Bool = false) -> Result<ResultEvent, Status>? {
+  /// False if another thread is calling back: when that ends it sees that there is more.
+  private func begin() -> Bool {
+    state.withLock { state in
+      state.isScheduled = false
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+  }
+
+  /// Whether there is more that nobody has arranged for.
+  private func end() -> Bool {
+    let (mustArrange, waiting): (Bool, [DispatchSemaphore]) = state.withLock { state in
+      state.isRunning = false
+      let mustArrange = state.untold != nil && !state.isScheduled
+      if mustArrange { state.isScheduled = true }
+      defer { state.removers = [] }
+      return (mustArrange, state.removers)
+    }
+    for semaphore in waiting { semaphore.signal() }
+    return mustArrange
+  }
+
+  /// The next untold event. Once it is nil, and with each turn, `schedule` is called when there is one
+  /// again.
+  func take() -> Result<ResultEvent, Status>? {
     while true {
       // Working out changes can be long: not under the lock.
-      let (untold, told, mustTell) = next(running)
+      let (untold, told, mustTell) = next()
       switch untold {
       case nil: return nil
       case .next(let event): return .success(event)
@@ -166,17 +193,13 @@ final class Listener: Sendable {
     }
   }
 
-  private func next(_ running: Bool) -> (Untold?, told: Told?, mustTell: Bool) {
-    let (result, waiting): ((Untold?, Told?, Bool), [DispatchSemaphore]) = state.withLock {
-      state in
+  private func next() -> (Untold?, told: Told?, mustTell: Bool) {
+    state.withLock { state in
       guard !state.isRemoved, let untold = state.untold else {
-        state.isScheduled = false
-        state.isRunning = false
-        defer { state.removers = [] }
-        return ((nil, nil, false), state.removers)
+        if !state.isRunning { state.isScheduled = false }
+        return (nil, nil, false)
       }
       state.untold = nil
-      state.isRunning = running
       let before = (state.told.take(), state.mustTell)
       switch untold {
       case .next(let event), .latest(let event):
@@ -187,10 +210,8 @@ final class Listener: Sendable {
         state.isRemoved = true
         state.told = nil
       }
-      return ((untold, before.0, before.1), [])
+      return (untold, before.0, before.1)
     }
-    for semaphore in waiting { semaphore.signal() }
-    return result
   }
 }
 

@@ -49,6 +49,50 @@ import Testing
     for _ in slow { gate.signal() }
   }
 
+  @Test(arguments: [false, true])
+  func `a listener that always has more leaves room for others on its queue`(
+    isConcurrent: Bool
+  ) {
+    let queue = DispatchQueue(label: "shared", attributes: isConcurrent ? [.concurrent] : [])
+    let isEnough = Guarded(false)
+    let ended = DispatchSemaphore(value: 0)
+    let running = Guarded(0)
+    let most = Guarded(0)
+    let itself = Guarded<Listener?>(nil)
+    let busy = listener(on: queue) {
+      let now = running.withLock { count in
+        count += 1
+        return count
+      }
+      most.withLock { $0 = max($0, now) }
+      usleep(100)
+      // More, before this callback has ended.
+      if isEnough.withLock({ $0 }) {
+        ended.signal()
+      } else {
+        var outbox = Outbox()
+        itself.withLock { $0 }?.post(ResultEvent(), &outbox)
+        outbox.send()
+      }
+      running.withLock { $0 -= 1 }
+    }
+    itself.withLock { $0 = busy }
+    let told = DispatchSemaphore(value: 0)
+    let others = (0..<3).map { _ in listener(on: queue) { told.signal() } }
+    var outbox = Outbox()
+    for listener in [busy] + others { listener.post(ResultEvent(), &outbox) }
+    outbox.send()
+    for _ in others where told.wait(timeout: .now() + 30) == .timedOut {
+      Issue.record("A listener waits for one that always has more.")
+      break
+    }
+    isEnough.withLock { $0 = true }
+    ended.wait()
+    // Never two callbacks of one listener at once.
+    #expect(most.withLock { $0 } == 1)
+    itself.withLock { $0 = nil }
+  }
+
   @Test func `listeners that are told without end leave room for others on their queue`() {
     let queue = DispatchQueue(label: "busy")
     let isEnough = Guarded(false)
