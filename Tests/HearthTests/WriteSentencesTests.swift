@@ -222,7 +222,7 @@ import Testing
     #expect(
       await expectRefused(.invalidArgument) {
         try await document.delete(
-          precondition: .lastUpdateTime(Timestamp(seconds: time.seconds + 99, nanoseconds: 0)))
+          precondition: .lastUpdateTime(Timestamp(seconds: time.seconds + 86_400, nanoseconds: 0)))
       } == "The update time of the precondition is in the future.")
   }
 
