@@ -15,6 +15,7 @@ final class QueryWorld: Sendable {
   ) async throws {
     var configuration = StoreConfiguration()
     configuration.durability = .unsafeNoSync
+    configuration.mapSizeBytes = 1 << 30
     configuration.keyLimit = keyLimit
     configure(&configuration)
     database = try Database(

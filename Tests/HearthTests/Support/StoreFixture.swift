@@ -18,6 +18,7 @@ final class StoreFixture: @unchecked Sendable {
   ) throws {
     var configuration = StoreConfiguration()
     configuration.durability = .unsafeNoSync
+    configuration.mapSizeBytes = 1 << 30
     configuration.now = { [clock] in clock.now }
     configuration.indexCheck = IndexCheck.run
     configure(&configuration)

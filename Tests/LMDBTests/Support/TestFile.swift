@@ -29,6 +29,9 @@ final class TestFile: Sendable {
   }
 }
 
+/// The thread sanitizer leaves a program little address space.
+let hasThreadSanitizer = dlsym(nil, "__tsan_init") != nil
+
 /// Bytes from text, for the length of a call.
 func bytes<R>(_ text: String, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
   try Array(text.utf8).withUnsafeBytes(body)
