@@ -75,14 +75,17 @@ final class EntryScan {
     limit = snapshot.keyLimit
     cursor = try snapshot.lmdb.cursor(snapshot.tables.entries)
     documents = try snapshot.lmdb.cursor(snapshot.tables.documents)
-    restart(range)
+    collectionPrefix = range.collection.map(KeyLayout.collectionPrefix) ?? []
+    reposition()
   }
 
   /// Goes on with another range, from its beginning; it may be of another index.
   func restart(_ range: EntryRange) {
-    if range.index != self.range.index { maker = nil }
+    if range.index.number != self.range.index.number { maker = nil }
+    if range.collection != self.range.collection {
+      collectionPrefix = range.collection.map(KeyLayout.collectionPrefix) ?? []
+    }
     self.range = range
-    collectionPrefix = range.collection.map(KeyLayout.collectionPrefix) ?? []
     run = []
     reposition()
   }

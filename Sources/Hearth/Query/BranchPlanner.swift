@@ -50,8 +50,11 @@ struct BranchPlanner {
         values[comparison.field] = values[comparison.field]?.intersection(ranges) ?? ranges
       }
     }
-    self.required = Set(orders.map(\.field)).union(required).union(values.keys)
-      .union(elements.keys)
+    var all = Set(required)
+    for order in orders { all.insert(order.field) }
+    all.formUnion(values.keys)
+    all.formUnion(elements.keys)
+    self.required = all
   }
 
   /// Nothing passes.
@@ -313,6 +316,7 @@ struct BranchPlanner {
   /// all of them are met in the order of those others.
   private func joins(_ uses: [Use]) -> [EntryPlan] {
     let fixed = uses.filter { $0.fixedCount > 0 }
+    guard fixed.count > 1 else { return [] }
     var plans: [EntryPlan] = []
     for leader in fixed {
       var chosen = [leader]

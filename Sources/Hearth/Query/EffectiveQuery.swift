@@ -51,7 +51,7 @@ extension StructuredQuery {
     for field in impliedOrderFields {
       orders.append(QueryOrder(field: field, isDescending: isDescending))
     }
-    if !orders.contains(where: \.field.isDocumentID) {
+    if !orders.contains(where: { $0.field.isDocumentID }) {
       orders.append(QueryOrder(field: .documentID, isDescending: isDescending))
     }
     return orders
@@ -59,12 +59,18 @@ extension StructuredQuery {
 
   /// Fields with an inequality, the name aside, that the explicit orders do not mention.
   var impliedOrderFields: [FieldSegments] {
-    let mentioned = Set(orders.map(\.field))
-    return inequalityFields.filter { !$0.isDocumentID && !mentioned.contains($0) }.sorted()
+    let fields = inequalityFields
+    if fields.isEmpty { return [] }
+    let mentioned = Set(orders.map { $0.field })
+    return fields.filter { !$0.isDocumentID && !mentioned.contains($0) }.sorted()
   }
 
   /// Each once, the name too.
   var inequalityFields: Set<FieldSegments> {
-    Set(comparisons.lazy.filter(\.operator.isInequality).map(\.field))
+    var fields: Set<FieldSegments> = []
+    for filter in filters {
+      filter.forEachComparison { if $0.operator.isInequality { fields.insert($0.field) } }
+    }
+    return fields
   }
 }

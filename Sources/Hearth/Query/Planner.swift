@@ -154,7 +154,7 @@ struct Planner {
     var plan = QueryPlan(
       source: .entries(branches), isOrdered: branches.allSatisfy(\.isOrdered))
     for branch in branches {
-      var entries = try entries(of: branch.counted, &counts)
+      var entries = try entries(of: branch, &counts)
       var passing = branch.tests.isEmpty ? entries : entries / 3
       if !branch.followers.isEmpty { passing /= 4 }
       if plan.isOrdered || !needsOrder, let wanted {
@@ -173,8 +173,9 @@ struct Planner {
 
   /// How many entries the bounds leave, from their shapes.
   private func guess(_ plan: EntryPlan) -> Double {
-    let ranges = plan.stretches.flatMap(\.ranges)
-    return max(1, min(guess(plan, .everything), ranges.reduce(0) { $0 + guess(plan, $1) }))
+    var sum = 0.0
+    for stretch in plan.stretches { for range in stretch.ranges { sum += guess(plan, range) } }
+    return max(1, min(guess(plan, .everything), sum))
   }
 
   private func guess(_ plan: EntryPlan, _ range: KeyRange) -> Double {
@@ -183,10 +184,11 @@ struct Planner {
   }
 
   /// How many entries the bounds leave: counted where they are few. The first ranges speak for all.
-  private func entries(of plan: EntryPlan, _ counts: inout EntryCounts) throws -> Double {
-    if let count = counts[plan] { return count }
+  private func entries(of branch: EntryPlan, _ counts: inout EntryCounts) throws -> Double {
     let limit = counts.limit
-    guard limit > 0 else { return guess(plan) }
+    guard limit > 0 else { return guess(branch) }
+    let plan = branch.counted
+    if let count = counts[plan] { return count }
     let ranges = plan.stretches.flatMap(\.ranges)
     var total = 0.0
     var sampled = 0

@@ -83,7 +83,7 @@ final class QueryRun {
     _ tell: ([Model]) -> Void
   ) throws {
     defer { withExtendedLifetime(self) {} }
-    // From 256 on, which take about a millisecond: to wake a thread costs as much as to decode thirty.
+    // From 256 on, which take about a millisecond: a thread that is woken may have to wait for its turn.
     try Portions<StoredEntry, [Model]>.run(
       threads: snapshot.store.configuration.scanThreads, sizes: 256...512,
       work: { [self] in try $0.map { try decode(name(of: $0), verifiedBody(of: $0)) } },

@@ -14,12 +14,7 @@ extension StructuredQuery {
     for filter in filters { try StructuredQuery.checkMembers(of: filter) }
     for comparison in comparisons { try comparison.check() }
     try checkNegatives(comparisons)
-    let disjunctions = try Disjunctions(filters)
-    for conjunction in disjunctions.conjunctions
-    where conjunction.count(where: { $0.operator == .arrayContains }) > 1 {
-      throw .invalidArgument(
-        "A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction.")
-    }
+    try checkDisjunctions(comparisons)
     try checkInequalities(comparisons)
     try checkOrders()
     try checkReach(comparisons)
@@ -68,8 +63,23 @@ extension StructuredQuery {
     }
   }
 
+  private func checkDisjunctions(_ comparisons: [FieldComparison]) throws(Status) {
+    // What is one conjunction as it stands has nothing to be multiplied out.
+    let isMany =
+      comparisons.contains { $0.operator.takesList }
+      || comparisons.count { $0.operator == .arrayContains } > 1
+      || filters.contains { $0.hasDisjunction }
+    guard isMany else { return }
+    let disjunctions = try Disjunctions(filters)
+    for conjunction in disjunctions.conjunctions
+    where conjunction.count(where: { $0.operator == .arrayContains }) > 1 {
+      throw .invalidArgument(
+        "A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction.")
+    }
+  }
+
   private func checkNegatives(_ comparisons: [FieldComparison]) throws(Status) {
-    let negatives = comparisons.filter(\.operator.isNegative)
+    let negatives = comparisons.filter { $0.operator.isNegative }
     guard negatives.count <= 1 else {
       throw .invalidArgument(
         "Only a single 'NOT_EQUAL', 'NOT_IN', 'IS_NOT_NAN', or 'IS_NOT_NULL' filter allowed per "

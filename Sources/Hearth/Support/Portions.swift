@@ -15,12 +15,16 @@ final class Portions<Item, Output> {
   /// False if no more is wanted.
   typealias Tell = (Output) throws -> Bool
 
-  private let helpers: Helpers<Item, Output>
+  /// Made with the first portion: most work fits into one.
+  @exclusivity(unchecked) private var helpers: Helpers<Item, Output>?
+  private let threads: Int
   private let work: ([Item]) throws -> Output
   private let tell: Tell
-  /// How many items a portion has: twice as many each time, up to the upper bound.
+  /// How many items a portion has: an eighth of those before it, within these bounds.
   private let sizes: ClosedRange<Int>
   @exclusivity(unchecked) private var size: Int
+  /// How many have been handed over.
+  @exclusivity(unchecked) private var count = 0
   @exclusivity(unchecked) private var items: [Item] = []
   /// The portion that is filled, and the one that is told next.
   @exclusivity(unchecked) private var filled = 0
@@ -31,7 +35,7 @@ final class Portions<Item, Output> {
     threads: Int, sizes: ClosedRange<Int>, _ work: @escaping ([Item]) throws -> Output,
     _ tell: @escaping Tell
   ) {
-    helpers = Helpers(limit: max(0, threads - 1), work)
+    self.threads = threads
     self.work = work
     self.tell = tell
     self.sizes = sizes
@@ -48,7 +52,7 @@ final class Portions<Item, Output> {
   ) throws {
     try withoutActuallyEscaping(tell) { tell in
       let portions = Portions(threads: threads, sizes: sizes, work, tell)
-      defer { portions.helpers.dismiss() }
+      defer { portions.helpers?.dismiss() }
       try walk { try portions.add($0) }
       try portions.finish()
     }
@@ -62,30 +66,33 @@ final class Portions<Item, Output> {
   }
 
   private func handOver() throws {
+    let helpers = helpers ?? Helpers(limit: max(0, threads - 1), work)
+    self.helpers = helpers
     helpers.add(filled, items)
     filled += 1
-    size = min(2 * size, sizes.upperBound)
+    count += items.count
+    size = min(max(count / 8, sizes.lowerBound), sizes.upperBound)
     items = []
     items.reserveCapacity(size)
     try tellWhatIsDone()
-    while isWanted, filled - told > 2 * helpers.limit { try goOn() }
+    while isWanted, filled - told > 2 * helpers.limit { try goOn(helpers) }
   }
 
   private func finish() throws {
     // Alone with the last one, unless helpers are behind.
     let last = isWanted && !items.isEmpty ? Result { try work(items) } : nil
-    while isWanted, told < filled { try goOn() }
+    while isWanted, told < filled, let helpers { try goOn(helpers) }
     guard isWanted, let last else { return }
     isWanted = try tell(last.get())
   }
 
-  private func goOn() throws {
+  private func goOn(_ helpers: Helpers<Item, Output>) throws {
     helpers.workOrWait()
     try tellWhatIsDone()
   }
 
   private func tellWhatIsDone() throws {
-    while isWanted, told < filled, let output = helpers.output(of: told) {
+    while isWanted, told < filled, let output = helpers?.output(of: told) {
       told += 1
       isWanted = try tell(output.get())
     }
