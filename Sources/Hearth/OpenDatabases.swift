@@ -70,10 +70,19 @@ enum DefaultLocation {
     return folder + "/" + fileName(database) + ".hearth"
   }
 
-  /// A name without what would lead out of the folder.
-  private static func fileName(_ name: String) -> String {
-    let safe = name.replacingOccurrences(of: "/", with: "_")
-    return safe.isEmpty || safe.hasPrefix(".") ? "_" + safe : safe
+  /// Another for each name, and none that leads out of the folder: `a/b` is `a%2Fb`.
+  static func fileName(_ name: String) -> String {
+    if name.isEmpty { return "%" }
+    var escaped: [UInt8] = []
+    for (position, byte) in name.utf8.enumerated() {
+      let isPlain = byte > 0 && byte != UInt8(ascii: "/") && byte != UInt8(ascii: "%")
+      if isPlain, position > 0 || byte != UInt8(ascii: ".") {
+        escaped.append(byte)
+      } else {
+        escaped += String(format: "%%%02X", byte).utf8
+      }
+    }
+    return String(decoding: escaped, as: UTF8.self)
   }
 
   /// Makes the folder of a file, for its owner only. Throws `unavailable`.
