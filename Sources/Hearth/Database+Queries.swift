@@ -32,7 +32,7 @@ extension Database {
   }
 
   /// Follows the policy, and tells the advisor.
-  private func tracing<Answer>(_ body: (QueryTrace) throws -> Answer) throws -> Answer {
+  func tracing<Answer>(_ body: (QueryTrace) throws -> Answer) throws -> Answer {
     let trace = QueryTrace(isStrict: indexes.policy == .strict)
     let answer = try body(trace)
     if indexes.advisor.isLearning { indexes.note(trace) }

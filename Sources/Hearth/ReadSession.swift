@@ -12,11 +12,13 @@ public class ReadSession {
   }
 
   let firestore: Firestore
+  private let database: Database
   /// Nil once the closure has returned.
   private var source: Source?
 
-  init(_ firestore: Firestore, _ source: Source) {
+  init(_ firestore: Firestore, _ database: Database, _ source: Source) {
     self.firestore = firestore
+    self.database = database
     self.source = source
   }
 
@@ -72,11 +74,12 @@ public class ReadSession {
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
     try using { source in
       let effective = try effective(query)
-      let documents =
+      let documents = try database.tracing { trace in
         switch source {
-        case .snapshot(let snapshot): try snapshot.documents(matching: effective)
-        case .request(let request): try request.documents(matching: effective)
+        case .snapshot(let snapshot): try snapshot.documents(matching: effective, trace: trace)
+        case .request(let request): try request.documents(matching: effective, trace: trace)
         }
+      }
       return QuerySnapshot(query, first: documents)
     }
   }
@@ -93,14 +96,18 @@ public class ReadSession {
         let context = DocumentDecoder.Context(document: name, owner: firestore)
         return try decoder.decodeDocument(type, from: body, context: context)
       }
-      switch source {
-      case .snapshot(let snapshot):
-        return try snapshot.decoded(
-          matching: effective, isParallel: decoder.isFreeOfUserCode, decode)
-      case .request(let request):
-        var results: [T] = []
-        try request.forEachBody(matching: effective) { results.append(try decode($0, $1)) }
-        return results
+      return try database.tracing { trace in
+        switch source {
+        case .snapshot(let snapshot):
+          return try snapshot.decoded(
+            matching: effective, trace: trace, isParallel: decoder.isFreeOfUserCode, decode)
+        case .request(let request):
+          var results: [T] = []
+          try request.forEachBody(matching: effective, trace: trace) {
+            results.append(try decode($0, $1))
+          }
+          return results
+        }
       }
     }
   }
@@ -110,11 +117,14 @@ public class ReadSession {
     try using { source in
       _ = try effective(query.query)
       let (aggregations, effective) = try query.checked()
-      let values =
+      let values = try database.tracing { trace in
         switch source {
-        case .snapshot(let snapshot): try snapshot.aggregate(aggregations, over: effective)
-        case .request(let request): try request.aggregate(aggregations, over: effective)
+        case .snapshot(let snapshot):
+          try snapshot.aggregate(aggregations, over: effective, trace: trace)
+        case .request(let request):
+          try request.aggregate(aggregations, over: effective, trace: trace)
         }
+      }
       return AggregateQuerySnapshot(query, values)
     }
   }
@@ -164,7 +174,7 @@ extension Firestore {
     do {
       return try database.store.read { snapshot in
         let began = ContinuousClock.now
-        let session = ReadSession(self, .snapshot(snapshot))
+        let session = ReadSession(self, database, .snapshot(snapshot))
         defer {
           session.end()
           warnIfLong(

@@ -49,7 +49,7 @@ public final class Transaction: NSObject {
       whole.projection = []
       let (found, shown, sequence) = try database.store.read { snapshot in
         (
-          try snapshot.documents(matching: whole),
+          try database.documents(matching: whole, in: snapshot),
           effective.projection.isEmpty ? nil : try snapshot.documents(matching: effective),
           try snapshot.state().lastSequence
         )

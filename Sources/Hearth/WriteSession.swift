@@ -7,9 +7,9 @@ import Foundation
 public final class WriteSession: ReadSession {
   private let request: LiveRequest
 
-  init(_ firestore: Firestore, _ request: LiveRequest) {
+  init(_ firestore: Firestore, _ database: Database, _ request: LiveRequest) {
     self.request = request
-    super.init(firestore, .request(request))
+    super.init(firestore, database, .request(request))
   }
 
   // MARK: Set
@@ -137,7 +137,8 @@ extension Firestore {
   ) async throws -> sending Result {
     let run = WriteClosure(self, body)
     do {
-      _ = try await database().writer.perform { try run.run($0) }
+      let database = try database()
+      _ = try await database.writer.perform { try run.run($0, in: database) }
     } catch let status as Status {
       throw run.thrown ?? status.nsError
     }
@@ -150,7 +151,8 @@ extension Firestore {
     try withoutActuallyEscaping(body) { body in
       let run = WriteClosure(self, body)
       do {
-        _ = try database().writer.performBlocking { try run.run($0) }
+        let database = try database()
+        _ = try database.writer.performBlocking { try run.run($0, in: database) }
       } catch let status as Status {
         throw run.thrown ?? status.nsError
       }
@@ -172,8 +174,8 @@ private final class WriteClosure<Result>: @unchecked Sendable {
     self.body = body
   }
 
-  func run(_ request: LiveRequest) throws {
-    let session = WriteSession(firestore, request)
+  func run(_ request: LiveRequest, in database: Database) throws {
+    let session = WriteSession(firestore, database, request)
     defer { session.end() }
     do {
       result = try body(session)

@@ -5,7 +5,8 @@ import Testing
 @Suite struct OpenDatabasesTests {
   @Test func `each name of a database has a file of its own inside the folder`() {
     let names = [
-      "(default)", "orders", "a/b", "a_b", "a%2Fb", "a%b", "", "%", "_", ".", "..", "%2E", ".hidden",
+      "(default)", "orders", "a/b", "a_b", "a%2Fb", "a%b", "", "%", "_", ".", "..", "%2E",
+      ".hidden",
       "_.hidden", "../up", "nul\0byte", "nul%00byte", "é", "e\u{301}", "🐟",
     ]
     let files = names.map(DefaultLocation.fileName)

@@ -75,6 +75,26 @@ import Testing
       await refusal { _ = try await long.count.getAggregation(source: .server) },
       await refusal { for try await _ in long.documents() {} },
       await refusal { _ = try await long.explain(analyze: true) },
+      await refusal { try await db.read { _ = try $0.getDocuments(long) } },
+      await refusal { try await db.read { _ = try $0.getDocuments(long, as: [String: Int].self) } },
+      await refusal { try await db.read { _ = try $0.getAggregation(long.count) } },
+      await refusal { try await db.write { _ = try $0.getDocuments(long) } },
+      await refusal {
+        try await db.write {
+          try $0.setData(["pages": 9], forDocument: books.document("new"))
+          _ = try $0.getAggregation(long.count)
+        }
+      },
+      await refusal {
+        _ = try await db.runTransaction { transaction, pointer -> Any? in
+          do {
+            return try transaction.getDocuments(long).count
+          } catch {
+            pointer?.pointee = error as NSError
+            return nil
+          }
+        }
+      },
     ] {
       #expect(refused?.code == FirestoreErrorCode.failedPrecondition.rawValue)
       #expect(

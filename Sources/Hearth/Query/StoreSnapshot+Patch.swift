@@ -7,10 +7,10 @@
 extension StoreSnapshot {
   /// The query's results, copied out, as it tells them.
   func documents(
-    matching query: EffectiveQuery, with patch: Patch
+    matching query: EffectiveQuery, with patch: Patch, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
-    guard !patch.isEmpty else { return try documents(matching: query) }
-    var found = try results(of: query, with: patch)
+    guard !patch.isEmpty else { return try documents(matching: query, trace: trace) }
+    var found = try results(of: query, with: patch, trace)
     if let nearest = query.nearest {
       found = try nearest.nearest(among: found)
     } else if query.isReversed {
@@ -22,11 +22,12 @@ extension StoreSnapshot {
 
   /// The aggregations' results, in their order.
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery, with patch: Patch
+    _ aggregations: [Aggregation], over query: EffectiveQuery, with patch: Patch,
+    trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
-    guard !patch.isEmpty else { return try aggregate(aggregations, over: query) }
+    guard !patch.isEmpty else { return try aggregate(aggregations, over: query, trace: trace) }
     let found = try results(
-      of: query, requiring: aggregations.compactMap(\.field), with: patch)
+      of: query, requiring: aggregations.compactMap(\.field), with: patch, trace)
     return try aggregations.map { aggregation in
       guard let field = aggregation.field else {
         return .integer(aggregation.counted(Int64(found.count)))
@@ -45,7 +46,8 @@ extension StoreSnapshot {
 
   /// Whole documents, in the order they are found in.
   private func results(
-    of query: EffectiveQuery, requiring fields: [FieldSegments] = [], with patch: Patch
+    of query: EffectiveQuery, requiring fields: [FieldSegments] = [], with patch: Patch,
+    _ trace: QueryTrace
   ) throws -> [StoredDocument] {
     var wide = query
     wide.offset = 0
@@ -56,7 +58,8 @@ extension StoreSnapshot {
       let (wanted, overflow) = limit.addingReportingOverflow(query.offset &+ patch.count)
       return overflow ? .max : wanted
     }
-    let stored = try run(wide, requiring: fields).documents()
+    let stored = try run(wide, requiring: fields, trace: trace).documents()
+    trace.found = stored.count
     var test = ResultTest(query, requiring: fields)
     var patched: [StoredDocument] = []
     for case (_, let document?) in patch.versions where try test.admits(document) {

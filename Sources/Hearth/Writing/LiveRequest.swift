@@ -40,10 +40,12 @@ final class LiveRequest {
     }
   }
 
-  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
+  func documents(
+    matching query: EffectiveQuery, trace: QueryTrace = QueryTrace()
+  ) throws -> [StoredDocument] {
     try noting {
       let patch = try plan.pointee.patch(in: query.scope, for: &request)
-      let found = try plan.pointee.store.documents(matching: query, with: patch)
+      let found = try plan.pointee.store.documents(matching: query, with: patch, trace: trace)
       if plan.pointee.hasDrafts(in: query.scope) {
         premises.state = plan.pointee.state
       } else {
@@ -55,21 +57,23 @@ final class LiveRequest {
 
   /// Calls `body` with the name and the fields of every result, in the query's order.
   func forEachBody(
-    matching query: EffectiveQuery, _ body: (StoredName, UnsafeRawBufferPointer) throws -> Void
+    matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(),
+    _ body: (StoredName, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     // What is stored may be borrowed; it is copied where the request keeps it anyway.
-    for document in try documents(matching: query) {
+    for document in try documents(matching: query, trace: trace) {
       try document.body.withBytes { try body(StoredName.path(document.path), $0) }
     }
   }
 
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery
+    _ aggregations: [Aggregation], over query: EffectiveQuery,
+    trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
     try noting {
       premises.state = plan.pointee.state
       let patch = try plan.pointee.patch(in: query.scope, for: &request)
-      return try plan.pointee.store.aggregate(aggregations, over: query, with: patch)
+      return try plan.pointee.store.aggregate(aggregations, over: query, with: patch, trace: trace)
     }
   }
 
