@@ -1,3 +1,4 @@
+import CLMDB
 import Glibc
 
 /// What a walk over a file's pages looked at, and what it found wrong.
@@ -585,11 +586,26 @@ struct NodePage {
   func readableNodes() -> [Node] {
     guard bytes.count >= 512, load(10) == Self.leafPage else { return [] }
     let offsets = min(max(0, count), (bytes.count - Self.headerSize) / 2)
-    return (0..<offsets).compactMap { index in
-      let start = Int(load(Self.headerSize + 2 * index))
-      guard start % 2 == 0, nodeSize(at: start, Self.headerSize, true) != nil else { return nil }
-      return node(index)
-    }
+    return (0..<offsets).compactMap { readableNode($0) }
+  }
+
+  /// Whether it is of this kind and its offsets are in the page.
+  func isReadable(isLeaf: Bool) -> Bool {
+    load(10) == (isLeaf ? Self.leafPage : Self.branchPage)
+      && (Self.headerSize...bytes.count).contains(Int(load(12)))
+  }
+
+  /// Nil if its bounds are not in the page. Its offset is.
+  func readableNode(_ index: Int) -> Node? {
+    let start = Int(load(Self.headerSize + 2 * index))
+    guard start % 2 == 0, nodeSize(at: start, Self.headerSize, isLeaf) != nil else { return nil }
+    return node(index)
+  }
+
+  func prefetch(_ index: Int) {
+    guard let start = bytes.baseAddress else { return }
+    let node = start + Int(load(Self.headerSize + 2 * index))
+    for line in 0..<6 { hearth_prefetch(node + line * 64) }
   }
 
   /// What keeps the page from being read; `nil` if every node can be.

@@ -69,6 +69,14 @@ final class CollectionScan {
       from: lowest.map(start), to: highest.map(start), isDescending: isDescending)
   }
 
+  /// The same documents for several threads; nil where only a cursor gets at them.
+  func leaves() throws -> LeafScan? {
+    guard !isDescending, let leaves = try store.lmdb.leaves(store.tables.documents) else {
+      return nil
+    }
+    return LeafScan(leaves, walk.lowest, walk.end, of: collection, in: store)
+  }
+
   func next() throws -> ScannedDocument? {
     guard let entry = try nextEntry() else { return nil }
     return ScannedDocument(path: try path(of: entry), key: entry.key, record: entry.record)
@@ -117,25 +125,30 @@ extension StoreSnapshot {
     where isWanted: (ResourcePath) -> Bool
   ) throws -> (documents: [ScannedDocument], hasNext: Bool) {
     let first = Array(cursor.key)
-    var documents: [ScannedDocument] = []
+    var run: [StoredEntry] = []
     var hasNext = true
-    var read = 0
     while hasNext, first.withUnsafeBytes({ keyLimit.sameRun($0, cursor.key) }) {
-      guard let text = try DocumentRecord(parsing: cursor.value).path else {
-        throw Status.dataLoss("A document with a cut key lacks its path.")
-      }
-      let path = ResourcePath(relative: text)
-      if isWanted(path) {
-        documents.append(ScannedDocument(path: path, key: cursor.key, record: cursor.value))
-      }
+      run.append(StoredEntry(key: cursor.key, record: cursor.value))
       hasNext = try isDescending ? cursor.previous() : cursor.next()
-      read += 1
     }
-    touched.keys += read - 1  // the first was counted by whoever found it
+    touched.keys += run.count - 1  // the first was counted by whoever found it
+    return (try sorted(run, isDescending: isDescending, where: isWanted), hasNext)
+  }
+
+  /// The documents of a run that `isWanted` takes, the next one to be told last.
+  func sorted(
+    _ run: [StoredEntry], isDescending: Bool = false, where isWanted: (ResourcePath) -> Bool
+  ) throws -> [ScannedDocument] {
+    var documents: [ScannedDocument] = []
+    for entry in run {
+      let path = try path(of: entry)
+      guard isWanted(path) else { continue }
+      documents.append(ScannedDocument(path: path, key: entry.key, record: entry.record))
+    }
     documents.sort {
       let order = ResourcePath.compare($0.path, $1.path)
       return isDescending ? order < 0 : order > 0
     }
-    return (documents, hasNext)
+    return documents
   }
 }

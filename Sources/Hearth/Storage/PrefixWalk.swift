@@ -15,7 +15,7 @@ struct PrefixWalk: ~Copyable {
   let isDescending: Bool
   var cursor: Cursor
   private var position = Position.beforeFirst
-  private let lowest: [UInt8]
+  let lowest: [UInt8]
   private let highest: [UInt8]?
 
   /// - Parameters:
@@ -31,6 +31,9 @@ struct PrefixWalk: ~Copyable {
     self.isDescending = isDescending
     cursor = try snapshot.cursor(table)
   }
+
+  /// What all its keys are below; nil is the end of the table.
+  var end: [UInt8]? { KeyLayout.end(ofPrefix: highest ?? prefix) }
 
   /// Moves to the next entry; false if there is none.
   mutating func advance() throws -> Bool {
@@ -52,7 +55,7 @@ struct PrefixWalk: ~Copyable {
       return lowest.isEmpty
         ? try cursor.first() : try lowest.withUnsafeBytes { try cursor.seek(to: $0) }
     }
-    guard let behind = KeyLayout.end(ofPrefix: highest ?? prefix),
+    guard let behind = end,
       try behind.withUnsafeBytes({ try cursor.seek(to: $0) })
     else { return try cursor.last() }
     return try cursor.previous()
