@@ -115,22 +115,15 @@ final class QueryWindow {
   private func row(of document: StoredDocument) throws -> ResultRow? {
     // A group's documents are found by its id alone.
     if isBelow, !query.scope.contains(document.path) { return nil }
-    let key: [UInt8]? = try document.body.withBytes { bytes in
-      let fields = try MapView(body: bytes)
-      guard try matcher.matches(fields, path: { document.path }) else { return nil }
-      return try keys.key(of: document, fields)
+    let isMatch = try document.body.withBytes { bytes in
+      try matcher.matches(MapView(body: bytes), path: { document.path })
     }
-    guard let key, start?.isBefore(key) ?? true, end.map({ !$0.isBefore(key) }) ?? true else {
-      return nil
-    }
+    guard isMatch, let key = try keys.key(of: document) else { return nil }
+    if let start, !start.isBefore(key) { return nil }
+    if let end, end.isBefore(key) { return nil }
     // What cannot be shown ends the listener now, not its snapshot later.
     if let projection { _ = try projection.applied(to: document.body) }
     return ResultRow(key: key, document: document)
-  }
-
-  /// Where the document would stand; nil if it lacks a field that the query orders by.
-  private func key(of document: StoredDocument) throws -> [UInt8]? {
-    try document.body.withBytes { try keys.key(of: document, MapView(body: $0)) }
   }
 
   func admits(_ document: StoredDocument) throws -> Bool { try row(of: document) != nil }
@@ -165,7 +158,7 @@ final class QueryWindow {
 
   /// Without a limit or an offset. Whether the old version matched is known: it stands in the list.
   private func apply(_ update: Update) throws -> [ResultChange] {
-    let old = try update.old.flatMap(key).flatMap { list.rows.find($0).row }
+    let old = try update.old.flatMap(keys.key).flatMap { list.rows.find($0).row }
     let new = try update.new.flatMap(row)
     if let old, let new, old.document.isSameVersion(as: new.document) { return [] }
     return list.apply(old, new)
