@@ -46,6 +46,15 @@ final class Bell: Sendable {
   }
 }
 
+/// When which number was told, in nanoseconds.
+final class Arrivals: Sendable {
+  private let state = Mutex([Int: UInt64]())
+
+  var times: [Int: UInt64] { state.withLock { $0 } }
+
+  func note(_ number: Int, at time: UInt64) { state.withLock { $0[number] = time } }
+}
+
 /// Holds up whoever passes until it is opened.
 final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)

@@ -60,10 +60,13 @@ extension ListeningFigures {
         idle = try lines().first { $0[0] == "idle" }.flatMap { Double($0[1]) }
       }
       // In this process, too.
-      let inside = Bell(keepingTimes: true)
-      document.addSnapshotListener(on: DispatchQueue(label: "inside")) { _, _ in inside.ring() }
-      await inside.wait(for: 1)
-      inside.clear()
+      let (first, arrivals) = (Bell(), Arrivals())
+      document.addSnapshotListener(on: DispatchQueue(label: "inside")) { snapshot, _ in
+        let now = Machine.monotonicNanoseconds
+        if let number = snapshot?["n"] as? Int { arrivals.note(number, at: now) }
+        first.ring()
+      }
+      await first.wait(for: 1)
       var (begins, ends): ([UInt64], [UInt64]) = ([], [])
       for number in 1...1000 {
         begins.append(Machine.monotonicNanoseconds)
@@ -77,20 +80,21 @@ extension ListeningFigures {
       for words in try lines() where words[0] == "told" {
         if let number = Int(words[1]), number > 0 { told[number] = UInt64(words[2]) }
       }
-      func latencies(_ since: [UInt64]) -> String {
+      // By the number that was told: of two commits that are told together, the newer one arrived.
+      func latencies(_ times: [Int: UInt64], since begins: [UInt64]) -> String {
         Text.spread(
-          since.enumerated().compactMap { index, begin in
-            told[index + 1].map { Double($0) - Double(begin) }
+          begins.enumerated().compactMap { index, begin in
+            times[index + 1].map { Double($0) - Double(begin) }
           })
       }
-      let here = zip(inside.times, begins).map { Double($0) - Double($1) }
+      let here = arrivals.times.filter { $0.key > 0 }
       print(
         """
         processes\t\(isFlushing ? "flushing" : "not flushing")\ttold \
-        \(told.count) of 1000\n\
-        \tstart of the write → other process \(latencies(begins))
-        \tits acknowledgement → other process \(latencies(ends))
-        \tstart of the write → this process \(Text.spread(here))
+        \(told.count) of 1000, in this process \(here.count)\n\
+        \tstart of the write → other process \(latencies(told, since: begins))
+        \tits acknowledgement → other process \(latencies(told, since: ends))
+        \tstart of the write → this process \(latencies(here, since: begins))
         \tan idle listener's process: CPU \
         \(Text.micros((idle ?? 0) / Double(OtherProcess.idleSeconds))) a second
         """)

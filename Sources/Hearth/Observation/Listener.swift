@@ -12,7 +12,7 @@ import Dispatch
 /// one that waits, and the changes are then worked out from what was told. Memory is bounded by two
 /// results, which share all documents that did not change.
 final class Listener: Sendable {
-  private enum Untold {
+  fileprivate enum Untold {
     /// The commit right after what was told, with its changes.
     case next(ResultEvent)
     /// Several commits later, or the first.
@@ -21,12 +21,20 @@ final class Listener: Sendable {
   }
 
   /// Of an event what is compared with a later one: its changes are not kept.
-  private struct Told {
+  fileprivate struct Told {
     var list: ResultList
     var values: [Value]?
   }
 
-  private struct State {
+  /// What is taken out of the mailbox at once.
+  fileprivate struct Next {
+    var untold: Untold?
+    /// Before it.
+    var told: Told?
+    var mustTell = false
+  }
+
+  fileprivate struct State {
     var told: Told?
     var untold: Untold?
     /// The first one is told even if nothing changed since what it goes on from.
@@ -140,19 +148,20 @@ final class Listener: Sendable {
   /// Calls back with what is untold. What is posted from now on takes a turn of its own: a listener that is
   /// slow, and always has more, leaves the queue to others in between.
   func deliver() {
-    guard begin() else { return }
+    guard let next = begin() else { return }
     let wasInside = Delivery.enter()
-    if let event = take() { callback(event) }
+    if let event = event(of: next) { callback(event) }
     Delivery.leave(wasInside)
     if end() { arrange() }
   }
 
-  /// False if another thread is calling back: when that ends it sees that there is more.
-  private func begin() -> Bool {
+  /// Nil if another thread is calling back: when that ends it sees that there is more.
+  private func begin() -> Next? {
     state.withLock { state in
       state.isScheduled = false
-      defer { state.isRunning = true }
-      return !state.isRunning
+      guard !state.isRunning else { return nil }
+      state.isRunning = true
+      return state.next()
     }
   }
 
@@ -172,46 +181,48 @@ final class Listener: Sendable {
   /// The next untold event. Once it is nil, and with each turn, `schedule` is called when there is one
   /// again.
   func take() -> Result<ResultEvent, Status>? {
+    event(of: state.withLock { $0.next() })
+  }
+
+  /// What is told, of this or of what comes next. Working out changes can be long: not under the lock.
+  private func event(of next: Next) -> Result<ResultEvent, Status>? {
+    var next = next
     while true {
-      // Working out changes can be long: not under the lock.
-      let (untold, told, mustTell) = next()
-      switch untold {
+      switch next.untold {
       case nil: return nil
       case .next(let event): return .success(event)
       case .failure(let status): return .failure(status)
       case .latest(let event):
-        guard let told else { return .success(event.with(nil)) }
-        if let values = event.values {
-          if values == told.values, !mustTell { continue }
-          return .success(event)
-        }
-        let changes = told.list.changes(to: event.list)
+        guard let told = next.told else { return .success(event.with(nil)) }
         // Changes that cancelled each other are no news; a first result is, even if empty.
-        if changes.isEmpty, !mustTell { continue }
-        return .success(event.with(changes))
+        if let values = event.values {
+          if values != told.values || next.mustTell { return .success(event) }
+        } else {
+          let changes = told.list.changes(to: event.list)
+          if !changes.isEmpty || next.mustTell { return .success(event.with(changes)) }
+        }
       }
+      next = state.withLock { $0.next() }
     }
   }
+}
 
-  private func next() -> (Untold?, told: Told?, mustTell: Bool) {
-    state.withLock { state in
-      guard !state.isRemoved, let untold = state.untold else {
-        if !state.isRunning { state.isScheduled = false }
-        return (nil, nil, false)
-      }
-      state.untold = nil
-      let before = (state.told.take(), state.mustTell)
-      switch untold {
-      case .next(let event), .latest(let event):
-        state.told = Told(list: event.list, values: event.values)
-        state.mustTell = false
-        state.counts.told += 1
-      case .failure:
-        state.isRemoved = true
-        state.told = nil
-      }
-      return (untold, before.0, before.1)
+extension Listener.State {
+  fileprivate mutating func next() -> Listener.Next {
+    guard !isRemoved, let untold else {
+      if !isRunning { isScheduled = false }
+      return Listener.Next()
     }
+    self.untold = nil
+    let next = Listener.Next(untold: untold, told: told.take(), mustTell: mustTell)
+    switch untold {
+    case .next(let event), .latest(let event):
+      told = Listener.Told(list: event.list, values: event.values)
+      mustTell = false
+      counts.told += 1
+    case .failure: isRemoved = true
+    }
+    return next
   }
 }
 

@@ -1,3 +1,4 @@
+import Collections
 import Dispatch
 
 /// A queue on which many listeners call back: one turn of it serves all that have been posted something.
@@ -15,24 +16,11 @@ import Dispatch
 /// others get at the queue.
 final class Mailroom: Sendable {
   private struct State {
-    var arriving: [Listener] = []
-    /// Those before them, the first at the end.
-    var waiting: [Listener] = []
+    var waiting: Deque<Listener> = []
     /// How many were served, ever.
     var served = 0
     /// There is a turn that has not begun.
     var isArranged = false
-
-    var count: Int { waiting.count + arriving.count }
-
-    mutating func takeFirst() -> Listener? {
-      if waiting.isEmpty {
-        if arriving.count < 2 { return arriving.popLast() }
-        waiting = arriving.reversed()
-        arriving.removeAll(keepingCapacity: true)
-      }
-      return waiting.popLast()
-    }
   }
 
   private let state = Guarded(State())
@@ -75,14 +63,14 @@ final class Mailroom: Sendable {
   /// Sees to it that `deliver` of each is called on the queue.
   func add(_ listeners: some Collection<Listener>) {
     state.withLock { state in
-      state.arriving.append(contentsOf: listeners)
+      state.waiting.append(contentsOf: listeners)
       arrangeTurn(&state)
     }
   }
 
   /// Under the lock: what somebody else puts on the queue next must come after the turn.
   private func arrangeTurn(_ state: inout State) {
-    guard !state.isArranged, state.count > 0 else { return }
+    guard !state.isArranged, !state.waiting.isEmpty else { return }
     state.isArranged = true
     queue.async { [self] in serve() }
   }
@@ -90,14 +78,14 @@ final class Mailroom: Sendable {
   private func serve() {
     let end = state.withLock { state in
       state.isArranged = false
-      return state.served + state.count
+      return state.served + state.waiting.count
     }
     while let listener = take(before: end) { listener.deliver() }
   }
 
   private func take(before end: Int) -> Listener? {
     state.withLock { state in
-      guard state.served < end, let listener = state.takeFirst() else { return nil }
+      guard state.served < end, let listener = state.waiting.popFirst() else { return nil }
       state.served += 1
       arrangeTurn(&state)
       return listener
@@ -109,9 +97,11 @@ final class Mailroom: Sendable {
 struct Outbox {
   private var places: [(room: Mailroom, listeners: [Listener])] = []
   private var count = 0
-
   /// With so many the queues are told: they call the first ones back while others are posted to.
-  private static let limit = 64
+  private var limit = 64
+  /// A queue that is done is woken for more. So that it is not woken often, each batch is larger than the
+  /// one before, up to this many.
+  private static let largestLimit = 1024
 
   mutating func add(_ listener: Listener, _ room: Mailroom) {
     if let index = places.firstIndex(where: { $0.room === room }) {
@@ -120,7 +110,9 @@ struct Outbox {
       places.append((room, [listener]))
     }
     count += 1
-    if count == Self.limit { send() }
+    guard count == limit else { return }
+    send()
+    limit = min(2 * limit, Self.largestLimit)
   }
 
   mutating func send() {

@@ -115,22 +115,15 @@ final class QueryWindow {
   private func row(of document: StoredDocument) throws -> ResultRow? {
     // A group's documents are found by its id alone.
     if isBelow, !query.scope.contains(document.path) { return nil }
-    let key: [UInt8]? = try document.body.withBytes { bytes in
-      let fields = try MapView(body: bytes)
-      guard try matcher.matches(fields, path: { document.path }) else { return nil }
-      return try keys.key(of: document, fields)
+    let isMatch = try document.body.withBytes { bytes in
+      try matcher.matches(MapView(body: bytes), path: { document.path })
     }
-    guard let key, start?.isBefore(key) ?? true, end.map({ !$0.isBefore(key) }) ?? true else {
-      return nil
-    }
+    guard isMatch, let key = try keys.key(of: document) else { return nil }
+    if let start, !start.isBefore(key) { return nil }
+    if let end, end.isBefore(key) { return nil }
     // What cannot be shown ends the listener now, not its snapshot later.
     if let projection { _ = try projection.applied(to: document.body) }
     return ResultRow(key: key, document: document)
-  }
-
-  /// Where the document would stand; nil if it lacks a field that the query orders by.
-  private func key(of document: StoredDocument) throws -> [UInt8]? {
-    try document.body.withBytes { try keys.key(of: document, MapView(body: $0)) }
   }
 
   func admits(_ document: StoredDocument) throws -> Bool { try row(of: document) != nil }
@@ -139,14 +132,16 @@ final class QueryWindow {
   var heldCount: Int { max(list.count, held.count) }
 
   enum Outcome {
-    case changed([ResultChange])
+    case changed(ResultChanges)
     /// Too few are known: run the query again.
     case mustLoad
   }
 
   /// Takes in what became of some documents of the query's scope.
   func apply(_ updates: [Update]) throws -> Outcome {
-    if !isWindow, updates.count == 1 { return .changed(try apply(updates[0])) }
+    if !isWindow, updates.count == 1 {
+      return .changed(try apply(updates[0]).map(ResultChanges.one) ?? .none)
+    }
     var gone: [ResultRow] = []
     var come: [ResultRow] = []
     for update in updates {
@@ -156,23 +151,23 @@ final class QueryWindow {
       if let old { gone.append(old) }
       if let new { come.append(new) }
     }
-    if gone.isEmpty, come.isEmpty { return .changed([]) }
+    if gone.isEmpty, come.isEmpty { return .changed(.none) }
     guard isWindow else {
-      return .changed(list.apply(gone: gone, come: come))
+      return .changed(.several(list.apply(gone: gone, come: come)))
     }
     return moveWindow(gone, come)
   }
 
   /// Without a limit or an offset. Whether the old version matched is known: it stands in the list.
-  private func apply(_ update: Update) throws -> [ResultChange] {
-    let old = try update.old.flatMap(key).flatMap { list.rows.find($0).row }
+  private func apply(_ update: Update) throws -> ResultChange? {
+    let old = try update.old.flatMap(keys.key).flatMap { list.rows.find($0).row }
     let new = try update.new.flatMap(row)
-    if let old, let new, old.document.isSameVersion(as: new.document) { return [] }
+    if let old, let new, old.document.isSameVersion(as: new.document) { return nil }
     return list.apply(old, new)
   }
 
   private func moveWindow(_ gone: [ResultRow], _ come: [ResultRow]) -> Outcome {
-    if query.limit == 0 { return .changed([]) }
+    if query.limit == 0 { return .changed(.none) }
     for row in gone { held.remove(row.key) }
     for row in come {
       if let horizon, ResultKeys.compare(row.key, horizon.key) > 0 { continue }
@@ -181,7 +176,7 @@ final class QueryWindow {
     if horizon != nil, let wanted, held.count < wanted { return .mustLoad }
     trim()
     let (left, entered) = crossings(gone, come)
-    return .changed(list.apply(gone: left, come: entered))
+    return .changed(.several(list.apply(gone: left, come: entered)))
   }
 
   /// Lets spare ones go that are too many.

@@ -27,10 +27,12 @@ final class ResultKeys {
   }
 
   /// Remembers the last two, the versions before and after a change, until `forget`.
-  func key(of document: StoredDocument, _ body: MapView) throws(Status) -> [UInt8]? {
-    if let recent, recent.document === document { return recent.key }
-    if let recentBefore, recentBefore.document === document { return recentBefore.key }
-    let key = try key(of: document.path, body)
+  func key(of document: StoredDocument) throws(Status) -> [UInt8]? {
+    if document === recent?.document { return recent?.key }
+    if document === recentBefore?.document { return recentBefore?.key }
+    let key: [UInt8]? = try document.body.withView { body throws(Status) in
+      try self.key(of: document.path, body)
+    }
     if recent == nil { shared?.used.append(self) }
     recentBefore = recent
     recent = (document, key)

@@ -11,6 +11,28 @@ struct ResultChange: Sendable {
   var newIndex: Int?
 }
 
+/// What a commit changed in a result. One change, the usual news, takes no list.
+enum ResultChanges: Sendable {
+  case one(ResultChange)
+  case several([ResultChange])
+
+  static let none = ResultChanges.several([])
+
+  var isEmpty: Bool {
+    switch self {
+    case .one: false
+    case .several(let changes): changes.isEmpty
+    }
+  }
+
+  var list: [ResultChange] {
+    switch self {
+    case .one(let change): [change]
+    case .several(let changes): changes
+    }
+  }
+}
+
 /// The ordered result of what is watched. A value: taking it in a snapshot costs a reference.
 struct ResultList: Sendable {
   private(set) var rows: ResultTree
@@ -56,49 +78,43 @@ struct ResultList: Sendable {
     let removed = gone.filter { versions[$0.document.path] != nil }
     var changes: [ResultChange] = []
     changes.reserveCapacity(removed.count + added.count + modified.count)
-    for row in inOrder(removed) { remove(row, &changes) }
-    for row in inOrder(added) { add(row, &changes) }
+    for row in inOrder(removed) { if let change = remove(row) { changes.append(change) } }
+    for row in inOrder(added) { changes.append(add(row)) }
     modified.sort { isBefore($0.new, $1.new) }
-    for (old, new) in modified { modify(old, new, &changes) }
+    for (old, new) in modified { changes.append(modify(old, new)) }
     return changes
   }
 
   /// The usual case: what became of one document, nil where it is no result.
-  mutating func apply(_ old: ResultRow?, _ new: ResultRow?) -> [ResultChange] {
-    var changes: [ResultChange] = []
+  mutating func apply(_ old: ResultRow?, _ new: ResultRow?) -> ResultChange? {
     switch (old, new) {
-    case (let old?, let new?): modify(old, new, &changes)
-    case (let old?, nil): remove(old, &changes)
-    case (nil, let new?): add(new, &changes)
-    case (nil, nil): break
+    case (let old?, let new?): modify(old, new)
+    case (let old?, nil): remove(old)
+    case (nil, let new?): add(new)
+    case (nil, nil): nil
     }
-    return changes
   }
 
   /// Without tables.
   private mutating func applyFew(_ gone: [ResultRow], _ come: [ResultRow]) -> [ResultChange] {
     if let old = gone.first, let new = come.first, old.document.path == new.document.path {
-      return apply(old, new)
+      return apply(old, new).map { [$0] } ?? []
     }
     var changes: [ResultChange] = []
-    for row in inOrder(gone) { remove(row, &changes) }
-    for row in inOrder(come) { add(row, &changes) }
+    for row in inOrder(gone) { if let change = remove(row) { changes.append(change) } }
+    for row in inOrder(come) { changes.append(add(row)) }
     return changes
   }
 
-  private mutating func remove(_ row: ResultRow, _ changes: inout [ResultChange]) {
-    guard let index = take(row) else { return }
-    changes.append(ResultChange(kind: .removed, document: row.document, oldIndex: index))
+  private mutating func remove(_ row: ResultRow) -> ResultChange? {
+    take(row).map { ResultChange(kind: .removed, document: row.document, oldIndex: $0) }
   }
 
-  private mutating func add(_ row: ResultRow, _ changes: inout [ResultChange]) {
-    let index = put(row)
-    changes.append(ResultChange(kind: .added, document: row.document, newIndex: index))
+  private mutating func add(_ row: ResultRow) -> ResultChange {
+    ResultChange(kind: .added, document: row.document, newIndex: put(row))
   }
 
-  private mutating func modify(
-    _ old: ResultRow, _ new: ResultRow, _ changes: inout [ResultChange]
-  ) {
+  private mutating func modify(_ old: ResultRow, _ new: ResultRow) -> ResultChange {
     let oldIndex: Int
     let newIndex: Int
     if old.key == new.key {
@@ -108,15 +124,13 @@ struct ResultList: Sendable {
       let (taken, index) = rows.replace(old.key, with: new)
       newIndex = told(index)
       guard let taken else {
-        return changes.append(
-          ResultChange(kind: .added, document: new.document, newIndex: newIndex))
+        return ResultChange(kind: .added, document: new.document, newIndex: newIndex)
       }
       // As many are in the list as were before.
       oldIndex = told(taken)
     }
-    changes.append(
-      ResultChange(
-        kind: .modified, document: new.document, oldIndex: oldIndex, newIndex: newIndex))
+    return ResultChange(
+      kind: .modified, document: new.document, oldIndex: oldIndex, newIndex: newIndex)
   }
 
   private mutating func take(_ row: ResultRow) -> Int? {

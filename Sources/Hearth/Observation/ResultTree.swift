@@ -10,6 +10,8 @@ struct ResultRow: Sendable {
 ///            ┌─ 310 ─┐                 ┌─ 330 ─┐         a node knows how many rows are below it
 ///     [rows] … [rows]            [rows] … [rows]
 ///
+/// As few rows as one node holds stand in a list without a node: the usual result.
+///
 /// A value. A change makes anew the few nodes above it; everything else is shared with whoever took
 /// the tree before. Finding, counting and changing cost the logarithm of the size, and what two trees
 /// differ in costs about what it is.
@@ -49,16 +51,39 @@ struct ResultTree: Sendable {
     var width: Int { isLeaf ? rows.count : children.count }
   }
 
-  private(set) var root: Node?
+  fileprivate enum Root {
+    case rows([ResultRow])
+    /// Not a leaf.
+    case node(Node)
 
-  var count: Int { root?.count ?? 0 }
-  var isEmpty: Bool { root == nil }
+    init(_ node: Node?) {
+      guard let node, !node.isLeaf else {
+        self = .rows(node?.rows ?? [])
+        return
+      }
+      self = .node(node)
+    }
+  }
+
+  private var root = Root.rows([])
+
+  var count: Int {
+    switch root {
+    case .rows(let rows): rows.count
+    case .node(let node): node.count
+    }
+  }
+  var isEmpty: Bool { count == 0 }
 
   init() {}
 
   /// For rows in the order of their keys.
   init(sorted rows: [ResultRow]) {
-    root = Self.tower(over: Self.pieces(of: rows).map(Node.init(rows:)))
+    guard rows.count > Self.widthLimit else {
+      root = .rows(rows)
+      return
+    }
+    root = Root(Self.tower(over: Self.pieces(of: rows).map(Node.init(rows:))))
   }
 
   /// About three quarters full, so that there is room.
@@ -80,30 +105,44 @@ struct ResultTree: Sendable {
 
   /// Where a row with the key is or would be inserted, and the row.
   func find(_ key: [UInt8]) -> (index: Int, row: ResultRow?) {
-    guard var node = root else { return (0, nil) }
-    var index = 0
-    while !node.isLeaf {
-      let child = Self.child(of: node, for: key)
-      for sibling in 0..<child { index += node.children[sibling].count }
-      node = node.children[child]
+    switch root {
+    case .rows(let rows): return Self.find(key, in: rows)
+    case .node(var node):
+      var index = 0
+      while !node.isLeaf {
+        let child = Self.child(of: node, for: key)
+        for sibling in 0..<child { index += node.children[sibling].count }
+        node = node.children[child]
+      }
+      let (offset, row) = Self.find(key, in: node.rows)
+      return (index + offset, row)
     }
-    let offset = Self.offset(in: node.rows, of: key)
-    let isThere = offset < node.rows.count && node.rows[offset].key == key
-    return (index + offset, isThere ? node.rows[offset] : nil)
+  }
+
+  private static func find(_ key: [UInt8], in rows: [ResultRow]) -> (index: Int, row: ResultRow?) {
+    let offset = offset(in: rows, of: key)
+    return (offset, isThere(key, rows, offset) ? rows[offset] : nil)
+  }
+
+  private static func isThere(_ key: [UInt8], _ rows: [ResultRow], _ offset: Int) -> Bool {
+    offset < rows.count && ResultKeys.compare(rows[offset].key, key) == 0
   }
 
   subscript(index: Int) -> ResultRow {
-    guard var node = root else { preconditionFailure("A result ends before this index.") }
-    var rest = index
-    while !node.isLeaf {
-      var child = 0
-      while rest >= node.children[child].count {
-        rest -= node.children[child].count
-        child += 1
+    switch root {
+    case .rows(let rows): return rows[index]
+    case .node(var node):
+      var rest = index
+      while !node.isLeaf {
+        var child = 0
+        while rest >= node.children[child].count {
+          rest -= node.children[child].count
+          child += 1
+        }
+        node = node.children[child]
       }
-      node = node.children[child]
+      return node.rows[rest]
     }
-    return node.rows[rest]
   }
 
   var last: ResultRow? { isEmpty ? nil : self[count - 1] }
@@ -139,13 +178,19 @@ struct ResultTree: Sendable {
   /// Puts a row where its key belongs, in place of one with the same key. Its index.
   @discardableResult
   mutating func insert(_ row: ResultRow) -> Int {
-    guard let root else {
-      self.root = Node(rows: [row])
-      return 0
-    }
     var index = 0
-    let (node, next) = Self.inserting(row, into: root, &index)
-    self.root = next.map { Node(children: [node, $0]) } ?? node
+    let (node, next): (Node, Node?)
+    switch root {
+    case .rows(var rows):
+      index = Self.put(row, into: &rows)
+      guard rows.count > Self.widthLimit else {
+        root = .rows(rows)
+        return index
+      }
+      (node, next) = Self.cut(rows, Node.init(rows:))
+    case .node(let old): (node, next) = Self.inserting(row, into: old, &index)
+    }
+    root = Root(next.map { Node(children: [node, $0]) } ?? node)
     return index
   }
 
@@ -169,8 +214,8 @@ struct ResultTree: Sendable {
 
   private static func put(_ row: ResultRow, into rows: inout [ResultRow]) -> Int {
     let offset = offset(in: rows, of: row.key)
-    if offset < rows.count, rows[offset].key == row.key {
-      rows[offset] = row
+    if isThere(row.key, rows, offset) {
+      rows = moved(rows, offset, to: offset, as: row)
     } else {
       rows.insert(row, at: offset)
     }
@@ -188,26 +233,56 @@ struct ResultTree: Sendable {
   /// Takes the row with the key out. Its index; nil if there is none.
   @discardableResult
   mutating func remove(_ key: [UInt8]) -> Int? {
-    let (index, row) = find(key)
-    guard row != nil, let root else { return nil }
-    var shrunk = Self.removing(key, from: root)
-    while let node = shrunk, !node.isLeaf, node.children.count == 1 { shrunk = node.children[0] }
-    self.root = shrunk
-    return index
+    switch root {
+    case .rows(var rows):
+      let index = Self.offset(in: rows, of: key)
+      guard Self.isThere(key, rows, index) else { return nil }
+      rows.remove(at: index)
+      root = .rows(rows)
+      return index
+    case .node(let node):
+      let (index, row) = find(key)
+      guard row != nil else { return nil }
+      var shrunk = Self.removing(key, from: node)
+      while let node = shrunk, !node.isLeaf, node.children.count == 1 {
+        shrunk = node.children[0]
+      }
+      root = Root(shrunk)
+      return index
+    }
   }
 
   /// Takes the row with the key out, if it is there, and puts another one in: their indexes, the new one's
   /// as it is when the old one is gone.
   mutating func replace(_ key: [UInt8], with row: ResultRow) -> (old: Int?, new: Int) {
-    guard let root, root.isLeaf else { return (remove(key), insert(row)) }
-    // The usual result is small: one node is made anew, and not one without the row in between.
-    let offset = Self.offset(in: root.rows, of: key)
-    guard offset < root.rows.count, root.rows[offset].key == key else { return (nil, insert(row)) }
-    var rows = root.rows
-    rows.remove(at: offset)
-    let index = Self.put(row, into: &rows)
-    self.root = Node(rows: rows)
-    return (offset, index)
+    guard case .rows(let rows) = root else { return (remove(key), insert(row)) }
+    // One list is made anew, and not one without the row in between.
+    let old = Self.offset(in: rows, of: key)
+    guard Self.isThere(key, rows, old) else { return (nil, insert(row)) }
+    var new = Self.offset(in: rows, of: row.key)
+    if new != old, Self.isThere(row.key, rows, new) { return (remove(key), insert(row)) }
+    if new > old { new -= 1 }
+    root = .rows(Self.moved(rows, old, to: new, as: row))
+    return (old, new)
+  }
+
+  /// The rows with another one, at another place, instead of the one at `old`.
+  private static func moved(
+    _ rows: [ResultRow], _ old: Int, to new: Int, as row: ResultRow
+  ) -> [ResultRow] {
+    Array(unsafeUninitializedCapacity: rows.count) { buffer, count in
+      var next = 0
+      for place in 0..<rows.count {
+        if place == new {
+          buffer.initializeElement(at: place, to: row)
+        } else {
+          if next == old { next += 1 }
+          buffer.initializeElement(at: place, to: rows[next])
+          next += 1
+        }
+      }
+      count = rows.count
+    }
   }
 
   /// Nil if nothing is left.
@@ -248,8 +323,20 @@ struct ResultTree: Sendable {
     to other: ResultTree
   ) -> (gone: [ResultRow], come: [ResultRow]) {
     var difference = Difference()
-    difference.compare(root.map { [$0] } ?? [], other.root.map { [$0] } ?? [])
+    if case .rows(let rows) = root, case .rows(let others) = other.root {
+      difference.compareRows(rows, others)
+    } else {
+      difference.compare(top, other.top)
+    }
     return (difference.gone, difference.come)
+  }
+
+  /// The one node at the top, if there is anything.
+  var top: [Node] {
+    switch root {
+    case .rows(let rows): rows.isEmpty ? [] : [Node(rows: rows)]
+    case .node(let node): [node]
+    }
   }
 
   private struct Difference {
@@ -288,7 +375,7 @@ struct ResultTree: Sendable {
 
     private static func open(_ nodes: some Sequence<Node>) -> [Node] { nodes.flatMap(\.children) }
 
-    private mutating func compareRows(_ old: [ResultRow], _ new: [ResultRow]) {
+    mutating func compareRows(_ old: [ResultRow], _ new: [ResultRow]) {
       var (index, other) = (0, 0)
       while index < old.count || other < new.count {
         let order =
@@ -324,22 +411,35 @@ extension StoredDocument {
 
 extension ResultTree: Sequence {
   struct Iterator: IteratorProtocol {
-    /// The nodes on the way down, and which child comes next.
+    private var rows: [ResultRow] = []
+    private var nextRow = 0
+    /// The nodes above, and which child comes next.
     private var way: [(node: Node, next: Int)] = []
 
-    init(_ root: Node?) { if let root { way.append((root, 0)) } }
+    fileprivate init(_ root: Root) {
+      switch root {
+      case .rows(let rows): self.rows = rows
+      case .node(let node): way.append((node, 0))
+      }
+    }
 
     mutating func next() -> ResultRow? {
-      while let (node, next) = way.last {
+      while nextRow == rows.count {
+        guard let (node, next) = way.last else { return nil }
         guard next < node.width else {
           way.removeLast()
           continue
         }
         way[way.count - 1].next += 1
-        if node.isLeaf { return node.rows[next] }
-        way.append((node.children[next], 0))
+        let child = node.children[next]
+        if child.isLeaf {
+          (rows, nextRow) = (child.rows, 0)
+        } else {
+          way.append((child, 0))
+        }
       }
-      return nil
+      defer { nextRow += 1 }
+      return rows[nextRow]
     }
   }
 

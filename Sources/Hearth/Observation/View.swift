@@ -29,32 +29,35 @@ final class ResultEvent: Sendable {
   let list: ResultList
   /// Of a listener to totals.
   let values: [Value]?
-  /// Since what the listener was told before; nil if all of it is new.
-  let changes: [ResultChange]?
+  private let news: ResultChanges?
   /// The state that this shows: after the change with this sequence.
   let sequence: UInt64
   /// The listener asked to go on from a state that the log does not reach back to.
   let isReset: Bool
 
+  /// Since what the listener was told before; nil if all of it is new.
+  var changes: [ResultChange]? { news?.list }
+
   init(
-    list: ResultList = ResultList(), values: [Value]? = nil, changes: [ResultChange]? = nil,
+    list: ResultList = ResultList(), values: [Value]? = nil, changes: ResultChanges? = nil,
     sequence: UInt64 = 0, isReset: Bool = false
   ) {
     self.list = list
     self.values = values
-    self.changes = changes
+    news = changes
     self.sequence = sequence
     self.isReset = isReset
   }
 
   func with(_ changes: [ResultChange]?) -> ResultEvent {
-    if changes == nil, self.changes == nil { return self }
+    if changes == nil, news == nil { return self }
     return ResultEvent(
-      list: list, values: values, changes: changes, sequence: sequence, isReset: isReset)
+      list: list, values: values, changes: changes.map(ResultChanges.several), sequence: sequence,
+      isReset: isReset)
   }
 
   var reset: ResultEvent {
-    ResultEvent(list: list, values: values, changes: changes, sequence: sequence, isReset: true)
+    ResultEvent(list: list, values: values, changes: news, sequence: sequence, isReset: true)
   }
 }
 
@@ -112,7 +115,7 @@ final class View {
   }
 
   private func event(
-    changes: [ResultChange]?, as sequence: UInt64 = 0, isReset: Bool = false
+    changes: ResultChanges?, as sequence: UInt64 = 0, isReset: Bool = false
   ) -> ResultEvent {
     let sequence = max(self.sequence, sequence)
     let (list, values): (ResultList, [Value]?) =
@@ -178,7 +181,7 @@ final class View {
       guard let update = pending.last else { return nil }
       let changes = list.replace(with: update.new)
       content = .document(path, list)
-      return changes.isEmpty ? nil : event(changes: changes)
+      return changes.isEmpty ? nil : event(changes: .several(changes))
     case .query(let window):
       switch try window.apply(pending) {
       case .changed(let changes): return changes.isEmpty ? nil : event(changes: changes)

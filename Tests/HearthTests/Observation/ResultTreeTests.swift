@@ -111,6 +111,6 @@ extension ResultTree {
       body(node)
       node.children.forEach(visit)
     }
-    root.map(visit)
+    top.forEach(visit)
   }
 }
