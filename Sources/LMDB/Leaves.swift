@@ -22,7 +22,9 @@ public struct Leaves {
 
   /// The table's record says where its root is, and its address, with the number in the head of its page,
   /// where the file is mapped.
-  fileprivate init?(_ record: UnsafeRawBufferPointer, pageSize: Int) {
+  ///
+  /// - Parameter mapped: How many bytes of the file are mapped.
+  fileprivate init?(_ record: UnsafeRawBufferPointer, pageSize: Int, mapped: Int) {
     guard pageSize <= Int(getpagesize()), let tree = FileHeader.Tree(record),
       tree.root != FileHeader.noRoot, (1...FileHeader.maximumDepth).contains(tree.depth),
       let address = record.baseAddress.map({ UInt(bitPattern: $0) })
@@ -40,10 +42,11 @@ public struct Leaves {
     else { return nil }
     self.map = map
     self.pageSize = pageSize
-    // Of the newest commit: the file never shrinks.
-    lastPage = max(
+    // Of the newest commit: the file never shrinks. Another process may have made it larger than the map.
+    let newest = max(
       map.load(fromByteOffset: 136, as: UInt64.self),
       map.load(fromByteOffset: pageSize + 136, as: UInt64.self))
+    lastPage = min(newest, UInt64(mapped / pageSize - 1))
     root = tree.root
     depth = Int(tree.depth)
     entriesPerPage = Int(clamping: tree.entries / max(1, tree.pages[1]))
@@ -158,13 +161,17 @@ extension Snapshot {
     // The table of tables is always the second.
     let tables: MDB_dbi = 1
     var statistics = MDB_stat()
-    guard mdb_stat(transaction, tables, &statistics) == MDB_SUCCESS else { return nil }
+    var info = MDB_envinfo()
+    guard mdb_stat(transaction, tables, &statistics) == MDB_SUCCESS,
+      mdb_env_info(mdb_txn_env(transaction), &info) == MDB_SUCCESS
+    else { return nil }
     var name = table.name
     return name.withUTF8 { name in
       var key = MDB_val(UnsafeRawBufferPointer(name))
       var record = MDB_val()
       guard mdb_get(transaction, tables, &key, &record) == MDB_SUCCESS else { return nil }
-      return Leaves(record.bytes, pageSize: Int(statistics.ms_psize))
+      return Leaves(
+        record.bytes, pageSize: Int(statistics.ms_psize), mapped: Int(info.me_mapsize))
     }
   }
 }

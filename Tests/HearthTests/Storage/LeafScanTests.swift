@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Hearth
@@ -167,11 +168,8 @@ import Testing
       paths.map { ($0, MapValue([("n", .integer(number))])) }
     }
     let world = try await QueryWorld(state(0), configure: { $0.scanThreads = 4 })
-    let writing = Task {
-      for number in 1...20 { try await world.database.add(state(Int64(number))) }
-    }
     var seen: Set<Int64> = []
-    for _ in 0..<150 {
+    func read() throws {
       try world.database.store.read { snapshot in
         guard let first = try snapshot.document(world.database.name(paths[0])),
           case .integer(let number)? = try first.body.map()["n"]
@@ -186,8 +184,19 @@ import Testing
         #expect(found.count == 1000)
       }
     }
+    try read()
+    let isWritten = Atomic(false)
+    let writing = Task {
+      defer { isWritten.store(true, ordering: .releasing) }
+      for number in 1...20 { try await world.database.add(state(Int64(number))) }
+    }
+    while !isWritten.load(ordering: .acquiring) {
+      try read()
+      await Task.yield()
+    }
     try await writing.value
-    #expect(seen.count > 1)
+    try read()
+    #expect(seen.isSuperset(of: [0, 20]))
   }
 
   @Test func `only a cursor sees what is being written`() async throws {
