@@ -90,7 +90,8 @@ struct PageWalkTests {
     longer += [UInt8](repeating: 0, count: max(0, Int(last + 2) * 4096 - longer.count))
     let lost = try problems(Array(longer[..<(Int(last + 2) * 4096)]))
     #expect(lost == ["page \(last + 1): is neither used nor free"])
-    // Two large values that name one page, two keys that change places, and a used page that is free.
+    // Two large values that name one page, two keys that change places, and used pages that are free: of
+    // the tables, which are walked later, and of the free list itself.
     var told: [String] = []
     for page in 2..<(whole.count / 4096) where whole.load(page * 4096 + 10, as: UInt16.self) == 2 {
       let start = page * 4096
@@ -104,16 +105,20 @@ struct PageWalkTests {
         told += try problems(swapped)
       } else if UInt64(page) == whole.load(live + 80, as: UInt64.self), let value = values.last {
         let freeCount = Int(whole.load(value, as: UInt64.self))
-        var free = (0..<freeCount).map { whole.load(value + 8 + 8 * $0, as: UInt64.self) }
-        #expect(free.popLast() != nil)
-        free.append(whole.load(live + 128, as: UInt64.self))
-        let places = free.sorted(by: >).enumerated().map { (value + 8 + 8 * $0.offset, $0.element) }
-        told += try problems(changed(Dictionary(uniqueKeysWithValues: places)))
+        let free = (0..<freeCount).map { whole.load(value + 8 + 8 * $0, as: UInt64.self) }
+        #expect(!free.isEmpty)
+        for used in [whole.load(live + 128, as: UInt64.self), UInt64(page)] {
+          let places = (free.dropLast() + [used]).sorted(by: >).enumerated().map {
+            (value + 8 + 8 * $0.offset, $0.element)
+          }
+          told += try problems(changed(Dictionary(uniqueKeysWithValues: places)))
+        }
       }
     }
     #expect(told.contains { $0.hasSuffix("its keys are out of order") }, "\(told)")
     #expect(told.contains { $0.hasSuffix("is reached twice") }, "\(told)")
     #expect(told.contains { $0.hasSuffix("is free, too") }, "\(told)")
+    #expect(told.contains { $0.hasSuffix("is used, or free twice") }, "\(told)")
   }
 
   /// Bit after bit of both headers, of every branch, of the table of tables and of the free list.
