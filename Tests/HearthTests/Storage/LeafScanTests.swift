@@ -45,16 +45,14 @@ import Testing
     return keys
   }
 
-  @Test(arguments: [511, 24, 12], [0, 1, 2, 255, 256, 257, 5000])
+  @Test(arguments: [511, 24, 12], [0, 1, 2, 255, 256, 257, 2000])
   func `stretches hold what a cursor finds, in its order`(
     keyLimit: Int, count: Int
   ) async throws {
     let seed = UInt64(keyLimit * 10_000 + count)
     var random = SeededGenerator(seed: seed)
     let world = try await Self.world(count, keyLimit: keyLimit, &random)
-    let bounds: [String?] = [
-      nil, nil, "a long name that is the same up to its end 3", "book-0000100",
-    ]
+    let bounds: [String?] = [nil, "a long name that is the same up to its end 3", "book-0000100"]
     try world.database.store.read { snapshot in
       for collection in [Self.books, ResourcePath(["book0"]), ResourcePath(["none"])] {
         for lowest in bounds {
@@ -87,10 +85,10 @@ import Testing
             let isSame = try told == Self.keys(scan())
             #expect(isSame, "seed \(seed), \(lowest ?? "-") to \(highest ?? "-")")
             #expect(counted == touched.keys, "seed \(seed)")
-            if keyLimit == 511, count == 5000, lowest == nil, highest == nil,
+            if keyLimit == 511, count == 2000, lowest == nil, highest == nil,
               collection == Self.books
             {
-              #expect(stretches.count > 100)
+              #expect(stretches.count > 40)
             }
           }
         }
