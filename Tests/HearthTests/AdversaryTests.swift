@@ -134,7 +134,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a sequence that begins while the database closes ends`() async throws {
     for _ in 0..<20 {
       let db = try Firestore.open(at: path)
@@ -166,7 +166,7 @@ import Testing
 
   // MARK: Callbacks that call
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `two callbacks may remove each other's listeners at once`() throws {
     let listeners = Guarded<[Listener]>([])
     let bothRun = DispatchGroup()
@@ -238,7 +238,7 @@ import Testing
     registry.remove(late, watching: target)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(patience))
   func `a decoder that writes, reads and terminates does not hold the database up`() async throws {
     let db = try Firestore.open(at: path)
     try await db.document("a/b").setData(["n": 1])
