@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -89,7 +88,7 @@ import Testing
   }
 
   private final class Notes: Sendable {
-    private let state = Mutex((durations: [Duration](), largest: 0, heard: 0))
+    private let state = Guarded((durations: [Duration](), largest: 0, heard: 0))
     var durations: [Duration] { state.withLock(\.durations) }
     var largest: Int { state.withLock(\.largest) }
     var heard: Int { state.withLock(\.heard) }

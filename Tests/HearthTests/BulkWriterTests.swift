@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -18,7 +17,7 @@ import Testing
   private struct Book: Codable { var n: Int }
 
   private final class Peak: Sendable {
-    private let state = Mutex((told: 0, waiting: 0))
+    private let state = Guarded((told: 0, waiting: 0))
     var told: Int { state.withLock(\.told) }
     var waiting: Int { state.withLock(\.waiting) }
 
@@ -28,7 +27,7 @@ import Testing
   }
 
   @Test func `each write of a bulk is done or fails alone`() async throws {
-    let failures = Mutex<[String: FirestoreErrorCode.Code]>([:])
+    let failures = Guarded<[String: FirestoreErrorCode.Code]>([:])
     let bulk = db.bulkWriter { failure in
       failures.withLock {
         $0[failure.document.path] = FirestoreErrorCode.Code(rawValue: failure.error.code)
@@ -124,7 +123,7 @@ import Testing
     #expect(one == 2)
     let ghost = try await db.recursiveDelete(db.document("books/3x"))
     #expect(ghost == 1)
-    let told = Mutex<[Int]>([])
+    let told = Guarded<[Int]>([])
     let count = try await db.recursiveDelete(db.collection("books")) { count in
       told.withLock { $0.append(count) }
     }
@@ -147,7 +146,7 @@ import Testing
       document.create(["n": 2]) { continuation.resume(returning: $0 as NSError?) }
     }
     #expect(told?.code == FirestoreErrorCode.alreadyExists.rawValue)
-    let unobserved = Mutex(0)
+    let unobserved = Guarded(0)
     db.unobservedWriteFailureHandler = { error in
       if FirestoreErrorCode.alreadyExists ~= error { unobserved.withLock { $0 += 1 } }
     }

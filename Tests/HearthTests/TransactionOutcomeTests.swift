@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -81,7 +80,7 @@ import Testing
     _ form: Form, maxAttempts: Int? = nil,
     _ block: @escaping @Sendable (Transaction, NSErrorPointer) -> Any?
   ) async -> FirestoreErrorCode.Code? {
-    let calls = Mutex(0)
+    let calls = Guarded(0)
     defer { #expect(calls.withLock(\.self) == (form == .awaited ? 0 : 1)) }
     let error: NSError?
     switch form {
@@ -123,7 +122,7 @@ import Testing
     maxAttempts: Int? = nil,
     _ block: @escaping @Sendable (Int, Transaction) throws -> Void
   ) async -> (count: Int, error: FirestoreErrorCode.Code?) {
-    let count = Mutex(0)
+    let count = Guarded(0)
     let error = await run(.withOptions, maxAttempts: maxAttempts) { transaction, pointer in
       let attempt = count.withLock { count in
         count += 1

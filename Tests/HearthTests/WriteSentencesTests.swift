@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -83,7 +82,7 @@ import Testing
           }
         }
       case .bulk:
-        let told = Mutex<NSError?>(nil)
+        let told = Guarded<NSError?>(nil)
         let bulk = db.bulkWriter { failure in told.withLock { $0 = failure.error } }
         switch kind {
         case .set: await bulk.setData(data, forDocument: document)
@@ -264,7 +263,7 @@ import Testing
   /// The sentence with which the writer refuses a request.
   private func refusal(of mutations: [Mutation]) throws -> String? {
     let done = DispatchSemaphore(value: 0)
-    let told = Mutex<Writer.Outcome?>(nil)
+    let told = Guarded<Writer.Outcome?>(nil)
     try db.database().writer.submit(mutations) { outcome in
       told.withLock { $0 = outcome }
       done.signal()

@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -158,7 +157,7 @@ import Testing
   @Test func `a read closure sees one state, whatever is written meanwhile`() async throws {
     let accounts = (0..<4).map { db.document("accounts/\($0)") }
     for account in accounts { try await account.setData(["amount": 100]) }
-    let isOver = Mutex(false)
+    let isOver = Guarded(false)
     let writer = Task {
       while !isOver.withLock(\.self) {
         try await db.write { tx in
@@ -240,7 +239,7 @@ import Testing
 
   private struct Lines: LogHandler {
     private final class Store: Sendable {
-      let lines = Mutex<[String]>([])
+      let lines = Guarded<[String]>([])
     }
     private let store = Store()
     var metadata: Logger.Metadata = [:]

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Hearth
@@ -11,12 +10,12 @@ import Testing
     keyLimit: Int, seed: UInt64
   ) async throws {
     let start = RandomQueries(seed: seed &* 131 &+ UInt64(keyLimit))
-    let random = Mutex(start)
+    let random = Guarded(start)
     var setup = start
     let documents = setup.world(40)
     let world = try await QueryWorld(documents, keyLimit: KeyLimit(keyLimit))
-    let asked = Mutex<[(query: StructuredQuery, found: [StoredDocument])]>([])
-    let added = Mutex<[([Aggregation], query: StructuredQuery, found: [Value])]>([])
+    let asked = Guarded<[(query: StructuredQuery, found: [StoredDocument])]>([])
+    let added = Guarded<[([Aggregation], query: StructuredQuery, found: [Value])]>([])
     _ = try await world.database.writer.perform { live in
       try random.withLock { random in
         let changes = try Self.change(documents, live, world, &random)
@@ -96,7 +95,7 @@ import Testing
       field: FieldSegments(["v"]), vector: [0, 1], limit: 3, measure: .euclidean,
       distanceField: FieldSegments(["d"]))
     let effective = EffectiveQuery(query)
-    let found = Mutex<[StoredDocument]>([])
+    let found = Guarded<[StoredDocument]>([])
     _ = try await world.database.writer.perform { live in
       try live.write(Mutation(name: world.database.name(paths[0]), operation: .delete))
       try live.write(
