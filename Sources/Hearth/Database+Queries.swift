@@ -15,7 +15,7 @@ extension Database {
   /// The results, each made of its bytes where they are stored.
   func decoded<Model>(
     matching query: EffectiveQuery, isParallel: Bool,
-    _ decode: @escaping (StoredName, UnsafeRawBufferPointer) throws -> Model
+    _ decode: @escaping (StoredName, StoredBody) throws -> Model
   ) async throws -> [Model] {
     await writer.settle(query.scope.readScope)
     return try store.read { snapshot in

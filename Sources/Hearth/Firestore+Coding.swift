@@ -80,7 +80,7 @@ extension Firestore {
         defer { withExtendedLifetime(owner) {} }
         let bytes = try DocumentBody(encoding: value).bytes
         return try bytes.withUnsafeBytes {
-          try decodeDocument(type, from: value == .null ? nil : $0, context: context)
+          try decodeDocument(type, from: value == .null ? nil : StoredBody($0), context: context)
         }
       } catch let status as Status {
         throw status.nsError

@@ -60,7 +60,7 @@ public class ReadSession {
   ) throws -> T {
     try using { source in
       let name = try document.name(in: firestore)
-      let decode = { (body: UnsafeRawBufferPointer?) in
+      let decode = { (body: StoredBody?) in
         try decoder.decodeDocument(type, from: body, context: document.decodingContext)
       }
       return switch source {
@@ -92,7 +92,7 @@ public class ReadSession {
   ) throws -> [T] {
     try using { source in
       let effective = try effective(query)
-      let decode = { [firestore] (name: StoredName, body: UnsafeRawBufferPointer) in
+      let decode = { [firestore] (name: StoredName, body: StoredBody) in
         let context = DocumentDecoder.Context(document: name, owner: firestore)
         return try decoder.decodeDocument(type, from: body, context: context)
       }

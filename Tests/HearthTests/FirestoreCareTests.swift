@@ -51,7 +51,7 @@ import Testing
       while let document = try scan.next() {
         let record = try DocumentRecord(parsing: document.record)
         found[document.path.text] =
-          "\(record.createTime.text) \(record.updateTime.text) \(Array(record.body).hashValue)"
+          "\(record.createTime.text) \(record.updateTime.text) \(try DocumentBody(copying: snapshot.body(record.storedBody)).hashValue)"
       }
       return found
     }

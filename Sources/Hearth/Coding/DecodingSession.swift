@@ -12,6 +12,8 @@ struct DecodingSession {
     /// Changes when a run ends. 0 is never one.
     var epoch: UInt32 = 1
     var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// Of the document, if its names do not stand in its bytes.
+    var shape: UnsafePointer<Shape>?
     /// The caller's, who waits for the run to end. Nil between runs.
     var options: Unmanaged<FirebaseDataDecoder>?
     var keysAreDefault = true
@@ -65,12 +67,13 @@ struct DecodingSession {
   }
 
   static func decode<T: Decodable>(
-    _ type: T.Type, from bytes: UnsafeRawBufferPointer?, options: FirebaseDataDecoder,
+    _ type: T.Type, from body: StoredBody?, options: FirebaseDataDecoder,
     context: DocumentDecoder.Context
   ) throws -> T {
     let state = pool.borrow()
     defer { giveBack(state) }
-    state.pointee.bytes = bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    state.pointee.bytes = body?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    state.pointee.shape = body?.shape
     guard state.pointee.bytes.count <= DocumentFormat.maximumBodyBytes else {
       throw Status.dataLoss("A stored document is too large.")
     }
@@ -94,6 +97,7 @@ struct DecodingSession {
   private static func giveBack(_ state: StatePointer) {
     state.pointee.epoch = max(1, state.pointee.epoch &+ 1)
     state.pointee.bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    state.pointee.shape = nil
     state.pointee.options = nil
     state.pointee.context = DocumentDecoder.Context()
     state.pointee.keys.truncate(to: 0)

@@ -74,6 +74,15 @@ struct DocumentDecoder {
         start: state.pointee.bytes.baseAddress.map { $0 + Int(offset) }, count: Int(count)))
   }
 
+  /// Nil for another kind.
+  @inline(__always)
+  private func map(_ view: ValueView) throws -> MapView? {
+    if offset == 0, count > 0, let shape = state.pointee.shape {
+      return try MapView(body: StoredBody(view.bytes, shape))
+    }
+    return try view.map()
+  }
+
   fileprivate var options: FirebaseDataDecoder? {
     isAlive ? state.pointee.options?.takeUnretainedValue() : nil
   }
@@ -106,7 +115,11 @@ struct DocumentDecoder {
   func decodeVector() throws -> [Double]? { try view().vector() }
   func decodeReference() throws -> ResourcePath? { try view().reference() }
   /// Any value that can be decoded whole.
-  func decodeStoredValue() throws -> Value { try view().value() }
+  func decodeStoredValue() throws -> Value {
+    let view = try view()
+    if offset == 0, let map = try map(view) { return .map(try map.value()) }
+    return try view.value()
+  }
 
   // MARK: - Types
 
@@ -470,6 +483,7 @@ enum DecodingFailure {
   }
 
   private static func name(of view: ValueView) -> String {
+    if StoredBody.shapeID(view.bytes) != nil { return "a dictionary" }
     guard let kind = try? view.kind() else { return "an unknown value" }
     return switch kind {
     case .null: "a null value"
@@ -520,7 +534,7 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     let view = try view()
     try checkDepth()
-    guard let map = try view.map() else { throw noMap(view, keyedBy: type) }
+    guard let map = try map(view) else { throw noMap(view, keyedBy: type) }
     let containers = state.pointee.containers
     let entry = containers.entry(for: type)
     let place = KeyedPlace(

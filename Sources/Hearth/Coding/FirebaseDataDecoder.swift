@@ -85,13 +85,21 @@ open class FirebaseDataDecoder {
     return true
   }
 
-  /// Decodes straight from a stored value, a document's body or any other. Nil bytes stand for a
-  /// document that does not exist: `T?` gives nil, other types `DecodingError.valueNotFound`.
+  /// Decodes straight from where a document is stored. Nil stands for a document that does not exist: `T?`
+  /// gives nil, other types `DecodingError.valueNotFound`.
   func decodeDocument<T: Decodable>(
-    _ type: T.Type, from bytes: UnsafeRawBufferPointer?,
+    _ type: T.Type, from body: StoredBody?,
     context: DocumentDecoder.Context = DocumentDecoder.Context()
   ) throws -> T {
-    try DecodingSession.decode(type, from: bytes, options: self, context: context)
+    try DecodingSession.decode(type, from: body, options: self, context: context)
+  }
+
+  /// Decodes a value, a whole body or any other.
+  func decodeDocument<T: Decodable>(
+    _ type: T.Type, from bytes: UnsafeRawBufferPointer,
+    context: DocumentDecoder.Context = DocumentDecoder.Context()
+  ) throws -> T {
+    try decodeDocument(type, from: StoredBody(bytes), context: context)
   }
 }
 

@@ -3,10 +3,16 @@ extension DocumentBody {
   /// One line per value: offset, bytes, meaning. Damage ends the dump with its sentence.
   func dump() -> String { withBytes { DocumentBody.dump($0) } }
 
-  static func dump(_ body: UnsafeRawBufferPointer) -> String {
-    var dump = BodyDump(origin: body)
+  static func dump(_ body: UnsafeRawBufferPointer) -> String { dump(StoredBody(body)) }
+
+  static func dump(_ body: StoredBody) -> String {
+    var dump = BodyDump(origin: body.bytes)
     do throws(Status) {
-      try dump.add(ValueView(trusting: body), label: "document", depth: 0)
+      if body.shape == nil {
+        try dump.add(ValueView(trusting: body.bytes), label: "document", depth: 0)
+      } else {
+        try dump.add(MapView(body: body), body.bytes, label: "document", depth: 0)
+      }
     } catch {
       dump.lines.append(error.description)
     }
@@ -16,12 +22,14 @@ extension DocumentBody {
 
 extension DocumentRecord {
   /// The header in a line, then the body.
-  func dump() -> String {
+  ///
+  /// - Parameter shape: That of the body, if its names do not stand in it.
+  func dump(_ shape: UnsafePointer<Shape>? = nil) -> String {
     let named = path.map { ", path \($0)" } ?? ""
     let header =
       "version \(DocumentFormat.version), sequence \(sequence), "
       + "updated \(updateTime.microseconds) µs, created \(createTime.microseconds) µs\(named)"
-    return header + "\n" + DocumentBody.dump(body)
+    return header + "\n" + DocumentBody.dump(StoredBody(storedBody, shape))
   }
 }
 
@@ -33,17 +41,22 @@ private struct BodyDump {
     guard depth <= DocumentFormat.maximumDepth else { throw .tooDeep }
     switch try value.kind() {
     case .map:
-      guard let map = try value.map() else { return }
-      line(value, label, "map of \(map.count)", depth)
-      for index in 0..<map.count {
-        try add(map.value(at: index), label: map.nameString(at: index), depth: depth + 1)
-      }
+      if let map = try value.map() { try add(map, value.bytes, label: label, depth: depth) }
     case .array:
       guard var array = try value.array() else { return }
       line(value, label, "array of \(array.count)", depth)
       for index in 0..<array.count { try add(array.next(), label: "[\(index)]", depth: depth + 1) }
     default:
       line(value, label, BodyDump.text(try value.value()), depth)
+    }
+  }
+
+  mutating func add(
+    _ map: MapView, _ bytes: UnsafeRawBufferPointer, label: String, depth: Int
+  ) throws(Status) {
+    line(ValueView(trusting: bytes), label, "map of \(map.count)", depth)
+    for index in 0..<map.count {
+      try add(map.value(at: index), label: map.nameString(at: index), depth: depth + 1)
     }
   }
 

@@ -2,13 +2,17 @@
 extension DocumentBody {
   /// Throws `dataLoss` unless the bytes are exactly what a `DocumentWriter` makes of some document.
   static func validate(_ body: UnsafeRawBufferPointer) throws(Status) {
-    try validate(map: body, depthLeft: DocumentFormat.maximumDepth)
+    try validate(StoredBody(body))
+  }
+
+  /// As it is stored. Its shape is looked at, too.
+  static func validate(_ body: StoredBody) throws(Status) {
+    try validate(MapView(body: body), in: body, depthLeft: DocumentFormat.maximumDepth)
   }
 
   private static func validate(
-    map bytes: UnsafeRawBufferPointer, depthLeft: Int
+    _ map: MapView, in body: StoredBody, depthLeft: Int
   ) throws(Status) {
-    let map = try MapView(trusting: bytes)
     var nameBytes = 0
     var valueBytes = 0
     var previous = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -25,8 +29,13 @@ extension DocumentBody {
       valueBytes += value.bytes.count
       try validate(value, depthLeft: depthLeft)
     }
-    let widths = DocumentFormat.widthCode(nameBytes) << 2 | DocumentFormat.widthCode(valueBytes)
-    guard bytes[0] == DocumentFormat.Tag.map | UInt8(widths) else {
+    let nameWidth = UInt8(DocumentFormat.widthCode(nameBytes))
+    let valueWidth = UInt8(DocumentFormat.widthCode(valueBytes))
+    let tag =
+      body.shape == nil
+      ? DocumentFormat.Tag.map | nameWidth << 2 | valueWidth
+      : DocumentFormat.Tag.shapedMap | valueWidth
+    guard body.bytes[0] == tag, map.nameWidthCode == nameWidth else {
       throw .dataLoss("A stored map's offsets are wider than they need to be.")
     }
   }
@@ -80,7 +89,8 @@ extension DocumentBody {
       }
     case .map:
       guard depthLeft > 0 else { throw .tooDeep }
-      try validate(map: value.bytes, depthLeft: depthLeft - 1)
+      try validate(
+        MapView(trusting: value.bytes), in: StoredBody(value.bytes), depthLeft: depthLeft - 1)
     }
   }
 

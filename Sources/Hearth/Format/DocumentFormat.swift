@@ -19,6 +19,7 @@ enum DocumentFormat {
   ///     22      NaN                  84     array: byte length, count, elements
   ///     30…38   timestamp, 0…8 b.    85     vector: count, doubles
   ///                                  90…9F  map: count, ends, names, values
+  ///                                  A0…A2  document whose names a shape has: shape, ends, values
   enum Tag {
     // On disk. Changing a value changes the file format; see DocumentFormat.md.
     static let null: UInt8 = 0x00
@@ -37,6 +38,7 @@ enum DocumentFormat {
     static let array: UInt8 = 0x84
     static let vector: UInt8 = 0x85
     static let map: UInt8 = 0x90
+    static let shapedMap: UInt8 = 0xA0
   }
 
   /// Strings up to here carry their length in the tag.

@@ -18,12 +18,12 @@ enum DocumentJSON {
 
   /// Appends a line, with its end.
   static func append(
-    _ record: DocumentRecord, at path: ResourcePath, to text: inout [UInt8]
+    _ record: DocumentRecord, _ body: StoredBody, at path: ResourcePath, to text: inout [UInt8]
   ) throws(Status) {
     text += #"{"name":"#.utf8
     append(path.text, to: &text)
     text += #","fields":"#.utf8
-    try append(fields: try MapView(body: record.body), to: &text)
+    try append(fields: try MapView(body: body), to: &text)
     text += #","createTime":""#.utf8
     text += record.createTime.text.utf8
     text += #"","updateTime":""#.utf8

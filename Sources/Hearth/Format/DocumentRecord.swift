@@ -14,7 +14,8 @@ struct DocumentRecord {
   let createTime: Instant
   /// `books/dune`, if the record's key does not say it whole.
   let path: String?
-  let body: UnsafeRawBufferPointer
+  /// As it is stored: a `StoredBody`'s bytes.
+  let storedBody: UnsafeRawBufferPointer
   private let bytes: UnsafeRawBufferPointer
 
   // On disk. Changing a value changes the file format; see DocumentFormat.md.
@@ -45,16 +46,18 @@ struct DocumentRecord {
     } else {
       path = nil
     }
-    body = cursor.rest
+    storedBody = cursor.rest
     self.bytes = bytes
   }
 
   /// The body alone, for scans that look at many records and take few.
   @inline(__always)
-  static func body(of bytes: UnsafeRawBufferPointer) throws(Status) -> UnsafeRawBufferPointer {
+  static func storedBody(of bytes: UnsafeRawBufferPointer) throws(Status) -> UnsafeRawBufferPointer {
     var cursor = ByteCursor(bytes)
     let first = try cursor.byte()
-    guard first == DocumentFormat.version else { return try DocumentRecord(parsing: bytes).body }
+    guard first == DocumentFormat.version else {
+      return try DocumentRecord(parsing: bytes).storedBody
+    }
     _ = try cursor.bytes(4)
     _ = try cursor.varint()
     _ = try cursor.bytes(8)
@@ -70,7 +73,7 @@ struct DocumentRecord {
   /// `path` only if the key does not give it back whole.
   static func encode(
     sequence: UInt64, updateTime: Instant, createTime: Instant, path: String? = nil,
-    body: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
+    body: BodyParts, key: UnsafeRawBufferPointer
   ) -> [UInt8] {
     let age = UInt64(bitPattern: updateTime.microseconds &- createTime.microseconds)
     let pathCount = path.map { $0.utf8.count } ?? 0
@@ -94,7 +97,7 @@ struct DocumentRecord {
         }
         target += pathCount
       }
-      if let source = body.baseAddress { target.copyMemory(from: source, byteCount: body.count) }
+      body.copy(to: target)
       RecordFrame.seal(record, key: key)
       initialized = count
     }

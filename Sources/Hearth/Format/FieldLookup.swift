@@ -1,5 +1,6 @@
 /// Bytes that stay in one place as long as this lives.
-final class PinnedBytes {
+final class PinnedBytes: @unchecked Sendable {
+  // Unchecked: nobody writes to them once they are copied.
   let buffer: UnsafeRawBufferPointer
 
   init(copying bytes: UnsafeRawBufferPointer) {

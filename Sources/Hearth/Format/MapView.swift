@@ -12,16 +12,53 @@ struct MapView {
   let count: Int
   /// The whole map, tag included.
   let byteCount: Int
-  private let ends: UnsafeRawPointer
+  private let nameEnds: UnsafeRawPointer
+  private let valueEnds: UnsafeRawPointer
   private let names: UnsafeRawPointer
-  private let nameBytes: Int
-  private let valueBytes: Int
-  private let nameWidthCode: UInt8
-  private let valueWidthCode: UInt8
+  private let values: UnsafeRawPointer
+  private let nameByteCount: Int
+  private let valueByteCount: Int
+  let nameWidthCode: UInt8
+  let valueWidthCode: UInt8
 
   /// A document's body is one map.
   @inline(__always)
   init(body: UnsafeRawBufferPointer) throws(Status) { try self.init(trusting: body) }
+
+  /// A document's body where it is stored.
+  @inline(__always)
+  init(body: StoredBody) throws(Status) {
+    guard let shape = body.shape else {
+      try self.init(trusting: body.bytes)
+      return
+    }
+    try self.init(body.bytes, shape.pointee)
+  }
+
+  /// The names are the shape's; in the bytes are tag, shape, ends and values.
+  private init(_ bytes: UnsafeRawBufferPointer, _ shape: Shape) throws(Status) {
+    var cursor = ByteCursor(bytes)
+    let valueWidthCode = try cursor.bytes(StoredBody.headBytes)[0] & 0x0F
+    guard valueWidthCode < 3 else { throw .dataLoss("A stored map has an unknown type.") }
+    let ends = try cursor.bytes(shape.count << valueWidthCode)
+    guard let endsBase = ends.baseAddress, let valuesBase = cursor.rest.baseAddress else {
+      throw .truncated
+    }
+    count = shape.count
+    nameEnds = shape.ends
+    names = shape.names
+    nameByteCount = shape.nameBytes
+    nameWidthCode = shape.nameWidthCode
+    valueEnds = endsBase
+    values = valuesBase
+    valueByteCount = MapView.end(
+      at: endsBase, index: shape.count - 1, widthCode: valueWidthCode)
+    self.valueWidthCode = valueWidthCode
+    byteCount = bytes.count
+    guard valueByteCount == cursor.rest.count else {
+      throw .dataLoss("A stored map is longer than what it holds.")
+    }
+  }
 
   @inline(__always)
   init(trusting bytes: UnsafeRawBufferPointer) throws(Status) {
@@ -48,24 +85,25 @@ struct MapView {
       throw .truncated
     }
     self.count = count
-    self.ends = endsBase
+    nameEnds = endsBase
+    valueEnds = endsBase + count << nameWidthCode
     self.names = namesBase
     self.nameWidthCode = nameWidthCode
     self.valueWidthCode = valueWidthCode
     if count == 0 {
-      nameBytes = 0
-      valueBytes = 0
+      nameByteCount = 0
+      valueByteCount = 0
     } else {
-      nameBytes = MapView.end(at: endsBase, index: count - 1, widthCode: nameWidthCode)
-      valueBytes = MapView.end(
-        at: endsBase + count << nameWidthCode, index: count - 1, widthCode: valueWidthCode)
+      nameByteCount = MapView.end(at: endsBase, index: count - 1, widthCode: nameWidthCode)
+      valueByteCount = MapView.end(at: valueEnds, index: count - 1, widthCode: valueWidthCode)
     }
-    guard nameBytes + valueBytes <= cursor.rest.count else { throw .truncated }
-    byteCount = bytes.count - cursor.rest.count + nameBytes + valueBytes
+    guard nameByteCount + valueByteCount <= cursor.rest.count else { throw .truncated }
+    values = namesBase + nameByteCount
+    byteCount = bytes.count - cursor.rest.count + nameByteCount + valueByteCount
   }
 
   @inline(__always)
-  private static func end(at ends: UnsafeRawPointer, index: Int, widthCode: UInt8) -> Int {
+  static func end(at ends: UnsafeRawPointer, index: Int, widthCode: UInt8) -> Int {
     switch widthCode {
     case 0: Int(ends.load(fromByteOffset: index, as: UInt8.self))
     case 1:
@@ -80,9 +118,9 @@ struct MapView {
   func name(at index: Int) throws(Status) -> UnsafeRawBufferPointer {
     precondition(index >= 0 && index < count, "A field's index is below the map's count.")
     let start =
-      index == 0 ? 0 : MapView.end(at: ends, index: index - 1, widthCode: nameWidthCode)
-    let end = MapView.end(at: ends, index: index, widthCode: nameWidthCode)
-    guard start <= end, end <= nameBytes else {
+      index == 0 ? 0 : MapView.end(at: nameEnds, index: index - 1, widthCode: nameWidthCode)
+    let end = MapView.end(at: nameEnds, index: index, widthCode: nameWidthCode)
+    guard start <= end, end <= nameByteCount else {
       throw .dataLoss("A stored map's names overlap.")
     }
     return UnsafeRawBufferPointer(start: names + start, count: end - start)
@@ -92,15 +130,14 @@ struct MapView {
   @inline(__always)
   func value(at index: Int) throws(Status) -> ValueView {
     precondition(index >= 0 && index < count, "A field's index is below the map's count.")
-    let valueEnds = ends + count << nameWidthCode
     let start =
       index == 0 ? 0 : MapView.end(at: valueEnds, index: index - 1, widthCode: valueWidthCode)
     let end = MapView.end(at: valueEnds, index: index, widthCode: valueWidthCode)
-    guard start <= end, end <= valueBytes else {
+    guard start <= end, end <= valueByteCount else {
       throw .dataLoss("A stored map's values overlap.")
     }
     return ValueView(
-      trusting: UnsafeRawBufferPointer(start: names + nameBytes + start, count: end - start))
+      trusting: UnsafeRawBufferPointer(start: values + start, count: end - start))
   }
 
   func nameString(at index: Int) throws(Status) -> String {
@@ -160,6 +197,57 @@ struct MapView {
       fields.append((try nameString(at: index), try value(at: index).value(depthLeft: depthLeft)))
     }
     return MapValue(fields)
+  }
+}
+
+// MARK: - Parts
+
+extension MapView {
+  var nameEndBytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: nameEnds, count: count << nameWidthCode)
+  }
+
+  var nameBytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: names, count: nameByteCount)
+  }
+
+  var valueEndBytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: valueEnds, count: count << valueWidthCode)
+  }
+
+  var valueBytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: values, count: valueByteCount)
+  }
+
+  /// What comes before the names, but for the ends of the values: the head of a shape.
+  var headBytes: [UInt8] {
+    var head = [DocumentFormat.Tag.map | nameWidthCode << 2]
+    head.append(varint: UInt64(count))
+    head += nameEndBytes
+    head += nameBytes
+    return head
+  }
+
+  /// The map as it stands without a shape.
+  var wholeBytes: [UInt8] {
+    let byteCount =
+      1 + DocumentFormat.varintCount(UInt64(count)) + nameEndBytes.count + valueEndBytes.count
+      + nameByteCount + valueByteCount
+    return [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initialized in
+      guard var target = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+      func append(_ part: UnsafeRawBufferPointer) {
+        if let source = part.baseAddress { target.copyMemory(from: source, byteCount: part.count) }
+        target += part.count
+      }
+      let tag = DocumentFormat.Tag.map | nameWidthCode << 2 | valueWidthCode
+      target.storeBytes(of: tag, as: UInt8.self)
+      target = DocumentWriter.store(varint: UInt64(count), at: target + 1)
+      append(nameEndBytes)
+      append(valueEndBytes)
+      append(nameBytes)
+      append(valueBytes)
+      initialized = byteCount
+    }
   }
 }
 

@@ -42,7 +42,7 @@ struct EntryChanges: ~Copyable {
 
   /// Looks at one document: as the file has it, and as the group leaves it. Nil where it is not there.
   mutating func add(
-    _ path: ResourcePath, from old: UnsafeRawBufferPointer?, to new: DocumentBody?
+    _ path: ResourcePath, from old: StoredBody?, to new: DocumentBody?
   ) throws {
     guard isIndexed(path) else { return }
     let oldFields = try old.map { try MapView(body: $0) }

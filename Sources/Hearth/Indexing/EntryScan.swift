@@ -189,7 +189,7 @@ final class EntryScan {
       guard paths.insert(path).inserted else { continue }
       touched.runDocuments += 1
       let document = try self.document(at: path)
-      let fields = try MapView(body: DocumentRecord.body(of: document.record))
+      let fields = try snapshot.fields(ofRecord: document.record)
       try maker.forEachEntry(of: path, fields) { key, identities in
         guard key.count > limit.cutCount,
           stored.withUnsafeBytes({ key[..<limit.cutCount].elementsEqual($0[..<limit.cutCount]) }),
@@ -209,6 +209,10 @@ final class EntryScan {
   }
 
   // MARK: Documents
+
+  func fields(of entry: ScannedEntry) throws -> MapView {
+    try snapshot.fields(ofRecord: document(of: entry).record)
+  }
 
   /// The document of an entry that was told last. Borrowed as long as the transaction.
   func document(of entry: ScannedEntry) throws -> StoredEntry {

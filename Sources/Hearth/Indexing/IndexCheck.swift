@@ -63,7 +63,7 @@ final class IndexCheck {
       let entry = StoredEntry(key: cursor.key, record: cursor.value)
       try looking(at: "entries of document \(KeyLayout.hex(entry.key.prefix(24)))") {
         let path = try store.path(of: entry)
-        let fields = try MapView(body: DocumentRecord.body(of: entry.record))
+        let fields = try store.fields(ofRecord: entry.record)
         for position in indexes.indices
         where indexes[position].isMaintained
           && UTF8Order.areEqual(indexes[position].definition.collectionID, path.parent.id)

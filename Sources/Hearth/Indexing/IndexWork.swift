@@ -116,7 +116,7 @@ struct IndexWork: Sendable {
       else { return (UInt64(documents), last, false) }
       let entry = StoredEntry(key: cursor.key, record: cursor.value)
       try entries.add(
-        snapshot.path(of: entry), MapView(body: DocumentRecord.body(of: entry.record)))
+        snapshot.path(of: entry), snapshot.fields(ofRecord: entry.record))
       documents += 1
       bytes += entry.record.count
       last = Array(entry.key)

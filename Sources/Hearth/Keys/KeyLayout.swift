@@ -16,7 +16,7 @@
 enum KeyLayout {
   /// On disk: the names of the tables.
   enum Table: String, CaseIterable, Sendable {
-    case documents, collections, changes, tombstones, due, indexes, entries, meta
+    case documents, collections, changes, tombstones, due, indexes, entries, shapes, meta
   }
 
   /// The smallest bytes that are greater than everything beginning with `prefix`; nil is the end

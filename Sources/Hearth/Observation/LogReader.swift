@@ -32,16 +32,16 @@ extension StoreSnapshot {
         // Only looks for what follows the last change of each document.
         if newest == nil { newest = try StoredVersions(of: open, portion, in: self) }
         if let index = newest?.wanted.removeValue(forKey: change.path) {
-          portion[index].after = try change.versionBefore()
+          portion[index].after = try version(before: change)
         }
         return newest?.wanted.isEmpty == false
       }
-      if let index = open[change.path] { portion[index].after = try change.versionBefore() }
+      if let index = open[change.path] { portion[index].after = try version(before: change) }
       open[change.path] = portion.count
       portion.append(
         LoggedChange(
           sequence: change.sequence, kind: change.kind, path: change.path,
-          commitTime: change.commitTime, endsCommit: false, before: try change.versionBefore()))
+          commitTime: change.commitTime, endsCommit: false, before: try version(before: change)))
       byteCount += change.before?.count ?? 0
       isFull = portion.count >= limits.count || byteCount >= limits.byteCount
       return true

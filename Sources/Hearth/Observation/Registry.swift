@@ -398,7 +398,7 @@ final class Registry: Sendable {
         mustBegin = false
         return true
       }
-      let before = try change.versionBefore()
+      let before = try snapshot.version(before: change)
       if let known { steps[known.step].updates[known.update].new = before }
       if mustBegin, !isMerged || steps.isEmpty {
         steps.append(Step(sequence: change.sequence, updates: []))
@@ -527,22 +527,21 @@ final class Registry: Sendable {
   }
 }
 
-extension Change {
-  /// The document as it was before this change; nil if it did not exist.
-  func versionBefore() throws -> StoredDocument? {
-    guard let before else { return nil }
-    return StoredDocument(path: path, copying: try DocumentRecord(parsing: before))
-  }
-}
-
 extension StoreSnapshot {
+  /// The document as it was before this change; nil if it did not exist.
+  func version(before change: Change) throws -> StoredDocument? {
+    guard let before = change.before else { return nil }
+    let record = try DocumentRecord(parsing: before)
+    return try StoredDocument(path: change.path, copying: record, try body(record.storedBody))
+  }
+
   /// The versions that documents had after the change with this sequence, where they have others now.
   ///
   /// Throws `outOfRange` if the log does not reach back that far.
   func patch(backTo sequence: UInt64) throws -> Patch {
     var patch = Patch()
     try changes(after: sequence) { change in
-      if !patch.covers(change.path) { patch.add(change.path, try change.versionBefore()) }
+      if !patch.covers(change.path) { patch.add(change.path, try version(before: change)) }
       return true
     }
     return patch

@@ -255,8 +255,7 @@ private struct AggregationTotals {
         continue
       }
       // Only the document knows.
-      let document =
-        try fields ?? MapView(body: DocumentRecord.body(of: stream.document(of: entry).record))
+      let document = try fields ?? stream.fields(of: entry)
       fields = document
       if let value = try lookups[index]?.find(in: document) { try totals[index].add(value) }
     }

@@ -64,6 +64,8 @@ final class EntryStream {
 
   func document(of entry: ScannedEntry) throws -> StoredEntry { try scan.document(of: entry) }
 
+  func fields(of entry: ScannedEntry) throws -> MapView { try scan.fields(of: entry) }
+
   func value(of component: Int, in entry: ScannedEntry) throws -> Value? {
     try scan.value(of: component, in: entry)
   }

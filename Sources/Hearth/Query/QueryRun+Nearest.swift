@@ -35,18 +35,18 @@ extension StoreSnapshot {
   /// they are stored, if that is possible.
   func forEachBody(
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(),
-    _ body: (StoredName, UnsafeRawBufferPointer) throws -> Void
+    _ body: (StoredName, StoredBody) throws -> Void
   ) throws {
     guard query.nearest == nil, query.projection.isEmpty else {
       for document in try documents(matching: query, trace: trace) {
-        try document.body.bytes.withUnsafeBytes { try body(StoredName.path(document.path), $0) }
+        try document.body.withBytes { try body(.path(document.path), StoredBody($0)) }
       }
       return
     }
     trace.found = query.offset
-    try run(query, trace: trace).forEachBody { name, bytes in
+    try run(query, trace: trace).forEachBody { name, fields in
       trace.found += 1
-      try body(name, bytes)
+      try body(name, fields)
     }
   }
 
@@ -55,7 +55,7 @@ extension StoreSnapshot {
   /// - Parameter isParallel: Many results are decoded by several threads: `decode` is called by all.
   func decoded<Model>(
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(), isParallel: Bool,
-    _ decode: @escaping (StoredName, UnsafeRawBufferPointer) throws -> Model
+    _ decode: @escaping (StoredName, StoredBody) throws -> Model
   ) throws -> [Model] {
     var models: [Model] = []
     guard isParallel, store.configuration.scanThreads > 1, query.nearest == nil,

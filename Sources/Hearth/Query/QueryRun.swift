@@ -6,7 +6,7 @@
 final class QueryRun {
   let plan: QueryPlan
   private let query: EffectiveQuery
-  private let snapshot: StoreSnapshot
+  private var snapshot: StoreSnapshot
   private let touched: TouchCount
   /// The scope's documents, if the plan is to go through them.
   private let source: DocumentSource?
@@ -82,7 +82,7 @@ final class QueryRun {
 
   /// Calls `body` with every result, as the query tells them and before any projection. Borrowed as long as
   /// the transaction.
-  func forEachBody(_ body: (StoredName, UnsafeRawBufferPointer) throws -> Void) throws {
+  func forEachBody(_ body: (StoredName, StoredBody) throws -> Void) throws {
     defer { withExtendedLifetime(self) {} }
     let entries = try entries()
     for entry in query.isReversed ? entries.reversed() : entries {
@@ -93,7 +93,7 @@ final class QueryRun {
   /// Calls `tell` with what `decode` makes of the results, as the query tells them, some at a time. Where
   /// they are many, `decode` is called by several threads.
   func forEachDecoded<Model>(
-    _ decode: @escaping (StoredName, UnsafeRawBufferPointer) throws -> Model,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Model,
     _ tell: ([Model]) -> Void
   ) throws {
     defer { withExtendedLifetime(self) {} }
@@ -101,6 +101,7 @@ final class QueryRun {
     try Portions<StoredEntry, [Model]>.run(
       threads: snapshot.store.configuration.scanThreads, sizes: 256...512,
       work: { [self] in try $0.map { try decode(name(of: $0), verifiedBody(of: $0)) } },
+      share: { [self] in try share() },
       tell: { models in
         tell(models)
         return true
@@ -114,11 +115,14 @@ final class QueryRun {
       })
   }
 
-  private func verifiedBody(of entry: StoredEntry) throws -> UnsafeRawBufferPointer {
+  /// Other threads may look at documents from now on, but not into the transaction.
+  private func share() throws { snapshot = try snapshot.withKnownShapes() }
+
+  private func verifiedBody(of entry: StoredEntry) throws -> StoredBody {
     if snapshot.store.configuration.verifiesChecksumsOnRead {
       try DocumentRecord(parsing: entry.record).verifyChecksum(key: entry.key)
     }
-    return try DocumentRecord.body(of: entry.record)
+    return try snapshot.body(DocumentRecord.storedBody(of: entry.record))
   }
 
   private func name(of entry: StoredEntry) throws -> StoredName {
@@ -275,6 +279,7 @@ final class QueryRun {
           found.looked = learning.looked
           return found
         },
+        share: { [self] in try share() },
         tell: { found in
           touched.documents += found.looked
           touched.keys += found.keys
@@ -298,6 +303,7 @@ final class QueryRun {
         }
         return passed
       },
+      share: { [self] in try share() },
       tell: { passed in
         for var candidate in passed {
           ordinal += 1
@@ -355,7 +361,7 @@ final class QueryRun {
 
   @inline(__always)
   fileprivate func fields(of entry: StoredEntry) throws -> MapView {
-    try MapView(body: DocumentRecord.body(of: entry.record))
+    try snapshot.fields(ofRecord: entry.record)
   }
 
   /// Negative, zero or positive as `lhs` comes before, with or after `rhs` in the result.

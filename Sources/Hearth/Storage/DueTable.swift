@@ -14,7 +14,7 @@ import LMDB
 enum DueTable {
   /// When the document expires: a time in the field. Whatever else is there never does.
   static func time(
-    in body: UnsafeRawBufferPointer, at field: FieldSegments?
+    in body: StoredBody, at field: FieldSegments?
   ) throws(Status) -> Instant? {
     guard let field, let value = try MapView(body: body).value(at: field) else { return nil }
     return try value.kind() == .timestamp ? try value.timestamp() : nil
@@ -70,8 +70,7 @@ struct DuePlan {
 
   /// A document's bodies before and after; nil where it is not there.
   mutating func change(
-    _ path: ResourcePath, key: [UInt8], from before: UnsafeRawBufferPointer?,
-    to after: UnsafeRawBufferPointer?
+    _ path: ResourcePath, key: [UInt8], from before: StoredBody?, to after: StoredBody?
   ) throws {
     guard let rule = rules[path.parent.id] else { return }
     let field = key.withUnsafeBytes { rule.field(forKey: $0) }

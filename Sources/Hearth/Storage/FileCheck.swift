@@ -83,7 +83,7 @@ extension KeyLayout.Table {
   /// Each value begins with a `RecordFrame`, whose checksum covers the key, too.
   var hasFramedRecords: Bool {
     switch self {
-    case .documents, .collections, .changes, .tombstones, .due, .indexes, .meta: true
+    case .documents, .collections, .changes, .tombstones, .due, .indexes, .shapes, .meta: true
     // Looked at against the documents they were made from.
     case .entries: false
     }

@@ -18,7 +18,8 @@ struct FileFormat: Sendable {
   let steps: [UInt8: Step]
 
   static let key = Array("format".utf8)
-  static let current = FileFormat(version: RecordFrame.version, steps: [:])
+  /// Version 2 has shapes. What version 1 wrote is right in it.
+  static let current = FileFormat(version: 2, steps: [1: { _, _ in }])
 
   /// The version that stands in the file; nil for a file that is new.
   private func found(_ snapshot: Snapshot, _ tables: Tables) throws -> UInt8? {

@@ -41,6 +41,7 @@ final class FileRepair {
   private var created: [UInt8]?
   private var rules: [UInt8]?
   private var indexConfiguration: [UInt8]?
+  private var foundShapes: [(id: UInt32, head: [UInt8])] = []
   /// Sequences of deletions the old file knows of, by document key.
   private var deleted: [[UInt8]: UInt64] = [:]
   /// What the old catalogue says.
@@ -78,7 +79,43 @@ final class FileRepair {
 
   // MARK: What is there
 
+  /// Documents are of no use without the names of their fields, which stand in two places: they come first.
+  private func salvageShapes(_ source: String) throws {
+    _ = try PageWalk.salvage(
+      source,
+      visit: { [self] name, key, value in
+        if name == KeyLayout.Table.shapes.rawValue { takeShape(key, key, value) }
+        if name == KeyLayout.Table.meta.rawValue, key.begins(with: ShapeRecord.copyPrefix) {
+          takeShape(key.from(ShapeRecord.copyPrefix.count), key, value)
+        }
+      },
+      visitLost: { [self] in takeShape($0, $0, $1) }, progress: { _, _ in })
+  }
+
+  /// Takes what has the right checksum, and is the shape that its id says.
+  private func takeShape(
+    _ id: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) {
+    let shapes = builder.store.shapes
+    guard let id = try? ShapeRecord.id(fromKey: id), shapes[id] == nil,
+      let head = try? RecordFrame.payload(of: value, key: key), (try? shapes.learn(id, head)) != nil
+    else { return }
+    foundShapes.append((id, Array(head)))
+  }
+
+  private func body(_ stored: UnsafeRawBufferPointer) throws(Status) -> StoredBody {
+    guard let id = StoredBody.shapeID(stored) else { return StoredBody(stored) }
+    guard let shape = builder.store.shapes[id] else { throw .unknownShape }
+    return StoredBody(stored, shape)
+  }
+
   private func salvage(_ source: String) throws {
+    try salvageShapes(source)
+    for (id, head) in foundShapes {
+      for step in ShapeRecord.steps(id, head, builder.store.tables) {
+        try builder.put(step.table, step.key, step.value)
+      }
+    }
     let pages = try PageWalk.salvage(
       source, visit: { [self] in try visit($0, $1, $2) },
       visitLost: { [self] in try visitLost($0, $1) },
@@ -105,7 +142,7 @@ final class FileRepair {
           ?? String(storedUTF8: reader.rest).map { ResourcePath(relative: $0) }
         if let path { counts[path] = count }
       case .meta: try takeMeta(key, value)
-      case .changes, .due, .indexes, .entries, nil: break
+      case .changes, .due, .indexes, .entries, .shapes, nil: break
       }
     } catch let error as Status where error.code == .dataLoss || error.code == .failedPrecondition {
       // The latter of a damaged version, too.
@@ -134,7 +171,7 @@ final class FileRepair {
   ) throws(Status) -> (record: DocumentRecord, path: ResourcePath) {
     let record = try DocumentRecord(parsing: value)
     try record.verifyChecksum(key: key)
-    try DocumentBody.validate(record.body)
+    try DocumentBody.validate(body(record.storedBody))
     let path =
       try KeyLayout.documentPath(fromKey: key, limit: builder.store.keyLimit)
       ?? record.path.map { ResourcePath(relative: $0) }
@@ -173,7 +210,7 @@ final class FileRepair {
     let bytes = place.withUnsafeBytes {
       DocumentRecord.encode(
         sequence: record.sequence, updateTime: record.updateTime, createTime: record.createTime,
-        path: record.path, body: record.body, key: $0)
+        path: record.path, body: BodyParts(record.storedBody), key: $0)
     }
     try builder.put(builder.store.tables.documents, place, bytes)
   }

@@ -90,7 +90,7 @@ extension StoreSnapshot {
       let path = try path(of: StoredEntry(key: cursor.key, record: cursor.value))
       // Long ids are cut: the prefix is then that of others, too.
       if UTF8Order.areEqual(path.parent.id, rule.collectionID) {
-        let body = try DocumentRecord(parsing: cursor.value).body
+        let body = try body(DocumentRecord(parsing: cursor.value).storedBody)
         try plan.change(
           key: Array(cursor.key), from: DueTable.time(in: body, at: rule.previous),
           to: DueTable.time(in: body, at: rule.field))

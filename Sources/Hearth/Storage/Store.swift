@@ -8,7 +8,8 @@ import LMDB
 ///     tombstones   document key                         → the sequence that deleted it
 ///     due          when the document expires            → its key
 ///     indexes, entries                                  → definitions and entries
-///     meta         "format", "state", "expiry"
+///     shapes       hash of names                        → names of the fields of documents alike
+///     meta         "format", "state", "expiry", copies of shapes
 ///
 /// Everything above reads through `read`, and only the writer of `Writing` writes.
 final class Store: Sendable {
@@ -19,6 +20,7 @@ final class Store: Sendable {
   let pageSizeBytes: Int
   /// Told the last sequence after every commit of this process.
   let commits = CommitSignal()
+  let shapes = ShapeMemory()
   /// What the floor of indexes remembers of this file. Believed only where the file says the same.
   let indexMemory = Guarded<(any AnyObject & Sendable)?>(nil)
 
@@ -87,7 +89,7 @@ final class Store: Sendable {
 
 /// The tables, opened once with the file.
 struct Tables: Sendable {
-  let documents, collections, changes, tombstones, due, indexes, entries, meta: Table
+  let documents, collections, changes, tombstones, due, indexes, entries, shapes, meta: Table
 
   let documentsByName, collectionsByName, tombstonesByName: CutKeyTable
 
@@ -101,6 +103,7 @@ struct Tables: Sendable {
     due = environment.table(KeyLayout.Table.due.rawValue)
     indexes = environment.table(KeyLayout.Table.indexes.rawValue)
     entries = environment.table(KeyLayout.Table.entries.rawValue)
+    shapes = environment.table(KeyLayout.Table.shapes.rawValue)
     meta = environment.table(KeyLayout.Table.meta.rawValue)
     documentsByName = CutKeyTable(table: documents) { try DocumentRecord(parsing: $0).path }
     collectionsByName = CutKeyTable(table: collections, pathText: NumberRecord.pathText)

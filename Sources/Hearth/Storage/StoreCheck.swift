@@ -166,7 +166,8 @@ private final class StoreCheck {
     let record = try DocumentRecord(parsing: value)
     let path = try path(fromKey: key, orRecord: record)
     try record.verifyChecksum(key: key)
-    try DocumentBody.validate(record.body)
+    let body = try store.body(record.storedBody)
+    try DocumentBody.validate(body)
     let name = DocumentName(path, limit: store.keyLimit)
     guard let (place, _) = try store.storedEntry(of: name),
       place.withUnsafeBytes({ UTF8Order.compare($0, key) == 0 })
@@ -178,7 +179,7 @@ private final class StoreCheck {
     else {
       throw Status.dataLoss("\(path.text) is newer than the last commit, or older than itself.")
     }
-    if try dueTime(path, key, record.body) != nil { expected += 1 }
+    if try dueTime(path, key, body) != nil { expected += 1 }
     guard record.sequence >= state.firstLoggedSequence else { return path }
     guard let change = try store.change(record.sequence), change.path == path,
       change.kind != .deleted, change.commitTime == record.updateTime
@@ -283,7 +284,7 @@ private final class StoreCheck {
     if let before = change.before {
       let record = try DocumentRecord(parsing: before)
       if !name.key.isCut { try name.key.bytes.withUnsafeBytes(record.verifyChecksum) }
-      try DocumentBody.validate(record.body)
+      try DocumentBody.validate(store.body(record.storedBody))
       sequenceBefore = record.sequence
     }
     guard change.previousSequence >= state.firstLoggedSequence else { return }
@@ -332,7 +333,7 @@ private final class StoreCheck {
   // MARK: Due documents
 
   private func dueTime(
-    _ path: ResourcePath, _ key: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer
+    _ path: ResourcePath, _ key: UnsafeRawBufferPointer, _ body: StoredBody
   ) throws -> Instant? {
     guard let rule = rules[path.parent.id] else { return nil }
     return try DueTable.time(in: body, at: rule.field(forKey: key))
@@ -353,7 +354,7 @@ private final class StoreCheck {
         }
         let record = try DocumentRecord(parsing: stored)
         let path = try path(fromKey: key, orRecord: record)
-        guard try dueTime(path, key, record.body) == time, !key.elementsEqual(lastDocument) else {
+        guard try dueTime(path, key, store.body(record.storedBody)) == time, !key.elementsEqual(lastDocument) else {
           throw Status.dataLoss("\(path.text) does not expire then.")
         }
         lastDocument = Array(key)

@@ -4,6 +4,8 @@ import LMDB
 struct StoreSnapshot {
   let lmdb: Snapshot
   let store: Store
+  /// False where another thread than the transaction's may ask.
+  var canLoadShapes = true
 
   init(_ lmdb: Snapshot, _ store: Store) {
     self.lmdb = lmdb
@@ -27,13 +29,13 @@ struct StoreSnapshot {
   }
 
   /// The body of a document, borrowed; nil if there is none.
-  func body(of name: DocumentName) throws -> UnsafeRawBufferPointer? {
+  func body(of name: DocumentName) throws -> StoredBody? {
     guard let (key, bytes) = try storedEntry(of: name) else { return nil }
     let record = try DocumentRecord(parsing: bytes)
     if store.configuration.verifiesChecksumsOnRead {
       try key.withUnsafeBytes { try record.verifyChecksum(key: $0) }
     }
-    return record.body
+    return try body(record.storedBody)
   }
 
   /// When a document last changed; nil if there is no such document.
@@ -47,7 +49,7 @@ struct StoreSnapshot {
   ) throws -> StoredDocument {
     let parsed = try DocumentRecord(parsing: record)
     if store.configuration.verifiesChecksumsOnRead { try parsed.verifyChecksum(key: key) }
-    return StoredDocument(path: path, copying: parsed)
+    return try StoredDocument(path: path, copying: parsed, body(parsed.storedBody))
   }
 
   /// Where a document is stored and what is there.
@@ -170,9 +172,11 @@ final class StoredDocument: Sendable {
     self.body = body
   }
 
-  convenience init(path: ResourcePath, copying record: DocumentRecord) {
+  convenience init(
+    path: ResourcePath, copying record: DocumentRecord, _ body: StoredBody
+  ) throws(Status) {
     self.init(
       path: path, sequence: record.sequence, createTime: record.createTime,
-      updateTime: record.updateTime, body: DocumentBody(copying: record.body))
+      updateTime: record.updateTime, body: try DocumentBody(copying: body))
   }
 }

@@ -19,6 +19,7 @@ final class Portions<Item, Output> {
   @exclusivity(unchecked) private var helpers: Helpers<Item, Output>?
   private let threads: Int
   private let work: ([Item]) throws -> Output
+  private let share: () throws -> Void
   private let tell: Tell
   /// How many items a portion has: an eighth of those before it, within these bounds.
   private let sizes: ClosedRange<Int>
@@ -33,10 +34,11 @@ final class Portions<Item, Output> {
 
   private init(
     threads: Int, sizes: ClosedRange<Int>, _ work: @escaping ([Item]) throws -> Output,
-    _ tell: @escaping Tell
+    _ share: @escaping () throws -> Void, _ tell: @escaping Tell
   ) {
     self.threads = threads
     self.work = work
+    self.share = share
     self.tell = tell
     self.sizes = sizes
     size = sizes.lowerBound
@@ -45,13 +47,14 @@ final class Portions<Item, Output> {
 
   /// - Parameters:
   ///   - work: Called by several threads at once.
+  ///   - share: Called before another thread than the caller's may work.
   ///   - walk: Hands over the items one by one, until it is told false.
   static func run(
     threads: Int, sizes: ClosedRange<Int>, work: @escaping ([Item]) throws -> Output,
-    tell: Tell, walk: ((Item) throws -> Bool) throws -> Void
+    share: @escaping () throws -> Void = {}, tell: Tell, walk: ((Item) throws -> Bool) throws -> Void
   ) throws {
     try withoutActuallyEscaping(tell) { tell in
-      let portions = Portions(threads: threads, sizes: sizes, work, tell)
+      let portions = Portions(threads: threads, sizes: sizes, work, share, tell)
       defer { portions.helpers?.dismiss() }
       try walk { try portions.add($0) }
       try portions.finish()
@@ -66,6 +69,7 @@ final class Portions<Item, Output> {
   }
 
   private func handOver() throws {
+    if helpers == nil { try share() }
     let helpers = helpers ?? Helpers(limit: max(0, threads - 1), work)
     self.helpers = helpers
     helpers.add(filled, items)

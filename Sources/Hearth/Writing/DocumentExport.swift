@@ -36,7 +36,8 @@ enum DocumentExport {
         let record = try DocumentRecord(parsing: cursor.value)
         do throws(Status) {
           try record.verifyChecksum(key: cursor.key)
-          try DocumentJSON.append(record, at: path, to: &text)
+          let body = try snapshot.body(record.storedBody)
+          try DocumentJSON.append(record, body, at: path, to: &text)
         } catch {
           throw Status(error.code, "\(path.text): \(error.message)", cause: error.cause)
         }

@@ -284,7 +284,7 @@ struct GroupPlan {
       sequence: sequence, kind: kind, path: path, commitTime: time, startsCommit: startsCommit,
       previousSequence: previous >= state.firstLoggedSequence ? previous : 0, before: nil)
     if let old, documents[index].isChanged {
-      encode(old, of: documents[index]).withUnsafeBytes { record in
+      encode(old, of: documents[index], BodyParts.init).withUnsafeBytes { record in
         change.before = record
         log.append(change)
       }
@@ -308,13 +308,17 @@ struct GroupPlan {
     }
   }
 
-  private func encode(_ version: StoredDocument, of document: Document) -> [UInt8] {
-    version.body.withBytes { body in
-      document.key.withUnsafeBytes { key in
+  private func encode(
+    _ version: StoredDocument, of document: Document,
+    _ parts: (UnsafeRawBufferPointer) throws -> BodyParts
+  ) rethrows -> [UInt8] {
+    try version.body.withBytes { body in
+      try document.key.withUnsafeBytes { key in
         DocumentRecord.encode(
           sequence: version.sequence, updateTime: version.updateTime,
           createTime: version.createTime,
-          path: document.name.key.isCut ? version.path.text : nil, body: body, key: key)
+          path: document.name.key.isCut ? version.path.text : nil,
+          body: try parts(body), key: key)
       }
     }
   }
@@ -333,11 +337,11 @@ struct GroupPlan {
   /// As `document`, its body only, and borrowed where it is stored.
   mutating func withBody<Result>(
     of name: DocumentName, in request: inout Request,
-    _ body: (UnsafeRawBufferPointer?) throws -> Result
+    _ body: (StoredBody?) throws -> Result
   ) throws -> Result {
     guard indexes[name] != nil else { return try body(store.body(of: name)) }
     guard let document = try document(name, in: &request) else { return try body(nil) }
-    return try document.body.withBytes(body)
+    return try document.body.withBytes { try body(StoredBody($0)) }
   }
 
   /// As the group leaves it, without the request that is being planned.
@@ -438,20 +442,24 @@ struct GroupPlan {
     for index in changed {
       let document = documents[index]
       try entries.add(
-        document.name.path, from: document.stored.map { try DocumentRecord.body(of: $0) },
+        document.name.path, from: document.stored.map { try store.body(DocumentRecord.storedBody(of: $0)) },
         to: document.version?.body)
     }
 
     let table = store.tables.documents
+    var shapes = ShapeMaker(store)
     var end = try TableEnd(table, in: transaction.snapshot)
     for index in changed {
       let key = documents[index].key
-      let record = documents[index].version.map { encode($0, of: documents[index]) }
+      let record = try documents[index].version.map {
+        try encode($0, of: documents[index]) { try shapes.parts(of: $0) }
+      }
       let isAppend = record != nil && key.withUnsafeBytes { end.isPassed(by: $0) }
       try put(Step(table: table, key: key, value: record, isAppend: isAppend), to: &transaction)
     }
     try entries.apply(to: &transaction)
     for step in steps { try put(step, to: &transaction) }
+    for (table, key, value) in shapes.steps { try transaction.put(table, key, value) }
     for record in records {
       try put(
         Step(
@@ -512,14 +520,16 @@ struct GroupPlan {
     var due = DuePlan(store, try ExpiryRules.read(store.lmdb, store.tables))
     guard !due.isIdle else { return [] }
     for document in documents where document.isChanged {
-      let before = try document.stored.map { try DocumentRecord(parsing: $0).body }
+      let before = try document.stored.map {
+        try store.body(DocumentRecord.storedBody(of: $0))
+      }
       let after = document.version?.body
       guard let after else {
         try due.change(document.name.path, key: document.key, from: before, to: nil)
         continue
       }
       try after.withBytes {
-        try due.change(document.name.path, key: document.key, from: before, to: $0)
+        try due.change(document.name.path, key: document.key, from: before, to: StoredBody($0))
       }
     }
     return due.steps.map { Step(table: store.tables.due, key: $0.key, value: $0.value) }

@@ -32,7 +32,7 @@ final class LiveRequest {
 
   /// The document's body for the length of `body`; nil if there is no document.
   func withBody<Result>(
-    of name: DocumentName, _ body: (UnsafeRawBufferPointer?) throws -> Result
+    of name: DocumentName, _ body: (StoredBody?) throws -> Result
   ) throws -> Result {
     try noting {
       try see(name)
@@ -58,11 +58,11 @@ final class LiveRequest {
   /// Calls `body` with the name and the fields of every result, in the query's order.
   func forEachBody(
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(),
-    _ body: (StoredName, UnsafeRawBufferPointer) throws -> Void
+    _ body: (StoredName, StoredBody) throws -> Void
   ) throws {
     // What is stored may be borrowed; it is copied where the request keeps it anyway.
     for document in try documents(matching: query, trace: trace) {
-      try document.body.withBytes { try body(StoredName.path(document.path), $0) }
+      try document.body.withBytes { try body(.path(document.path), StoredBody($0)) }
     }
   }
 

@@ -91,7 +91,7 @@ struct DocumentGoldenTests {
         #expect(record.updateTime == sample.updateTime)
         #expect(record.createTime == sample.createTime)
         #expect(record.path == sample.path)
-        #expect(try MapView(body: record.body).value() == sample.fields)
+        #expect(try MapView(body: record.storedBody).value() == sample.fields)
       }
     }
   }

@@ -38,13 +38,14 @@ import Testing
     let bytes = body.withBytes { body in
       key.withUnsafeBytes {
         DocumentRecord.encode(
-          sequence: 1, updateTime: times.1, createTime: times.0, body: body, key: $0)
+          sequence: 1, updateTime: times.1, createTime: times.0, body: BodyParts(body), key: $0)
       }
     }
     var text: [UInt8] = []
     try bytes.withUnsafeBytes {
+      let record = try DocumentRecord(parsing: $0)
       try DocumentJSON.append(
-        try DocumentRecord(parsing: $0), at: ResourcePath(relative: "a/é b"), to: &text)
+        record, StoredBody(record.storedBody), at: ResourcePath(relative: "a/é b"), to: &text)
     }
     #expect(text.last == 10 && text.count { $0 == 10 } == 1)
     let line = try DocumentJSON.line(try JSONReader.read(text))

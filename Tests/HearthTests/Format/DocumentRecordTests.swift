@@ -21,7 +21,7 @@ struct DocumentRecordTests {
         #expect(record.updateTime == updated)
         #expect(record.createTime == created)
         #expect(record.path == path)
-        #expect(Array(record.body) == body.bytes)
+        #expect(Array(record.storedBody) == body.bytes)
         try key.withUnsafeBytes { try record.verifyChecksum(key: $0) }
       }
     }

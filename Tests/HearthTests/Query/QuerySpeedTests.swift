@@ -67,7 +67,7 @@ struct QuerySpeedTests {
     try world.database.store.read { snapshot in
       let body = try #require(
         try snapshot.body(of: DocumentName(ResourcePath(["books", "book-7"]), limit: .standard)))
-      print("a body of \(body.count) bytes")
+      print("a body of \(body.bytes.count) bytes")
       try measure("cursor scan") {
         var count = 0
         let scan = try CollectionScan(ResourcePath(["books"]), in: snapshot)

@@ -326,7 +326,7 @@ private struct ModelRun {
       guard let change = try snapshot.change(sequence) else {
         throw Mismatch(description: "\(sequence) is not in the log")
       }
-      try compare(change, expected)
+      try compare(change, expected, in: snapshot)
       sequence = change.previousSequence
     }
     guard sequence < state.firstLoggedSequence else {
@@ -335,7 +335,7 @@ private struct ModelRun {
 
     var expected = state.firstLoggedSequence
     try snapshot.changes(after: state.firstLoggedSequence - 1) { change in
-      try compare(change, model.log[Int(expected) - 1])
+      try compare(change, model.log[Int(expected) - 1], in: snapshot)
       expected += 1
       return true
     }
@@ -344,8 +344,10 @@ private struct ModelRun {
     }
   }
 
-  private func compare(_ change: Change, _ expected: Model.Entry) throws {
-    let before = try change.versionBefore().map {
+  private func compare(
+    _ change: Change, _ expected: Model.Entry, in snapshot: StoreSnapshot
+  ) throws {
+    let before = try snapshot.version(before: change).map {
       Model.Document(
         fields: try $0.body.map(), createTime: $0.createTime, updateTime: $0.updateTime,
         sequence: $0.sequence)

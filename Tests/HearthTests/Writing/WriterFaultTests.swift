@@ -103,8 +103,8 @@ private final class RunCount: Sendable {
     try fixture.store.read { snapshot in
       let scan = try SubtreeScan(below: .root, in: snapshot)
       while let found = try scan.next() {
-        let body = DocumentBody(copying: try DocumentRecord(parsing: found.record).body)
-        guard case .integer(let n)? = try body.map()["n"] else { continue }
+        let fields = try snapshot.fields(ofRecord: found.record)
+        guard case .integer(let n)? = try fields.value()["n"] else { continue }
         contents[found.path.text] = n
       }
     }
