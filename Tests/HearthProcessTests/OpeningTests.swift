@@ -78,7 +78,7 @@ import Testing
     let environment = try Environment.open(
       at: path, configuration: EnvironmentConfiguration(tables: ["meta"]))
     let key = Array("format".utf8)
-    var record: [UInt8] = [RecordFrame.version + 1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    var record: [UInt8] = [FileFormat.current.version + 1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     RecordFrame.seal(&record, key: key)
     var writing = try environment.beginWrite()
     let keyBytes = UnsafeMutableRawBufferPointer.allocate(byteCount: key.count, alignment: 1)
@@ -91,7 +91,7 @@ import Testing
       environment.table("meta"), UnsafeRawBufferPointer(keyBytes), UnsafeRawBufferPointer(bytes))
     try writing.commit()
     environment.close()
-    await expect(.failedPrecondition, "has format version \(RecordFrame.version + 1)") {
+    await expect(.failedPrecondition, "has format version \(FileFormat.current.version + 1)") {
       _ = try Firestore.open(at: path)
     }
   }

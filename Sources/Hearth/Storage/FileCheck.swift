@@ -46,12 +46,14 @@ enum FileCheck {
   ) throws {
     var faults: [String] = []
     var faultCount = 0
-    var hasFormat = false
+    var format: UInt8?
     let pages = try PageWalk.check(
       path, transactionID: transactionID,
       visit: { name, key, value in
         let table = KeyLayout.Table(rawValue: name)
-        if table == .meta, key.elementsEqual(FileFormat.key) { hasFormat = true }
+        if table == .meta, key.elementsEqual(FileFormat.key) {
+          format = value.first.map { $0 & 0x0F }
+        }
         guard table?.hasFramedRecords ?? false else { return }
         do throws(Status) {
           try RecordFrame.verify(value, key: key)
@@ -69,8 +71,9 @@ enum FileCheck {
     report.add(contentsOf: pages.problems, count: pages.problemCount)
     report.add(contentsOf: faults, count: faultCount)
     guard pages.problemCount == 0 else { return }
-    if !hasFormat { report.add("meta: the file has no format, and is not one of Hearth's") }
-    for table in KeyLayout.Table.allCases where pages.entries[table.rawValue] == nil {
+    if format == nil { report.add("meta: the file has no format, and is not one of Hearth's") }
+    for table in KeyLayout.Table.allCases
+    where pages.entries[table.rawValue] == nil && table.firstFormat <= format ?? .max {
       report.add("\(table): the table is not there")
     }
     for name in pages.entries.keys.sorted() where KeyLayout.Table(rawValue: name) == nil {
@@ -80,6 +83,9 @@ enum FileCheck {
 }
 
 extension KeyLayout.Table {
+  /// The version of the format that began to have it.
+  var firstFormat: UInt8 { self == .shapes ? 2 : 1 }
+
   /// Each value begins with a `RecordFrame`, whose checksum covers the key, too.
   var hasFramedRecords: Bool {
     switch self {

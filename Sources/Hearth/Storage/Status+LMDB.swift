@@ -3,6 +3,13 @@ import LMDB
 /// What LMDB says, in Firestore's codes. The LMDB error stays inside as the cause.
 extension Status {
   init(opening path: String, _ error: LMDBError) {
+    if error == .notFound {
+      self.init(
+        .failedPrecondition,
+        "\(path) lacks a table. If an older Hearth wrote it, open it once for writing, which brings it to "
+          + "format version \(FileFormat.current.version).", cause: error)
+      return
+    }
     let code: Code =
       switch error {
       case .notADatabase, .truncated, .corrupted, .invalidFile, .pageNotFound,

@@ -68,6 +68,7 @@ extension Store {
 
 /// The tables tell of each other, so that each is looked at against the rest:
 ///
+///     shapes ────▶ the same in both places
 ///     documents ──▶ counts of the catalogue, the change that made each version
 ///     catalogue ──▶ a document in every collection
 ///     changes   ──▶ contiguous; what is newer stands in documents or tombstones; the one before
@@ -101,6 +102,7 @@ private final class StoreCheck {
     }
     try looking(at: "state") { state = try store.state() }
     try looking(at: "expiry") { rules = try ExpiryRules.read(store.lmdb, store.tables) }
+    try checkShapes()
     try checkDocuments()
     try checkCatalogue()
     try checkChanges()
@@ -118,6 +120,38 @@ private final class StoreCheck {
   /// Runs `body`; what it throws as a `Status` is a problem, at `place`.
   private func looking(at place: @autoclosure () -> String, _ body: () throws -> Void) throws {
     do { try body() } catch let status as Status { report.add("\(place()): \(status.message)") }
+  }
+
+  // MARK: Shapes
+
+  private func checkShapes() throws {
+    var ids: Set<UInt32> = []
+    var cursor = try store.lmdb.cursor(store.tables.shapes)
+    while try cursor.next() {
+      try looking(at: "shape \(hex(cursor.key))") {
+        let id = try ShapeRecord.id(fromKey: cursor.key)
+        ids.insert(id)
+        let head = try RecordFrame.payload(of: cursor.value, key: cursor.key)
+        guard try Shape(parsing: head).id == id else {
+          throw Status.dataLoss("It is filed under another's id.")
+        }
+        try ShapeRecord.copyKey(id).withUnsafeBytes { key in
+          let copy = try store.lmdb.get(store.tables.meta, key)
+          guard let copy, try RecordFrame.payload(of: copy, key: key).elementsEqual(head) else {
+            throw Status.dataLoss("Its copy is not there, or another.")
+          }
+        }
+      }
+    }
+    cursor = try store.lmdb.cursor(store.tables.meta)
+    var isFound = try ShapeRecord.copyPrefix.withUnsafeBytes { try cursor.seek(to: $0) }
+    while isFound, cursor.key.begins(with: ShapeRecord.copyPrefix) {
+      try looking(at: "copy of shape \(hex(cursor.key))") {
+        let id = try ShapeRecord.id(fromKey: cursor.key.from(ShapeRecord.copyPrefix.count))
+        guard ids.contains(id) else { throw Status.dataLoss("There is no such shape.") }
+      }
+      isFound = try cursor.next()
+    }
   }
 
   // MARK: Documents

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [KeyLayout.Table.documents, .collections, .changes, .tombstones, .due])
+  @Test(arguments: [KeyLayout.Table.documents, .collections, .changes, .tombstones, .due, .shapes])
   func `a record that is gone is missed`(_ table: KeyLayout.Table) throws {
     let fixture = try filled()
     let table = fixture.store.environment.table(table.rawValue)

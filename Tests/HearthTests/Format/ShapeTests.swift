@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+/// A body, as it is stored with a shape. Keeps the memory that both borrow.
+final class ShapedBody {
+  private let memory = ShapeMemory()
+  let bytes: [UInt8]
+  private let shape: UnsafePointer<Shape>
+
+  /// Nil for a body that has no shape.
+  init?(_ body: DocumentBody) throws {
+    let parts: (UInt32, [UInt8], [UInt8])? = try body.withView { map throws(Status) in
+      guard map.count > 0, map.count <= Shape.fieldLimit else { return nil }
+      let head = map.headBytes
+      let id = Shape.id(ends: map.nameEndBytes, names: map.nameBytes)
+      let parts = BodyParts(map, shape: id)
+      let bytes = [UInt8](unsafeUninitializedCapacity: parts.count) { buffer, count in
+        if let start = buffer.baseAddress { parts.copy(to: UnsafeMutableRawPointer(start)) }
+        count = parts.count
+      }
+      return (id, head, bytes)
+    }
+    guard let (id, head, bytes) = parts else { return nil }
+    let memory = memory
+    self.bytes = bytes
+    shape = try head.withUnsafeBytes { try memory.learn(id, $0) }
+  }
+
+  /// Other bytes may stand for the body's.
+  func with<Result>(
+    _ bytes: [UInt8]? = nil, _ body: (StoredBody) throws -> Result
+  ) rethrows -> Result {
+    try (bytes ?? self.bytes).withUnsafeBytes { try body(StoredBody($0, shape)) }
+  }
+}
+
+struct ShapeTests {
+  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  func `a body without its names is the same body`(seed: UInt64) throws {
+    var random = FormatGenerator(seed: seed)
+    var shaped = 0
+    for _ in 0..<3000 {
+      let fields = MapValue(random.fields(upTo: 9))
+      let body = try DocumentBody(encoding: fields)
+      guard let stored = try ShapedBody(body) else { continue }
+      shaped += 1
+      try stored.with { stored in
+        #expect(try DocumentBody(copying: stored) == body, "seed \(seed)")
+        #expect(try MapView(body: stored).value() == fields, "seed \(seed)")
+        #expect(StoredBody.shapeID(stored.bytes) == stored.shape?.pointee.id)
+        try DocumentBody.validate(stored)
+        let map = try MapView(body: stored)
+        for index in 0..<map.count {
+          #expect(try map.index(of: map.name(at: index)) == index)
+        }
+        let dump = body.dump().split(separator: "\n").count
+        #expect(DocumentBody.dump(stored).split(separator: "\n").count == dump)
+      }
+      // The tag and the id, for what the count, the ends and the names take.
+      let names = try body.withView { map throws(Status) in map.headBytes.count }
+      #expect(stored.bytes.count == body.bytes.count - names + StoredBody.headBytes)
+    }
+    #expect(shaped > 2000)
+  }
+
+  @Test func `what a shape's bytes say is not believed`() throws {
+    let memory = ShapeMemory()
+    var random = FormatGenerator(seed: 11)
+    var refused = 0
+    for _ in 0..<20_000 {
+      var head = try DocumentBody(encoding: MapValue([("k", .null)] + random.fields(upTo: 5)))
+        .withView { map throws(Status) in map.headBytes }
+      for _ in 0...random.below(2) {
+        head[random.below(head.count)] = UInt8(random.below(256))
+        if random.below(4) == 0 { head.removeLast(min(head.count, random.below(5))) }
+        if head.isEmpty { head = [0x90] }
+      }
+      head.withUnsafeBytes { head in
+        do throws(Status) {
+          let shape = try Shape(parsing: head)
+          #expect(throws: Status.self) { try memory.learn(shape.id &+ 1, head) }
+          let body = [DocumentFormat.Tag.shapedMap, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 300)
+          withUnsafePointer(to: shape) { shape in
+            body.withUnsafeBytes { body in
+              let whole = UnsafeRawBufferPointer(rebasing: body[..<(5 + shape.pointee.count)])
+              let map = try? MapView(body: StoredBody(whole, shape))
+              for index in 0..<(map?.count ?? 0) { _ = try? map?.name(at: index) }
+            }
+          }
+        } catch {
+          refused += 1
+          #expect(error.code == .dataLoss)
+        }
+      }
+    }
+    #expect((1000..<19_000).contains(refused))
+  }
+}
