@@ -7,6 +7,8 @@ final class QueryRun {
   let plan: QueryPlan
   private let query: EffectiveQuery
   private var snapshot: StoreSnapshot
+  /// The snapshot's, at hand.
+  private let shapes: ShapeMemory.Lookup
   private let touched: TouchCount
   /// The scope's documents, if the plan is to go through them.
   private let source: DocumentSource?
@@ -27,6 +29,7 @@ final class QueryRun {
   ) throws {
     self.query = query
     self.snapshot = snapshot
+    shapes = snapshot.shapes
     self.touched = touched
     let plan = plan ?? QueryPlan(source: .documents, isOrdered: query.isFoundInOrder)
     self.plan = plan
@@ -57,6 +60,7 @@ final class QueryRun {
     plan = other.plan
     query = other.query
     snapshot = other.snapshot
+    shapes = other.shapes
     touched = other.touched
     source = other.source
     matchers = other.matchers
@@ -122,7 +126,8 @@ final class QueryRun {
     if snapshot.store.configuration.verifiesChecksumsOnRead {
       try DocumentRecord(parsing: entry.record).verifyChecksum(key: entry.key)
     }
-    return try snapshot.body(DocumentRecord.storedBody(of: entry.record))
+    let stored = try DocumentRecord.storedBody(of: entry.record)
+    return try shapes.body(stored) ?? snapshot.body(stored)
   }
 
   private func name(of entry: StoredEntry) throws -> StoredName {
@@ -361,7 +366,9 @@ final class QueryRun {
 
   @inline(__always)
   fileprivate func fields(of entry: StoredEntry) throws -> MapView {
-    try snapshot.fields(ofRecord: entry.record)
+    let stored = try DocumentRecord.storedBody(of: entry.record)
+    guard let body = shapes.body(stored) else { return try MapView(body: snapshot.body(stored)) }
+    return try MapView(body: body)
   }
 
   /// Negative, zero or positive as `lhs` comes before, with or after `rhs` in the result.

@@ -31,16 +31,34 @@ final class ShapeMemory: Sendable {
     slots.deallocate()
   }
 
-  @inline(__always)
-  subscript(id: UInt32) -> UnsafePointer<Shape>? {
-    var slot = Int(id)
-    while true {
-      slot &= ShapeMemory.slotCount - 1
-      let position = slots[slot].load(ordering: .acquiring)
-      guard position > 0 else { return nil }
-      let shape = shapes + Int(position - 1)
-      if shape.pointee.id == id { return UnsafePointer(shape) }
-      slot += 1
+  subscript(id: UInt32) -> UnsafePointer<Shape>? { lookup[id] }
+
+  /// For as long as the memory is there.
+  var lookup: Lookup { Lookup(shapes: UnsafePointer(shapes), slots: UnsafePointer(slots)) }
+
+  /// Finds shapes without counting references to the memory: threads that do wait for each other.
+  struct Lookup {
+    fileprivate let shapes: UnsafePointer<Shape>
+    fileprivate let slots: UnsafePointer<Atomic<UInt32>>
+
+    @inline(__always)
+    subscript(id: UInt32) -> UnsafePointer<Shape>? {
+      var slot = Int(id)
+      while true {
+        slot &= ShapeMemory.slotCount - 1
+        let position = slots[slot].load(ordering: .acquiring)
+        guard position > 0 else { return nil }
+        let shape = shapes + Int(position - 1)
+        if shape.pointee.id == id { return shape }
+        slot += 1
+      }
+    }
+
+    /// A body with the names that do not stand in it; nil if they are not known.
+    @inline(__always)
+    func body(_ stored: UnsafeRawBufferPointer) -> StoredBody? {
+      guard let id = StoredBody.shapeID(stored) else { return StoredBody(stored) }
+      return self[id].map { StoredBody(stored, $0) }
     }
   }
 

@@ -35,9 +35,8 @@ extension StoreSnapshot {
   /// A body with the names that do not stand in it.
   @inline(__always)
   func body(_ stored: UnsafeRawBufferPointer) throws(Status) -> StoredBody {
-    guard let id = StoredBody.shapeID(stored) else { return StoredBody(stored) }
-    if let known = store.shapes[id] { return StoredBody(stored, known) }
-    return StoredBody(stored, try loadShape(id))
+    if let body = shapes.body(stored) { return body }
+    return try loadingBody(stored)
   }
 
   /// The fields of a stored record, for scans that look at many and take few.
@@ -48,9 +47,11 @@ extension StoreSnapshot {
 
   /// Throws `dataLoss` if it is not in the file, or damaged in both its places.
   @inline(never)
-  private func loadShape(_ id: UInt32) throws(Status) -> UnsafePointer<Shape> {
+  private func loadingBody(_ stored: UnsafeRawBufferPointer) throws(Status) -> StoredBody {
     do {
-      if canLoadShapes, let shape = try readShape(id) { return shape }
+      if canLoadShapes, let shape = try StoredBody.shapeID(stored).flatMap(readShape) {
+        return StoredBody(stored, shape)
+      }
     } catch let error as LMDBError {
       throw Status(reading: error)
     } catch {
@@ -84,7 +85,7 @@ extension StoreSnapshot {
     var cursor = try lmdb.cursor(tables.shapes)
     while try cursor.next() {
       let id = try ShapeRecord.id(fromKey: cursor.key)
-      if store.shapes[id] == nil { _ = try? readShape(id) }
+      if shapes[id] == nil { _ = try? readShape(id) }
     }
     var known = self
     known.canLoadShapes = false

@@ -4,12 +4,14 @@ import LMDB
 struct StoreSnapshot {
   let lmdb: Snapshot
   let store: Store
+  let shapes: ShapeMemory.Lookup
   /// False where another thread than the transaction's may ask.
   var canLoadShapes = true
 
   init(_ lmdb: Snapshot, _ store: Store) {
     self.lmdb = lmdb
     self.store = store
+    shapes = store.shapes.lookup
   }
 
   var tables: Tables { store.tables }
