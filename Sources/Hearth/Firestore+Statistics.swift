@@ -76,7 +76,7 @@ extension Firestore.Statistics {
       }
       freeBytes = max(0, pages.fileSizeBytes - used * pages.pageSizeBytes)
     }
-    formatVersion = Int(RecordFrame.version)
+    formatVersion = Int(FileFormat.current.version)
   }
 }
 

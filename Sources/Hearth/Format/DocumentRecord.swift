@@ -52,7 +52,8 @@ struct DocumentRecord {
 
   /// The body alone, for scans that look at many records and take few.
   @inline(__always)
-  static func storedBody(of bytes: UnsafeRawBufferPointer) throws(Status) -> UnsafeRawBufferPointer {
+  static func storedBody(of bytes: UnsafeRawBufferPointer) throws(Status) -> UnsafeRawBufferPointer
+  {
     var cursor = ByteCursor(bytes)
     let first = try cursor.byte()
     guard first == DocumentFormat.version else {

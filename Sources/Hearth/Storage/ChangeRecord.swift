@@ -25,13 +25,14 @@ struct Change {
 ///            │ frame │ commit time │ change … (count to   │         │
 ///            │ 5 B   │ 8 B         │ the end of the value)│         │
 ///            └───────┴─────────────┴──────────────────────┴─────────┘
-///     change ┌───────┬──────────────┬────────────────┬──────┬──────────┬──────────────┐
-///            │ flags │ [time delta] │ [collection]   │ id   │ [back]   │ [before]     │
-///            └───────┴──────────────┴────────────────┴──────┴──────────┴──────────────┘
+///     change ┌───────┬──────────────┬──────────────┬──────────┬────┬────────┬──────────┐
+///            │ flags │ [time delta] │ [collection] │ [shared] │ id │ [back] │ [before] │
+///            └───────┴──────────────┴──────────────┴──────────┴────┴────────┴──────────┘
 ///
 /// `time delta` (zig-zag varint, microseconds) stands at the first change of a commit; `collection`
-/// is left out where it is that of the change before; `back` is sequence - previous sequence.
-/// Documents packed this way cost about their id plus three bytes to create.
+/// is left out where it is that of the change before; `shared` is how many bytes the id begins with are those of
+/// the id before, and not stored; `back` is sequence - previous sequence.
+/// Documents packed this way cost about three bytes to create, and what of their id is new.
 ///
 /// On disk. Changing a value here changes the file format; see StorageLayout.md.
 enum ChangeRecord {
@@ -41,6 +42,7 @@ enum ChangeRecord {
     static let startsCommit: UInt8 = 0b0000_1000
     static let hasPrevious: UInt8 = 0b0001_0000
     static let hasBefore: UInt8 = 0b0010_0000
+    static let sharesID: UInt8 = 0b0100_0000
   }
 
   /// A record holds this many bytes, or one change: LMDB keeps values up to half a page inline.
@@ -52,6 +54,7 @@ enum ChangeRecord {
     private var open: [UInt8] = []
     private var first: UInt64 = 0
     private var collection: ResourcePath?
+    private var id: [UInt8] = []
     private var time = Instant(microseconds: 0)
 
     mutating func append(_ change: Change) {
@@ -64,6 +67,7 @@ enum ChangeRecord {
         open.append(littleEndian: UInt64(bitPattern: change.commitTime.microseconds))
         time = change.commitTime
         collection = nil
+        id = []
       }
       let sameCollection = collection.map { change.path.isDirectly(in: $0) } ?? false
       var flags = change.kind.rawValue
@@ -71,6 +75,8 @@ enum ChangeRecord {
       if change.startsCommit { flags |= Flags.startsCommit }
       if change.previousSequence != 0 { flags |= Flags.hasPrevious }
       if change.before != nil { flags |= Flags.hasBefore }
+      let shared = takeID(change.path.id)
+      if shared > 0 { flags |= Flags.sharesID }
       open.append(flags)
       if change.startsCommit {
         open.append(varint: Varint.zigZag(change.commitTime.microseconds &- time.microseconds))
@@ -81,11 +87,21 @@ enum ChangeRecord {
         open.append(lengthPrefixed: parent.text.utf8)
         collection = parent
       }
-      open.append(lengthPrefixed: change.path.id.utf8)
+      if shared > 0 { open.append(varint: UInt64(shared)) }
+      open.append(lengthPrefixed: id.dropFirst(shared))
       if change.previousSequence != 0 {
         open.append(varint: change.sequence &- change.previousSequence)
       }
       if let before = change.before { open.append(lengthPrefixed: before) }
+    }
+
+    /// How many bytes of it need not be stored.
+    private mutating func takeID(_ next: String) -> Int {
+      let bytes = Array(next.utf8)
+      defer { id = bytes }
+      let shared = zip(id, bytes).prefix { $0 == $1 }.count
+      // One is what telling it takes.
+      return shared > 1 ? shared : 0
     }
 
     mutating func finish() -> [(first: UInt64, bytes: [UInt8])] {
@@ -110,6 +126,7 @@ enum ChangeRecord {
     var reader = ByteCursor(try RecordFrame.payload(of: value, key: key))
     var time = Instant(microseconds: Int64(bitPattern: try reader.fixed64()))
     var collection = ResourcePath.root
+    var idBytes: [UInt8] = []
     while !reader.isAtEnd {
       let flags = try reader.byte()
       guard let kind = Change.Kind(rawValue: flags & Flags.kindMask) else {
@@ -123,7 +140,19 @@ enum ChangeRecord {
       if flags & Flags.sameCollection == 0 {
         collection = ResourcePath(relative: try reader.text())
       }
-      let id = try reader.text()
+      if flags & Flags.sharesID != 0 {
+        let shared = try reader.varint()
+        guard shared <= UInt64(idBytes.count) else {
+          throw Status.dataLoss("A change shares more of an id than there is.")
+        }
+        idBytes.removeLast(idBytes.count - Int(shared))
+      } else {
+        idBytes.removeAll(keepingCapacity: true)
+      }
+      idBytes += try reader.bytes(reader.length())
+      guard let id = idBytes.withUnsafeBytes(String.init(storedUTF8:)) else {
+        throw Status.dataLoss("Stored text is not UTF-8.")
+      }
       var previous: UInt64 = 0
       if flags & Flags.hasPrevious != 0 {
         let back = try reader.varint()

@@ -388,7 +388,9 @@ private final class StoreCheck {
         }
         let record = try DocumentRecord(parsing: stored)
         let path = try path(fromKey: key, orRecord: record)
-        guard try dueTime(path, key, store.body(record.storedBody)) == time, !key.elementsEqual(lastDocument) else {
+        guard try dueTime(path, key, store.body(record.storedBody)) == time,
+          !key.elementsEqual(lastDocument)
+        else {
           throw Status.dataLoss("\(path.text) does not expire then.")
         }
         lastDocument = Array(key)

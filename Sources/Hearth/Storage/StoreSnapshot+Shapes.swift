@@ -16,11 +16,15 @@ enum ShapeRecord {
     _ id: UInt32, _ head: [UInt8], _ tables: Tables
   ) -> [(table: Table, key: [UInt8], value: [UInt8])] {
     [(tables.shapes, key(id)), (tables.meta, copyKey(id))].map { table, key in
-      var record = RecordFrame.room()
-      record += head
-      RecordFrame.seal(&record, key: key)
-      return (table, key, record)
+      (table, key, record(head, key: key))
     }
+  }
+
+  static func record(_ head: [UInt8], key: [UInt8]) -> [UInt8] {
+    var record = RecordFrame.room()
+    record += head
+    RecordFrame.seal(&record, key: key)
+    return record
   }
 
   static func id(fromKey key: UnsafeRawBufferPointer) throws(Status) -> UInt32 {

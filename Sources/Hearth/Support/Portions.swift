@@ -51,7 +51,8 @@ final class Portions<Item, Output> {
   ///   - walk: Hands over the items one by one, until it is told false.
   static func run(
     threads: Int, sizes: ClosedRange<Int>, work: @escaping ([Item]) throws -> Output,
-    share: @escaping () throws -> Void = {}, tell: Tell, walk: ((Item) throws -> Bool) throws -> Void
+    share: @escaping () throws -> Void = {}, tell: Tell,
+    walk: ((Item) throws -> Bool) throws -> Void
   ) throws {
     try withoutActuallyEscaping(tell) { tell in
       let portions = Portions(threads: threads, sizes: sizes, work, share, tell)

@@ -442,7 +442,8 @@ struct GroupPlan {
     for index in changed {
       let document = documents[index]
       try entries.add(
-        document.name.path, from: document.stored.map { try store.body(DocumentRecord.storedBody(of: $0)) },
+        document.name.path,
+        from: document.stored.map { try store.body(DocumentRecord.storedBody(of: $0)) },
         to: document.version?.body)
     }
 

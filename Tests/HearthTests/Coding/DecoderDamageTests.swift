@@ -33,8 +33,9 @@ struct DecoderDamageTests {
   private struct Target {
     let name: String
     let records: [[UInt8]]
-    let decode:
-      (UnsafeRawBufferPointer, FirebaseDataDecoder, DocumentDecoder.Context) throws -> Void
+    /// Whose names a shape has, and records of them.
+    let shaped: [(body: ShapedBody, record: [UInt8])]
+    let decode: (StoredBody, FirebaseDataDecoder, DocumentDecoder.Context) throws -> Void
   }
 
   private func target<Model: RandomModel>(
@@ -44,15 +45,17 @@ struct DecoderDamageTests {
   }
 
   private func target<Model: Codable>(_ models: [Model]) throws -> Target {
-    Target(
-      name: "\(Model.self)",
-      records: try models.map { model in
-        encodeRecord(
-          sequence: 7, updateTime: .earliest, createTime: .earliest, path: nil,
-          body: try Firestore.Encoder().encodeDocument(model).body, key: key)
-      },
-      decode: { bytes, decoder, context in
-        _ = try decoder.decodeDocument(Model.self, from: bytes, context: context)
+    let bodies = try models.map { try Firestore.Encoder().encodeDocument($0).body }
+    func record(_ bytes: [UInt8]) -> [UInt8] {
+      encodeRecord(
+        sequence: 7, updateTime: .earliest, createTime: .earliest, path: nil,
+        body: DocumentBody(canonical: bytes), key: key)
+    }
+    return Target(
+      name: "\(Model.self)", records: bodies.map { record($0.bytes) },
+      shaped: try bodies.compactMap { try ShapedBody($0) }.map { ($0, record($0.bytes)) },
+      decode: { body, decoder, context in
+        _ = try decoder.decodeDocument(Model.self, from: body, context: context)
       })
   }
 
@@ -81,15 +84,22 @@ struct DecoderDamageTests {
     var reach = Reach()
     for _ in 0..<Self.damageCount {
       let target = targets[random.below(targets.count)]
-      let record = damage(random.one(of: target.records), &random, other: random.one(of: targets))
+      // Half of them without their names.
+      let shaped =
+        target.shaped.isEmpty || random.below(2) == 0 ? nil : random.one(of: target.shaped)
+      let record = damage(
+        shaped?.record ?? random.one(of: target.records), &random, other: random.one(of: targets))
       let decoder = random.one(of: decoders)
       record.withUnsafeBytes { record in
         do {
           _ = try key.withUnsafeBytes { try RecordFrame.payload(of: record, key: $0) }
-          let body = try DocumentRecord(parsing: record).storedBody
+          let bytes = try DocumentRecord(parsing: record).storedBody
           reach.opened += 1
-          if Self.reachesField(body) { reach.field += 1 }
-          try target.decode(body, decoder, context)
+          if let shaped {
+            try shaped.body.with(bytes) { try decode($0, target, decoder, context, &reach) }
+          } else {
+            try decode(StoredBody(bytes), target, decoder, context, &reach)
+          }
           reach.decoded += 1
         } catch let error as Status {
           reach.refused += 1
@@ -110,6 +120,14 @@ struct DecoderDamageTests {
     #expect(reach.refused > Self.damageCount / 100, "seed \(seed): \(reach)")
   }
 
+  private func decode(
+    _ body: StoredBody, _ target: Target, _ decoder: FirebaseDataDecoder,
+    _ context: DocumentDecoder.Context, _ reach: inout Reach
+  ) throws {
+    if Self.reachesField(body) { reach.field += 1 }
+    try target.decode(body, decoder, context)
+  }
+
   /// Counts the fields whose decoder is asked.
   private struct Fields: Decodable {
     struct Field: Decodable {
@@ -125,7 +143,7 @@ struct DecoderDamageTests {
     }
   }
 
-  private static func reachesField(_ body: UnsafeRawBufferPointer) -> Bool {
+  private static func reachesField(_ body: StoredBody) -> Bool {
     let fields = try? Firestore.Decoder().decodeDocument(Fields.self, from: body)
     return (fields?.count ?? 0) > 0
   }

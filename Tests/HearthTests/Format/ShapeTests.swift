@@ -28,11 +28,17 @@ final class ShapedBody {
     shape = try head.withUnsafeBytes { try memory.learn(id, $0) }
   }
 
-  /// Other bytes may stand for the body's.
+  func with<Result>(_ body: (StoredBody) throws -> Result) rethrows -> Result {
+    try bytes.withUnsafeBytes { try body(StoredBody($0, shape)) }
+  }
+
+  /// With other bytes, as far as they ask for this shape at all.
   func with<Result>(
-    _ bytes: [UInt8]? = nil, _ body: (StoredBody) throws -> Result
-  ) rethrows -> Result {
-    try (bytes ?? self.bytes).withUnsafeBytes { try body(StoredBody($0, shape)) }
+    _ bytes: UnsafeRawBufferPointer, _ body: (StoredBody) throws -> Result
+  ) throws -> Result {
+    guard let id = StoredBody.shapeID(bytes) else { return try body(StoredBody(bytes)) }
+    guard id == shape.pointee.id else { throw Status.unknownShape }
+    return try body(StoredBody(bytes, shape))
   }
 }
 

@@ -31,7 +31,18 @@ enum LayoutRecords {
       collectionID: "sessions", field: FieldSegments(["until"]))
     let session = DocumentKey(ResourcePath(relative: "sessions/7")).bytes
     let due = DueTable.prefix(Instant(microseconds: 1), session) + [0]
+    let shape = (try? DocumentBody(encoding: MapValue([("title", .null), ("pages", .null)])))
+      .flatMap { body in
+        try? body.withView { map throws(Status) in
+          (Shape.id(ends: map.nameEndBytes, names: map.nameBytes), map.headBytes)
+        }
+      }
     return [
+      ("pages and title", shape.map { ShapeRecord.key($0.0) } ?? []),
+      (
+        "of pages and title",
+        shape.map { ShapeRecord.record($0.1, key: ShapeRecord.key($0.0)) } ?? []
+      ),
       ("sessions/7 at 1 µs", due), ("of sessions/7", DueTable.record(of: session, under: due)),
       ("sessions expire by until", rules.encoded()),
       (

@@ -70,7 +70,9 @@ import Testing
     for portion in 0..<20 {
       try commit(
         fixture,
-        try (0..<100).map { try fixture.set("a/\(portion)-\($0)", ("f\(portion * 100 + $0)", .null)) })
+        try (0..<100).map {
+          try fixture.set("a/\(portion)-\($0)", ("f\(portion * 100 + $0)", .null))
+        })
     }
     #expect(try shapes(fixture).isEmpty)
   }
@@ -102,7 +104,8 @@ import Testing
     var pair: (String, String)?
     for number in 0..<1_000_000 where pair == nil {
       let name = "field\(number)"
-      let id = try DocumentBody(encoding: MapValue([(name, .null)])).withView { map throws(Status) in
+      let id = try DocumentBody(encoding: MapValue([(name, .null)])).withView {
+        map throws(Status) in
         Shape.id(ends: map.nameEndBytes, names: map.nameBytes)
       }
       if let other = seen.updateValue(name, forKey: id) { pair = (other, name) }
