@@ -34,8 +34,6 @@ struct EntryChanges: ~Copyable {
   /// From so many on there are two rounds: fewer seldom fill a page.
   private static let manyCount = 64
 
-  private static func isFirst(_ index: Int) -> Bool { 0b101_0101 >> (index % 7) & 1 == 1 }
-
   init(_ store: StoreSnapshot, _ catalogue: IndexCatalogue) {
     self.store = store
     self.catalogue = catalogue
@@ -175,24 +173,28 @@ struct EntryChanges: ~Copyable {
     }
     let table = store.tables.entries
     var end = try TableEnd(table, in: transaction.snapshot)
-    func put(_ change: Change) throws {
-      guard let valueCount = change.valueCount else {
-        try transaction.delete(table, key(change))
-        return
-      }
+    func put(_ change: Change, _ valueCount: Int, append: Bool) throws {
       let start = change.start + change.keyCount
       try transaction.put(
         table, key(change), UnsafeRawBufferPointer(rebasing: bytes[start..<start + valueCount]),
-        append: end.isPassed(by: key(change)))
+        append: append)
     }
     let isMany = changes.count >= EntryChanges.manyCount
-    for (index, change) in changes.enumerated() where !isMany || EntryChanges.isFirst(index) {
-      try put(change)
+    var later: [Change] = []
+    for (index, change) in changes.enumerated() {
+      guard let valueCount = change.valueCount else {
+        try transaction.delete(table, key(change))
+        continue
+      }
+      // What is appended fills its pages as it comes.
+      let isLast = end.isPassed(by: key(change))
+      if isMany, !isLast, 0b010_1010 >> (index % 7) & 1 == 1 {
+        later.append(change)
+      } else {
+        try put(change, valueCount, append: isLast)
+      }
     }
-    guard isMany else { return }
-    for (index, change) in changes.enumerated() where !EntryChanges.isFirst(index) {
-      try put(change)
-    }
+    for change in later { try put(change, change.valueCount ?? 0, append: false) }
   }
 }
 

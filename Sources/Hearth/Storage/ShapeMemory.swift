@@ -10,11 +10,11 @@ final class ShapeMemory: Sendable {
   /// How many a file may have. What comes beyond is stored with its names.
   static let limit = 4096
   private static let capacity = 2 * limit
-  private static let slotCount = 4 * capacity
+  private static let slotCount = 2 * capacity
 
   // Room for all, which the system gives where it is touched. What a slot points at does not change.
   nonisolated(unsafe) private let shapes = UnsafeMutablePointer<Shape>.allocate(capacity: capacity)
-  nonisolated(unsafe) private let slots = UnsafeMutablePointer<Atomic<UInt32>>.allocate(
+  nonisolated(unsafe) private let slots = UnsafeMutablePointer<Atomic<UInt16>>.allocate(
     capacity: slotCount)
   /// The bytes that shapes point into.
   private let heads = Guarded<[PinnedBytes]>([])
@@ -23,7 +23,7 @@ final class ShapeMemory: Sendable {
   private static let sightingLimit = 1024
 
   init() {
-    for index in 0..<ShapeMemory.slotCount { (slots + index).initialize(to: Atomic(0)) }
+    for index in 0..<ShapeMemory.slotCount { (slots + index).initialize(to: Atomic<UInt16>(0)) }
   }
 
   deinit {
@@ -39,7 +39,7 @@ final class ShapeMemory: Sendable {
   /// Finds shapes without counting references to the memory: threads that do wait for each other.
   struct Lookup {
     fileprivate let shapes: UnsafePointer<Shape>
-    fileprivate let slots: UnsafePointer<Atomic<UInt32>>
+    fileprivate let slots: UnsafePointer<Atomic<UInt16>>
 
     @inline(__always)
     subscript(id: UInt32) -> UnsafePointer<Shape>? {
@@ -83,12 +83,8 @@ final class ShapeMemory: Sendable {
     (shapes + heads.count).initialize(to: shape)
     heads.append(head)
     var slot = Int(shape.id)
-    repeat {
-      slot &= ShapeMemory.slotCount - 1
-      if slots[slot].load(ordering: .relaxed) == 0 { break }
-      slot += 1
-    } while true
-    slots[slot].store(UInt32(heads.count), ordering: .releasing)
+    while slots[slot & (ShapeMemory.slotCount - 1)].load(ordering: .relaxed) > 0 { slot += 1 }
+    slots[slot & (ShapeMemory.slotCount - 1)].store(UInt16(heads.count), ordering: .releasing)
   }
 
   /// Whether these names came before.
