@@ -167,7 +167,10 @@ private final class WriteClosure<Result>: @unchecked Sendable {
   private let firestore: Firestore
   private let body: (WriteSession) throws -> Result
   private var result: Result?
-  private(set) var thrown: (any Error)?
+  private var failure: (any Error)?
+  /// Locked between their turns. The task goes on only after the thread has told it to, but the thread sanitizer
+  /// does not always see that.
+  private let turn = Guarded(())
 
   init(_ firestore: Firestore, _ body: @escaping (WriteSession) throws -> Result) {
     self.firestore = firestore
@@ -176,16 +179,25 @@ private final class WriteClosure<Result>: @unchecked Sendable {
 
   func run(_ request: LiveRequest, in database: Database) throws {
     let session = WriteSession(firestore, database, request)
-    defer { session.end() }
+    defer {
+      session.end()
+      turn.withLock { _ in }
+    }
     do {
       result = try body(session)
     } catch {
-      thrown = error
+      failure = error
       throw error
     }
   }
 
+  var thrown: (any Error)? {
+    turn.withLock { _ in }
+    return failure
+  }
+
   func value() throws -> Result {
+    turn.withLock { _ in }
     guard let result else { throw Status(.internal, "A write closure was not run.").nsError }
     return result
   }
