@@ -64,7 +64,8 @@ import Testing
   @Test func `the first program does what it says`() async throws {
     let printed = Snippets.Output()
     try await Snippets(folder: TemporaryFolder(), output: printed).firstProgram()
-    #expect(printed.lines.last == "dune Dune 418")
+    // What the listener prints comes when it comes.
+    #expect(printed.lines.filter { !$0.hasSuffix("ed dune") } == ["dune Dune 418"])
   }
 
   @Test func `the queries and the batch do what they say`() async throws {
