@@ -216,7 +216,7 @@ struct Kinds: RandomModel {
     init(cents: Int) { self.cents = cents }
     init(from decoder: any Decoder) throws {
       var list = try decoder.unkeyedContainer()
-      cents = try list.decode(Int.self) * 100 + list.decode(Int.self)
+      cents = try list.decode(Int.self) &* 100 &+ list.decode(Int.self)
     }
     func encode(to encoder: any Encoder) throws {
       var list = encoder.unkeyedContainer()
