@@ -71,6 +71,18 @@ struct ShapeTests {
     #expect(shaped > 2000)
   }
 
+  @Test func `a body without its names that is too long or too short is refused`() throws {
+    let fields = MapValue([("a", .integer(1)), ("b", .string("text"))])
+    let shaped = try #require(try ShapedBody(DocumentBody(encoding: fields)))
+    for bytes in [shaped.bytes + [0], shaped.bytes.dropLast(), shaped.bytes.prefix(6)] {
+      try Array(bytes).withUnsafeBytes { bytes in
+        try shaped.with(bytes) { body in
+          #expect(throws: Status.self) { try MapView(body: body) }
+        }
+      }
+    }
+  }
+
   @Test func `what a shape's bytes say is not believed`() throws {
     let memory = ShapeMemory()
     var random = FormatGenerator(seed: 11)
