@@ -74,10 +74,13 @@ struct ShapeTests {
   @Test func `a body without its names that is too long or too short is refused`() throws {
     let fields = MapValue([("a", .integer(1)), ("b", .string("text"))])
     let shaped = try #require(try ShapedBody(DocumentBody(encoding: fields)))
-    for bytes in [shaped.bytes + [0], shaped.bytes.dropLast(), shaped.bytes.prefix(6)] {
-      try Array(bytes).withUnsafeBytes { bytes in
+    let lengths: [[UInt8]] = [
+      shaped.bytes + [0], Array(shaped.bytes.dropLast()), Array(shaped.bytes.prefix(6)),
+    ]
+    for bytes in lengths {
+      try bytes.withUnsafeBytes { bytes in
         try shaped.with(bytes) { body in
-          #expect(throws: Status.self) { try MapView(body: body) }
+          _ = #expect(throws: Status.self) { try MapView(body: body) }
         }
       }
     }
