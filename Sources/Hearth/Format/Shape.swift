@@ -113,6 +113,15 @@ struct BodyParts {
     values = UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
+  /// A whole body's values, if there is a shape that has its names.
+  init(_ body: UnsafeRawBufferPointer, shape id: UInt32?) throws(Status) {
+    guard let id else {
+      self.init(body)
+      return
+    }
+    self.init(try MapView(body: body), shape: id)
+  }
+
   /// A map's values; the names are those of the shape.
   init(_ map: MapView, shape id: UInt32) {
     tag = DocumentFormat.Tag.shapedMap | map.valueWidthCode

@@ -1,7 +1,7 @@
 import LMDB
 
-/// Finds shapes for bodies that are about to be stored, and makes some. For one write transaction; what it made
-/// is in `steps`, to be put together with them.
+/// Finds shapes for bodies that are about to be stored, and makes some. For one write transaction, before its first
+/// put; what it made is in `steps`, to be put together with them.
 struct ShapeMaker {
   private let store: StoreSnapshot
   /// By the hash of their names. Nil for those whose documents are stored with their names.
@@ -17,12 +17,12 @@ struct ShapeMaker {
 
   init(_ store: StoreSnapshot) { self.store = store }
 
-  /// How a whole body is to be stored.
-  mutating func parts(of body: UnsafeRawBufferPointer) throws -> BodyParts {
-    try shaped(MapView(body: body)) ?? BodyParts(body)
+  /// The shape that a body is to be stored with; nil if with its names.
+  mutating func shape(of body: DocumentBody) throws -> UInt32? {
+    try body.withBytes { try shape(of: MapView(body: $0)) }
   }
 
-  private mutating func shaped(_ map: MapView) throws -> BodyParts? {
+  private mutating func shape(of map: MapView) throws -> UInt32? {
     guard map.count > 0, map.count <= Shape.fieldLimit else { return nil }
     let id = Shape.id(ends: map.nameEndBytes, names: map.nameBytes)
     let decision: Decision?
@@ -35,7 +35,7 @@ struct ShapeMaker {
     }
     // A hash may be that of other names.
     guard let decision, map.hasNames(of: decision.shape) else { return nil }
-    return BodyParts(map, shape: id)
+    return id
   }
 
   /// What is known of names that were not met in this transaction; nil if it is too early to tell.

@@ -93,16 +93,19 @@ final class StoreBuilder {
       ?? snapshot.tables.documentsByName.freeKey(name.cut, in: snapshot.lmdb) { _ in false }
     let updateTime = line.updateTime ?? line.createTime ?? now
     let createTime = min(line.createTime ?? updateTime, updateTime)
-    var shapes = ShapeMaker(snapshot)
-    let record = try DocumentBody(encoding: line.fields).withBytes { body in
-      try key.withUnsafeBytes {
+    var maker = ShapeMaker(snapshot)
+    let body = try DocumentBody(encoding: line.fields)
+    let shape = try maker.shape(of: body)
+    let record = try body.withBytes { body in
+      let parts = try BodyParts(body, shape: shape)
+      return key.withUnsafeBytes {
         DocumentRecord.encode(
           sequence: 1, updateTime: updateTime, createTime: createTime,
-          path: name.key.isCut ? line.path.text : nil, body: try shapes.parts(of: body), key: $0)
+          path: name.key.isCut ? line.path.text : nil, body: parts, key: $0)
       }
     }
     try put(store.tables.documents, key, record)
-    for (table, key, value) in shapes.steps { try put(table, key, value) }
+    for (table, key, value) in maker.steps { try put(table, key, value) }
   }
 
   private func begin() throws {

@@ -284,7 +284,7 @@ struct GroupPlan {
       sequence: sequence, kind: kind, path: path, commitTime: time, startsCommit: startsCommit,
       previousSequence: previous >= state.firstLoggedSequence ? previous : 0, before: nil)
     if let old, documents[index].isChanged {
-      encode(old, of: documents[index], BodyParts.init).withUnsafeBytes { record in
+      encode(old, of: documents[index], { BodyParts($0) }).withUnsafeBytes { record in
         change.before = record
         log.append(change)
       }
@@ -439,8 +439,11 @@ struct GroupPlan {
     }
 
     var entries = EntryChanges(store, catalogue)
+    var maker = ShapeMaker(store)
+    var shapes: [UInt32?] = []
     for index in changed {
       let document = documents[index]
+      shapes.append(try document.version.flatMap { try maker.shape(of: $0.body) })
       try entries.add(
         document.name.path,
         from: document.stored.map { try store.body(DocumentRecord.storedBody(of: $0)) },
@@ -448,19 +451,18 @@ struct GroupPlan {
     }
 
     let table = store.tables.documents
-    var shapes = ShapeMaker(store)
     var end = try TableEnd(table, in: transaction.snapshot)
-    for index in changed {
+    for (index, shape) in zip(changed, shapes) {
       let key = documents[index].key
       let record = try documents[index].version.map {
-        try encode($0, of: documents[index]) { try shapes.parts(of: $0) }
+        try encode($0, of: documents[index]) { try BodyParts($0, shape: shape) }
       }
       let isAppend = record != nil && key.withUnsafeBytes { end.isPassed(by: $0) }
       try put(Step(table: table, key: key, value: record, isAppend: isAppend), to: &transaction)
     }
     try entries.apply(to: &transaction)
     for step in steps { try put(step, to: &transaction) }
-    for (table, key, value) in shapes.steps { try transaction.put(table, key, value) }
+    for (table, key, value) in maker.steps { try transaction.put(table, key, value) }
     for record in records {
       try put(
         Step(
