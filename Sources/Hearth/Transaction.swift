@@ -86,7 +86,7 @@ public final class Transaction: NSObject {
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference
   ) -> Transaction {
-    add(document) { $0.add(try Mutation(setting: document, to: data, in: self.firestore)) }
+    add(document) { try $0.add(Mutation(setting: document, to: data, in: self.firestore)) }
   }
 
   @discardableResult
@@ -94,8 +94,8 @@ public final class Transaction: NSObject {
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
   ) -> Transaction {
     add(document) {
-      $0.add(
-        try Mutation(setting: document, to: data, merge: merge ? .all : nil, in: self.firestore))
+      try $0.add(
+        Mutation(setting: document, to: data, merge: merge ? .all : nil, in: self.firestore))
     }
   }
 
@@ -104,8 +104,8 @@ public final class Transaction: NSObject {
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
   ) -> Transaction {
     add(document) {
-      $0.add(
-        try Mutation(setting: document, to: data, merge: .fields(mergeFields), in: self.firestore))
+      try $0.add(
+        Mutation(setting: document, to: data, merge: .fields(mergeFields), in: self.firestore))
     }
   }
 
@@ -117,7 +117,7 @@ public final class Transaction: NSObject {
   ) throws -> Transaction {
     let encoded = try encoder.encodedForWriting(value)
     return add(document) {
-      $0.add(try Mutation(setting: document, to: encoded, in: self.firestore))
+      try $0.add(Mutation(setting: document, to: encoded, in: self.firestore))
     }
   }
 
@@ -128,8 +128,8 @@ public final class Transaction: NSObject {
   ) throws -> Transaction {
     let encoded = try encoder.encodedForWriting(value)
     return add(document) {
-      $0.add(
-        try Mutation(setting: document, to: encoded, merge: merge ? .all : nil, in: self.firestore))
+      try $0.add(
+        Mutation(setting: document, to: encoded, merge: merge ? .all : nil, in: self.firestore))
     }
   }
 
@@ -140,8 +140,8 @@ public final class Transaction: NSObject {
   ) throws -> Transaction {
     let encoded = try encoder.encodedForWriting(value)
     return add(document) {
-      $0.add(
-        try Mutation(
+      try $0.add(
+        Mutation(
           setting: document, to: encoded, merge: .fields(mergeFields), in: self.firestore))
     }
   }
@@ -156,13 +156,13 @@ public final class Transaction: NSObject {
       guard isThere ?? true else {
         throw Status.invalidArgument("Can't update a document that doesn't exist.")
       }
-      writes.add(try Mutation(updating: document, with: fields, in: self.firestore))
+      try writes.add(Mutation(updating: document, with: fields, in: self.firestore))
     }
   }
 
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> Transaction {
-    add(document) { $0.add(try Mutation(deleting: document, in: self.firestore)) }
+    add(document) { try $0.add(Mutation(deleting: document, in: self.firestore)) }
   }
 
   // MARK: With conditions
@@ -173,7 +173,7 @@ public final class Transaction: NSObject {
     _ data: [String: Any], forDocument document: DocumentReference
   ) -> Transaction {
     add(document) {
-      $0.add(try Mutation(setting: document, to: data, in: self.firestore).creating())
+      try $0.add(Mutation(setting: document, to: data, in: self.firestore).creating())
     }
   }
 
@@ -185,7 +185,7 @@ public final class Transaction: NSObject {
   ) throws -> Transaction {
     let encoded = try encoder.encodedForWriting(value)
     return add(document) {
-      $0.add(try Mutation(setting: document, to: encoded, in: self.firestore).creating())
+      try $0.add(Mutation(setting: document, to: encoded, in: self.firestore).creating())
     }
   }
 
@@ -195,8 +195,8 @@ public final class Transaction: NSObject {
     precondition: WritePrecondition
   ) -> Transaction {
     add(document) {
-      $0.add(
-        try Mutation(setting: document, to: data, in: self.firestore).requiring(precondition))
+      try $0.add(
+        Mutation(setting: document, to: data, in: self.firestore).requiring(precondition))
     }
   }
 
@@ -206,8 +206,8 @@ public final class Transaction: NSObject {
     precondition: WritePrecondition
   ) -> Transaction {
     add(document) {
-      $0.add(
-        try Mutation(updating: document, with: fields, in: self.firestore).requiring(precondition))
+      try $0.add(
+        Mutation(updating: document, with: fields, in: self.firestore).requiring(precondition))
     }
   }
 
@@ -216,7 +216,7 @@ public final class Transaction: NSObject {
     _ document: DocumentReference, precondition: WritePrecondition
   ) -> Transaction {
     add(document) {
-      $0.add(try Mutation(deleting: document, in: self.firestore).requiring(precondition))
+      try $0.add(Mutation(deleting: document, in: self.firestore).requiring(precondition))
     }
   }
 

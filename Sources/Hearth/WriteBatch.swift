@@ -21,7 +21,7 @@ public final class WriteBatch: NSObject {
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference
   ) -> WriteBatch {
-    add { $0.add(try Mutation(setting: document, to: data, in: self.firestore)) }
+    add { try $0.add(Mutation(setting: document, to: data, in: self.firestore)) }
   }
 
   @discardableResult
@@ -29,8 +29,8 @@ public final class WriteBatch: NSObject {
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
   ) -> WriteBatch {
     add {
-      $0.add(
-        try Mutation(setting: document, to: data, merge: merge ? .all : nil, in: self.firestore))
+      try $0.add(
+        Mutation(setting: document, to: data, merge: merge ? .all : nil, in: self.firestore))
     }
   }
 
@@ -39,8 +39,8 @@ public final class WriteBatch: NSObject {
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
   ) -> WriteBatch {
     add {
-      $0.add(
-        try Mutation(setting: document, to: data, merge: .fields(mergeFields), in: self.firestore))
+      try $0.add(
+        Mutation(setting: document, to: data, merge: .fields(mergeFields), in: self.firestore))
     }
   }
 
@@ -51,7 +51,7 @@ public final class WriteBatch: NSObject {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
     let encoded = try encoder.encodedForWriting(value)
-    return add { $0.add(try Mutation(setting: document, to: encoded, in: self.firestore)) }
+    return add { try $0.add(Mutation(setting: document, to: encoded, in: self.firestore)) }
   }
 
   @discardableResult
@@ -61,8 +61,8 @@ public final class WriteBatch: NSObject {
   ) throws -> WriteBatch {
     let encoded = try encoder.encodedForWriting(value)
     return add {
-      $0.add(
-        try Mutation(setting: document, to: encoded, merge: merge ? .all : nil, in: self.firestore))
+      try $0.add(
+        Mutation(setting: document, to: encoded, merge: merge ? .all : nil, in: self.firestore))
     }
   }
 
@@ -73,8 +73,8 @@ public final class WriteBatch: NSObject {
   ) throws -> WriteBatch {
     let encoded = try encoder.encodedForWriting(value)
     return add {
-      $0.add(
-        try Mutation(
+      try $0.add(
+        Mutation(
           setting: document, to: encoded, merge: .fields(mergeFields), in: self.firestore))
     }
   }
@@ -83,12 +83,12 @@ public final class WriteBatch: NSObject {
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
   ) -> WriteBatch {
-    add { $0.add(try Mutation(updating: document, with: fields, in: self.firestore)) }
+    add { try $0.add(Mutation(updating: document, with: fields, in: self.firestore)) }
   }
 
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
-    add { $0.add(try Mutation(deleting: document, in: self.firestore)) }
+    add { try $0.add(Mutation(deleting: document, in: self.firestore)) }
   }
 
   // MARK: With conditions
@@ -98,7 +98,7 @@ public final class WriteBatch: NSObject {
   public func create(
     _ data: [String: Any], forDocument document: DocumentReference
   ) -> WriteBatch {
-    add { $0.add(try Mutation(setting: document, to: data, in: self.firestore).creating()) }
+    add { try $0.add(Mutation(setting: document, to: data, in: self.firestore).creating()) }
   }
 
   /// Throws if `value` cannot be encoded; everything else is reported by `commit`.
@@ -109,7 +109,7 @@ public final class WriteBatch: NSObject {
   ) throws -> WriteBatch {
     let encoded = try encoder.encodedForWriting(value)
     return add {
-      $0.add(try Mutation(setting: document, to: encoded, in: self.firestore).creating())
+      try $0.add(Mutation(setting: document, to: encoded, in: self.firestore).creating())
     }
   }
 
@@ -119,8 +119,8 @@ public final class WriteBatch: NSObject {
     precondition: WritePrecondition
   ) -> WriteBatch {
     add {
-      $0.add(
-        try Mutation(setting: document, to: data, in: self.firestore).requiring(precondition))
+      try $0.add(
+        Mutation(setting: document, to: data, in: self.firestore).requiring(precondition))
     }
   }
 
@@ -130,8 +130,8 @@ public final class WriteBatch: NSObject {
     precondition: WritePrecondition
   ) -> WriteBatch {
     add {
-      $0.add(
-        try Mutation(updating: document, with: fields, in: self.firestore).requiring(precondition))
+      try $0.add(
+        Mutation(updating: document, with: fields, in: self.firestore).requiring(precondition))
     }
   }
 
@@ -139,7 +139,7 @@ public final class WriteBatch: NSObject {
   public func deleteDocument(
     _ document: DocumentReference, precondition: WritePrecondition
   ) -> WriteBatch {
-    add { $0.add(try Mutation(deleting: document, in: self.firestore).requiring(precondition)) }
+    add { try $0.add(Mutation(deleting: document, in: self.firestore).requiring(precondition)) }
   }
 
   private func add(_ write: (inout PlannedWrites) throws -> Void) -> WriteBatch {
@@ -173,7 +173,7 @@ public final class WriteBatch: NSObject {
     do {
       let mutations = try take()
       guard !mutations.isEmpty else { return }
-      _ = try await firestore.database().writer.commit(mutations)
+      _ = try await firestore.database().writer.commit(mutations, areChecked: true)
     } catch let status as Status {
       throw status.nsError
     }
@@ -183,7 +183,7 @@ public final class WriteBatch: NSObject {
     do {
       let mutations = try take()
       guard !mutations.isEmpty else { return told(nil) }
-      try firestore.database().writer.submit(mutations) { outcome in
+      try firestore.database().writer.submit(mutations, areChecked: true) { outcome in
         switch outcome {
         case .success: told(nil)
         case .failure(let status): told(status)
@@ -211,7 +211,7 @@ struct PlannedWrites {
   private(set) var mutations: [Mutation] = []
   private var fault: Status?
 
-  /// The writes; throws what is wrong with them.
+  /// The writes, each of them checked; throws what is wrong with them.
   func checked() throws(Status) -> [Mutation] {
     if let fault { throw fault }
     return mutations
@@ -227,7 +227,10 @@ struct PlannedWrites {
     }
   }
 
-  mutating func add(_ mutation: Mutation) { mutations.append(mutation) }
+  mutating func add(_ mutation: Mutation) throws(Status) {
+    try mutation.check()
+    mutations.append(mutation)
+  }
 }
 
 extension FirebaseDataEncoder {

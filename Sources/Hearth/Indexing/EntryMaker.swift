@@ -29,8 +29,7 @@ final class EntryMaker {
   ) throws {
     guard try find(in: fields) else { return }
     key.removeAll()
-    key.append(
-      entryPrefix: index.number, parent: index.isGroup ? nil : path.parent.parent)
+    key.append(entryPrefix: index.number, of: path, isGroup: index.isGroup)
     var identities = EntryIdentities()
     let first = containsIndex ?? kinds.count
     for component in 0..<first { try append(component, &identities) }

@@ -4,15 +4,17 @@ extension IndexCatalogue {
   ///
   /// Only elements of arrays can come to so much.
   func check(_ body: DocumentBody, at path: ResourcePath) throws {
-    guard !isEmpty, path.isDocument else { return }
-    let declared = positions(of: path.segments[path.segments.count - 2]).map { indexes[$0] }.filter
-    { $0.isMaintained && $0.origin == .declared && $0.definition.containsIndex != nil }
-    guard !declared.isEmpty else { return }
+    if limited.isEmpty { return }
+    let collectionID = path.parent.id
+    let limited = limited.filter {
+      UTF8Order.areEqual($0.definition.collectionID, collectionID)
+    }
+    if limited.isEmpty { return }
     try body.withBytes { bytes in
       let fields = try MapView(body: bytes)
       var entries = 0
       var size = 0
-      for index in declared {
+      for index in limited {
         guard let place = index.definition.containsIndex,
           try isLarge(index.definition.components[place].field, of: fields, bytes.count)
         else { continue }

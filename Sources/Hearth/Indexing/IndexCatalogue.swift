@@ -10,6 +10,8 @@ final class IndexCatalogue: Sendable {
   let indexes: [StoredIndex]
   /// Positions in `indexes`. Ids that Swift takes for equal share a list.
   private let positionsByID: [String: [Int]]
+  /// Those that a document can have too many entries in: declared, and of the elements of an array.
+  let limited: [StoredIndex]
 
   init(generation: UInt64, _ indexes: [StoredIndex]) {
     self.generation = generation
@@ -19,6 +21,9 @@ final class IndexCatalogue: Sendable {
       positions[index.definition.collectionID, default: []].append(position)
     }
     positionsByID = positions
+    limited = indexes.filter {
+      $0.isMaintained && $0.origin == .declared && $0.definition.containsIndex != nil
+    }
   }
 
   var isEmpty: Bool { indexes.isEmpty }

@@ -180,6 +180,14 @@ extension KeyBuffer {
     if let parent { append(path: parent) }
   }
 
+  /// As it begins every entry of this document.
+  mutating func append(entryPrefix index: UInt32, of document: ResourcePath, isGroup: Bool) {
+    append(index: index)
+    if isGroup { return }
+    for id in document.segments.dropLast(2) { append(id: id) }
+    append(byte: KeyByte.terminator)
+  }
+
   mutating func append(entryName path: ResourcePath, isGroup: Bool) {
     if isGroup { append(path: path) } else { append(id: path.id) }
   }

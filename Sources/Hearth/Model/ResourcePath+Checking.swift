@@ -36,8 +36,11 @@ extension ResourcePath {
   }
 
   private init(splitting text: String) throws(Status) {
-    guard !zip(text.utf8, text.utf8.dropFirst()).contains(where: { $0 == slash && $1 == slash })
-    else {
+    var native = text
+    let hasEmptyName = native.withUTF8 { text in
+      text.indices.dropFirst().contains { text[$0] == slash && text[$0 - 1] == slash }
+    }
+    guard !hasEmptyName else {
       throw .invalidArgument("Invalid path (\(text)). Paths must not contain // in them.")
     }
     self.init(relative: text)
@@ -53,7 +56,7 @@ extension ResourcePath {
   /// Lengths matter only to what is written: a document whose name is too long can be read and
   /// deleted, and is not there.
   func checkNames(forWriting: Bool = true) throws(Status) {
-    for (index, id) in segments.enumerated() {
+    for (index, id) in segments.enumerated() where !ResourcePath.isOrdinary(id) {
       try ResourcePath.check(id: id, kind: index % 2 == 0 ? "Collection id" : "Resource id")
     }
     if forWriting { try checkLengths() }
@@ -70,6 +73,17 @@ extension ResourcePath {
     }
     guard Limits.size(ofName: self) <= Limits.documentName else {
       throw .invalidArgument("The name is longer than \(Limits.documentName) bytes: \(text)")
+    }
+  }
+
+  /// Nothing can be wrong with it. Few ids are worth a second look.
+  private static func isOrdinary(_ id: String) -> Bool {
+    var id = id
+    return id.withUTF8 { id in
+      guard let first = id.first, first != UInt8(ascii: "."), first != UInt8(ascii: "_") else {
+        return false
+      }
+      return !id.contains(slash)
     }
   }
 

@@ -67,7 +67,7 @@ enum ChangeRecord {
         open.append(littleEndian: UInt64(bitPattern: change.commitTime.microseconds))
         time = change.commitTime
         collection = nil
-        id = []
+        id.removeAll(keepingCapacity: true)
       }
       let sameCollection = collection.map { change.path.isDirectly(in: $0) } ?? false
       var flags = change.kind.rawValue
@@ -97,11 +97,15 @@ enum ChangeRecord {
 
     /// How many bytes of it need not be stored.
     private mutating func takeID(_ next: String) -> Int {
-      let bytes = Array(next.utf8)
-      defer { id = bytes }
-      let shared = zip(id, bytes).prefix { $0 == $1 }.count
-      // One is what telling it takes.
-      return shared > 1 ? shared : 0
+      var next = next
+      return next.withUTF8 { next in
+        let limit = min(id.count, next.count)
+        var shared = 0
+        while shared < limit, id[shared] == next[shared] { shared += 1 }
+        id.replaceSubrange(shared..., with: next[shared...])
+        // One is what telling it takes.
+        return shared > 1 ? shared : 0
+      }
     }
 
     mutating func finish() -> [(first: UInt64, bytes: [UInt8])] {

@@ -1,13 +1,7 @@
 /// What no database takes, whatever is stored in it: looked at before a request is handed over, on the
 /// caller's thread. What depends on the stored document (its size, its depth) the plan looks at.
 extension Mutation {
-  /// Throws `invalidArgument` for a request that Firestore refuses unseen.
-  static func check(_ mutations: [Mutation]) throws(Status) {
-    for mutation in mutations { try mutation.check() }
-    try checkTotals(mutations)
-  }
-
-  /// The limits of a request as a whole.
+  /// The limits of a request as a whole. Throws `invalidArgument`.
   static func checkTotals(_ mutations: [Mutation]) throws(Status) {
     var byteCount = 0
     var transformCount = 0

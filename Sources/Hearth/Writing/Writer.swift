@@ -115,13 +115,15 @@ final class Writer: Sendable {
   /// refused: `invalidArgument` for what no database takes, `resourceExhausted` if too much waits
   /// already, `failedPrecondition` after `close`.
   ///
-  /// - Parameter isCounted: Takes part in the limit; others bound by themselves what waits.
+  /// - Parameters:
+  ///   - areChecked: Each of them was, when it was made.
+  ///   - isCounted: Takes part in the limit; others bound by themselves what waits.
   func submit(
-    _ mutations: [Mutation], isCounted: Bool = true,
+    _ mutations: [Mutation], areChecked: Bool = false, isCounted: Bool = true,
     complete: @escaping @Sendable (Outcome) -> Void
   ) {
     do throws(Status) {
-      try Mutation.check(mutations)
+      try check(mutations, areChecked: areChecked)
       let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
       enqueue(
         .mutations(mutations, on: nil), touching: mutations, byteCount: byteCount,
@@ -134,8 +136,12 @@ final class Writer: Sendable {
   /// Hands a request over and waits until it is durable.
   ///
   /// Throws `Status`: what refused the request, or what failed below.
-  func commit(_ mutations: [Mutation], on premises: Premises? = nil) async throws -> CommitResult {
-    try Mutation.check(mutations)
+  ///
+  /// - Parameter areChecked: Each of them was, when it was made.
+  func commit(
+    _ mutations: [Mutation], areChecked: Bool = false, on premises: Premises? = nil
+  ) async throws -> CommitResult {
+    try check(mutations, areChecked: areChecked)
     let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
     let outcome: Outcome = await withCheckedContinuation { continuation in
       enqueue(.mutations(mutations, on: premises), byteCount: byteCount) {
@@ -143,6 +149,11 @@ final class Writer: Sendable {
       }
     }
     return try outcome.get()
+  }
+
+  private func check(_ mutations: [Mutation], areChecked: Bool) throws(Status) {
+    if !areChecked { for mutation in mutations { try mutation.check() } }
+    try Mutation.checkTotals(mutations)
   }
 
   /// Runs `body` once, on the writer's thread, and waits until what it wrote is durable.
