@@ -179,16 +179,16 @@ struct BranchPlanner {
       $0.kind == .contains && !$1.isPoint
     }
     let all = use.combinations.map { combination in
-      use.ranges.map { $0.behind(combination.flatMap(\.self)) }
+      use.ranges.map { $0.behind(combination.flatMap { $0 }) }
     }
     if let course = Course(self, use, constantCount: use.fixedCount) {
       // One range after the other.
-      plan.stretches = [course.stretch([], all.flatMap(\.self))]
+      plan.stretches = [course.stretch([], all.flatMap { $0 })]
     } else if let course = Course(self, use, constantCount: use.pointCount) {
       // What can be counted is not what results are ordered by: side by side.
       plan.stretches = zip(use.combinations, all).map { course.stretch($0, $1) }
     } else {
-      plan.stretches = [EntryPlan.Stretch(ranges: all.flatMap(\.self))]
+      plan.stretches = [EntryPlan.Stretch(ranges: all.flatMap { $0 })]
       plan.isExact = isExact && query.start == nil && query.end == nil
       return plan
     }
@@ -254,7 +254,7 @@ struct BranchPlanner {
 
     /// The key that stands where the bound does; nil is behind all.
     private func place(_ bound: QueryBound, _ combination: [[UInt8]]) -> [UInt8]? {
-      var key = combination.flatMap(\.self)
+      var key = combination.flatMap { $0 }
       var position = constantCount
       var isBefore = bound.isBefore
       func passConstants() {

@@ -501,7 +501,7 @@ final class Writer: Sendable {
       request.complete(outcome)
     }
     for resume in resumed { resume() }
-    guard let observer = observer.withLock(\.self) else { return }
+    guard let observer = observer.withLock({ $0 }) else { return }
     var report = report
     report.requests = requests.count
     report.failures = outcomes.count { if case .failure = $0 { true } else { false } }
