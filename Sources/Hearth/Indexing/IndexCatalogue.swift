@@ -42,7 +42,10 @@ final class IndexCatalogue: Sendable {
 
   /// The indexes that queries over this scope may read.
   func readable(_ scope: IndexDefinition.Scope, of collectionID: String) -> [StoredIndex] {
-    indexes(of: collectionID).filter { $0.isReady && $0.definition.scope == scope }
+    positions(of: collectionID).compactMap { position in
+      let index = indexes[position]
+      return index.isReady && index.definition.scope == scope ? index : nil
+    }
   }
 
   /// The one that has this definition's entries, if it is not being dropped.

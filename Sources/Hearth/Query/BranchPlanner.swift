@@ -147,7 +147,7 @@ struct BranchPlanner {
   private func coversAll(_ uses: [Use]) -> Bool {
     var fields: Set<FieldSegments> = []
     var arrays: Set<FieldSegments> = []
-    for component in uses.flatMap(\.definition.components) {
+    for component in uses.flatMap({ $0.index.definition.components }) {
       if component.kind == .contains {
         arrays.insert(component.field)
       } else {
@@ -195,7 +195,7 @@ struct BranchPlanner {
     plan.isBackward = isNameDescending
     plan.isOrdered = true
     plan.isExact = isExact
-    plan.stretches.removeAll(where: \.ranges.isEmpty)
+    plan.stretches.removeAll { $0.ranges.isEmpty }
     return plan
   }
 

@@ -102,7 +102,7 @@ struct Planner {
     }
     var unions: [[EntryPlan]] = []
     let exact = choices.map { $0.first { $0.plan.isOrdered && $0.plan.isExact }?.plan }
-    let ordered = choices.map { $0.first(where: \.plan.isOrdered)?.plan }
+    let ordered = choices.map { $0.first { $0.plan.isOrdered }?.plan }
     for union in [exact, ordered].map({ $0.compactMap(\.self) }) where union.count == choices.count
     {
       unions.append(union)

@@ -67,7 +67,8 @@ extension StoreSnapshot {
     trace.found = query.offset
     try run(query, trace: trace).forEachDecoded(decode) { portion in
       trace.found += portion.count
-      models.append(contentsOf: portion)
+      // Most results are one portion: it need not be copied.
+      if models.isEmpty { models = portion } else { models += portion }
     }
     return models
   }
