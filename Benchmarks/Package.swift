@@ -50,7 +50,7 @@ let package = Package(
     .executableTarget(name: "CodingFigures", dependencies: ["Counting", hearth]),
     .executableTarget(name: "IndexFigures", dependencies: ["Recordings", hearth, grdb]),
     .executableTarget(name: "WritingFigures", dependencies: ["Ratios", "RawLMDB", hearth, grdb]),
-    .executableTarget(name: "QueryFigures", dependencies: [hearth, grdb]),
+    .executableTarget(name: "QueryFigures", dependencies: ["Counting", hearth, grdb]),
     .executableTarget(name: "ListeningFigures", dependencies: [hearth, grdb]),
 
     // Everybody at the same work.

@@ -1,5 +1,7 @@
+import Counting
 import Foundation
 import Hearth
+import Synchronization
 
 /// Queries beside SQLite's, as ratios within one run: how many times faster than GRDB's Codable records,
 /// and than JSON documents with expression indexes.
@@ -8,6 +10,9 @@ import Hearth
 ///
 /// Times are the process's, on all its threads: what else runs on the machine does not count. With few
 /// books it is a check that all three give the same answers.
+///
+/// Under callgrind whole calls are counted instead, in instructions of all threads, which are the same
+/// on every run: `Benchmarks/instructions` holds Hearth's to their limits.
 @main
 struct QueryFigures {
   let books: CollectionReference
@@ -15,15 +20,30 @@ struct QueryFigures {
   let count: Int
   let rounds: Int
 
-  static func main() async throws {
+  /// Not async: valgrind does not survive how an async `main` leaves the first thread.
+  static func main() throws {
+    let done = DispatchSemaphore(value: 0)
+    let failure = Mutex<(any Error)?>(nil)
+    Task.detached {
+      do { try await measure() } catch { failure.withLock { $0 = error } }
+      done.signal()
+    }
+    done.wait()
+    if let failure = failure.withLock({ $0 }) { throw failure }
+  }
+
+  private static func measure() async throws {
+    let isCounting = counting_is_watched() != 0
     let arguments = CommandLine.arguments.dropFirst().compactMap { Int($0) }
-    let count = max(1000, arguments.first ?? 100_000)
+    let count = isCounting ? 2000 : max(1000, arguments.first ?? 100_000)
     let folder = NSTemporaryDirectory() + "hearth-queries-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let settings = FirestoreSettings()
     settings.durability = .unsafeWithoutFlushing
     settings.indexPolicy = .declared
+    // As much as valgrind has room for.
+    if isCounting { settings.mapSizeBytes = 1 << 30 }
     let db = try Firestore.open(at: folder + "/books.hearth", settings: settings)
     let books = db.collection("books")
     for start in stride(from: 0, to: count, by: 500) {
@@ -39,9 +59,84 @@ struct QueryFigures {
     let figures = QueryFigures(
       books: books, peers: try SQLiteBooks(folder: folder, count: count), count: count,
       rounds: arguments.dropFirst().first ?? 7)
-    try await figures.run()
-    try await figures.nearest()
+    if isCounting {
+      try await figures.instructions()
+    } else {
+      try await figures.run()
+      try await figures.nearest()
+    }
     try await db.terminate()
+  }
+
+  // MARK: Instructions
+
+  private func instructions() async throws {
+    var next = 0
+    try await countCalls("get a book", 64) {
+      next += 1
+      return try await self.books.document(Book.id(next &* 7919 % count))
+        .getDocument(as: Book.self).tags.count
+    } records: {
+      next += 1
+      return try peers.book(Book.id(next &* 7919 % count))?.tags.count ?? 0
+    } json: {
+      next += 1
+      return try peers.jsonBook(Book.id(next &* 7919 % count)).tags.count
+    }
+    let authors = count / Book.perAuthor
+    func author() -> String {
+      next += 1
+      return Book.author(next % authors)
+    }
+    try await countCalls("equality, 100 books", 8) {
+      try await books.whereField("author", isEqualTo: author()).getDocuments(as: Book.self).count
+    } records: {
+      try peers.author(author()).count
+    } json: {
+      try peers.jsonAuthors([author()]).count
+    }
+    try await countCalls("order and limit 20", 32) {
+      try await books.order(by: "rating", descending: true).limit(to: 20)
+        .getDocuments(as: Book.self).count
+    } records: {
+      try peers.best(20).count
+    } json: {
+      try peers.jsonBest(20).count
+    }
+    // With two indexes and the log, on the writer's thread too: a book's part.
+    let group = 500
+    try await countCalls("batch of 500, a book of it, Hearth", 1, parts: group) {
+      let batch = books.firestore.batch()
+      for index in 0..<group {
+        next += 1
+        try batch.setData(
+          from: Book(count + next), forDocument: books.document(Book.id(count + next)))
+        if index == group - 1 { try await batch.commit() }
+      }
+      return group
+    }
+  }
+
+  /// Tells what a call takes, once it was made as often before.
+  private func countCalls(
+    _ name: String, _ calls: Int, parts: Int = 1, own: () async throws -> Int,
+    records: () async throws -> Int, json: () async throws -> Int
+  ) async throws {
+    try await countCalls("\(name), Hearth", calls, parts: parts, own)
+    try await countCalls("\(name), GRDB", calls, parts: parts, records)
+    try await countCalls("\(name), SQLite JSON", calls, parts: parts, json)
+  }
+
+  private func countCalls(
+    _ title: String, _ calls: Int, parts: Int = 1, _ work: () async throws -> Int
+  ) async throws {
+    for round in 0..<2 {
+      if round == 1 { counting_begin() }
+      for _ in 0..<calls {
+        guard try await work() > 0 else { throw CocoaError(.fileReadCorruptFile) }
+      }
+    }
+    counting_end("\(calls * parts)\t\(title)")
   }
 
   private func run() async throws {

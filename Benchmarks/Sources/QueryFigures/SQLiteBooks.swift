@@ -45,6 +45,10 @@ final class SQLiteBooks: Sendable {
 
   // MARK: Records
 
+  func book(_ id: String) throws -> BookRecord? {
+    try records.read { try BookRecord.fetchOne($0, key: id) }
+  }
+
   func authors(_ names: [String]) throws -> [BookRecord] {
     try records.read { db in
       try BookRecord.filter(names.contains(Column("author"))).fetchAll(db)
@@ -89,6 +93,12 @@ final class SQLiteBooks: Sendable {
         try decoder.decode(Book.self, from: Data($0.utf8))
       }.reduce(into: []) { $0.append($1) }
     }
+  }
+
+  func jsonBook(_ id: String) throws -> Book {
+    let found = try decoded("SELECT body FROM docs WHERE id = ?", [id])
+    guard let book = found.first else { throw CocoaError(.fileReadNoSuchFile) }
+    return book
   }
 
   func jsonAuthors(_ names: [String]) throws -> [Book] {
