@@ -343,12 +343,14 @@ final class Writer: Sendable {
       let attempt = attempt(&rest, &tried, &now, &report)
       let part = rest.prefix(tried)
       switch attempt {
-      case .committed(let outcomes, let sequence):
-        store.commits.advance(to: sequence)
+      case .committed(let outcomes, let plan):
+        store.commits.advance(to: plan.state.lastSequence)
         // After our own listeners: to those who wait at the bell in this process it is no news then.
         store.environment.ring()
         report.isCommit = true
         finish(part, outcomes, report)
+        // Letting go of a large plan takes time, which nobody has to wait for.
+        withExtendedLifetime(plan) {}
       case .unchanged(let outcomes):
         finish(part, outcomes, report)
       case .mapFull(let error):
@@ -377,7 +379,7 @@ final class Writer: Sendable {
   }
 
   private enum Attempt {
-    case committed([Outcome], sequence: UInt64)
+    case committed([Outcome], GroupPlan)
     /// No request changed anything; there was nothing to commit.
     case unchanged([Outcome])
     case mapFull(LMDBError)
@@ -405,7 +407,6 @@ final class Writer: Sendable {
       count = outcomes.count
       guard !plan.isEmpty else { return .unchanged(outcomes) }
       try plan.apply(to: &transaction, trimming: dueTrim())
-      let sequence = plan.state.lastSequence
       report.bytes = plan.byteCount
       let began = ContinuousClock.now
       defer { report.flush = ContinuousClock.now - began }
@@ -416,7 +417,7 @@ final class Writer: Sendable {
       } catch {
         return .unknown(outcomes, Status(committing: error))
       }
-      return .committed(outcomes, sequence: sequence)
+      return .committed(outcomes, plan)
     } catch let error as LMDBError {
       return error == .mapFull ? .mapFull(error) : .refused(Status(writing: error))
     } catch let error as Status {
