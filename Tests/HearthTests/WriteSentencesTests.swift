@@ -163,6 +163,23 @@ import Testing
         + "deep.", ["deep": deep])
   }
 
+  /// The client's own look at the data lets these pass.
+  @Test func `what only the server refuses is refused by every form of write`() async throws {
+    try await expectSentence("Cannot have a zero length vector.", ["v": VectorValue([])])
+    try await expectSentence("Vector cannot contain NaN values.", ["v": VectorValue([.nan])])
+    try await expectSentence(
+      "Cannot convert a vector value in an array value.", ["a": [VectorValue([1])]])
+    try await expectSentence(
+      "The property.name is longer than 1500 bytes.", [String(repeating: "x", count: 1501): 1])
+
+    struct Model: Codable { var v = VectorValue([]) }
+    let batch = try db.batch().setData(["ok": 1], forDocument: db.document("beside/a"))
+      .setData(from: Model(), forDocument: db.document("things/new"))
+    let sentence = await expectRefused(.invalidArgument) { try await batch.commit() }
+    #expect(sentence == "Cannot have a zero length vector.")
+    #expect(try await !db.document("beside/a").getDocument().exists)
+  }
+
   @Test func `names that cannot be are refused by every form of write`() async throws {
     try await expectSentence(
       "Resource id \"__bad__\" is invalid because it is reserved.", ["a": 1],

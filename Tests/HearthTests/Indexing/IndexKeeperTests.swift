@@ -227,8 +227,8 @@ import Testing
   @Test func `documents with too many entries are refused by declared indexes only`() throws {
     let fixture = try StoreFixture()
     let tags = IndexDefinition("books", [.init("tags", .contains)])
-    func document(_ count: Int) throws -> Mutation {
-      try fixture.set("books/a", ("tags", .array((0..<count).map { .integer(Int64($0)) })))
+    func document(_ count: Int, at path: String = "books/a") throws -> Mutation {
+      try fixture.set(path, ("tags", .array((0..<count).map { .integer(Int64($0)) })))
     }
     try fixture.putIndex(
       StoredIndex(number: 1, definition: tags, state: .ready, origin: .learned))
@@ -239,6 +239,8 @@ import Testing
     let error = #expect(throws: Status.self) { try fixture.commit(document(40_001)) }
     #expect(error?.code == .invalidArgument)
     #expect(error?.message.contains("40001 index entries") == true)
+    // The index is not theirs.
+    try fixture.commit(document(40_001, at: "papers/a"))
     #expect(try fixture.store.check().problems == [])
 
     // Few entries, each of them long.
