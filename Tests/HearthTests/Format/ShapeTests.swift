@@ -86,6 +86,23 @@ struct ShapeTests {
     }
   }
 
+  @Test func `offsets that are wider than they need to be are another form, which no writer makes`()
+    throws
+  {
+    let fields = MapValue([("a", .integer(1)), ("b", .string("text"))])
+    let shaped = try #require(try ShapedBody(DocumentBody(encoding: fields)))
+    let (head, ends) = (shaped.bytes[..<StoredBody.headBytes], shaped.bytes[5..<7])
+    let wide = [head[0] | 1] + head.dropFirst() + ends.flatMap { [$0, 0] } + shaped.bytes[7...]
+    try wide.withUnsafeBytes { wide in
+      try shaped.with(wide) { body in
+        let read = try MapView(body: body).value()
+        #expect(read == fields)
+        let error = #expect(throws: Status.self) { try DocumentBody.validate(body) }
+        #expect(error?.message == "A stored map's offsets are wider than they need to be.")
+      }
+    }
+  }
+
   @Test func `what a shape's bytes say is not believed`() throws {
     let memory = ShapeMemory()
     var random = FormatGenerator(seed: 11)
