@@ -29,10 +29,6 @@ final class IndexCatalogue: Sendable {
   var isEmpty: Bool { indexes.isEmpty }
 
   /// Those of a collection id, of both scopes and in every state.
-  func indexes(of collectionID: String) -> [StoredIndex] {
-    positions(of: collectionID).map { indexes[$0] }
-  }
-
   func positions(of collectionID: String) -> [Int] {
     guard let positions = positionsByID[collectionID] else { return [] }
     return positions.filter {
