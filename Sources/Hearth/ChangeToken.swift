@@ -8,9 +8,10 @@ import Foundation
 ///     for try await change in db.changes(since: token) { … }
 ///
 /// Survives restarts, backups and copies of the file. Codable, as its bytes. What the change log has
-/// trimmed since cannot be gone on from: `outOfRange`; see `FirestoreSettings.changeLogRetention`.
+/// trimmed since cannot be gone on from: `outOfRange`; see `FirestoreSettings.changeLogRetention`. Neither
+/// can tokens from before a restore: `outOfRange`; see `Firestore.restore`.
 public struct ChangeToken: Sendable, Hashable {
-  /// When the database was made.
+  /// The id of the database's history.
   let database: Instant
   /// The last change that is behind.
   let sequence: UInt64
@@ -45,10 +46,12 @@ public struct ChangeToken: Sendable, Hashable {
 
   /// The sequence to go on from, in the token's own database.
   func sequence(in database: Database) throws(Status) -> UInt64 {
-    guard self.database == database.creation else {
-      throw .invalidArgument("The change token is of another database.")
+    if self.database == database.history.id { return sequence }
+    if database.history.isRestored, self.database < database.history.id {
+      throw Status(
+        .outOfRange, "The change token is from before the database was restored from a backup.")
     }
-    return sequence
+    throw .invalidArgument("The change token is of another database.")
   }
 }
 

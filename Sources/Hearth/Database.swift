@@ -11,19 +11,21 @@ final class Database: Sendable {
   /// Nil if nothing may be written.
   let sweeper: ExpirySweeper?
   let logger: Logger
-  /// When the database was made: what a token of another one is told by.
-  let creation: Instant
+  /// What a token of another database, or from before a restore, is told by.
+  let history: History
   /// A folder that is removed with the database: for one that lives in memory, as far as users see.
   private let temporaryFolder: String?
 
   init(
-    path: String, configuration: StoreConfiguration, queueLimitBytes: Int,
+    path: String, named namedPath: String? = nil, configuration: StoreConfiguration,
+    queueLimitBytes: Int,
     indexPolicy: IndexingPolicy = .declared, logger: Logger, temporaryFolder: String? = nil
+  /// - Parameter namedPath: The path by which a person named the file, if it is not `path`.
   ) throws {
-    store = try Store(path: path, configuration: configuration)
+    store = try Store(path: path, named: namedPath, configuration: configuration)
     self.logger = logger
     self.temporaryFolder = temporaryFolder
-    creation = try store.read { try $0.creation() }
+    history = try store.read { try History.read($0) }
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     let indexes = IndexKeeper(store, policy: indexPolicy, logger: logger)
     self.indexes = indexes

@@ -85,6 +85,29 @@ extension Firestore {
     }
   }
 
+  /// Puts a copy of a backup in the place of a database file that no process has open, or where none is.
+  ///
+  ///     try await Firestore.restore("backups/monday.hearth", to: "books.hearth")
+  ///
+  /// The copy is checked and flushed first and takes its place in one moment: a crash leaves the old file or the
+  /// restored one. A process that opens the file meanwhile waits. Do not copy or move a backup over a file by
+  /// other means: processes that have it open cannot write any more, and its change tokens would name changes that
+  /// the backup does not have. Tokens from before a restore throw `outOfRange`.
+  ///
+  /// Needs room on the disk for both. Throws `failedPrecondition` if any process has one of the files open,
+  /// `dataLoss` if the backup is damaged, `notFound`, `resourceExhausted`, `CancellationError`.
+  @discardableResult
+  public static func restore(
+    _ backup: String, to path: String, progress: ProgressHandler? = nil
+  ) async throws -> CheckReport {
+    try await Care.run(progress) { progress in
+      CheckReport(
+        try FileCopy.restore(
+          OpenDatabases.canonical(backup), to: OpenDatabases.canonical(path), Care.configuration,
+          progress: progress))
+    }
+  }
+
   /// Makes a file that nobody has open as small as it can be. Returns its size before and after.
   ///
   /// The new file takes the old one's place in one moment, once it is checked and flushed: a crash leaves

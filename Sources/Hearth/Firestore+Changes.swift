@@ -27,7 +27,7 @@ extension Firestore {
       let database = try database()
       await database.writer.settle(.everything)
       let sequence = try database.store.read { try $0.state().lastSequence }
-      return ChangeToken(database: database.creation, sequence: sequence)
+      return ChangeToken(database: database.history.id, sequence: sequence)
     }
   }
 
@@ -88,7 +88,7 @@ extension Firestore {
               after: snapshot(change.after), commitTime: Timestamp(change.commitTime),
               endsCommit: change.endsCommit,
               token: ChangeToken(
-                database: reading.database.creation, sequence: change.sequence))
+                database: reading.database.history.id, sequence: change.sequence))
           }
         }
       }

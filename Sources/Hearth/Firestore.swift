@@ -14,8 +14,10 @@ import Synchronization
 public final class Firestore: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; all state is in `state`, a mutex, and in constants.
 
-  /// Where the file is; nil for a database in memory until it is opened.
+  /// Where the file is, or would be for a database in memory.
   let path: String
+  /// The path it was opened by, which a link may be a part of.
+  private let namedPath: String
   /// Databases of different identity do not store each other's references.
   let databaseIdentity: DatabaseIdentity
   public let app: FirebaseApp
@@ -48,8 +50,9 @@ public final class Firestore: NSObject, @unchecked Sendable {
     return logger
   }
 
-  init(path: String, app: FirebaseApp) {
+  init(path: String, named namedPath: String? = nil, app: FirebaseApp) {
     self.path = path
+    self.namedPath = namedPath ?? path
     self.app = app
     databaseIdentity = DatabaseIdentity(name: path)
     state = Guarded(State())
@@ -69,8 +72,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
     at path: String, settings: FirestoreSettings = FirestoreSettings()
   ) throws -> Firestore {
     do {
-      let firestore = OpenDatabases.shared.instance(at: path) { path in
-        Firestore(path: path, app: .hearthDefault)
+      let firestore = OpenDatabases.shared.instance(at: path) {
+        Firestore(path: $0, named: path, app: .hearthDefault)
       }
       firestore.adopt(settings)
       _ = try firestore.database()
@@ -93,9 +96,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
   }
 
   public class func firestore(app: FirebaseApp, database: String) -> Firestore {
-    OpenDatabases.shared.instance(at: DefaultLocation.path(app: app, database: database)) {
-      Firestore(path: $0, app: app)
-    }
+    let path = DefaultLocation.path(app: app, database: database)
+    return OpenDatabases.shared.instance(at: path) { Firestore(path: $0, named: path, app: app) }
   }
 
   /// The open database; opens it the first time. Throws `Status`.
@@ -128,7 +130,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
       path = folder + "/memory.hearth"
     }
     return try Database(
-      path: path, configuration: settings.storeConfiguration,
+      path: path, named: settings.isPersistent ? namedPath : nil,
+      configuration: settings.storeConfiguration,
       queueLimitBytes: settings.queueLimitBytes, indexPolicy: settings.indexPolicy.kept,
       logger: Self.logger, temporaryFolder: temporaryFolder)
   }

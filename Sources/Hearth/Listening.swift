@@ -26,10 +26,10 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
     listener = Listener(way, callback: callback)
     do {
       let watched = try resolve()
-      let sequence = try token?.sequence(in: watched.database)
+      let start = try token.map { try Self.start($0, in: watched.database) } ?? .now
       self.watched = watched
       super.init()
-      watched.database.registry.add(listener, watching: watched.target, since: sequence)
+      watched.database.registry.add(listener, watching: watched.target, from: start)
     } catch {
       watched = nil
       super.init()
@@ -38,6 +38,17 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
   }
 
   /// The next untold event, for a consumer that asks; see `Listener.take`.
+  private static func start(
+    _ token: ChangeToken, in database: Database
+  ) throws(Status) -> Registry.Start {
+    do throws(Status) {
+      return .after(try token.sequence(in: database))
+    } catch {
+      guard error.code == .outOfRange else { throw error }
+      return .anew
+    }
+  }
+
   func takeNews() -> Result<ResultEvent, Status>? { listener.take() }
 
   /// Nothing more will come.

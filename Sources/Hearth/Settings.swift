@@ -65,6 +65,14 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// Checks the checksum on every read of a document, also where it is decoded in place.
   public var verifiesChecksumsOnRead = false
 
+  /// Reads every page of the file before it is used, and throws `dataLoss` if one is damaged. Opening then takes as
+  /// long as reading the file.
+  ///
+  /// The file is mapped into memory, and LMDB believes its pages: without this, opening looks at the headers, the
+  /// file's length and the first page of each table, and a page damaged elsewhere may end the process with a signal
+  /// when it is used. `Firestore.check`, `repair` and `export` never use a page that they have not looked at.
+  public var validatesPagesOnOpen = false
+
   /// How many threads one query may take where it looks at, or decodes, very many documents: as many as
   /// there are processors, at most four. With 1 every query stays on its caller's thread.
   ///
@@ -136,6 +144,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
     copy.isReadOnly = isReadOnly
     copy.queueLimitBytes = queueLimitBytes
     copy.mapSizeBytes = mapSizeBytes
+    copy.validatesPagesOnOpen = validatesPagesOnOpen
     copy.verifiesChecksumsOnRead = verifiesChecksumsOnRead
     copy.queryThreads = queryThreads
     copy.allowsRemoteFileSystem = allowsRemoteFileSystem
@@ -154,6 +163,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
     return host == other.host && isSSLEnabled == other.isSSLEnabled
       && durability == other.durability && isReadOnly == other.isReadOnly
       && queueLimitBytes == other.queueLimitBytes && mapSizeBytes == other.mapSizeBytes
+      && validatesPagesOnOpen == other.validatesPagesOnOpen
       && verifiesChecksumsOnRead == other.verifiesChecksumsOnRead
       && queryThreads == other.queryThreads
       && allowsRemoteFileSystem == other.allowsRemoteFileSystem
@@ -178,6 +188,7 @@ extension FirestoreSettings {
     var configuration = StoreConfiguration()
     configuration.isReadOnly = isReadOnly
     configuration.mapSizeBytes = mapSizeBytes
+    configuration.validatesPages = validatesPagesOnOpen
     configuration.verifiesChecksumsOnRead = verifiesChecksumsOnRead
     configuration.scanThreads = max(1, min(queryThreads, 64))
     configuration.allowsRemoteFileSystem = allowsRemoteFileSystem

@@ -24,7 +24,8 @@ struct HearthTool: AsyncParsableCommand {
     subcommands: [
       DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, QueryCommand.self,
       ExplainCommand.self, WatchCommand.self, StatCommand.self, DeleteCommand.self,
-      CheckCommand.self, BackupCommand.self, CompactCommand.self, RepairCommand.self,
+      CheckCommand.self, BackupCommand.self, RestoreCommand.self,
+      CompactCommand.self, RepairCommand.self,
       ExportCommand.self, ImportCommand.self,
     ])
 }

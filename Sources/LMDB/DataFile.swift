@@ -1,12 +1,15 @@
 import Glibc
 
-/// Where the data file really is.
+/// Where the data file is, and whether it is still there.
 struct DataFile {
   /// Without symbolic links, so that every process uses the same lock file.
   let path: String
-  let identity: OpenFiles.Identity
-  /// Keeps the inode's number from being given to another file while it is in `OpenFiles`.
+  let identity: FileIdentity
+  /// Keeps the inode's number from being given to another file while it is in `OpenFiles`. Pages are read
+  /// through it, so that they are those of the open file whatever is at the path.
   let anchor: Int32
+  /// The path by which the file was asked for, absolute. A link in it may later lead to another file.
+  private let namedPath: String
 
   /// The last thing done with an environment's file.
   func release() {
@@ -14,14 +17,55 @@ struct DataFile {
     _ = Glibc.close(anchor)
   }
 
-  /// Finds the file, or makes an empty one, which LMDB takes for a new database.
-  static func locate(
-    _ path: String, configuration: EnvironmentConfiguration, mayCreate: Bool
+  /// Whether both paths still lead to the file that was located.
+  var isInPlace: Bool {
+    FileIdentity(followingLinksAt: path) == identity
+      && (namedPath == path || FileIdentity(followingLinksAt: namedPath) == identity)
+  }
+
+  /// Opens the file, or makes an empty one, which LMDB takes for a new database.
+  ///
+  /// - Parameters:
+  ///   - path: As `resolve` gave it.
+  ///   - namedPath: The path by which the file was asked for.
+  static func open(
+    _ path: String, named namedPath: String, isReadOnly: Bool
   ) throws(LMDBError) -> DataFile {
+    if !isReadOnly {
+      let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 || errno == EEXIST else {
+        throw LMDBError(errno, context: "open \(path)")
+      }
+      if descriptor >= 0 {
+        _ = Glibc.close(descriptor)
+        // What is flushed into a file is lost with the file's name.
+        try flushFolder(of: path)
+      }
+    }
+    // As LMDB will: where a file system copies what is written to, this is the copy.
+    let access = isReadOnly ? O_RDONLY : O_RDWR
+    let anchor = Glibc.open(path, access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    var info = stat()
+    guard anchor >= 0, fstat(anchor, &info) == 0 else {
+      let code = errno
+      if anchor >= 0 { _ = Glibc.close(anchor) }
+      throw LMDBError(code, context: "open \(path)")
+    }
+    guard info.st_mode & S_IFMT == S_IFREG else {
+      _ = Glibc.close(anchor)
+      throw LMDBError.notADatabase.adding("open \(path): not a plain file")
+    }
+    return DataFile(
+      path: path, identity: FileIdentity(info), anchor: anchor, namedPath: absolute(namedPath))
+  }
+
+  /// The file's path without symbolic links, whether the file is there or not, and whether it is.
+  static func resolve(
+    _ path: String, _ configuration: EnvironmentConfiguration
+  ) throws(LMDBError) -> (path: String, exists: Bool) {
     var info = stat()
     let exists = stat(path, &info) == 0
     if !exists && errno != ENOENT { throw LMDBError(errno, context: "open \(path)") }
-    if !exists && !mayCreate { throw LMDBError.noSuchFile.adding("open \(path)") }
     if exists && info.st_mode & S_IFMT != S_IFREG {
       throw LMDBError.notADatabase.adding("open \(path): not a plain file")
     }
@@ -32,20 +76,7 @@ struct DataFile {
       let name = FileSystemKind.remoteTypes[type] ?? ""
       throw LMDBError.remoteFileSystem.adding("open \(path) on \(name)")
     }
-    if !exists {
-      let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-      guard descriptor >= 0 else { throw LMDBError(errno, context: "open \(path)") }
-      _ = Glibc.close(descriptor)
-      // What is flushed into a file is lost with the file's name.
-      try flushFolder(of: path)
-    }
-    let real = try realPath(path)
-    let anchor = Glibc.open(real, O_RDONLY | O_CLOEXEC)
-    guard anchor >= 0, fstat(anchor, &info) == 0 else {
-      throw LMDBError(errno, context: "open \(path)")
-    }
-    return DataFile(
-      path: real, identity: OpenFiles.Identity(info), anchor: anchor)
+    return (exists ? try realPath(path) : try realPath(ofMissing: path), exists)
   }
 
   /// Of a file that is there.
@@ -55,10 +86,29 @@ struct DataFile {
     return String(cString: real)
   }
 
-  /// Whether the path still leads to the file that was located.
-  var isInPlace: Bool {
-    var info = stat()
-    return stat(path, &info) == 0 && OpenFiles.Identity(info) == identity
+  /// Of a file that is not there: where it is made. A link that leads nowhere yet is followed.
+  private static func realPath(ofMissing path: String) throws(LMDBError) -> String {
+    var path = path
+    for _ in 0..<40 {
+      var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+      let count = readlink(path, &target, target.count)
+      guard count > 0 else {
+        let folder = try realPath(directory(of: path))
+        let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map {
+          path[path.utf8.index(after: $0)...]
+        }
+        return (folder == "/" ? "" : folder) + "/" + (name ?? path[...])
+      }
+      let link = String(decoding: target[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+      path = link.utf8.first == UInt8(ascii: "/") ? link : directory(of: path) + "/" + link
+    }
+    throw LMDBError(ELOOP, context: "open \(path)")
+  }
+
+  private static func absolute(_ path: String) -> String {
+    guard path.utf8.first != UInt8(ascii: "/"), let folder = getcwd(nil, 0) else { return path }
+    defer { free(folder) }
+    return String(cString: folder) + "/" + path
   }
 
   static func flushFolder(of path: String) throws(LMDBError) {

@@ -115,8 +115,12 @@ extension Environment {
       let code = begin(cell)
       if code == MDB_SUCCESS, let transaction = cell.pointee.transaction {
         cell.pointee.holder.store(UInt(thread), ordering: .relaxed)
-        return WriteTransaction(
-          environment: self, snapshot: Snapshot(cell: cell, transaction: transaction))
+        let snapshot = Snapshot(cell: cell, transaction: transaction)
+        do { try checkPlace(before: transaction) } catch {
+          abort(snapshot)
+          throw error
+        }
+        return WriteTransaction(environment: self, snapshot: snapshot)
       }
       gate.leaveAsWriter()
       switch code {
@@ -135,8 +139,8 @@ extension Environment {
 
   private func begin(_ cell: CellPointer) -> Int32 {
     do { try admit(.begin, "begin writing") } catch { return error.code }
-    turnstile?.enter()
-    defer { turnstile?.leave() }
+    turnstile.enter()
+    defer { turnstile.leave() }
     return begin(cell, 0)
   }
 
@@ -156,12 +160,14 @@ extension Environment {
       leave(snapshot)
       throw error
     }
+    let commit = UInt64(mdb_txn_id(snapshot.transaction))
     let code = mdb_txn_commit(snapshot.transaction)
     // A system error says that writing or flushing failed, and not how far it came.
     if code > 0 || code == MDB_PANIC { gate.refuseWriting() }
-    if code == MDB_SUCCESS && ringing { presence?.ring() }
-    leave(snapshot)
+    defer { leave(snapshot) }
     guard code == MDB_SUCCESS else { throw failure(code, "commit") }
+    try checkPlace(afterCommit: commit)
+    if ringing { presence?.ring() }
   }
 
   /// Tells whoever watches `doorbellPath` of a commit that did not.

@@ -30,73 +30,128 @@ public final class Environment: Sendable {
 
   /// Changed only by who is alone behind the gate; used by who is inside.
   nonisolated(unsafe) private(set) var handle: OpaquePointer?
-  /// Changed only by who is alone behind the gate; rung by the writer.
+  /// `nil` where nothing may be written: no reader is registered then, and nobody may write. Changed only by
+  /// who is alone behind the gate; rung by the writer.
   nonisolated(unsafe) private(set) var presence: Presence?
-  /// Changed only by who is alone behind the gate.
+  /// Changed only by `close`, alone behind the gate.
   nonisolated(unsafe) private var lockFile: LockFile?
-  /// Changed only by who is alone behind the gate; used by the writer.
-  nonisolated(unsafe) private(set) var turnstile: Turnstile?
+  /// The newest header that this environment has seen. Touched by the writer.
+  nonisolated(unsafe) private var knownHeader: [UInt8] = []
+  /// Nothing is written any more; see `LMDBError.fileReplaced`.
+  private let isReplaced = Atomic(false)
+  private let pageSize: Int
   /// Nanoseconds; when dead readers were last looked for.
   private let lastStaleCheck = Atomic<UInt64>(0)
 
   // MARK: Opening
 
-  /// Opens the file, or makes it. Throws `alreadyOpen` if this process has it open already.
+  /// Opens the file, or makes it. Throws `alreadyOpen` if this process has it open already, and
+  /// `openElsewhere` if another has the file open that was there before.
+  ///
+  /// - Parameter namedPath: The path by which a person named the file, if `path` is not that: nothing is
+  ///   written any more once it leads to another file.
   public static func open(
-    at path: String, configuration: EnvironmentConfiguration
+    at path: String, named namedPath: String? = nil, configuration: EnvironmentConfiguration
   ) throws(LMDBError) -> Environment {
     let forkCount = ForkGuard.count
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw LMDBError.invalidArgument.adding("open \(path)")
     }
     try admit(.open, "open", path, configuration)
+    var patience = Patience(configuration.openElsewherePatience)
     var attempts = 0
     while true {
       do throws(LMDBError) {
-        return try open(path, configuration, forkCount)
+        return try open(path, namedPath ?? path, configuration, forkCount)
       } catch {
+        switch error {
         // Another file was put in its place while this waited for whoever did it.
-        guard error == .fileReplaced, attempts < 100 else { throw error }
-        attempts += 1
+        case .fileReplaced where attempts < 100: attempts += 1
+        // Another process may just be opening or closing it; one that is just being started has the locks of
+        // whoever starts it.
+        case .foreignProcessNamespace, .openElsewhere, .readElsewhere, .writtenElsewhere:
+          guard patience.wait() else { throw error }
+        default: throw error
+        }
       }
     }
   }
 
   private static func open(
-    _ path: String, _ configuration: EnvironmentConfiguration,
+    _ path: String, _ namedPath: String, _ configuration: EnvironmentConfiguration,
     _ forkCount: UnsafeMutablePointer<UInt>
   ) throws(LMDBError) -> Environment {
-    let file = try DataFile.locate(
-      path, configuration: configuration, mayCreate: !configuration.isReadOnly)
-    guard OpenFiles.reserve(file.identity) else {
-      _ = Glibc.close(file.anchor)
-      throw LMDBError.alreadyOpen.adding("open \(file.path)")
+    var (path, exists) = try DataFile.resolve(path, configuration)
+    var presence = try enter(path, exists: exists, configuration)
+    // Whoever was alone may have made it meanwhile.
+    if !exists { exists = FileIdentity(at: path) != nil }
+    if !exists, presence?.isAlone == false {
+      throw LMDBError(
+        LMDBError.openElsewhere.code, context: "open \(path)",
+        processIDs: presence?.otherProcesses ?? [])
     }
     do throws(LMDBError) {
-      return try Environment(file, configuration, forkCount)
+      let file = try DataFile.open(path, named: namedPath, isReadOnly: configuration.isReadOnly)
+      guard OpenFiles.reserve(file.identity) else {
+        _ = Glibc.close(file.anchor)
+        throw LMDBError.alreadyOpen.adding("open \(file.path)")
+      }
+      do throws(LMDBError) {
+        return try Environment(file, &presence, configuration, forkCount)
+      } catch {
+        file.release()
+        throw error
+      }
     } catch {
-      file.release()
+      presence?.withdraw()
       throw error
     }
   }
 
+  /// `nil` if the file is only to be read, and nothing may be written beside it.
+  private static func enter(
+    _ path: String, exists: Bool, _ configuration: EnvironmentConfiguration
+  ) throws(LMDBError) -> Presence? {
+    guard exists || !configuration.isReadOnly else {
+      throw LMDBError.noSuchFile.adding("open \(path)")
+    }
+    do throws(LMDBError) {
+      return try Presence.enter(
+        at: path + "-presence", namespace: configuration.processNamespace())
+    } catch {
+      guard configuration.isReadOnly, error == .accessDenied || error == LMDBError(EROFS) else {
+        throw error
+      }
+      return nil
+    }
+  }
+
   private init(
-    _ file: DataFile, _ configuration: EnvironmentConfiguration,
+    _ file: DataFile, _ presence: inout Presence?, _ configuration: EnvironmentConfiguration,
     _ forkCount: UnsafeMutablePointer<UInt>
   ) throws(LMDBError) {
-    let presence = try Presence.enter(
-      at: file.path + "-presence", namespace: configuration.processNamespace())
-    guard file.isInPlace else { throw LMDBError.fileReplaced.adding("open \(file.path)") }
-    let opened = try OpenedFile.open(file.path, configuration)
+    var lockFile = try Self.lock(file, &presence)
+    let opened = try OpenedFile.open(
+      file, configuration, isUnlocked: lockFile == nil, isAlone: presence?.isAlone ?? true)
+    lockFile?.reserve()
+    do throws(LMDBError) {
+      guard file.isInPlace, lockFile?.isInPlace ?? true, presence?.isInPlace ?? true else {
+        throw LMDBError.fileReplaced.adding("open \(file.path)")
+      }
+      try presence?.share()
+    } catch {
+      mdb_env_close(opened.handle)
+      throw error
+    }
     self.path = file.path
     self.configuration = configuration
     self.forkCount = forkCount
     forkCountAtOpen = forkCount.pointee
     self.file = file
     handle = opened.handle
-    self.presence = presence
-    lockFile = LockFile(reserving: file.path + "-lock")
-    turnstile = configuration.isReadOnly ? nil : Turnstile(file.path)
+    pageSize = opened.pageSizeBytes
+    self.presence = presence.take()
+    self.lockFile = lockFile.take()
     tables = opened.tables
     let isInstrumented = configuration.faultInjector != nil || configuration.poisonsBorrowedBytes
     loans = configuration.poisonsBorrowedBytes ? Loans() : nil
@@ -106,6 +161,26 @@ public final class Environment: Sendable {
       isInstrumented: isInstrumented)
     gate.attach(self)
     lastStaleCheck.store(Self.now(), ordering: .relaxed)
+  }
+
+  /// Makes known that the file is in use, and opens LMDB's lock file; `nil` where it may not be written.
+  private static func lock(
+    _ file: DataFile, _ presence: inout Presence?
+  ) throws(LMDBError) -> LockFile? {
+    guard presence != nil else {
+      try UseLock.readUnlocked(file.anchor, file.path)
+      return nil
+    }
+    try presence?.admit(file.identity)
+    try UseLock.share(file.anchor, file.path)
+    let lockPath = file.path + "-lock"
+    // Who has the file open has other files beside it than those that are here.
+    if UseLock.isShared(elsewhereThan: file.anchor),
+      presence?.isAlone == true || FileIdentity(at: lockPath) == nil
+    {
+      throw LMDBError.openElsewhere.adding("open \(file.path)")
+    }
+    return try LockFile(lockPath)
   }
 
   deinit { close() }
@@ -120,7 +195,7 @@ public final class Environment: Sendable {
 
   /// Removes the file and those beside it. False, and all of them kept, if it is open in any process.
   public static func remove(at path: String) throws(LMDBError) -> Bool {
-    try Presence.whileAbsent(from: path + "-presence") { () throws(LMDBError) in
+    try Presence.whileAbsent(from: path) { () throws(LMDBError) in
       for suffix in ["", "-lock", "-presence"]
       where unlink(path + suffix) != 0 && errno != ENOENT {
         throw LMDBError(errno, context: "remove \(path + suffix)")
@@ -131,7 +206,7 @@ public final class Environment: Sendable {
   /// Removes what opening a file leaves beside it, unless it is open in any process.
   public static func removeLocks(beside path: String) throws(LMDBError) {
     let real = try DataFile.realPath(path)
-    _ = try Presence.whileAbsent(from: real + "-presence") { () throws(LMDBError) in
+    _ = try Presence.whileAbsent(from: real) { () throws(LMDBError) in
       for suffix in ["-lock", "-presence"] { unlink(real + suffix) }
     }
   }
@@ -145,20 +220,13 @@ public final class Environment: Sendable {
   /// Runs `body` while no process has the file open; who opens it meanwhile waits. `nil`, and nothing
   /// done, if one has.
   public static func whileClosed<R>(_ path: String, _ body: () throws -> R) throws -> R? {
-    let real = try DataFile.realPath(path)
-    return try Presence.alone(at: real + "-presence") { try body() }
+    try Presence.alone(at: try DataFile.realPath(path), body)
   }
 
-  /// As `whileClosed`, also where there is no file yet. False, and nothing done, if it is open.
-  public static func whileUnused(_ path: String, _ body: () throws -> Void) throws -> Bool {
-    guard access(path, F_OK) == 0 else {
-      try body()
-      return true
-    }
-    return try whileClosed(path) {
-      try body()
-      return true
-    } ?? false
+  /// As `whileClosed`, also where there is no file yet.
+  public static func whileUnused<R>(_ path: String, _ body: () throws -> R) throws -> R? {
+    let (path, _) = try DataFile.resolve(path, EnvironmentConfiguration(tables: []))
+    return try Presence.alone(at: path, body)
   }
 
   /// A file that is written after every commit of another process, once readers see the commit, if
@@ -184,8 +252,9 @@ public final class Environment: Sendable {
         if condition == .closed { return }
         condition = .closed
         closeHandle()
+        // LMDB's locks go with it.
+        lockFile = nil
         presence = nil
-        turnstile = nil
         file.release()
       }
     } catch {
@@ -259,17 +328,16 @@ public final class Environment: Sendable {
   ) throws(LMDBError) {
     condition = .broken
     try admit(.open, "reopen")
-    let file = try DataFile.locate(path, configuration: configuration, mayCreate: false)
-    _ = Glibc.close(file.anchor)
-    guard file.identity == self.file.identity else {
+    guard !isReplaced.load(ordering: .relaxed), file.isInPlace else {
       throw failure(LMDBError.fileReplaced.code, "reopen")
     }
     closeHandle()
     var configuration = configuration
     configuration.mapSizeBytes = max(mapSizeBytes, configuration.mapSizeBytes)
-    let opened = try OpenedFile.open(path, configuration)
+    let opened = try OpenedFile.open(
+      file, configuration, isUnlocked: lockFile == nil, isAlone: false)
     handle = opened.handle
-    lockFile = LockFile(reserving: path + "-lock")
+    lockFile?.reserve()
     guard opened.tables == tables else {
       closeHandle()
       throw failure(LMDBError.incompatible.code, "reopen")
@@ -284,7 +352,6 @@ public final class Environment: Sendable {
       cell.pointee.hold(nil)
     }
     mdb_env_close(handle)
-    lockFile = nil
     self.handle = nil
   }
 
@@ -294,6 +361,67 @@ public final class Environment: Sendable {
     mdb_env_info(handle, &raw)
     return Int(clamping: raw.me_mapsize)
   }
+
+  // MARK: In place
+
+  /// Whether the file is still the one at its path, and the files beside it are those that are open.
+  public var isInPlace: Bool { !isReplaced.load(ordering: .relaxed) && hasItsFiles }
+
+  private var hasItsFiles: Bool {
+    file.isInPlace && lockFile?.isInPlace ?? true && presence?.isInPlace ?? true
+  }
+
+  /// Throws `fileReplaced`, for good, unless what is at the paths is what is open: the same files, and in the
+  /// data file the header of the last commit, which `cp` over it does not leave.
+  ///
+  /// For the writer, which has LMDB's mutex.
+  func checkPlace(before transaction: OpaquePointer) throws(LMDBError) {
+    let last = UInt64(mdb_txn_id(transaction)) - 1
+    let header = header(of: last)
+    guard !isReplaced.load(ordering: .relaxed), hasItsFiles, header.transactionID == last,
+      header.other < max(last, 1),
+      knownHeader.isEmpty || knownHeader.transactionID != last
+        || knownHeader == header.bytes
+    else { throw replaced("begin writing") }
+    knownHeader = header.bytes
+  }
+
+  /// As `checkPlace(before:)`, for the writer after its commit: others may have committed since.
+  func checkPlace(afterCommit commit: UInt64) throws(LMDBError) {
+    let header = header(of: commit)
+    guard hasItsFiles else { throw replaced("commit") }
+    if header.transactionID == commit {
+      knownHeader = header.bytes
+    } else if header.transactionID < commit {
+      // A commit of nothing writes no header.
+      guard self.header(of: commit - 1).bytes == knownHeader else { throw replaced("commit") }
+    }
+  }
+
+  private func replaced(_ call: StaticString) -> LMDBError {
+    isReplaced.store(true, ordering: .relaxed)
+    return failure(LMDBError.fileReplaced.code, call)
+  }
+
+  /// Of the two headers the one that a commit writes, and the number of the commit in the other.
+  private func header(of commit: UInt64) -> (bytes: [UInt8], transactionID: UInt64, other: UInt64) {
+    var bytes = [UInt8](repeating: 0, count: FileHeader.byteCount)
+    var other: UInt64 = 0
+    let page = Int(commit & 1)
+    guard pread(file.anchor, &bytes, bytes.count, off_t(page * pageSize)) == bytes.count,
+      pread(file.anchor, &other, 8, off_t((1 - page) * pageSize + FileHeader.transactionOffset))
+        == 8
+    else { return ([], 0, .max) }
+    return (bytes, bytes.transactionID, UInt64(littleEndian: other))
+  }
+
+  /// Of the file that is open, whatever is at its path.
+  func openPages() throws(LMDBError) -> PageReader { try PageReader(copying: file.anchor) }
+
+  /// The process that holds LMDB's mutex for writing; `nil` if none does or it cannot be told.
+  ///
+  /// Waits for nobody. Not to be called beside `close`.
+  public var writingProcess: Int32? { lockFile?.writingProcess }
 
   // MARK: Beside transactions
 
@@ -349,6 +477,8 @@ public final class Environment: Sendable {
   @inlinable @inline(__always)
   public var isForked: Bool { forkCount.pointee != forkCountAtOpen }
 
+  var turnstile: Turnstile { Turnstile(descriptor: file.anchor) }
+
   @usableFromInline
   func failure(_ code: Int32, _ call: StaticString) -> LMDBError {
     LMDBError(code, context: "\(call) \(path)")
@@ -372,4 +502,9 @@ public final class Environment: Sendable {
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
+}
+
+extension [UInt8] {
+  /// Of a header's page; 0 if these are no bytes.
+  fileprivate var transactionID: UInt64 { load(FileHeader.transactionOffset, as: UInt64.self) }
 }

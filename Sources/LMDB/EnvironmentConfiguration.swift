@@ -34,6 +34,10 @@ public struct EnvironmentConfiguration: Sendable {
   public var durability: Durability
   public var allowsRemoteFileSystem: Bool
 
+  /// Opening reads every page first, without mapping it, and throws `damagedPage` if one is wrong. LMDB believes
+  /// its pages: a damaged one may end the process.
+  public var validatesPages = false
+
   /// For tests: borrowed bytes are copies, overwritten with 0xDB when their loan ends.
   public var poisonsBorrowedBytes: Bool
 
@@ -45,6 +49,7 @@ public struct EnvironmentConfiguration: Sendable {
   var fileSystemType: @Sendable (_ path: String) -> UInt32? = FileSystemKind.type(at:)
   var processNamespace: @Sendable () -> String = Presence.currentProcessNamespace
   var readersFullPatience = Duration.seconds(5)
+  var openElsewherePatience = Duration.milliseconds(500)
   var staleReaderInterval = Duration.seconds(10)
 
   public init(

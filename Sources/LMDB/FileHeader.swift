@@ -34,6 +34,8 @@ struct FileHeader: Equatable {
   /// LMDB's cursor stack.
   static let maximumDepth: UInt16 = 32
   static let byteCount = 16 + 136
+  /// In a page.
+  static let transactionOffset = 144
 
   // MARK: Validating
 
@@ -41,12 +43,16 @@ struct FileHeader: Equatable {
   /// new database.
   ///
   /// Another process may be writing: a page is not read in one moment. So a bad look is repeated.
-  static func validateFile(at path: String, isReadOnly: Bool) throws(LMDBError) {
+  ///
+  /// - Parameter isAlone: Nobody writes, so that the roots of the trees can be looked at, too.
+  static func validate(_ file: DataFile, isAlone: Bool) throws(LMDBError) {
+    let path = file.path
     var patience = Patience(.milliseconds(60))
     while true {
       do throws(LMDBError) {
-        let file = try PageReader(path: path)
-        return try validate(file)
+        let pages = try PageReader(copying: file.anchor)
+        guard let header = try validate(pages), isAlone else { return }
+        return try header.validateRoots(pages)
       } catch {
         guard error.code <= LMDBError.closed.code || error == .versionMismatch, patience.wait()
         else { throw error.adding("open \(path)") }
@@ -54,8 +60,10 @@ struct FileHeader: Equatable {
     }
   }
 
-  static func validate(_ file: borrowing PageReader) throws(LMDBError) {
-    if try file.byteCount() == 0 { return }
+  /// The newest header; `nil` of an empty file.
+  @discardableResult
+  static func validate(_ file: borrowing PageReader) throws(LMDBError) -> FileHeader? {
+    if try file.byteCount() == 0 { return nil }
     guard let start = try file.read(at: 0, count: byteCount) else {
       throw try file.startsWithMagic() ? .truncated : .notADatabase
     }
@@ -71,13 +79,79 @@ struct FileHeader: Equatable {
     let length = try file.byteCount()
     guard length >= 2 * first.pageSize else { throw .truncated }
     let pagesPresent = length / first.pageSize
-    guard newest.lastPage >= pagesPresent else { return }
+    guard newest.lastPage >= pagesPresent else { return newest }
     // Pages taken and given back within one commit are never written. Those may lack at the end.
     var freeList = FreeList(newest, after: pagesPresent)
     try freeList.walk(newest.free.root, depth: newest.free.depth, file)
     guard UInt64(freeList.found.count) == newest.lastPage - pagesPresent + 1 else {
       throw .truncated
     }
+    return newest
+  }
+
+  /// Looks at the first page of each tree, a dozen in all: what LMDB reads to open the tables.
+  private func validateRoots(_ file: borrowing PageReader) throws(LMDBError) {
+    let pagesPresent = try file.byteCount() / pageSize
+    let lastPage = lastPage
+    try Self.validateRoot(free, of: file, pagesPresent, pageSize) { (node) throws(LMDBError) in
+      guard node.key.count == 8, node.flags & ~NodePage.large == 0 else { throw .damagedPage }
+      if node.flags == 0, !Self.isFreeList(node.data, lastPage) { throw .damagedPage }
+    }
+    var tables: [Tree] = []
+    try Self.validateRoot(main, of: file, pagesPresent, pageSize) { (node) throws(LMDBError) in
+      guard node.flags != 0 && node.flags != NodePage.large else { return }
+      guard node.flags == NodePage.subtree, let table = Tree(node.data),
+        table.depth <= Self.maximumDepth,
+        (table.depth == 0) == (table.root == Self.noRoot)
+      else { throw .damagedPage }
+      tables.append(table)
+    }
+    for table in tables {
+      try Self.validateRoot(table, of: file, pagesPresent, pageSize) { (_) throws(LMDBError) in }
+    }
+  }
+
+  /// A count and as many numbers of pages, the largest first.
+  private static func isFreeList(_ value: UnsafeRawBufferPointer, _ lastPage: UInt64) -> Bool {
+    guard value.count >= 8, value.count % 8 == 0,
+      value.loadUnaligned(as: UInt64.self) == UInt64(value.count / 8 - 1)
+    else { return false }
+    var last = lastPage + 1
+    for offset in stride(from: 8, to: value.count, by: 8) {
+      let page = value.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      guard page >= 2, page < last else { return false }
+      last = page
+    }
+    return true
+  }
+
+  private static func validateRoot(
+    _ tree: Tree, of file: borrowing PageReader, _ pagesPresent: UInt64, _ pageSize: UInt64,
+    _ look: (NodePage.Node) throws(LMDBError) -> Void
+  ) throws(LMDBError) {
+    guard tree.root != noRoot else { return }
+    guard tree.root >= 2, tree.root < pagesPresent,
+      let bytes = try file.read(at: tree.root * pageSize, count: Int(pageSize))
+    else { throw .damagedPage }
+    let isLeaf = tree.depth == 1
+    var tiles = [UInt16](repeating: 0, count: bytes.count / 2)
+    // The bytes outlive what is borrowed of them.
+    let fault = bytes.withUnsafeBytes { bytes -> LMDBError? in
+      let page = NodePage(bytes)
+      guard page.fault(page: tree.root, isLeaf: isLeaf, tiles: &tiles) == nil else {
+        return .damagedPage
+      }
+      for index in 0..<page.count {
+        let node = page.node(index)
+        if !isLeaf {
+          guard node.child >= 2, node.child < pagesPresent else { return .damagedPage }
+          continue
+        }
+        do throws(LMDBError) { try look(node) } catch { return error }
+      }
+      return nil
+    }
+    if let fault { throw fault.adding("page \(tree.root)") }
   }
 
   init(_ bytes: [UInt8], page: UInt64) throws(LMDBError) {
@@ -92,7 +166,7 @@ struct FileHeader: Equatable {
     free = Tree(bytes, at: 40)
     main = Tree(bytes, at: 88)
     lastPage = bytes.load(136, as: UInt64.self)
-    transactionID = bytes.load(144, as: UInt64.self)
+    transactionID = bytes.load(Self.transactionOffset, as: UInt64.self)
     pageSize = UInt64(free.pad)
     guard (512...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
       throw .damagedHeader
@@ -153,8 +227,14 @@ struct PageReader: ~Copyable {
   private let descriptor: Int32
 
   init(path: String) throws(LMDBError) {
-    descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     if descriptor < 0 { throw LMDBError(errno) }
+  }
+
+  /// Of a file that is open, whatever is at its path.
+  init(copying descriptor: Int32) throws(LMDBError) {
+    self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    if self.descriptor < 0 { throw LMDBError(errno) }
   }
 
   deinit { _ = Glibc.close(descriptor) }

@@ -26,18 +26,28 @@ public final class NewFile {
       throw LMDBError.alreadyThere.adding("write \(place)")
     }
     let path = place + "-unfinished"
-    let lock = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard lock >= 0 else { throw LMDBError(errno, context: "write \(path)") }
-    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-      _ = Glibc.close(lock)
-      throw LMDBError.alreadyOpen.adding("write \(path)")
-    }
+    self.lock = try Self.make(path)
     self.path = path
     self.place = place
     self.isReplacing = isReplacing
-    self.lock = lock
-    guard ftruncate(lock, 0) == 0 else { throw LMDBError(errno, context: "write \(path)") }
     Self.removeLocks(beside: path)
+  }
+
+  /// A new file, locked. One that somebody left unfinished is removed.
+  private static func make(_ path: String) throws(LMDBError) -> Int32 {
+    for _ in 0..<100 {
+      let (descriptor, isNew) = try OwnFile.open(path)
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        _ = Glibc.close(descriptor)
+        throw LMDBError.alreadyOpen.adding("write \(path)")
+      }
+      // Another may have removed it in between.
+      let isOurs = FileIdentity(of: descriptor) == FileIdentity(at: path)
+      if isNew, isOurs { return descriptor }
+      if isOurs { unlink(path) }
+      _ = Glibc.close(descriptor)
+    }
+    throw LMDBError(EAGAIN, context: "write \(path)")
   }
 
   deinit {
@@ -84,8 +94,8 @@ extension Environment {
     _ snapshot: Snapshot, to path: String,
     progress: (_ pages: Int, _ of: Int) throws -> Void = { _, _ in }
   ) throws {
-    let source = try PageReader(path: self.path)
-    let target = Glibc.open(path, O_WRONLY | O_CLOEXEC)
+    let source = try openPages()
+    let target = Glibc.open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
     guard target >= 0 else { throw LMDBError(errno, context: "copy to \(path)") }
     defer { _ = Glibc.close(target) }
     // Both headers as they are now: the copy is a file at rest. The states of both are kept from reuse,
@@ -112,6 +122,30 @@ extension Environment {
       try progress(page, last + 1)
     }
     guard fsync(target) == 0 else { throw LMDBError(errno, context: "flush \(path)") }
+  }
+
+  /// Copies a file that nobody writes to, byte for byte, into a file that is there and empty.
+  public static func copyFile(
+    at path: String, to target: String,
+    progress: (_ bytes: Int, _ of: Int) throws -> Void = { _, _ in }
+  ) throws {
+    let source = try PageReader(path: path)
+    let descriptor = Glibc.open(target, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw LMDBError(errno, context: "copy to \(target)") }
+    defer { _ = Glibc.close(descriptor) }
+    let total = Int(clamping: try source.byteCount())
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    var done = 0
+    while done < total {
+      let count = min(buffer.count, total - done)
+      guard try source.read(at: UInt64(done), into: &buffer, count: count) else {
+        throw LMDBError.truncated.adding("copy \(path)")
+      }
+      try write(buffer, count: count, to: descriptor, at: done, target)
+      done += count
+      try progress(done, total)
+    }
+    guard fsync(descriptor) == 0 else { throw LMDBError(errno, context: "flush \(target)") }
   }
 
   private static func copyPages(

@@ -13,13 +13,20 @@ public struct LMDBError: Error, Sendable, CustomStringConvertible {
   /// The call and the file.
   public let context: String
 
-  public init(_ code: Int32, context: String = "") {
+  /// Other processes that have to do with it, as far as the system says which.
+  public let processIDs: [Int32]
+
+  public init(_ code: Int32, context: String = "", processIDs: [Int32] = []) {
     self.code = code
     self.context = context
+    self.processIDs = processIDs
   }
 
   public var message: String {
-    if let sentence = Self.sentences[code] { return sentence }
+    if let sentence = Self.sentences[code] {
+      guard !processIDs.isEmpty else { return sentence }
+      return sentence + " Process \(processIDs.map(String.init).joined(separator: ", "))."
+    }
     guard let text = mdb_strerror(code) else { return "Unknown error." }
     return String(cString: text) + "."
   }
@@ -28,7 +35,9 @@ public struct LMDBError: Error, Sendable, CustomStringConvertible {
     context.isEmpty ? "\(message) (\(code))" : "\(message) (\(code), \(context))"
   }
 
-  func adding(_ context: String) -> LMDBError { LMDBError(code, context: context) }
+  func adding(_ context: String) -> LMDBError {
+    LMDBError(code, context: context, processIDs: processIDs)
+  }
 }
 
 extension LMDBError: Hashable {
@@ -120,12 +129,24 @@ extension LMDBError {
   public static let truncated = LMDBError(-20012)
   /// Restore a backup.
   public static let damagedHeader = LMDBError(-20013)
-  /// The path leads to another file than the one that was open. Close, and open anew.
+  /// The file was replaced, overwritten or removed while it was open. Nothing more is written to it. Close,
+  /// and open anew, once no other process has the old file open.
   public static let fileReplaced = LMDBError(-20014)
   /// Open it without `isReadOnly`.
   public static let readOnly = LMDBError(-20015)
   /// Ask for it to be replaced, or choose another path.
   public static let alreadyThere = LMDBError(-20016)
+  /// Close the old file in the other processes, or end them, and open again.
+  public static let openElsewhere = LMDBError(-20017)
+  /// Open it when the readers without write permission have closed it, or let them write the files beside it.
+  public static let readElsewhere = LMDBError(-20018)
+  /// Give write permission for the files beside the database, or read a backup.
+  public static let writtenElsewhere = LMDBError(-20019)
+  /// Somebody has put it there. Look at it and remove it.
+  public static let notAPlainFile = LMDBError(-20020)
+
+  /// Restore a backup, or repair the file.
+  public static let damagedPage = LMDBError(-20021)
 
   static let sentences: [Int32: String] = [
     closed.code: "The environment is closed.",
@@ -143,9 +164,22 @@ extension LMDBError {
     notADatabase.code: "The file is not an LMDB database.",
     truncated.code: "The file is shorter than its own header says.",
     damagedHeader.code: "The header of the file contradicts itself.",
-    fileReplaced.code: "The file at the path is not the one that was open.",
+    fileReplaced.code:
+      "The file was replaced, overwritten or removed while it was open, or the files beside it were. "
+      + "Nothing more is written; close it in every process and open it again.",
     readOnly.code: "The environment is open for reading only.",
     alreadyThere.code: "There is a file already.",
+    damagedPage.code: "A page of the file is damaged.",
+    openElsewhere.code:
+      "The file that was at this path before, or this one under another name, is still open in another "
+      + "process. Close it there first.",
+    readElsewhere.code:
+      "A process without permission to write the files beside it reads the file. Close it there first.",
+    writtenElsewhere.code:
+      "The file is open in another process, and this one has no permission to write the files beside it, "
+      + "where readers are registered.",
+    notAPlainFile.code:
+      "A link, a directory or a special file is where a file beside the database belongs. Remove it.",
     EIO: "Reading or writing the file failed; the disk may be full or damaged.",
   ]
 }

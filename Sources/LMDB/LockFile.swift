@@ -1,21 +1,54 @@
 import CLMDB
 import Glibc
 
-/// Blocks of the disk under all of LMDB's lock file.
+/// LMDB's lock file, opened before LMDB does: it is no link, and stays the same file.
 ///
-/// The lock file is sparse, and mapped: a reader's slot on a page that a full disk has no block for
-/// would end the process with SIGBUS. Where blocks cannot be had in advance, things stay as they are.
+/// The file is sparse, and mapped: a reader's slot on a page that a full disk has no block for
+/// would end the process with SIGBUS. So blocks are reserved under all of it. Where they cannot be had in
+/// advance, things stay as they are.
 struct LockFile: ~Copyable {
   // Kept: LMDB's locks belong to the process, and closing any descriptor of the file drops them.
   private let descriptor: Int32
+  private let path: String
+  private let identity: FileIdentity
 
-  /// After LMDB has opened it; gone after LMDB has closed it.
-  init?(reserving path: String) {
-    descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
-    if descriptor < 0 { return nil }
+  /// Before LMDB opens it; gone after LMDB has closed it.
+  init(_ path: String) throws(LMDBError) {
+    let descriptor = try OwnFile.open(path).descriptor
+    guard let identity = FileIdentity(of: descriptor) else {
+      let code = errno
+      _ = Glibc.close(descriptor)
+      throw LMDBError(code, context: "open \(path)")
+    }
+    self.descriptor = descriptor
+    self.path = path
+    self.identity = identity
+  }
+
+  deinit { _ = Glibc.close(descriptor) }
+
+  /// After LMDB has given it its size.
+  func reserve() {
     var info = stat()
     if fstat(descriptor, &info) == 0 { _ = fallocate(descriptor, 0, 0, info.st_size) }
   }
 
-  deinit { _ = Glibc.close(descriptor) }
+  var isInPlace: Bool { FileIdentity(at: path) == identity }
+
+  /// The process whose thread holds LMDB's mutex for writing; `nil` if nobody does, or it cannot be told.
+  ///
+  ///     ┌─────────────────┬───────────────────┬───────────────┬─────────┬┄┄┄┬───────────────────┐
+  ///     │ magic, format 8 │ mutex for readers │ last commit 8 │ slots 4 │   │ mutex for writers │
+  ///     └─────────────────┴───────────────────┴───────────────┴─────────┴┄┄┄┴───────────────────┘
+  ///                                                       a cache line begins here ─┘
+  ///
+  /// A mutex of glibc has the thread that holds it after two words.
+  var writingProcess: Int32? {
+    let mutex = (8 + MemoryLayout<pthread_mutex_t>.size + 12 + 63) / 64 * 64
+    var thread: Int32 = 0
+    guard pread(descriptor, &thread, 4, off_t(mutex + 8)) == 4, thread > 0 else { return nil }
+    let status = ProcessLocks.text(at: "/proc/\(thread)/status")
+    let line = status.split(separator: "\n").first { $0.hasPrefix("Tgid:") }
+    return line.flatMap { Int32($0.dropFirst(5).drop { $0 == "\t" || $0 == " " }) }
+  }
 }

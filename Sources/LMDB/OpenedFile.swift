@@ -6,13 +6,18 @@ struct OpenedFile {
   let handle: OpaquePointer
   let tables: [String: Table]
   let maximumReaders: Int
+  let pageSizeBytes: Int
 
   static let mapGranularity = 64 << 10
 
+  /// - Parameters:
+  ///   - isUnlocked: Readers are not registered; nobody may write.
+  ///   - isAlone: No other process has the file open.
   static func open(
-    _ path: String, _ configuration: EnvironmentConfiguration
+    _ file: DataFile, _ configuration: EnvironmentConfiguration, isUnlocked: Bool, isAlone: Bool
   ) throws(LMDBError) -> OpenedFile {
-    try FileHeader.validateFile(at: path, isReadOnly: configuration.isReadOnly)
+    let path = file.path
+    try FileHeader.validate(file, isAlone: isAlone)
     var created: OpaquePointer?
     try check(mdb_env_create(&created), path)
     guard let handle = created else { throw LMDBError(ENOMEM, context: "open \(path)") }
@@ -24,17 +29,82 @@ struct OpenedFile {
         mdb_env_set_maxreaders(handle, UInt32(clamping: max(1, configuration.maximumReaders))),
         path)
       try check(mdb_env_set_maxdbs(handle, UInt32(clamping: names.count)), path)
-      try check(mdb_env_open(handle, path, configuration.flags, 0o600), path)
+      let flags = configuration.flags | (isUnlocked ? UInt32(MDB_NOLOCK) : 0)
+      try check(mdb_env_open(handle, path, flags, 0o600), path)
+      var descriptor: Int32 = -1
+      mdb_env_get_fd(handle, &descriptor)
+      guard FileIdentity(of: descriptor) == file.identity else {
+        throw LMDBError.fileReplaced.adding("open \(path)")
+      }
+      if configuration.validatesPages { try validatePages(handle, file) }
       var dead: Int32 = 0
       mdb_reader_check(handle, &dead)
       let tables = try openTables(names, handle, path, isReadOnly: configuration.isReadOnly)
       var readers: UInt32 = 0
       mdb_env_get_maxreaders(handle, &readers)
-      return OpenedFile(handle: handle, tables: tables, maximumReaders: Int(readers))
+      var statistics = MDB_stat()
+      try check(mdb_env_stat(handle, &statistics), path)
+      let opened = OpenedFile(
+        handle: handle, tables: tables, maximumReaders: Int(readers),
+        pageSizeBytes: Int(statistics.ms_psize))
+      if !isAlone { try opened.checkLastCommit(of: file) }
+      return opened
     } catch {
       mdb_env_close(handle)
       throw error
     }
+  }
+
+  /// Reads every page of one state without using the map.
+  private static func validatePages(_ handle: OpaquePointer, _ file: DataFile) throws(LMDBError) {
+    var attempts = 0
+    while true {
+      // It keeps the state's pages from being written over meanwhile.
+      var begun: OpaquePointer?
+      try check(mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun), file.path)
+      guard let transaction = begun else { throw LMDBError(ENOMEM, context: "open \(file.path)") }
+      defer { mdb_txn_abort(transaction) }
+      do {
+        let report = try PageWalk.check(file, transactionID: mdb_txn_id(transaction))
+        guard let problem = report.problems.first else { return }
+        throw LMDBError.damagedPage.adding("open \(file.path): \(problem)")
+      } catch let error as LMDBError {
+        // Two commits came before the header was read.
+        guard error == .tryAgain, attempts < 1000 else { throw error }
+        attempts += 1
+      } catch {
+        throw LMDBError(EIO, context: "open \(file.path)")
+      }
+    }
+  }
+
+  /// Throws `openElsewhere` if the last commit that the other processes know of is not the file's: it was
+  /// overwritten under them.
+  private func checkLastCommit(of file: DataFile) throws(LMDBError) {
+    var begun: OpaquePointer?
+    try Self.check(mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun), file.path)
+    guard let transaction = begun else { throw LMDBError(ENOMEM, context: "open \(file.path)") }
+    let known = UInt64(mdb_txn_id(transaction))
+    mdb_txn_abort(transaction)
+    let pages = try PageReader(copying: file.anchor)
+    var newest: UInt64 = 0
+    for page in 0...1 {
+      let place = UInt64(page * pageSizeBytes + FileHeader.transactionOffset)
+      newest = max(newest, try pages.read(at: place, count: 8)?.load(0, as: UInt64.self) ?? 0)
+    }
+    // A writer writes the header first, and may be killed before it says so; others may have committed since.
+    guard newest >= known, newest <= known + 1 || hasCommitted(since: known) else {
+      throw LMDBError.openElsewhere.adding("open \(file.path), which was overwritten")
+    }
+  }
+
+  private func hasCommitted(since known: UInt64) -> Bool {
+    var begun: OpaquePointer?
+    guard mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun) == MDB_SUCCESS,
+      let transaction = begun
+    else { return false }
+    defer { mdb_txn_abort(transaction) }
+    return UInt64(mdb_txn_id(transaction)) > known
   }
 
   /// In a read transaction if they are all there, so that opening need not wait for a writer.

@@ -84,24 +84,37 @@ public final class PageWalk {
   }
 
   private init(
-    _ path: String, _ visit: @escaping Visit,
+    _ path: String, _ file: consuming PageReader, _ visit: @escaping Visit,
     _ progress: @escaping (_ pages: Int, _ of: Int) throws -> Void
-  ) throws(LMDBError) {
+  ) {
     self.path = path
     self.visit = visit
     self.progress = progress
-    file = try PageReader(path: path)
+    self.file = file
   }
 
   /// Looks at a file that nobody writes to, or at the state of one commit that a read transaction keeps.
   ///
   /// Throws `LMDBError` if the system does not let it read, and what `visit` and `progress` throw. Whatever
   /// is wrong with the file is in the report.
+  ///
+  /// - Parameter environment: Has the file open: it is looked at whatever is at the path by now.
   public static func check(
-    _ path: String, transactionID: Int? = nil, visit: @escaping Visit = { _, _, _ in },
+    _ path: String, openIn environment: Environment? = nil, transactionID: Int? = nil,
+    visit: @escaping Visit = { _, _, _ in },
     progress: @escaping (_ pages: Int, _ of: Int) throws -> Void = { _, _ in }
   ) throws -> FileReport {
-    let walk = try PageWalk(path, visit, progress)
+    let file =
+      if let environment { try environment.openPages() } else { try PageReader(path: path) }
+    let walk = PageWalk(path, file, visit, progress)
+    try walk.run(transactionID)
+    return walk.report
+  }
+
+  /// As of one commit, which a read transaction keeps.
+  static func check(_ file: DataFile, transactionID: Int) throws -> FileReport {
+    let pages = try PageReader(copying: file.anchor)
+    let walk = PageWalk(file.path, pages, { _, _, _ in }, { _, _ in })
     try walk.run(transactionID)
     return walk.report
   }
@@ -116,7 +129,7 @@ public final class PageWalk {
     visitLost: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Void,
     progress: @escaping (_ pages: Int, _ of: Int) throws -> Void = { _, _ in }
   ) throws -> FileReport {
-    let walk = try PageWalk(path, visit, progress)
+    let walk = PageWalk(path, try PageReader(path: path), visit, progress)
     try walk.run(nil)
     let report = walk.report
     try walk.lookForLost(visitLost)

@@ -1,14 +1,17 @@
 import Glibc
 
-/// A lock file that says from which pid namespace the database is in use.
+/// A lock file that says which data file is in use, and from which pid namespace.
 ///
 /// LMDB knows its readers by process id. Two containers, each with its own process 1, would take
-/// each other's slots for their own and never clear those of the dead.
+/// each other's slots for their own and never clear those of the dead. And LMDB finds its lock file by
+/// path: a process that opens another file at the path of one that is in use would take the readers and the
+/// last commit of that one for those of its own file.
 ///
-///     alone?  ─ yes ─▶ write our namespace ─▶ share ─▶ still ours? ─ yes ─▶ present
-///        └──── no ──▶ share ─▶ same namespace? ─ yes ─▶ present
+///     enter ─▶ alone?  ─ yes ─▶ write namespace and data file ─▶ open the file ─▶ share ─▶ present
+///                 └──── no ──▶ share ─▶ same namespace and data file? ─ yes ──────────────▶ present
 ///
-/// Changing an exclusive `flock` into a shared one lets go in between, hence the second look.
+/// Changing an exclusive `flock` into a shared one lets go in between. Whoever comes in then finds the
+/// data file in use (`UseLock`), and tries again.
 ///
 /// It is also the doorbell: written after a commit, so that whoever watches it hears of the commit when
 /// readers can see it. The data file is written before that: who looks then may look too early.
@@ -19,120 +22,143 @@ import Glibc
 /// see then asks later.
 struct Presence: ~Copyable {
   private let descriptor: Int32
-  private let firstByte: UInt8
+  private let path: String
+  private let namespace: String
+  /// This process made the file.
+  private let isNew: Bool
+  let identity: FileIdentity
+  /// Nobody else uses the database, and nobody can begin to before `share`.
+  private(set) var isAlone = false
 
-  /// `nil` on a read-only file system, where LMDB takes no locks either.
-  static func enter(at path: String, namespace: String) throws(LMDBError) -> Presence? {
+  /// Waits while somebody is alone. Throws `notAPlainFile` if a link is in the file's place.
+  static func enter(at path: String, namespace: String) throws(LMDBError) -> Presence {
     for _ in 0..<100 {
-      guard let presence = try enterOnce(at: path, namespace: namespace) else { return nil }
-      if presence.isInPlace(path) { return presence }
+      let file = try OwnFile.open(path)
+      var presence = try Presence(file.descriptor, path, namespace, isNew: file.isNew)
+      presence.isAlone = try presence.lock(LOCK_EX | LOCK_NB)
+      if !presence.isAlone { _ = try presence.lock(LOCK_SH) }
+      // Somebody may have removed the file since it was opened: others then lock another one.
+      if presence.isInPlace { return presence }
     }
     throw LMDBError(EAGAIN, context: "flock \(path)")
   }
 
-  /// False if somebody removed the file since it was opened: others then lock another one.
-  private func isInPlace(_ path: String) -> Bool {
-    var (own, named) = (stat(), stat())
-    return fstat(descriptor, &own) == 0 && stat(path, &named) == 0
-      && OpenFiles.Identity(own) == OpenFiles.Identity(named)
+  private init(
+    _ descriptor: Int32, _ path: String, _ namespace: String = "", isNew: Bool = false
+  ) throws(LMDBError) {
+    guard let identity = FileIdentity(of: descriptor) else {
+      let code = errno
+      _ = Glibc.close(descriptor)
+      throw LMDBError(code, context: "open \(path)")
+    }
+    self.descriptor = descriptor
+    self.path = path
+    self.namespace = namespace
+    self.isNew = isNew
+    self.identity = identity
   }
 
-  private static func enterOnce(
-    at path: String, namespace: String
-  ) throws(LMDBError) -> Presence? {
-    let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    if descriptor < 0 {
-      if errno == EROFS { return nil }
-      throw LMDBError(errno, context: "open \(path)")
+  deinit { _ = Glibc.close(descriptor) }
+
+  var isInPlace: Bool { FileIdentity(at: path) == identity }
+
+  /// Says which data file is in use, or compares it with what the others said.
+  ///
+  /// Throws `foreignProcessNamespace`, and `openElsewhere` if the others have another file open.
+  func admit(_ file: FileIdentity) throws(LMDBError) {
+    let own = namespace + " " + file.text
+    let present = read()
+    if present == own { return }
+    // Mostly it is there already, from the last time. To make it anew costs a block of the disk.
+    if isAlone { return try write(own) }
+    // Empty: who was alone ended before it wrote. Then somebody is alone again soon.
+    guard present.isEmpty || present.hasPrefix(namespace + " ") else {
+      throw LMDBError.foreignProcessNamespace.adding("\(path): \(present), here \(namespace)")
     }
-    let presence = Presence(descriptor, namespace)
-    for _ in 0..<100 {
-      // Mostly it is there already, from the last time. To make it anew costs a block of the disk.
-      if try presence.lock(LOCK_EX | LOCK_NB, path), presence.read() != namespace {
-        try presence.write(namespace, path)
-      }
-      _ = try presence.lock(LOCK_SH, path)
-      let present = presence.read()
-      if present == namespace { return presence }
-      // Empty: who was alone died before it wrote. Then somebody is alone again soon.
-      if !present.isEmpty {
-        throw LMDBError.foreignProcessNamespace.adding("\(path): \(present), here \(namespace)")
-      }
-      _ = flock(descriptor, LOCK_UN)
-    }
-    throw LMDBError(EAGAIN, context: "flock \(path)")
+    throw LMDBError(
+      LMDBError.openElsewhere.code, context: "open \(path)", processIDs: otherProcesses)
   }
 
-  /// Runs `body` while nobody uses the database and nobody can begin to: who opens it waits. False, and
-  /// nothing done, if somebody uses it.
+  /// Lets the others in.
+  mutating func share() throws(LMDBError) {
+    guard isAlone else { return }
+    _ = try lock(LOCK_SH)
+    isAlone = false
+  }
+
+  /// Removes the file if this process made it and nobody else has come: opening failed.
+  func withdraw() {
+    if isNew, isAlone, isInPlace { unlink(path) }
+  }
+
+  /// Other processes that use the database, as far as the kernel says.
+  var otherProcesses: [Int32] {
+    ProcessLocks.holders(of: identity).filter { $0 != getpid() }
+  }
+
+  // MARK: Without entering
+
+  /// Runs `body` while nobody uses the database at `path` and nobody can begin to: who opens it waits.
+  /// `nil`, and nothing done, if somebody uses it.
   static func alone<R>(at path: String, _ body: () throws -> R) throws -> R? {
-    let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    if descriptor < 0 {
+    do {
+      // A process that is just being started has this one's locks for a moment.
+      var patience = Patience(.milliseconds(60))
+      repeat {
+        let presence = try Presence(
+          try OwnFile.open(path + "-presence").descriptor, path + "-presence")
+        if try presence.lock(LOCK_EX | LOCK_NB), presence.isInPlace,
+          try !UseLock.isHeld(onFileAt: path)
+        {
+          return try body()
+        }
+      } while patience.wait()
+      return nil
+    } catch let error as LMDBError
+      where error == LMDBError(EROFS) || error == .accessDenied
+    {
+      guard try !UseLock.isHeld(onFileAt: path) else { return nil }
       // Where nothing can be written, nobody writes.
-      if errno == EROFS || errno == EACCES { return try body() }
-      throw LMDBError(errno, context: "open \(path)")
+      return try body()
     }
-    let presence = Presence(descriptor)
-    guard try presence.lock(LOCK_EX | LOCK_NB, path), presence.isInPlace(path) else { return nil }
-    return try body()
   }
 
-  /// Runs `body` while nobody uses the database. False, and nothing done, if somebody does.
+  /// Runs `body` while nobody uses the database at `path`. False, and nothing done, if somebody does.
   static func whileAbsent(
     from path: String, _ body: () throws(LMDBError) -> Void
   ) throws(LMDBError) -> Bool {
-    let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
-    if descriptor < 0, errno != ENOENT { throw LMDBError(errno, context: "open \(path)") }
-    if descriptor >= 0 {
-      let presence = Presence(descriptor)
-      guard try presence.lock(LOCK_EX | LOCK_NB, path), presence.isInPlace(path) else {
-        return false
-      }
+    if let descriptor = try OwnFile.openExisting(path + "-presence") {
+      let presence = try Presence(descriptor, path + "-presence")
+      guard try presence.lock(LOCK_EX | LOCK_NB), presence.isInPlace,
+        try !UseLock.isHeld(onFileAt: path)
+      else { return false }
       try body()
     } else {
+      guard try !UseLock.isHeld(onFileAt: path) else { return false }
       try body()
     }
     return true
   }
 
-  private init(_ descriptor: Int32, _ namespace: String = "") {
-    self.descriptor = descriptor
-    firstByte = namespace.utf8.first ?? 0
-  }
-
-  deinit { _ = Glibc.close(descriptor) }
+  // MARK: The doorbell
 
   /// From now on other processes ring. False if the file system has no such locks: then they always do.
   @discardableResult
-  func listen() -> Bool {
-    var lock = Self.listeners(F_RDLCK)
-    return fcntl(descriptor, Self.setLock, &lock) == 0
-  }
+  func listen() -> Bool { DescriptionLock.listening.set(F_RDLCK, on: descriptor) }
 
   /// Whether somebody else may be listening: another process, or whoever opened the file again.
-  var isHeard: Bool {
-    var lock = Self.listeners(F_WRLCK)
-    return fcntl(descriptor, Self.getLock, &lock) != 0 || lock.l_type != Int16(F_UNLCK)
-  }
-
-  private static func listeners(_ type: Int32) -> Glibc.flock {
-    Glibc.flock(
-      l_type: Int16(type), l_whence: Int16(SEEK_SET), l_start: 1 << 40, l_len: 1, l_pid: 0)
-  }
-
-  // F_OFD_GETLK and F_OFD_SETLK: locks of this descriptor, and not of the process, which would lose them
-  // with any other descriptor of the file that it closes.
-  private static let getLock: Int32 = 36
-  private static let setLock: Int32 = 37
+  var isHeard: Bool { DescriptionLock.listening.isHeldElsewhere(than: descriptor) ?? true }
 
   /// Writes the first byte again: nothing else changes, and a full disk does not matter.
   func ring() {
     guard isHeard else { return }
-    var byte = firstByte
+    var byte = namespace.utf8.first ?? 0
     _ = pwrite(descriptor, &byte, 1, 0)
   }
 
-  private func lock(_ operation: Int32, _ path: String) throws(LMDBError) -> Bool {
+  // MARK: The file
+
+  private func lock(_ operation: Int32) throws(LMDBError) -> Bool {
     while flock(descriptor, operation) != 0 {
       if errno == EWOULDBLOCK { return false }
       if errno != EINTR { throw LMDBError(errno, context: "flock \(path)") }
@@ -141,8 +167,8 @@ struct Presence: ~Copyable {
   }
 
   /// Ends with a newline, so that half a line is not taken for a whole one.
-  private func write(_ namespace: String, _ path: String) throws(LMDBError) {
-    let line = Array((namespace + "\n").utf8)
+  private func write(_ text: String) throws(LMDBError) {
+    let line = Array((text + "\n").utf8)
     guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, line, line.count, 0) == line.count
     else { throw LMDBError(errno == 0 ? EIO : errno, context: "write \(path)") }
   }

@@ -69,6 +69,8 @@ import Testing
     #expect(old["step"] as? Int == 7)
     try await Task.sleep(for: .milliseconds(300))
     #expect(!isWritten.withLock { $0 })
+    // The watchdog's log names it.
+    #expect(try db.database().store.environment.writingProcess == helper.processID)
     helper.kill(SIGCONT)
     #expect(helper.line() == "acknowledged")
     try await eventually { isWritten.withLock { $0 } }

@@ -154,9 +154,10 @@ struct EnvironmentTests {
     environment.close()
     // As another process does.
     let namespace = Presence.currentProcessNamespace()
-    let listener = try Presence.enter(at: bell, namespace: namespace)
-    let isListening = listener?.listen()
-    #expect(isListening == true)
+    var listener = try Presence.enter(at: bell, namespace: namespace)
+    try listener.share()
+    let isListening = listener.listen()
+    #expect(isListening)
     try forgetRings()
     environment = try file.open()
     #expect(try !hasRung())

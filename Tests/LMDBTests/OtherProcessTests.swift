@@ -69,21 +69,35 @@ struct OtherProcessTests {
   @Test func `L-15: a process of another pid namespace is refused`() throws {
     let file = try TestFile()
     let other = try TestFile()
+    func enter(_ path: String, _ namespace: String, _ data: FileIdentity) throws -> Presence {
+      var presence = try Presence.enter(at: path, namespace: namespace)
+      try presence.admit(data)
+      try presence.share()
+      return presence
+    }
+    let data = try #require(FileIdentity(at: file.directory))
+    let otherData = try #require(FileIdentity(at: "/"))
     do {
-      let first = try Presence.enter(at: other.path, namespace: "pid:[1]")
-      let second = try Presence.enter(at: other.path, namespace: "pid:[1]")
+      let first = try enter(other.path, "pid:[1]", data)
+      let second = try enter(other.path, "pid:[1]", data)
       #expect(throws: LMDBError.foreignProcessNamespace) {
-        _ = try Presence.enter(at: other.path, namespace: "pid:[2]")
+        _ = try enter(other.path, "pid:[2]", data)
       }
+      #expect(throws: LMDBError.openElsewhere) { _ = try enter(other.path, "pid:[1]", otherData) }
       _ = consume first
       _ = consume second
     }
-    // Alone again: the namespace is whoever's comes first.
-    _ = try Presence.enter(at: other.path, namespace: "pid:[2]")
+    // Alone again: namespace and file are whoever's comes first.
+    var patience = Patience(.seconds(5))
+    while (try? enter(other.path, "pid:[2]", otherData)) == nil {
+      // A process that another test is starting has our locks until it is there.
+      let mayGoOn = patience.wait()
+      try #require(mayGoOn)
+    }
 
     let environment = try file.open()
     #expect(throws: LMDBError.foreignProcessNamespace) {
-      _ = try Presence.enter(at: environment.path + "-presence", namespace: "pid:[2]")
+      _ = try enter(environment.path + "-presence", "pid:[2]", data)
     }
     let unshare = "/usr/bin/unshare"
     guard getuid() == 0, FileManager.default.isExecutableFile(atPath: unshare) else { return }
@@ -96,9 +110,8 @@ struct OtherProcessTests {
   @Test func `the bell is rung while somebody else listens, and not for oneself`() throws {
     let file = try TestFile()
     func enter() throws -> Presence {
-      guard let presence = try Presence.enter(at: file.path, namespace: "pid:[1]") else {
-        throw LMDBError(EROFS, context: "presence")
-      }
+      var presence = try Presence.enter(at: file.path, namespace: "pid:[1]")
+      try presence.share()
       return presence
     }
     let ours = try enter()

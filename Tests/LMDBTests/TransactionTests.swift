@@ -269,7 +269,7 @@ struct TransactionTests {
     let file = try TestFile()
     let environment = try file.open()
     try FileManager.default.removeItem(atPath: file.path)
-    #expect(throws: LMDBError.noSuchFile) { try environment.reopen() }
+    #expect(throws: LMDBError.fileReplaced) { try environment.reopen() }
     #expect(!FileManager.default.fileExists(atPath: file.path))
     try Data().write(to: URL(fileURLWithPath: file.path))
     #expect(throws: LMDBError.fileReplaced) { try environment.reopen() }

@@ -82,14 +82,21 @@ final class Registry: Sendable {
     self.note = note
   }
 
+  /// What a listener knows already.
+  enum Start: Equatable {
+    case now
+    /// The state after the change with this sequence: the first result's changes are those since. If the log
+    /// does not reach back that far, all of it is new and says so.
+    case after(UInt64)
+    /// Something that cannot be gone on from: all of the first result is new and says so.
+    case anew
+  }
+
   /// Begins to tell `listener`: first the result as it is, with all writes that were handed over
   /// before this call; then every later change, none left out and none told twice.
-  ///
-  /// - Parameter sequence: What was known: the first result's changes are those since. If the log does
-  ///   not reach back that far, all of it is new and says so.
-  func add(_ listener: Listener, watching target: WatchTarget, since sequence: UInt64? = nil) {
+  func add(_ listener: Listener, watching target: WatchTarget, from start: Start = .now) {
     writer.whenSettled(target.scope) { [self] in
-      queue.async { [self] in attach(listener, target, since: sequence) }
+      queue.async { [self] in attach(listener, target, from: start) }
     }
   }
 
@@ -162,10 +169,10 @@ final class Registry: Sendable {
 
   // MARK: Listeners
 
-  private func attach(_ listener: Listener, _ target: WatchTarget, since sequence: UInt64?) {
+  private func attach(_ listener: Listener, _ target: WatchTarget, from start: Start) {
     guard !listener.isRemoved else { return }
     if let end = state.end { return listener.fail(end) }
-    if sequence == nil {
+    if start == .now {
       if state.views[target] != nil {
         catchUp()
         // Catching up may have ended the view.
@@ -178,9 +185,9 @@ final class Registry: Sendable {
       state.loading[target] = []
     }
     loader.async { [self] in
-      let loaded = Result { try load(target, since: sequence) }
+      let loaded = Result { try load(target, from: start) }
       queue.async { [self] in
-        let others = sequence == nil ? state.loading.removeValue(forKey: target) ?? [] : []
+        let others = start == .now ? state.loading.removeValue(forKey: target) ?? [] : []
         install(loaded, target, [listener] + others)
       }
     }
@@ -194,11 +201,13 @@ final class Registry: Sendable {
     var isReset = false
   }
 
-  private func load(_ target: WatchTarget, since sequence: UInt64?) throws -> Loaded {
+  private func load(_ target: WatchTarget, from start: Start) throws -> Loaded {
     let view = View(target, tuning, note)
     return try store.read { snapshot in
       try view.load(snapshot, isStrict: isStrict)
-      guard let sequence else { return Loaded(view: view) }
+      guard case .after(let sequence) = start else {
+        return Loaded(view: view, isReset: start == .anew)
+      }
       guard sequence <= view.sequence else { throw Status.tokenOfTheFuture }
       do throws {
         let past = try view.list(snapshot, with: snapshot.patch(backTo: sequence))
@@ -299,7 +308,7 @@ final class Registry: Sendable {
   private func begin() {
     guard state.commitToken == nil else { return }
     state.commitToken = store.commits.observe { [weak self] _ in self?.newsArrived() }
-    state.fileNews = FileNews(of: store, on: queue) { [weak self] in self?.catchUp() }
+    state.fileNews = FileNews(of: store, on: queue) { [weak self] in self?.fileNewsArrived() }
   }
 
   private func stopUnlessNeeded() {
@@ -317,6 +326,15 @@ final class Registry: Sendable {
       isScheduled.store(false, ordering: .releasing)
       catchUp()
     }
+  }
+
+  /// Listeners of a file that is no longer at its path would hear nothing more, and keep those who open the new
+  /// one from doing so.
+  private func fileNewsArrived() {
+    guard !store.environment.isInPlace else { return catchUp() }
+    let status = Status(reading: .fileReplaced)
+    logger.error("Listeners end with an error.", metadata: ["error": "\(status)"])
+    for view in state.views.values { end(view, with: status) }
   }
 
   private func catchUp() {

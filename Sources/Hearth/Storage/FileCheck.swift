@@ -42,13 +42,14 @@ enum FileCheck {
 
   /// The pages, and of each record the checksum.
   static func checkPages(
-    at path: String, transactionID: Int?, _ report: inout CheckReport, _ progress: CareReporter
+    at path: String, openIn environment: Environment? = nil, transactionID: Int?,
+    _ report: inout CheckReport, _ progress: CareReporter
   ) throws {
     var faults: [String] = []
     var faultCount = 0
     var format: UInt8?
     let pages = try PageWalk.check(
-      path, transactionID: transactionID,
+      path, openIn: environment, transactionID: transactionID,
       visit: { name, key, value in
         let table = KeyLayout.Table(rawValue: name)
         if table == .meta, key.elementsEqual(FileFormat.key) {

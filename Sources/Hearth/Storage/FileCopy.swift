@@ -45,6 +45,43 @@ enum FileCopy {
     }
   }
 
+  /// Puts a copy of a backup in the place of a file that nobody has open, or where none is.
+  ///
+  /// The copy is checked first, and gets a history of its own: what tokens of the old file name may never have
+  /// happened in it. Throws `failedPrecondition` if either file is open, `dataLoss` if the backup is damaged;
+  /// the file at `path` is then as before.
+  static func restore(
+    _ backup: String, to path: String, _ configuration: StoreConfiguration,
+    progress: CareReporter = .silent
+  ) throws -> CheckReport {
+    try beside(path, replacing: true) { file in
+      let hadLocks = try Environment.hasLocks(beside: backup)
+      defer { if !hadLocks { try? Environment.removeLocks(beside: backup) } }
+      guard
+        try Environment.whileClosed(
+          backup,
+          {
+            try Environment.copyFile(at: backup, to: file.path) {
+              try progress(.copying, $0, of: $1)
+            }
+          }) != nil
+      else { throw Status.isOpen(backup) }
+      _ = try verified(file.path, configuration, progress)
+      try beginHistory(at: file.path, configuration)
+      return try verified(file.path, configuration, progress)
+    }
+  }
+
+  private static func beginHistory(at path: String, _ configuration: StoreConfiguration) throws {
+    var configuration = configuration
+    configuration.isReadOnly = false
+    configuration.durability = .unsafeNoSync
+    let store = try Store(path: path, configuration: configuration)
+    defer { store.close() }
+    try store.write { try History.begin(&$0, in: store) }
+    try store.environment.sync()
+  }
+
   // MARK: Steps
 
   /// Has `body` write a file and moves it to its place.
@@ -58,8 +95,9 @@ enum FileCopy {
         let hadLocks = (try? Environment.hasLocks(beside: path)) ?? false
         defer { if !hadLocks { try? Environment.removeLocks(beside: path) } }
         // A database that somebody has open is not pulled away from under them.
-        let isDone = try Environment.whileUnused(path) { try file.takePlace() }
-        guard isDone else { throw Status.isOpen(path) }
+        guard try Environment.whileUnused(path, { try file.takePlace() }) != nil else {
+          throw Status.isOpen(path)
+        }
       } else {
         try file.takePlace()
       }
@@ -86,8 +124,8 @@ enum FileCopy {
       try store.environment.read { snapshot in
         var report = CheckReport()
         try rebuild(
-          from: store.path, transactionID: snapshot.transactionID, to: path, store.configuration,
-          &report, progress)
+          from: store.path, openIn: store.environment, transactionID: snapshot.transactionID,
+          to: path, store.configuration, &report, progress)
       }
     }
   }
@@ -102,13 +140,14 @@ enum FileCopy {
 
   /// Reads every entry with `pread`, table by table in the order of keys, and fills pages with them.
   private static func rebuild(
-    from source: String, transactionID: Int?, to path: String,
-    _ configuration: StoreConfiguration, _ report: inout CheckReport, _ progress: CareReporter
+    from source: String, openIn environment: Environment? = nil, transactionID: Int?,
+    to path: String, _ configuration: StoreConfiguration, _ report: inout CheckReport,
+    _ progress: CareReporter
   ) throws {
     var builder: StoreBuilder?
     var fault: String?
     let pages = try PageWalk.check(
-      source, transactionID: transactionID,
+      source, openIn: environment, transactionID: transactionID,
       visit: { name, key, value in
         guard let table = KeyLayout.Table(rawValue: name) else { return }
         if table.hasFramedRecords {

@@ -6,7 +6,7 @@ import LMDB
 ///     older          ─▶ step ─▶ step ─▶ … ─▶ this version, in one transaction: all or nothing
 ///     newer          ─▶ refused
 ///
-/// On disk, in `meta` under "format": frame, creation time. The frame's version is the file's.
+/// On disk, in `meta` under "format": frame, `History`. The frame's version is the file's.
 struct FileFormat: Sendable {
   /// Makes a file of one version one of the next.
   typealias Step =
@@ -86,14 +86,44 @@ struct FileFormat: Sendable {
   }
 }
 
-extension StoreSnapshot {
-  /// When the database was made; the beginning of time for one that is empty and only read.
-  func creation() throws -> Instant {
+/// Which history of changes a file holds. Sequences mean the same only within one.
+///
+/// On disk, in `meta` under "format", behind the frame: the id, and in a file that was restored from a backup
+/// the id that it was made with. 8 bytes each, little-endian.
+struct History: Equatable, Sendable {
+  /// When the file was made, or restored last; later than every earlier id of this file.
+  var id: Instant
+  var isRestored = false
+
+  static func read(_ snapshot: StoreSnapshot) throws -> History {
     try FileFormat.key.withUnsafeBytes { key in
-      guard let stored = try lmdb.get(tables.meta, key) else { return .earliest }
-      var payload = ByteCursor(stored.from(RecordFrame.byteCount))
-      return Instant(microseconds: Int64(bitPattern: try payload.fixed64()))
+      // A database that is empty and only read has none.
+      guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else {
+        return History(id: .earliest)
+      }
+      let payload = stored.from(RecordFrame.byteCount)
+      var cursor = ByteCursor(payload)
+      let id = Instant(microseconds: Int64(bitPattern: try cursor.fixed64()))
+      return History(id: id, isRestored: payload.count > 8)
     }
+  }
+
+  /// Gives a file a new history.
+  static func begin(_ transaction: inout WriteTransaction, in store: Store) throws {
+    let stored = try FileFormat.key.withUnsafeBytes { key in
+      try transaction.snapshot.get(store.tables.meta, key).map { Array($0) }
+    }
+    guard let stored, stored.count >= RecordFrame.byteCount + 8 else {
+      throw Status.dataLoss("The file has no format version.")
+    }
+    let old = stored[RecordFrame.byteCount...]
+    let oldID = old.prefix(8).reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    let id = max(store.configuration.now().microseconds, Int64(bitPattern: oldID) + 1)
+    var record = [stored[0], 0, 0, 0, 0]
+    record.append(littleEndian: UInt64(bitPattern: id))
+    record += old.suffix(8)
+    RecordFrame.seal(&record, key: FileFormat.key)
+    try transaction.put(store.tables.meta, FileFormat.key, record)
   }
 }
 

@@ -13,9 +13,10 @@ extension Status {
     let code: Code =
       switch error {
       case .notADatabase, .truncated, .corrupted, .invalidFile, .pageNotFound,
-        .damagedHeader, .versionMismatch:
+        .damagedHeader, .damagedPage, .versionMismatch:
         .dataLoss
-      case .alreadyOpen, .foreignProcessNamespace, .sharedProcessID, .remoteFileSystem:
+      case .alreadyOpen, .foreignProcessNamespace, .sharedProcessID, .remoteFileSystem,
+        .openElsewhere, .readElsewhere, .writtenElsewhere, .notAPlainFile, .fileReplaced:
         .failedPrecondition
       case .noSuchFile: .notFound
       default: .unavailable
@@ -36,6 +37,14 @@ extension Status {
 
   /// The flush of a commit failed: it may or may not be on disk.
   init(committing error: LMDBError) {
+    if error == .fileReplaced {
+      self.init(
+        .unavailable,
+        "The commit may have gone into a file that is no longer at its path. \(error.message)",
+        cause: error)
+      mayBeDone = true
+      return
+    }
     self.init(
       Status.code(of: error) == .resourceExhausted ? .resourceExhausted : .unknown,
       "The commit could not be flushed; whether it was applied is unknown. \(error.message)",
@@ -47,8 +56,8 @@ extension Status {
     switch error {
     case .mapFull, .noSpace, .fileTooLarge, .quotaExceeded, .inputOutput, .readersFull, .txnFull:
       .resourceExhausted
-    case .corrupted, .pageNotFound, .invalidFile, .notADatabase, .truncated: .dataLoss
-    case .closed, .forked, .nestedWrite, .readOnly: .failedPrecondition
+    case .corrupted, .pageNotFound, .invalidFile, .notADatabase, .truncated, .damagedPage: .dataLoss
+    case .closed, .forked, .nestedWrite, .readOnly, .fileReplaced: .failedPrecondition
     default: .unavailable
     }
   }

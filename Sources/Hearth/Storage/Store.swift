@@ -34,7 +34,10 @@ final class Store: Sendable {
   ///
   /// Throws `failedPrecondition` if a newer Hearth wrote it or it is already open in this process,
   /// `dataLoss` if it is not a database or damaged, `unavailable` if the system refuses.
-  init(path: String, configuration: StoreConfiguration) throws {
+  ///
+  /// - Parameter namedPath: The path by which a person named the file, if it is not `path`: nothing more is
+  ///   written once it leads elsewhere.
+  init(path: String, named namedPath: String? = nil, configuration: StoreConfiguration) throws {
     self.path = path
     self.configuration = configuration
     var settings = EnvironmentConfiguration(tables: Tables.names)
@@ -42,10 +45,11 @@ final class Store: Sendable {
     settings.isReadOnly = configuration.isReadOnly
     settings.durability = configuration.durability
     settings.allowsRemoteFileSystem = configuration.allowsRemoteFileSystem
+    settings.validatesPages = configuration.validatesPages
     settings.poisonsBorrowedBytes = configuration.poisonsBorrowedBytes
     settings.faultInjector = configuration.faultInjector
     do {
-      environment = try Environment.open(at: path, configuration: settings)
+      environment = try Environment.open(at: path, named: namedPath, configuration: settings)
       pageSizeBytes = try environment.info.pageSizeBytes
     } catch {
       throw Status(opening: path, error)

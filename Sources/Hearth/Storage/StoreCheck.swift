@@ -45,24 +45,44 @@ extension Store {
     includingPages: Bool = false, _ report: CheckReport = CheckReport(),
     progress: CareReporter = .silent
   ) throws -> CheckReport {
-    var attempts = 0
-    while true {
-      do {
-        return try read { snapshot in
-          let check = StoreCheck(snapshot, report, progress)
-          if includingPages { try check.runOverPages() }
-          try check.run()
-          return check.report
-        }
-      } catch let status as Status where Self.hasMovedOn(status) && attempts < 1000 {
-        attempts += 1
-      }
+    try readInTime { snapshot in
+      let check = StoreCheck(snapshot, report, progress)
+      if includingPages { try check.runOverPages() }
+      try check.run()
+      return check.report
     }
   }
 
-  /// Two commits came between the beginning of the transaction and the look at its header.
-  private static func hasMovedOn(_ status: Status) -> Bool {
-    (status.cause as? LMDBError).map { $0 == .tryAgain } ?? false
+  /// Runs `body` on a state whose pages have been looked at before any of them is used.
+  ///
+  /// Throws `dataLoss` if one is damaged.
+  func readWhole<Result>(
+    _ progress: CareReporter, _ body: (StoreSnapshot) throws -> Result
+  ) throws -> Result {
+    try readInTime { snapshot in
+      let pages = try PageWalk.check(
+        path, openIn: environment, transactionID: snapshot.lmdb.transactionID,
+        progress: { try progress(.pages, $0, of: $1) })
+      if let problem = pages.problems.first {
+        throw Status.dataLoss("\(path) is damaged. \(problem).")
+      }
+      return try body(snapshot)
+    }
+  }
+
+  /// Runs `body` again while two commits come between the beginning of its transaction and the look at its
+  /// header, which it begins with.
+  private func readInTime<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
+    var attempts = 0
+    while true {
+      do {
+        return try read(body)
+      } catch let status as Status
+        where (status.cause as? LMDBError) == .tryAgain && attempts < 1000
+      {
+        attempts += 1
+      }
+    }
   }
 }
 
@@ -93,7 +113,8 @@ private final class StoreCheck {
 
   func runOverPages() throws {
     try FileCheck.checkPages(
-      at: store.store.path, transactionID: store.lmdb.transactionID, &report, progress)
+      at: store.store.path, openIn: store.store.environment,
+      transactionID: store.lmdb.transactionID, &report, progress)
   }
 
   func run() throws {

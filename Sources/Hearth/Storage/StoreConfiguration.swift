@@ -7,6 +7,8 @@ struct StoreConfiguration: Sendable {
   /// Address space to reserve, not disk. Grown by itself when the data outgrows it.
   var mapSizeBytes = 64 << 30
   var allowsRemoteFileSystem = false
+  /// Opening reads every page of the file first, without mapping it.
+  var validatesPages = false
   /// Checks every document's checksum on every read, not only in `check`, backup and export.
   var verifiesChecksumsOnRead = false
   /// The change log keeps the smaller of these two.

@@ -24,7 +24,7 @@ enum DocumentExport {
   static func run(
     _ store: Store, progress: CareReporter = .silent, _ write: ([UInt8]) throws -> Void
   ) throws -> Int {
-    try store.read { snapshot in
+    try store.readWhole(progress) { snapshot in
       let total = try snapshot.lmdb.statistics(store.tables.documents).entries
       let time = try snapshot.state().lastCommitTime.text
       let definitions = try ExportedDefinitions(snapshot).text

@@ -73,6 +73,36 @@ struct BackupCommand: AsyncParsableCommand {
   }
 }
 
+struct RestoreCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restore",
+    abstract: "Put a copy of a backup in the place of a database that nobody has open.",
+    discussion: """
+      The backup is checked first, and the database is replaced in one moment. Do not copy or move a backup over \
+      a database by other means.
+      """)
+
+  @Argument(help: "The backup.", completion: .file()) var backup: String
+  @OptionGroup var file: DatabaseArgument
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    guard FileManager.default.fileExists(atPath: backup) else {
+      throw Failure("There is no backup at \(backup).")
+    }
+    let report = try await withProgress {
+      try await Firestore.restore(backup, to: file.database, progress: $0)
+    }
+    Terminal.print(
+      output.json
+        ? JSON.object([
+          .init("documents", report.documents), .init("fileBytes", report.fileBytes),
+        ]).text
+        : "\(Figure.count(report.documents, "document")) in \(Figure.bytes(report.fileBytes)), "
+          + "checked and flushed")
+  }
+}
+
 struct CompactCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact",

@@ -13,6 +13,7 @@ final class Helper: @unchecked Sendable {
     _ command: String, _ path: String, _ arguments: CustomStringConvertible...,
     environment: [String: String] = [:]
   ) throws {
+    signal(SIGPIPE, SIG_IGN)
     process.executableURL = Self.executable
     process.arguments = [command, path] + arguments.map(\.description)
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
@@ -53,7 +54,12 @@ final class Helper: @unchecked Sendable {
     return String(decoding: all, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  func say(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+  /// Nothing is said to one that has ended.
+  func say(_ line: String) {
+    try? input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+  }
+
+  var processID: Int32 { process.processIdentifier }
 
   func kill(_ signal: Int32) { Foundation.kill(process.processIdentifier, signal) }
 

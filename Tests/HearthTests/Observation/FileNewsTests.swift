@@ -11,7 +11,6 @@ import Testing
   private func listener(beside store: Store) throws -> Presence {
     let presence = try Presence.enter(
       at: store.environment.doorbellPath, namespace: Presence.currentProcessNamespace())
-    guard let presence else { throw LMDBError(EROFS, context: "presence") }
     presence.listen()
     return presence
   }

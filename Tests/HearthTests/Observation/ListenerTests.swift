@@ -11,7 +11,7 @@ final class Asker: Sendable {
   init(_ target: WatchTarget, _ registry: Registry, since sequence: UInt64? = nil) {
     self.target = target
     listener = Listener(.schedule { _ in }, callback: { _ in })
-    registry.add(listener, watching: target, since: sequence)
+    registry.add(listener, watching: target, from: sequence.map { .after($0) } ?? .now)
   }
 
   func take() throws -> ResultEvent? { try listener.take()?.get() }

@@ -35,6 +35,10 @@ struct HearthTestHelper {
       case "transact": try await helper.transact()
       case "bank": try await helper.bank()
       case "default-location": try await helper.useDefaultLocation()
+      case "be-replaced": try await helper.beReplaced()
+      case "write-once": try await helper.writeOnce()
+      case "restore-until-killed": try await helper.restoreUntilKilled()
+      case "hostile": try await helper.openHostile()
       default: exit(64)
       }
     } catch let error as NSError {

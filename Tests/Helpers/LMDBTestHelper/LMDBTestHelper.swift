@@ -20,6 +20,7 @@ struct LMDBTestHelper {
       case "fork": try forkWithTransactions(path)
       case "fill": try fill(path, limit: number)
       case "compare": try compareWithC(path, rounds: number)
+      case "read-as-nobody": try readAsNobody(path)
       default: exit(64)
       }
     } catch let error as LMDBError {
@@ -46,6 +47,22 @@ struct LMDBTestHelper {
   static func withKey<R>(_ number: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
   {
     try withUnsafeBytes(of: UInt64(number).bigEndian, body)
+  }
+
+  /// Without any rights but to read the file.
+  static func readAsNobody(_ path: String) throws {
+    setgid(65534)
+    setuid(65534)
+    let environment = try Environment.open(
+      at: path, configuration: EnvironmentConfiguration(tables: ["t"], isReadOnly: true))
+    let value = try Array("a".utf8).withUnsafeBytes { key in
+      try environment.read {
+        try $0.get(environment.table("t"), key).map { String(decoding: $0, as: UTF8.self) }
+      }
+    }
+    say("reads \(value ?? "nothing")")
+    awaitLine()
+    environment.close()
   }
 
   static func hold(_ path: String) throws {

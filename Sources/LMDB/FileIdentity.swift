@@ -1,0 +1,73 @@
+import Glibc
+
+/// Which file something is, whatever it is called: two paths lead to the same file if these are equal.
+struct FileIdentity: Hashable, Sendable {
+  let device: UInt64
+  let inode: UInt64
+
+  init(_ info: stat) {
+    device = UInt64(info.st_dev)
+    inode = UInt64(info.st_ino)
+  }
+
+  /// `nil` if there is none.
+  init?(followingLinksAt path: String) {
+    var info = stat()
+    guard stat(path, &info) == 0 else { return nil }
+    self.init(info)
+  }
+
+  /// Of a link its own.
+  init?(at path: String) {
+    var info = stat()
+    guard lstat(path, &info) == 0 else { return nil }
+    self.init(info)
+  }
+
+  init?(of descriptor: Int32) {
+    var info = stat()
+    guard fstat(descriptor, &info) == 0 else { return nil }
+    self.init(info)
+  }
+
+  /// `2051:1183`, device and inode.
+  var text: String { "\(device):\(inode)" }
+}
+
+/// Files that Hearth makes beside a database. Nothing is ever written through a link somebody put there.
+enum OwnFile {
+  /// Opens a file for reading and writing, or makes it for its owner only.
+  ///
+  /// Throws `notAPlainFile` for a symbolic link, a file with a second name, and what is no file.
+  static func open(_ path: String) throws(LMDBError) -> (descriptor: Int32, isNew: Bool) {
+    for _ in 0..<100 {
+      let new = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      if new >= 0 { return (new, true) }
+      guard errno == EEXIST else { throw LMDBError(errno, context: "make \(path)") }
+      if let descriptor = try openExisting(path) { return (descriptor, false) }
+    }
+    throw LMDBError(EAGAIN, context: "make \(path)")
+  }
+
+  /// `nil` if there is none.
+  static func openExisting(_ path: String) throws(LMDBError) -> Int32? {
+    let descriptor = Glibc.open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      switch errno {
+      case ENOENT: return nil
+      case ELOOP, EISDIR, ENXIO, ENODEV: throw LMDBError.notAPlainFile.adding("open \(path)")
+      default: throw LMDBError(errno, context: "open \(path)")
+      }
+    }
+    var info = stat()
+    guard fstat(descriptor, &info) == 0 else {
+      let code = errno
+      _ = Glibc.close(descriptor)
+      throw LMDBError(code, context: "open \(path)")
+    }
+    // Without a name: it was removed between the two calls.
+    if info.st_mode & S_IFMT == S_IFREG, info.st_nlink <= 1 { return descriptor }
+    _ = Glibc.close(descriptor)
+    throw LMDBError.notAPlainFile.adding("open \(path)")
+  }
+}

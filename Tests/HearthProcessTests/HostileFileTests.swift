@@ -1,0 +1,64 @@
+import Foundation
+import Hearth
+import Testing
+
+/// Damaged and hostile files through every command, and through open, read, write and listen.
+///
+/// LMDB maps the file and believes its pages. Whatever is looked at with `pread` ends with an error and never
+/// with a signal: check, repair, export, and everything after an opening with the full validation.
+@Suite(.serialized) struct HostileFileTests {
+  /// What the ordinary opening does not notice, and LMDB may not survive: what it would take reading the whole
+  /// file to see. Nothing may be added.
+  static let knownToEndTheProcess = [
+    // A page below the first one of its table.
+    "leaf: ", "last leaf: ", "branch: its own child", "branch: one child twice",
+    // A large value that does not fill the pages it names.
+    "large value: ",
+    // A page that is in use and free, too.
+    "free pages: number 2",
+  ]
+
+  @Test func `no kind of damage ends a process that validates the pages`() async throws {
+    let world = try await HostileWorld()
+    var ends: [String] = []
+    for (number, kind) in world.kinds.enumerated() {
+      let path = try world.file(of: kind)
+      let outcome = try world.run("hostile", path, ["validating"])
+      if outcome.isSignal { ends.append("\(kind.name): \(outcome)") }
+      for command in world.safeCommands(path) where isSoak || number % 2 == 0 {
+        let outcome = try world.hearth(command)
+        if outcome.isSignal { ends.append("\(kind.name), \(command[0]): \(outcome)") }
+      }
+    }
+    print("\(world.kinds.count) kinds, with validation: \(ends.count) signals")
+    #expect(ends.isEmpty, "\(ends)")
+  }
+
+  @Test func `the ordinary opening ends a process for no other kinds than those that are known`()
+    async throws
+  {
+    let world = try await HostileWorld()
+    var ended: Set<String> = []
+    // A quarter of them in an ordinary run.
+    for (number, kind) in world.kinds.enumerated() where isSoak || number % 4 == 0 {
+      var outcomes = [try world.run("hostile", try world.file(of: kind), [])]
+      for command in world.commands {
+        outcomes.append(try world.hearth(command(try world.file(of: kind))))
+      }
+      if outcomes.contains(where: \.isSignal) { ended.insert(kind.name) }
+    }
+    print("\(world.kinds.count) kinds, ordinary opening: \(ended.sorted()) end the process")
+    let unknown = ended.filter { kind in
+      !Self.knownToEndTheProcess.contains { kind.hasPrefix($0) }
+    }
+    #expect(unknown.isEmpty, "\(unknown)")
+  }
+
+  @Test func `a whole file passes the validation`() async throws {
+    let world = try await HostileWorld()
+    let path = try world.file(of: HostileWorld.Kind(name: "whole") { _, _ in })
+    let outcome = try world.run("hostile", path, ["validating"])
+    #expect(outcome.output.contains("opened"), "\(outcome)")
+    #expect(!outcome.output.contains("error"), "\(outcome)")
+  }
+}
