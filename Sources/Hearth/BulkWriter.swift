@@ -151,16 +151,17 @@ public final class BulkWriter: Sendable {
     do {
       let mutation = try make()
       let bytes = mutation.byteCount
-      guard await hasRoom(for: bytes) else {
-        throw Status(
-          .failedPrecondition, "A bulk writer can no longer be used after finish has been called.")
-      }
-      do {
-        try firestore.database().writer.submit([mutation], isCounted: false) { [self] outcome in
+      let database = try firestore.database()
+      // Closing waits until this has room, too.
+      try await database.active {
+        guard await hasRoom(for: bytes) else {
+          throw Status(
+            .failedPrecondition, "A bulk writer can no longer be used after finish has been called."
+          )
+        }
+        database.writer.submit([mutation], isCounted: false) { [self] outcome in
           end(document, bytes, outcome)
         }
-      } catch {
-        end(document, bytes, .failure(Status(writingFailed: error)))
       }
     } catch {
       state.withLock { state in

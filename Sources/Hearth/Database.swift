@@ -15,15 +15,19 @@ final class Database: Sendable {
   let history: History
   /// A folder that is removed with the database: for one that lives in memory, as far as users see.
   private let temporaryFolder: String?
+  private let activities = Activities()
+  /// Transactions' blocks that run.
+  let blocks: TransactionBlocks
 
+  /// - Parameter namedPath: The path by which a person named the file, if it is not `path`.
   init(
     path: String, named namedPath: String? = nil, configuration: StoreConfiguration,
     queueLimitBytes: Int,
     indexPolicy: IndexingPolicy = .declared, logger: Logger, temporaryFolder: String? = nil
-  /// - Parameter namedPath: The path by which a person named the file, if it is not `path`.
   ) throws {
     store = try Store(path: path, named: namedPath, configuration: configuration)
     self.logger = logger
+    blocks = TransactionBlocks(store.path, logger)
     self.temporaryFolder = temporaryFolder
     history = try store.read { try History.read($0) }
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
@@ -37,9 +41,20 @@ final class Database: Sendable {
     sweeper?.start(interval: configuration.expirySweepInterval)
   }
 
-  /// Does what waits to be written, ends the listeners, and closes the file. Blocks until then,
+  /// Runs work of several steps, which `close` waits for. Throws `terminated` once that has been called.
+  func active<Result>(
+    _ body: () async throws -> Result
+  ) async throws -> Result {
+    guard activities.begin() else { throw Status.terminated }
+    defer { activities.end() }
+    return try await body()
+  }
+
+  /// Does what was handed over before, ends the listeners, and closes the file. Blocks until then,
   /// also when it is called again.
   func close() {
+    activities.close()
+    blocks.close()
     indexes.close()
     sweeper?.close()
     writer.close()

@@ -288,11 +288,7 @@ enum Care {
       handler?(progress)
     }
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async {
-          continuation.resume(with: Result { try reporting { try body(progress) } })
-        }
-      }
+      try await onBlockingThread { try reporting { try body(progress) } }
     } onCancel: {
       isCancelled.set()
     }

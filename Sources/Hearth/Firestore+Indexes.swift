@@ -80,9 +80,7 @@ public struct FirestoreIndexes: Sendable {
   private func change(_ body: @escaping @Sendable (IndexKeeper) throws -> Void) async throws {
     try await reporting {
       let keeper = try firestore.database().indexes
-      try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-        DispatchQueue.global().async { done.resume(with: Result { try body(keeper) }) }
-      }
+      try await onBlockingThread { try body(keeper) }
     }
   }
 }

@@ -2,14 +2,18 @@ import LMDB
 
 /// For meters: what the database is doing.
 extension Firestore {
-  /// Tells `onGroup` of every group of writes and `onLostFailure` of every failure that nobody awaits,
-  /// both on the writer's thread. Throws as opening does.
+  /// Calls `onGroup` after every group of writes and `onLostFailure` with every failure that nobody awaits,
+  /// both on the writer's thread; and `onSample` once a second, whatever the writer does, on a thread that must
+  /// not be blocked. Throws as opening does.
   package func observeWrites(
     onGroup: @escaping @Sendable (WriterReport) -> Void,
+    onSample: @escaping @Sendable (WriterSample) -> Void,
     onLostFailure: @escaping @Sendable () -> Void
   ) throws {
     do {
-      try database().writer.observe(onGroup)
+      let writer = try database().writer
+      writer.observe(onGroup)
+      writer.sample(onSample)
       observeFailures(onLostFailure)
     } catch let status as Status {
       throw status.nsError

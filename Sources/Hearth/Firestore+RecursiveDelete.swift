@@ -39,6 +39,15 @@ extension Firestore {
   ) async throws -> Int {
     _ = try query.effective()
     let database = try database()
+    return try await database.active {
+      try await delete(query, and: last, in: database, onProgress)
+    }
+  }
+
+  private func delete(
+    _ query: Query, and last: DocumentName?, in database: Database,
+    _ onProgress: (@Sendable (Int) -> Void)?
+  ) async throws -> Int {
     var page = query.structured
     page.orders = [QueryOrder(field: .documentID)]
     page.limit = Self.deletionBatch

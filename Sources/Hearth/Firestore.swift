@@ -118,6 +118,14 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
   }
 
+  /// The open database, also while it is being closed: for work that began before. Throws `Status`.
+  func databaseInUse() throws -> Database {
+    let closing: Database? = state.withLock { state in
+      if case .terminated(let closing) = state.phase { closing } else { nil }
+    }
+    return try closing ?? database()
+  }
+
   private func open(_ settings: FirestoreSettings) throws -> Database {
     if let fault = settings.fault { throw fault }
     var path = path
@@ -278,16 +286,22 @@ public final class Firestore: NSObject, @unchecked Sendable {
     try await reporting { try await database().writer.drain() }
   }
 
-  /// Does what waits to be written, ends the listeners, and closes the file. Idempotent. After it only
+  /// Does what was handed over before, ends the listeners, and closes the file. Idempotent. After it only
   /// `clearPersistence` may be called; `Firestore.firestore()` then gives a new instance.
+  ///
+  /// Waits for writes, write closures, transactions with their further attempts, bulk writers' queues and
+  /// recursive deletes that had begun. What holds it up for more than a second is logged.
   public func terminate(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
     answer(isolation, completion ?? { _ in }) { try await $0.terminate() }
   }
 
-  /// Does what waits to be written, ends the listeners, and closes the file. Idempotent. After it only
+  /// Does what was handed over before, ends the listeners, and closes the file. Idempotent. After it only
   /// `clearPersistence` may be called; `Firestore.firestore()` then gives a new instance.
+  ///
+  /// Waits for writes, write closures, transactions with their further attempts, bulk writers' queues and
+  /// recursive deletes that had begun. What holds it up for more than a second is logged.
   public func terminate() async throws {
     let closing: Database? = state.withLock { state in
       switch state.phase {
@@ -301,12 +315,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     OpenDatabases.shared.forget(self)
     guard let closing else { return }
     // Blocks until the writer is done, for whoever asks: not on a thread of the cooperative pool.
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        closing.close()
-        continuation.resume()
-      }
-    }
+    try? await onBlockingThread { closing.close() }
     state.withLock { $0.phase = .terminated(nil) }
   }
 

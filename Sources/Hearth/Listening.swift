@@ -5,7 +5,8 @@ import Synchronization
 /// What ends a listener.
 public protocol ListenerRegistration: NSObjectProtocol {
   /// No callback begins after this returned, and it waits for one that is running elsewhere. From
-  /// inside a listener's callback, this one's or another's, it returns at once. Idempotent.
+  /// inside a listener's callback, this one's or another's, and from inside a write closure it returns at
+  /// once. Idempotent.
   func remove()
 }
 
@@ -37,7 +38,6 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
     }
   }
 
-  /// The next untold event, for a consumer that asks; see `Listener.take`.
   private static func start(
     _ token: ChangeToken, in database: Database
   ) throws(Status) -> Registry.Start {
@@ -49,6 +49,7 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
     }
   }
 
+  /// The next untold event, for a consumer that asks; see `Listener.take`.
   func takeNews() -> Result<ResultEvent, Status>? { listener.take() }
 
   /// Nothing more will come.

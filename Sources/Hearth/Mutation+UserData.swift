@@ -50,7 +50,10 @@ extension DocumentReference {
       throw Status.invalidArgument(
         "Provided document reference is from a different Cloud Firestore instance.")
     }
-    return try resolved().name
+    if let fault { throw fault }
+    try resourcePath.checkNames()
+    // Also while the database is being closed: what began before is done.
+    return try firestore.databaseInUse().name(resourcePath)
   }
 }
 

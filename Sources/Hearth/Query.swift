@@ -117,7 +117,7 @@ public class Query: NSObject, @unchecked Sendable {
       let database = try firestore.database()
       database.writer.whenSettled(structured.scope.readScope) {
         // Not on the writer's thread: a collection can be long.
-        DispatchQueue.global().async {
+        BlockingThreads.shared.run {
           do {
             done(.success(try database.store.read { try work(database, $0) }))
           } catch {

@@ -156,11 +156,13 @@ extension Firestore {
     return try read(opened, body)
   }
 
-  /// As the form that is awaited; waits for the writes handed over before by blocking.
+  /// As the form that is awaited; waits for the writes handed over before by blocking. Throws
+  /// `failedPrecondition` in a transaction's block of the same database.
   public func read<Result>(_ body: (ReadSession) throws -> Result) throws -> Result {
     let opened: Database
     do {
       opened = try database()
+      try BlockThread.refuse(in: opened)
       try opened.writer.settleBlocking(.everything)
     } catch let status as Status {
       throw status.nsError

@@ -6,6 +6,7 @@ import Foundation
 /// the same step in which it writes. Reads come before writes. Only valid while its block runs.
 public final class Transaction: NSObject {
   private let firestore: Firestore
+  private let database: Database
   private var writes = PlannedWrites()
   /// What was read: nil for a document that was not there.
   private var reads: [DocumentName: Instant?] = [:]
@@ -14,7 +15,10 @@ public final class Transaction: NSObject {
   private var written: [DocumentName: Bool] = [:]
   private var isOver = false
 
-  init(_ firestore: Firestore) { self.firestore = firestore }
+  init(_ firestore: Firestore, _ database: Database) {
+    self.firestore = firestore
+    self.database = database
+  }
 
   /// Reads a document; blocks while it does.
   ///
@@ -23,7 +27,6 @@ public final class Transaction: NSObject {
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     try read {
       let name = try document.name(in: firestore)
-      let database = try firestore.database()
       try database.writer.settleBlocking(.document(name.path))
       let stored = try database.store.read { try $0.document(name) }
       try see(name, stored)
@@ -42,7 +45,6 @@ public final class Transaction: NSObject {
           "Provided query is from a different Cloud Firestore instance.")
       }
       let effective = try query.effective()
-      let database = try firestore.database()
       try database.writer.settleBlocking(effective.scope.readScope)
       // Of whole documents: what the query leaves out may have changed as well.
       var whole = effective
@@ -263,7 +265,7 @@ extension Firestore {
   public func batch() -> WriteBatch { WriteBatch(self) }
 
   /// Runs `updateBlock` and commits its writes if everything it read still stands; else runs it
-  /// again, up to five times in all. It runs on a background queue.
+  /// again, up to five times in all. It runs on a thread of its own, and may block.
   ///
   ///     db.runTransaction { transaction, errorPointer in
   ///       do {
@@ -276,12 +278,15 @@ extension Firestore {
   ///     } completion: { _, error in
   ///       print(error ?? "counted")
   ///     }
+  ///
+  /// In the block, `read` and `write` of this database throw `failedPrecondition`.
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
     isolation: isolated (any Actor)? = #isolation,
+    file: StaticString = #fileID, line: UInt = #line,
     completion: @escaping (Any?, Error?) -> Void
   ) {
-    runTransaction(with: nil, block: updateBlock, completion: completion)
+    runTransaction(with: nil, block: updateBlock, file: file, line: line, completion: completion)
   }
 
   /// As without options, with as many attempts as they say.
@@ -289,6 +294,7 @@ extension Firestore {
     with options: TransactionOptions?,
     block updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
     isolation: isolated (any Actor)? = #isolation,
+    file: StaticString = #fileID, line: UInt = #line,
     completion: @escaping (Any?, Error?) -> Void
   ) {
     let courier = courier(isolation)
@@ -296,21 +302,24 @@ extension Firestore {
     let options = options ?? TransactionOptions()
     let attempts = options.maxAttempts
     let fault = options.fault
-    let block = TransactionBlock(updateBlock)
+    let block = TransactionBlock(CallSite(file: file, line: line), updateBlock)
     Task {
       courier.carry(await run(block, attempts: attempts, fault: fault), to: callback)
     }
   }
 
   /// Runs `updateBlock` and commits its writes if everything it read still stands; else runs it
-  /// again, up to five times in all. It runs on a background queue.
+  /// again, up to five times in all. It runs on a thread of its own, and may block.
   ///
-  /// Throws what the block put into its error pointer, or what refused the commit.
+  /// Throws what the block put into its error pointer, what refused the commit, or `CancellationError`: once
+  /// the task is cancelled nothing is committed any more, and the block does not run again.
   @discardableResult
   public func runTransaction(
-    _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
+    _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?,
+    file: StaticString = #fileID, line: UInt = #line
   ) async throws -> sending Any? {
-    let result = await run(TransactionBlock(updateBlock), attempts: 5, fault: nil)
+    let block = TransactionBlock(CallSite(file: file, line: line), updateBlock)
+    let result = await run(block, attempts: 5, fault: nil)
     if let error = result.error { throw error }
     return result.value
   }
@@ -318,10 +327,22 @@ extension Firestore {
   private func run(
     _ block: TransactionBlock, attempts: Int, fault: Status?
   ) async -> TransactionResult {
-    if let fault { return TransactionResult(error: fault.nsError) }
+    do {
+      if let fault { throw fault }
+      let database = try database()
+      return try await database.active { await run(block, attempts: attempts, in: database) }
+    } catch {
+      return TransactionResult(error: (error as? Status)?.nsError ?? error)
+    }
+  }
+
+  private func run(
+    _ block: TransactionBlock, attempts: Int, in database: Database
+  ) async -> TransactionResult {
     var attempt = 1
     while true {
-      let result = await attemptTransaction(block)
+      if Task.isCancelled { return TransactionResult(error: CancellationError()) }
+      let result = await attemptTransaction(block, in: database)
       guard let error = result.error, attempt < attempts, !result.isFinal,
         Self.mayTryAgain(error)
       else {
@@ -334,31 +355,32 @@ extension Firestore {
     }
   }
 
-  private func attemptTransaction(_ block: TransactionBlock) async -> TransactionResult {
-    let (result, finished) = await withCheckedContinuation { continuation in
-      DispatchQueue.global().async { [self] in
-        let transaction = Transaction(self)
-        let result = block.run(transaction)
-        continuation.resume(
-          returning: (result, Result { () throws(Status) in try transaction.finish() }))
-      }
+  private func attemptTransaction(
+    _ block: TransactionBlock, in database: Database
+  ) async -> TransactionResult {
+    let (result, finished) = await database.blocks.run(block.callSite, in: database) { [self] in
+      let transaction = Transaction(self, database)
+      let result = block.run(transaction)
+      return (result, Result { () throws(Status) in try transaction.finish() })
     }
     if result.error != nil { return result }
+    if Task.isCancelled { return TransactionResult(error: CancellationError()) }
     do {
       let (mutations, premises) = try finished.get()
       guard !mutations.isEmpty || premises != nil else { return result }
-      _ = try await database().writer.commit(mutations, on: premises)
+      _ = try await database.writer.commit(mutations, on: premises)
       return result
     } catch let status as Status {
       return TransactionResult(error: status.nsError, isFinal: status.mayBeDone)
     } catch {
-      return TransactionResult(error: error as NSError)
+      return TransactionResult(error: error)
     }
   }
 
   /// Another attempt may find what this one did not. An error of the user's own is final, and so is
   /// what Firestore calls permanent.
-  private static func mayTryAgain(_ error: NSError) -> Bool {
+  private static func mayTryAgain(_ error: any Error) -> Bool {
+    let error = error as NSError
     guard error.domain == FirestoreErrorDomain else { return false }
     switch FirestoreErrorCode.Code(rawValue: error.code) {
     case .aborted, .alreadyExists, .failedPrecondition: return true
@@ -374,16 +396,20 @@ extension Firestore {
 private struct TransactionResult: @unchecked Sendable {
   // Unchecked: made on one thread, handed on whole, and used on the next only.
   var value: Any?
-  var error: NSError?
+  var error: (any Error)?
   var isFinal = false
 }
 
 /// A transaction's block on its way to the queue it runs on.
 private struct TransactionBlock: @unchecked Sendable {
-  // Unchecked: as in Firestore, the block is promised to run on a background queue.
+  // Unchecked: as in Firestore, the block is promised to run in the background.
+  let callSite: CallSite
   private let body: (Transaction, NSErrorPointer) -> Any?
 
-  init(_ body: @escaping (Transaction, NSErrorPointer) -> Any?) { self.body = body }
+  init(_ callSite: CallSite, _ body: @escaping (Transaction, NSErrorPointer) -> Any?) {
+    self.callSite = callSite
+    self.body = body
+  }
 
   func run(_ transaction: Transaction) -> TransactionResult {
     var error: NSError?

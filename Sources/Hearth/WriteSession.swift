@@ -128,31 +128,43 @@ extension Firestore {
   ///     }
   ///
   /// `body` runs exactly once, on the writer's thread, and all other writes of the file wait for it: be
-  /// quick; past a second that is logged. It is synchronous, and cannot wait for other writes.
+  /// quick; past a second that is logged, with the place of the closure. It is synchronous, and cannot wait for
+  /// other writes of this database. Writes to another one are possible; if two databases' closures would wait
+  /// for each other, one of them gets `failedPrecondition`.
   /// Throws what `body` throws, with nothing applied. Throws `aborted`, with nothing applied, in the rare
   /// case that the storage refused the commit at first and what was read had changed before the second.
   @discardableResult
   public func write<Result>(
-    _ body: sending @escaping (WriteSession) throws -> sending Result
+    _ body: sending @escaping (WriteSession) throws -> sending Result,
+    file: StaticString = #fileID, line: UInt = #line
   ) async throws -> sending Result {
     let run = WriteClosure(self, body)
     do {
       let database = try database()
-      _ = try await database.writer.perform { try run.run($0, in: database) }
+      _ = try await database.writer.perform(from: CallSite(file: file, line: line)) {
+        try run.run($0, in: database)
+      }
     } catch let status as Status {
       throw run.thrown ?? status.nsError
     }
     return try run.value()
   }
 
-  /// As the form that is awaited; blocks until the write is durable.
+  /// As the form that is awaited; blocks until the write is durable. Throws `failedPrecondition` in a
+  /// transaction's block of the same database.
   @discardableResult
-  public func write<Result>(_ body: (WriteSession) throws -> Result) throws -> Result {
+  public func write<Result>(
+    _ body: (WriteSession) throws -> Result,
+    file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Result {
     try withoutActuallyEscaping(body) { body in
       let run = WriteClosure(self, body)
       do {
         let database = try database()
-        _ = try database.writer.performBlocking { try run.run($0, in: database) }
+        try BlockThread.refuse(in: database)
+        _ = try database.writer.performBlocking(from: CallSite(file: file, line: line)) {
+          try run.run($0, in: database)
+        }
       } catch let status as Status {
         throw run.thrown ?? status.nsError
       }

@@ -17,10 +17,12 @@
     /// | `hearth_commit_bytes` | recorder | bytes put by a commit, about |
     /// | `hearth_flush` | timer | what a commit takes to be written and flushed |
     /// | `hearth_queue_bytes`, `hearth_queue_requests` | meters | what waits for the writer |
+    /// | `hearth_writer_busy_seconds` | meter | how long the writer has been at one step; 0 if idle |
     /// | `hearth_oldest_reader_lag` | meter | commits the oldest running read is behind |
     /// | `hearth_map_use`, `hearth_file_bytes` | meters | how full the map is, 0 to 1; the file's size |
     ///
-    /// The last two rows are looked at with commits, once a second at most. Throws as opening does.
+    /// The queue and the writer are sampled once a second, also while the writer is held up; the last two rows
+    /// are looked at with commits, once a second at most. Throws as opening does.
     public func reportMetrics(
       label: String = "hearth", dimensions: [(String, String)] = [],
       factory: any MetricsFactory = MetricsSystem.factory
@@ -30,6 +32,8 @@
         meters.note(report)
         guard let self, meters.isDue() else { return }
         if let use = storageUse { meters.note(use) }
+      } onSample: {
+        meters.note($0)
       } onLostFailure: {
         meters.unobserved.increment()
       }
@@ -41,7 +45,7 @@
     let unobserved: Counter
     private let groupSize, commitBytes: Recorder
     private let flush: CoreMetrics.Timer
-    private let queueBytes, queueRequests, readerLag, mapUse, fileBytes: Meter
+    private let queueBytes, queueRequests, writerBusy, readerLag, mapUse, fileBytes: Meter
     private let lastLook = Mutex<ContinuousClock.Instant?>(nil)
 
     init(_ label: String, _ dimensions: [(String, String)], _ factory: any MetricsFactory) {
@@ -64,6 +68,7 @@
       flush = Timer(label: "\(label)_flush", dimensions: dimensions, factory: factory)
       queueBytes = meter("queue_bytes")
       queueRequests = meter("queue_requests")
+      writerBusy = meter("writer_busy_seconds")
       readerLag = meter("oldest_reader_lag")
       mapUse = meter("map_use")
       fileBytes = meter("file_bytes")
@@ -72,13 +77,17 @@
     func note(_ report: WriterReport) {
       writes.increment(by: report.requests)
       if report.failures > 0 { failed.increment(by: report.failures) }
-      queueBytes.set(report.waitingBytes)
-      queueRequests.set(report.waitingRequests)
       guard report.isCommit else { return }
       commits.increment()
       groupSize.record(report.requests)
       commitBytes.record(report.bytes)
       flush.recordNanoseconds(Int64(report.flush / .nanoseconds(1)))
+    }
+
+    func note(_ sample: WriterSample) {
+      queueBytes.set(sample.waitingBytes)
+      queueRequests.set(sample.waitingRequests)
+      writerBusy.set(sample.busy / .seconds(1))
     }
 
     func note(_ use: Firestore.StorageUse) {

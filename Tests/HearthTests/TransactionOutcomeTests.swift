@@ -134,8 +134,20 @@ import Testing
     return (count.withLock(\.self), error)
   }
 
-  private func write(_ data: [String: Any], _ document: DocumentReference) throws {
-    try db.write { try $0.setData(data, forDocument: document) }
+  /// Beside the transaction, and so on another thread than its block's.
+  private func write(_ data: [String: any Sendable], _ document: DocumentReference) throws {
+    try write { try $0.setData(data, forDocument: document) }
+  }
+
+  private func write(_ body: @escaping @Sendable (WriteSession) throws -> Void) throws {
+    let done = DispatchSemaphore(value: 0)
+    let failure = Guarded<NSError?>(nil)
+    Thread.detachNewThread { [db] in
+      do { try db.write(body) } catch let error as NSError { failure.withLock { $0 = error } }
+      done.signal()
+    }
+    done.wait()
+    if let error = failure.withLock({ $0 }) { throw error }
   }
 
   @Test func `it runs again when what was only read has changed`() async throws {
@@ -287,7 +299,7 @@ import Testing
     ) async throws -> Bool {
       let (count, error) = await attempts { attempt, transaction in
         _ = try transaction.getDocuments(query)
-        if attempt == 1 { try self.db.write { try beside($0) } }
+        if attempt == 1 { try self.write(beside) }
         transaction.setData(["n": attempt], forDocument: self.db.document("log/a"))
       }
       #expect(error == nil && count <= 2)

@@ -230,30 +230,11 @@ import Testing
   }
 
   @Test func `what holds others up for longer than a second is logged`() {
-    let lines = Lines()
+    let lines = LogRecorder()
     let logger = Logger(label: "test") { _ in lines }
     warnIfLong("short", since: .now, logger)
     warnIfLong("long", since: .now - .seconds(2), logger)
     #expect(lines.all == ["warning: long"])
-  }
-
-  private struct Lines: LogHandler {
-    private final class Store: Sendable {
-      let lines = Guarded<[String]>([])
-    }
-    private let store = Store()
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-    var all: [String] { store.lines.withLock(\.self) }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-      get { nil }
-      set {}
-    }
-
-    func log(event: LogEvent) {
-      store.lines.withLock { $0.append("\(event.level): \(event.message)") }
-    }
   }
 
   @Test func `a read closure sees what was handed over before it`() async throws {

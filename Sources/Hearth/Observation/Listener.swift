@@ -76,10 +76,11 @@ final class Listener: Sendable {
   /// It has been posted something that its consumer has not taken.
   var isBehind: Bool { state.withLock { $0.untold != nil } }
 
-  /// No callback begins after this returned, and none is running unless this is called from one: two
-  /// callbacks that remove each other's listeners would wait for ever.
+  /// No callback begins after this returned, and none is running unless this is called from one, or from a
+  /// write closure: two callbacks that remove each other's listeners would wait for ever, and so would a
+  /// closure for a callback that waits to write.
   func remove() {
-    let isInside = Delivery.isOnThisThread
+    let isInside = Delivery.isOnThisThread || WriterWaits.isOnWritersThread
     let mustWait: DispatchSemaphore? = state.withLock { state in
       state.isRemoved = true
       state.untold = nil

@@ -28,8 +28,12 @@ final class Writer: Sendable {
     final class Closure: @unchecked Sendable {
       // Unchecked: its maker's until it is handed over, then the writer's thread's.
       private var body: ((LiveRequest) throws -> Void)?
+      let callSite: CallSite?
 
-      init(body: @escaping (LiveRequest) throws -> Void) { self.body = body }
+      init(callSite: CallSite?, body: @escaping (LiveRequest) throws -> Void) {
+        self.callSite = callSite
+        self.body = body
+      }
 
       /// Once; nil from then on.
       func take() -> ((LiveRequest) throws -> Void)? {
@@ -50,6 +54,24 @@ final class Writer: Sendable {
     var mutationCount: Int {
       if case .mutations(let mutations, on: _) = work { mutations.count } else { 0 }
     }
+  }
+
+  /// What the thread does, for the watchdog.
+  private enum Activity {
+    case idle
+    /// Next: plans.
+    case waitingForFile
+    case planning
+    case runningClosure(CallSite?)
+    case committing
+    /// Those who asked for it are called: handlers of users run here.
+    case reporting
+  }
+
+  private struct Doing {
+    var activity = Activity.idle
+    var since: ContinuousClock.Instant?
+    var reminder = Reminder()
   }
 
   private enum Phase {
@@ -80,11 +102,9 @@ final class Writer: Sendable {
   private let trackedCount = Atomic<Int>(0)
   private let logger: Logger
   private let observer = Guarded<(@Sendable (WriterReport) -> Void)?>(nil)
-  /// The writer's own.
-  private let thread = Atomic<UInt>(0)
-
-  /// The caller is a request's closure, or is being told what became of a request.
-  private var isOnThread: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
+  private let sampler = Guarded<(@Sendable (WriterSample) -> Void)?>(nil)
+  private let doing = Guarded(Doing())
+  private let watch = Guarded<Int?>(nil)
 
   /// What waits for the writer and is not awaited may take this much memory.
   let queueLimitBytes: Int
@@ -102,6 +122,8 @@ final class Writer: Sendable {
     }
     thread.name = "hearth-writer"
     thread.stackSize = 4 << 20
+    let token = Watchdog.shared.add { [weak self] in self?.look() }
+    watch.withLock { $0 = token }
     // Here, and not by the first write: a thread inherits the priority of who starts it, and without
     // privileges does not get a better one. That may be one in the background.
     thread.start()
@@ -159,25 +181,33 @@ final class Writer: Sendable {
   /// Runs `body` once, on the writer's thread, and waits until what it wrote is durable.
   ///
   /// Throws `Status`. What `body` throws refuses the request; what it was is up to its maker.
-  func perform(_ body: @escaping (LiveRequest) throws -> Void) async throws -> CommitResult {
-    let work = Request.Work.closure(Request.Closure(body: body))
+  ///
+  /// - Parameter callSite: Where in a user's source the closure is, for the watchdog.
+  func perform(
+    from callSite: CallSite? = nil, _ body: @escaping (LiveRequest) throws -> Void
+  ) async throws -> CommitResult {
+    let work = Request.Work.closure(Request.Closure(callSite: callSite, body: body))
     let outcome: Outcome = await withCheckedContinuation { continuation in
       enqueue(work, byteCount: Self.closureByteCount) { continuation.resume(returning: $0) }
     }
     return try outcome.get()
   }
 
-  /// As `perform`, for who may block. On the writer's thread it throws: it would wait for itself.
-  func performBlocking(_ body: (LiveRequest) throws -> Void) throws -> CommitResult {
-    if isOnThread { throw Status.nestedWrite }
+  /// As `perform`, for who may block. Throws if the writer would wait for this thread; see `WriterWaits`.
+  func performBlocking(
+    from callSite: CallSite? = nil, _ body: (LiveRequest) throws -> Void
+  ) throws -> CommitResult {
     let done = DispatchSemaphore(value: 0)
     let told = Guarded<Outcome?>(nil)
-    withoutActuallyEscaping(body) { body in
-      enqueue(.closure(Request.Closure(body: body)), byteCount: Self.closureByteCount) { outcome in
-        told.withLock { $0 = outcome }
-        done.signal()
+    try WriterWaits.waiting(for: self) {
+      withoutActuallyEscaping(body) { body in
+        let work = Request.Work.closure(Request.Closure(callSite: callSite, body: body))
+        enqueue(work, byteCount: Self.closureByteCount) { outcome in
+          told.withLock { $0 = outcome }
+          done.signal()
+        }
+        done.wait()
       }
-      done.wait()
     }
     guard let outcome = told.withLock({ $0 }) else { throw Status.terminated }
     return try outcome.get()
@@ -241,13 +271,14 @@ final class Writer: Sendable {
     await wait { $0.newest(touching: scope) }
   }
 
-  /// As `settle`, for who may block. On the writer's thread it throws: it would wait for itself.
+  /// As `settle`, for who may block. Throws if the writer would wait for this thread; see `WriterWaits`.
   func settleBlocking(_ scope: ReadScope) throws(Status) {
-    if isOnThread { throw .nestedWrite }
-    guard trackedCount.load(ordering: .acquiring) > 0 else { return }
-    let done = DispatchSemaphore(value: 0)
-    whenSettled(scope) { done.signal() }
-    done.wait()
+    try WriterWaits.waiting(for: self) {
+      guard trackedCount.load(ordering: .acquiring) > 0 else { return }
+      let done = DispatchSemaphore(value: 0)
+      whenSettled(scope) { done.signal() }
+      done.wait()
+    }
   }
 
   /// Calls `body` once what `settle` waits for is done: at once, or on the writer's thread.
@@ -284,14 +315,89 @@ final class Writer: Sendable {
       }
     }
     finished.wait()
+    if let token = watch.withLock({ $0.take() }) { Watchdog.shared.remove(token) }
+  }
+
+  // MARK: The watchdog
+
+  private func begin(_ activity: Activity) {
+    let now = ContinuousClock.now
+    doing.withLock { doing in
+      doing.activity = activity
+      doing.since = now
+    }
+  }
+
+  private func beIdle() {
+    doing.withLock { doing in
+      doing.activity = .idle
+      doing.since = nil
+    }
+  }
+
+  /// On the watchdog's thread.
+  private func look() {
+    let now = ContinuousClock.now
+    let sampler = sampler.withLock { $0 }
+    let (activity, since, due) = doing.withLock { doing in
+      (doing.activity, doing.since, doing.reminder.isDue(doing.since, now: now))
+    }
+    let (requests, bytes, isClosing) = state.withLock { state in
+      (state.queue.count, state.waitingBytes, state.phase == .closing)
+    }
+    sampler?(
+      WriterSample(
+        waitingRequests: requests, waitingBytes: bytes, busy: since.map { now - $0 } ?? .zero))
+    guard let due else { return }
+    var metadata: Logger.Metadata = [
+      "database": "\(store.path)", "duration": "\(due)", "waitingRequests": "\(requests)",
+      "waitingBytes": "\(bytes)",
+    ]
+    if isClosing { metadata["closing"] = "true" }
+    switch activity {
+    case .idle: break
+    case .waitingForFile:
+      guard let process = writingProcess() else {
+        return logger.warning(
+          "The writer waits for the file's write lock, which somebody else holds.",
+          metadata: metadata)
+      }
+      metadata["process"] = "\(process)"
+      logger.warning(
+        process == getpid()
+          ? "The writer waits for the file's write lock, which another thread of this process holds."
+          : "The writer waits for the file's write lock, which process \(process) holds.",
+        metadata: metadata)
+    case .runningClosure(let callSite):
+      if let callSite { metadata["closure"] = "\(callSite)" }
+      logger.warning(
+        "A write closure has not returned, and holds up all writes.", metadata: metadata)
+    case .planning, .committing:
+      logger.warning("A commit is not done, and holds up all writes.", metadata: metadata)
+    case .reporting:
+      logger.warning(
+        "A handler on the writer's thread has not returned, and holds up all writes.",
+        metadata: metadata)
+    }
+  }
+
+  /// Nil once the writer closes: the file may be closed then.
+  private func writingProcess() -> Int32? {
+    watch.withLock { $0 == nil ? nil : store.environment.writingProcess }
+  }
+
+  /// Calls `sampler` once a second, on the watchdog's thread.
+  func sample(_ sampler: (@Sendable (WriterSample) -> Void)?) {
+    self.sampler.withLock { $0 = sampler }
   }
 
   // MARK: The thread
 
   private func run() {
-    thread.store(UInt(pthread_self()), ordering: .relaxed)
+    WriterWaits.own(self)
     while let group = takeGroup() {
       commit(group)
+      beIdle()
     }
     state.withLock { $0.phase = .closed }
   }
@@ -397,7 +503,9 @@ final class Writer: Sendable {
     _ report: inout WriterReport
   ) -> Attempt {
     do {
+      begin(.waitingForFile)
       var transaction = try begin()
+      begin(.planning)
       let time = now ?? store.configuration.now()
       now = time
       var plan = try GroupPlan(
@@ -408,6 +516,7 @@ final class Writer: Sendable {
       guard !plan.isEmpty else { return .unchanged(outcomes) }
       try plan.apply(to: &transaction, trimming: dueTrim())
       report.bytes = plan.byteCount
+      begin(.committing)
       let began = ContinuousClock.now
       defer { report.flush = ContinuousClock.now - began }
       do {
@@ -458,7 +567,11 @@ final class Writer: Sendable {
     _ closure: Request.Closure, in plan: inout GroupPlan
   ) -> (Request.Work, Outcome) {
     let began = ContinuousClock.now
-    defer { warnIfLong("A write closure held up all writes.", since: began, logger) }
+    begin(.runningClosure(closure.callSite))
+    defer {
+      warnIfLong("A write closure held up all writes.", since: began, logger)
+      begin(.planning)
+    }
     return withUnsafeMutablePointer(to: &plan) { plan in
       let live = LiveRequest(in: plan)
       defer { live.drop() }
@@ -488,6 +601,7 @@ final class Writer: Sendable {
   private func finish(
     _ requests: ArraySlice<Request>, _ outcomes: [Outcome], _ report: WriterReport
   ) {
+    begin(.reporting)
     let resumed = state.withLock { state in
       for request in requests {
         if request.isTracked { trackedCount.wrappingSubtract(1, ordering: .releasing) }
@@ -506,9 +620,6 @@ final class Writer: Sendable {
     var report = report
     report.requests = requests.count
     report.failures = outcomes.count { if case .failure = $0 { true } else { false } }
-    (report.waitingRequests, report.waitingBytes) = state.withLock { state in
-      (state.queue.count, state.waitingBytes)
-    }
     observer(report)
   }
 
@@ -544,17 +655,19 @@ package struct WriterReport: Sendable {
   package var bytes = 0
   /// What LMDB took to write and flush it.
   package var flush = Duration.zero
-  /// What was left when the group was done.
-  package var waitingRequests = 0
-  package var waitingBytes = 0
+}
+
+/// The writer at one moment, whether it goes on or not.
+package struct WriterSample: Sendable {
+  package var waitingRequests: Int
+  package var waitingBytes: Int
+  /// How long it has been at what it does; zero if it does nothing.
+  package var busy: Duration
 }
 
 extension Status {
   static let terminated = Status(
     .failedPrecondition, "The client has already been terminated.")
-  static let nestedWrite = Status(
-    .failedPrecondition,
-    "The writer's thread cannot wait for itself. Read and write with the session of the closure.")
   static let forked = Status(
     .failedPrecondition, "The database belongs to the process that opened it, not to its fork.")
 }

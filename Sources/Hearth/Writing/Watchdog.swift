@@ -1,0 +1,92 @@
+import Foundation
+
+/// Looks once a second at what may hold others up, from a thread of its own: nobody who is stuck can say so.
+final class Watchdog: Sendable {
+  static let shared = Watchdog()
+
+  private struct State {
+    var looks: [Int: @Sendable () -> Void] = [:]
+    var lastToken = 0
+    var isRunning = false
+  }
+
+  private let state = Guarded(State())
+  static let interval = Duration.seconds(1)
+
+  /// Calls `look` once a second until `remove`. It must not block.
+  func add(_ look: @escaping @Sendable () -> Void) -> Int {
+    let (token, mustStart) = state.withLock { state in
+      state.lastToken += 1
+      state.looks[state.lastToken] = look
+      defer { state.isRunning = true }
+      return (state.lastToken, !state.isRunning)
+    }
+    if mustStart { start() }
+    return token
+  }
+
+  /// A look that has begun may still be under way.
+  func remove(_ token: Int) {
+    state.withLock { $0.looks[token] = nil }
+  }
+
+  private func start() {
+    let thread = Thread { [self] in
+      while let looks = looks() {
+        for look in looks { look() }
+        Thread.sleep(forTimeInterval: Self.interval / .seconds(1))
+      }
+    }
+    thread.name = "hearth-watchdog"
+    thread.start()
+  }
+
+  /// Nil, and the thread ends, if there is nothing to look at.
+  private func looks() -> [@Sendable () -> Void]? {
+    state.withLock { state in
+      guard !state.looks.isEmpty else {
+        state.isRunning = false
+        return nil
+      }
+      return Array(state.looks.values)
+    }
+  }
+}
+
+/// When to say again that something takes long: after a second, then after four times as long each time.
+struct Reminder {
+  private var since: ContinuousClock.Instant?
+  private var next: Duration
+  private let first: Duration
+
+  init(after first: Duration = .seconds(1)) {
+    self.first = first
+    next = first
+  }
+
+  /// How long it has taken, if that is to be said now. `began` tells one thing from the next.
+  mutating func isDue(
+    _ began: ContinuousClock.Instant?, now: ContinuousClock.Instant
+  ) -> Duration? {
+    if since != began {
+      since = began
+      next = first
+    }
+    guard let began, now - began >= next else { return nil }
+    next = min(next * 4, next + .seconds(300))
+    return now - began
+  }
+}
+
+/// A place in a user's source.
+package struct CallSite: Sendable, CustomStringConvertible {
+  package let file: StaticString
+  package let line: UInt
+
+  package init(file: StaticString, line: UInt) {
+    self.file = file
+    self.line = line
+  }
+
+  package var description: String { "\(file):\(line)" }
+}

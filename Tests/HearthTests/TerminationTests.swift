@@ -1,0 +1,135 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+/// What was handed over before `terminate` is done.
+@Suite struct TerminationTests {
+  private let folder = TemporaryFolder()
+
+  private func open() throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    return try Firestore.open(at: "\(folder.path)/a.hearth", settings: settings)
+  }
+
+  private func stored(_ collection: String) async throws -> Int {
+    let db = try open()
+    let count = try await db.collection(collection).getDocuments().count
+    try await db.terminate()
+    return count
+  }
+
+  @Test func `write closures that run and that wait are done`() async throws {
+    let db = try open()
+    let (isRunning, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let running = Task {
+      try await db.write { session in
+        isRunning.signal()
+        go.wait()
+        // Names, queries and references are worked out while the database is being closed.
+        _ = try session.getDocuments(db.collection("books").whereField("n", isGreaterThan: 0))
+        try session.setData(["n": 0], forDocument: db.document("books/running"))
+      }
+    }
+    _ = try await onBlockingThread { isRunning.wait() }
+    let waiting = (0..<20).map { number in
+      Task {
+        try await db.write { session in
+          let document = db.document("books/waiting\(number)")
+          guard try !session.getDocument(document).exists else { return }
+          try session.setData(["n": number], forDocument: document)
+        }
+      }
+    }
+    let database = try db.database()
+    try await eventually { database.writer.waitingCount == 20 }
+    async let end: Void = db.terminate()
+    try await eventually { (try? db.database()) == nil }
+    go.signal()
+    try await running.value
+    for task in waiting { try await task.value }
+    try await end
+    #expect(try await stored("books") == 21)
+  }
+
+  @Test func `transactions that run are done, with their further attempts`() async throws {
+    let db = try open()
+    let document = db.document("books/dune")
+    try await document.setData(["n": 0])
+    let (isRunning, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let attempts = Guarded(0)
+    let transaction = Task {
+      _ = try await db.runTransaction { transaction, error in
+        do {
+          let n = try transaction.getDocument(document)["n"] as? Int ?? -1
+          if attempts.withLock({ count in
+            count += 1
+            return count == 1
+          }) {
+            isRunning.signal()
+            go.wait()
+          }
+          transaction.updateData(["n": n + 1], forDocument: document)
+        } catch let caught as NSError { error?.pointee = caught }
+        return nil
+      }
+    }
+    _ = try await onBlockingThread { isRunning.wait() }
+    // The first attempt has read what is no longer so.
+    try await document.updateData(["n": 10])
+    async let end: Void = db.terminate()
+    try await eventually { (try? db.database()) == nil }
+    go.signal()
+    try await transaction.value
+    try await end
+    #expect(attempts.withLock(\.self) == 2)
+    let again = try open()
+    #expect(try await again.document("books/dune").getDocument()["n"] as? Int == 11)
+    try await again.terminate()
+  }
+
+  @Test func `a bulk writer's queue is written, also what waits for room`() async throws {
+    let db = try open()
+    let failures = Guarded<[String]>([])
+    let bulk = db.bulkWriter(limitBytes: 2000) { failure in
+      failures.withLock { $0.append("\(failure.error)") }
+    }
+    let (isRunning, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let blocker = Task {
+      try await db.write { _ in
+        isRunning.signal()
+        go.wait()
+      }
+    }
+    _ = try await onBlockingThread { isRunning.wait() }
+    let writes = (0..<50).map { number in
+      Task {
+        let text = String(repeating: "x", count: 400)
+        await bulk.setData(["text": text], forDocument: db.document("books/\(number)"))
+      }
+    }
+    try await eventually { bulk.progress.writes == 50 }
+    async let end: Void = db.terminate()
+    try await eventually { (try? db.database()) == nil }
+    go.signal()
+    try await blocker.value
+    for write in writes { await write.value }
+    try await end
+    #expect(await bulk.finish().done == 50)
+    #expect(failures.withLock(\.self).isEmpty)
+    #expect(try await stored("books") == 50)
+  }
+
+  @Test func `what comes after is refused`() async throws {
+    let db = try open()
+    try await db.document("books/dune").setData(["n": 1])
+    try await db.terminate()
+    let code = FirestoreErrorCode.Code.failedPrecondition
+    await #expect { try await db.write { _ in } } throws: { code ~= $0 }
+    await #expect { _ = try await db.runTransaction { _, _ in nil } } throws: { code ~= $0 }
+    let bulk = db.bulkWriter { _ in }
+    await bulk.setData(["n": 1], forDocument: db.document("books/emma"))
+    #expect(await bulk.finish().failed == 1)
+  }
+}
