@@ -112,8 +112,8 @@ extension SnapshotMetadata {
 }
 
 extension Firestore {
-  /// A body's fields as users get them. The record's checksum was right when it was copied out; should
-  /// its bytes be damaged all the same, that is logged and nothing is given.
+  /// A body's fields as users get them. The record's checksum was verified when it was copied out: bytes
+  /// that are no document all the same were written so. That is logged and nothing is given.
   func dictionary(_ body: DocumentBody) -> [String: Any]? {
     do throws(Status) {
       return try body.withView { view throws(Status) in

@@ -62,7 +62,10 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// Smaller where `ulimit -v` or very many open databases ask for it.
   public var mapSizeBytes = 64 << 30
 
-  /// Checks the checksum on every read of a document, also where it is decoded in place.
+  /// Verifies the checksum of a document also where it is decoded in place, by `getDocument(as:)` and
+  /// `getDocuments(as:)`; without this they throw `dataLoss` only for bytes that are no document. A document that
+  /// is copied out (snapshots, results of queries, listeners, exports) is always verified, and throws `dataLoss`
+  /// if it is damaged.
   public var verifiesChecksumsOnRead = false
 
   /// Reads every page of the file before it is used, and throws `dataLoss` if one is damaged. Opening then takes as

@@ -212,7 +212,7 @@ final class Registry: Sendable {
       do throws {
         let past = try view.list(snapshot, with: snapshot.patch(backTo: sequence))
         return Loaded(view: view, past: past)
-      } catch let status as Status where status.code == .outOfRange {
+      } catch let status as Status where status.isOfTheLog {
         return Loaded(view: view, isReset: true)
       }
     }
@@ -267,7 +267,7 @@ final class Registry: Sendable {
           touched.renewRoutes(in: alone)
         }
       }
-    } catch let status as Status where status.code == .outOfRange {
+    } catch let status as Status where status.isOfTheLog {
       try view.load(snapshot)
     }
   }
@@ -378,8 +378,9 @@ final class Registry: Sendable {
       let steps = try steps(snapshot, after: state.sequence, watchedBy: state.router)
       state.counts.commits += steps.count
       for step in steps { try update(step, snapshot) }
-    } catch let status as Status where status.code == .outOfRange {
-      try reload(snapshot)
+    } catch let status as Status where status.isOfTheLog {
+      // A damaged document ends the views that hold it, not the others.
+      reload(snapshot)
     }
   }
 
@@ -495,8 +496,8 @@ final class Registry: Sendable {
     state.hasToldNews = true
   }
 
-  /// The log no longer reaches back far enough: every view is read anew.
-  private func reload(_ snapshot: StoreSnapshot) throws {
+  /// The log does not reach back far enough, or not whole: every view is read anew.
+  private func reload(_ snapshot: StoreSnapshot) {
     state.counts.reloads += 1
     var outbox = Outbox()
     defer {
@@ -504,8 +505,14 @@ final class Registry: Sendable {
       state.keys.forget()
     }
     for view in state.views.values {
-      if let event = try view.reload(snapshot) { tell(view, event, &outbox) }
-      view.renewRoutes(in: state.router)
+      do {
+        if let event = try view.reload(snapshot) { tell(view, event, &outbox) }
+        view.renewRoutes(in: state.router)
+      } catch {
+        let status = Status(observing: error)
+        logger.error("A listener ends with an error.", metadata: ["error": "\(status)"])
+        end(view, with: status)
+      }
     }
   }
 
@@ -546,10 +553,15 @@ final class Registry: Sendable {
 }
 
 extension StoreSnapshot {
-  /// The document as it was before this change; nil if it did not exist.
+  /// The document as it was before this change; nil if it did not exist. Throws `dataLoss` if it was damaged
+  /// when the change was made: the log's own checksum is younger than that.
   func version(before change: Change) throws -> StoredDocument? {
     guard let before = change.before else { return nil }
     let record = try DocumentRecord(parsing: before)
+    var key = KeyBuffer()
+    key.append(documentKey: change.path)
+    // The record does not say which ordinal a cut key had.
+    if key.count <= keyLimit.cutCount { try record.verifyChecksum(key: key.buffer) }
     return try StoredDocument(path: change.path, copying: record, try body(record.storedBody))
   }
 
@@ -570,6 +582,9 @@ extension Status {
   init(observing error: any Error) {
     self = error as? Status ?? Status(.unavailable, "Listening failed.", cause: error)
   }
+
+  /// The log does not reach back far enough, or is damaged there: what is stored now has to be read instead.
+  fileprivate var isOfTheLog: Bool { code == .outOfRange || code == .dataLoss }
 
   static let tokenOfTheFuture = Status(
     .outOfRange, "The token is of a later state than this database is in.")

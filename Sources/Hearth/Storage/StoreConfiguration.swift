@@ -9,7 +9,8 @@ struct StoreConfiguration: Sendable {
   var allowsRemoteFileSystem = false
   /// Opening reads every page of the file first, without mapping it.
   var validatesPages = false
-  /// Checks every document's checksum on every read, not only in `check`, backup and export.
+  /// Verifies a document's checksum also where it is decoded in place, or is about to be replaced; where it
+  /// is copied out that is always done.
   var verifiesChecksumsOnRead = false
   /// The change log keeps the smaller of these two.
   var changeLogAge = Duration.seconds(3600)

@@ -24,13 +24,14 @@ struct StoreSnapshot {
     return record
   }
 
-  /// A document's record, copied out; nil if there is no such document.
+  /// A document, copied out; nil if there is none. Throws `dataLoss` if its checksum does not match.
   func document(_ name: DocumentName) throws -> StoredDocument? {
     guard let (key, record) = try storedEntry(of: name) else { return nil }
     return try key.withUnsafeBytes { try copy(record, key: $0, path: name.path) }
   }
 
-  /// The body of a document, borrowed; nil if there is none.
+  /// The body of a document, borrowed; nil if there is none. Its checksum is verified only if the store was
+  /// opened so.
   func body(of name: DocumentName) throws -> StoredBody? {
     guard let (key, bytes) = try storedEntry(of: name) else { return nil }
     let record = try DocumentRecord(parsing: bytes)
@@ -45,8 +46,19 @@ struct StoreSnapshot {
     try record(of: name).map { try DocumentRecord(parsing: $0).updateTime }
   }
 
-  /// Copies a borrowed record out; checks its checksum if the store was opened so.
+  /// Copies a borrowed record out. Throws `dataLoss` if its checksum does not match: nobody looks at the copy's
+  /// checksum later.
   func copy(
+    _ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, path: ResourcePath
+  ) throws -> StoredDocument {
+    let parsed = try DocumentRecord(parsing: record)
+    try parsed.verifyChecksum(key: key)
+    return try StoredDocument(path: path, copying: parsed, body(parsed.storedBody))
+  }
+
+  /// The same for a writer that may be about to replace the document: damage is no reason to keep it. The
+  /// checksum is verified only if the store was opened so.
+  func copyToReplace(
     _ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, path: ResourcePath
   ) throws -> StoredDocument {
     let parsed = try DocumentRecord(parsing: record)

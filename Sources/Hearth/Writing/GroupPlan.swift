@@ -155,7 +155,9 @@ struct GroupPlan {
 
   private mutating func read(_ name: DocumentName) throws -> Document {
     if let (key, record) = try store.storedEntry(of: name) {
-      let version = try key.withUnsafeBytes { try store.copy(record, key: $0, path: name.path) }
+      let version = try key.withUnsafeBytes {
+        try store.copyToReplace(record, key: $0, path: name.path)
+      }
       return Document(
         name: name, key: key, stored: record, storedTombstone: 0, tombstone: 0, version: version)
     }
@@ -172,7 +174,8 @@ struct GroupPlan {
     return document
   }
 
-  /// Fields that a write keeps are copied unseen: damage must not come under a new checksum.
+  /// Throws `dataLoss` if the stored version is damaged. For fields that a write keeps, which are copied
+  /// unseen and get a new checksum, and for what is read.
   private func verify(_ document: Document) throws {
     guard let stored = document.stored, !document.isChanged else { return }
     try document.key.withUnsafeBytes { try DocumentRecord(parsing: stored).verifyChecksum(key: $0) }
@@ -330,7 +333,10 @@ struct GroupPlan {
     _ name: DocumentName, in request: inout Request
   ) throws -> StoredDocument? {
     guard let index = indexes[name] else { return try store.document(name) }
-    guard let draft = documents[index].draft else { return documents[index].version }
+    guard let draft = documents[index].draft else {
+      try verify(documents[index])
+      return documents[index].version
+    }
     return try version(of: &request.drafts[draft], at: request.time)
   }
 
@@ -374,7 +380,10 @@ struct GroupPlan {
     guard draft.exists else { return nil }
     try finish(&draft)
     let old = documents[draft.document].version
-    guard draft.isChange else { return old }
+    guard draft.isChange else {
+      try verify(documents[draft.document])
+      return old
+    }
     return StoredDocument(
       path: documents[draft.document].name.path, sequence: state.lastSequence &+ 1,
       createTime: draft.isRenewed ? time : old?.createTime ?? time, updateTime: time,
