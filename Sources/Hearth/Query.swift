@@ -85,24 +85,6 @@ public class Query: NSObject, @unchecked Sendable {
     getDocuments(completion: completion)
   }
 
-  /// All documents the query finds, decoded.
-  ///
-  ///     let books = try await db.collection("books").order(by: "title").getDocuments(as: Book.self)
-  ///
-  /// Throws `DecodingError` if one of them does not fit.
-  public func getDocuments<T: Decodable>(
-    as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
-  ) async throws -> [T] {
-    try await reporting {
-      try await firestore.database().decoded(
-        matching: effective(), isParallel: decoder.isFreeOfUserCode
-      ) { [firestore] name, bytes in
-        let context = DocumentDecoder.Context(document: name, owner: firestore)
-        return try decoder.decodeDocument(type, from: bytes, context: context)
-      }
-    }
-  }
-
   /// Works out an answer once the writes handed over before are done, and tells it to `callback`.
   func answer<Answer: Sendable>(
     _ courier: Courier, _ callback: Callback<Result<Answer, NSError>>,

@@ -86,9 +86,25 @@ public class ReadSession {
 
   /// All documents the query finds, decoded straight from the file.
   ///
-  /// Throws `DecodingError` if one of them does not fit.
+  /// Throws `DecodingError` if one of them does not fit. The closure's thread decodes them all.
   public func getDocuments<T: Decodable>(
     _ query: Query, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+  ) throws -> [T] {
+    try decoded(query, as: type, decoder, isParallel: false)
+  }
+
+  /// All documents the query finds, decoded straight from the file; many of them by several threads at once,
+  /// see `FirestoreSettings.queryThreads`.
+  ///
+  /// Throws `DecodingError` if one of them does not fit.
+  public func getDocuments<T: Decodable & Sendable & SendableMetatype>(
+    _ query: Query, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+  ) throws -> [T] {
+    try decoded(query, as: type, decoder, isParallel: decoder.isFreeOfUserCode)
+  }
+
+  private func decoded<T: Decodable>(
+    _ query: Query, as type: T.Type, _ decoder: Firestore.Decoder, isParallel: Bool
   ) throws -> [T] {
     try using { source in
       let effective = try effective(query)
@@ -100,7 +116,7 @@ public class ReadSession {
         switch source {
         case .snapshot(let snapshot):
           return try snapshot.decoded(
-            matching: effective, trace: trace, isParallel: decoder.isFreeOfUserCode, decode)
+            matching: effective, trace: trace, isParallel: isParallel, decode)
         case .request(let request):
           var results: [T] = []
           try request.forEachBody(matching: effective, trace: trace) {

@@ -79,8 +79,9 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// How many threads one query may take where it looks at, or decodes, very many documents: as many as
   /// there are processors, at most four. With 1 every query stays on its caller's thread.
   ///
-  /// Types are then decoded by several threads at once, unless the decoder has closures or `userInfo` of
-  /// yours.
+  /// `getDocuments(as:)` decodes results on several threads only if their type is `Sendable` and its
+  /// conformance to `Decodable` belongs to no actor, and if the decoder has no closures and no `userInfo`.
+  /// All other types are decoded where the caller runs.
   public var queryThreads = StoreConfiguration.defaultScanThreads
 
   /// Opens a file on a network file system, which LMDB does not support: locks there may not hold.

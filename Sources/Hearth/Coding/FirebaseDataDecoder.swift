@@ -74,7 +74,7 @@ open class FirebaseDataDecoder {
   public init() {}
 
   /// Whether decoding calls nothing of the user's but the types themselves: then several threads may decode
-  /// at once. What stands in `userInfo`, or a closure, may not bear that.
+  /// `Sendable` types at once. Objects in `userInfo`, and closures, may belong to one thread.
   final var isFreeOfUserCode: Bool {
     guard userInfo.isEmpty, keysAreDefault else { return false }
     switch dateDecodingStrategy {

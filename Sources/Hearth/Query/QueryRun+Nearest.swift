@@ -52,7 +52,8 @@ extension StoreSnapshot {
 
   /// What `decode` makes of every result, as the query tells them.
   ///
-  /// - Parameter isParallel: Many results are decoded by several threads: `decode` is called by all.
+  /// - Parameter isParallel: Many results are decoded by several threads: `decode` is called by all, and
+  ///   `Model` is `Sendable`.
   func decoded<Model>(
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(), isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Model
