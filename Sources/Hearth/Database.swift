@@ -38,7 +38,7 @@ final class Database: Sendable {
     }
     indexes.start()
     sweeper = configuration.isReadOnly ? nil : ExpirySweeper(store, writer, logger: logger)
-    sweeper?.start(interval: configuration.expirySweepInterval)
+    if let interval = configuration.expirySweepInterval { sweeper?.start(interval: interval) }
   }
 
   /// Runs work of several steps, which `close` waits for. Throws `terminated` once that has been called.

@@ -113,8 +113,9 @@ public final class FirestoreSettings: NSObject, NSCopying {
       }
     }
   }
-  /// How often documents that have expired are deleted; see `Firestore.setExpiry`.
-  public var expirySweepInterval = Duration.seconds(60)
+  /// How often documents that have expired are deleted, at least once a year; see `Firestore.setExpiry`. With
+  /// nil only `deleteExpiredDocuments()` deletes them, or another process.
+  public var expirySweepInterval: Duration? = .seconds(60)
 
   /// The wall clock, for `HearthTesting`; nil for the system's. Settings with different clocks are equal.
   package var clock: (@Sendable () -> Timestamp)?
@@ -225,7 +226,7 @@ extension FirestoreSettings {
         "You can't set 'cacheSettings' together with 'isPersistenceEnabled' or 'cacheSizeBytes'.")
     }
     guard mapSizeBytes > 0, queueLimitBytes > 0, changeLogRetention.seconds >= 0,
-      changeLogRetention.bytes >= 0, expirySweepInterval > .zero
+      changeLogRetention.bytes >= 0, expirySweepInterval.map({ $0 > .zero }) ?? true
     else {
       return .invalidArgument("Sizes and times in settings cannot be negative.")
     }

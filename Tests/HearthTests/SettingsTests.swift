@@ -104,4 +104,57 @@ struct SettingsTests {
     #expect(eager.hash == (eager.copy() as? MemoryCacheSettings)?.hash)
     #expect(!MemoryCacheSettings().isEqual(PersistentCacheSettings()))
   }
+
+  /// As large or as odd as their types allow: the database works, or says what it refuses.
+  @Test func `no setting is so large that opening traps`() async throws {
+    let folder = TemporaryFolder()
+    let accepted: [(FirestoreSettings) -> Void] = [
+      { $0.expirySweepInterval = .seconds(Int64.max) },
+      { $0.expirySweepInterval = Duration(secondsComponent: .max, attosecondsComponent: 0) },
+      { $0.expirySweepInterval = .nanoseconds(1) },
+      { $0.changeLogRetention = (.max, .max) },
+      { $0.changeLogRetention = (0, 0) },
+      { $0.queueLimitBytes = .max },
+      { $0.queueLimitBytes = 1 },
+      { $0.mapSizeBytes = 1 },
+      { $0.queryThreads = .max },
+      { $0.queryThreads = .min },
+      { $0.cacheSettings = PersistentCacheSettings(sizeBytes: NSNumber(value: Int64.max)) },
+    ]
+    for (index, change) in accepted.enumerated() {
+      let settings = FirestoreSettings()
+      settings.durability = .unsafeWithoutFlushing
+      change(settings)
+      let db = try Firestore.open(at: folder.path + "/\(index).hearth", settings: settings)
+      try await db.setExpiry(collectionID: "s", field: "until")
+      for n in 0..<3 { try await db.document("s/\(n)").setData(["n": n]) }
+      let query = db.collection("s").whereField("n", isLessThan: 9)
+      #expect(try await query.getDocuments().count == 3, "\(index)")
+      try await db.deleteExpiredDocuments()
+      try await db.terminate()
+    }
+    // No machine has that much address space.
+    let settings = FirestoreSettings()
+    settings.mapSizeBytes = .max
+    let error = #expect(throws: NSError.self) {
+      try Firestore.open(at: folder.path + "/large.hearth", settings: settings)
+    }
+    #expect(error?.code == Status.Code.unavailable.rawValue)
+  }
+
+  @Test func `without an interval nothing is swept until it is asked for`() async throws {
+    let folder = TemporaryFolder()
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    settings.expirySweepInterval = nil
+    #expect(settings.fault == nil)
+    let db = try Firestore.open(at: folder.path + "/never.hearth", settings: settings)
+    try await db.setExpiry(collectionID: "s", field: "until")
+    try await db.document("s/1").setData(["until": Timestamp(seconds: 1, nanoseconds: 0)])
+    // A sweeper would look within a second.
+    try await Task.sleep(for: .milliseconds(1500))
+    #expect(try await db.document("s/1").getDocument().exists)
+    #expect(try await db.deleteExpiredDocuments() == 1)
+    try await db.terminate()
+  }
 }

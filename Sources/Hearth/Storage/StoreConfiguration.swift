@@ -15,8 +15,8 @@ struct StoreConfiguration: Sendable {
   /// The change log keeps the smaller of these two.
   var changeLogAge = Duration.seconds(3600)
   var changeLogBytes = 64 << 20
-  /// How often documents are looked for that have expired.
-  var expirySweepInterval = Duration.seconds(60)
+  /// How often documents are looked for that have expired; nil for never.
+  var expirySweepInterval: Duration? = .seconds(60)
   /// How many threads one long scan, or the decoding of many results, may take; 1 for the caller's alone.
   var scanThreads = StoreConfiguration.defaultScanThreads
   /// The version of the format; tests make up later ones.

@@ -30,10 +30,13 @@ final class ExpirySweeper: @unchecked Sendable {
     self.logger = logger
   }
 
+  /// A timer counts nanoseconds in 64 bits, and traps beyond them.
+  private static let longestSeconds = 365.0 * 86_400
+
   /// Sweeps soon, and then every `interval`. Once.
   func start(interval: Duration) {
     let timer = DispatchSource.makeTimerSource(queue: queue)
-    let seconds = max(interval / .seconds(1), 0.001)
+    let seconds = min(max(interval / .seconds(1), 0.001), Self.longestSeconds)
     timer.schedule(
       deadline: .now() + min(seconds, 1), repeating: seconds, leeway: .milliseconds(100))
     timer.setEventHandler { [weak self] in self?.sweepUnasked() }
