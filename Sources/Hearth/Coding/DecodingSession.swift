@@ -30,6 +30,8 @@ struct DecodingSession {
     var converted: [[String: Int]] = []
     var guesses = FieldGuesses()
     let elements = ElementTypes()
+    /// Values around this one that are decoded in their own place, by single value containers.
+    var valuesInPlace = 0
   }
 
   /// Gives the new node's name.

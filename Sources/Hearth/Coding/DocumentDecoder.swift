@@ -610,6 +610,15 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     let view = try view()
     if view.isNull { throw failure(.wrongType, view, type, key: nil) }
+    let state = state
+    state.pointee.valuesInPlace += 1
+    defer { state.pointee.valuesInPlace -= 1 }
+    guard state.pointee.valuesInPlace <= EncodingRules.mostValuesInPlace else {
+      throw failure(
+        .corrupted(
+          "More than \(EncodingRules.mostValuesInPlace) values decode one another in one place."),
+        view, type, key: nil)
+    }
     return try decodeHere(type)
   }
 

@@ -29,7 +29,13 @@ struct EncodingPlace {
     var fault: Status?
     var transforms: [(field: FieldSegments, transform: FieldTransform)] = []
     var databases: [DatabaseIdentity] = []
+    /// Values around this one that are encoded in their own place, by single value containers.
+    var valuesInPlace = 0
   }
+
+  /// The index of the last frame that a document can have: of a value in the innermost map. Further in, types
+  /// that contain themselves would go on until the stack ends.
+  private static let deepest = DocumentFormat.maximumDepth + 1
 
   struct Frame {
     var serial: UInt64
@@ -140,6 +146,45 @@ struct EncodingPlace {
     if state.pointee.fault == nil { state.pointee.fault = fault() }
   }
 
+  // MARK: - Depth
+
+  /// Takes nothing: this place is deeper than a document can be.
+  @inline(never)
+  private func refused() -> EncodingPlace {
+    state.pointee.frames[index].kind = .none
+    note(fault: EncodingRules.tooDeep)
+    return self
+  }
+
+  /// For a call that cannot encode anything here: ends the encoding if that is because of the depth.
+  @inline(never)
+  func stop() throws {
+    if index > EncodingPlace.deepest { throw tooDeep() }
+  }
+
+  @inline(never)
+  func secondValue() -> any Error {
+    index > EncodingPlace.deepest ? tooDeep() : EncodingRules.secondValue(codingPath: codingPath)
+  }
+
+  /// Remembered, too: a type that catches it leaves the value out.
+  @inline(never)
+  private func tooDeep() -> Status {
+    note(fault: EncodingRules.tooDeep)
+    return EncodingRules.tooDeep
+  }
+
+  /// A value of a single value container.
+  func encodeInPlace<T: Encodable>(_ value: T) throws {
+    let state = state
+    state.pointee.valuesInPlace += 1
+    defer { state.pointee.valuesInPlace -= 1 }
+    guard state.pointee.valuesInPlace <= EncodingRules.mostValuesInPlace else {
+      throw EncodingRules.endless(value, codingPath: codingPath)
+    }
+    try encodeHere(value)
+  }
+
   // MARK: - Fields and elements
 
   // False where a type misused its encoder and this place is no map or array; that is remembered.
@@ -195,9 +240,7 @@ struct EncodingPlace {
   @inline(__always)
   func beginValue() throws -> Bool {
     guard enter() else { return false }
-    guard state.pointee.frames[index].kind == .empty else {
-      throw EncodingRules.secondValue(codingPath: codingPath)
-    }
+    guard state.pointee.frames[index].kind == .empty else { throw secondValue() }
     state.pointee.frames[index].kind = .value
     return true
   }
@@ -251,7 +294,7 @@ struct EncodingPlace {
   func encodeField<T: Encodable>(_ value: T, _ key: some CodingKey) throws {
     guard enter() else { return }
     let mark = writer.mark()
-    guard beginField(key) else { return }
+    guard beginField(key) else { return try stop() }
     if try encodeDirectly(value) { return }
     state.pointee.path.append(key)
     try encodeInside(value, mark)
@@ -260,7 +303,7 @@ struct EncodingPlace {
   func encodeElement<T: Encodable>(_ value: T) throws {
     guard enter() else { return }
     let mark = writer.mark()
-    guard beginElement() else { return }
+    guard beginElement() else { return try stop() }
     do {
       if try encodeDirectly(value) { return }
       state.pointee.path.append(index: elementIndex)
@@ -280,6 +323,7 @@ struct EncodingPlace {
   private func encodeInside<T: Encodable>(_ value: T, _ mark: DocumentWriter.Mark) throws {
     let place = EncodingPlace.push(on: state, kind: .empty)
     do {
+      guard place.index <= EncodingPlace.deepest else { throw tooDeep() }
       try place.encodeHere(value)
     } catch {
       if enter() { writer.rollBack(to: mark) }
@@ -367,7 +411,7 @@ struct EncodingPlace {
   }
 
   private func misuse(_ error: EncodingError) {
-    if state.pointee.misuse == nil { state.pointee.misuse = error }
+    if index <= EncodingPlace.deepest, state.pointee.misuse == nil { state.pointee.misuse = error }
   }
 
   @inline(__always)
@@ -390,14 +434,16 @@ struct EncodingPlace {
     if writer.hasField(convertedName(of: key)) { state.pointee.isBroken = true }
     guard beginField(key) else { return self }
     state.pointee.path.append(key)
-    return EncodingPlace.push(on: state, kind: .empty)
+    let place = EncodingPlace.push(on: state, kind: .empty)
+    return place.index <= EncodingPlace.deepest ? place : place.refused()
   }
 
   /// A place of its own for the next element.
   func nestedElement() -> EncodingPlace {
     guard beginElement() else { return self }
     state.pointee.path.append(index: elementIndex)
-    return EncodingPlace.push(on: state, kind: .empty)
+    let place = EncodingPlace.push(on: state, kind: .empty)
+    return place.index <= EncodingPlace.deepest ? place : place.refused()
   }
 
   var elementCount: Int { isAlive ? Int(state.pointee.frames[index].count) : 0 }

@@ -148,6 +148,18 @@ enum EncodingRules {
     return nil
   }
 
+  /// How many values may encode or decode another in their own place, by single value containers: wrappers of
+  /// wrappers. A type that does so with itself never ends.
+  static let mostValuesInPlace = 100
+
+  static func endless<T>(_ value: T, codingPath: [any CodingKey]) -> EncodingError {
+    EncodingError.invalidValue(
+      value,
+      EncodingError.Context(
+        codingPath: codingPath,
+        debugDescription: "More than \(mostValuesInPlace) values encode one another in one place."))
+  }
+
   static let nestedArrays: Status = .invalidArgument("Nested arrays are not supported")
 
   static let tooDeep: Status = .invalidArgument(

@@ -120,10 +120,8 @@ struct StreamEncoder: Encoder, SingleValueEncodingContainer {
 
   func encode<T: Encodable>(_ value: T) throws {
     guard place.enter() else { return }
-    guard place.state.pointee.frames[place.index].kind == .empty else {
-      throw EncodingRules.secondValue(codingPath: codingPath)
-    }
-    try place.encodeHere(value)
+    guard place.state.pointee.frames[place.index].kind == .empty else { throw place.secondValue() }
+    try place.encodeInPlace(value)
   }
 }
 
@@ -134,87 +132,87 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   var codingPath: [any CodingKey] { place.codingPath }
 
   func encodeNil(forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.null()
   }
 
   func encode(_ value: Bool, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.boolean(value)
   }
 
   func encode(_ value: String, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.string(value)
   }
 
   func encode(_ value: Double, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     try place.encode(value, key: key)
   }
 
   func encode(_ value: Float, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     try place.encode(value, key: key)
   }
 
   func encode(_ value: Int, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: Int8, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: Int16, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: Int32, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: Int64, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: UInt8, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: UInt16, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: UInt32, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: UInt, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     try place.encode(value, key: key)
   }
 
   func encode(_ value: UInt64, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     try place.encode(value, key: key)
   }
 
   func encode(_ value: Int128, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     try place.encode(value, key: key)
   }
 
   func encode(_ value: UInt128, forKey key: Key) throws {
-    guard place.beginField(key) else { return }
+    guard place.beginField(key) else { return try place.stop() }
     try place.encode(value, key: key)
   }
 
@@ -244,87 +242,87 @@ struct StreamUnkeyedContainer: UnkeyedEncodingContainer {
   var count: Int { place.elementCount }
 
   func encodeNil() throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.null()
   }
 
   func encode(_ value: Bool) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.boolean(value)
   }
 
   func encode(_ value: String) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.string(value)
   }
 
   func encode(_ value: Double) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     try place.encode(value, key: nil)
   }
 
   func encode(_ value: Float) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     try place.encode(value, key: nil)
   }
 
   func encode(_ value: Int) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: Int8) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: Int16) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: Int32) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: Int64) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: UInt8) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: UInt16) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: UInt32) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     place.writer.integer(Int64(value))
   }
 
   func encode(_ value: UInt) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     try place.encode(value, key: nil)
   }
 
   func encode(_ value: UInt64) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     try place.encode(value, key: nil)
   }
 
   func encode(_ value: Int128) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     try place.encode(value, key: nil)
   }
 
   func encode(_ value: UInt128) throws {
-    guard place.beginElement() else { return }
+    guard place.beginElement() else { return try place.stop() }
     try place.encode(value, key: nil)
   }
 

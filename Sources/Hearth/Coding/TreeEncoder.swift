@@ -52,6 +52,7 @@ struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   func set(_ value: Value) throws { try set(content: .value(value)) }
 
   func set(content: TreeNode.Content) throws {
+    try run.checkDepth(of: codingPath)
     guard case .empty = node.content else {
       throw EncodingRules.secondValue(codingPath: codingPath)
     }
@@ -100,10 +101,16 @@ struct TreeEncoder: Encoder, SingleValueEncodingContainer {
     guard case .empty = node.content else {
       throw EncodingRules.secondValue(codingPath: codingPath)
     }
+    run.valuesInPlace += 1
+    defer { run.valuesInPlace -= 1 }
+    guard run.valuesInPlace <= EncodingRules.mostValuesInPlace else {
+      throw EncodingRules.endless(value, codingPath: codingPath)
+    }
     try encodeHere(value)
   }
 
   fileprivate func encodeHere<T: Encodable>(_ value: T) throws {
+    try run.checkDepth(of: codingPath)
     switch try EncodingRules.handling(of: value, options: run.options) {
     case .value(let plain): try set(plain)
     case .encode(let encode): try encode(self)
@@ -121,8 +128,23 @@ final class TreeRun {
   var misuse: EncodingError?
   var fault: Status?
   var databases: [DatabaseIdentity] = []
+  /// Values around this one that are encoded in their own place, by single value containers.
+  var valuesInPlace = 0
 
   init(options: FirebaseDataEncoder) { self.options = options }
+
+  /// Whether a value can be there: in the innermost map of a document, or further out.
+  func isReachable(_ codingPath: [any CodingKey]) -> Bool {
+    codingPath.count <= DocumentFormat.maximumDepth + 1
+  }
+
+  /// Before going deeper: types that contain themselves would go on until the stack ends.
+  func checkDepth(of codingPath: [any CodingKey]) throws {
+    guard !isReachable(codingPath) else { return }
+    // Remembered, too: a type that catches it leaves the value out.
+    fault = EncodingRules.tooDeep
+    throw EncodingRules.tooDeep
+  }
 
   func note(_ error: EncodingError) { misuse = misuse ?? error }
 
@@ -264,52 +286,55 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
       : EncodingRules.name(of: key, options: run.options) { codingPath }
   }
 
-  private func set(_ value: Value, _ key: Key) { node[name(of: key)] = TreeNode(.value(value)) }
+  private func set(_ value: Value, _ key: Key) throws {
+    try run.checkDepth(of: codingPath)
+    node[name(of: key)] = TreeNode(.value(value))
+  }
 
-  func encodeNil(forKey key: Key) throws { set(.null, key) }
+  func encodeNil(forKey key: Key) throws { try set(.null, key) }
 
-  func encode(_ value: Bool, forKey key: Key) throws { set(.boolean(value), key) }
+  func encode(_ value: Bool, forKey key: Key) throws { try set(.boolean(value), key) }
 
-  func encode(_ value: String, forKey key: Key) throws { set(.string(value), key) }
+  func encode(_ value: String, forKey key: Key) throws { try set(.string(value), key) }
 
   func encode(_ value: Double, forKey key: Key) throws {
-    set(try run.number(value, named: "Double", codingPath: codingPath + [key]), key)
+    try set(run.number(value, named: "Double", codingPath: codingPath + [key]), key)
   }
 
   func encode(_ value: Float, forKey key: Key) throws {
-    set(try run.number(Double(value), named: "Float", codingPath: codingPath + [key]), key)
+    try set(run.number(Double(value), named: "Float", codingPath: codingPath + [key]), key)
   }
 
-  func encode(_ value: Int, forKey key: Key) throws { set(.integer(Int64(value)), key) }
+  func encode(_ value: Int, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
 
-  func encode(_ value: Int8, forKey key: Key) throws { set(.integer(Int64(value)), key) }
+  func encode(_ value: Int8, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
 
-  func encode(_ value: Int16, forKey key: Key) throws { set(.integer(Int64(value)), key) }
+  func encode(_ value: Int16, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
 
-  func encode(_ value: Int32, forKey key: Key) throws { set(.integer(Int64(value)), key) }
+  func encode(_ value: Int32, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
 
-  func encode(_ value: Int64, forKey key: Key) throws { set(.integer(Int64(value)), key) }
+  func encode(_ value: Int64, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
 
-  func encode(_ value: UInt8, forKey key: Key) throws { set(.integer(Int64(value)), key) }
+  func encode(_ value: UInt8, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
 
-  func encode(_ value: UInt16, forKey key: Key) throws { set(.integer(Int64(value)), key) }
+  func encode(_ value: UInt16, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
 
-  func encode(_ value: UInt32, forKey key: Key) throws { set(.integer(Int64(value)), key) }
+  func encode(_ value: UInt32, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
 
   func encode(_ value: UInt, forKey key: Key) throws {
-    set(try run.integer(value, codingPath: codingPath + [key]), key)
+    try set(run.integer(value, codingPath: codingPath + [key]), key)
   }
 
   func encode(_ value: UInt64, forKey key: Key) throws {
-    set(try run.integer(value, codingPath: codingPath + [key]), key)
+    try set(run.integer(value, codingPath: codingPath + [key]), key)
   }
 
   func encode(_ value: Int128, forKey key: Key) throws {
-    set(try run.integer(value, codingPath: codingPath + [key]), key)
+    try set(run.integer(value, codingPath: codingPath + [key]), key)
   }
 
   func encode(_ value: UInt128, forKey key: Key) throws {
-    set(try run.integer(value, codingPath: codingPath + [key]), key)
+    try set(run.integer(value, codingPath: codingPath + [key]), key)
   }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
@@ -320,8 +345,15 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     node[name] = field
   }
 
+  /// Leads nowhere: deeper than a document can be.
+  private var refused: TreeEncoder {
+    run.fault = EncodingRules.tooDeep
+    return TreeEncoder(node: TreeNode(), run: run, codingPath: codingPath, isField: true)
+  }
+
   /// What a container or an encoder for that key works on; the same again for the same key.
   private func nested(_ key: any CodingKey) -> TreeEncoder {
+    guard run.isReachable(codingPath) else { return refused }
     let name = name(of: key)
     let field: TreeNode
     if let existing = node[name] {
@@ -357,47 +389,50 @@ private struct TreeUnkeyedContainer: UnkeyedEncodingContainer {
 
   private var elementPath: [any CodingKey] { codingPath + [PlainKey.index(count)] }
 
-  private func append(_ value: Value) { node.append(TreeNode(.value(value))) }
+  private func append(_ value: Value) throws {
+    try run.checkDepth(of: codingPath)
+    node.append(TreeNode(.value(value)))
+  }
 
-  func encodeNil() throws { append(.null) }
+  func encodeNil() throws { try append(.null) }
 
-  func encode(_ value: Bool) throws { append(.boolean(value)) }
+  func encode(_ value: Bool) throws { try append(.boolean(value)) }
 
-  func encode(_ value: String) throws { append(.string(value)) }
+  func encode(_ value: String) throws { try append(.string(value)) }
 
   func encode(_ value: Double) throws {
-    append(try run.number(value, named: "Double", codingPath: elementPath))
+    try append(run.number(value, named: "Double", codingPath: elementPath))
   }
 
   func encode(_ value: Float) throws {
-    append(try run.number(Double(value), named: "Float", codingPath: elementPath))
+    try append(run.number(Double(value), named: "Float", codingPath: elementPath))
   }
 
-  func encode(_ value: Int) throws { append(.integer(Int64(value))) }
+  func encode(_ value: Int) throws { try append(.integer(Int64(value))) }
 
-  func encode(_ value: Int8) throws { append(.integer(Int64(value))) }
+  func encode(_ value: Int8) throws { try append(.integer(Int64(value))) }
 
-  func encode(_ value: Int16) throws { append(.integer(Int64(value))) }
+  func encode(_ value: Int16) throws { try append(.integer(Int64(value))) }
 
-  func encode(_ value: Int32) throws { append(.integer(Int64(value))) }
+  func encode(_ value: Int32) throws { try append(.integer(Int64(value))) }
 
-  func encode(_ value: Int64) throws { append(.integer(Int64(value))) }
+  func encode(_ value: Int64) throws { try append(.integer(Int64(value))) }
 
-  func encode(_ value: UInt8) throws { append(.integer(Int64(value))) }
+  func encode(_ value: UInt8) throws { try append(.integer(Int64(value))) }
 
-  func encode(_ value: UInt16) throws { append(.integer(Int64(value))) }
+  func encode(_ value: UInt16) throws { try append(.integer(Int64(value))) }
 
-  func encode(_ value: UInt32) throws { append(.integer(Int64(value))) }
+  func encode(_ value: UInt32) throws { try append(.integer(Int64(value))) }
 
   func encode(_ value: UInt) throws {
-    append(try run.integer(value, codingPath: elementPath))
+    try append(run.integer(value, codingPath: elementPath))
   }
 
-  func encode(_ value: UInt64) throws { append(try run.integer(value, codingPath: elementPath)) }
+  func encode(_ value: UInt64) throws { try append(run.integer(value, codingPath: elementPath)) }
 
-  func encode(_ value: Int128) throws { append(try run.integer(value, codingPath: elementPath)) }
+  func encode(_ value: Int128) throws { try append(run.integer(value, codingPath: elementPath)) }
 
-  func encode(_ value: UInt128) throws { append(try run.integer(value, codingPath: elementPath)) }
+  func encode(_ value: UInt128) throws { try append(run.integer(value, codingPath: elementPath)) }
 
   func encode<T: Encodable>(_ value: T) throws {
     let element = TreeNode()
@@ -406,8 +441,12 @@ private struct TreeUnkeyedContainer: UnkeyedEncodingContainer {
   }
 
   private func nested() -> TreeEncoder {
-    let path = elementPath
     let element = TreeNode()
+    guard run.isReachable(codingPath) else {
+      run.fault = EncodingRules.tooDeep
+      return TreeEncoder(node: element, run: run, codingPath: codingPath)
+    }
+    let path = elementPath
     node.append(element)
     return TreeEncoder(node: element, run: run, codingPath: path)
   }
