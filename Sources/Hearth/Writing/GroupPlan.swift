@@ -340,14 +340,16 @@ struct GroupPlan {
     return try version(of: &request.drafts[draft], at: request.time)
   }
 
-  /// As `document`, its body only, and borrowed where it is stored.
-  mutating func withBody<Result>(
-    of name: DocumentName, in request: inout Request,
-    _ body: (StoredBody?) throws -> Result
-  ) throws -> Result {
-    guard indexes[name] != nil else { return try body(store.body(of: name)) }
-    guard let document = try document(name, in: &request) else { return try body(nil) }
-    return try document.body.withBytes { try body(StoredBody($0)) }
+  enum Body {
+    /// Borrowed: nothing is put while requests are planned. Nil if there is no document.
+    case stored(StoredBody?)
+    case planned(DocumentBody)
+  }
+
+  /// As `document`, its body only.
+  mutating func body(of name: DocumentName, in request: inout Request) throws -> Body {
+    guard indexes[name] != nil else { return .stored(try store.body(of: name)) }
+    return try document(name, in: &request).map { .planned($0.body) } ?? .stored(nil)
   }
 
   /// As the group leaves it, without the request that is being planned.

@@ -31,12 +31,18 @@ final class LiveRequest {
   }
 
   /// The document's body for the length of `body`; nil if there is no document.
+  ///
+  /// `body` runs user code, which may read and write through this request: neither the plan nor the request
+  /// is being accessed meanwhile.
   func withBody<Result>(
     of name: DocumentName, _ body: (StoredBody?) throws -> Result
   ) throws -> Result {
     try noting {
       try see(name)
-      return try plan.pointee.withBody(of: name, in: &request, body)
+      switch try plan.pointee.body(of: name, in: &request) {
+      case .stored(let stored): return try body(stored)
+      case .planned(let planned): return try planned.withBytes { try body(StoredBody($0)) }
+      }
     }
   }
 
