@@ -15,7 +15,8 @@ public final class DocumentReference: NSObject, Sendable, DocumentReferencing {
   init(_ firestore: Firestore, _ path: ResourcePath, fault: Status? = nil) {
     self.firestore = firestore
     resourcePath = path
-    self.fault = fault
+    // Of a path that users gave, the fault is known; others come from what is stored.
+    self.fault = fault ?? (path.isDocument ? nil : .noDocument(path))
   }
 
   convenience init(
@@ -63,5 +64,11 @@ public final class DocumentReference: NSObject, Sendable, DocumentReferencing {
     try resourcePath.checkNames()
     let database = try firestore.database()
     return (database, database.name(resourcePath))
+  }
+}
+
+extension Status {
+  fileprivate static func noDocument(_ path: ResourcePath) -> Status {
+    .invalidArgument("The reference \(path.text) does not lead to a document.")
   }
 }

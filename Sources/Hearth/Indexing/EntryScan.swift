@@ -253,6 +253,7 @@ final class EntryScan {
     }
     let path = try range.collection?.appending(reader.readID()) ?? reader.readPath()
     try reader.expectEnd()
+    try path.checkStoredDocument()
     return path
   }
 
@@ -279,9 +280,7 @@ enum EntryRecord {
     guard let text = String(storedUTF8: value) else {
       throw .dataLoss("An index entry's path is not UTF-8.")
     }
-    let path = ResourcePath(relative: text)
-    guard path.isDocument else { throw .dataLoss("An index entry is of no document.") }
-    return path
+    return try ResourcePath(storedDocument: text)
   }
 }
 

@@ -169,8 +169,10 @@ enum ChangeRecord {
       if flags & Flags.hasBefore != 0 {
         before = try reader.bytes(reader.length())
       }
+      let path = collection.appending(id)
+      try path.checkStoredDocument()
       let change = Change(
-        sequence: sequence, kind: kind, path: collection.appending(id), commitTime: time,
+        sequence: sequence, kind: kind, path: path, commitTime: time,
         startsCommit: starts, previousSequence: previous, before: before)
       guard try body(change) else { return }
       sequence &+= 1

@@ -115,7 +115,7 @@ extension StoreSnapshot {
     guard let text = try DocumentRecord(parsing: entry.record).path else {
       throw Status.dataLoss("A document with a cut key lacks its path.")
     }
-    return ResourcePath(relative: text)
+    return try ResourcePath(storedDocument: text)
   }
 
   /// Reads the run that begins at the cursor, and leaves the cursor on the key behind it, if any.

@@ -140,7 +140,7 @@ final class FileRepair {
         let path =
           try KeyLayout.collectionPath(fromKey: key, limit: builder.store.keyLimit)
           ?? String(storedUTF8: reader.rest).map { ResourcePath(relative: $0) }
-        if let path { counts[path] = count }
+        if let path, path.isCollection { counts[path] = count }
       case .meta: try takeMeta(key, value)
       case .changes, .due, .indexes, .entries, .shapes, nil: break
       }

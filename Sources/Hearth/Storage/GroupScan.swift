@@ -79,7 +79,7 @@ final class GroupScan {
     guard let text = try DocumentRecord(parsing: main.value).path else {
       throw Status.dataLoss("A document with a cut key lacks its path.")
     }
-    return ResourcePath(relative: text)
+    return try ResourcePath(storedDocument: text)
   }
 
   /// The document above the collection, if keys of this collection hold it whole.

@@ -256,9 +256,7 @@ private final class StoreCheck {
     guard let text = record.path else {
       throw Status.dataLoss("A document with a cut key lacks its path.")
     }
-    let path = ResourcePath(relative: text)
-    guard path.isDocument else { throw Status.dataLoss("\(text) is not a document's path.") }
-    return path
+    return try ResourcePath(storedDocument: text)
   }
 
   // MARK: The catalogue
@@ -322,9 +320,6 @@ private final class StoreCheck {
   }
 
   private func check(_ change: Change) throws {
-    guard change.path.isDocument else {
-      throw Status.dataLoss("\(change.path.text) is not a document's path.")
-    }
     let name = DocumentName(change.path, limit: store.keyLimit)
     let newest =
       try store.record(of: name).map { try DocumentRecord(parsing: $0).sequence }

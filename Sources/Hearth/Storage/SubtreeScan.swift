@@ -64,7 +64,7 @@ final class CatalogueScan {
     guard let text = try NumberRecord.pathText(walk.cursor.value) else {
       throw Status.dataLoss("A collection with a cut key lacks its path.")
     }
-    return (ResourcePath(relative: text), count)
+    return (try ResourcePath(storedCollection: text), count)
   }
 }
 

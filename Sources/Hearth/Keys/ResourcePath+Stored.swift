@@ -1,0 +1,19 @@
+/// Paths out of stored bytes. What makes keys of paths takes only those of documents and collections, so others are
+/// damage here.
+extension ResourcePath {
+  init(storedDocument text: String) throws(Status) {
+    self.init(relative: text)
+    try checkStoredDocument()
+  }
+
+  init(storedCollection text: String) throws(Status) {
+    self.init(relative: text)
+    guard isCollection else {
+      throw .dataLoss("A stored path is not that of a collection: \(text)")
+    }
+  }
+
+  func checkStoredDocument() throws(Status) {
+    guard isDocument else { throw .dataLoss("A stored path is not that of a document: \(text)") }
+  }
+}
