@@ -13,8 +13,8 @@ final class Database: Sendable {
   let logger: Logger
   /// What a token of another database, or from before a restore, is told by.
   let history: History
-  /// A folder that is removed with the database: for one that lives in memory, as far as users see.
-  private let temporaryFolder: String?
+  /// Removed with the database: for one that lives in memory, as far as users see.
+  private let memoryFolder: MemoryFolder?
   private let activities = Activities()
   /// Transactions' blocks that run.
   let blocks: TransactionBlocks
@@ -22,13 +22,12 @@ final class Database: Sendable {
   /// - Parameter namedPath: The path by which a person named the file, if it is not `path`.
   init(
     path: String, named namedPath: String? = nil, configuration: StoreConfiguration,
-    queueLimitBytes: Int,
-    indexPolicy: IndexingPolicy = .declared, logger: Logger, temporaryFolder: String? = nil
+    queueLimitBytes: Int, indexPolicy: IndexingPolicy = .declared, logger: Logger, memoryFolder: MemoryFolder? = nil
   ) throws {
     store = try Store(path: path, named: namedPath, configuration: configuration)
     self.logger = logger
     blocks = TransactionBlocks(store.path, logger)
-    self.temporaryFolder = temporaryFolder
+    self.memoryFolder = memoryFolder
     history = try store.read { try History.read($0) }
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     let indexes = IndexKeeper(store, policy: indexPolicy, logger: logger)
@@ -60,7 +59,7 @@ final class Database: Sendable {
     writer.close()
     registry.close(.terminated)
     store.close()
-    if let temporaryFolder { try? FileManager.default.removeItem(atPath: temporaryFolder) }
+    memoryFolder?.remove()
   }
 
   func name(_ path: ResourcePath) -> DocumentName { DocumentName(path, limit: store.keyLimit) }

@@ -129,19 +129,19 @@ public final class Firestore: NSObject, @unchecked Sendable {
   private func open(_ settings: FirestoreSettings) throws -> Database {
     if let fault = settings.fault { throw fault }
     var path = path
-    var temporaryFolder: String?
+    var memoryFolder: MemoryFolder?
     if settings.isPersistent {
       try DefaultLocation.prepare(forFileAt: path)
     } else {
-      let folder = try DefaultLocation.makeTemporaryFolder()
-      temporaryFolder = folder
-      path = folder + "/memory.hearth"
+      let folder = try MemoryFolder.make()
+      memoryFolder = folder
+      path = folder.databasePath
     }
     return try Database(
       path: path, named: settings.isPersistent ? namedPath : nil,
       configuration: settings.storeConfiguration,
       queueLimitBytes: settings.queueLimitBytes, indexPolicy: settings.indexPolicy.kept,
-      logger: Self.logger, temporaryFolder: temporaryFolder)
+      logger: Self.logger, memoryFolder: memoryFolder)
   }
 
   // MARK: Settings

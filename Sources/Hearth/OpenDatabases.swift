@@ -98,12 +98,4 @@ enum DefaultLocation {
       throw Status(.unavailable, "Cannot make the folder \(folder).", cause: error)
     }
   }
-
-  static func makeTemporaryFolder() throws(Status) -> String {
-    var template = Array((NSTemporaryDirectory() + "/hearth-XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else {
-      throw Status(.unavailable, "Cannot make a temporary folder.")
-    }
-    return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-  }
 }

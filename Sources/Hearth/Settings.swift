@@ -270,7 +270,9 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   public override var hash: Int { sizeBytes.hash }
 }
 
-/// Data is forgotten when the database is closed.
+/// Data is forgotten when the database is closed, and at the end of the process. Until then it is in a folder of
+/// the temporary directory, for its user only; what a process leaves that was killed, the next one removes that
+/// opens such a database.
 public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings {
   let garbageCollectorSettings: any MemoryGarbageCollectorSettings & NSObjectProtocol
 
