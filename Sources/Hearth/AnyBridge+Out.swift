@@ -4,6 +4,9 @@ import Foundation
 ///
 /// Numbers are `NSNumber` and null is `NSNull`: in an `Any`, only those cast as users expect it
 /// (`as? Int`, `as? Int64` and `as? Double` of one and the same field).
+///
+/// Two names of a map may be one `String` to Swift: canonically equivalent, and of other bytes. A dictionary
+/// then has the first by bytes, with its own value.
 extension AnyBridge {
   /// - Parameter reference: makes the public reference for a path.
   static func any(_ value: Value, reference: (ResourcePath) -> Any) -> Any {
@@ -28,7 +31,21 @@ extension AnyBridge {
   ) -> [String: Any] {
     var dictionary: [String: Any] = [:]
     dictionary.reserveCapacity(map.count)
-    for field in map.fields { dictionary[field.name] = any(field.value, reference: reference) }
+    // The fields are in the order of their names' bytes: the first is put last.
+    for field in map.fields.reversed() {
+      put(any(field.value, reference: reference), field.name, into: &dictionary)
+    }
     return dictionary
+  }
+
+  /// In place of a field whose name is the same `String`. That is logged.
+  static func put(_ value: Any, _ name: String, into dictionary: inout [String: Any]) {
+    guard dictionary.updateValue(value, forKey: name) != nil else { return }
+    // `updateValue` keeps the key that was there.
+    dictionary[name] = nil
+    dictionary[name] = value
+    Firestore.logger.error(
+      "A dictionary lacks a field: the names of two are the same String, and have other bytes.",
+      metadata: ["name": "\(name)"])
   }
 }

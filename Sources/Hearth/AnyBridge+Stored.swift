@@ -9,9 +9,11 @@ extension AnyBridge {
   ) throws(Status) -> [String: Any] {
     var dictionary: [String: Any] = [:]
     dictionary.reserveCapacity(map.count)
-    for index in 0..<map.count {
-      dictionary[try map.nameString(at: index)] = try any(
-        try map.value(at: index), depthLeft: depthLeft, reference: reference)
+    // The fields are in the order of their names' bytes: the first is put last.
+    for index in (0..<map.count).reversed() {
+      put(
+        try any(try map.value(at: index), depthLeft: depthLeft, reference: reference),
+        try map.nameString(at: index), into: &dictionary)
     }
     return dictionary
   }

@@ -26,6 +26,8 @@ enum AnyBridge {
     case unsupported(typeName: String)
     /// A dictionary with a key that is no string.
     case unsupportedKey(typeName: String)
+    /// A dictionary with two keys, of different types or bytes, that are one `String`.
+    case repeatedKey(String)
   }
 
   /// A value for a query or a cursor. Maps may have any names here, but no sentinels.
@@ -139,7 +141,7 @@ enum AnyBridge {
         let key = (key as? AnyHashable)?.base ?? key
         return .unsupportedKey(typeName: String(describing: type(of: key)))
       }
-      named[name] = value
+      guard named.updateValue(value, forKey: name) == nil else { return .repeatedKey(name) }
     }
     return .dictionary(named)
   }

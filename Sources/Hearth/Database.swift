@@ -22,7 +22,8 @@ final class Database: Sendable {
   /// - Parameter namedPath: The path by which a person named the file, if it is not `path`.
   init(
     path: String, named namedPath: String? = nil, configuration: StoreConfiguration,
-    queueLimitBytes: Int, indexPolicy: IndexingPolicy = .declared, logger: Logger, memoryFolder: MemoryFolder? = nil
+    queueLimitBytes: Int, indexPolicy: IndexingPolicy = .declared, logger: Logger,
+    memoryFolder: MemoryFolder? = nil
   ) throws {
     store = try Store(path: path, named: namedPath, configuration: configuration)
     self.logger = logger

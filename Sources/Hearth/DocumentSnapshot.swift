@@ -29,6 +29,9 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
 
   /// All fields; nil if there is no document. Numbers are `NSNumber`, so that `as? Int`, `as? Int64` and
   /// `as? Double` all work; null is `NSNull`.
+  ///
+  /// Of two fields whose names are one `String` to Swift (é composed and decomposed), a dictionary has the first by
+  /// bytes, and that is logged; `get` with a `FieldPath` and types with coding keys have both.
   public func data() -> [String: Any]? {
     guard let stored else { return nil }
     return reference.firestore.dictionary(stored.body)

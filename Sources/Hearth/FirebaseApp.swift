@@ -19,7 +19,7 @@ public final class FirebaseApp: NSObject, Sendable {
     stored = options.fields
   }
 
-  private static let apps = Guarded<[String: FirebaseApp]>([:])
+  private static let apps = Guarded<[BytewiseString: FirebaseApp]>([:])
   private static let defaultName = "__FIRAPP_DEFAULT"
   static let unconfigured = FirebaseApp(name: defaultName, options: FirebaseOptions())
 
@@ -33,17 +33,25 @@ public final class FirebaseApp: NSObject, Sendable {
 
   public class func configure(name: String, options: FirebaseOptions) {
     let app = FirebaseApp(name: name, options: options)
-    apps.withLock { if $0[name] == nil { $0[name] = app } }
+    apps.withLock { apps in
+      if apps[BytewiseString(name)] == nil { apps[BytewiseString(name)] = app }
+    }
   }
 
   /// The default app, if it is configured.
   public class func app() -> FirebaseApp? { app(name: defaultName) }
 
-  public class func app(name: String) -> FirebaseApp? { apps.withLock { $0[name] } }
+  public class func app(name: String) -> FirebaseApp? {
+    apps.withLock { $0[BytewiseString(name)] }
+  }
 
-  /// All apps by name, or nil if there is none.
+  /// All apps by name, or nil if there is none. Of two whose names are equal `String`s of other bytes, the first
+  /// by bytes.
   public class var allApps: [String: FirebaseApp]? {
-    apps.withLock { $0.isEmpty ? nil : $0 }
+    let apps = apps.withLock { $0 }
+    guard !apps.isEmpty else { return nil }
+    let sorted = apps.sorted { $0.key < $1.key }.map { ($0.key.string, $0.value) }
+    return Dictionary(sorted, uniquingKeysWith: { first, _ in first })
   }
 
   /// Forgets the app. Databases that were opened for it stay open.
@@ -57,8 +65,8 @@ public final class FirebaseApp: NSObject, Sendable {
 
   private func forget() -> Bool {
     FirebaseApp.apps.withLock { apps in
-      guard apps[name] === self else { return false }
-      apps[name] = nil
+      guard apps[BytewiseString(name)] === self else { return false }
+      apps[BytewiseString(name)] = nil
       return true
     }
   }

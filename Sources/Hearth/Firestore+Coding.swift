@@ -16,7 +16,8 @@ extension Firestore {
     /// The value's fields, as `setData(_:)` takes them: numbers are `NSNumber`, null is `NSNull`, and
     /// sentinels are `FieldValue`s.
     ///
-    /// Throws `EncodingError` if the value cannot be a document.
+    /// Throws `EncodingError` if the value cannot be a document, and `invalidArgument` if two of its names are one
+    /// `String` of other bytes: `setData(from:)` takes such a value, a dictionary cannot hold it.
     public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
       let encoded = try encodedForWriting(value)
       do throws(Status) {
@@ -25,10 +26,11 @@ extension Firestore {
           OpenDatabases.shared.instance(named: $0.name)
         }
         var fields = try encoded.body.withView { view throws(Status) in
-          try AnyBridge.dictionary(view) { DocumentReference(owner ?? .firestore(), $0) }
+          try Self.checkNames(view, depthLeft: DocumentFormat.maximumDepth)
+          return try AnyBridge.dictionary(view) { DocumentReference(owner ?? .firestore(), $0) }
         }
         for (field, transform) in encoded.transforms {
-          Self.insert(FieldValue(transform), at: field.names[...], into: &fields)
+          try Self.insert(FieldValue(transform), at: field.names[...], into: &fields)
         }
         return fields
       } catch {
@@ -38,15 +40,35 @@ extension Firestore {
 
     private static func insert(
       _ sentinel: FieldValue, at path: ArraySlice<String>, into fields: inout [String: Any]
-    ) {
+    ) throws(Status) {
       guard let name = path.first else { return }
       guard path.count > 1 else {
-        fields[name] = sentinel
+        // The encoder left its field out: what is there has an equivalent name.
+        guard fields.updateValue(sentinel, forKey: name) == nil else { throw equivalentNames(name) }
         return
       }
       var inner = fields[name] as? [String: Any] ?? [:]
-      insert(sentinel, at: path.dropFirst(), into: &inner)
+      try insert(sentinel, at: path.dropFirst(), into: &inner)
       fields[name] = inner
+    }
+
+    /// Throws `invalidArgument` if a dictionary cannot hold all fields of a map, or of one inside.
+    private static func checkNames(_ map: MapView, depthLeft: Int) throws(Status) {
+      if try map.hasEquivalentNames() { throw equivalentNames(try map.nameString(at: 0)) }
+      for index in 0..<map.count { try checkNames(in: map.value(at: index), depthLeft: depthLeft) }
+    }
+
+    private static func checkNames(in value: ValueView, depthLeft: Int) throws(Status) {
+      guard depthLeft > 0 else { throw .tooDeep }
+      if let map = try value.map() { try checkNames(map, depthLeft: depthLeft - 1) }
+      guard var elements = try value.array() else { return }
+      for _ in 0..<elements.count { try checkNames(in: elements.next(), depthLeft: depthLeft - 1) }
+    }
+
+    private static func equivalentNames(_ name: String) -> Status {
+      .invalidArgument(
+        "Invalid data. Two names of a map are one String to Swift, and have other bytes (beside field "
+          + "\(name)). A dictionary cannot hold both.")
     }
   }
 

@@ -26,15 +26,24 @@ extension Firestore {
     }
   }
 
-  /// The fields by which documents expire, by collection id.
+  /// The fields by which documents expire, by collection id. Throws `failedPrecondition` if two of the ids are one
+  /// `String` to Swift and have other bytes: a dictionary cannot hold both, an export names them.
   public func expiryFields() async throws -> [String: String] {
     try await reporting {
       let store = try database().store
       return try store.read { snapshot in
         let rules = try ExpiryRules.read(snapshot.lmdb, store.tables).rules
-        return Dictionary(
-          rules.compactMap { rule in rule.field.map { (rule.collectionID, $0.canonicalText) } },
-          uniquingKeysWith: { first, _ in first })
+        var fields: [String: String] = [:]
+        for rule in rules {
+          guard let field = rule.field else { continue }
+          guard fields.updateValue(field.canonicalText, forKey: rule.collectionID) == nil else {
+            throw Status(
+              .failedPrecondition,
+              "Two collection ids are one String to Swift, and have other bytes: \(rule.collectionID). A "
+                + "dictionary cannot hold the rules of both.")
+          }
+        }
+        return fields
       }
     }
   }

@@ -111,7 +111,9 @@ public final class Firestore: NSObject, @unchecked Sendable {
       case .terminated: throw Status.terminated
       case .idle:
         if let fault = state.settingsFault { throw fault }
-        let database = try open(state.settings.value)
+        let settings = state.settings.value
+        let database = try open(settings)
+        if settings.isPersistent { OpenDatabases.shared.note(open: self) }
         state.phase = .open(database)
         return database
       }

@@ -86,3 +86,17 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     do throws(Status) { return try definition().description } catch { return error.message }
   }
 }
+
+extension FirestoreIndex {
+  /// Collection ids are equal if their bytes are.
+  public static func == (lhs: FirestoreIndex, rhs: FirestoreIndex) -> Bool {
+    UTF8Order.areEqual(lhs.collectionID, rhs.collectionID) && lhs.scope == rhs.scope
+      && lhs.fields == rhs.fields
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(BytewiseString(collectionID))
+    hasher.combine(scope)
+    hasher.combine(fields)
+  }
+}

@@ -1,43 +1,86 @@
 import Foundation
 
 /// The databases of this process, one instance for each file, whatever path it is opened by.
+///
+/// A file is known by the bytes of its path, and once it is open by its inode, too: a hard link leads to the same
+/// instance.
 final class OpenDatabases: Sendable {
   static let shared = OpenDatabases()
 
-  private let instances = Guarded<[String: Firestore]>([:])
+  private struct State {
+    var byPath: [BytewiseString: Firestore] = [:]
+    /// Of open files only: an inode that nobody holds may become another file's.
+    var byFile: [FileIdentity: Firestore] = [:]
+  }
+
+  private struct FileIdentity: Hashable {
+    let device: dev_t
+    let inode: ino_t
+
+    /// Nil if there is no such file.
+    init?(at path: String) {
+      var status = stat()
+      // What is behind a zero byte, the system would not see.
+      guard !path.utf8.contains(0), stat(path, &status) == 0 else { return nil }
+      device = status.st_dev
+      inode = status.st_ino
+    }
+  }
+
+  private let state = Guarded(State())
 
   func instance(at path: String, _ make: (String) -> Firestore) -> Firestore {
     let path = Self.canonical(path)
-    return instances.withLock { instances in
-      if let instance = instances[path] { return instance }
+    let key = BytewiseString(path)
+    return state.withLock { state in
+      if let instance = state.byPath[key] { return instance }
+      if !state.byFile.isEmpty, let file = FileIdentity(at: path), let instance = state.byFile[file]
+      {
+        return instance
+      }
       let instance = make(path)
-      instances[path] = instance
+      state.byPath[key] = instance
       return instance
     }
   }
 
   /// The instance whose identity has this name, if it is open.
-  func instance(named name: String) -> Firestore? { instances.withLock { $0[name] } }
+  func instance(named name: String) -> Firestore? {
+    state.withLock { $0.byPath[BytewiseString(name)] }
+  }
+
+  /// The instance has its file open, until it is forgotten.
+  func note(open instance: Firestore) {
+    guard let file = FileIdentity(at: instance.path) else { return }
+    state.withLock { $0.byFile[file] = instance }
+  }
 
   func forget(_ instance: Firestore) {
-    instances.withLock { instances in
-      if instances[instance.path] === instance { instances[instance.path] = nil }
+    let key = BytewiseString(instance.path)
+    state.withLock { state in
+      if state.byPath[key] === instance { state.byPath[key] = nil }
+      if let file = state.byFile.first(where: { $0.value === instance })?.key {
+        state.byFile[file] = nil
+      }
     }
   }
 
   /// Absolute, and through symbolic links as far as the path is there already: the same before and
   /// after its file and its folders are made.
   static func canonical(_ path: String) -> String {
-    var known = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    // By bytes: to `Character`s a slash with an accent behind it is none.
+    let slash = UInt8(ascii: "/")
+    var known =
+      path.utf8.first == slash ? path : FileManager.default.currentDirectoryPath + "/" + path
     var missing: [Substring] = []
     while true {
       if let real = realpath(known) {
         return missing.reversed().reduce(real == "/" ? "" : real) { $0 + "/" + $1 }
       }
-      guard let slash = known.lastIndex(of: "/") else { return path }
-      let name = known[known.index(after: slash)...]
+      guard let last = known.utf8.lastIndex(of: slash) else { return path }
+      let name = known[known.utf8.index(after: last)...]
       if !name.isEmpty { missing.append(name) }
-      known = slash == known.startIndex ? "/" : String(known[..<slash])
+      known = last == known.startIndex ? "/" : String(known[..<last])
     }
   }
 
@@ -65,7 +108,7 @@ enum DefaultLocation {
   }
 
   static func path(app: FirebaseApp, database: String) -> String {
-    let isDefault = app.name == FirebaseApp.hearthDefault.name
+    let isDefault = UTF8Order.areEqual(app.name, FirebaseApp.hearthDefault.name)
     let folder = isDefault ? folder : folder + "/" + fileName(app.name)
     return folder + "/" + fileName(database) + ".hearth"
   }
@@ -87,7 +130,7 @@ enum DefaultLocation {
 
   /// Makes the folder of a file, for its owner only. Throws `unavailable`.
   static func prepare(forFileAt path: String) throws(Status) {
-    guard let slash = path.lastIndex(of: "/") else { return }
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
     let folder = String(path[...slash])
     if access(folder, F_OK) == 0 { return }
     do {

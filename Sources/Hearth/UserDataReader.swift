@@ -106,6 +106,8 @@ struct UserDataReader {
     case .unsupportedKey(let typeName):
       throw .invalidArgument(
         "Invalid data. Keys of a map must be strings, but one is of type: \(typeName)\(place)")
+    case .repeatedKey(let name):
+      throw .invalidArgument("Invalid data. Two keys of a map are the String \"\(name)\"\(place)")
     }
   }
 

@@ -31,6 +31,18 @@ struct FirebaseAppTests {
     #expect(FirebaseApp.app() == nil)
   }
 
+  @Test func `apps whose names are equal Strings and other bytes are two`() async throws {
+    let names = ["twin caf\u{E9}", "twin cafe\u{301}"]
+    for name in names { FirebaseApp.configure(name: name, options: FirebaseOptions()) }
+    let apps = try names.map { try #require(FirebaseApp.app(name: $0)) }
+    #expect(apps[0] !== apps[1])
+    #expect(Firestore.firestore(app: apps[0]) !== Firestore.firestore(app: apps[1]))
+    // A dictionary by name has the first by bytes.
+    #expect(FirebaseApp.allApps?[names[0]] === apps[1])
+    for app in apps { #expect(await app.delete()) }
+    #expect(FirebaseApp.app(name: names[0]) == nil)
+  }
+
   @Test func `configuring an app again keeps the first`() throws {
     let options = FirebaseOptions(googleAppID: "first", gcmSenderID: "")
     FirebaseApp.configure(name: "again", options: options)

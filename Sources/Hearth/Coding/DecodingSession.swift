@@ -27,11 +27,13 @@ struct DecodingSession {
     var parentCapacity = 64
     let containers = ContainerCache<KeyedPlace>()
     /// Under a key strategy, for each keyed container: where each key's field is.
-    var converted: [[String: Int]] = []
+    var converted: [[BytewiseString: Int]] = []
     var guesses = FieldGuesses()
     let elements = ElementTypes()
     /// Values around this one that are decoded in their own place, by single value containers.
     var valuesInPlace = 0
+    /// A dictionary was to be decoded that cannot hold two names of the map: see `DocumentDecoder.ambiguousKey`.
+    var isAmbiguous = false
   }
 
   /// Gives the new node's name.
@@ -105,6 +107,7 @@ struct DecodingSession {
     state.pointee.keys.truncate(to: 0)
     state.pointee.guesses.runEnded()
     if !state.pointee.converted.isEmpty { state.pointee.converted = [] }
+    state.pointee.isAmbiguous = false
     pool.giveBack(state)
   }
 }

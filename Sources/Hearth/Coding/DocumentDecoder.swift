@@ -284,9 +284,9 @@ struct DocumentDecoder {
     if case .convertFromString(let positiveInfinity, let negativeInfinity, let nan) =
       options?.nonConformingFloatDecodingStrategy, let string = try view.string()
     {
-      if string == positiveInfinity { return .infinity }
-      if string == negativeInfinity { return -.infinity }
-      if string == nan { return .nan }
+      if UTF8Order.areEqual(string, positiveInfinity) { return .infinity }
+      if UTF8Order.areEqual(string, negativeInfinity) { return -.infinity }
+      if UTF8Order.areEqual(string, nan) { return .nan }
     }
     throw failure(.wrongType, view, type, key: key())
   }
@@ -421,9 +421,27 @@ struct DocumentDecoder {
     }
   }
 
+  /// What a dictionary is told to decode, instead of names that it cannot hold all: a field's name is never
+  /// empty, so there is no value, and the error of that is `ambiguous`. `allKeys` itself cannot throw.
+  fileprivate static let ambiguousKey = ""
+
+  /// Whether keys of this type are made into `String`s, or types made of such, in a `Dictionary`.
+  fileprivate static func isDictionaryKey(_ type: any CodingKey.Type) -> Bool {
+    String(reflecting: type) == "Swift._DictionaryCodingKey"
+  }
+
   @inline(never)
   fileprivate func missing(_ key: some CodingKey) -> DecodingError {
-    DecodingError.keyNotFound(
+    if state.pointee.isAmbiguous, key.stringValue == DocumentDecoder.ambiguousKey {
+      state.pointee.isAmbiguous = false
+      return DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: codingPath,
+          debugDescription:
+            "Two names of the map are one String to Swift, and have other bytes. A dictionary cannot "
+            + "hold both: decode a type with coding keys, or read them by FieldPath."))
+    }
+    return DecodingError.keyNotFound(
       key,
       DecodingError.Context(
         codingPath: codingPath,
@@ -626,7 +644,7 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
   /// the session's `converted`, or -1.
   fileprivate func convertNames(of map: MapView) throws -> Int {
     guard node & DocumentDecoder.keepsKeysFlag == 0, let options else { return -1 }
-    var names: [String: Int] = [:]
+    var names: [BytewiseString: Int] = [:]
     for index in 0..<map.count {
       let name = try map.nameString(at: index)
       let converted =
@@ -637,7 +655,7 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
           convert(codingPath + [PlainKey.name(name)]).stringValue
         }
       // Of names that become the same key the first stays.
-      if names[converted] == nil { names[converted] = index }
+      if names[BytewiseString(converted)] == nil { names[BytewiseString(converted)] = index }
     }
     state.pointee.converted.append(names)
     return state.pointee.converted.count - 1
@@ -669,12 +687,12 @@ struct KeyedPlace: BitwiseCopyable {
 
   @inline(never)
   private func findConverted(_ name: String) throws -> ValueView? {
-    guard let index = convertedNames[name] else { return nil }
+    guard let index = convertedNames[BytewiseString(name)] else { return nil }
     return try map.value(at: index)
   }
 
   /// The decoder must be alive.
-  var convertedNames: [String: Int] { decoder.state.pointee.converted[converted] }
+  var convertedNames: [BytewiseString: Int] { decoder.state.pointee.converted[converted] }
 }
 
 private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
@@ -689,7 +707,11 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
   var allKeys: [Key] {
     guard (try? decoder.alive()) != nil else { return [] }
     if place.converted >= 0 {
-      return place.convertedNames.keys.compactMap { Key(stringValue: $0) }
+      return place.convertedNames.keys.compactMap { Key(stringValue: $0.string) }
+    }
+    if (try? place.map.hasEquivalentNames()) == true, DocumentDecoder.isDictionaryKey(Key.self) {
+      decoder.state.pointee.isAmbiguous = true
+      return [Key(stringValue: DocumentDecoder.ambiguousKey)].compactMap(\.self)
     }
     return (0..<place.map.count).compactMap { index in
       (try? place.map.nameString(at: index)).flatMap { Key(stringValue: $0) }
@@ -869,7 +891,9 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
 
   @inline(never)
   private func decodeMissing<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T {
-    guard type is any DecodableWithoutField.Type else { throw decoder.missing(key) }
+    guard !decoder.state.pointee.isAmbiguous, type is any DecodableWithoutField.Type else {
+      throw decoder.missing(key)
+    }
     return try type.init(from: decoder)
   }
 

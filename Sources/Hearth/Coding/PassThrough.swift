@@ -141,7 +141,11 @@ enum EncodingRules {
     if name.isEmpty {
       return .invalidArgument("Invalid data. Document fields must not be empty (found in field ``)")
     }
-    if name.utf8.count >= 4, name.hasPrefix("__"), name.hasSuffix("__") {
+    // By bytes: an accent behind an underscore is not part of it.
+    let underscores = "__".utf8
+    if name.utf8.count >= 4, name.utf8.starts(with: underscores),
+      name.utf8.suffix(2).elementsEqual(underscores)
+    {
       return .invalidArgument(
         "Invalid data. Document fields cannot begin and end with \"__\"\(place)")
     }

@@ -147,6 +147,15 @@ struct MapView {
     return name
   }
 
+  /// Whether two names are one `String` to Swift: canonically equivalent, and of other bytes.
+  func hasEquivalentNames() throws(Status) -> Bool {
+    // Names of ASCII are equal only if their bytes are.
+    guard count > 1, nameBytes.contains(where: { $0 >= 0x80 }) else { return false }
+    var names: Set<String> = []
+    for index in 0..<count where !names.insert(try nameString(at: index)).inserted { return true }
+    return false
+  }
+
   /// Whether the field at `index` has that name; false for an index beyond the last.
   @inline(__always)
   func hasName(_ name: UnsafeRawBufferPointer, at index: Int) throws(Status) -> Bool {
