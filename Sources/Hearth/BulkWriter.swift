@@ -267,7 +267,7 @@ extension Firestore {
   ///   - limitBytes: How much memory the writes that wait may take.
   ///   - onFailure: Runs on the writer's thread: be quick. By default failures go where those of
   ///     writes go that nobody awaits.
-  ///   - onProgress: Runs on the settings' queue, at times.
+  ///   - onProgress: Runs at times, on the queue of the database's callbacks. Nothing waits for it.
   public func bulkWriter(
     limitBytes: Int = 16 << 20, onFailure: (@Sendable (BulkWriter.Failure) -> Void)? = nil,
     onProgress: (@Sendable (BulkWriter.Progress) -> Void)? = nil

@@ -51,7 +51,7 @@ extension Firestore {
   }
 
   private func refusedTask() -> LoadBundleTask {
-    let task = LoadBundleTask(queue: courier(nil).queue)
+    let task = LoadBundleTask(queue: callbackQueue)
     task.report(
       LoadBundleTaskProgress(
         documentsLoaded: 0, totalDocuments: 0, bytesLoaded: 0, totalBytes: 0, state: .error))

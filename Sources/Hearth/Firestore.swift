@@ -33,7 +33,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   private struct State {
     var phase = Phase.idle
-    var settings = OwnSettings(FirestoreSettings())
+    var settings: OwnSettings
     var settingsFault: Status?
     var failureHandler: (@Sendable (NSError) -> Void)?
     /// Of a meter, which takes nothing away from the handler.
@@ -42,6 +42,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
   }
 
   private let state: Guarded<State>
+  /// Where callbacks run that belong to no actor, unless the settings name a queue.
+  private let ownQueue = CallbackQueue()
   private static let isVerbose = Atomic<Bool>(false)
 
   static var logger: Logger {
@@ -55,7 +57,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     self.namedPath = namedPath ?? path
     self.app = app
     databaseIdentity = DatabaseIdentity(name: path)
-    state = Guarded(State())
+    state = Guarded(State(settings: OwnSettings(FirestoreSettings(), ownQueue)))
   }
 
   // MARK: Opening
@@ -155,7 +157,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
   }
 
   private func adopt(_ settings: FirestoreSettings) {
-    let copy = OwnSettings(settings)
+    let copy = OwnSettings(settings, ownQueue)
     let refused = state.withLock { state in
       guard case .idle = state.phase else { return !state.settings.value.isEqual(copy.value) }
       state.settings = copy
@@ -172,8 +174,11 @@ public final class Firestore: NSObject, @unchecked Sendable {
   }
 
   func courier(_ actor: (any Actor)?) -> Courier {
-    Courier(actor: actor, queue: state.withLock(\.settings).value.dispatchQueue)
+    actor.map { .actor($0) } ?? .queue(callbackQueue)
   }
+
+  /// Where callbacks run that belong to no actor.
+  var callbackQueue: DispatchQueue { state.withLock(\.settings).value.dispatchQueue }
 
   /// Called with the error of a write that nobody awaits and that has no completion.
   ///
@@ -380,7 +385,10 @@ private struct OwnSettings: @unchecked Sendable {
   // Unchecked: made from a copy, and only read.
   let value: FirestoreSettings
 
-  init(_ settings: FirestoreSettings) { value = settings.copied() }
+  init(_ settings: FirestoreSettings, _ ownQueue: CallbackQueue) {
+    value = settings.copied()
+    value.ownQueue = ownQueue
+  }
 }
 
 extension FirebaseApp {

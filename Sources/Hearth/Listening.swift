@@ -72,8 +72,8 @@ extension Courier {
     _ callback: Callback<Result<ResultEvent, Status>>
   ) -> Listening {
     let way: Listener.Way =
-      if let place {
-        .room(.of(place))
+      if let sharedQueue {
+        .room(.of(sharedQueue))
       } else {
         .schedule { listener in carry { listener.deliver() } }
       }
@@ -82,14 +82,10 @@ extension Courier {
 }
 
 extension Firestore {
-  fileprivate func courier(on queue: DispatchQueue) -> Courier {
-    Courier(actor: nil, queue: queue)
-  }
-
-  fileprivate func courier(on executor: any TaskExecutor) -> Courier {
-    var courier = courier(nil as (any Actor)?)
-    courier.executor = executor
-    return courier
+  fileprivate func courier(
+    _ actor: (any Actor)?, _ options: SnapshotListenOptions
+  ) -> Courier {
+    actor == nil && options.hasOwnQueue ? .ownQueue(CallbackQueue.makeQueue()) : courier(actor)
   }
 }
 
@@ -121,13 +117,14 @@ extension DocumentReference {
     listen(firestore.courier(isolation), nil, listener)
   }
 
-  /// As without them: there is one source, and metadata never changes.
+  /// As without them: there is one source, and metadata never changes. `withOwnQueue(_:)` and
+  /// `withChanges(since:)` of the options count.
   @discardableResult
   public func addSnapshotListener(
     options: SnapshotListenOptions, isolation: isolated (any Actor)? = #isolation,
     listener: @escaping (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.courier(isolation), options, listener)
+    listen(firestore.courier(isolation, options), options, listener)
   }
 
   /// Calls back on a queue of one's choice; see `addSnapshotListener(_:)`. On a concurrent queue the
@@ -137,7 +134,7 @@ extension DocumentReference {
     on queue: DispatchQueue, options: SnapshotListenOptions = SnapshotListenOptions(),
     _ listener: @escaping @Sendable (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.courier(on: queue), options, listener)
+    listen(.queue(queue), options, listener)
   }
 
   /// Calls back on an executor of one's choice; see `addSnapshotListener(_:)`.
@@ -146,7 +143,7 @@ extension DocumentReference {
     on executor: any TaskExecutor, options: SnapshotListenOptions = SnapshotListenOptions(),
     _ listener: @escaping @Sendable (DocumentSnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.courier(on: executor), options, listener)
+    listen(.executor(executor), options, listener)
   }
 
   private func listen(
@@ -197,13 +194,14 @@ extension Query {
     listen(firestore.courier(isolation), nil, listener)
   }
 
-  /// As without them, save for `options.token`: there is one source, and metadata never changes.
+  /// As without them: there is one source, and metadata never changes. `withOwnQueue(_:)` and
+  /// `withChanges(since:)` of the options count.
   @discardableResult
   public func addSnapshotListener(
     options: SnapshotListenOptions, isolation: isolated (any Actor)? = #isolation,
     listener: @escaping (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.courier(isolation), options, listener)
+    listen(firestore.courier(isolation, options), options, listener)
   }
 
   /// Calls back on a queue of one's choice; see `addSnapshotListener(_:)`. On a concurrent queue the
@@ -213,7 +211,7 @@ extension Query {
     on queue: DispatchQueue, options: SnapshotListenOptions = SnapshotListenOptions(),
     _ listener: @escaping @Sendable (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.courier(on: queue), options, listener)
+    listen(.queue(queue), options, listener)
   }
 
   /// Calls back on an executor of one's choice; see `addSnapshotListener(_:)`.
@@ -222,7 +220,7 @@ extension Query {
     on executor: any TaskExecutor, options: SnapshotListenOptions = SnapshotListenOptions(),
     _ listener: @escaping @Sendable (QuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(firestore.courier(on: executor), options, listener)
+    listen(.executor(executor), options, listener)
   }
 
   private func listen(
@@ -262,7 +260,7 @@ extension AggregateQuery {
     on queue: DispatchQueue,
     _ listener: @escaping @Sendable (AggregateQuerySnapshot?, Error?) -> Void
   ) -> ListenerRegistration {
-    listen(query.firestore.courier(on: queue), listener)
+    listen(.queue(queue), listener)
   }
 
   private func listen(

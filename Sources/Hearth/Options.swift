@@ -59,24 +59,45 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   public let includeMetadataChanges: Bool
   /// What is known already: the first snapshot's changes are those since.
   public let token: ChangeToken?
+  /// Whether the listener has a serial queue of its own.
+  public let hasOwnQueue: Bool
 
   public override convenience init() {
-    self.init(source: .default, includeMetadataChanges: false, token: nil)
+    self.init(source: .default, includeMetadataChanges: false, token: nil, hasOwnQueue: false)
   }
 
-  init(source: ListenSource, includeMetadataChanges: Bool, token: ChangeToken?) {
+  private init(
+    source: ListenSource, includeMetadataChanges: Bool, token: ChangeToken?, hasOwnQueue: Bool
+  ) {
     self.source = source
     self.includeMetadataChanges = includeMetadataChanges
     self.token = token
+    self.hasOwnQueue = hasOwnQueue
   }
 
   public func withIncludeMetadataChanges(_ include: Bool) -> SnapshotListenOptions {
-    SnapshotListenOptions(source: source, includeMetadataChanges: include, token: token)
+    SnapshotListenOptions(
+      source: source, includeMetadataChanges: include, token: token, hasOwnQueue: hasOwnQueue)
   }
 
   public func withSource(_ source: ListenSource) -> SnapshotListenOptions {
     SnapshotListenOptions(
-      source: source, includeMetadataChanges: includeMetadataChanges, token: token)
+      source: source, includeMetadataChanges: includeMetadataChanges, token: token,
+      hasOwnQueue: hasOwnQueue)
+  }
+
+  /// Calls this listener back on a serial queue of its own, where it waits for no other callback of the
+  /// database.
+  ///
+  ///     let options = SnapshotListenOptions().withOwnQueue(true)
+  ///     books.addSnapshotListener(options: options) { snapshot, _ in render(snapshot) }
+  ///
+  /// The callback may then run at the same time as others: what it shares with them needs a lock. Changes
+  /// nothing for a listener that was added by an actor's code, or with a queue or an executor.
+  public func withOwnQueue(_ own: Bool) -> SnapshotListenOptions {
+    SnapshotListenOptions(
+      source: source, includeMetadataChanges: includeMetadataChanges, token: token, hasOwnQueue: own
+    )
   }
 
   /// Goes on from a snapshot's `token`: the first snapshot tells what was added, modified and removed
@@ -84,13 +105,14 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   /// far, the first snapshot has everything as added, and its `isReset` is true.
   public func withChanges(since token: ChangeToken?) -> SnapshotListenOptions {
     SnapshotListenOptions(
-      source: source, includeMetadataChanges: includeMetadataChanges, token: token)
+      source: source, includeMetadataChanges: includeMetadataChanges, token: token,
+      hasOwnQueue: hasOwnQueue)
   }
 
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? SnapshotListenOptions else { return false }
     return source == other.source && includeMetadataChanges == other.includeMetadataChanges
-      && token == other.token
+      && token == other.token && hasOwnQueue == other.hasOwnQueue
   }
 
   public override var hash: Int { Int(source.rawValue) * 2 + (includeMetadataChanges ? 1 : 0) }

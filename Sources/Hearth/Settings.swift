@@ -19,9 +19,15 @@ public final class FirestoreSettings: NSObject, NSCopying {
   public var host = FirestoreSettings.defaultHost
   public var isSSLEnabled = true
 
-  /// Where completion handlers and listeners run. By default a serial queue of our own: a Linux service
-  /// has no main run loop that would drain the main queue.
-  public var dispatchQueue = FirestoreSettings.defaultQueue
+  /// Where completion handlers and listeners run that were handed over outside of any actor.
+  ///
+  /// Unless you set it, each database has a serial queue of its own, which `settings.dispatchQueue` of the
+  /// database returns. A callback that is slow delays the others of its queue and nothing else. The main
+  /// queue is not the default: a Linux service has no main run loop that would drain it.
+  public var dispatchQueue: DispatchQueue {
+    get { chosenQueue ?? ownQueue.queue }
+    set { chosenQueue = newValue }
+  }
 
   /// How data is kept. By default in a file.
   public var cacheSettings: any LocalCacheSettings & NSObjectProtocol {
@@ -131,12 +137,15 @@ public final class FirestoreSettings: NSObject, NSCopying {
     case unsafeWithoutFlushing
   }
 
+  private var chosenQueue: DispatchQueue?
+  /// Where callbacks run as long as nobody chose a queue. Shared by copies. A database replaces it with
+  /// its own in the settings it keeps.
+  var ownQueue = CallbackQueue()
   private var chosenCache: (any LocalCacheSettings & NSObjectProtocol)?
   private var legacyIsPersistent: Bool?
   private var legacySizeBytes: Int64?
 
   static let defaultHost = "firestore.googleapis.com"
-  static let defaultQueue = DispatchQueue(label: "hearth.callbacks")
 
   public override init() {}
 
@@ -144,7 +153,8 @@ public final class FirestoreSettings: NSObject, NSCopying {
     let copy = FirestoreSettings()
     copy.host = host
     copy.isSSLEnabled = isSSLEnabled
-    copy.dispatchQueue = dispatchQueue
+    copy.chosenQueue = chosenQueue
+    copy.ownQueue = ownQueue
     copy.durability = durability
     copy.isReadOnly = isReadOnly
     copy.queueLimitBytes = queueLimitBytes
@@ -174,7 +184,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
       && allowsRemoteFileSystem == other.allowsRemoteFileSystem
       && changeLogRetention == other.changeLogRetention && indexPolicy == other.indexPolicy
       && expirySweepInterval == other.expirySweepInterval
-      && dispatchQueue === other.dispatchQueue && cacheSettings.isEqual(other.cacheSettings)
+      && chosenQueue === other.chosenQueue && cacheSettings.isEqual(other.cacheSettings)
   }
 
   public override var hash: Int {

@@ -11,7 +11,9 @@ struct SettingsTests {
     #expect(settings.isPersistent)
     #expect(settings.cacheSettings.isEqual(PersistentCacheSettings(sizeBytes: 104_857_600)))
     #expect(settings.dispatchQueue !== DispatchQueue.main)
-    #expect(settings.dispatchQueue === FirestoreSettings().dispatchQueue)
+    #expect(settings.dispatchQueue === settings.dispatchQueue)
+    #expect(settings.dispatchQueue !== FirestoreSettings().dispatchQueue)
+    #expect(settings == FirestoreSettings())
     #expect(settings.fault == nil)
     #expect(FirestoreCacheSizeUnlimited == -1)
   }
