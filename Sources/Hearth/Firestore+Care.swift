@@ -197,6 +197,17 @@ extension Firestore {
     }
   }
 
+  /// As `export(to:)`, for the command line: hands the lines to `write`, in portions.
+  package func export(
+    progress: ProgressHandler? = nil, _ write: @escaping @Sendable ([UInt8]) throws -> Void
+  ) async throws -> Int {
+    let database = try Care.reporting { try self.database() }
+    await database.writer.settle(.everything)
+    return try await Care.run(progress) { progress in
+      try DocumentExport.run(database.store, progress: progress, write)
+    }
+  }
+
   /// What an import did.
   public struct ImportReport: Sendable, Hashable {
     /// Taken; those that were there already, too.
@@ -218,8 +229,8 @@ extension Firestore {
   /// do indexes and rules of expiry; those of the export are added. The
   /// times are those of the import. In portions: an import that ended early is done again from
   /// the beginning, and what is already there is not written twice. Throws `invalidArgument` with the
-  /// number of the first line that cannot be taken, unless these are skipped; `notFound`; what writing
-  /// throws; `CancellationError`.
+  /// number of the first line that cannot be taken, unless these are skipped, and for a file without any
+  /// document that is no export; `notFound`; what writing throws; `CancellationError`.
   @discardableResult
   public func importDocuments(
     from path: String, skippingFaults: Bool = false, progress: ProgressHandler? = nil
@@ -238,17 +249,18 @@ extension Firestore {
   ///
   /// The file is at `target` once it is whole and checked. Throws `alreadyExists` if there is one, and as
   /// `importDocuments`.
+  ///
+  /// - Parameter keepingTimes: If false, the documents' times are that of the import.
   @discardableResult
   public static func importDocuments(
-    from path: String, toNew target: String, skippingFaults: Bool = false,
-    progress: ProgressHandler? = nil
+    from path: String, toNew target: String, keepingTimes: Bool = true,
+    skippingFaults: Bool = false, progress: ProgressHandler? = nil
   ) async throws -> ImportReport {
     try await Care.run(progress) { progress in
       ImportReport(
         try DocumentImport.build(
           from: path, to: OpenDatabases.canonical(target), Care.configuration,
-          skippingFaults: skippingFaults,
-          progress: progress))
+          keepingTimes: keepingTimes, skippingFaults: skippingFaults, progress: progress))
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// No limit for a cache's size.
 public let FirestoreCacheSizeUnlimited: Int64 = -1
@@ -66,7 +67,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
 
   /// Address space reserved for the file, in bytes: not disk, and grown by itself when data outgrows it.
   /// Smaller where `ulimit -v` or very many open databases ask for it.
-  public var mapSizeBytes = 64 << 30
+  public var mapSizeBytes = FirestoreSettings.defaultMapSizeBytes.load(ordering: .relaxed)
 
   /// Verifies the checksum of a document also where it is decoded in place, by `getDocument(as:)` and
   /// `getDocuments(as:)`; without this they throw `dataLoss` only for bytes that are no document. A document that
@@ -144,6 +145,13 @@ public final class FirestoreSettings: NSObject, NSCopying {
   private var chosenCache: (any LocalCacheSettings & NSObjectProtocol)?
   private var legacyIsPersistent: Bool?
   private var legacySizeBytes: Int64?
+
+  private static let defaultMapSizeBytes = Atomic<Int>(64 << 30)
+
+  /// For the command line, before it opens anything.
+  package static func setDefaultMapSizeBytes(_ bytes: Int) {
+    defaultMapSizeBytes.store(bytes, ordering: .relaxed)
+  }
 
   static let defaultHost = "firestore.googleapis.com"
 

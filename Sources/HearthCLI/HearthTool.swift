@@ -14,8 +14,9 @@ struct HearthTool: AsyncParsableCommand {
         hearth get books.hearth books/dune
         hearth watch books.hearth books
         hearth query books.hearth 'books where pages > 300 order by title limit 20'
+        hearth export books.hearth - | gzip > books.jsonl.gz
 
-      With --json every document is one line of JSON. Types that JSON lacks are tagged: \
+      The first ^C ends a command that makes files once it has removed them; the second ends it at once. With --json every document is one line of JSON. Types that JSON lacks are tagged: \
       {"$timestamp": "1965-08-01T00:00:00Z"}, {"$bytes": "base64"}, {"$ref": "books/dune"}, \
       {"$geo": [59.91, 10.75]}, {"$vector": [0.25, 0.5]}, {"$double": "NaN"} (for doubles without a \
       fraction, too), and {"$map": {…}} for a map that would look like one of these. What get prints, \
@@ -32,7 +33,10 @@ struct HearthTool: AsyncParsableCommand {
 
 @main enum Main {
   static func main() async {
+    Terminal.secureStreams()
+    Interruption.begin()
     do {
+      try checkArguments()
       var command = try HearthTool.parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
@@ -40,7 +44,20 @@ struct HearthTool: AsyncParsableCommand {
         try command.run()
       }
     } catch {
+      // What is done in spite of the signal is done.
+      if let status = Interruption.status { HearthTool.exit(withError: ExitCode(status)) }
       HearthTool.exit(withError: sentence(of: error))
+    }
+  }
+
+  /// Swift repairs arguments that are no UTF-8: they would name another file or document.
+  private static func checkArguments() throws {
+    for index in 1..<max(Int(CommandLine.argc), 1) {
+      guard let argument = CommandLine.unsafeArgv[index],
+        String(validatingCString: argument) == nil
+      else { continue }
+      Terminal.printAside("Error: Argument \(index) is not UTF-8: \(String(cString: argument))")
+      throw ExitCode(EX_USAGE)
     }
   }
 

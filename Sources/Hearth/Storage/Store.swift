@@ -52,7 +52,7 @@ final class Store: Sendable {
       environment = try Environment.open(at: path, named: namedPath, configuration: settings)
       pageSizeBytes = try environment.info.pageSizeBytes
     } catch {
-      throw Status(opening: path, error)
+      throw Status(opening: path, error, mapSizeBytes: configuration.mapSizeBytes)
     }
     tables = Tables(environment)
     do {

@@ -67,10 +67,10 @@ final class DocumentImport {
     return report
   }
 
-  /// Fills a new file, which is there once it is whole, with the times that the lines have.
+  /// Fills a new file, which is there once it is whole, with the times that the lines have, or with now.
   static func build(
     from path: String, to target: String, _ configuration: StoreConfiguration,
-    skippingFaults: Bool, progress: CareReporter = .silent
+    keepingTimes: Bool = true, skippingFaults: Bool, progress: CareReporter = .silent
   ) throws -> Report {
     try FileCopy.beside(target, replacing: false) { file in
       let attributes = try? FileManager.default.attributesOfItem(atPath: path)
@@ -79,12 +79,14 @@ final class DocumentImport {
       var report = Report()
       let now = configuration.now()
       // Another machine's clock may be ahead.
-      let latest = Instant(microseconds: now.microseconds &+ 86_400_000_000)
+      let latest = keepingTimes ? Instant(microseconds: now.microseconds &+ 86_400_000_000) : nil
       try readLines(of: path, latestTime: latest, skippingFaults, &report, progress) { line in
+        var line = line
+        if !keepingTimes { (line.createTime, line.updateTime) = (nil, nil) }
         try builder.put(line, now: now)
       }
       var state = StoreState()
-      state.lastCommitTime = report.commitTime ?? state.lastCommitTime
+      if keepingTimes { state.lastCommitTime = report.commitTime ?? state.lastCommitTime }
       try builder.complete(state)
       let expiry = report.definitions.expiry
       if !expiry.rules.isEmpty {
@@ -118,6 +120,10 @@ final class DocumentImport {
         report.faultCount += 1
         if report.faults.count < CheckReport.problemLimit { report.faults.append(error.fault) }
       }
+    }
+    guard report.documents > 0 || lines.isWholeExport else {
+      let first = report.faults.first.map { " Line \($0.line): \($0.problem)" } ?? ""
+      throw Status.invalidArgument("\(path) has no document, and is no export.\(first)")
     }
     try lines.tell(progress)
     report.definitions = lines.definitions

@@ -21,7 +21,8 @@ struct ExportedLines: ~Copyable {
   private(set) var bytesRead = 0
   private(set) var lineNumber = 0
   private var documents = 0
-  private var isWholeExport = false
+  /// The first line says so.
+  private(set) var isWholeExport = false
   /// Of the first line, if there is one.
   private(set) var definitions = ExportedDefinitions()
   private(set) var commitTime: Instant?

@@ -13,11 +13,11 @@ struct CheckCommand: AsyncParsableCommand {
 
   func run() async throws {
     try file.mustExist()
-    let report = try await withProgress {
-      try await Firestore.check(at: file.database, progress: $0)
+    let report = try await withProgress { [database = file.database] in
+      try await Firestore.check(at: database, progress: $0)
     }
     if output.json {
-      Terminal.print(
+      try Terminal.print(
         JSON.object([
           .init("whole", .boolean(report.isWhole)), .init("problemCount", report.problemCount),
           .init("problems", .array(report.problems.map(JSON.string))),
@@ -28,11 +28,11 @@ struct CheckCommand: AsyncParsableCommand {
           .init("indexEntries", report.indexEntries),
         ]).text)
     } else {
-      for problem in report.problems { Terminal.print(problem) }
+      for problem in report.problems { try Terminal.print(problem) }
       let more = report.problemCount - report.problems.count
-      if more > 0 { Terminal.print("and \(Figure.count(more, "more problem"))") }
+      if more > 0 { try Terminal.print("and \(Figure.count(more, "more problem"))") }
       if report.isWhole {
-        Terminal.print(
+        try Terminal.print(
           "whole: \(Figure.count(report.documents, "document")) in "
             + "\(Figure.count(report.collections, "collection")), "
             + "\(Figure.count(report.changes, "change")), "
@@ -56,16 +56,16 @@ struct BackupCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await file.open(.reading) { db in
-      let report = try await withProgress {
+      let report = try await withProgress { [target, compact, replace] in
         try await db.backup(to: target, compacting: compact, replacing: replace, progress: $0)
       }
       if output.json {
-        Terminal.print(
+        try Terminal.print(
           JSON.object([
             .init("documents", report.documents), .init("fileBytes", report.fileBytes),
           ]).text)
       } else {
-        Terminal.print(
+        try Terminal.print(
           "\(Figure.count(report.documents, "document")) in \(Figure.bytes(report.fileBytes)), "
             + "checked and flushed")
       }
@@ -90,10 +90,10 @@ struct RestoreCommand: AsyncParsableCommand {
     guard FileManager.default.fileExists(atPath: backup) else {
       throw Failure("There is no backup at \(backup).")
     }
-    let report = try await withProgress {
+    let report = try await withProgress { [backup, file] in
       try await Firestore.restore(backup, to: file.database, progress: $0)
     }
-    Terminal.print(
+    try Terminal.print(
       output.json
         ? JSON.object([
           .init("documents", report.documents), .init("fileBytes", report.fileBytes),
@@ -114,14 +114,14 @@ struct CompactCommand: AsyncParsableCommand {
 
   func run() async throws {
     try file.mustExist()
-    let (before, after) = try await withProgress {
-      try await Firestore.compact(at: file.database, progress: $0)
+    let (before, after) = try await withProgress { [database = file.database] in
+      try await Firestore.compact(at: database, progress: $0)
     }
     if output.json {
-      Terminal.print(
+      try Terminal.print(
         JSON.object([.init("bytesBefore", before), .init("bytesAfter", after)]).text)
     } else {
-      Terminal.print("\(Figure.bytes(before)) are \(Figure.bytes(after)) now")
+      try Terminal.print("\(Figure.bytes(before)) are \(Figure.bytes(after)) now")
     }
   }
 }
@@ -138,25 +138,25 @@ struct RepairCommand: AsyncParsableCommand {
 
   func run() async throws {
     try file.mustExist()
-    let report = try await withProgress {
-      try await Firestore.repair(at: file.database, to: target, progress: $0)
+    let report = try await withProgress { [database = file.database, target] in
+      try await Firestore.repair(at: database, to: target, progress: $0)
     }
-    if output.json { return Terminal.print(json(report).text) }
-    for problem in report.problems { Terminal.print(Terminal.faint(problem)) }
-    Terminal.print("\(Figure.count(report.documents, "document")) in \(target)")
+    if output.json { return try Terminal.print(json(report).text) }
+    for problem in report.problems { try Terminal.print(Terminal.faint(problem)) }
+    try Terminal.print("\(Figure.count(report.documents, "document")) in \(target)")
     if report.documentsFoundAgain > 0 {
-      Terminal.print("  \(Figure.count(report.documentsFoundAgain)) of them from lost pages")
+      try Terminal.print("  \(Figure.count(report.documentsFoundAgain)) of them from lost pages")
     }
     if report.doubtfulDocuments > 0 {
-      Terminal.print(
+      try Terminal.print(
         "  \(Figure.count(report.doubtfulDocuments)) of them may have been changed or deleted since"
       )
     }
     if report.unreadableDocuments > 0 {
-      Terminal.print("  \(Figure.count(report.unreadableDocuments, "document")) cannot be read")
+      try Terminal.print("  \(Figure.count(report.unreadableDocuments, "document")) cannot be read")
     }
     for loss in report.losses {
-      Terminal.print(
+      try Terminal.print(
         "  \(loss.collection): \(Figure.count(loss.lost)) of "
           + "\(Figure.count(loss.documents + loss.lost, "document")) lost")
     }
@@ -190,18 +190,24 @@ struct ExportCommand: AsyncParsableCommand {
     discussion: "Declared indexes and rules of expiry are in the first line.")
 
   @OptionGroup var file: DatabaseArgument
-  @Argument(help: "Where the lines go.", completion: .file()) var target: String
+  @Argument(help: "Where the lines go; - is standard output.", completion: .file())
+  var target: String
   @Flag(help: "Replace the file that is there.") var replace = false
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
-    try await file.open(.reading) { db in
-      let count = try await withProgress {
-        try await db.export(to: target, replacing: replace, progress: $0)
+    // Also what is done in the background uses no page that was not looked at.
+    try await file.open(.reading, validatingPages: true) { db in
+      let toOutput = target == "-"
+      let count = try await withProgress { [target, replace] progress in
+        toOutput
+          ? try await db.export(progress: progress) { try Terminal.write($0) }
+          : try await db.export(to: target, replacing: replace, progress: progress)
       }
-      Terminal.print(
+      let text =
         output.json
-          ? JSON.object([.init("documents", count)]).text : Figure.count(count, "document"))
+        ? JSON.object([.init("documents", count)]).text : Figure.count(count, "document")
+      if toOutput { Terminal.printAside(text) } else { try Terminal.print(text) }
     }
   }
 }
@@ -211,12 +217,16 @@ struct ImportCommand: AsyncParsableCommand {
     commandName: "import",
     abstract: "Write the documents of an export into a database, which is made if it is not there.",
     discussion: """
-      Documents become what their lines say; others stay. An import that ended early is done again from \
-      the beginning: what is there already is not written twice. Indexes and rules of expiry are added to \
-      those the database has.
+      Documents become what their lines say; others stay. An import into a database that was there and that \
+      ended early is done again from the beginning: what is there already is not written twice. A new \
+      database is there once all of it is imported and checked, and not if the import fails. Indexes and \
+      rules of expiry are added to those the database has.
+
+      With --skip-faults the status is 0 if any document was imported; the lines that were skipped are \
+      printed. Without any document, or an export's first line, the import fails.
       """)
 
-  @Argument(help: "The lines.", completion: .file()) var source: String
+  @Argument(help: "The lines; - is standard input.", completion: .file()) var source: String
   @OptionGroup var file: DatabaseArgument
   @Flag(help: "Keep create and update times. The database must not be there yet.")
   var keepTimes = false
@@ -224,39 +234,41 @@ struct ImportCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
-    if keepTimes {
-      let report = try await withProgress {
-        try await Firestore.importDocuments(
-          from: source, toNew: file.database, skippingFaults: skipFaults, progress: $0)
-      }
-      return tell(report)
-    }
+    let source = source == "-" ? "/dev/stdin" : source
     guard FileManager.default.fileExists(atPath: source) else {
       throw Failure("There is no file \(source).")
     }
-    try await file.open(.making) { db in
-      let report = try await withProgress {
+    if keepTimes || !FileManager.default.fileExists(atPath: file.database) {
+      let report = try await withProgress { [database = file.database, skipFaults, keepTimes] in
+        try await Firestore.importDocuments(
+          from: source, toNew: database, keepingTimes: keepTimes, skippingFaults: skipFaults,
+          progress: $0)
+      }
+      return try tell(report)
+    }
+    try await file.open(.writing) { db in
+      let report = try await withProgress { [skipFaults] in
         try await db.importDocuments(from: source, skippingFaults: skipFaults, progress: $0)
       }
-      tell(report)
+      try tell(report)
     }
   }
 
-  private func tell(_ report: Firestore.ImportReport) {
+  private func tell(_ report: Firestore.ImportReport) throws {
     if output.json {
       let faults = report.faults.map {
         JSON.object([.init("line", $0.line), .init("problem", .string($0.problem))])
       }
-      return Terminal.print(
+      return try Terminal.print(
         JSON.object([
           .init("documents", report.documents), .init("faultCount", report.faultCount),
           .init("faults", .array(faults)),
         ]).text)
     }
-    for fault in report.faults { Terminal.print("line \(fault.line): \(fault.problem)") }
+    for fault in report.faults { try Terminal.print("line \(fault.line): \(fault.problem)") }
     let skipped =
       report.faultCount == 0 ? "" : ", \(Figure.count(report.faultCount, "line")) skipped"
-    Terminal.print(Figure.count(report.documents, "document") + skipped)
+    try Terminal.print(Figure.count(report.documents, "document") + skipped)
   }
 }
 
@@ -273,12 +285,12 @@ extension DatabaseArgument {
 }
 
 /// Runs `body` under a bar on standard error.
-private func withProgress<R>(
-  _ body: (@escaping Firestore.ProgressHandler) async throws -> R
+private func withProgress<R: Sendable>(
+  _ body: @escaping @Sendable (@escaping Firestore.ProgressHandler) async throws -> R
 ) async throws -> R {
   let bar = SharedBar()
   defer { bar.finish() }
-  return try await body { bar.show($0) }
+  return try await Interruption.cancelling { try await body { bar.show($0) } }
 }
 
 /// A bar that is drawn from another thread.

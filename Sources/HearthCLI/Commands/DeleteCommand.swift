@@ -8,6 +8,7 @@ struct DeleteCommand: AsyncParsableCommand {
 
   @OptionGroup var file: DatabaseArgument
   @Argument(help: "The document's path, such as books/dune.") var path: String
+  @OptionGroup var output: OutputOptions
 
   func run() async throws {
     try await file.open(.writing) { db in
@@ -16,6 +17,9 @@ struct DeleteCommand: AsyncParsableCommand {
         throw Failure("There is no document \(path) in \(file.database).")
       }
       try await document.delete()
+      guard output.json else { return }
+      try Terminal.print(
+        JSON.object([.init("path", .string(document.path)), .init("deleted", .boolean(true))]).text)
     }
   }
 }

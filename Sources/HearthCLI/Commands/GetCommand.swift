@@ -15,13 +15,13 @@ struct GetCommand: AsyncParsableCommand {
       guard let data = snapshot.data() else {
         throw Failure("There is no document \(path) in \(file.database).")
       }
-      if output.json { return Terminal.print(snapshot.json.text) }
-      Terminal.print(Terminal.bold(snapshot.reference.path))
+      if output.json { return try Terminal.print(snapshot.json.text) }
+      try Terminal.print(Terminal.bold(snapshot.reference.path))
       let fields = JSON(fields: data)
-      for line in fields.lines(width: Terminal.width - 2) { Terminal.print("  " + line) }
+      for line in fields.lines(width: Terminal.width - 2) { try Terminal.print("  " + line) }
       if let createTime = snapshot.createTime, let updateTime = snapshot.updateTime {
         let changed = createTime == updateTime ? "" : ", updated \(updateTime.iso8601)"
-        Terminal.print(Terminal.faint("  (created \(createTime.iso8601)\(changed))"))
+        try Terminal.print(Terminal.faint("  (created \(createTime.iso8601)\(changed))"))
       }
     }
   }

@@ -22,7 +22,7 @@ struct ListCommand: AsyncParsableCommand {
       let query = group ? db.collectionGroup(collection) : db.collection(collection)
       let shown = try await (limit.map(query.limit(to:)) ?? query).getDocuments().documents
       if output.json {
-        for document in shown { Terminal.print(document.json.text) }
+        for document in shown { try Terminal.print(document.json.text) }
         return
       }
       let name = { (document: QueryDocumentSnapshot) in
@@ -31,14 +31,14 @@ struct ListCommand: AsyncParsableCommand {
       let nameWidth = min(shown.map { name($0).count }.max() ?? 0, Terminal.width / 2)
       for document in shown {
         let name = name(document).padded(to: nameWidth)
-        Terminal.print("\(name)  \(document.line(width: Terminal.width - nameWidth - 2))")
+        try Terminal.print("\(name)  \(document.line(width: Terminal.width - nameWidth - 2))")
       }
       let total = try await query.count.getAggregation(source: .server).count.intValue
       let documents = Figure.count(total, "document")
       let counted =
         shown.count < total
         ? "(the first \(Figure.count(shown.count)) of \(documents))" : "(\(documents))"
-      Terminal.print(Terminal.faint(counted))
+      try Terminal.print(Terminal.faint(counted))
     }
   }
 }

@@ -6,16 +6,30 @@ import Hearth
 struct DatabaseArgument: ParsableArguments {
   @Argument(help: "The database file.", completion: .file(extensions: ["hearth"]))
   var database: String
+  @Option(
+    help: """
+      Address space to reserve for the file, such as 512MB or 8GiB; 64GiB by default. It is not \
+      disk. Under ulimit -v choose less.
+      """)
+  var mapSize: ByteCount?
+
+  /// Everything that is opened from now on goes by the option.
+  func validate() throws {
+    if let mapSize { FirestoreSettings.setDefaultMapSizeBytes(mapSize.bytes) }
+  }
 
   enum Access { case reading, writing, making }
 
   /// Opens the file, runs `body`, and closes it. Only `making` makes a file that is not there.
-  func open(_ access: Access, _ body: (Firestore) async throws -> Void) async throws {
+  func open(
+    _ access: Access, validatingPages: Bool = false, _ body: (Firestore) async throws -> Void
+  ) async throws {
     guard access == .making || FileManager.default.fileExists(atPath: database) else {
       throw Failure("There is no database at \(database).")
     }
     let settings = FirestoreSettings()
     settings.isReadOnly = access == .reading
+    settings.validatesPagesOnOpen = validatingPages
     let db = try Firestore.open(at: database, settings: settings)
     do {
       try await body(db)
@@ -24,6 +38,30 @@ struct DatabaseArgument: ParsableArguments {
       throw error
     }
     try await db.terminate()
+  }
+}
+
+/// `512MB`, `8GiB`, `1000000`: units in powers of ten, or of two with an i.
+struct ByteCount: ExpressibleByArgument {
+  let bytes: Int
+
+  init?(argument: String) {
+    let units = ["", "k", "m", "g", "t"]
+    let digits = argument.prefix { $0.isASCII && $0.isNumber }
+    var unit = argument.dropFirst(digits.count).lowercased()
+    if unit.hasSuffix("b") { unit.removeLast() }
+    let isBinary = unit.count == 2 && unit.hasSuffix("i")
+    if isBinary { unit.removeLast() }
+    guard let number = Int(digits), number > 0, let power = units.firstIndex(of: unit) else {
+      return nil
+    }
+    var bytes = number
+    for _ in 0..<power {
+      let (product, overflow) = bytes.multipliedReportingOverflow(by: isBinary ? 1024 : 1000)
+      guard !overflow else { return nil }
+      bytes = product
+    }
+    self.bytes = bytes
   }
 }
 

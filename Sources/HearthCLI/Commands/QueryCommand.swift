@@ -31,10 +31,10 @@ struct QueryCommand: AsyncParsableCommand {
       case .documents(let query):
         let found = try await query.getDocuments().documents
         if output.json {
-          for document in found { Terminal.print(document.json.text) }
+          for document in found { try Terminal.print(document.json.text) }
         } else {
-          for line in DocumentTable(found).lines(width: Terminal.width) { Terminal.print(line) }
-          Terminal.print(Terminal.faint("(\(Figure.count(found.count, "document")))"))
+          for line in DocumentTable(found).lines(width: Terminal.width) { try Terminal.print(line) }
+          try Terminal.print(Terminal.faint("(\(Figure.count(found.count, "document")))"))
         }
       case .numbers(let query, let fields):
         let numbers = try await query.getAggregation(source: .server)
@@ -42,9 +42,9 @@ struct QueryCommand: AsyncParsableCommand {
           JSON.Member(field.description, JSON(value: numbers.get(field)))
         }
         if output.json {
-          Terminal.print(JSON.object(members).text)
+          try Terminal.print(JSON.object(members).text)
         } else {
-          for member in members { Terminal.print("\(member.name): \(member.value.brief)") }
+          for member in members { try Terminal.print("\(member.name): \(member.value.brief)") }
         }
       }
       guard explain else { return }
@@ -67,7 +67,7 @@ struct ExplainCommand: AsyncParsableCommand {
   func run() async throws {
     try await file.open(.reading) { db in
       let explanation = try await QueryText.read(query, in: db).explanation(analyze: analyze)
-      Terminal.print(output.json ? explanation.json.text : explanation.description)
+      try Terminal.print(output.json ? explanation.json.text : explanation.description)
     }
   }
 }

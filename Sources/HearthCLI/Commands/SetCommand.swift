@@ -19,7 +19,7 @@ struct SetCommand: AsyncParsableCommand {
     try await file.open(.making) { db in
       let document = db.document(path)
       try await document.setData(try json.fields(in: db), merge: merge)
-      if output.json { Terminal.print(try await document.getDocument().json.text) }
+      if output.json { try Terminal.print(try await document.getDocument().json.text) }
     }
   }
 

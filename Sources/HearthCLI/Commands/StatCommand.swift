@@ -14,9 +14,9 @@ struct StatCommand: AsyncParsableCommand {
     try await file.open(.reading) { db in
       let statistics = try await db.statistics()
       if output.json {
-        Terminal.print(StatCommand.json(statistics).text)
+        try Terminal.print(StatCommand.json(statistics).text)
       } else {
-        for line in table(statistics) { Terminal.print(line) }
+        for line in table(statistics) { try Terminal.print(line) }
       }
     }
   }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 
 /// Where output goes, and how wide that is.
@@ -13,13 +14,54 @@ enum Terminal {
   }()
 
   /// Prints a line at once, so that whoever reads a pipe sees news when it comes.
-  static func print(_ line: String) {
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+  ///
+  /// Throws a `Failure` if it cannot be written. Where nobody reads the pipe any more, ends quietly with the
+  /// status that a shell shows for SIGPIPE.
+  static func print(_ line: String) throws { try write(Array((line + "\n").utf8)) }
+
+  /// As `print`, without an end of the line.
+  static func write(_ bytes: [UInt8]) throws {
+    let error = write(bytes, to: STDOUT_FILENO)
+    guard error != 0 else { return }
+    if error == EPIPE { throw ExitCode(128 + SIGPIPE) }
+    throw Failure("Cannot write to standard output: \(String(cString: strerror(error))).")
   }
 
   /// Prints a line beside the output, which may go to a program.
-  static func printAside(_ line: String) {
-    FileHandle.standardError.write(Data((line + "\n").utf8))
+  static func printAside(_ line: String) { writeAside(line + "\n") }
+
+  /// What cannot be written to standard error is not said.
+  static func writeAside(_ text: String) { _ = write(Array(text.utf8), to: STDERR_FILENO) }
+
+  /// Writes all of it. Returns the error's number, or 0.
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+    bytes.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = Foundation.write(
+          descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count >= 0 {
+          rest = rest.dropFirst(count)
+        } else if errno == EAGAIN {
+          // Somebody else's pipe that does not block: wait until it takes more.
+          var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+          _ = poll(&waiting, 1, -1)
+        } else if errno != EINTR {
+          return errno
+        }
+      }
+      return 0
+    }
+  }
+
+  /// Opens the standard streams that are closed, so that no database gets one of their numbers.
+  static func secureStreams() {
+    for (descriptor, mode) in [
+      (STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY),
+    ] where fcntl(descriptor, F_GETFD) < 0 {
+      // The lowest number that is free is this one. Input and output then fail, as closed ones do.
+      _ = open("/dev/null", mode)
+    }
   }
 
   static func bold(_ text: String) -> String {

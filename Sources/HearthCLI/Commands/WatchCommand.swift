@@ -44,11 +44,12 @@ struct WatchCommand: AsyncParsableCommand {
     var before: DocumentSnapshot?
     for try await snapshot in document.snapshots {
       if snapshot.exists {
-        tell(Change(kind: before == nil ? .added : .modified, document: snapshot, before: before))
+        try tell(
+          Change(kind: before == nil ? .added : .modified, document: snapshot, before: before))
       } else if told > 0 {
-        tell(Change(kind: .removed, document: snapshot))
+        try tell(Change(kind: .removed, document: snapshot))
       } else {
-        note("\(document.path) is not there yet; watching for it")
+        try note("\(document.path) is not there yet; watching for it")
       }
       before = snapshot.exists ? snapshot : nil
       told += 1
@@ -58,18 +59,18 @@ struct WatchCommand: AsyncParsableCommand {
 
   private func watch(_ query: Query) async throws {
     var told = 0
-    var known: [String: DocumentSnapshot] = [:]
+    var known: [DocumentReference: DocumentSnapshot] = [:]
     for try await snapshot in query.snapshots {
       if told == 0, !output.json {
         for line in DocumentTable(snapshot.documents).lines(width: Terminal.width) {
-          Terminal.print(line)
+          try Terminal.print(line)
         }
-        note("\(Figure.count(snapshot.count, "document")); watching")
+        try note("\(Figure.count(snapshot.count, "document")); watching")
       }
       for change in snapshot.documentChanges {
-        let path = change.document.reference.path
-        if told > 0 || output.json { tell(Change(change, before: known[path])) }
-        known[path] = change.type == .removed ? nil : change.document
+        let reference = change.document.reference
+        if told > 0 || output.json { try tell(Change(change, before: known[reference])) }
+        known[reference] = change.type == .removed ? nil : change.document
       }
       told += 1
       if told == count { return }
@@ -82,7 +83,7 @@ struct WatchCommand: AsyncParsableCommand {
       let members = fields.map { field in
         JSON.Member(field.description, JSON(value: snapshot.get(field)))
       }
-      Terminal.print(
+      try Terminal.print(
         output.json
           ? JSON.object(members).text
           : members.map { "\($0.name): \($0.value.brief)" }.joined(separator: "  "))
@@ -118,12 +119,12 @@ struct WatchCommand: AsyncParsableCommand {
     }
   }
 
-  private func tell(_ change: Change) {
+  private func tell(_ change: Change) throws {
     let path = change.document.reference.path
     guard output.json else {
       let head = [change.kind.mark, change.place].compactMap(\.self).joined(separator: " ")
       let width = Terminal.width - head.count - path.count - 4
-      Terminal.print("\(head) \(Terminal.bold(path))  \(change.text(width: width))".trimmingEnd)
+      try Terminal.print("\(head) \(Terminal.bold(path))  \(change.text(width: width))".trimmingEnd)
       return
     }
     var members = [
@@ -135,11 +136,11 @@ struct WatchCommand: AsyncParsableCommand {
     if change.kind != .removed, let data = change.document.data() {
       members.append(JSON.Member("fields", JSON(fields: data)))
     }
-    Terminal.print(JSON.object(members).text)
+    try Terminal.print(JSON.object(members).text)
   }
 
-  private func note(_ sentence: String) {
-    if !output.json { Terminal.print(Terminal.faint("(\(sentence))")) }
+  private func note(_ sentence: String) throws {
+    if !output.json { try Terminal.print(Terminal.faint("(\(sentence))")) }
   }
 }
 

@@ -36,14 +36,14 @@ struct DemoCommand: AsyncParsableCommand {
     } else {
       figures = try await run(Book.self, .text(Book.samples), path)
     }
-    if output.json { return Terminal.print(figures.json.text) }
+    if output.json { return try Terminal.print(figures.json.text) }
     guard database != nil else { return }
-    Terminal.print("")
+    try Terminal.print("")
     let hearth = CommandLine.arguments[0]
-    Terminal.print("Look around:")
-    Terminal.print("  \(hearth) stat \(path)")
-    Terminal.print("  \(hearth) list \(path) \(figures.collection) --limit 10")
-    Terminal.print("  \(hearth) get \(path) \(figures.collection)/\(figures.exampleID)")
+    try Terminal.print("Look around:")
+    try Terminal.print("  \(hearth) stat \(path)")
+    try Terminal.print("  \(hearth) list \(path) \(figures.collection) --limit 10")
+    try Terminal.print("  \(hearth) get \(path) \(figures.collection)/\(figures.exampleID)")
   }
 
   private func run<Record: DemoRecord>(

@@ -32,7 +32,7 @@ struct DemoRun<Record: DemoRecord> {
   // MARK: Steps
 
   private mutating func look() async throws {
-    say(Terminal.bold("Hearth: a live document database in one file"))
+    try say(Terminal.bold("Hearth: a live document database in one file"))
     try await source.read { stanza in
       totalStanzas += 1
       figures.inputBytes += stanza.count + 2
@@ -43,7 +43,7 @@ struct DemoRun<Record: DemoRecord> {
       case .file(let path): "The index in \(path)"
       case .text: "Our own small shelf of books"
       }
-    say(
+    try say(
       "\(origin): \(Figure.count(totalStanzas)) entries, \(Figure.bytes(figures.inputBytes)) of text."
     )
   }
@@ -53,7 +53,7 @@ struct DemoRun<Record: DemoRecord> {
   private static var writesInFlight: Int { 2048 }
 
   private mutating func importAll(_ db: Firestore) async throws {
-    title("Import", "one durable setData(from:) for every document, many at once")
+    try title("Import", "one durable setData(from:) for every document, many at once")
     let collection = db.collection(Record.collection)
     var bar = ProgressBar(total: totalStanzas)
     let commitsBefore = try await db.statistics().commits
@@ -89,16 +89,16 @@ struct DemoRun<Record: DemoRecord> {
     try check(
       statistics.documents == ids.count,
       "\(ids.count) documents were written, but the file counts \(statistics.documents).")
-    say(
+    try say(
       "\(Figure.count(ids.count, "document")) in \(Figure.duration(figures.importTime)): "
         + "\(Figure.count(figures.importRate)) documents a second, every one durable.")
-    say(
+    try say(
       "They shared \(Figure.count(figures.importCommits, "commit")), about "
         + "\(Figure.count(ids.count / max(figures.importCommits, 1), "document")) a flush to disk.")
   }
 
   private mutating func readBack(_ db: Firestore) async throws {
-    title("Read back", "getDocument(as: \(Record.self).self)")
+    try title("Read back", "getDocument(as: \(Record.self).self)")
     let collection = db.collection(Record.collection)
     let began = ContinuousClock.now
     let documents = try await collection.getDocuments().documents
@@ -114,16 +114,17 @@ struct DemoRun<Record: DemoRecord> {
     figures.exampleID = ids.contains("bash") ? "bash" : ids[0]
     for id in [ids[ids.count / 3], figures.exampleID] {
       let record = try await collection.document(id).getDocument(as: Record.self)
-      say("  \(record.line)")
+      try say("  \(record.line)")
     }
-    say(
+    try say(
       "All \(Figure.count(documents.count)) decoded and equal to what was written, in "
         + "\(Figure.duration(figures.readTime)): \(Figure.count(figures.readRate)) a second.")
   }
 
   /// Returns the fields that the changed document must have from now on.
   private mutating func listen(_ db: Firestore) async throws -> Int {
-    title("Listen", "for try await snapshot in db.collection(\"\(Record.collection)\").snapshots")
+    try title(
+      "Listen", "for try await snapshot in db.collection(\"\(Record.collection)\").snapshots")
     let document = db.collection(Record.collection).document(figures.exampleID)
     var snapshots = db.collection(Record.collection).snapshots.makeAsyncIterator()
     guard let first = try await snapshots.next() else { throw Failure("The listener ended.") }
@@ -143,12 +144,12 @@ struct DemoRun<Record: DemoRecord> {
           && change?.document.documentID == document.documentID
           && change?.document["visits"] as? Int == round,
         "The listener was told something else than change \(round).")
-      if round == 1 { say("  modified \(document.path), visits: \(round)") }
+      if round == 1 { try say("  modified \(document.path), visits: \(round)") }
     }
-    say(
+    try say(
       "One listener follows all \(Figure.count(figures.documents)) documents while \(document.path) "
         + "changes \(rounds) times.")
-    say(
+    try say(
       "A change is durable after \(Figure.duration(figures.acknowledgements.median)), and the news "
         + "of it there after \(Figure.duration(figures.news.median)) (medians): one change, "
         + "not a new result.")
@@ -156,7 +157,7 @@ struct DemoRun<Record: DemoRecord> {
   }
 
   private mutating func reopen(expecting visits: Int) async throws {
-    title("Reopen", "Firestore.open(at:)")
+    try title("Reopen", "Firestore.open(at:)")
     let began = ContinuousClock.now
     let db = try Firestore.open(at: path)
     let changed = try await db.collection(Record.collection).document(figures.exampleID)
@@ -174,26 +175,26 @@ struct DemoRun<Record: DemoRecord> {
     figures.documentBytes = statistics.documentBytes
     figures.changeLogBytes = statistics.changeLogBytes
     try await db.terminate()
-    say(
+    try say(
       "Opened and the changed document read in \(Figure.duration(figures.reopenTime)); "
         + "all \(Figure.count(statistics.documents, "document")) are still there, and equal.")
-    say(
+    try say(
       "The file has \(Figure.bytes(figures.fileBytes)), \(Figure.count(figures.bytesPerDocument)) "
         + "bytes a document: \(Figure.bytes(figures.documentBytes)) of documents, "
         + "\(Figure.bytes(figures.changeLogBytes)) of change log.")
-    say("")
-    say(Terminal.bold("Everything checked holds."))
+    try say("")
+    try say(Terminal.bold("Everything checked holds."))
   }
 
   // MARK: Telling
 
-  private func say(_ line: String) {
-    if !isQuiet { Terminal.print(line) }
+  private func say(_ line: String) throws {
+    if !isQuiet { try Terminal.print(line) }
   }
 
-  private func title(_ title: String, _ code: String) {
-    say("")
-    say("\(Terminal.bold(title))  \(Terminal.faint(code))")
+  private func title(_ title: String, _ code: String) throws {
+    try say("")
+    try say("\(Terminal.bold(title))  \(Terminal.faint(code))")
   }
 
   private func check(_ holds: Bool, _ sentence: String) throws {

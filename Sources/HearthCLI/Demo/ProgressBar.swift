@@ -28,5 +28,5 @@ struct ProgressBar {
     if Terminal.errorIsTerminal { write("\r\u{1B}[K") }
   }
 
-  private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+  private func write(_ text: String) { Terminal.writeAside(text) }
 }

@@ -56,6 +56,89 @@ import Testing
     #expect(try hearth("repair", "a.hearth", "new.hearth").error.contains("is there already"))
   }
 
+  @Test func `an import that fails leaves no database`() throws {
+    func write(_ text: String, to name: String) throws {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: hearth.folder.path + "/" + name))
+    }
+    try write("no document\nnor here\n", to: "garbage")
+    try write("", to: "empty")
+    try write("{\"name\":\"a/b\",\"fields\":{}}\nno document\n", to: "partly")
+    let before = hearth.files
+    for arguments in [
+      ["garbage", "n.hearth"], ["garbage", "n.hearth", "--skip-faults"],
+      ["garbage", "n.hearth", "--skip-faults", "--keep-times"],
+      ["empty", "n.hearth"], ["empty", "n.hearth", "--skip-faults"], ["partly", "n.hearth"],
+    ] {
+      let result = try hearth.start(["import"] + arguments).finish()
+      #expect(result.status == 1, "\(arguments)")
+      #expect(result.error.hasPrefix("Error: "), "\(arguments): \(result.error)")
+      #expect(hearth.files == before, "\(arguments)")
+    }
+    let skipped = try hearth("import", "garbage", "n.hearth", "--skip-faults")
+    #expect(
+      skipped.error.hasPrefix("Error: garbage has no document, and is no export. Line 1: "),
+      "\(skipped.error)")
+    #expect(try hearth("import", "partly", "n.hearth", "--skip-faults").status == 0)
+    // A database that was there stays, with what it has.
+    try fill()
+    for name in ["garbage", "empty", "partly"] {
+      #expect(try hearth("import", name, "a.hearth").status == 1)
+    }
+    #expect(try hearth("import", "garbage", "a.hearth", "--skip-faults").status == 1)
+    #expect(try hearth("list", "a.hearth", "books", "--json").lines.count == 2)
+    #expect(try hearth("check", "a.hearth").status == 0)
+  }
+
+  @Test func `a deletion is told as JSON`() throws {
+    try fill()
+    let deleted = try hearth("delete", "a.hearth", "books/dune", "--json")
+    #expect(deleted.status == 0)
+    #expect(deleted.output == #"{"path":"books/dune","deleted":true}"# + "\n")
+  }
+
+  @Test func `the size of the map is an option, and named where it does not fit`() throws {
+    try fill()
+    // Not in kilobytes of data: the process itself needs some.
+    let refused = try hearth.shell("ulimit -v 4000000; hearth get a.hearth books/dune")
+    #expect(refused.status == 1)
+    #expect(
+      refused.error.contains("up to 68719476736 bytes were to be reserved. Lower mapSizeBytes")
+        && refused.error.contains("ulimit -v"), "\(refused.error)")
+    for size in ["512MB", "512MiB", "1g", "100000000"] {
+      let got = try hearth.shell(
+        "ulimit -v 4000000; hearth get a.hearth books/dune --map-size \(size)")
+      #expect(got.status == 0, "\(size): \(got.error)")
+    }
+    for size in ["0", "MB", "-1", "1XB", "9999999999TB"] {
+      #expect(try hearth("get", "a.hearth", "books/dune", "--map-size=\(size)").status == 64)
+    }
+  }
+
+  @Test func `what this user may not use is named`() throws {
+    try fill()
+    let folder = hearth.folder.path
+    for name in hearth.files { chmod("\(folder)/\(name)", 0o666) }
+    chmod(folder, 0o777)
+    // Root may use everything: another user tries, where root can become one.
+    func denied(_ command: String) throws -> String {
+      try hearth.shell(
+        getuid() == 0
+          ? "hearth() { setpriv --reuid=65534 --clear-groups \(hearth.path) \"$@\"; }; \(command)"
+          : command
+      ).error
+    }
+    guard try denied("hearth get a.hearth books/dune") == "" else { return }
+    for name in ["a.hearth-lock", "a.hearth-presence"] {
+      chmod("\(folder)/\(name)", 0)
+      let error = try denied("hearth set a.hearth books/dune '{}'")
+      #expect(error.contains("Permission denied for") && error.contains("\(name)."), "\(error)")
+      chmod("\(folder)/\(name)", 0o666)
+    }
+    chmod("\(folder)/a.hearth", 0)
+    let error = try denied("hearth get a.hearth books/dune")
+    #expect(error.contains("Permission denied for") && error.contains("a.hearth. Let"), "\(error)")
+  }
+
   @Test func `what cannot be done is said in a sentence`() throws {
     try fill()
     #expect(try hearth("check", "none.hearth").error.contains("There is no database"))

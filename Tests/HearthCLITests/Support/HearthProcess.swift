@@ -20,6 +20,8 @@ struct HearthProcess {
     return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("hearth")
   }()
 
+  var path: String { Self.executable.path }
+
   func start(_ arguments: [String], input: String? = nil) throws -> Running {
     let running = Running(folder: folder)
     running.process.executableURL = Self.executable
@@ -40,6 +42,29 @@ struct HearthProcess {
   func callAsFunction(_ arguments: String..., input: String? = nil) throws -> Result {
     try start(arguments, input: input).finish()
   }
+
+  /// Runs a line of a shell, for what only a shell can do with streams.
+  func shell(_ line: String) throws -> Result {
+    let running = Running(folder: folder)
+    running.process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    running.process.arguments = ["-c", "hearth() { '\(Self.executable.path)' \"$@\"; }\n\(line)"]
+    running.process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+    running.process.standardOutput = try running.handle("output")
+    running.process.standardError = try running.handle("error")
+    running.process.standardInput = FileHandle.nullDevice
+    try running.process.run()
+    return running.finish()
+  }
+
+  /// The names in the folder, except for those of captured output.
+  var files: Set<String> {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return Set(
+      names.filter { name in ![".output", ".error", ".input"].contains { name.hasSuffix($0) } })
+  }
+
+  /// Files that are being made.
+  var unfinished: Set<String> { files.filter { $0.contains("-unfinished") } }
 
   /// A process under way, whose output goes to files: a full pipe would hold it up.
   final class Running {
