@@ -45,10 +45,17 @@ final class Database: Sendable {
   func active<Result>(
     _ body: () async throws -> Result
   ) async throws -> Result {
-    guard activities.begin() else { throw Status.terminated }
-    defer { activities.end() }
+    try begin()
+    defer { end() }
     return try await body()
   }
+
+  /// As `active`, for work that begins in one place and ends in another: `end` follows.
+  func begin() throws(Status) {
+    guard activities.begin() else { throw .terminated }
+  }
+
+  func end() { activities.end() }
 
   /// Does what was handed over before, ends the listeners, and closes the file. Blocks until then,
   /// also when it is called again.

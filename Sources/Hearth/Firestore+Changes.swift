@@ -134,7 +134,11 @@ private final class ChangeReading: @unchecked Sendable {
           return change
         }
         portion = try database.store.read { try $0.portion(after: sequence) }.reversed()
-        if portion.isEmpty { await bell.wait() }
+        if portion.isEmpty {
+          // Nothing more would ever come.
+          guard database.store.environment.isInPlace else { throw Status(reading: .fileReplaced) }
+          await bell.wait()
+        }
       }
     } onCancel: {
       bell.cancel()

@@ -16,8 +16,6 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   /// Where the file is, or would be for a database in memory.
   let path: String
-  /// The path it was opened by, which a link may be a part of.
-  private let namedPath: String
   /// Databases of different identity do not store each other's references.
   let databaseIdentity: DatabaseIdentity
   public let app: FirebaseApp
@@ -33,6 +31,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   private struct State {
     var phase = Phase.idle
+    /// The path it is opened by, absolute; a link may be a part of it.
+    var namedPath: String
     var settings: OwnSettings
     var settingsFault: Status?
     var failureHandler: (@Sendable (NSError) -> Void)?
@@ -54,10 +54,12 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   init(path: String, named namedPath: String? = nil, app: FirebaseApp) {
     self.path = path
-    self.namedPath = namedPath ?? path
     self.app = app
     databaseIdentity = DatabaseIdentity(name: path)
-    state = Guarded(State(settings: OwnSettings(FirestoreSettings(), ownQueue)))
+    state = Guarded(
+      State(
+        namedPath: Self.absolute(namedPath ?? path),
+        settings: OwnSettings(FirestoreSettings(), ownQueue)))
   }
 
   // MARK: Opening
@@ -67,9 +69,10 @@ public final class Firestore: NSObject, @unchecked Sendable {
   ///     let db = try Firestore.open(at: "books.hearth")
   ///
   /// The same file opened again gives the same instance; its settings are then those of the first time.
-  /// Throws `failedPrecondition` if a newer Hearth wrote the file, `dataLoss` if it is not a database or
-  /// is damaged, `notFound` if it is not there and to be read only, `unavailable` if the system refuses,
-  /// `invalidArgument` for contradicting settings.
+  /// Throws `failedPrecondition` if a newer Hearth wrote the file, or if another process has the file open that
+  /// was at the path before; `dataLoss` if it is not a database, or its headers or the first pages of its tables
+  /// are damaged (see `FirestoreSettings.validatesPagesOnOpen` for the others); `notFound` if it is not there and
+  /// to be read only; `unavailable` if the system refuses; `invalidArgument` for contradicting settings.
   public static func open(
     at path: String, settings: FirestoreSettings = FirestoreSettings()
   ) throws -> Firestore {
@@ -78,6 +81,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
         Firestore(path: $0, named: path, app: .hearthDefault)
       }
       firestore.adopt(settings)
+      firestore.adopt(name: path)
       _ = try firestore.database()
       return firestore
     } catch let status as Status {
@@ -114,7 +118,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
       case .idle:
         if let fault = state.settingsFault { throw fault }
         let settings = state.settings.value
-        let database = try open(settings)
+        let database = try open(settings, named: state.namedPath)
         if settings.isPersistent { OpenDatabases.shared.note(open: self) }
         state.phase = .open(database)
         return database
@@ -130,7 +134,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     return try closing ?? database()
   }
 
-  private func open(_ settings: FirestoreSettings) throws -> Database {
+  private func open(_ settings: FirestoreSettings, named namedPath: String) throws -> Database {
     if let fault = settings.fault { throw fault }
     var path = path
     var memoryFolder: MemoryFolder?
@@ -171,6 +175,19 @@ public final class Firestore: NSObject, @unchecked Sendable {
         can only set settings before calling any other methods on a Firestore instance.
         """)
     }
+  }
+
+  /// The path it was asked for last counts, until it is open.
+  private func adopt(name path: String) {
+    let path = Self.absolute(path)
+    state.withLock { state in
+      if case .idle = state.phase { state.namedPath = path }
+    }
+  }
+
+  private static func absolute(_ path: String) -> String {
+    path.utf8.first == UInt8(ascii: "/")
+      ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
   func courier(_ actor: (any Actor)?) -> Courier {

@@ -45,7 +45,7 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
       return .after(try token.sequence(in: database))
     } catch {
       guard error.code == .outOfRange else { throw error }
-      return .anew
+      return .reset
     }
   }
 

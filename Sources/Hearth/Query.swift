@@ -99,7 +99,7 @@ public class Query: NSObject, @unchecked Sendable {
       let database = try firestore.database()
       database.writer.whenSettled(structured.scope.readScope) {
         // Not on the writer's thread: a collection can be long.
-        BlockingThreads.shared.run {
+        DispatchQueue.global().async {
           do {
             done(.success(try database.store.read { try work(database, $0) }))
           } catch {

@@ -303,8 +303,10 @@ extension Firestore {
     let attempts = options.maxAttempts
     let fault = options.fault
     let block = TransactionBlock(CallSite(file: file, line: line), updateBlock)
+    // Now, not when the task comes to run: `terminate` waits for what was handed over before it.
+    let database = begin(fault)
     Task {
-      courier.carry(await run(block, attempts: attempts, fault: fault), to: callback)
+      courier.carry(await run(block, attempts: attempts, in: database), to: callback)
     }
   }
 
@@ -319,18 +321,28 @@ extension Firestore {
     file: StaticString = #fileID, line: UInt = #line
   ) async throws -> sending Any? {
     let block = TransactionBlock(CallSite(file: file, line: line), updateBlock)
-    let result = await run(block, attempts: 5, fault: nil)
+    let result = await run(block, attempts: 5, in: begin(nil))
     if let error = result.error { throw error }
     return result.value
   }
 
-  private func run(
-    _ block: TransactionBlock, attempts: Int, fault: Status?
-  ) async -> TransactionResult {
-    do {
+  /// The database, which is not closed before the transaction is done.
+  private func begin(_ fault: Status?) -> Result<Database, any Error> {
+    Result {
       if let fault { throw fault }
       let database = try database()
-      return try await database.active { await run(block, attempts: attempts, in: database) }
+      try database.begin()
+      return database
+    }
+  }
+
+  private func run(
+    _ block: TransactionBlock, attempts: Int, in database: Result<Database, any Error>
+  ) async -> TransactionResult {
+    do {
+      let database = try database.get()
+      defer { database.end() }
+      return await run(block, attempts: attempts, in: database)
     } catch {
       return TransactionResult(error: (error as? Status)?.nsError ?? error)
     }
@@ -400,7 +412,7 @@ private struct TransactionResult: @unchecked Sendable {
   var isFinal = false
 }
 
-/// A transaction's block on its way to the queue it runs on.
+/// A transaction's block on its way to the thread it runs on.
 private struct TransactionBlock: @unchecked Sendable {
   // Unchecked: as in Firestore, the block is promised to run in the background.
   let callSite: CallSite

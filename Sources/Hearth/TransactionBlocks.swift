@@ -27,6 +27,8 @@ final class TransactionBlocks: Sendable {
     watch.withLock { $0 = token }
   }
 
+  deinit { close() }
+
   func close() {
     if let token = watch.withLock({ $0.take() }) { Watchdog.shared.remove(token) }
   }

@@ -16,7 +16,9 @@ struct HearthTool: AsyncParsableCommand {
         hearth query books.hearth 'books where pages > 300 order by title limit 20'
         hearth export books.hearth - | gzip > books.jsonl.gz
 
-      The first ^C ends a command that makes files once it has removed them; the second ends it at once. With --json every document is one line of JSON. Types that JSON lacks are tagged: \
+      The first ^C ends a command that makes files once it has removed them; the second ends it at once.
+
+      With --json every document is one line of JSON. Types that JSON lacks are tagged: \
       {"$timestamp": "1965-08-01T00:00:00Z"}, {"$bytes": "base64"}, {"$ref": "books/dune"}, \
       {"$geo": [59.91, 10.75]}, {"$vector": [0.25, 0.5]}, {"$double": "NaN"} (for doubles without a \
       fraction, too), and {"$map": {…}} for a map that would look like one of these. What get prints, \

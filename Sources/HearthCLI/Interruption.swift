@@ -67,9 +67,16 @@ enum Interruption {
   static func cancelling<R: Sendable>(
     _ body: @escaping @Sendable () async throws -> R
   ) async throws -> R {
-    let task = Task { try await body() }
+    // What cancels it is there before it begins.
+    let (begin, go) = AsyncStream.makeStream(of: Void.self)
+    let task = Task {
+      for await _ in begin { break }
+      try Task.checkCancellation()
+      return try await body()
+    }
     state.withLock { $0.cancel = { task.cancel() } }
     defer { state.withLock { $0.cancel = nil } }
+    go.yield()
     return try await task.value
   }
 }

@@ -29,9 +29,9 @@ struct DataFile {
   ///   - path: As `resolve` gave it.
   ///   - namedPath: The path by which the file was asked for.
   static func open(
-    _ path: String, named namedPath: String, isReadOnly: Bool
+    _ path: String, named namedPath: String, isReadOnly: Bool, mayCreate: Bool
   ) throws(LMDBError) -> DataFile {
-    if !isReadOnly {
+    if mayCreate {
       let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       guard descriptor >= 0 || errno == EEXIST else {
         throw LMDBError(errno, context: "open \(path)")
@@ -49,6 +49,8 @@ struct DataFile {
     guard anchor >= 0, fstat(anchor, &info) == 0 else {
       let code = errno
       if anchor >= 0 { _ = Glibc.close(anchor) }
+      // It was there before.
+      if code == ENOENT { throw LMDBError.fileReplaced.adding("open \(path)") }
       throw LMDBError(code, context: "open \(path)")
     }
     guard info.st_mode & S_IFMT == S_IFREG else {
@@ -76,7 +78,13 @@ struct DataFile {
       let name = FileSystemKind.remoteTypes[type] ?? ""
       throw LMDBError.remoteFileSystem.adding("open \(path) on \(name)")
     }
-    return (exists ? try realPath(path) : try realPath(ofMissing: path), exists)
+    return (try place(of: path), exists)
+  }
+
+  /// The path without symbolic links of a file that is there, or where it would be made.
+  static func place(of path: String) throws(LMDBError) -> String {
+    var info = stat()
+    return stat(path, &info) == 0 ? try realPath(path) : try realPath(ofMissing: path)
   }
 
   /// Of a file that is there.

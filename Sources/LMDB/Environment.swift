@@ -30,8 +30,8 @@ public final class Environment: Sendable {
 
   /// Changed only by who is alone behind the gate; used by who is inside.
   nonisolated(unsafe) private(set) var handle: OpaquePointer?
-  /// `nil` where nothing may be written: no reader is registered then, and nobody may write. Changed only by
-  /// who is alone behind the gate; rung by the writer.
+  /// `nil` if this process may not write beside the file: its readers are not registered, and no process may write.
+  /// Changed by `close` alone; rung by the writer.
   nonisolated(unsafe) private(set) var presence: Presence?
   /// Changed only by `close`, alone behind the gate.
   nonisolated(unsafe) private var lockFile: LockFile?
@@ -45,8 +45,11 @@ public final class Environment: Sendable {
 
   // MARK: Opening
 
-  /// Opens the file, or makes it. Throws `alreadyOpen` if this process has it open already, and
-  /// `openElsewhere` if another has the file open that was there before.
+  /// Opens the file, or makes it.
+  ///
+  /// Throws `alreadyOpen` if this process has it open already; `openElsewhere`, after half a second, if another has
+  /// the file open that was there before, or this one under another name; `readElsewhere` and `writtenElsewhere` if
+  /// one process may not write the files beside it, and another may; `notAPlainFile` if a link is in their place.
   ///
   /// - Parameter namedPath: The path by which a person named the file, if `path` is not that: nothing is
   ///   written any more once it leads to another file.
@@ -91,7 +94,9 @@ public final class Environment: Sendable {
         processIDs: presence?.otherProcesses ?? [])
     }
     do throws(LMDBError) {
-      let file = try DataFile.open(path, named: namedPath, isReadOnly: configuration.isReadOnly)
+      let file = try DataFile.open(
+        path, named: namedPath, isReadOnly: configuration.isReadOnly,
+        mayCreate: !exists && presence?.isAlone == true)
       guard OpenFiles.reserve(file.identity) else {
         _ = Glibc.close(file.anchor)
         throw LMDBError.alreadyOpen.adding("open \(file.path)")
@@ -131,8 +136,18 @@ public final class Environment: Sendable {
     _ forkCount: UnsafeMutablePointer<UInt>
   ) throws(LMDBError) {
     var lockFile = try Self.lock(file, &presence)
-    let opened = try OpenedFile.open(
-      file, configuration, isUnlocked: lockFile == nil, isAlone: presence?.isAlone ?? true)
+    let opened: OpenedFile
+    do throws(LMDBError) {
+      opened = try OpenedFile.open(
+        file, configuration, isUnlocked: lockFile == nil, isAlone: presence?.isAlone ?? true
+      ) { () throws(LMDBError) in
+        // Reading all pages takes long: others need not wait for it.
+        try presence?.share()
+      }
+    } catch {
+      if presence?.isAlone == true { lockFile?.withdraw() }
+      throw error
+    }
     lockFile?.reserve()
     do throws(LMDBError) {
       guard file.isInPlace, lockFile?.isInPlace ?? true, presence?.isInPlace ?? true else {
@@ -174,7 +189,7 @@ public final class Environment: Sendable {
     try presence?.admit(file.identity)
     try UseLock.share(file.anchor, file.path)
     let lockPath = file.path + "-lock"
-    // Who has the file open has other files beside it than those that are here.
+    // Another process has the file open, and its locks are not the files that are here.
     if UseLock.isShared(elsewhereThan: file.anchor),
       presence?.isAlone == true || FileIdentity(at: lockPath) == nil
     {
@@ -225,8 +240,7 @@ public final class Environment: Sendable {
 
   /// As `whileClosed`, also where there is no file yet.
   public static func whileUnused<R>(_ path: String, _ body: () throws -> R) throws -> R? {
-    let (path, _) = try DataFile.resolve(path, EnvironmentConfiguration(tables: []))
-    return try Presence.alone(at: path, body)
+    try Presence.alone(at: try DataFile.place(of: path), body)
   }
 
   /// A file that is written after every commit of another process, once readers see the commit, if
@@ -254,8 +268,9 @@ public final class Environment: Sendable {
         closeHandle()
         // LMDB's locks go with it.
         lockFile = nil
-        presence = nil
+        // Whoever is alone finds the file unused.
         file.release()
+        presence = nil
       }
     } catch {
       preconditionFailure("A thread closes an environment in which it has a transaction open.")
@@ -394,7 +409,10 @@ public final class Environment: Sendable {
       knownHeader = header.bytes
     } else if header.transactionID < commit {
       // A commit of nothing writes no header.
-      guard self.header(of: commit - 1).bytes == knownHeader else { throw replaced("commit") }
+      guard
+        self.header(of: commit - 1).bytes == knownHeader
+          || self.header(of: commit).transactionID >= commit
+      else { throw replaced("commit") }
     }
   }
 

@@ -111,13 +111,14 @@ struct FileHeader: Equatable {
     }
   }
 
-  /// A count and as many numbers of pages, the largest first.
+  /// A count and as many numbers of pages, the largest first. LMDB may have reserved room for more.
   private static func isFreeList(_ value: UnsafeRawBufferPointer, _ lastPage: UInt64) -> Bool {
     guard value.count >= 8, value.count % 8 == 0,
-      value.loadUnaligned(as: UInt64.self) == UInt64(value.count / 8 - 1)
+      value.loadUnaligned(as: UInt64.self) <= UInt64(value.count / 8 - 1)
     else { return false }
     var last = lastPage + 1
-    for offset in stride(from: 8, to: value.count, by: 8) {
+    let end = 8 + Int(value.loadUnaligned(as: UInt64.self)) * 8
+    for offset in stride(from: 8, to: end, by: 8) {
       let page = value.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       guard page >= 2, page < last else { return false }
       last = page

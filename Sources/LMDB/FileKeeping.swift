@@ -26,7 +26,7 @@ public final class NewFile {
       throw LMDBError.alreadyThere.adding("write \(place)")
     }
     let path = place + "-unfinished"
-    self.lock = try Self.make(path)
+    self.lock = try Self.make(path, for: place)
     self.path = path
     self.place = place
     self.isReplacing = isReplacing
@@ -34,7 +34,9 @@ public final class NewFile {
   }
 
   /// A new file, locked. One that somebody left unfinished is removed.
-  private static func make(_ path: String) throws(LMDBError) -> Int32 {
+  private static func make(_ path: String, for place: String) throws(LMDBError) -> Int32 {
+    // A process that was killed while it gave the file its place left it with two names.
+    if let file = FileIdentity(at: path), file == FileIdentity(at: place) { unlink(path) }
     for _ in 0..<100 {
       let (descriptor, isNew) = try OwnFile.open(path)
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

@@ -129,8 +129,8 @@ extension LMDBError {
   public static let truncated = LMDBError(-20012)
   /// Restore a backup.
   public static let damagedHeader = LMDBError(-20013)
-  /// The file was replaced, overwritten or removed while it was open. Nothing more is written to it. Close,
-  /// and open anew, once no other process has the old file open.
+  /// The file was replaced, overwritten or removed while it was open. Nothing more is written to it. Close
+  /// it and open it again, once no other process has the old file open.
   public static let fileReplaced = LMDBError(-20014)
   /// Open it without `isReadOnly`.
   public static let readOnly = LMDBError(-20015)

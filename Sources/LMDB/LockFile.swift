@@ -11,21 +11,34 @@ struct LockFile: ~Copyable {
   private let descriptor: Int32
   private let path: String
   private let identity: FileIdentity
+  private let isNew: Bool
 
-  /// Before LMDB opens it; gone after LMDB has closed it.
+  /// Before LMDB opens it; gone after LMDB has closed it. Throws `openElsewhere` if this process has it open
+  /// already, for another data file: opening and closing it would drop the locks of that one.
   init(_ path: String) throws(LMDBError) {
-    let descriptor = try OwnFile.open(path).descriptor
-    guard let identity = FileIdentity(of: descriptor) else {
-      let code = errno
+    if let identity = FileIdentity(at: path), OpenFiles.isOpen(identity) {
+      throw LMDBError.openElsewhere.adding("open \(path)")
+    }
+    let (descriptor, isNew) = try OwnFile.open(path)
+    guard let identity = FileIdentity(of: descriptor), OpenFiles.reserve(identity) else {
       _ = Glibc.close(descriptor)
-      throw LMDBError(code, context: "open \(path)")
+      throw LMDBError.openElsewhere.adding("open \(path)")
     }
     self.descriptor = descriptor
     self.path = path
     self.identity = identity
+    self.isNew = isNew
   }
 
-  deinit { _ = Glibc.close(descriptor) }
+  deinit {
+    OpenFiles.release(identity)
+    _ = Glibc.close(descriptor)
+  }
+
+  /// Removes the file if it was made here: opening failed, and nobody else has come.
+  func withdraw() {
+    if isNew, isInPlace { unlink(path) }
+  }
 
   /// After LMDB has given it its size.
   func reserve() {

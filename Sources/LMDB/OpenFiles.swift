@@ -1,7 +1,7 @@
 import Glibc
 
-/// The files this process has open. LMDB's file locks belong to the process: a second environment
-/// on the same file would drop them when it closes.
+/// The data files and lock files this process has open. LMDB's file locks belong to the process: a second
+/// environment on the same file would drop them when it closes.
 enum OpenFiles {
   private static let monitor = Monitor()
   /// Guarded by `monitor`.
@@ -12,6 +12,12 @@ enum OpenFiles {
     monitor.lock()
     defer { monitor.unlock() }
     return open.insert(identity).inserted
+  }
+
+  static func isOpen(_ identity: FileIdentity) -> Bool {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return open.contains(identity)
   }
 
   static func release(_ identity: FileIdentity) {

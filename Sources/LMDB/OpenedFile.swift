@@ -13,8 +13,10 @@ struct OpenedFile {
   /// - Parameters:
   ///   - isUnlocked: Readers are not registered; nobody may write.
   ///   - isAlone: No other process has the file open.
+  ///   - beforeAllPages: Called before every page is read, if the configuration asks for that.
   static func open(
-    _ file: DataFile, _ configuration: EnvironmentConfiguration, isUnlocked: Bool, isAlone: Bool
+    _ file: DataFile, _ configuration: EnvironmentConfiguration, isUnlocked: Bool, isAlone: Bool,
+    beforeAllPages: () throws(LMDBError) -> Void = {}
   ) throws(LMDBError) -> OpenedFile {
     let path = file.path
     try FileHeader.validate(file, isAlone: isAlone)
@@ -36,7 +38,10 @@ struct OpenedFile {
       guard FileIdentity(of: descriptor) == file.identity else {
         throw LMDBError.fileReplaced.adding("open \(path)")
       }
-      if configuration.validatesPages { try validatePages(handle, file) }
+      if configuration.validatesPages {
+        try beforeAllPages()
+        try validatePages(handle, file)
+      }
       var dead: Int32 = 0
       mdb_reader_check(handle, &dead)
       let tables = try openTables(names, handle, path, isReadOnly: configuration.isReadOnly)
@@ -47,7 +52,7 @@ struct OpenedFile {
       let opened = OpenedFile(
         handle: handle, tables: tables, maximumReaders: Int(readers),
         pageSizeBytes: Int(statistics.ms_psize))
-      if !isAlone { try opened.checkLastCommit(of: file) }
+      if !isUnlocked { try opened.checkLastCommit(of: file) }
       return opened
     } catch {
       mdb_env_close(handle)

@@ -101,43 +101,55 @@ struct Presence: ~Copyable {
   /// Runs `body` while nobody uses the database at `path` and nobody can begin to: who opens it waits.
   /// `nil`, and nothing done, if somebody uses it.
   static func alone<R>(at path: String, _ body: () throws -> R) throws -> R? {
-    do {
-      // A process that is just being started has this one's locks for a moment.
-      var patience = Patience(.milliseconds(60))
-      repeat {
-        let presence = try Presence(
-          try OwnFile.open(path + "-presence").descriptor, path + "-presence")
-        if try presence.lock(LOCK_EX | LOCK_NB), presence.isInPlace,
-          try !UseLock.isHeld(onFileAt: path)
-        {
-          return try body()
-        }
-      } while patience.wait()
-      return nil
-    } catch let error as LMDBError
-      where error == LMDBError(EROFS) || error == .accessDenied
-    {
-      guard try !UseLock.isHeld(onFileAt: path) else { return nil }
-      // Where nothing can be written, nobody writes.
-      return try body()
+    let presence: Presence?
+    do throws(LMDBError) {
+      presence = try enterAlone(path, isMaking: true)
+    } catch {
+      guard error == .accessDenied || error == LMDBError(EROFS) else { throw error }
+      return try UseLock.whileReadUnlocked(path, body)
     }
+    guard let presence else { return nil }
+    let before = FileIdentity(at: path)
+    let result = try body()
+    // Those who wait to open it are not to take each other for users of the old file.
+    if let file = FileIdentity(at: path), file != before {
+      try? presence.write(currentProcessNamespace() + " " + file.text)
+    }
+    return result
   }
 
   /// Runs `body` while nobody uses the database at `path`. False, and nothing done, if somebody does.
   static func whileAbsent(
     from path: String, _ body: () throws(LMDBError) -> Void
   ) throws(LMDBError) -> Bool {
-    if let descriptor = try OwnFile.openExisting(path + "-presence") {
-      let presence = try Presence(descriptor, path + "-presence")
-      guard try presence.lock(LOCK_EX | LOCK_NB), presence.isInPlace,
-        try !UseLock.isHeld(onFileAt: path)
-      else { return false }
-      try body()
-    } else {
+    if FileIdentity(at: path + "-presence") == nil {
       guard try !UseLock.isHeld(onFileAt: path) else { return false }
       try body()
+      return true
     }
+    let presence = try enterAlone(path, isMaking: false)
+    guard presence != nil else { return false }
+    try body()
     return true
+  }
+
+  /// `nil` if somebody uses the database.
+  private static func enterAlone(_ path: String, isMaking: Bool) throws(LMDBError) -> Presence? {
+    let place = path + "-presence"
+    // A process that is just being started has the locks of the one that starts it, for a moment.
+    var patience = Patience(.milliseconds(60))
+    repeat {
+      var descriptor = try OwnFile.openExisting(place)
+      if descriptor == nil, isMaking { descriptor = try OwnFile.open(place).descriptor }
+      guard let descriptor else { return nil }
+      let presence = try Presence(descriptor, place)
+      if try presence.lock(LOCK_EX | LOCK_NB), presence.isInPlace,
+        try !UseLock.isHeld(onFileAt: path)
+      {
+        return presence
+      }
+    } while patience.wait()
+    return nil
   }
 
   // MARK: The doorbell

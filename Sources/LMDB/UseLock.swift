@@ -13,7 +13,7 @@ import Glibc
 /// Locks of the open file description, on bytes far behind the data: the kernel takes them back when the
 /// process ends. Where there are no such locks, nobody is seen.
 enum UseLock {
-  /// Throws `openElsewhere` if somebody reads the file without locks.
+  /// Throws `readElsewhere` if somebody reads the file without locks.
   static func share(_ descriptor: Int32, _ path: String) throws(LMDBError) {
     _ = DescriptionLock.sharing.set(F_RDLCK, on: descriptor)
     guard DescriptionLock.unlocked.isHeldElsewhere(than: descriptor) == true else { return }
@@ -21,12 +21,25 @@ enum UseLock {
     throw LMDBError.readElsewhere.adding("open \(path)")
   }
 
-  /// Throws `openElsewhere` if somebody may write to the file.
+  /// Throws `writtenElsewhere` if somebody may write to the file.
   static func readUnlocked(_ descriptor: Int32, _ path: String) throws(LMDBError) {
     _ = DescriptionLock.unlocked.set(F_RDLCK, on: descriptor)
     guard isShared(elsewhereThan: descriptor) else { return }
     _ = DescriptionLock.unlocked.set(F_UNLCK, on: descriptor)
     throw LMDBError.writtenElsewhere.adding("open \(path)")
+  }
+
+  /// Runs `body` while nobody who may write has the file open, or can open it. `nil`, and nothing done, if somebody
+  /// has.
+  static func whileReadUnlocked<R>(_ path: String, _ body: () throws -> R) throws -> R? {
+    let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return try body() }
+      throw LMDBError(errno, context: "open \(path)")
+    }
+    defer { _ = Glibc.close(descriptor) }
+    do throws(LMDBError) { try readUnlocked(descriptor, path) } catch { return nil }
+    return try body()
   }
 
   /// Whether another process, or another description of this one, shares the locks beside the file.

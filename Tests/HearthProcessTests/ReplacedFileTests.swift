@@ -6,7 +6,7 @@ import Testing
 ///
 /// The promise: no write that was handed over after the replacement returned is acknowledged and missing, and
 /// the file that is at the path then is whole.
-@Suite(.serialized) struct ReplacedFileTests {
+@Suite struct ReplacedFileTests {
   enum Replacement: String, CaseIterable {
     case move, copyOver, remove, retargetLink, removeLock, removePresence, removeBoth
   }

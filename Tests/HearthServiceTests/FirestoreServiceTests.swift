@@ -72,13 +72,46 @@
       #expect(bytes.allSatisfy { $0 > 0 })
       let flushes = try metrics.expectTimer("hearth_flush", dimensions).values
       #expect(flushes.count == Int(commits) && flushes.allSatisfy { $0 > 0 })
-      #expect(try metrics.expectMeter("hearth_queue_bytes", dimensions).values.last == 0)
       let use = try #require(
         try metrics.expectMeter("hearth_map_use", dimensions).values.first)
       #expect(use > 0 && use < 1)
       #expect(
         try #require(metrics.expectMeter("hearth_file_bytes", dimensions).values.first) > 0)
       #expect(try metrics.expectMeter("hearth_oldest_reader_lag", dimensions).values.last == 0)
+    }
+
+    @Test func `the queue is sampled while a closure holds up the writer`() async throws {
+      let metrics = TestMetrics()
+      let db = try Firestore.open(at: path)
+      try db.reportMetrics(factory: metrics)
+      let (isRunning, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let closure = Task {
+        try await db.write { _ in
+          isRunning.signal()
+          go.wait()
+        }
+      }
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          isRunning.wait()
+          continuation.resume()
+        }
+      }
+      for index in 0..<7 { handOver { db.document("a/\(index)").setData(["n": index]) } }
+      func last(_ name: String) -> Double {
+        (try? metrics.expectMeter("hearth_\(name)").values.last) ?? 0
+      }
+      while last("queue_requests") != 7 || last("writer_busy_seconds") < 1 {
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      #expect(last("queue_bytes") > 0)
+      go.signal()
+      try await closure.value
+      while last("queue_requests") != 0 || last("writer_busy_seconds") != 0 {
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      #expect(last("queue_bytes") == 0)
+      try await db.terminate()
     }
 
     private func handOver(_ body: () -> Void) { body() }

@@ -154,6 +154,67 @@ import Testing
     try await db.terminate()
   }
 
+  @Test func `listeners of a file that was replaced end with an error, and sequences too`()
+    async throws
+  {
+    let db = try open()
+    try await db.document("books/dune").setData(["n": 1])
+    try await db.backup(to: path("b.hearth"))
+    var snapshots = db.collection("books").snapshots.makeAsyncIterator()
+    #expect(try await snapshots.next()?.count == 1)
+    let changes = Task { for try await _ in db.changes(since: nil) {} }
+    // It waits for the next change then.
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(rename(path("b.hearth"), path("a.hearth")) == 0)
+    await #expect(throws: NSError.self) { try await changes.value }
+    let error = await #expect(throws: NSError.self) { _ = try await snapshots.next() }
+    #expect(error.map { FirestoreErrorCode.failedPrecondition ~= $0 } == true)
+    #expect(error?.localizedDescription.contains("was replaced") == true)
+    // Whoever comes later hears of it, too, and whoever reads the change log.
+    await #expect(throws: NSError.self) {
+      for try await _ in db.collection("books").snapshots {}
+    }
+    await #expect(throws: NSError.self) { for try await _ in db.changes(since: nil) {} }
+    let refusal = await #expect(throws: NSError.self) {
+      try await db.document("books/emma").setData(["n": 2])
+    }
+    #expect(refusal.map { FirestoreErrorCode.failedPrecondition ~= $0 } == true)
+    // Reads go on in the file that was open, until it is closed.
+    #expect(try await db.document("books/dune").getDocument().exists)
+    try await db.terminate()
+    let again = try open()
+    try await again.document("books/emma").setData(["n": 2])
+    #expect(try await again.collection("books").getDocuments().count == 2)
+    try await again.terminate()
+  }
+
+  @Test func `a backup is restored to where nothing is, and never damaged`() async throws {
+    let db = try open()
+    try await db.document("books/dune").setData(["n": 1])
+    try await db.backup(to: path("b.hearth"))
+    try await db.terminate()
+    let report = try await Firestore.restore(path("b.hearth"), to: path("new.hearth"))
+    #expect(report.isWhole && report.documents == 1)
+    #expect(try names(in: folder.path).filter { $0.hasPrefix("new") } == ["new.hearth"])
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path("b.hearth")))
+    for index in stride(from: 8192, to: bytes.count, by: 100) { bytes[index] ^= 0xFF }
+    try bytes.write(to: URL(fileURLWithPath: path("damaged.hearth")))
+    let before = try Data(contentsOf: URL(fileURLWithPath: path("new.hearth")))
+    let error = await #expect(throws: NSError.self) {
+      try await Firestore.restore(self.path("damaged.hearth"), to: self.path("new.hearth"))
+    }
+    #expect(error.map { FirestoreErrorCode.dataLoss ~= $0 } == true)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path("new.hearth"))) == before)
+    let missing = await #expect(throws: NSError.self) {
+      try await Firestore.restore(self.path("missing.hearth"), to: self.path("new.hearth"))
+    }
+    #expect(missing.map { FirestoreErrorCode.notFound ~= $0 } == true)
+  }
+
+  private func names(in folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+  }
+
   @Test func `a cancelled backup leaves nothing behind`() async throws {
     let db = try open()
     try await fill(db, 2000)

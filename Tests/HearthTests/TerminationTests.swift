@@ -89,6 +89,30 @@ import Testing
     try await again.terminate()
   }
 
+  @Test func `a transaction with a completion is done, however soon the end comes`() async throws {
+    for _ in 0..<20 {
+      let db = try open()
+      let failure = Guarded<String?>(nil)
+      let done = DispatchGroup()
+      done.enter()
+      handOver {
+        db.runTransaction { transaction, _ in
+          transaction.updateData(["n": FieldValue.increment(1)], forDocument: db.document("a/b"))
+          return nil
+        } completion: { _, error in
+          failure.withLock { $0 = error.map { "\($0)" } }
+          done.leave()
+        }
+      }
+      try await db.terminate()
+      _ = try await onBlockingThread { done.wait() }
+      // There is no document, and that it says.
+      #expect(failure.withLock(\.self)?.contains("No document to update") == true)
+    }
+  }
+
+  private func handOver(_ body: () -> Void) { body() }
+
   @Test func `a bulk writer's queue is written, also what waits for room`() async throws {
     let db = try open()
     let failures = Guarded<[String]>([])

@@ -189,6 +189,54 @@ import Testing
     #expect(access(file.path, F_OK) == 0)
   }
 
+  @Test func `a file that was being moved to its place when its writer was killed is moved again`()
+    throws
+  {
+    let file = try TestFile()
+    try makeEnvironment(file).close()
+    try #require(link(file.path, file.path + "-unfinished") == 0)
+    let new = try NewFile(for: file.path, replacing: true)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: new.path)).isEmpty)
+    #expect(try file.open().text("t", "a") == "1")
+  }
+
+  @Test func `opening that fails leaves nothing beside a file`() throws {
+    let file = try TestFile()
+    try Data("hello".utf8).write(to: URL(fileURLWithPath: file.path))
+    #expect(throws: LMDBError.notADatabase) { _ = try file.open() }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: file.directory) == ["data"])
+  }
+
+  @Test func `whoever waits for a file that is replaced by its owner gets the new one`()
+    async throws
+  {
+    let file = try TestFile()
+    try makeEnvironment(file).close()
+    let copy = try copy(file)
+    // Its presence file stays, and names the old one.
+    let opened = try Environment.whileClosed(file.path) {
+      let openers = (0..<20).map { _ in
+        Task.detached { try file.open(tables: ["t"]).text("t", "a") }
+      }
+      usleep(50_000)
+      try #require(rename(copy, file.path) == 0)
+      return openers
+    }
+    var (found, refused) = (0, 0)
+    for opener in try #require(opened) {
+      switch await opener.result {
+      case .success(let text):
+        #expect(text == "1")
+        found += 1
+      // Within a process a file is open once.
+      case .failure(let error):
+        #expect(error as? LMDBError == .alreadyOpen)
+        refused += 1
+      }
+    }
+    #expect(found > 0 && found + refused == 20)
+  }
+
   // MARK: Without permission
 
   @Test func `who may only read the file reads it alone`() throws {

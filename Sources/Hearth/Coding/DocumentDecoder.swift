@@ -891,7 +891,9 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
 
   @inline(never)
   private func decodeMissing<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T {
-    guard !decoder.state.pointee.isAmbiguous, type is any DecodableWithoutField.Type else {
+    let isAmbiguous =
+      decoder.state.pointee.isAmbiguous && key.stringValue == DocumentDecoder.ambiguousKey
+    guard !isAmbiguous, type is any DecodableWithoutField.Type else {
       throw decoder.missing(key)
     }
     return try type.init(from: decoder)

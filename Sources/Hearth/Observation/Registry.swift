@@ -89,7 +89,7 @@ final class Registry: Sendable {
     /// does not reach back that far, all of it is new and says so.
     case after(UInt64)
     /// Something that cannot be gone on from: all of the first result is new and says so.
-    case anew
+    case reset
   }
 
   /// Begins to tell `listener`: first the result as it is, with all writes that were handed over
@@ -111,14 +111,17 @@ final class Registry: Sendable {
 
   /// Ends all listeners with an error.
   func close(_ status: Status) {
-    queue.sync {
-      state.end = status
-      state.inSync = [:]
-      for view in state.views.values { end(view, with: status) }
-      for tail in state.tails.values { tail() }
-      state.tails = [:]
-      stopUnlessNeeded()
-    }
+    queue.sync { end(with: status) }
+  }
+
+  /// Now, and for listeners that come later.
+  private func end(with status: Status) {
+    state.end = status
+    state.inSync = [:]
+    for view in state.views.values { end(view, with: status) }
+    for tail in state.tails.values { tail() }
+    state.tails = [:]
+    stopUnlessNeeded()
   }
 
   /// Runs `body` after everything committed before this call has been put into the mailboxes.
@@ -206,7 +209,7 @@ final class Registry: Sendable {
     return try store.read { snapshot in
       try view.load(snapshot, isStrict: isStrict)
       guard case .after(let sequence) = start else {
-        return Loaded(view: view, isReset: start == .anew)
+        return Loaded(view: view, isReset: start == .reset)
       }
       guard sequence <= view.sequence else { throw Status.tokenOfTheFuture }
       do throws {
@@ -334,7 +337,7 @@ final class Registry: Sendable {
     guard !store.environment.isInPlace else { return catchUp() }
     let status = Status(reading: .fileReplaced)
     logger.error("Listeners end with an error.", metadata: ["error": "\(status)"])
-    for view in state.views.values { end(view, with: status) }
+    end(with: status)
   }
 
   private func catchUp() {

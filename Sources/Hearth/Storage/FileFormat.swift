@@ -91,7 +91,8 @@ struct FileFormat: Sendable {
 /// On disk, in `meta` under "format", behind the frame: the id, and in a file that was restored from a backup
 /// the id that it was made with. 8 bytes each, little-endian.
 struct History: Equatable, Sendable {
-  /// When the file was made, or restored last; later than every earlier id of this file.
+  /// About when the file was made, or restored last. Two restores of one backup have different ids, also where the
+  /// clock was set back in between.
   var id: Instant
   var isRestored = false
 
@@ -118,7 +119,9 @@ struct History: Equatable, Sendable {
     }
     let old = stored[RecordFrame.byteCount...]
     let oldID = old.prefix(8).reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-    let id = max(store.configuration.now().microseconds, Int64(bitPattern: oldID) + 1)
+    let id =
+      max(store.configuration.now().microseconds, Int64(bitPattern: oldID) + 1)
+      + Int64.random(in: 0..<1 << 30)
     var record = [stored[0], 0, 0, 0, 0]
     record.append(littleEndian: UInt64(bitPattern: id))
     record += old.suffix(8)

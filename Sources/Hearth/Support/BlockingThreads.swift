@@ -58,7 +58,6 @@ final class BlockingThreads: Sendable {
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    pthread_attr_setstacksize(&attributes, 1 << 20)
     var thread = pthread_t()
     let context = Unmanaged.passRetained(self)
     let code = pthread_create(

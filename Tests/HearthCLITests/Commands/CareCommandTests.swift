@@ -35,6 +35,22 @@ import Testing
     #expect(got.contains(CommandTests.everyType))
   }
 
+  @Test func `a backup is restored, and not over a database that is open`() async throws {
+    try fill()
+    #expect(try hearth("backup", "a.hearth", "b.hearth").status == 0)
+    _ = try hearth("set", "a.hearth", "books/later", "{}")
+    let watch = try hearth.start(["watch", "a.hearth", "books", "--json"])
+    #expect(try await watch.reaches(lines: 3))
+    let refused = try hearth("restore", "b.hearth", "a.hearth")
+    #expect(refused.status == 1 && refused.error.contains("is open"), "\(refused.error)")
+    watch.process.terminate()
+    _ = watch.finish()
+    let restored = try hearth("restore", "b.hearth", "a.hearth", "--json")
+    #expect(restored.status == 0 && restored.output.hasPrefix(#"{"documents":2,"#))
+    #expect(try hearth("list", "a.hearth", "books", "--json").lines.count == 2)
+    #expect(try hearth("restore", "missing", "a.hearth").error.contains("no backup at missing"))
+  }
+
   @Test func `a damaged file is told and repaired, not changed`() throws {
     try fill()
     let url = URL(fileURLWithPath: hearth.folder.path + "/a.hearth")
