@@ -48,7 +48,8 @@ import Testing
       best = min(best, (clock.now - began) / .nanoseconds(1) / Double(Self.count))
     }
     print("\(Self.count) listeners, \(place): \(bytes) bytes each, \(Int(best)) ns a delivery")
-    #expect(bytes < 4096)
+    // A sanitizer's own notes aside.
+    if !hasSanitizer { #expect(bytes < 4096) }
     for registration in registrations { registration.remove() }
     try await db.terminate()
   }

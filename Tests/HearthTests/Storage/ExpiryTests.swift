@@ -150,8 +150,13 @@ import Testing
     let past = Value.timestamp(Instant(microseconds: 7))
     _ = try fixture.commitTogether([[try fixture.set("s/1", ("until", past))]])[0].get()
     // The change waits for the writer's thread, and the sweep behind it.
-    let gate = DispatchSemaphore(value: 0)
-    fixture.writer.submit([]) { _ in gate.wait() }
+    let (isShut, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    fixture.writer.submit([]) { _ in
+      isShut.signal()
+      gate.wait()
+    }
+    // Else it may take the next one into its group.
+    isShut.wait()
     fixture.writer.submit([try fixture.set("s/1", ("until", .null))]) { _ in }
     let swept = Guarded<Int?>(nil)
     let done = DispatchSemaphore(value: 0)
