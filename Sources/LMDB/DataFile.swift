@@ -17,6 +17,12 @@ struct DataFile {
     _ = Glibc.close(anchor)
   }
 
+  /// The folders in which the paths' last names are.
+  var folders: [String] {
+    let own = Self.directory(of: path)
+    return namedPath == path ? [own] : [own, Self.directory(of: namedPath)]
+  }
+
   /// Whether both paths still lead to the file that was located.
   var isInPlace: Bool {
     FileIdentity(followingLinksAt: path) == identity
@@ -58,7 +64,8 @@ struct DataFile {
       throw LMDBError.notADatabase.adding("open \(path): not a plain file")
     }
     return DataFile(
-      path: path, identity: FileIdentity(info), anchor: anchor, namedPath: absolute(namedPath))
+      path: path, identity: FileIdentity(info), anchor: anchor,
+      namedPath: normalized(namedPath))
   }
 
   /// The file's path without symbolic links, whether the file is there or not, and whether it is.
@@ -113,10 +120,16 @@ struct DataFile {
     throw LMDBError(ELOOP, context: "open \(path)")
   }
 
-  private static func absolute(_ path: String) -> String {
-    guard path.utf8.first != UInt8(ascii: "/"), let folder = getcwd(nil, 0) else { return path }
-    defer { free(folder) }
-    return String(cString: folder) + "/" + path
+  /// Absolute, and without what leads nowhere: `//` and `/./`.
+  private static func normalized(_ path: String) -> String {
+    var path = path
+    if path.utf8.first != UInt8(ascii: "/"), let folder = getcwd(nil, 0) {
+      path = String(cString: folder) + "/" + path
+      free(folder)
+    }
+    return path.utf8.split(separator: UInt8(ascii: "/"))
+      .filter { !$0.elementsEqual(".".utf8) }
+      .reduce(into: "") { $0 += "/" + String(Substring($1)) }
   }
 
   static func flushFolder(of path: String) throws(LMDBError) {

@@ -37,6 +37,8 @@ public final class Environment: Sendable {
   nonisolated(unsafe) private var lockFile: LockFile?
   /// The newest header that this environment has seen. Touched by the writer.
   nonisolated(unsafe) private var knownHeader: [UInt8] = []
+  /// Touched by the writer.
+  nonisolated(unsafe) private var folderWatch: FolderWatch
   /// Nothing is written any more; see `LMDBError.fileReplaced`.
   private let isReplaced = Atomic(false)
   private let pageSize: Int
@@ -163,6 +165,7 @@ public final class Environment: Sendable {
     self.forkCount = forkCount
     forkCountAtOpen = forkCount.pointee
     self.file = file
+    folderWatch = FolderWatch(file.folders)
     handle = opened.handle
     pageSize = opened.pageSizeBytes
     self.presence = presence.take()
@@ -393,7 +396,8 @@ public final class Environment: Sendable {
   func checkPlace(before transaction: OpaquePointer) throws(LMDBError) {
     let last = UInt64(mdb_txn_id(transaction)) - 1
     let header = header(of: last)
-    guard !isReplaced.load(ordering: .relaxed), hasItsFiles, header.transactionID == last,
+    guard !isReplaced.load(ordering: .relaxed), folderWatch.isUnchanged({ hasItsFiles }),
+      header.transactionID == last,
       header.other < max(last, 1),
       knownHeader.isEmpty || knownHeader.transactionID != last
         || knownHeader == header.bytes
@@ -404,7 +408,7 @@ public final class Environment: Sendable {
   /// As `checkPlace(before:)`, for the writer after its commit: others may have committed since.
   func checkPlace(afterCommit commit: UInt64) throws(LMDBError) {
     let header = header(of: commit)
-    guard hasItsFiles else { throw replaced("commit") }
+    guard folderWatch.isUnchanged({ hasItsFiles }) else { throw replaced("commit") }
     if header.transactionID == commit {
       knownHeader = header.bytes
     } else if header.transactionID < commit {
