@@ -94,7 +94,7 @@ final class HostileWorld {
     process.standardInput = FileHandle.nullDevice
     try process.run()
     let killer = DispatchWorkItem { kill(process.processIdentifier, SIGKILL) }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: killer)
+    DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: killer)
     process.waitUntilExit()
     killer.cancel()
     return Outcome(
