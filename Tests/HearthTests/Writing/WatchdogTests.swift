@@ -28,9 +28,10 @@ import Testing
       writer.submit([try fixture.set("books/\(number)", ("n", .integer(1)))]) { _ in }
     }
     let closing = Task { await onThread { writer.close() } }
-    // Where it takes long to get here, only the second line has them all.
+    // Where it takes long to get here, only a later line has them all.
     try await eventually {
-      lines.metadata(ofLineWith: "closure has not returned")?["waitingRequests"] == "7"
+      let metadata = lines.metadata(ofLineWith: "closure has not returned")
+      return metadata?["waitingRequests"] == "7" && metadata?["closing"] == "true"
     }
     let metadata = try #require(lines.metadata(ofLineWith: "closure has not returned"))
     #expect(metadata["closure"] == "\(place)")
