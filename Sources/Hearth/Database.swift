@@ -65,7 +65,7 @@ final class Database: Sendable {
     indexes.close()
     sweeper?.close()
     writer.close()
-    registry.close(.terminated)
+    registry.close()
     store.close()
     memoryFolder?.remove()
   }

@@ -272,15 +272,16 @@ extension DocumentReference {
     guard let completion else { return submit(try make()) }
     let courier = firestore.courier(actor)
     let callback = Callback<NSError?> { completion($0) }
-    submit(make) { courier.carry($0?.nsError, to: callback) }
+    submit(make, tellsListenersFirst: true) { courier.carry($0?.nsError, to: callback) }
   }
 
   private func submit(
-    _ make: () throws -> Planned, told: @escaping @Sendable (Status?) -> Void
+    _ make: () throws -> Planned, tellsListenersFirst: Bool = false,
+    told: @escaping @Sendable (Status?) -> Void
   ) {
     do {
       let (database, mutation) = try make()
-      database.writer.submit([mutation]) { outcome in
+      database.writer.submit([mutation], tellsListenersFirst: tellsListenersFirst) { outcome in
         switch outcome {
         case .success: told(nil)
         case .failure(let status): told(status)

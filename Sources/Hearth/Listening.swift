@@ -34,7 +34,7 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
     } catch {
       watched = nil
       super.init()
-      listener.fail(Status(readingFailed: error))
+      listener.end(Status(readingFailed: error))
     }
   }
 

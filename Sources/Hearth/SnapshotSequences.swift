@@ -136,7 +136,7 @@ private final class NewsStream: Sendable {
   init(_ resolve: () throws -> Listening.Watched, since token: ChangeToken? = nil) {
     let bell = bell
     listening = Listening(
-      resolve, since: token, .schedule { _ in bell.ring() }, callback: { _ in })
+      resolve, since: token, .ask { bell.ring() }, callback: { _ in })
   }
 
   deinit { listening.remove() }

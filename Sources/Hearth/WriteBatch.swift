@@ -165,7 +165,7 @@ public final class WriteBatch: NSObject {
     guard let completion else { return commit() }
     let courier = firestore.courier(isolation)
     let callback = Callback<NSError?> { completion($0) }
-    submit { courier.carry($0?.nsError, to: callback) }
+    submit(tellsListenersFirst: true) { courier.carry($0?.nsError, to: callback) }
   }
 
   /// Commits the batch, and returns when it is durable.
@@ -179,11 +179,15 @@ public final class WriteBatch: NSObject {
     }
   }
 
-  private func submit(_ told: @escaping @Sendable (Status?) -> Void) {
+  private func submit(
+    tellsListenersFirst: Bool = false, _ told: @escaping @Sendable (Status?) -> Void
+  ) {
     do {
       let mutations = try take()
       guard !mutations.isEmpty else { return told(nil) }
-      try firestore.database().writer.submit(mutations, areChecked: true) { outcome in
+      try firestore.database().writer.submit(
+        mutations, areChecked: true, tellsListenersFirst: tellsListenersFirst
+      ) { outcome in
         switch outcome {
         case .success: told(nil)
         case .failure(let status): told(status)

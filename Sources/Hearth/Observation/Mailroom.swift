@@ -1,5 +1,6 @@
 import Collections
 import Dispatch
+import Synchronization
 
 /// A queue on which many listeners call back: one turn of it serves all that have been posted something.
 ///
@@ -21,18 +22,26 @@ final class Mailroom: Sendable {
     var served = 0
     /// There is a turn that has not begun.
     var isArranged = false
+    /// Whose callback began last and, on a serial queue, has not returned.
+    var running: Listener?
   }
 
   private let state = Guarded(State())
   private let queue: DispatchQueue
+  private let late = Atomic<Bool>(false)
 
-  private init(_ queue: DispatchQueue) { self.queue = queue }
+  private init(_ queue: DispatchQueue) {
+    self.queue = queue
+    CallbackThread.mark(queue, ObjectIdentifier(self))
+  }
 
   deinit {
     let (key, id) = (ObjectIdentifier(queue), ObjectIdentifier(self))
     Self.rooms.withLock { rooms in
       // Unless there is another one by now.
-      if rooms[key]?.id == id { rooms[key] = nil }
+      guard rooms[key]?.id == id else { return }
+      rooms[key] = nil
+      CallbackThread.mark(queue, nil)
     }
   }
 
@@ -84,12 +93,27 @@ final class Mailroom: Sendable {
   }
 
   private func take(before end: Int) -> Listener? {
-    state.withLock { state in
+    let listener: Listener? = state.withLock { state in
+      state.running = nil
       guard state.served < end, let listener = state.waiting.popFirst() else { return nil }
       state.served += 1
+      state.running = listener
       arrangeTurn(&state)
       return listener
     }
+    if late.load(ordering: .relaxed) { late.store(false, ordering: .relaxed) }
+    return listener
+  }
+
+  // MARK: Completions that wait
+
+  /// A completion went on without callbacks of this queue, and the queue has not gone on since.
+  var isLate: Bool { late.load(ordering: .relaxed) }
+
+  /// The listener whose callback holds the queue up, which may be somebody else's; nil if that was known.
+  func becomeLate(for listener: Listener) -> Listener? {
+    guard !late.exchange(true, ordering: .relaxed) else { return nil }
+    return state.withLock(\.running) ?? listener
   }
 }
 

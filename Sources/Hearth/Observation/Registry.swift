@@ -16,8 +16,10 @@ final class Registry: Sendable {
     var views: [WatchTarget: View] = [:]
     let router = Router()
     let keys = SharedKeys()
-    /// First results that are being read, and who else waits for them.
-    var loading: [WatchTarget: [Listener]] = [:]
+    /// First results that are being read, and the one of them that others wait for, too.
+    var loads: [Int: Load] = [:]
+    var sharedLoads: [WatchTarget: Int] = [:]
+    var lastLoad = 0
     /// Every view is at least this far.
     var sequence: UInt64 = 0
     var commitToken: Int?
@@ -31,10 +33,27 @@ final class Registry: Sendable {
     /// Since they were told.
     var hasToldNews = false
     /// What listeners that come after the end are told.
-    var end: Status?
+    var end: End?
     var counts = Counts()
 
     var isWatching: Bool { !views.isEmpty || !tails.isEmpty }
+  }
+
+  private struct Load {
+    let target: WatchTarget
+    var listeners: [Listener]
+    /// Completions of writes that the first result may show.
+    var acknowledgements: [Acknowledgement] = []
+  }
+
+  private enum End {
+    /// The database was closed by its user: listeners are told nothing.
+    case closed
+    case failed(Status)
+
+    var status: Status? {
+      if case .failed(let status) = self { status } else { nil }
+    }
   }
 
   /// Since the database was opened.
@@ -55,6 +74,7 @@ final class Registry: Sendable {
 
   private let store: Store
   private let writer: Writer
+  private let acknowledgements: Acknowledgements
   private let logger: Logger
   private let tuning: ViewTuning
   private let isStrict: Bool
@@ -76,10 +96,14 @@ final class Registry: Sendable {
   ) {
     self.store = store
     self.writer = writer
+    acknowledgements = writer.acknowledgements
     self.logger = logger
     self.tuning = tuning
     self.isStrict = isStrict
     self.note = note
+    acknowledgements.observe(
+      committed: { [weak self] in self?.settle($0) },
+      late: { [weak self] in self?.warn(ofLate: $0) })
   }
 
   /// What a listener knows already.
@@ -95,6 +119,8 @@ final class Registry: Sendable {
   /// Begins to tell `listener`: first the result as it is, with all writes that were handed over
   /// before this call; then every later change, none left out and none told twice.
   func add(_ listener: Listener, watching target: WatchTarget, from start: Start = .now) {
+    // From now on: a write that is handed over later completes after this listener was told.
+    if listener.count() { acknowledgements.add(target.scope) }
     writer.whenSettled(target.scope) { [self] in
       queue.async { [self] in attach(listener, target, from: start) }
     }
@@ -102,6 +128,7 @@ final class Registry: Sendable {
 
   func remove(_ listener: Listener, watching target: WatchTarget) {
     listener.remove()
+    discount(listener, target)
     queue.async { [self] in
       guard let view = state.views[target] else { return }
       forget(listener, in: view)
@@ -109,19 +136,28 @@ final class Registry: Sendable {
     }
   }
 
-  /// Ends all listeners with an error.
-  func close(_ status: Status) {
-    queue.sync { end(with: status) }
+  /// Ends all listeners, which are not told: whoever closes the database knows.
+  func close() {
+    queue.sync { end(.closed) }
   }
 
   /// Now, and for listeners that come later.
-  private func end(with status: Status) {
-    state.end = status
+  private func end(_ end: End) {
+    state.end = end
     state.inSync = [:]
-    for view in state.views.values { end(view, with: status) }
+    for view in state.views.values { self.end(view, with: end.status) }
     for tail in state.tails.values { tail() }
     state.tails = [:]
     stopUnlessNeeded()
+  }
+
+  private func end(_ listener: Listener, of target: WatchTarget, with status: Status?) {
+    discount(listener, target)
+    listener.end(status)
+  }
+
+  private func discount(_ listener: Listener, _ target: WatchTarget) {
+    if listener.discount() { acknowledgements.remove(target.scope) }
   }
 
   /// Runs `body` after everything committed before this call has been put into the mailboxes.
@@ -174,26 +210,40 @@ final class Registry: Sendable {
 
   private func attach(_ listener: Listener, _ target: WatchTarget, from start: Start) {
     guard !listener.isRemoved else { return }
-    if let end = state.end { return listener.fail(end) }
+    if let end = state.end { return self.end(listener, of: target, with: end.status) }
+    // First, so that completions find the listener, whatever comes of it.
+    state.lastLoad += 1
+    let number = state.lastLoad
+    state.loads[number] = Load(target: target, listeners: [listener])
     if start == .now {
       if state.views[target] != nil {
         catchUp()
         // Catching up may have ended the view.
-        if let view = state.views[target] { return join(listener, view) }
+        if let view = state.views[target] { return finishLoad(number) { join($0, view) } }
       }
-      if state.loading[target] != nil {
-        state.loading[target]?.append(listener)
+      if let shared = state.sharedLoads[target] {
+        guard let load = state.loads.removeValue(forKey: number) else { return }
+        state.loads[shared]?.listeners += load.listeners
+        state.loads[shared]?.acknowledgements += load.acknowledgements
         return
       }
-      state.loading[target] = []
+      state.sharedLoads[target] = number
     }
     loader.async { [self] in
       let loaded = Result { try load(target, from: start) }
       queue.async { [self] in
-        let others = start == .now ? state.loading.removeValue(forKey: target) ?? [] : []
-        install(loaded, target, [listener] + others)
+        if start == .now { state.sharedLoads[target] = nil }
+        install(loaded, target, load: number)
       }
     }
+  }
+
+  /// The listeners of a load have what they waited for, or never will.
+  private func finishLoad(_ number: Int, _ body: (Load) -> Void) {
+    guard var load = state.loads.removeValue(forKey: number) else { return }
+    load.listeners.removeAll(where: \.isRemoved)
+    body(load)
+    for acknowledgement in load.acknowledgements { acknowledgement.release() }
   }
 
   private struct Loaded: @unchecked Sendable {
@@ -222,15 +272,20 @@ final class Registry: Sendable {
   }
 
   private func install(
-    _ loaded: Result<Loaded, any Error>, _ target: WatchTarget, _ listeners: [Listener]
+    _ loaded: Result<Loaded, any Error>, _ target: WatchTarget, load number: Int
   ) {
-    let listeners = listeners.filter { !$0.isRemoved }
-    if let end = state.end { return listeners.forEach { $0.fail(end) } }
-    guard !listeners.isEmpty else { return stopUnlessNeeded() }
-    switch loaded {
-    case .failure(let error):
-      for listener in listeners { listener.fail(Status(observing: error)) }
+    func fail(_ status: Status?) {
+      finishLoad(number) { load in
+        for listener in load.listeners { end(listener, of: target, with: status) }
+      }
       stopUnlessNeeded()
+    }
+    if let end = state.end { return fail(end.status) }
+    guard state.loads[number]?.listeners.contains(where: { !$0.isRemoved }) == true else {
+      return fail(nil)
+    }
+    switch loaded {
+    case .failure(let error): fail(Status(observing: error))
     case .success(let loaded):
       // In this order: a commit after the one that is read here gives a signal.
       begin()
@@ -243,13 +298,9 @@ final class Registry: Sendable {
         return loaded.view
       }
       switch view {
-      case .failure(let error):
-        for listener in listeners { listener.fail(Status(observing: error)) }
-        stopUnlessNeeded()
+      case .failure(let error): fail(Status(observing: error))
       case .success(let view):
-        for listener in listeners {
-          join(listener, view, after: loaded.past, isReset: loaded.isReset)
-        }
+        finishLoad(number) { join($0, view, after: loaded.past, isReset: loaded.isReset) }
       }
     }
   }
@@ -276,10 +327,13 @@ final class Registry: Sendable {
   }
 
   private func join(
-    _ listener: Listener, _ view: View, after past: ResultList? = nil, isReset: Bool = false
+    _ load: Load, _ view: View, after past: ResultList? = nil, isReset: Bool = false
   ) {
-    view.listeners.append(listener)
-    listener.begin(view.event(as: state.sequence, isReset: isReset), after: past)
+    for listener in load.listeners {
+      view.listeners.append(listener)
+      listener.begin(
+        view.event(as: state.sequence, isReset: isReset), after: past, for: load.acknowledgements)
+    }
   }
 
   private func forget(_ listener: Listener, in view: View) {
@@ -290,9 +344,9 @@ final class Registry: Sendable {
     state.counts.ended.skipped += counts.skipped
   }
 
-  private func end(_ view: View, with status: Status) {
+  private func end(_ view: View, with status: Status?) {
     for listener in view.listeners {
-      listener.fail(status)
+      end(listener, of: view.target, with: status)
       forget(listener, in: view)
     }
     drop(view)
@@ -337,7 +391,7 @@ final class Registry: Sendable {
     guard !store.environment.isInPlace else { return catchUp() }
     let status = Status(reading: .fileReplaced)
     logger.error("Listeners end with an error.", metadata: ["error": "\(status)"])
-    end(with: status)
+    end(.failed(status))
   }
 
   private func catchUp() {
@@ -360,6 +414,7 @@ final class Registry: Sendable {
           if !state.views.isEmpty { try follow(snapshot) }
           state.sequence = newest
         }
+        showInLoads(acknowledgements.take(upTo: newest))
         return Swift.Result { try body(snapshot) }
       }
       if state.hasToldNews {
@@ -375,12 +430,60 @@ final class Registry: Sendable {
     }
   }
 
+  /// Releases each when everybody whom the write concerns holds it: who listened before the write was handed over
+  /// is attached by then, and has been posted the change, or waits for a first result that shows it.
+  private func settle(_ committed: [Acknowledgement]) {
+    queue.async { [self] in
+      catchUp()
+      showInLoads(committed)
+      for acknowledgement in committed {
+        _ = acknowledgements.take(upTo: acknowledgement.sequence)
+        acknowledgement.release()
+      }
+    }
+  }
+
+  /// First results that are being read are going to show these writes.
+  private func showInLoads(_ acknowledgements: [Acknowledgement]) {
+    guard !acknowledgements.isEmpty else { return }
+    for (number, load) in state.loads {
+      for acknowledgement in acknowledgements
+      where acknowledgement.paths.contains(where: load.target.scope.contains)
+        && !load.acknowledgements.contains(where: { $0 === acknowledgement })
+      {
+        acknowledgement.hold()
+        state.loads[number]?.acknowledgements.append(acknowledgement)
+      }
+    }
+  }
+
+  private func warn(ofLate recipients: [any Recipient]) {
+    queue.async { [self] in
+      for recipient in recipients {
+        let view = state.views.values.first { $0.listeners.contains { $0 === recipient } }
+        logger.warning(
+          "A write waited for a listener's callback, and was completed before it returned.",
+          metadata: [
+            "database": "\(store.path)",
+            "duration": "\(Acknowledgements.patience)",
+            "listener": "\(view.map { "\($0.target)" } ?? "removed")",
+          ])
+      }
+    }
+  }
+
   /// Takes the changes since the last time out of the log, commit by commit.
   private func follow(_ snapshot: StoreSnapshot) throws {
     do {
       let steps = try steps(snapshot, after: state.sequence, watchedBy: state.router)
       state.counts.commits += steps.count
-      for step in steps { try update(step, snapshot) }
+      for step in steps {
+        let due = acknowledgements.take(upTo: step.sequence)
+        showInLoads(due)
+        // Earlier ones are of commits that no view looks at.
+        try update(
+          step, for: step.isMerged ? due : due.filter { $0.sequence == step.sequence }, snapshot)
+      }
     } catch let status as Status where status.isOfTheLog {
       // A damaged document ends the views that hold it, not the others.
       reload(snapshot)
@@ -390,6 +493,8 @@ final class Registry: Sendable {
   private struct Step {
     var sequence: UInt64
     var updates: [Update]
+    /// Of many commits, and not of one.
+    var isMerged = false
   }
 
   /// What was committed after `sequence`, as far as `router` leads anywhere with it.
@@ -443,7 +548,7 @@ final class Registry: Sendable {
   private static func merge(
     _ steps: inout [Step], _ latest: inout [ResourcePath: (step: Int, update: Int)]
   ) {
-    var merged = Step(sequence: steps.last?.sequence ?? 0, updates: [])
+    var merged = Step(sequence: steps.last?.sequence ?? 0, updates: [], isMerged: true)
     latest = [:]
     for step in steps {
       for update in step.updates where latest[update.path] == nil {
@@ -473,7 +578,11 @@ final class Registry: Sendable {
   }
 
   /// Brings the views that a step touches to where it leads, and tells their listeners.
-  private func update(_ step: Step, _ snapshot: StoreSnapshot) throws {
+  ///
+  /// - Parameter acknowledgements: They wait for the callbacks.
+  private func update(
+    _ step: Step, for acknowledgements: [Acknowledgement], _ snapshot: StoreSnapshot
+  ) throws {
     let touched = try touched(by: step, state.router)
     state.counts.visits += touched.count
     var outbox = Outbox()
@@ -483,7 +592,9 @@ final class Registry: Sendable {
     }
     for view in touched {
       do {
-        if let event = try view.update(to: step.sequence, snapshot) { tell(view, event, &outbox) }
+        if let event = try view.update(to: step.sequence, snapshot) {
+          tell(view, event, for: acknowledgements, &outbox)
+        }
         view.renewRoutes(in: state.router)
       } catch {
         let status = Status(observing: error)
@@ -493,8 +604,11 @@ final class Registry: Sendable {
     }
   }
 
-  private func tell(_ view: View, _ event: ResultEvent, _ outbox: inout Outbox) {
-    for listener in view.listeners { listener.post(event, &outbox) }
+  private func tell(
+    _ view: View, _ event: ResultEvent, for acknowledgements: [Acknowledgement] = [],
+    _ outbox: inout Outbox
+  ) {
+    for listener in view.listeners { listener.post(event, for: acknowledgements, &outbox) }
     state.counts.updates += 1
     state.hasToldNews = true
   }

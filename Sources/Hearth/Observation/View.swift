@@ -13,6 +13,27 @@ enum WatchTarget: Hashable, Sendable {
   }
 }
 
+extension WatchTarget: CustomStringConvertible {
+  /// For logs, without the values of filters.
+  var description: String {
+    switch self {
+    case .document(let path): "document \(path.text)"
+    case .query(let query): "query of \(query.scope.name)"
+    case .totals(let query, _): "aggregation over \(query.scope.name)"
+    }
+  }
+}
+
+extension StructuredQuery.Scope {
+  fileprivate var name: String {
+    switch self {
+    case .collection(let path): "collection \(path.text)"
+    case .group(let id, _): "collection group \(id)"
+    case .subtree(let path): "everything below \(path.text)"
+    }
+  }
+}
+
 extension StructuredQuery.Scope {
   /// Whose writes an answer waits for.
   var readScope: ReadScope {

@@ -29,9 +29,14 @@ final class Writer: Sendable {
       // Unchecked: its maker's until it is handed over, then the writer's thread's.
       private var body: ((LiveRequest) throws -> Void)?
       let callSite: CallSite?
+      /// No other request is in its group: what it reads in the file is what there is.
+      let isAlone: Bool
 
-      init(callSite: CallSite?, body: @escaping (LiveRequest) throws -> Void) {
+      init(
+        callSite: CallSite?, isAlone: Bool = false, body: @escaping (LiveRequest) throws -> Void
+      ) {
         self.callSite = callSite
+        self.isAlone = isAlone
         self.body = body
       }
 
@@ -49,10 +54,16 @@ final class Writer: Sendable {
     var ticket: TicketBook.Ticket
     /// Nobody waits for this request, so that reads have to.
     var isTracked: Bool
+    /// If it completes after the callbacks of the listeners it concerns.
+    var origin: WriteOrigin?
     var complete: @Sendable (Outcome) -> Void
 
     var mutationCount: Int {
       if case .mutations(let mutations, on: _) = work { mutations.count } else { 0 }
+    }
+
+    var isAlone: Bool {
+      if case .closure(let closure) = work { closure.isAlone } else { false }
     }
   }
 
@@ -95,6 +106,7 @@ final class Writer: Sendable {
   }
 
   private let store: Store
+  let acknowledgements = Acknowledgements()
   private let state = Guarded(State())
   private let wake = DispatchSemaphore(value: 0)
   private let finished = DispatchGroup()
@@ -140,8 +152,11 @@ final class Writer: Sendable {
   /// - Parameters:
   ///   - areChecked: Each of them was, when it was made.
   ///   - isCounted: Takes part in the limit; others bound by themselves what waits.
+  ///   - tellsListenersFirst: `complete` runs after the callbacks of the listeners that the request concerns, or
+  ///     after `Acknowledgements.patience`.
   func submit(
     _ mutations: [Mutation], areChecked: Bool = false, isCounted: Bool = true,
+    tellsListenersFirst: Bool = false,
     complete: @escaping @Sendable (Outcome) -> Void
   ) {
     do throws(Status) {
@@ -149,24 +164,29 @@ final class Writer: Sendable {
       let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
       enqueue(
         .mutations(mutations, on: nil), touching: mutations, byteCount: byteCount,
-        countedBytes: isCounted ? byteCount : 0, complete)
+        countedBytes: isCounted ? byteCount : 0,
+        from: tellsListenersFirst ? origin(isBlocking: false) : nil, complete)
     } catch {
       complete(.failure(error))
     }
   }
 
-  /// Hands a request over and waits until it is durable.
+  /// Hands a request over and waits until it is durable, and the listeners that it concerns were told.
   ///
   /// Throws `Status`: what refused the request, or what failed below.
   ///
-  /// - Parameter areChecked: Each of them was, when it was made.
+  /// - Parameters:
+  ///   - areChecked: Each of them was, when it was made.
+  ///   - tellsListenersFirst: As `submit` says.
   func commit(
-    _ mutations: [Mutation], areChecked: Bool = false, on premises: Premises? = nil
+    _ mutations: [Mutation], areChecked: Bool = false, on premises: Premises? = nil,
+    tellsListenersFirst: Bool = true
   ) async throws -> CommitResult {
     try check(mutations, areChecked: areChecked)
     let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
+    let origin = tellsListenersFirst ? origin(isBlocking: false) : nil
     let outcome: Outcome = await withCheckedContinuation { continuation in
-      enqueue(.mutations(mutations, on: premises), byteCount: byteCount) {
+      enqueue(.mutations(mutations, on: premises), byteCount: byteCount, from: origin) {
         continuation.resume(returning: $0)
       }
     }
@@ -178,7 +198,8 @@ final class Writer: Sendable {
     try Mutation.checkTotals(mutations)
   }
 
-  /// Runs `body` once, on the writer's thread, and waits until what it wrote is durable.
+  /// Runs `body` once, on the writer's thread, and waits until what it wrote is durable, and the listeners that
+  /// it concerns were told.
   ///
   /// Throws `Status`. What `body` throws refuses the request; what it was is up to its maker.
   ///
@@ -186,9 +207,23 @@ final class Writer: Sendable {
   func perform(
     from callSite: CallSite? = nil, _ body: @escaping (LiveRequest) throws -> Void
   ) async throws -> CommitResult {
-    let work = Request.Work.closure(Request.Closure(callSite: callSite, body: body))
+    try await perform(Request.Closure(callSite: callSite, body: body))
+  }
+
+  /// As `perform`; what is committed is all there is while `body` runs, and anybody may read it.
+  func performAlone(
+    from callSite: CallSite? = nil, _ body: @escaping (LiveRequest) throws -> Void
+  ) async throws -> CommitResult {
+    try await perform(Request.Closure(callSite: callSite, isAlone: true, body: body))
+  }
+
+  private func perform(_ closure: Request.Closure) async throws -> CommitResult {
+    let work = Request.Work.closure(closure)
+    let origin = origin(isBlocking: false)
     let outcome: Outcome = await withCheckedContinuation { continuation in
-      enqueue(work, byteCount: Self.closureByteCount) { continuation.resume(returning: $0) }
+      enqueue(work, byteCount: Self.closureByteCount, from: origin) {
+        continuation.resume(returning: $0)
+      }
     }
     return try outcome.get()
   }
@@ -202,7 +237,7 @@ final class Writer: Sendable {
     try WriterWaits.waiting(for: self) {
       withoutActuallyEscaping(body) { body in
         let work = Request.Work.closure(Request.Closure(callSite: callSite, body: body))
-        enqueue(work, byteCount: Self.closureByteCount) { outcome in
+        enqueue(work, byteCount: Self.closureByteCount, from: origin(isBlocking: true)) { outcome in
           told.withLock { $0 = outcome }
           done.signal()
         }
@@ -213,13 +248,19 @@ final class Writer: Sendable {
     return try outcome.get()
   }
 
+  /// Nil if nobody listens: who does so from now on is told of the write as something that is there.
+  private func origin(isBlocking: Bool) -> WriteOrigin? {
+    acknowledgements.isIdle ? nil : WriteOrigin(isBlocking: isBlocking)
+  }
+
   /// A closure's request while it waits.
   private static let closureByteCount = 256
 
   /// Without what it touches a request is one whose caller waits: reads do not, and it is not counted.
   private func enqueue(
     _ work: Request.Work, touching mutations: [Mutation]? = nil, byteCount: Int,
-    countedBytes: Int = 0, _ complete: @escaping @Sendable (Outcome) -> Void
+    countedBytes: Int = 0, from origin: WriteOrigin? = nil,
+    _ complete: @escaping @Sendable (Outcome) -> Void
   ) {
     let (refusal, mustWake): (Status?, Bool) = state.withLock { state in
       guard state.phase == .open else { return (.terminated, false) }
@@ -241,7 +282,7 @@ final class Writer: Sendable {
       state.queue.append(
         Request(
           work: work, byteCount: byteCount, countedBytes: countedBytes, ticket: ticket,
-          isTracked: mutations != nil, complete: complete))
+          isTracked: mutations != nil, origin: origin, complete: complete))
       let mustWake = state.isAsleep
       state.isAsleep = false
       return (nil, mustWake)
@@ -419,11 +460,13 @@ final class Writer: Sendable {
         var group: [Request] = []
         var bytes = 0
         while let request = state.queue.first,
-          group.isEmpty || bytes + request.byteCount <= Self.groupLimitBytes
+          group.isEmpty
+            || bytes + request.byteCount <= Self.groupLimitBytes && !request.isAlone
         {
           bytes += request.byteCount
           group.append(request)
           state.queue.removeFirst()
+          if request.isAlone { break }
         }
         return .work(group)
       }
@@ -449,12 +492,13 @@ final class Writer: Sendable {
       let attempt = attempt(&rest, &tried, &now, &report)
       let part = rest.prefix(tried)
       switch attempt {
-      case .committed(let outcomes, let plan):
-        store.commits.advance(to: plan.state.lastSequence)
-        // After our own listeners: to those who wait at the bell in this process it is no news then.
-        store.environment.ring()
+      case .committed(let outcomes, let plan, let acknowledgements):
         report.isCommit = true
-        finish(part, outcomes, report)
+        finish(part, outcomes, report, acknowledgements) {
+          store.commits.advance(to: plan.state.lastSequence)
+          // After our own listeners: to those who wait at the bell in this process it is no news then.
+          store.environment.ring()
+        }
         // Letting go of a large plan takes time, which nobody has to wait for.
         withExtendedLifetime(plan) {}
       case .unchanged(let outcomes):
@@ -485,7 +529,7 @@ final class Writer: Sendable {
   }
 
   private enum Attempt {
-    case committed([Outcome], GroupPlan)
+    case committed([Outcome], GroupPlan, [Int: Acknowledgement])
     /// No request changed anything; there was nothing to commit.
     case unchanged([Outcome])
     case mapFull(LMDBError)
@@ -516,17 +560,18 @@ final class Writer: Sendable {
       guard !plan.isEmpty else { return .unchanged(outcomes) }
       try plan.apply(to: &transaction, trimming: dueTrim())
       report.bytes = plan.byteCount
+      let acknowledgements = expect(requests.prefix(count), outcomes)
       begin(.committing)
       let began = ContinuousClock.now
       defer { report.flush = ContinuousClock.now - began }
       do {
         try transaction.commit(ringing: false)
-      } catch .mapFull {
-        return .mapFull(.mapFull)
       } catch {
+        self.acknowledgements.withdraw(Array(acknowledgements.values))
+        if error == .mapFull { return .mapFull(error) }
         return .unknown(outcomes, Status(committing: error))
       }
-      return .committed(outcomes, plan)
+      return .committed(outcomes, plan, acknowledgements)
     } catch let error as LMDBError {
       return error == .mapFull ? .mapFull(error) : .refused(Status(writing: error))
     } catch let error as Status {
@@ -534,6 +579,28 @@ final class Writer: Sendable {
     } catch {
       return .refused(Status(.internal, "Writing failed.", cause: error))
     }
+  }
+
+  /// By their places, of the requests that changed something that somebody listens to.
+  private func expect(
+    _ requests: ArraySlice<Request>, _ outcomes: [Outcome]
+  ) -> [Int: Acknowledgement] {
+    guard !acknowledgements.isIdle else { return [:] }
+    var expected: [Acknowledgement] = []
+    var byPlace: [Int: Acknowledgement] = [:]
+    for (place, (request, outcome)) in zip(requests, outcomes).enumerated() {
+      guard let origin = request.origin, case .mutations(let mutations, on: _) = request.work,
+        case .success(let result) = outcome
+      else { continue }
+      let paths = mutations.map(\.name.path)
+      guard acknowledgements.concern(paths) else { continue }
+      let acknowledgement = Acknowledgement(
+        result.sequence, paths, from: origin, complete: request.complete)
+      expected.append(acknowledgement)
+      byPlace[place] = acknowledgement
+    }
+    acknowledgements.expect(expected)
+    return byPlace
   }
 
   private func outcomes(
@@ -598,8 +665,12 @@ final class Writer: Sendable {
     }
   }
 
+  /// - Parameters:
+  ///   - acknowledgements: Of requests, by place, that are completed by these.
+  ///   - tellListeners: Called once reads and new listeners need not wait any more.
   private func finish(
-    _ requests: ArraySlice<Request>, _ outcomes: [Outcome], _ report: WriterReport
+    _ requests: ArraySlice<Request>, _ outcomes: [Outcome], _ report: WriterReport,
+    _ acknowledgements: [Int: Acknowledgement] = [:], tellListeners: () -> Void = {}
   ) {
     begin(.reporting)
     let resumed = state.withLock { state in
@@ -610,12 +681,20 @@ final class Writer: Sendable {
       }
       return state.tickets.finish(requests.last?.ticket ?? 0)
     }
-    for (request, outcome) in zip(requests, outcomes) {
+    for resume in resumed { resume() }
+    tellListeners()
+    if !acknowledgements.isEmpty {
+      self.acknowledgements.noteCommit(of: Array(acknowledgements.values))
+    }
+    for (place, (request, outcome)) in zip(requests, outcomes).enumerated() {
       // One that never came to run.
       if case .closure(let closure) = request.work { _ = closure.take() }
-      request.complete(outcome)
+      if let acknowledgement = acknowledgements[place] {
+        acknowledgement.commit(outcome)
+      } else {
+        request.complete(outcome)
+      }
     }
-    for resume in resumed { resume() }
     guard let observer = observer.withLock({ $0 }) else { return }
     var report = report
     report.requests = requests.count

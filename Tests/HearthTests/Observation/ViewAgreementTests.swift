@@ -133,7 +133,7 @@ private struct ViewScenario {
   private mutating func below(_ bound: Int) -> Int { random.values.generator.below(bound) }
 
   mutating func run() throws {
-    defer { registry.close(.terminated) }
+    defer { registry.close() }
     try commit([first.map { .some(($0.path, $0.fields)) }].map { $0.compactMap { $0 } })
     for _ in 0..<40 {
       switch below(14) {
@@ -238,7 +238,7 @@ private struct ViewScenario {
   private mutating func reopen() throws {
     registry.settle()
     tally.refills += registry.readStatistics().counts.refills
-    registry.close(.terminated)
+    registry.close()
     try fixture.reopen()
     registry = Self.registry(fixture)
     // While nobody listens.
