@@ -18,6 +18,7 @@ final class Database: Sendable {
   private let activities = Activities()
   /// Transactions' blocks that run.
   let blocks: TransactionBlocks
+  let lines = DocumentLines()
 
   /// - Parameter namedPath: The path by which a person named the file, if it is not `path`.
   init(

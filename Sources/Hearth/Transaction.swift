@@ -3,7 +3,9 @@ import Foundation
 /// Reads and then writes that are done as if nothing else happened in between.
 ///
 /// Optimistic: each read notes the version it saw; the commit checks that all of them still stand, in
-/// the same step in which it writes. Reads come before writes. Only valid while its block runs.
+/// the same step in which it writes. A transaction that failed by that waits for its turn at the documents it read,
+/// and so does one whose first read is of a document that others wait for. Reads come before writes. Only valid
+/// while its block runs.
 public final class Transaction: NSObject {
   private let firestore: Firestore
   private let database: Database
@@ -14,10 +16,19 @@ public final class Transaction: NSObject {
   /// Whether the documents written so far are there then.
   private var written: [DocumentName: Bool] = [:]
   private var isOver = false
+  /// At documents that others want, too.
+  private let turn: DocumentLines.Turn
+  /// The writer waits for this transaction, and must not be waited for.
+  private let hasWriter: Bool
 
-  init(_ firestore: Firestore, _ database: Database) {
+  init(
+    _ firestore: Firestore, _ database: Database, _ turn: DocumentLines.Turn,
+    hasWriter: Bool = false
+  ) {
     self.firestore = firestore
     self.database = database
+    self.turn = turn
+    self.hasWriter = hasWriter
   }
 
   /// Reads a document; blocks while it does.
@@ -27,7 +38,11 @@ public final class Transaction: NSObject {
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     try read {
       let name = try document.name(in: firestore)
-      try database.writer.settleBlocking(.document(name.path))
+      // Who has read something does not wait: others may wait for that.
+      if reads.isEmpty, results.isEmpty, !hasWriter {
+        database.lines.waitBlocking(for: name.path, turn)
+      }
+      try settle(.document(name.path))
       let stored = try database.store.read { try $0.document(name) }
       try see(name, stored)
       return DocumentSnapshot(document, stored)
@@ -45,7 +60,7 @@ public final class Transaction: NSObject {
           "Provided query is from a different Cloud Firestore instance.")
       }
       let effective = try query.effective()
-      try database.writer.settleBlocking(effective.scope.readScope)
+      try settle(effective.scope.readScope)
       // Of whole documents: what the query leaves out may have changed as well.
       var whole = effective
       whole.projection = []
@@ -60,6 +75,10 @@ public final class Transaction: NSObject {
       results.append(SeenResult(whole, found, at: sequence))
       return QuerySnapshot(query, first: shown ?? found)
     }
+  }
+
+  private func settle(_ scope: ReadScope) throws(Status) {
+    if !hasWriter { try database.writer.settleBlocking(scope) }
   }
 
   private func read<Result>(_ body: () throws -> Result) throws -> Result {
@@ -79,7 +98,9 @@ public final class Transaction: NSObject {
   /// Notes the version that was read.
   private func see(_ name: DocumentName, _ stored: StoredDocument?) throws {
     if let seen = reads[name], seen != stored?.updateTime {
-      throw Status(.aborted, "Document version changed between two reads.")
+      var status = Status(.aborted, "Document version changed between two reads.")
+      status.isContention = true
+      throw status
     }
     reads[name] = .some(stored?.updateTime)
   }
@@ -240,6 +261,8 @@ public final class Transaction: NSObject {
     return self
   }
 
+  var readPaths: [ResourcePath] { reads.keys.map(\.path) }
+
   /// Checks that everything that was read still stands, then the writes. Ends the transaction.
   func finish() throws(Status) -> (mutations: [Mutation], premises: Premises?) {
     isOver = true
@@ -351,42 +374,92 @@ extension Firestore {
   private func run(
     _ block: TransactionBlock, attempts: Int, in database: Database
   ) async -> TransactionResult {
+    var turn = DocumentLines.Turn()
+    defer { database.lines.end(turn) }
     var attempt = 1
     while true {
       if Task.isCancelled { return TransactionResult(error: CancellationError()) }
-      let result = await attemptTransaction(block, in: database)
-      guard let error = result.error, attempt < attempts, !result.isFinal,
-        Self.mayTryAgain(error)
-      else {
+      let result =
+        attempt < Self.attemptsBeforeLock
+        ? await attemptTransaction(block, turn, in: database)
+        : await attemptHoldingLock(block, turn, in: database)
+      guard let error = result.error, !result.isFinal, Self.mayTryAgain(error) else {
         return result
       }
-      // The others' commits that were in the way take about this long.
-      let ceiling = 1_000_000 << UInt64(min(attempt, 8))
-      try? await Task.sleep(nanoseconds: UInt64.random(in: 0...UInt64(ceiling)))
+      guard attempt < attempts else { return result.givenUp(after: attempt) }
+      database.lines.end(turn)
+      if result.isContention {
+        turn = await database.lines.wait(for: result.readPaths)
+      } else {
+        let ceiling = 1_000_000 << UInt64(min(attempt, 8))
+        try? await Task.sleep(nanoseconds: UInt64.random(in: 0...UInt64(ceiling)))
+      }
       attempt += 1
     }
   }
 
+  /// From then on nobody else may write meanwhile.
+  private static var attemptsBeforeLock: Int { 5 }
+
   private func attemptTransaction(
-    _ block: TransactionBlock, in database: Database
+    _ block: TransactionBlock, _ turn: DocumentLines.Turn, in database: Database
   ) async -> TransactionResult {
-    let (result, finished) = await database.blocks.run(block.callSite, in: database) { [self] in
-      let transaction = Transaction(self, database)
-      let result = block.run(transaction)
-      return (result, Result { () throws(Status) in try transaction.finish() })
+    let attempt = await database.blocks.run(block.callSite, in: database) { [self] in
+      TransactionAttempt(block, Transaction(self, database, turn))
     }
-    if result.error != nil { return result }
+    if attempt.result.error != nil { return attempt.result }
     if Task.isCancelled { return TransactionResult(error: CancellationError()) }
     do {
-      let (mutations, premises) = try finished.get()
-      guard !mutations.isEmpty || premises != nil else { return result }
+      let (mutations, premises) = try attempt.writes.get()
+      guard !mutations.isEmpty || premises != nil else { return attempt.result }
       _ = try await database.writer.commit(mutations, on: premises)
-      return result
-    } catch let status as Status {
-      return TransactionResult(error: status.nsError, isFinal: status.mayBeDone)
+      return attempt.result
     } catch {
-      return TransactionResult(error: error)
+      return attempt.failed(error)
     }
+  }
+
+  /// As `attemptTransaction`, with the file's write lock in hand while the block runs, so that nothing it reads
+  /// can change. After a second the lock is let go, and the attempt fails when the block has returned.
+  private func attemptHoldingLock(
+    _ block: TransactionBlock, _ turn: DocumentLines.Turn, in database: Database
+  ) async -> TransactionResult {
+    let meeting = Meeting<TransactionAttempt>()
+    async let ran = database.blocks.run(block.callSite, in: database) { [self] in
+      guard meeting.waitForStart() else { return nil as TransactionAttempt? }
+      let attempt = TransactionAttempt(block, Transaction(self, database, turn, hasWriter: true))
+      meeting.end(with: attempt)
+      return attempt
+    }
+    let committed = await withTaskCancellationHandler {
+      let committed: Result<Void, any Error>
+      do {
+        _ = try await database.writer.performAlone(from: block.callSite) { request in
+          guard let attempt = meeting.start(atMost: .seconds(1)) else { throw Status.heldTooLong }
+          if attempt.result.error != nil { throw Status(.cancelled, "The block failed.") }
+          for mutation in try attempt.writes.get().mutations { try request.write(mutation) }
+          guard !meeting.isCancelled else { throw Status(.cancelled, "The task was cancelled.") }
+        }
+        committed = .success(())
+      } catch {
+        committed = .failure(error)
+      }
+      // If the request was refused, the block waits in vain.
+      meeting.callOff()
+      return committed
+    } onCancel: {
+      meeting.cancel()
+    }
+    let attempt = await ran
+    if let attempt, attempt.result.error != nil { return attempt.result }
+    if meeting.isCancelled, case .failure = committed {
+      return TransactionResult(error: CancellationError())
+    }
+    guard let attempt else {
+      let status = committed.failure as? Status ?? Status.terminated
+      return TransactionResult(error: status.nsError)
+    }
+    return committed.failure.map { attempt.failed($0) } ?? attempt.result
   }
 
   /// Another attempt may find what this one did not. An error of the user's own is final, and so is
@@ -410,6 +483,108 @@ private struct TransactionResult: @unchecked Sendable {
   var value: Any?
   var error: (any Error)?
   var isFinal = false
+  /// What was read had changed.
+  var isContention = false
+  var readPaths: [ResourcePath] = []
+
+  /// After the last attempt.
+  func givenUp(after attempts: Int) -> TransactionResult {
+    guard isContention else { return self }
+    let status = Status(
+      .aborted,
+      "The transaction was given up because of contention: in each of \(attempts) attempts others had changed "
+        + "what it read before it could be committed, or held the file's write lock. Nothing was applied.",
+      cause: error)
+    return TransactionResult(error: status.nsError)
+  }
+}
+
+/// One run of a transaction's block, and the writes that it leads to.
+private struct TransactionAttempt: Sendable {
+  let result: TransactionResult
+  let writes: Result<(mutations: [Mutation], premises: Premises?), Status>
+
+  init(_ block: TransactionBlock, _ transaction: Transaction) {
+    var result = block.run(transaction)
+    result.readPaths = transaction.readPaths
+    // The block may hand on what a read threw.
+    if let error = result.error as? NSError, error.domain == FirestoreErrorDomain {
+      result.isContention = error.code == FirestoreErrorCode.aborted.rawValue
+    }
+    self.result = result
+    writes = Result { () throws(Status) in try transaction.finish() }
+  }
+
+  func failed(_ error: any Error) -> TransactionResult {
+    var failed = TransactionResult(error: error, readPaths: result.readPaths)
+    if let status = error as? Status {
+      failed.error = status.nsError
+      failed.isFinal = status.mayBeDone
+      failed.isContention = status.isContention
+    }
+    return failed
+  }
+}
+
+/// The writer's thread, which waits for a block, and the block's.
+///
+///     waiting ─ start ─▶ running ─ end ─▶ ended
+///        └─ callOff ─▶ calledOff
+private final class Meeting<Outcome: Sendable>: Sendable {
+  private struct State {
+    var isCalledOff = false
+    var isCancelled = false
+    var outcome: Outcome?
+  }
+
+  private let state = Guarded(State())
+  private let started = DispatchSemaphore(value: 0)
+  private let ended = DispatchSemaphore(value: 0)
+
+  var isCancelled: Bool { state.withLock(\.isCancelled) }
+
+  func cancel() { state.withLock { $0.isCancelled = true } }
+
+  /// On the block's thread. False if there is nothing to do.
+  func waitForStart() -> Bool {
+    started.wait()
+    return state.withLock { !$0.isCalledOff }
+  }
+
+  func end(with outcome: Outcome) {
+    state.withLock { $0.outcome = outcome }
+    ended.signal()
+  }
+
+  /// On the writer's thread: lets the block run. Nil if it takes longer.
+  func start(atMost limit: Duration) -> Outcome? {
+    started.signal()
+    _ = ended.wait(timeout: .now() + limit / .seconds(1))
+    return state.withLock(\.outcome)
+  }
+
+  /// A block that has not begun does not.
+  func callOff() {
+    state.withLock { $0.isCalledOff = true }
+    started.signal()
+  }
+}
+
+extension Result {
+  fileprivate var failure: Failure? {
+    if case .failure(let failure) = self { failure } else { nil }
+  }
+}
+
+extension Status {
+  fileprivate static let heldTooLong = {
+    var status = Status(
+      .aborted,
+      "The transaction's block held the file's write lock for more than a second. Nothing was applied."
+    )
+    status.isContention = true
+    return status
+  }()
 }
 
 /// A transaction's block on its way to the thread it runs on.

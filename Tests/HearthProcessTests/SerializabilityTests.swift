@@ -101,4 +101,23 @@ import Testing
     #expect(amounts.allSatisfy { $0 >= 0 })
     try await db.terminate()
   }
+
+  @Test(arguments: isSoak ? [1, 2, 4, 8, 16, 32] : [1, 8])
+  func `increments of one document by two processes are all done`(tasks: Int) async throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/counter.hearth"
+    let count = isSoak ? 100 : 30
+    let helpers = try (0..<2).map { _ in try Helper("increment", path, tasks, count) }
+    for helper in helpers { #expect(helper.line() == "ready") }
+    for helper in helpers { helper.say("go") }
+    for helper in helpers {
+      let line = try #require(helper.line())
+      #expect(line.hasPrefix("0 failed"))
+      print("two processes, \(tasks) tasks in each, \(count) transactions of each task: \(line)")
+    }
+    let db = try Firestore.open(at: path)
+    let sum = try await db.document("counters/a").getDocument()["n"] as? Int
+    #expect(sum == 2 * tasks * count)
+    try await db.terminate()
+  }
 }

@@ -102,7 +102,7 @@ import Testing
     let document = db.document("a/b")
     try await document.setData(["n": 0])
     let attempts = Guarded(0)
-    await expectRefused(.failedPrecondition) {
+    await expectRefused(.aborted) {
       try await db.runTransaction { transaction, _ in
         let attempt = attempts.withLock { count in
           count += 1

@@ -27,6 +27,8 @@ struct Status: Error, Sendable, CustomStringConvertible {
   var cause: (any Error)?
   /// What failed may have been done all the same: it is not to be tried again.
   var mayBeDone = false
+  /// What was read has changed since: done again from the start it may succeed.
+  var isContention = false
 
   init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
     self.code = code

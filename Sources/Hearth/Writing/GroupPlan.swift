@@ -192,7 +192,14 @@ struct GroupPlan {
   private func apply(
     _ mutation: Mutation, to draft: inout Draft, of version: StoredDocument?, at time: Instant
   ) throws -> MutationResult {
-    try check(mutation.precondition, of: mutation.name.path, draft, version, at: time)
+    do throws(Status) {
+      try check(mutation.precondition, of: mutation.name.path, draft, version, at: time)
+    } catch {
+      guard case .verify = mutation.operation else { throw error }
+      var contention = error
+      contention.isContention = true
+      throw contention
+    }
     switch mutation.operation {
     case .verify:
       return MutationResult()

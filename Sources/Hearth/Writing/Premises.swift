@@ -9,8 +9,12 @@ struct Premises: Sendable {
   /// Nothing at all may have been written since.
   var state: StoreState?
 
-  static let isGone = Status(
-    .aborted, "What was read has changed before the write could be done. Nothing was applied.")
+  static let isGone = {
+    var status = Status(
+      .aborted, "What was read has changed before the write could be done. Nothing was applied.")
+    status.isContention = true
+    return status
+  }()
 }
 
 /// What a query found.

@@ -129,6 +129,42 @@ extension HearthTestHelper {
     }
   }
 
+  /// <tasks> <transactions of each>: adds one to the same document, and says how many failed, and how long all took.
+  func increment() async throws {
+    let db = try open(.unsafeWithoutFlushing)
+    let (tasks, count) = (number(0), number(1))
+    let counter = db.document("counters/a")
+    Self.say("ready")
+    _ = readLine()
+    let began = ContinuousClock.now
+    let failures = await withTaskGroup(of: Int.self) { group in
+      for _ in 0..<tasks {
+        group.addTask {
+          var failures = 0
+          for _ in 0..<count {
+            do {
+              try await db.runTransaction { transaction, errorPointer in
+                do {
+                  let sum = try transaction.getDocument(counter)["n"] as? Int ?? 0
+                  transaction.setData(["n": sum + 1], forDocument: counter)
+                } catch {
+                  errorPointer?.pointee = error as NSError
+                }
+                return nil
+              }
+            } catch {
+              failures += 1
+            }
+          }
+          return failures
+        }
+      }
+      return await group.reduce(0, +)
+    }
+    Self.say("\(failures) failed in \((ContinuousClock.now - began) / .seconds(1)) s")
+    try await db.terminate()
+  }
+
   /// <tasks> <transfers of each>: moves money between ten accounts, and looks at the sum.
   func bank() async throws {
     let db = try open(.unsafeWithoutFlushing)

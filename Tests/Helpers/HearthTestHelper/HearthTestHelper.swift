@@ -34,6 +34,7 @@ struct HearthTestHelper {
       case "fork": try await helper.forkAChild()
       case "transact": try await helper.transact()
       case "bank": try await helper.bank()
+      case "increment": try await helper.increment()
       case "memory": try await helper.useMemory()
       case "default-location": try await helper.useDefaultLocation()
       case "be-replaced": try await helper.beReplaced()

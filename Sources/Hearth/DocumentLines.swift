@@ -1,0 +1,161 @@
+import Collections
+import Dispatch
+
+/// Transactions of this process that want the same documents, in the order in which they came.
+///
+///     conflict ─▶ the next attempt waits for its turn at every document it had read ─▶ block ─▶ commit ─▶ next
+///     first read of a first attempt, of a document that others wait for ─▶ waits for its turn there, too
+///
+/// Without conflicts nobody waits, and nothing is kept. Turns are a courtesy: the commit checks what was read all
+/// the same, and who has waited for `patience` without anybody's turn ending goes on without one. So a
+/// transaction that waits for another one in its block costs time and no more.
+final class DocumentLines: Sendable {
+  /// How long to wait for a line that does not move.
+  static let patience = Duration.seconds(1)
+  /// A transaction that read more than this waits for none of it.
+  static let pathLimit = 32
+  /// So many threads may wait in the middle of a block.
+  private static let threadLimit = 64
+
+  /// The turn of one transaction at some documents. Ends with `end`.
+  final class Turn: Sendable {
+    fileprivate let paths = Guarded<[ResourcePath]>([])
+  }
+
+  private struct Line {
+    var waiting: Deque<Waiter> = []
+    var moved = ContinuousClock.now
+  }
+
+  private struct State {
+    var lines: [ResourcePath: Line] = [:]
+    var waitingThreads = 0
+  }
+
+  private final class Waiter: Sendable {
+    let turn: Turn
+    /// Nil once it is decided. True: it is its turn.
+    private let tell: Guarded<(@Sendable (Bool) -> Void)?>
+
+    init(_ turn: Turn, _ tell: @escaping @Sendable (Bool) -> Void) {
+      self.turn = turn
+      self.tell = Guarded(tell)
+    }
+
+    var isWaiting: Bool { tell.withLock { $0 != nil } }
+
+    /// False if it no longer waits.
+    func decide(_ hasTurn: Bool) -> Bool {
+      guard let tell = tell.withLock({ $0.take() }) else { return false }
+      tell(hasTurn)
+      return true
+    }
+  }
+
+  private let state = Guarded(State())
+  private let timer = DispatchQueue(label: "hearth.transactions")
+
+  // MARK: Waiting
+
+  /// Waits for the turn at each of these documents, or as long as that has a point; cancellation ends it.
+  func wait(for paths: [ResourcePath]) async -> Turn {
+    let turn = Turn()
+    guard paths.count <= Self.pathLimit else { return turn }
+    // In one order everywhere: nobody waits in a circle.
+    for path in paths.sorted(by: { ResourcePath.compare($0, $1) < 0 }) {
+      await wait(for: path, turn)
+    }
+    return turn
+  }
+
+  private func wait(for path: ResourcePath, _ turn: Turn) async {
+    let waiter = Guarded<Waiter?>(nil)
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        waiter.withLock { $0 = enter(path, turn) { _ in continuation.resume() } }
+        if Task.isCancelled { _ = waiter.withLock(\.self)?.decide(false) }
+      }
+    } onCancel: {
+      _ = waiter.withLock(\.self)?.decide(false)
+    }
+  }
+
+  /// As `wait`, for a thread that is about to read its first document, if others wait for that and it has no turn
+  /// at another.
+  func waitBlocking(for path: ResourcePath, _ turn: Turn) {
+    guard turn.paths.withLock(\.isEmpty) else { return }
+    let mayWait = state.withLock { state in
+      guard state.lines[path] != nil, state.waitingThreads < Self.threadLimit else { return false }
+      state.waitingThreads += 1
+      return true
+    }
+    guard mayWait else { return }
+    let done = DispatchSemaphore(value: 0)
+    _ = enter(path, turn) { _ in done.signal() }
+    done.wait()
+    state.withLock { $0.waitingThreads -= 1 }
+  }
+
+  /// Calls `tell` once, with whether it is the turn; the waiter, if not at once.
+  private func enter(
+    _ path: ResourcePath, _ turn: Turn, _ tell: @escaping @Sendable (Bool) -> Void
+  ) -> Waiter? {
+    let waiter: Waiter? = state.withLock { state in
+      guard state.lines[path] != nil else {
+        state.lines[path] = Line()
+        return nil
+      }
+      let waiter = Waiter(turn, tell)
+      state.lines[path]?.waiting.append(waiter)
+      return waiter
+    }
+    guard let waiter else {
+      turn.paths.withLock { $0.append(path) }
+      tell(true)
+      return nil
+    }
+    giveUp(waiter, path, after: Self.patience)
+    return waiter
+  }
+
+  private func giveUp(_ waiter: Waiter, _ path: ResourcePath, after delay: Duration) {
+    timer.asyncAfter(deadline: .now() + delay / .seconds(1)) { [weak self] in
+      guard let self, waiter.isWaiting else { return }
+      let moved = state.withLock { $0.lines[path]?.moved }
+      let stood = moved.map { ContinuousClock.now - $0 } ?? Self.patience
+      if stood < Self.patience { return giveUp(waiter, path, after: Self.patience - stood) }
+      _ = waiter.decide(false)
+    }
+  }
+
+  // MARK: The end of a turn
+
+  func end(_ turn: Turn) {
+    let paths = turn.paths.withLock { paths in
+      defer { paths = [] }
+      return paths
+    }
+    for path in paths { leave(path) }
+  }
+
+  /// Whoever waits longest is next.
+  private func leave(_ path: ResourcePath) {
+    while true {
+      let next: Waiter? = state.withLock { state in
+        guard let next = state.lines[path]?.waiting.popFirst() else {
+          state.lines[path] = nil
+          return nil
+        }
+        state.lines[path]?.moved = .now
+        return next
+      }
+      guard let next else { return }
+      next.turn.paths.withLock { $0.append(path) }
+      if next.decide(true) { return }
+      next.turn.paths.withLock { paths in paths.removeAll { $0 == path } }
+    }
+  }
+
+  /// Documents that somebody has a turn at.
+  var count: Int { state.withLock(\.lines.count) }
+}
