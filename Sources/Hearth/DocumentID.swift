@@ -34,6 +34,10 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, Decodab
   }
 
   public init(from decoder: any Decoder) throws {
+    if let reference = StructureDecoder.of(decoder)?.document as? DocumentReference {
+      wrappedValue = try Value.wrap(reference)
+      return
+    }
     guard let context = DocumentDecoder.of(decoder)?.context, let path = try context.document?.path
     else {
       throw FirestoreDecodingError.decodingIsNotSupported(

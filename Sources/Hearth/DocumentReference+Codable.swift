@@ -1,5 +1,9 @@
 extension DocumentReference: Codable {
   public convenience init(from decoder: any Decoder) throws {
+    if let reference = StructureDecoder.of(decoder)?.reference as? DocumentReference {
+      self.init(reference.firestore, reference.resourcePath, fault: reference.fault)
+      return
+    }
     guard let decoder = DocumentDecoder.of(decoder),
       let firestore = decoder.context.owner as? Firestore
     else {
@@ -13,12 +17,11 @@ extension DocumentReference: Codable {
   }
 
   public func encode(to encoder: any Encoder) throws {
-    guard let sink = DocumentSink(encoder) else {
+    guard let sink = DocumentSink(encoder, for: self) else {
       throw FirestoreEncodingError.encodingIsNotSupported(
         "DocumentReference values can only be encoded with Firestore.Encoder")
     }
-    if let fault { throw fault }
-    try sink.encode(reference: resourcePath, of: databaseIdentity)
+    try sink.encode(self)
   }
 }
 

@@ -281,12 +281,10 @@ struct DocumentDecoder {
   private func nonConforming<T>(
     _ view: ValueView, _ type: T.Type, key: @autoclosure () -> (any CodingKey)?
   ) throws -> Double {
-    if case .convertFromString(let positiveInfinity, let negativeInfinity, let nan) =
-      options?.nonConformingFloatDecodingStrategy, let string = try view.string()
+    if let options, let string = try view.string(),
+      let number = DecodingRules.nonConforming(string, options.nonConformingFloatDecodingStrategy)
     {
-      if UTF8Order.areEqual(string, positiveInfinity) { return .infinity }
-      if UTF8Order.areEqual(string, negativeInfinity) { return -.infinity }
-      if UTF8Order.areEqual(string, nan) { return .nan }
+      return number
     }
     throw failure(.wrongType, view, type, key: key())
   }
@@ -296,45 +294,32 @@ struct DocumentDecoder {
   @inline(never)
   private func date(_ view: ValueView, key: @autoclosure () -> (any CodingKey)?) throws -> Date {
     guard let options, !view.isNull else { throw failure(.wrongType, view, Date.self, key: key()) }
-    switch options.dateDecodingStrategy {
-    case .deferredToDate: return try Date(from: nested(view, after: key()))
-    case .secondsSince1970: return Date(timeIntervalSince1970: try double(view, key: key()))
-    case .millisecondsSince1970:
-      return Date(timeIntervalSince1970: try double(view, key: key()) / 1000)
-    case .iso8601:
-      guard let date = try? Date(try string(view, key: key()), strategy: .iso8601) else {
-        throw failure(
-          .corrupted("Expected date string to be ISO8601-formatted."), view, Date.self, key: key())
-      }
-      return date
-    case .formatted(let formatter):
-      guard let date = formatter.date(from: try string(view, key: key())) else {
-        throw failure(
-          .corrupted("Date string does not match format expected by formatter."), view, Date.self,
-          key: key())
-      }
-      return date
-    case .custom(let closure): return try closure(nested(view, after: key()))
-    case .timestamp: return try Timestamp(from: nested(view, after: key())).dateValue()
-    }
+    let key = key()
+    return try DecodingRules.date(
+      options.dateDecodingStrategy, from: found(view, Date.self, text: String.self, key))
   }
 
   @inline(never)
   private func data(_ view: ValueView, key: @autoclosure () -> (any CodingKey)?) throws -> Data {
     guard let options, !view.isNull else { throw failure(.wrongType, view, Data.self, key: key()) }
-    switch options.dataDecodingStrategy {
-    case .deferredToData: return try Data(from: nested(view, after: key()))
-    case .custom(let closure): return try closure(nested(view, after: key()))
-    case .base64, .blob:
-      guard let string = try view.string() else {
-        throw failure(.wrongType, view, Data.self, key: key())
-      }
-      guard let data = Data(base64Encoded: string) else {
-        throw failure(
-          .corrupted("Encountered Data is not valid Base64."), view, Data.self, key: key())
-      }
-      return data
-    }
+    let key = key()
+    return try DecodingRules.data(
+      options.dataDecodingStrategy, from: found(view, Data.self, text: Data.self, key))
+  }
+
+  /// - Parameter text: What something is no value of, if it is no string.
+  private func found<T, Text>(
+    _ view: ValueView, _ type: T.Type, text: Text.Type, _ key: (any CodingKey)?
+  ) -> DecodingRules.Found {
+    DecodingRules.Found(
+      string: {
+        guard let string = try view.string() else {
+          throw failure(.wrongType, view, text, key: key)
+        }
+        return string
+      },
+      double: { try double(view, key: key) }, decoder: { nested(view, after: key) },
+      failure: { failure($0, view, type, key: key) })
   }
 
   private func url(_ view: ValueView, key: @autoclosure () -> (any CodingKey)?) throws -> URL {
@@ -409,7 +394,9 @@ struct DocumentDecoder {
   fileprivate func failure<T>(
     _ failure: DecodingFailure, _ view: ValueView, _ type: T.Type, key: (any CodingKey)?
   ) -> DecodingError {
-    failure.error(view: view, type: type, codingPath: codingPath + (key.map { [$0] } ?? []))
+    failure.error(
+      isNull: view.isNull, found: DecodingFailure.name(of: view), type: type,
+      codingPath: codingPath + (key.map { [$0] } ?? []))
   }
 
   /// The stored value is of another kind than that type.
@@ -441,23 +428,21 @@ struct DocumentDecoder {
             "Two names of the map are one String to Swift, and have other bytes. A dictionary cannot "
             + "hold both: decode a type with coding keys, or read them by FieldPath."))
     }
-    return DecodingError.keyNotFound(
-      key,
-      DecodingError.Context(
-        codingPath: codingPath,
-        debugDescription:
-          "No value associated with key \(DecodingFailure.description(of: key, options))."))
+    return DecodingFailure.missing(key, options, codingPath: codingPath)
   }
 }
 
-/// Why a stored value is not what was asked for.
+/// Why a value is not what was asked for.
 enum DecodingFailure {
   case wrongType
   case noMap, noArray
   case doesNotFit(String)
   case corrupted(String)
 
-  func error<T>(view: ValueView, type: T.Type, codingPath: [any CodingKey]) -> DecodingError {
+  /// - Parameter found: What there is instead: `a number`.
+  func error<T>(
+    isNull: Bool, found: @autoclosure () -> String, type: T.Type, codingPath: [any CodingKey]
+  ) -> DecodingError {
     func context(_ sentence: String) -> DecodingError.Context {
       DecodingError.Context(codingPath: codingPath, debugDescription: sentence)
     }
@@ -466,18 +451,18 @@ enum DecodingFailure {
     case .doesNotFit(let number):
       return .dataCorrupted(context("Parsed JSON number <\(number)> does not fit in \(type)."))
     case .wrongType:
-      if view.isNull {
+      if isNull {
         return .valueNotFound(
           type, context("Expected \(type) value but found null instead."))
       }
     case .noMap:
-      if view.isNull {
+      if isNull {
         return .valueNotFound(
           type, context("Cannot get keyed decoding container -- found null value instead."))
       }
       return mismatch([String: Any].self)
     case .noArray:
-      if view.isNull {
+      if isNull {
         return .valueNotFound(
           type, context("Cannot get unkeyed decoding container -- found null value instead."))
       }
@@ -489,7 +474,7 @@ enum DecodingFailure {
       .typeMismatch(
         expected,
         context(
-          "Expected to decode \(expected) but found \(DecodingFailure.name(of: view)) instead."))
+          "Expected to decode \(expected) but found \(found()) instead."))
     }
   }
 
@@ -500,7 +485,7 @@ enum DecodingFailure {
         codingPath: [], debugDescription: "The decoder was used after decoding had ended."))
   }
 
-  private static func name(of view: ValueView) -> String {
+  static func name(of view: ValueView) -> String {
     if StoredBody.shapeID(view.bytes) != nil { return "a dictionary" }
     guard let kind = try? view.kind() else { return "an unknown value" }
     return switch kind {
@@ -532,7 +517,27 @@ enum DecodingFailure {
     return path.reversed()
   }
 
-  static func description(
+  static func missing(
+    _ key: some CodingKey, _ options: FirebaseDataDecoder?, codingPath: [any CodingKey]
+  ) -> DecodingError {
+    .keyNotFound(
+      key,
+      DecodingError.Context(
+        codingPath: codingPath,
+        debugDescription: "No value associated with key \(description(of: key, options))."))
+  }
+
+  static func atEnd<T>(_ type: T.Type, codingPath: [any CodingKey]) -> DecodingError {
+    .valueNotFound(
+      type,
+      DecodingError.Context(
+        codingPath: codingPath, debugDescription: "Unkeyed container is at end."))
+  }
+
+  static let endless = DecodingFailure.corrupted(
+    "Too many values decode one another in one place.")
+
+  private static func description(
     of key: some CodingKey, _ options: FirebaseDataDecoder?
   ) -> String {
     let original = key.stringValue
@@ -632,10 +637,7 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
     state.pointee.valuesInPlace += 1
     defer { state.pointee.valuesInPlace -= 1 }
     guard state.pointee.valuesInPlace <= EncodingRules.mostValuesInPlace else {
-      throw failure(
-        .corrupted(
-          "More than \(EncodingRules.mostValuesInPlace) values decode one another in one place."),
-        view, type, key: nil)
+      throw failure(.endless, view, type, key: nil)
     }
     return try decodeHere(type)
   }
@@ -647,13 +649,7 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
     var names: [BytewiseString: Int] = [:]
     for index in 0..<map.count {
       let name = try map.nameString(at: index)
-      let converted =
-        switch options.keyDecodingStrategy {
-        case .useDefaultKeys: name
-        case .convertFromSnakeCase: SnakeCase.toCamelCase(name)
-        case .custom(let convert):
-          convert(codingPath + [PlainKey.name(name)]).stringValue
-        }
+      let converted = DecodingRules.key(of: name, options.keyDecodingStrategy) { codingPath }
       // Of names that become the same key the first stays.
       if names[BytewiseString(converted)] == nil { names[BytewiseString(converted)] = index }
     }
@@ -963,10 +959,7 @@ private struct DocumentUnkeyedContainer: UnkeyedDecodingContainer {
 
   @inline(never)
   private func atEnd<T>(_ type: T.Type) -> DecodingError {
-    DecodingError.valueNotFound(
-      type,
-      DecodingError.Context(
-        codingPath: codingPath + [key], debugDescription: "Unkeyed container is at end."))
+    DecodingFailure.atEnd(type, codingPath: codingPath + [key])
   }
 
   @inline(__always)

@@ -1,6 +1,13 @@
 import Foundation
 
-/// How data becomes `Decodable` values. `Firestore.Decoder` is the one that reads documents.
+/// Makes `Decodable` values of dictionaries, arrays and plain values, as ``FirebaseDataEncoder`` gives them.
+///
+///     let decoder = FirebaseDataDecoder()
+///     decoder.dateDecodingStrategy = .secondsSince1970
+///     let event = try decoder.decode(Event.self, from: payload)
+///
+/// It begins with the strategies of `JSONDecoder`. `Firestore.Decoder` is the one for documents, with
+/// strategies of its own.
 open class FirebaseDataDecoder {
   /// How a `Date` is decoded.
   public enum DateDecodingStrategy {
@@ -63,6 +70,10 @@ open class FirebaseDataDecoder {
       keysAreDefault = if case .useDefaultKeys = keyDecodingStrategy { true } else { false }
     }
   }
+  /// Which values are left as they are, if they are just of the type that is decoded. Not asked where a stored
+  /// document is read.
+  open var passthroughTypeResolver: any StructureCodingPassthroughTypeResolver.Type =
+    NoPassthroughTypes.self
   /// For the types that are decoded.
   open var userInfo: [CodingUserInfoKey: Any] = [:]
 
@@ -72,6 +83,29 @@ open class FirebaseDataDecoder {
   final private(set) var keysAreDefault = true
 
   public init() {}
+
+  /// The value of that type that a structure holds: a `[String: Any]`, an `[Any]`, or one plain value.
+  ///
+  ///     let names = try FirebaseDataDecoder().decode([String].self, from: ["Ada", "Grace"])
+  ///
+  /// Numbers may be `NSNumber` or Swift's own, nil and `NSNull` are null. Nothing is rounded that the type can
+  /// hold.
+  ///
+  /// Throws `DecodingError` if the structure does not fit the type, or is nested deeper than 512 levels where
+  /// it is decoded; and what the type's own decoding throws.
+  open func decode<T: Decodable>(_ type: T.Type, from structure: Any) throws -> T {
+    try decodeStructure(type, from: structure, document: nil)
+  }
+
+  final func decodeStructure<T: Decodable>(
+    _ type: T.Type, from structure: Any, document: (any DocumentReferencing)?
+  ) throws -> T {
+    do {
+      return try StructureDecoder.decode(type, from: structure, options: self, document: document)
+    } catch let status as Status {
+      throw status.nsError
+    }
+  }
 
   /// Whether decoding calls nothing of the user's but the types themselves: then several threads may decode
   /// `Sendable` types at once. Objects in `userInfo`, and closures, may belong to one thread.

@@ -1,6 +1,14 @@
 import Foundation
 
-/// How `Encodable` values become data. `Firestore.Encoder` is the one that writes documents.
+/// Makes dictionaries, arrays and plain values of `Encodable` ones, and back with ``FirebaseDataDecoder``.
+///
+///     let encoder = FirebaseDataEncoder()
+///     encoder.dateEncodingStrategy = .secondsSince1970
+///     let payload = try encoder.encode(event) as? [String: Any]
+///
+/// It begins with the strategies of `JSONEncoder`: dates encode themselves, `Data` is a base64 string. Values
+/// of Firestore's mean nothing to it: a `Timestamp` is a dictionary of its parts, a `FieldValue` and a
+/// `DocumentReference` are refused. `Firestore.Encoder` is the one for documents, with strategies of its own.
 open class FirebaseDataEncoder {
   /// How a `Date` is encoded.
   public enum DateEncodingStrategy {
@@ -16,7 +24,7 @@ open class FirebaseDataEncoder {
     case formatted(DateFormatter)
     /// As the closure encodes it; if it encodes nothing, as an empty map.
     case custom((Date, any Encoder) throws -> Void)
-    /// As a `Timestamp`, to the nearest microsecond.
+    /// As a `Timestamp`. A document stores the nearest microsecond.
     case timestamp
   }
 
@@ -63,6 +71,10 @@ open class FirebaseDataEncoder {
       keysAreDefault = if case .useDefaultKeys = keyEncodingStrategy { true } else { false }
     }
   }
+  /// Which values are left as they are, objects of one's own for example. Asked for every value but a `Date`,
+  /// `Data`, `URL`, `Decimal`, and a dictionary with strings for keys. Not asked where a document is stored.
+  open var passthroughTypeResolver: any StructureCodingPassthroughTypeResolver.Type =
+    NoPassthroughTypes.self
   /// For the types that are encoded.
   open var userInfo: [CodingUserInfoKey: Any] = [:]
 
@@ -72,6 +84,28 @@ open class FirebaseDataEncoder {
   final private(set) var keysAreDefault = true
 
   public init() {}
+
+  /// The value as a `[String: Any]`, an `[Any]`, or one plain value, as its type encodes itself.
+  ///
+  ///     let names = try FirebaseDataEncoder().encode(["Ada", "Grace"]) as? [Any]
+  ///
+  /// Numbers are `NSNumber`, a `Decimal` is an `NSDecimalNumber`, null is `NSNull`. Nothing is rounded.
+  ///
+  /// Throws `EncodingError` if the value encodes nothing, if a float is infinite or NaN and the strategy is to throw, if
+  /// an integer is beyond `UInt64`, or if the value is nested deeper than 512 levels; `invalidArgument` if
+  /// two keys of a dictionary are one `String` of other bytes; and what the value's own encoding throws.
+  // Disfavored: to `Firestore.Encoder`, `encode` is the one that returns `[String: Any]`, whatever the context.
+  @_disfavoredOverload
+  open func encode<T: Encodable>(_ value: T) throws -> Any { try structure(of: value) }
+
+  /// What `encode` returns: a class of ours may accept less than this one does.
+  func structure<T: Encodable>(of value: T) throws -> Any {
+    do {
+      return try TreeEncoder.structure(of: value, options: self)
+    } catch let status as Status {
+      throw status.nsError
+    }
+  }
 
   /// The value as a document's bytes, straight.
   func encodeDocument<T: Encodable>(_ value: T) throws -> EncodedDocument {

@@ -71,11 +71,19 @@ enum EncodingRules {
     }
   }
 
+  /// The date as it is stored.
   static func instant(_ date: Date) throws(Status) -> Instant {
     guard let instant = Instant(date) else {
       throw Timestamp(date: date).fault ?? .invalidArgument("Invalid timestamp")
     }
     return instant
+  }
+
+  /// The date to the nanosecond, as a structure has it.
+  static func timestamp(_ date: Date) throws(Status) -> Timestamp {
+    let timestamp = Timestamp(date: date)
+    if let fault = timestamp.fault { throw fault }
+    return timestamp
   }
 
   /// What stands for an infinity or a NaN.
@@ -156,18 +164,36 @@ enum EncodingRules {
   /// wrappers. A type that does so with itself never ends.
   static let mostValuesInPlace = 100
 
+  /// The same for structures, which are so much deeper that some wrappers on each level come to more.
+  static func mostValuesInPlace(at codingPath: [any CodingKey]) -> Int {
+    mostValuesInPlace + 2 * codingPath.count
+  }
+
   static func endless<T>(_ value: T, codingPath: [any CodingKey]) -> EncodingError {
     EncodingError.invalidValue(
       value,
       EncodingError.Context(
         codingPath: codingPath,
-        debugDescription: "More than \(mostValuesInPlace) values encode one another in one place."))
+        debugDescription: "Too many values encode one another in one place."))
   }
 
   static let nestedArrays: Status = .invalidArgument("Nested arrays are not supported")
 
   static let tooDeep: Status = .invalidArgument(
     "Maps and arrays are nested deeper than \(DocumentFormat.maximumDepth) levels.")
+
+  /// Keys and indexes that lead to a value of a structure. No limit of documents: as `JSONEncoder`'s, it keeps
+  /// the stack from ending.
+  static let deepestStructure = 512
+
+  static func structureTooDeep(codingPath: [any CodingKey]) -> EncodingError {
+    EncodingError.invalidValue(
+      (),
+      EncodingError.Context(
+        codingPath: codingPath,
+        debugDescription:
+          "Dictionaries and arrays are nested deeper than \(deepestStructure) levels."))
+  }
 
   static func sentinelInArray(_ transform: FieldTransform) -> Status {
     .invalidArgument("\(transform.methodName) is not currently supported inside arrays")
@@ -187,67 +213,5 @@ enum TopLevel {
   private static func error(_ value: Any, _ sentence: String) -> EncodingError {
     EncodingError.invalidValue(
       value, EncodingError.Context(codingPath: [], debugDescription: sentence))
-  }
-}
-
-/// How a type that documents know hands itself to Hearth's encoders:
-///
-///     if let sink = DocumentSink(encoder) { return try sink.encode(timestamp: instant) }
-enum DocumentSink {
-  case stream(EncodingPlace)
-  case tree(TreeEncoder)
-
-  /// Nil for any other encoder.
-  init?(_ encoder: any Encoder) {
-    if let encoder = encoder as? StreamEncoder {
-      self = .stream(encoder.place)
-    } else if let encoder = encoder as? TreeEncoder {
-      self = .tree(encoder)
-    } else {
-      return nil
-    }
-  }
-
-  private func encode(_ value: @autoclosure () -> Value) throws {
-    switch self {
-    case .stream(let place): if try place.beginValue() { place.writer.value(value()) }
-    case .tree(let encoder): try encoder.set(value())
-    }
-  }
-
-  func encode(timestamp: Instant) throws { try encode(.timestamp(timestamp)) }
-  func encode(coordinate: Coordinate) throws { try encode(.geoPoint(coordinate)) }
-  func encode(vector: [Double]) throws { try encode(.vector(vector)) }
-
-  func encode(reference: ResourcePath, of database: DatabaseIdentity?) throws {
-    try encode(.reference(reference))
-    if let database { note(database) }
-  }
-
-  /// What a sentinel asks for. Its elements' references belong to `database`.
-  func encode(transform: FieldTransform, of database: DatabaseIdentity? = nil) throws {
-    switch self {
-    case .stream(let place): try place.encode(transform)
-    case .tree(let encoder): try encoder.set(content: .transform(transform))
-    }
-    if let database { note(database) }
-  }
-
-  /// Leaves the field out that is being encoded. False if it is not the field of a map.
-  func skip() -> Bool {
-    switch self {
-    case .stream(let place): return place.skip()
-    case .tree(let encoder):
-      if encoder.isField { encoder.node.content = .none }
-      return encoder.isField
-    }
-  }
-
-  private func note(_ database: DatabaseIdentity) {
-    switch self {
-    case .stream(let place): place.note(database: database)
-    case .tree(let encoder):
-      if !encoder.run.databases.contains(database) { encoder.run.databases.append(database) }
-    }
   }
 }

@@ -1,6 +1,6 @@
 /// How the value types pass through coders.
 ///
-/// Firestore's own coders take them as they are. Every other coder sees plain keyed containers; a
+/// Firestore's own coders take them as they are, others whose passthrough types they are too. Every other coder sees plain keyed containers; a
 /// `FieldValue` means nothing to it.
 
 private enum TimestampKeys: String, CodingKey { case seconds, nanoseconds }
@@ -13,6 +13,10 @@ extension Timestamp: Codable {
       self.init(instant)
       return
     }
+    if let moment = StructureDecoder.of(decoder)?.timestamp {
+      self.init(seconds: moment.seconds, nanoseconds: moment.nanoseconds)
+      return
+    }
     let container = try decoder.container(keyedBy: TimestampKeys.self)
     self.init(
       seconds: try container.decode(Int64.self, forKey: .seconds),
@@ -20,7 +24,7 @@ extension Timestamp: Codable {
   }
 
   public func encode(to encoder: any Encoder) throws {
-    if let sink = DocumentSink(encoder) { return try sink.encode(timestamp: instant()) }
+    if let sink = DocumentSink(encoder, for: self) { return try sink.encode(self) }
     var container = encoder.container(keyedBy: TimestampKeys.self)
     try container.encode(seconds, forKey: .seconds)
     try container.encode(nanoseconds, forKey: .nanoseconds)
@@ -33,6 +37,10 @@ extension GeoPoint: Codable {
       self.init(coordinate)
       return
     }
+    if let point = StructureDecoder.of(decoder)?.object(GeoPoint.self) {
+      self.init(latitude: point.latitude, longitude: point.longitude)
+      return
+    }
     let container = try decoder.container(keyedBy: GeoPointKeys.self)
     self.init(
       latitude: try container.decode(Double.self, forKey: .latitude),
@@ -40,7 +48,7 @@ extension GeoPoint: Codable {
   }
 
   public func encode(to encoder: any Encoder) throws {
-    if let sink = DocumentSink(encoder) { return try sink.encode(coordinate: coordinate()) }
+    if let sink = DocumentSink(encoder, for: self) { return try sink.encode(self) }
     var container = encoder.container(keyedBy: GeoPointKeys.self)
     try container.encode(latitude, forKey: .latitude)
     try container.encode(longitude, forKey: .longitude)
@@ -53,12 +61,16 @@ extension VectorValue: Codable {
       self.init(vector)
       return
     }
+    if let vector = StructureDecoder.of(decoder)?.object(VectorValue.self) {
+      self.init(vector.array)
+      return
+    }
     let container = try decoder.container(keyedBy: VectorKeys.self)
     self.init(try container.decode([Double].self, forKey: .array))
   }
 
   public func encode(to encoder: any Encoder) throws {
-    if let sink = DocumentSink(encoder) { return try sink.encode(vector: array) }
+    if let sink = DocumentSink(encoder, for: self) { return try sink.encode(self) }
     var container = encoder.container(keyedBy: VectorKeys.self)
     try container.encode(array, forKey: .array)
   }
@@ -66,11 +78,10 @@ extension VectorValue: Codable {
 
 extension FieldValue: Encodable {
   public func encode(to encoder: any Encoder) throws {
-    guard let sink = DocumentSink(encoder) else {
+    guard let sink = DocumentSink(encoder, for: self) else {
       throw FirestoreEncodingError.encodingIsNotSupported(
         "FieldValue values can only be encoded with Firestore.Encoder")
     }
-    if let fault { throw fault }
-    try sink.encode(transform: transform, of: database)
+    try sink.encode(self)
   }
 }

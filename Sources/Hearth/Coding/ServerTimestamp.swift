@@ -9,7 +9,7 @@ public protocol ServerTimestampWrappable {
 extension Date: ServerTimestampWrappable {
   public static func wrap(_ timestamp: Timestamp) throws -> Self { timestamp.dateValue() }
   public static func unwrap(_ value: Self) throws -> Timestamp {
-    Timestamp(try EncodingRules.instant(value))
+    try EncodingRules.timestamp(value)
   }
 }
 
@@ -42,6 +42,12 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
   }
 
   public func encode(to encoder: any Encoder) throws {
+    if Value.self == Date.self, let wrappedValue, let sink = DocumentSink(encoder),
+      !sink.isStructure
+    {
+      // Stored as any other date is: a timestamp would be cut, not rounded.
+      return try sink.encode(EncodingRules.instant(identity(wrappedValue, as: Date.self)))
+    }
     var container = encoder.singleValueContainer()
     if let wrappedValue {
       try container.encode(Value.unwrap(wrappedValue))

@@ -1,8 +1,14 @@
 import Foundation
 
 /// Encodes into a tree of objects first, so that containers may be used in any order, twice, and
-/// at the same time. The answer for types that a stream cannot follow, and the measure of what
-/// the stream writes.
+/// at the same time.
+///
+///     value ── TreeEncoder ──▸ TreeNode ─┬─ write(to:) ──▸ a document's bytes
+///                                        └─ structure() ─▸ [String: Any], [Any], or one value
+///
+/// For documents it is the answer for types that a stream cannot follow, and the measure of what the
+/// stream writes. Structures, which public encoders return, are made by nothing else. `TreeRun` has the
+/// rules in which the two differ.
 struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   let node: TreeNode
   let run: TreeRun
@@ -15,10 +21,8 @@ struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   static func encode<T: Encodable>(
     _ value: T, options: FirebaseDataEncoder
   ) throws -> EncodedDocument {
-    let run = TreeRun(options: options)
-    let root = TreeNode()
-    try TreeEncoder(node: root, run: run, codingPath: []).encodeHere(value)
-    if let misuse = run.misuse { throw misuse }
+    let run = TreeRun(.document, options: options)
+    let root = try encode(value, run)
     switch root.content {
     case .map: break
     case .empty: throw TopLevel.nothing(value)
@@ -30,6 +34,21 @@ struct TreeEncoder: Encoder, SingleValueEncodingContainer {
     root.write(to: writer, &document)
     document.body = try writer.finish()
     return document
+  }
+
+  /// The value as users get it: dictionaries, arrays, `NSNumber`, `NSNull`, `String`, `Data`, and objects that
+  /// the passthrough types are. Throws `EncodingError`, `Status`, and what the value throws.
+  static func structure<T: Encodable>(of value: T, options: FirebaseDataEncoder) throws -> Any {
+    let root = try encode(value, TreeRun(.structure, options: options))
+    if case .empty = root.content { throw TopLevel.nothing(value) }
+    return try root.structure()
+  }
+
+  private static func encode<T: Encodable>(_ value: T, _ run: TreeRun) throws -> TreeNode {
+    let root = TreeNode()
+    try TreeEncoder(node: root, run: run, codingPath: []).encodeHere(value)
+    if let misuse = run.misuse { throw misuse }
+    return root
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
@@ -89,13 +108,19 @@ struct TreeEncoder: Encoder, SingleValueEncodingContainer {
 
   func encode(_ value: UInt32) throws { try set(.integer(Int64(value))) }
 
-  func encode(_ value: UInt) throws { try set(run.integer(value, codingPath: codingPath)) }
+  func encode(_ value: UInt) throws { try set(content: run.integer(value, codingPath: codingPath)) }
 
-  func encode(_ value: UInt64) throws { try set(run.integer(value, codingPath: codingPath)) }
+  func encode(_ value: UInt64) throws {
+    try set(content: run.integer(value, codingPath: codingPath))
+  }
 
-  func encode(_ value: Int128) throws { try set(run.integer(value, codingPath: codingPath)) }
+  func encode(_ value: Int128) throws {
+    try set(content: run.integer(value, codingPath: codingPath))
+  }
 
-  func encode(_ value: UInt128) throws { try set(run.integer(value, codingPath: codingPath)) }
+  func encode(_ value: UInt128) throws {
+    try set(content: run.integer(value, codingPath: codingPath))
+  }
 
   func encode<T: Encodable>(_ value: T) throws {
     guard case .empty = node.content else {
@@ -103,7 +128,7 @@ struct TreeEncoder: Encoder, SingleValueEncodingContainer {
     }
     run.valuesInPlace += 1
     defer { run.valuesInPlace -= 1 }
-    guard run.valuesInPlace <= EncodingRules.mostValuesInPlace else {
+    guard run.valuesInPlace <= run.mostValuesInPlace(at: codingPath) else {
       throw EncodingRules.endless(value, codingPath: codingPath)
     }
     try encodeHere(value)
@@ -111,166 +136,34 @@ struct TreeEncoder: Encoder, SingleValueEncodingContainer {
 
   fileprivate func encodeHere<T: Encodable>(_ value: T) throws {
     try run.checkDepth(of: codingPath)
+    if run.target == .structure, try encodeObject(value) { return }
     switch try EncodingRules.handling(of: value, options: run.options) {
     case .value(let plain): try set(plain)
-    case .encode(let encode): try encode(self)
+    case .encode(let encode):
+      try encode(self)
+      // A custom strategy that encodes nothing: an empty map, at the top of a structure too.
+      if run.target == .structure { _ = node.becomeMap() }
     case .ordinary:
       var encoder = self
       encoder.keepsKeys = value is any StringKeyedDictionary
       try value.encode(to: encoder)
     }
   }
-}
 
-/// What all encoders and containers of one run share.
-final class TreeRun {
-  let options: FirebaseDataEncoder
-  var misuse: EncodingError?
-  var fault: Status?
-  var databases: [DatabaseIdentity] = []
-  /// Values around this one that are encoded in their own place, by single value containers.
-  var valuesInPlace = 0
-
-  init(options: FirebaseDataEncoder) { self.options = options }
-
-  /// Whether a value can be there: in the innermost map of a document, or further out.
-  func isReachable(_ codingPath: [any CodingKey]) -> Bool {
-    codingPath.count <= DocumentFormat.maximumDepth + 1
-  }
-
-  /// Before going deeper: types that contain themselves would go on until the stack ends.
-  func checkDepth(of codingPath: [any CodingKey]) throws {
-    guard !isReachable(codingPath) else { return }
-    // Remembered, too: a type that catches it leaves the value out.
-    fault = EncodingRules.tooDeep
-    throw EncodingRules.tooDeep
-  }
-
-  func note(_ error: EncodingError) { misuse = misuse ?? error }
-
-  func number(
-    _ value: Double, named typeName: String, codingPath: @autoclosure () -> [any CodingKey]
-  ) throws -> Value {
-    if value.isFinite { return .double(value) }
-    return .string(
-      try EncodingRules.string(
-        for: value, named: typeName, options: options, codingPath: codingPath))
-  }
-
-  func integer(
-    _ value: some FixedWidthInteger, codingPath: @autoclosure () -> [any CodingKey]
-  ) throws -> Value {
-    guard let integer = Int64(exactly: value) else {
-      throw EncodingRules.tooLarge(value, codingPath: codingPath())
-    }
-    return .integer(integer)
-  }
-}
-
-/// A value that may still become one thing or another.
-final class TreeNode {
-  enum Content {
-    case empty
-    case value(Value)
-    case map([(name: String, node: TreeNode)])
-    case array([TreeNode])
-    case transform(FieldTransform)
-    case none
-  }
-
-  var content = Content.empty
-
-  init(_ content: Content = .empty) { self.content = content }
-
-  func becomeMap() -> Bool {
-    switch content {
-    case .empty: content = .map([])
-    case .map: break
-    default: return false
+  /// What is an object in a structure, where a document has a value. False if nothing was encoded.
+  private func encodeObject<T: Encodable>(_ value: T) throws -> Bool {
+    if T.self == Decimal.self {
+      try set(content: .object(NSDecimalNumber(decimal: identity(value, as: Decimal.self))))
+    } else if T.self == Date.self, run.options.datesAreTimestamps {
+      try encodeHere(EncodingRules.timestamp(identity(value, as: Date.self)))
+    } else if !EncodingRules.isSpecial(T.self), !(value is any StringKeyedDictionary),
+      run.passesThrough(value)
+    {
+      try set(content: .object(AnyBridge.unwrapped(value) ?? NSNull()))
+    } else {
+      return false
     }
     return true
-  }
-
-  func becomeArray() -> Bool {
-    switch content {
-    case .empty: content = .array([])
-    case .array: break
-    default: return false
-    }
-    return true
-  }
-
-  subscript(name: String) -> TreeNode? {
-    get {
-      guard case .map(let fields) = content else { return nil }
-      return fields.first { UTF8Order.areEqual($0.name, name) }?.node
-    }
-    set {
-      guard case .map(var fields) = content else { return }
-      fields.removeAll { UTF8Order.areEqual($0.name, name) }
-      if let newValue { fields.append((name, newValue)) }
-      content = .map(fields)
-    }
-  }
-
-  func append(_ node: TreeNode) {
-    guard case .array(var elements) = content else { return }
-    elements.append(node)
-    content = .array(elements)
-  }
-
-  var count: Int {
-    if case .array(let elements) = content { return elements.count }
-    return 0
-  }
-
-  func write(
-    to writer: DocumentWriter, _ document: inout EncodedDocument, isElement: Bool = false
-  ) {
-    switch content {
-    case .empty:
-      writer.beginMap()
-      writer.endMap()
-    case .value(let value):
-      if isElement, case .array = value { note(EncodingRules.nestedArrays, &document) }
-      writer.value(value)
-    case .map(let fields):
-      writer.beginMap()
-      noteDepth(writer, &document)
-      for field in fields {
-        writer.field(field.name)
-        if let fault = EncodingRules.fault(ofName: field.name, path: writer.openPath()) {
-          note(fault, &document)
-        }
-        field.node.write(to: writer, &document)
-      }
-      writer.endMap()
-    case .array(let elements):
-      writer.beginArray()
-      noteDepth(writer, &document)
-      if isElement { note(EncodingRules.nestedArrays, &document) }
-      for element in elements {
-        writer.element()
-        element.write(to: writer, &document, isElement: true)
-      }
-      writer.endArray()
-    case .transform(let transform):
-      if let path = writer.openPath() {
-        document.transforms.append((FieldSegments(path), transform))
-      } else {
-        note(EncodingRules.sentinelInArray(transform), &document)
-        writer.null()
-      }
-    case .none: break
-    }
-  }
-
-  private func noteDepth(_ writer: DocumentWriter, _ document: inout EncodedDocument) {
-    if writer.depth > DocumentFormat.maximumDepth + 1 { note(EncodingRules.tooDeep, &document) }
-  }
-
-  private func note(_ fault: Status, _ document: inout EncodedDocument) {
-    document.fault = document.fault ?? fault
   }
 }
 
@@ -286,9 +179,11 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
       : EncodingRules.name(of: key, options: run.options) { codingPath }
   }
 
-  private func set(_ value: Value, _ key: Key) throws {
+  private func set(_ value: Value, _ key: Key) throws { try set(content: .value(value), key) }
+
+  private func set(content: TreeNode.Content, _ key: Key) throws {
     try run.checkDepth(of: codingPath)
-    node[name(of: key)] = TreeNode(.value(value))
+    node.put(TreeNode(content), name(of: key))
   }
 
   func encodeNil(forKey key: Key) throws { try set(.null, key) }
@@ -322,19 +217,19 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
   func encode(_ value: UInt32, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
 
   func encode(_ value: UInt, forKey key: Key) throws {
-    try set(run.integer(value, codingPath: codingPath + [key]), key)
+    try set(content: run.integer(value, codingPath: codingPath + [key]), key)
   }
 
   func encode(_ value: UInt64, forKey key: Key) throws {
-    try set(run.integer(value, codingPath: codingPath + [key]), key)
+    try set(content: run.integer(value, codingPath: codingPath + [key]), key)
   }
 
   func encode(_ value: Int128, forKey key: Key) throws {
-    try set(run.integer(value, codingPath: codingPath + [key]), key)
+    try set(content: run.integer(value, codingPath: codingPath + [key]), key)
   }
 
   func encode(_ value: UInt128, forKey key: Key) throws {
-    try set(run.integer(value, codingPath: codingPath + [key]), key)
+    try set(content: run.integer(value, codingPath: codingPath + [key]), key)
   }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
@@ -342,12 +237,12 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     let field = TreeNode()
     try TreeEncoder(node: field, run: run, codingPath: codingPath + [key], isField: true)
       .encodeHere(value)
-    node[name] = field
+    node.put(field, name)
   }
 
-  /// Leads nowhere: deeper than a document can be.
+  /// Leads nowhere: too deep.
   private var refused: TreeEncoder {
-    run.fault = EncodingRules.tooDeep
+    _ = run.tooDeep(codingPath)
     return TreeEncoder(node: TreeNode(), run: run, codingPath: codingPath, isField: true)
   }
 
@@ -356,11 +251,11 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     guard run.isReachable(codingPath) else { return refused }
     let name = name(of: key)
     let field: TreeNode
-    if let existing = node[name] {
+    if let existing = node.field(name) {
       field = existing
     } else {
       field = TreeNode()
-      node[name] = field
+      node.put(field, name)
     }
     return TreeEncoder(node: field, run: run, codingPath: codingPath + [key], isField: true)
   }
@@ -389,9 +284,11 @@ private struct TreeUnkeyedContainer: UnkeyedEncodingContainer {
 
   private var elementPath: [any CodingKey] { codingPath + [PlainKey.index(count)] }
 
-  private func append(_ value: Value) throws {
+  private func append(_ value: Value) throws { try append(content: .value(value)) }
+
+  private func append(content: TreeNode.Content) throws {
     try run.checkDepth(of: codingPath)
-    node.append(TreeNode(.value(value)))
+    node.append(TreeNode(content))
   }
 
   func encodeNil() throws { try append(.null) }
@@ -425,14 +322,20 @@ private struct TreeUnkeyedContainer: UnkeyedEncodingContainer {
   func encode(_ value: UInt32) throws { try append(.integer(Int64(value))) }
 
   func encode(_ value: UInt) throws {
-    try append(run.integer(value, codingPath: elementPath))
+    try append(content: run.integer(value, codingPath: elementPath))
   }
 
-  func encode(_ value: UInt64) throws { try append(run.integer(value, codingPath: elementPath)) }
+  func encode(_ value: UInt64) throws {
+    try append(content: run.integer(value, codingPath: elementPath))
+  }
 
-  func encode(_ value: Int128) throws { try append(run.integer(value, codingPath: elementPath)) }
+  func encode(_ value: Int128) throws {
+    try append(content: run.integer(value, codingPath: elementPath))
+  }
 
-  func encode(_ value: UInt128) throws { try append(run.integer(value, codingPath: elementPath)) }
+  func encode(_ value: UInt128) throws {
+    try append(content: run.integer(value, codingPath: elementPath))
+  }
 
   func encode<T: Encodable>(_ value: T) throws {
     let element = TreeNode()
@@ -443,7 +346,7 @@ private struct TreeUnkeyedContainer: UnkeyedEncodingContainer {
   private func nested() -> TreeEncoder {
     let element = TreeNode()
     guard run.isReachable(codingPath) else {
-      run.fault = EncodingRules.tooDeep
+      _ = run.tooDeep(codingPath)
       return TreeEncoder(node: element, run: run, codingPath: codingPath)
     }
     let path = elementPath

@@ -19,8 +19,13 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
     self.nanoseconds = nanoseconds
   }
 
-  /// The date's moment, cut to whole nanoseconds.
+  /// The date's moment, cut to whole nanoseconds. A date that is just what a whole microsecond gives is that
+  /// microsecond, which storing then does not cut to the one before.
   public convenience init(date: Date) {
+    if let instant = Instant(date), instant.date == date {
+      self.init(instant)
+      return
+    }
     let interval = date.timeIntervalSince1970
     var seconds = interval.rounded(.down)
     // A tiny negative interval gives a rest that rounds to a whole second.

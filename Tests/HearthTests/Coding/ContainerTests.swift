@@ -239,6 +239,14 @@ struct ContainerTests {
       switch (tree, stream) {
       case (.success(let expected), .success(let body)):
         written += 1
+        // A dictionary of it that is stored is the same document. A fault is one of what was encoded,
+        // though it may have been replaced.
+        let set = try? ParsedSet(set: options.encode(value), database: nil)
+        if let set {
+          #expect(try set.body == body.map(), "seed \(seed), \(value.step)")
+        } else {
+          #expect(try options.encodeDocument(value).fault != nil, "seed \(seed), \(value.step)")
+        }
         if body != expected {
           Issue.record(
             "seed \(seed), \(value.step): \(body.dump()) where the tree has \(expected.dump())")

@@ -153,9 +153,14 @@ struct UpstreamPromisesTests {
     }
   }
 
-  @Test func `a decimal beyond integers is a double`() throws {
+  @Test func `a decimal beyond integers is a decimal number, stored as a double`() throws {
     let large = Decimal(sign: .plus, exponent: 127, significand: 1)
-    #expect(try encoder.encode(["x": large])["x"] as? Double == 1e127)
+    #expect(
+      try encoder.encode(["x": large])["x"] as? NSDecimalNumber == NSDecimalNumber(decimal: large))
+    #expect(try fields(of: ["x": large]) == map(["x": .double(1e127)]))
+    #expect(
+      try ParsedSet(set: encoder.encode(["x": large]), database: nil).body
+        == map(["x": .double(1e127)]))
     #expect(try decoder.decode([String: Decimal].self, from: ["x": 1e127]) == ["x": large])
     for number in [1e300, -1e300, Double.infinity] {
       #expect(throws: DecodingError.self) {

@@ -62,6 +62,31 @@ struct Shelf: Codable {
     try await expectRoundTrip(book)
   }
 
+  @Test func `a model goes through dictionaries`() async throws {
+    let database = try TemporaryDatabase()
+    let dune = database.firestore.document("books/dune")
+    let book = Book(title: "Dune", pages: 412, published: Date(timeIntervalSince1970: 0.5))
+    do {
+      var fields = try Firestore.Encoder().encode(book)
+      fields["added"] = FieldValue.serverTimestamp()
+      try await dune.setData(fields)
+      let same = try Firestore.Decoder().decode(Book.self, from: fields, in: dune)
+      #expect(same.id == "dune")
+      #expect(try await dune.getDocument(as: Book.self) == same)
+      #expect(try await dune.getDocument()["added"] is Timestamp)
+    }
+    do {
+      let article = Article(title: "Dune")
+      let encoder = FirebaseDataEncoder()
+      encoder.dateEncodingStrategy = .secondsSince1970
+      let payload = try encoder.encode([article])
+      let decoder = FirebaseDataDecoder()
+      decoder.dateDecodingStrategy = .secondsSince1970
+      let articles = try decoder.decode([Article].self, from: payload)
+      #expect(articles == [article])
+    }
+  }
+
   @Test func `fields that older documents do not have are the defaults`() async throws {
     let database = try TemporaryDatabase()
     let old = database.firestore.document("old/one")

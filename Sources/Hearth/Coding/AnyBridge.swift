@@ -10,7 +10,7 @@ protocol DocumentReferencing: AnyObject {
 
 /// Between `Any`, as users hand it over and get it back, and the engine's values.
 ///
-/// Here is what comes in; what goes out is in `AnyBridge+Out.swift`.
+/// Here is what comes in, one level deep; what goes out is in `AnyBridge+Out.swift`.
 enum AnyBridge {
   /// What an `Any` turns out to be, one level deep.
   enum Shape {
@@ -28,17 +28,6 @@ enum AnyBridge {
     case unsupportedKey(typeName: String)
     /// A dictionary with two keys, of different types or bytes, that are one `String`.
     case repeatedKey(String)
-  }
-
-  /// A value for a query or a cursor. Maps may have any names here, but no sentinels.
-  ///
-  /// - Parameter allowsNestedArrays: for `in` and its kin, whose elements may be arrays.
-  static func value(
-    _ input: Any, database: DatabaseIdentity?, allowsNestedArrays: Bool = false
-  ) throws(Status) -> Value {
-    var reader = UserDataReader(
-      source: allowsNestedArrays ? .arrayArgument : .argument, database: database)
-    return try reader.readArgument(input)
   }
 
   /// Types that are told by one comparison come first; everything else is `rareShape(of:)`.
@@ -166,6 +155,19 @@ enum AnyBridge {
   }
 }
 
+extension AnyBridge {
+  /// What is inside of optionals and an `AnyHashable`; nil if that is nothing.
+  static func unwrapped(_ input: Any) -> Any? {
+    let type = type(of: input)
+    if type is AnyClass || type == String.self { return input }
+    if let optional = input as? any AnyOptional { return optional.wrapped.flatMap(unwrapped) }
+    if type == AnyHashable.self, let hashable = input as? AnyHashable {
+      return unwrapped(hashable.base)
+    }
+    return input
+  }
+}
+
 private protocol AnyOptional {
   var wrapped: Any? { get }
 }
@@ -174,12 +176,13 @@ extension Optional: AnyOptional {
   fileprivate var wrapped: Any? { map { $0 } }
 }
 
-private protocol AnyArray {
+/// An `Array` of whatever elements.
+protocol AnyArray {
   var anyElements: [Any] { get }
 }
 
 extension Array: AnyArray {
-  fileprivate var anyElements: [Any] { map { $0 } }
+  var anyElements: [Any] { map { $0 } }
 }
 
 private protocol AnyDictionary {

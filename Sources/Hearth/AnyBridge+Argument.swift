@@ -1,0 +1,13 @@
+/// What comes in, all the way down.
+extension AnyBridge {
+  /// A value for a query or a cursor. Maps may have any names here, but no sentinels.
+  ///
+  /// - Parameter allowsNestedArrays: for `in` and its kin, whose elements may be arrays.
+  static func value(
+    _ input: Any, database: DatabaseIdentity?, allowsNestedArrays: Bool = false
+  ) throws(Status) -> Value {
+    var reader = UserDataReader(
+      source: allowsNestedArrays ? .arrayArgument : .argument, database: database)
+    return try reader.readArgument(input)
+  }
+}
