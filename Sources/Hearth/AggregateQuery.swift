@@ -13,6 +13,9 @@ extension Query {
   ///     print(totals.count, totals.get(pages))
   ///
   /// A document counts, also in `count()`, if it has every field that is added up or averaged.
+  ///
+  /// A query with `limit(toLast:)` and no order can be counted. Its sums and averages fail with `invalidArgument`:
+  /// no order says which results are the last.
   public func aggregate(_ fields: [AggregateField]) -> AggregateQuery {
     AggregateQuery(self, fields)
   }
@@ -54,15 +57,18 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
       case .failure(let error): completion(nil, error)
       }
     }
-    query.answer(query.firestore.courier(isolation), callback) { [self] database, snapshot in
-      let (aggregations, effective) = try checked()
-      return AggregateQuerySnapshot(
-        self, try database.aggregate(aggregations, over: effective, in: snapshot))
+    query.answer(query.firestore.courier(isolation), callback, asking: checked) {
+      [self] database, snapshot, asked in
+      AggregateQuerySnapshot(
+        self, try database.aggregate(asked.aggregations, over: asked.effective, in: snapshot))
     }
   }
 
-  func checked() throws(Status) -> ([Aggregation], EffectiveQuery) {
-    let effective = try query.effective()
+  /// The number of results does not depend on their order.
+  var isOnlyCounted: Bool { fields.allSatisfy(\.isCount) }
+
+  func checked() throws(Status) -> (aggregations: [Aggregation], effective: EffectiveQuery) {
+    let effective = try query.effective(isOnlyCounted: isOnlyCounted)
     var aggregations: [Aggregation] = []
     for field in fields { aggregations.append(Aggregation(try field.kind.get())) }
     try query.structured.check(aggregations, cursorsReachImpliedOrders: true)
@@ -93,17 +99,44 @@ public final class AggregateQuerySnapshot: NSObject, @unchecked Sendable {
     self.values = values
   }
 
-  /// How many, if that was asked.
-  public var count: NSNumber { self.get(.count()) as? NSNumber ?? 0 }
+  /// How many results there are. Not a number (NaN) if the query did not request `count()`.
+  ///
+  /// Firebase's SDK raises an exception there, which Swift cannot catch. Hearth does not end the process. It logs
+  /// Firebase's sentence at the level critical and returns NaN, which equals no count: 0 would pass for one.
+  /// `value(of:)` throws instead.
+  public var count: NSNumber { self.get(.count()) as? NSNumber ?? NSNumber(value: Double.nan) }
 
-  /// A number that was asked for: `NSNumber`, or `NSNull` for the average of nothing. What was not
-  /// asked for is `NSNull` too, and logged as an error.
+  /// A requested number: `NSNumber`, or `NSNull` for the average of no numbers.
+  ///
+  /// `NSNull` for a number that was not requested, which is also logged at the level critical; see `count` for the
+  /// reason. `value(of:)` throws instead.
   public func get(_ field: AggregateField) -> Any {
-    guard let index = query.fields.firstIndex(of: field) else {
-      Firestore.logger.error("'\(field)' was not requested in the aggregation query.")
+    do throws(Status) {
+      return AnyBridge.any(try requested(field)) { $0 }
+    } catch {
+      Firestore.logger.critical("\(error.message)")
       return NSNull()
     }
-    return AnyBridge.any(values[index]) { $0 }
+  }
+
+  /// A requested number; nil for the average of no numbers.
+  ///
+  ///     let pages = try totals.value(of: .sum("pages"))?.int64Value
+  ///
+  /// Throws `invalidArgument` if the query did not request it.
+  public func value(of field: AggregateField) throws -> NSNumber? {
+    do throws(Status) {
+      return AnyBridge.any(try requested(field)) { $0 } as? NSNumber
+    } catch {
+      throw error.nsError
+    }
+  }
+
+  private func requested(_ field: AggregateField) throws(Status) -> Value {
+    guard let index = query.fields.firstIndex(of: field), index < values.count else {
+      throw .invalidArgument("'\(field.call)' was not requested in the aggregation query")
+    }
+    return values[index]
   }
 
   public override func isEqual(_ object: Any?) -> Bool {

@@ -277,7 +277,7 @@ extension AggregateQuery {
 
   func watched() throws -> Listening.Watched {
     let (aggregations, _) = try checked()
-    let watched = try query.listenable()
+    let watched = try query.listenable(isOnlyCounted: isOnlyCounted)
     return (try query.firestore.database(), .totals(watched, aggregations))
   }
 }

@@ -35,7 +35,10 @@ extension Query {
   /// The first `limit` results.
   public func limit(to limit: Int) -> Query { limited(limit, isToLast: false) }
 
-  /// The last `limit` results, in the order of the query, which must have one.
+  /// The last `limit` results, in the order of the query.
+  ///
+  /// Reading or listening fails with `invalidArgument` if the query has no order. Counting does not; see
+  /// `aggregate`.
   public func limit(toLast limit: Int) -> Query { limited(limit, isToLast: true) }
 
   private func limited(_ limit: Int, isToLast: Bool) -> Query {

@@ -37,9 +37,11 @@ public class Query: NSObject, @unchecked Sendable {
   }
 
   /// The query as it is executed, everything checked.
-  func effective() throws(Status) -> EffectiveQuery {
+  ///
+  /// - Parameter isOnlyCounted: Nobody sees which results are the last.
+  func effective(isOnlyCounted: Bool = false) throws(Status) -> EffectiveQuery {
     if let fault { throw fault }
-    guard !structured.isLimitToLast || !structured.orders.isEmpty else {
+    guard isOnlyCounted || !structured.isLimitToLast || !structured.orders.isEmpty else {
       throw .invalidArgument(
         "limit(toLast:) queries require specifying at least one OrderBy() clause.")
     }
@@ -72,9 +74,9 @@ public class Query: NSObject, @unchecked Sendable {
       case .failure(let error): completion(nil, error)
       }
     }
-    answer(firestore.courier(isolation), callback) { [self] database, snapshot in
-      let documents = try database.documents(matching: effective(), in: snapshot)
-      return QuerySnapshot(self, first: documents)
+    answer(firestore.courier(isolation), callback, asking: { try effective() }) {
+      [self] database, snapshot, effective in
+      QuerySnapshot(self, first: try database.documents(matching: effective, in: snapshot))
     }
   }
 
@@ -86,22 +88,25 @@ public class Query: NSObject, @unchecked Sendable {
   }
 
   /// Works out an answer once the writes handed over before are done, and tells it to `callback`.
-  func answer<Answer: Sendable>(
+  ///
+  /// - Parameter question: What is asked, checked.
+  func answer<Question: Sendable, Answer: Sendable>(
     _ courier: Courier, _ callback: Callback<Result<Answer, NSError>>,
-    _ work: @escaping @Sendable (Database, StoreSnapshot) throws -> Answer
+    asking question: () throws -> Question,
+    _ work: @escaping @Sendable (Database, StoreSnapshot, Question) throws -> Answer
   ) {
     let done = { @Sendable (result: Result<Answer, NSError>) in
       courier.carry(result, to: callback)
     }
     do {
       // Before the database is opened: a query that cannot be asked needs none.
-      _ = try effective()
+      let question = try question()
       let database = try firestore.database()
       database.writer.whenSettled(structured.scope.readScope) {
         // Not on the writer's thread: a collection can be long.
         DispatchQueue.global().async {
           do {
-            done(.success(try database.store.read { try work(database, $0) }))
+            done(.success(try database.store.read { try work(database, $0, question) }))
           } catch {
             done(.failure(Status(readingFailed: error).nsError))
           }
@@ -122,8 +127,8 @@ public class Query: NSObject, @unchecked Sendable {
   }
 
   /// The query as it is executed, if it can be listened to.
-  func listenable() throws(Status) -> EffectiveQuery {
-    let effective = try effective()
+  func listenable(isOnlyCounted: Bool = false) throws(Status) -> EffectiveQuery {
+    let effective = try effective(isOnlyCounted: isOnlyCounted)
     if case .subtree = effective.scope {
       throw .invalidArgument("All-collection queries are not supported by real-time queries.")
     }

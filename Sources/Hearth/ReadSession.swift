@@ -131,7 +131,7 @@ public class ReadSession {
   /// What the aggregate query adds up.
   public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
     try using { source in
-      _ = try effective(query.query)
+      try check(query.query)
       let (aggregations, effective) = try query.checked()
       let values = try database.tracing { trace in
         switch source {
@@ -146,10 +146,14 @@ public class ReadSession {
   }
 
   private func effective(_ query: Query) throws -> EffectiveQuery {
+    try check(query)
+    return try query.effective()
+  }
+
+  private func check(_ query: Query) throws {
     guard query.firestore === firestore else {
       throw Status.invalidArgument("Provided query is from a different Cloud Firestore instance.")
     }
-    return try query.effective()
   }
 }
 

@@ -137,6 +137,63 @@ import Testing
     try await db.terminate()
   }
 
+  @Test func `a number that was not requested is no number, and value(of:) throws`() async throws {
+    let books = db.collection("books")
+    let totals = try await books.aggregate([.sum("pages"), .average("none")])
+      .getAggregation(source: .server)
+    #expect(totals.count.doubleValue.isNaN)
+    #expect(totals.count != 0)
+    #expect(totals.get(.sum("year")) is NSNull)
+    #expect(try totals.value(of: .sum("pages")) == 0)
+    #expect(try totals.value(of: .average("none")) == nil)
+    let unasked: [(AggregateField, String)] = [
+      (.count(), "count()"), (.sum("foo"), "sum(foo)"), (.sum(FieldPath(["a", "b"])), "sum(a.b)"),
+      (.average("pages"), "avg(pages)"), (.average(FieldPath(["k"])), "avg(k)"),
+    ]
+    for (field, name) in unasked {
+      let error = #expect(throws: NSError.self) { try totals.value(of: field) }
+      #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
+      #expect(
+        error?.localizedDescription == "'\(name)' was not requested in the aggregation query")
+    }
+    try await db.terminate()
+  }
+
+  @Test func `a limit to the last without an order can be counted, and only that`() async throws {
+    let last = db.collection("books").limit(toLast: 3)
+    #expect(try await last.count.getAggregation(source: .server).count == 3)
+    #expect(
+      try await db.collection("books").limit(toLast: 9).count
+        .getAggregation(source: .server).count == 4)
+    let it = try await db.document("books/it").getDocument()
+    #expect(
+      try await db.collection("books").start(atDocument: it).limit(toLast: 3).count
+        .getAggregation(source: .server).count == 2)
+    let counted = try await withCheckedThrowingContinuation {
+      (done: CheckedContinuation<Int, any Error>) in
+      last.count.getAggregation(source: .server) { snapshot, error in
+        done.resume(with: Result { try snapshot?.count.intValue ?? { throw error! }() })
+      }
+    }
+    #expect(counted == 3)
+    #expect(try await db.read { try $0.getAggregation(last.count).count } == 3)
+    #expect(try await last.count.explain(analyze: true).execution != nil)
+    let heard = Guarded<[Int]>([])
+    let registration = last.count.addSnapshotListener(on: .global()) { snapshot, _ in
+      heard.withLock { $0.append(snapshot?.count.intValue ?? -1) }
+    }
+    try await eventually { heard.withLock(\.self) == [3] }
+    registration.remove()
+
+    let sentence = "limit(toLast:) queries require specifying at least one OrderBy() clause."
+    let error = await #expect(throws: NSError.self) {
+      try await last.aggregate([.count(), .sum("pages")]).getAggregation(source: .server)
+    }
+    #expect(error?.localizedDescription == sentence)
+    #expect(refusal { try last.effective() } == sentence)
+    try await db.terminate()
+  }
+
   @Test func `projections`() async throws {
     try await db.document("books/dune").updateData(["author.name": "Herbert", "author.born": 1920])
     let found = try await db.collection("books").whereField("title", isEqualTo: "Dune")
