@@ -54,20 +54,46 @@ public final class FirebaseApp: NSObject, Sendable {
     return Dictionary(sorted, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Forgets the app. Databases that were opened for it stay open.
+  /// Forgets the app and terminates its databases. A new app of that name gets new ones.
+  ///
+  /// Calls back before it returns, as Firebase's SDK does: from then on the databases refuse every call. They do
+  /// what was handed over before and close their files in the background; `delete() async` waits for that.
+  /// The result is false if the app was deleted before. Databases opened by a path (`Firestore.open(at:)`) belong
+  /// to no app and stay open.
   public func delete(_ completion: @escaping (Bool) -> Void) {
-    completion(forget())
+    let databases = forget()
+    completion(databases != nil)
+    guard let databases else { return }
+    Task { await Self.close(databases) }
   }
 
-  /// Forgets the app. Databases that were opened for it stay open.
+  /// Forgets the app and terminates its databases. A new app of that name gets new ones.
+  ///
+  /// Returns when the databases are closed; see `Firestore.terminate()`. The result is false if the app was
+  /// deleted before. Databases opened by a path (`Firestore.open(at:)`) belong to no app and stay open.
   @discardableResult
-  public func delete() async -> Bool { forget() }
+  public func delete() async -> Bool {
+    guard let databases = forget() else { return false }
+    await Self.close(databases)
+    return true
+  }
 
-  private func forget() -> Bool {
-    FirebaseApp.apps.withLock { apps in
+  /// Its databases, which refuse every call from now on; nil if this is no app any more.
+  private func forget() -> [Firestore]? {
+    let isFound = FirebaseApp.apps.withLock { apps in
       guard apps[BytewiseString(name)] === self else { return false }
       apps[BytewiseString(name)] = nil
       return true
+    }
+    guard isFound else { return nil }
+    let databases = OpenDatabases.shared.instances(of: self)
+    for database in databases { database.retire() }
+    return databases
+  }
+
+  private static func close(_ databases: [Firestore]) async {
+    await withTaskGroup { group in
+      for database in databases { group.addTask { try? await database.terminate() } }
     }
   }
 

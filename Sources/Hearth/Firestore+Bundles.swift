@@ -5,6 +5,8 @@ extension Firestore {
   private static let noBundles = Status(
     .unimplemented, "Bundles are made by a server and cannot be loaded into this database.")
 
+  private var bundleRefusal: NSError { (refusal ?? Self.noBundles).nsError }
+
   /// Reports `unimplemented`: bundles come from a server.
   @discardableResult
   public func loadBundle(_ data: Data) -> LoadBundleTask { refusedTask() }
@@ -33,19 +35,19 @@ extension Firestore {
 
   /// Throws `unimplemented`: bundles come from a server.
   public func loadBundle(_ data: Data) async throws -> LoadBundleTaskProgress {
-    throw Self.noBundles.nsError
+    throw bundleRefusal
   }
 
   /// Throws `unimplemented`: bundles come from a server.
   public func loadBundle(_ stream: InputStream) async throws -> LoadBundleTaskProgress {
-    throw Self.noBundles.nsError
+    throw bundleRefusal
   }
 
   private func refuse(
     _ actor: (any Actor)?, _ completion: ((LoadBundleTaskProgress?, Error?) -> Void)?
   ) -> LoadBundleTask {
     if let completion {
-      courier(actor).carry(Self.noBundles.nsError, to: Callback<NSError> { completion(nil, $0) })
+      courier(actor).carry(bundleRefusal, to: Callback<NSError> { completion(nil, $0) })
     }
     return refusedTask()
   }
@@ -58,21 +60,27 @@ extension Firestore {
     return task
   }
 
-  /// Nil: named queries come in bundles.
+  /// Nil: named queries come in bundles. After `terminate` that is logged as an error: the call cannot throw.
   public func getQuery(
     named name: String, isolation: isolated (any Actor)? = #isolation,
     completion: @escaping (Query?) -> Void
   ) {
+    if let refusal { report(unheard: refusal.nsError) }
     courier(isolation).carry((), to: Callback<Void> { completion(nil) })
   }
 
-  /// Nil: named queries come in bundles.
+  /// Nil: named queries come in bundles. After `terminate` that is logged as an error: the call cannot throw.
   @discardableResult
-  public func getQuery(named name: String) async -> Query? { nil }
+  public func getQuery(named name: String) async -> Query? {
+    if let refusal { report(unheard: refusal.nsError) }
+    return nil
+  }
 
   // MARK: In sync
 
   /// Calls back after every commit whose news has been put before all listeners it affects.
+  ///
+  /// A database that cannot be used, as after `terminate`, never calls back, and logs why.
   @discardableResult
   public func addSnapshotsInSyncListener(
     isolation: isolated (any Actor)? = #isolation, _ listener: @escaping () -> Void
@@ -88,7 +96,12 @@ private final class InSyncListening: NSObject, ListenerRegistration, Sendable {
   private let token: Int
 
   init(_ courier: Courier, _ firestore: Firestore, _ callback: Callback<Void>) {
-    registry = try? firestore.database().registry
+    do {
+      registry = try firestore.database().registry
+    } catch {
+      registry = nil
+      firestore.report(unheard: Status(readingFailed: error).nsError)
+    }
     token = registry?.addInSync { courier.carry((), to: callback) } ?? 0
   }
 

@@ -108,16 +108,7 @@ extension Firestore {
     _ json: String, isolation: isolated (any Actor)? = #isolation,
     completion: ((Error?) -> Void)? = nil
   ) {
-    let courier = courier(isolation)
-    let callback = Callback<NSError?> { completion?($0) }
-    Task {
-      do {
-        try await indexes.setConfiguration(json)
-        courier.carry(nil, to: callback)
-      } catch {
-        courier.carry(error as NSError, to: callback)
-      }
-    }
+    answer(isolation, completion) { try await $0.indexes.setConfiguration(json) }
   }
 
   /// As `indexes.setConfiguration`.
@@ -151,16 +142,12 @@ extension Firestore {
   }
 
   /// Carries out what the index manager is asked.
-  func carryOut(_ command: PersistentCacheIndexManager.Command) {
-    do {
-      let keeper = try database().indexes
-      switch command {
-      case .enableAutoCreation: keeper.advisor.isLearning = true
-      case .disableAutoCreation: keeper.advisor.isLearning = false
-      case .deleteAll: try keeper.dropLearned()
-      }
-    } catch {
-      Self.logger.error("The index manager failed.", metadata: ["error": "\(error)"])
+  func carryOut(_ command: PersistentCacheIndexManager.Command) throws {
+    let keeper = try database().indexes
+    switch command {
+    case .enableAutoCreation: keeper.advisor.isLearning = true
+    case .disableAutoCreation: keeper.advisor.isLearning = false
+    case .deleteAll: try keeper.dropLearned()
     }
   }
 }

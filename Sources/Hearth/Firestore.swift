@@ -19,6 +19,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// Databases of different identity do not store each other's references.
   let databaseIdentity: DatabaseIdentity
   public let app: FirebaseApp
+  /// Found by the app and a name, not by a path: deleting the app terminates it.
+  let isOfApp: Bool
 
   private enum Phase {
     /// Next: open, or failed at every use until one opens it.
@@ -52,9 +54,12 @@ public final class Firestore: NSObject, @unchecked Sendable {
     return logger
   }
 
-  init(path: String, named namedPath: String? = nil, app: FirebaseApp) {
+  init(
+    path: String, named namedPath: String? = nil, app: FirebaseApp, isOfApp: Bool = false
+  ) {
     self.path = path
     self.app = app
+    self.isOfApp = isOfApp
     databaseIdentity = DatabaseIdentity(name: path)
     state = Guarded(
       State(
@@ -103,7 +108,9 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   public class func firestore(app: FirebaseApp, database: String) -> Firestore {
     let path = DefaultLocation.path(app: app, database: database)
-    return OpenDatabases.shared.instance(at: path) { Firestore(path: $0, named: path, app: app) }
+    return OpenDatabases.shared.instance(at: path) {
+      Firestore(path: $0, named: path, app: app, isOfApp: true)
+    }
   }
 
   /// The open database; opens it the first time. Throws `Status`.
@@ -222,12 +229,16 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The index manager; nil for a database in memory. Every call gives the same object.
+  /// The index manager; nil for a database in memory. Every call gives the same object, also after `terminate`.
   public var persistentCacheIndexManager: PersistentCacheIndexManager? {
     state.withLock { state in
       guard state.settings.value.isPersistent else { return nil }
       if let manager = state.indexManager { return manager }
-      let manager = PersistentCacheIndexManager { [weak self] in self?.carryOut($0) }
+      let manager = PersistentCacheIndexManager { [weak self] command in
+        // A database that nobody holds any more was terminated: until then all paths lead to it.
+        guard let self else { throw Status.terminated }
+        try carryOut(command)
+      }
       state.indexManager = manager
       return manager
     }
@@ -266,29 +277,51 @@ public final class Firestore: NSObject, @unchecked Sendable {
     settings = changed
   }
 
-  /// Succeeds: there is no network to switch.
+  /// Does nothing: there is no network to switch. Fails with `failedPrecondition` after `terminate`.
   public func enableNetwork(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
-    succeed(isolation, completion)
+    switchNetwork(isolation, completion)
   }
 
-  /// Succeeds: there is no network to switch.
-  public func enableNetwork() async throws {}
+  /// Does nothing: there is no network to switch. Throws `failedPrecondition` after `terminate`.
+  public func enableNetwork() async throws {
+    if let refusal { throw refusal.nsError }
+  }
 
-  /// Succeeds: there is no network to switch. Reads and writes go on.
+  /// Does nothing: there is no network to switch, reads and writes go on. Fails with `failedPrecondition` after
+  /// `terminate`.
   public func disableNetwork(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
-    succeed(isolation, completion)
+    switchNetwork(isolation, completion)
   }
 
-  /// Succeeds: there is no network to switch. Reads and writes go on.
-  public func disableNetwork() async throws {}
+  /// Does nothing: there is no network to switch, reads and writes go on. Throws `failedPrecondition` after
+  /// `terminate`.
+  public func disableNetwork() async throws {
+    if let refusal { throw refusal.nsError }
+  }
 
-  private func succeed(_ actor: (any Actor)?, _ completion: ((Error?) -> Void)?) {
-    guard let completion else { return }
-    courier(actor).carry(nil as NSError?, to: Callback { completion($0) })
+  private func switchNetwork(_ actor: (any Actor)?, _ completion: ((Error?) -> Void)?) {
+    let refusal = refusal
+    guard let completion else {
+      if let refusal { report(unheard: refusal.nsError) }
+      return
+    }
+    courier(actor).carry(refusal?.nsError, to: Callback { completion($0) })
+  }
+
+  /// What calls get that need no open database; nil before `terminate`.
+  var refusal: Status? {
+    state.withLock { state in
+      if case .terminated = state.phase { Status.terminated } else { nil }
+    }
+  }
+
+  /// Logs what refused a call that has no other way to report it.
+  func report(unheard error: NSError) {
+    Self.logger.error("\(error.localizedDescription)", metadata: ["code": "\(error.code)"])
   }
 
   /// Databases opened from now on log at the level debug.
@@ -318,7 +351,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
   public func terminate(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
-    answer(isolation, completion ?? { _ in }) { try await $0.terminate() }
+    answer(isolation, completion) { try await $0.terminate() }
   }
 
   /// Does what was handed over before, ends the listeners, and closes the file. Idempotent. After it only
@@ -327,6 +360,16 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// Waits for writes, write closures, transactions with their further attempts, bulk writers' queues and
   /// recursive deletes that had begun. What holds it up for more than a second is logged.
   public func terminate() async throws {
+    guard let closing = retire() else { return }
+    // Blocks until the writer is done, for whoever asks: not on a thread of the cooperative pool.
+    try? await onBlockingThread { closing.close() }
+    state.withLock { $0.phase = .terminated(nil) }
+  }
+
+  /// Begins the end: refuses every later call, and lets the path have another instance. Idempotent. Returns the
+  /// database that is not closed yet, if any.
+  @discardableResult
+  func retire() -> Database? {
     let closing: Database? = state.withLock { state in
       switch state.phase {
       case .idle: state.phase = .terminated(nil)
@@ -337,10 +380,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
       return nil
     }
     OpenDatabases.shared.forget(self)
-    guard let closing else { return }
-    // Blocks until the writer is done, for whoever asks: not on a thread of the cooperative pool.
-    try? await onBlockingThread { closing.close() }
-    state.withLock { $0.phase = .terminated(nil) }
+    return closing
   }
 
   /// Removes the database's file. Only before the first use or after `terminate`, and while nobody else
@@ -348,7 +388,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
   public func clearPersistence(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
-    answer(isolation, completion ?? { _ in }) { try await $0.clearPersistence() }
+    answer(isolation, completion) { try await $0.clearPersistence() }
   }
 
   /// Removes the database's file. Only before the first use or after `terminate`, and while nobody else
@@ -363,19 +403,21 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Runs `body` on its own and tells the result where the caller is.
-  private func answer(
-    _ actor: (any Actor)?, _ completion: @escaping (Error?) -> Void,
+  /// Runs `body` on its own and reports the result where the caller is; without a completion, a failure is
+  /// logged.
+  func answer(
+    _ actor: (any Actor)?, _ completion: ((Error?) -> Void)?,
     _ body: @escaping @Sendable (Firestore) async throws -> Void
   ) {
     let courier = courier(actor)
-    let callback = Callback<NSError?> { completion($0) }
+    let callback = completion.map { completion in Callback<NSError?> { completion($0) } }
     Task {
-      do {
-        try await body(self)
-        courier.carry(nil, to: callback)
-      } catch {
-        courier.carry(error as NSError, to: callback)
+      var failure: NSError?
+      do { try await body(self) } catch { failure = error as NSError }
+      if let callback {
+        courier.carry(failure, to: callback)
+      } else if let failure {
+        report(unheard: failure)
       }
     }
   }

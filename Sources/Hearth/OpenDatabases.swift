@@ -49,6 +49,13 @@ final class OpenDatabases: Sendable {
     state.withLock { $0.byPath[BytewiseString(name)] }
   }
 
+  /// The databases of an app. By its name: they may have been asked for before the app was configured.
+  func instances(of app: FirebaseApp) -> [Firestore] {
+    state.withLock { state in
+      state.byPath.values.filter { $0.isOfApp && UTF8Order.areEqual($0.app.name, app.name) }
+    }
+  }
+
   /// The instance has its file open, until it is forgotten.
   func note(open instance: Firestore) {
     guard let file = FileIdentity(at: instance.path) else { return }

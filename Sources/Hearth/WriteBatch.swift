@@ -169,11 +169,15 @@ public final class WriteBatch: NSObject {
   }
 
   /// Commits the batch, and returns when it is durable.
+  ///
+  /// Throws `failedPrecondition` after `terminate` and for a second commit, also if the batch has no writes.
   public func commit() async throws {
     do {
       let mutations = try take()
+      // Also for a batch without writes, which a terminated database refuses too.
+      let database = try firestore.database()
       guard !mutations.isEmpty else { return }
-      _ = try await firestore.database().writer.commit(mutations, areChecked: true)
+      _ = try await database.writer.commit(mutations, areChecked: true)
     } catch let status as Status {
       throw status.nsError
     }
@@ -184,8 +188,9 @@ public final class WriteBatch: NSObject {
   ) {
     do {
       let mutations = try take()
+      let database = try firestore.database()
       guard !mutations.isEmpty else { return told(nil) }
-      try firestore.database().writer.submit(
+      database.writer.submit(
         mutations, areChecked: true, tellsListenersFirst: tellsListenersFirst
       ) { outcome in
         switch outcome {

@@ -43,6 +43,56 @@ struct FirebaseAppTests {
     #expect(FirebaseApp.app(name: names[0]) == nil)
   }
 
+  @Test func `deleting an app terminates its databases, and a new one gets new ones`() async throws
+  {
+    func configured() throws -> FirebaseApp {
+      FirebaseApp.configure(name: "deleted", options: FirebaseOptions())
+      return try #require(FirebaseApp.app(name: "deleted"))
+    }
+    func database(_ app: FirebaseApp, _ name: String = "(default)") -> Firestore {
+      let db = Firestore.firestore(app: app, database: name)
+      let settings = FirestoreSettings()
+      settings.cacheSettings = MemoryCacheSettings()
+      db.settings = settings
+      return db
+    }
+    let refusal = "The client has already been terminated."
+    func expectTerminated(_ db: Firestore) async {
+      let error = await #expect(throws: NSError.self) { try await db.document("a/b").getDocument() }
+      #expect(error?.localizedDescription == refusal)
+    }
+
+    let app = try configured()
+    let (open, other, unused) = (database(app), database(app, "other"), database(app, "unused"))
+    try await open.document("a/b").setData(["n": 1])
+    try await other.document("a/b").setData(["n": 1])
+    // One with a path of its own is no app's.
+    let folder = TemporaryFolder()
+    let beside = try Firestore.open(at: folder.path + "/beside.hearth")
+    #expect(await app.delete())
+    for db in [open, other, unused] { await expectTerminated(db) }
+    _ = try await beside.document("a/b").getDocument()
+
+    let next = try configured()
+    let new = database(next)
+    #expect(new !== open)
+    #expect(new.app === next)
+    try await new.document("a/b").setData(["n": 2])
+    // In the form that calls back, as soon as it does.
+    let isDeleted = Guarded(false)
+    delete(next) { deleted in isDeleted.withLock { $0 = deleted } }
+    #expect(isDeleted.withLock { $0 })
+    await expectTerminated(new)
+    #expect(await next.delete() == false)
+    // Waits for the end that has begun.
+    try await new.terminate()
+    try await beside.terminate()
+  }
+
+  private func delete(_ app: FirebaseApp, _ completion: @escaping (Bool) -> Void) {
+    app.delete(completion)
+  }
+
   @Test func `configuring an app again keeps the first`() throws {
     let options = FirebaseOptions(googleAppID: "first", gcmSenderID: "")
     FirebaseApp.configure(name: "again", options: options)

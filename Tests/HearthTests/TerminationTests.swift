@@ -156,4 +156,122 @@ import Testing
     await bulk.setData(["n": 1], forDocument: db.document("books/emma"))
     #expect(await bulk.finish().failed == 1)
   }
+
+  @Test func `what has nothing to do is refused too, with Firebase's sentence`() async throws {
+    let db = try open()
+    let manager = try #require(db.persistentCacheIndexManager)
+    try await db.batch().commit()
+    try await db.disableNetwork()
+    try await db.enableNetwork()
+    _ = try await db.runTransaction { _, _ in nil }
+    try db.carryOut(.enableAutoCreation)
+    try await db.terminate()
+    let calls: [(String, () async throws -> Void)] = [
+      ("enableNetwork", { try await db.enableNetwork() }),
+      ("disableNetwork", { try await db.disableNetwork() }),
+      ("waitForPendingWrites", { try await db.waitForPendingWrites() }),
+      ("an empty batch", { try await db.batch().commit() }),
+      ("an empty transaction", { _ = try await db.runTransaction { _, _ in nil } }),
+      ("an empty write", { try await db.write { _ in } }),
+      ("an empty read", { try await db.read { _ in } }),
+      ("getAll", { _ = try await db.getAll([]) }),
+      ("listCollections", { _ = try await db.listCollections() }),
+      ("setIndexConfiguration", { try await db.setIndexConfiguration("{}") }),
+      ("a configuration that is none", { try await db.setIndexConfiguration("x") }),
+      ("declare", { try await db.indexes.declare([]) }), ("drop", { try await db.indexes.drop() }),
+      ("list", { _ = try await db.indexes.list() }),
+      ("waitUntilReady", { try await db.indexes.waitUntilReady() }),
+      ("configuration", { _ = try await db.indexes.configuration() }),
+      ("the index manager", { try report { try db.carryOut(.deleteAll) } }),
+      ("loadBundle", { _ = try await db.loadBundle(Data()) }),
+      ("changeToken", { _ = try await db.changeToken() }),
+      ("changes", { for try await _ in db.changes() { break } }),
+      ("statistics", { _ = try await db.statistics() }),
+      ("listenerStatistics", { _ = try await db.listenerStatistics() }),
+      ("expiryFields", { _ = try await db.expiryFields() }),
+      ("setExpiry", { try await db.setExpiry(collectionID: "books", field: nil) }),
+      ("deleteExpiredDocuments", { try await db.deleteExpiredDocuments() }),
+      ("check", { _ = try await db.check() }),
+      ("recursiveDelete", { try await db.recursiveDelete(db.collection("books")) }),
+      ("count", { try await db.collection("books").count.getAggregation(source: .server) }),
+      ("explain", { _ = try await db.collection("books").explain() }),
+      ("getDocuments", { try await db.collection("books").getDocuments() }),
+      ("documents", { for try await _ in db.collection("books").documents() { break } }),
+      ("listDocuments", { _ = try await db.collection("books").listDocuments() }),
+      ("getDocument", { try await db.document("books/dune").getDocument() }),
+      ("delete", { try await db.document("books/dune").delete() }),
+    ]
+    for (name, call) in calls { try await expectTerminated(name) { try await call() } }
+
+    // Those that call back.
+    func error(_ call: (@escaping @Sendable ((any Error)?) -> Void) -> Void) async -> (any Error)? {
+      await withCheckedContinuation { done in call { done.resume(returning: $0) } }
+    }
+    let forms: [(String, (@escaping @Sendable ((any Error)?) -> Void) -> Void)] = [
+      ("enableNetwork", { db.enableNetwork(completion: $0) }),
+      ("disableNetwork", { db.disableNetwork(completion: $0) }),
+      ("waitForPendingWrites", { db.waitForPendingWrites(completion: $0) }),
+      ("an empty batch", { db.batch().commit(completion: $0) }),
+      ("setIndexConfiguration", { db.setIndexConfiguration("{}", completion: $0) }),
+      (
+        "an empty transaction",
+        { done in db.runTransaction({ _, _ in nil }, completion: { done($1) }) }
+      ),
+      (
+        "a listener",
+        { done in _ = db.collection("books").addSnapshotListener(on: .global()) { done($1) } }
+      ),
+    ]
+    for (name, form) in forms {
+      let failure = await error(form)
+      try await expectTerminated(name) { if let failure { throw failure } }
+    }
+
+    // Without a way to report it, the calls return, and log it.
+    callUnheard(db, manager)
+    #expect(await db.getQuery(named: "mine") == nil)
+    // And what may be called.
+    try await db.terminate()
+    #expect(db.persistentCacheIndexManager === manager)
+  }
+
+  @Test func `an empty batch that nobody awaits reports the refusal`() async throws {
+    let db = try open()
+    try await db.terminate()
+    let heard = Guarded<[String]>([])
+    db.unobservedWriteFailureHandler = { error in
+      heard.withLock { $0.append(error.localizedDescription) }
+    }
+    commitOnly(db.batch())
+    #expect(heard.withLock(\.self) == ["The client has already been terminated."])
+  }
+
+  private func callUnheard(_ db: Firestore, _ manager: PersistentCacheIndexManager) {
+    manager.enableIndexAutoCreation()
+    manager.deleteAllIndexes()
+    db.enableNetwork()
+    db.setIndexConfiguration("{}")
+    db.addSnapshotsInSyncListener {}.remove()
+  }
+
+  private func commitOnly(_ batch: WriteBatch) { batch.commit() }
+
+  private func report(_ call: () throws -> Void) throws {
+    do { try call() } catch let status as Status { throw status.nsError }
+  }
+
+  private func expectTerminated(
+    _ name: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ call: () async throws -> Void
+  ) async throws {
+    do {
+      try await call()
+      Issue.record("\(name) succeeds.", sourceLocation: sourceLocation)
+    } catch let error as NSError {
+      #expect(
+        error.code == FirestoreErrorCode.failedPrecondition.rawValue
+          && error.localizedDescription == "The client has already been terminated.",
+        "\(name): \(error)", sourceLocation: sourceLocation)
+    }
+  }
 }
