@@ -41,8 +41,10 @@ extension DocumentReference {
   /// The document, decoded straight from the file.
   ///
   ///     let book = try await dune.getDocument(as: Book.self)
+  ///     let perhaps = try await dune.getDocument(as: Book?.self)
   ///
-  /// Throws `DecodingError` if it is missing or does not fit; `T?` of a missing document is nil.
+  /// Throws `DecodingError` if the document does not fit, or does not exist: `valueNotFound` with the document's path
+  /// in its description. An optional type gives nil for a document that does not exist.
   public func getDocument<T: Decodable>(
     as type: T.Type, with behavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default

@@ -30,6 +30,9 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   /// All fields; nil if there is no document. Numbers are `NSNumber`, so that `as? Int`, `as? Int64` and
   /// `as? Double` all work; null is `NSNull`.
   ///
+  /// Booleans are `NSNumber` too, as in Firebase's SDK: `as? Bool`, `as? Int` and `as? NSNumber` all work, and they
+  /// print as 1 and 0. A `Bool` would print as true and false, but on Linux casts to `Bool` and `NSNumber` only.
+  ///
   /// Of two fields whose names are one `String` to Swift (é composed and decomposed), a dictionary has the first by
   /// bytes, and that is logged; `get` with a `FieldPath` and types with coding keys have both.
   public func data() -> [String: Any]? {
@@ -57,7 +60,8 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   ///
   ///     let book = try snapshot.data(as: Book.self)
   ///
-  /// Throws `DecodingError` if there is no document or it does not fit; `T?` of a missing one is nil.
+  /// Throws `DecodingError` if the document does not fit, or does not exist. An optional type gives nil for a
+  /// document that does not exist.
   public func data<T: Decodable>(
     as type: T.Type, with behavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder()

@@ -11,8 +11,9 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 ///       try await book.setData(["title": "Dune"])
 ///     }
 ///
-/// Caught as `FirestoreErrorCode`, an error tells its `code` and `userInfo`.
-public struct FirestoreErrorCode: CustomNSError, Hashable {
+/// Caught as `FirestoreErrorCode`, an error tells its `code` and `userInfo`. Printed, it says what is wrong:
+/// `Error Domain=FIRFirestoreErrorDomain Code=5 "No document to update: books/dune"`.
+public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertible {
   public enum Code: Int, Sendable {
     case OK = 0
     case cancelled = 1
@@ -54,15 +55,22 @@ public struct FirestoreErrorCode: CustomNSError, Hashable {
   private let error: NSError
 
   public init(_ code: Code, userInfo: [String: Any] = [:]) {
-    error = NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
+    error = FirestoreNSError(
+      domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }
 
-  fileprivate init(_ error: NSError) { self.error = error }
+  fileprivate init(_ error: NSError) {
+    self.error =
+      error is FirestoreNSError
+      ? error
+      : FirestoreNSError(domain: error.domain, code: error.code, userInfo: error.userInfo)
+  }
 
   /// `unknown` for a code of which nothing is known.
   public var code: Code { Code(rawValue: error.code) ?? .unknown }
   public var userInfo: [String: Any] { error.userInfo }
   public var localizedDescription: String { error.localizedDescription }
+  public var description: String { error.description }
 
   public static var errorDomain: String { FirestoreErrorDomain }
   public var errorCode: Int { error.code }
@@ -109,6 +117,32 @@ extension Status {
   var nsError: NSError {
     var userInfo: [String: Any] = [NSLocalizedDescriptionKey: message]
     if let cause { userInfo[NSUnderlyingErrorKey] = (cause as? Status)?.nsError ?? cause }
-    return NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
+    return FirestoreNSError(
+      domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }
+}
+
+/// Prints its sentence and can be hashed, as an `NSError` on Apple's platforms. On Linux that prints `"(null)"`, and
+/// its hash ends the process.
+private final class FirestoreNSError: NSError, @unchecked Sendable {
+  // Unchecked: nothing is added to the superclass.
+
+  override var description: String {
+    let text = "Error Domain=\(domain) Code=\(code) \"\(localizedDescription)\""
+    var rest = userInfo
+    rest[NSLocalizedDescriptionKey] = nil
+    if rest.isEmpty { return text }
+    let entries = rest.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    return text + " UserInfo={" + entries.joined(separator: ", ") + "}"
+  }
+
+  override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(domain)
+    hasher.combine(code)
+    return hasher.finalize()
+  }
+
+  /// Archived as what it is to others.
+  override var classForCoder: AnyClass { NSError.self }
 }

@@ -2,8 +2,8 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// What ends a listener.
-public protocol ListenerRegistration: NSObjectProtocol {
+/// What ends a listener. Any actor may keep one and remove it.
+public protocol ListenerRegistration: NSObjectProtocol, Sendable {
   /// No callback begins after this returned, and it waits for one that is running elsewhere. From
   /// inside a listener's callback, this one's or another's, and from inside a write closure it returns at
   /// once. Idempotent.

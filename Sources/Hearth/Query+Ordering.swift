@@ -60,9 +60,12 @@ extension Query {
   // MARK: From where to where
 
   /// From the document on, in the order of the query.
+  ///
+  /// The query fails with `invalidArgument` if the document does not exist, lacks a field of an order, or is of a
+  /// collection or database that the query does not read. So it does for the other starts and ends at a document.
   public func start(atDocument document: DocumentSnapshot) -> Query {
     changed { query throws(Status) in
-      query.start = try query.place(of: document, isBefore: true)
+      query.start = try place(of: document, isBefore: true)
     }
   }
 
@@ -73,7 +76,7 @@ extension Query {
 
   public func start(afterDocument document: DocumentSnapshot) -> Query {
     changed { query throws(Status) in
-      query.start = try query.place(of: document, isBefore: false)
+      query.start = try place(of: document, isBefore: false)
     }
   }
 
@@ -83,7 +86,7 @@ extension Query {
 
   public func end(beforeDocument document: DocumentSnapshot) -> Query {
     changed { query throws(Status) in
-      query.end = try query.place(of: document, isBefore: true)
+      query.end = try place(of: document, isBefore: true)
     }
   }
 
@@ -93,13 +96,34 @@ extension Query {
 
   public func end(atDocument document: DocumentSnapshot) -> Query {
     changed { query throws(Status) in
-      query.end = try query.place(of: document, isBefore: false)
+      query.end = try place(of: document, isBefore: false)
     }
   }
 
   /// Up to the results with these values, them included.
   public func end(at values: [Any]) -> Query {
     changed { query throws(Status) in query.end = try place(of: values, isBefore: false) }
+  }
+
+  private func place(
+    of snapshot: DocumentSnapshot, isBefore: Bool
+  ) throws(Status) -> QueryBound {
+    guard let document = snapshot.stored else {
+      throw .invalidArgument(
+        "Invalid query. You are trying to start or end a query using a document that doesn't exist."
+      )
+    }
+    // Of the same file is enough: the snapshot may be from before a `terminate`.
+    guard snapshot.reference.databaseIdentity == firestore.databaseIdentity else {
+      throw .invalidArgument(
+        "Provided document snapshot is from a different Cloud Firestore instance.")
+    }
+    guard structured.scope.contains(document.path) else {
+      throw .invalidArgument(
+        "\"\(document.path.text)\" is not part of the query result set and cannot be used as a "
+          + "query boundary.")
+    }
+    return try structured.place(of: document, isBefore: isBefore)
   }
 
   private func place(of inputs: [Any], isBefore: Bool) throws(Status) -> QueryBound {
@@ -120,17 +144,6 @@ extension Query {
 }
 
 extension StructuredQuery {
-  fileprivate func place(
-    of snapshot: DocumentSnapshot, isBefore: Bool
-  ) throws(Status) -> QueryBound {
-    guard let document = snapshot.stored else {
-      throw .invalidArgument(
-        "Invalid query. You are trying to start or end a query using a document that doesn't exist."
-      )
-    }
-    return try place(of: document, isBefore: isBefore)
-  }
-
   /// Where a document stands among the results: its values for all orders, also the implied ones.
   func place(of document: StoredDocument, isBefore: Bool) throws(Status) -> QueryBound {
     var values: [Value] = []

@@ -54,7 +54,8 @@ public class ReadSession {
 
   /// The document, decoded straight from the file.
   ///
-  /// Throws `DecodingError` if it is missing or does not fit; `T?` of a missing document is nil.
+  /// Throws `DecodingError` if the document does not fit, or does not exist. An optional type gives nil for a
+  /// document that does not exist.
   public func getDocument<T: Decodable>(
     _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {

@@ -101,6 +101,8 @@ struct UserDataReader {
       return nil
     case .tooLarge(let digits):
       throw .invalidArgument("NSNumber (\(digits)) is too large\(place)")
+    case .decimalNaN:
+      throw .invalidArgument("Unsupported value: Decimal.nan. Use Double.nan\(place)")
     case .unsupported(let typeName):
       throw .invalidArgument("Unsupported type: \(typeName)\(place)")
     case .unsupportedKey(let typeName):

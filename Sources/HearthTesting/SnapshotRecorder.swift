@@ -11,23 +11,17 @@ import Hearth
 /// Ends when it is released, or with `stop()`. Every snapshot is given once.
 public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
   private let inbox: Inbox
-  private let registration: Registration
-
-  private struct Registration: @unchecked Sendable {
-    // Unchecked: a registration may be ended from anywhere.
-    let value: any ListenerRegistration
-  }
+  private let registration: any ListenerRegistration
 
   private init(
     _ listen: (@escaping @Sendable (Snapshot?, (any Error)?) -> Void) -> any ListenerRegistration
   ) {
     let inbox = Inbox()
     self.inbox = inbox
-    registration = Registration(
-      value: listen { snapshot, error in
-        if let snapshot { inbox.put(.success(snapshot)) }
-        if let error { inbox.put(.failure(error)) }
-      })
+    registration = listen { snapshot, error in
+      if let snapshot { inbox.put(.success(snapshot)) }
+      if let error { inbox.put(.failure(error)) }
+    }
   }
 
   deinit { stop() }
@@ -65,7 +59,7 @@ public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
   }
 
   /// Ends the listener. What came before can still be asked for.
-  public func stop() { registration.value.remove() }
+  public func stop() { registration.remove() }
 
   /// What came and was not given yet, and who waits for more.
   private final class Inbox: Sendable {

@@ -73,7 +73,7 @@ import Testing
 
   @Test func `callbacks of a view model come to the main actor`() async throws {
     let db = try Firestore.open(at: folder.path + "/main.hearth")
-    let model = await ViewModel()
+    let model = ViewModel()
     await model.begin(db.document("books/dune"))
     try await eventually { await expected.isSubset(of: model.events) }
     await model.end()

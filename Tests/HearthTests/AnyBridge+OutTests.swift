@@ -39,6 +39,10 @@ struct AnyBridgeOutTests {
     #expect(any(.boolean(true)) as? Bool == true)
     #expect(any(.boolean(true)) as? Int == 1)
     #expect(any(.boolean(false)) as? Double == 0)
+    #expect(any(.boolean(true)) as? NSNumber == true)
+    // As Firebase's: what casts to an `Int`, as a `Bool` does not, prints as one.
+    #expect("\(any(.boolean(true)))" == "1")
+    #expect((true as Any) as? Int == nil)
   }
 
   @Test func `collections cast to collections of numbers`() {

@@ -233,9 +233,61 @@ import Testing
     let error = await #expect(throws: DecodingError.self) {
       try await document.getDocument(as: CodableBook.self)
     }
-    #expect(sentence(error) == "Cannot get keyed decoding container -- found null value instead.")
+    let told =
+      "Cannot get keyed decoding container -- found null value instead. "
+      + "The document a/b does not exist."
+    #expect(sentence(error) == told)
+    guard case .valueNotFound? = error else { throw CancellationError() }
+    try await database.firestore.read { snapshot in
+      let error = #expect(throws: DecodingError.self) {
+        try snapshot.getDocument(document, as: CodableBook.self)
+      }
+      #expect(sentence(error) == told)
+      let perhaps = try snapshot.getDocument(document, as: CodableBook?.self)
+      #expect(perhaps == nil)
+    }
     let snapshot = try await document.getDocument()
     #expect(try snapshot.data(as: CodableBook?.self) == nil)
-    #expect(throws: DecodingError.self) { try snapshot.data(as: CodableBook.self) }
+    let other = #expect(throws: DecodingError.self) { try snapshot.data(as: CodableBook.self) }
+    #expect(sentence(other) == told)
+  }
+
+  @Test func `a decimal that is no number is refused, unless the encoder says how`() async throws {
+    struct Price: Codable { var amount: Decimal }
+    let database = try TemporaryDatabase()
+    let document = database.firestore.document("a/b")
+    for decimal in [Decimal.nan, NSDecimalNumber.notANumber] as [Any] {
+      let error = await #expect(throws: NSError.self) {
+        try await document.setData(["price": ["amount": decimal]])
+      }
+      #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
+      #expect(
+        error?.localizedDescription
+          == "Unsupported value: Decimal.nan. Use Double.nan (found in field price.amount)")
+    }
+    let price = ["list": [Price(amount: .nan)]]
+    let error = #expect(throws: EncodingError.self) { try setOnly(price, document) }
+    guard case .invalidValue(_, let context)? = error else { throw CancellationError() }
+    #expect(context.debugDescription.hasPrefix("Unable to encode Decimal.nan directly."))
+    #expect(context.codingPath.map(\.stringValue) == ["list", "Index 0", "amount"])
+    await #expect(throws: EncodingError.self) { try await document.setData(encoding: price) }
+    // In a dictionary it may be; only storing refuses it.
+    let dictionary = try Firestore.Encoder().encode(Price(amount: .nan))
+    #expect((dictionary["amount"] as? NSDecimalNumber)?.decimalValue.isNaN == true)
+    await #expect(throws: NSError.self) { try await document.setData(dictionary) }
+    #expect(try await !document.getDocument().exists)
+
+    let (encoder, decoder) = (Firestore.Encoder(), Firestore.Decoder())
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "+", negativeInfinity: "-", nan: "?")
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "+", negativeInfinity: "-", nan: "?")
+    try await document.setData(encoding: Price(amount: .nan), encoder: encoder)
+    #expect(try await document.getDocument()["amount"] as? String == "?")
+    #expect(try await document.getDocument(as: Price.self, decoder: decoder).amount.isNaN)
+  }
+
+  private func setOnly(_ value: some Encodable, _ document: DocumentReference) throws {
+    try document.setData(from: value)
   }
 }

@@ -203,35 +203,36 @@ import Testing
   @MainActor private func listenOnMain(
     _ document: DocumentReference,
     _ note: @escaping @Sendable (DocumentSnapshot?, (any Error)?) -> Void
-  ) -> any ListenerRegistration & Sendable {
-    Registered(
-      document.addSnapshotListener { snapshot, error in
-        MainActor.preconditionIsolated()
-        note(snapshot, error)
-      })
+  ) -> any ListenerRegistration {
+    document.addSnapshotListener { snapshot, error in
+      MainActor.preconditionIsolated()
+      note(snapshot, error)
+    }
+  }
+
+  @Test func `an actor keeps a registration, and another place removes it`() async throws {
+    actor Keeper {
+      private(set) var registration: (any ListenerRegistration)?
+      func keep(_ registration: any ListenerRegistration) { self.registration = registration }
+    }
+    let db = try Firestore.open(at: folder.path + "/a.hearth")
+    let keeper = Keeper()
+    await keeper.keep(db.collection("books").addSnapshotListener(on: .global()) { _, _ in })
+    let registration = try #require(await keeper.registration)
+    await Task.detached { registration.remove() }.value
+    try await db.terminate()
   }
 
   private actor Shelf {
     func listen(
       _ document: DocumentReference,
       _ note: @escaping @Sendable (DocumentSnapshot?, (any Error)?) -> Void
-    ) -> any ListenerRegistration & Sendable {
-      Registered(
-        document.addSnapshotListener { snapshot, error in
-          self.preconditionIsolated()
-          note(snapshot, error)
-        })
+    ) -> any ListenerRegistration {
+      document.addSnapshotListener { snapshot, error in
+        self.preconditionIsolated()
+        note(snapshot, error)
+      }
     }
-  }
-
-  /// Carries a registration out of its actor.
-  private final class Registered: NSObject, ListenerRegistration, @unchecked Sendable {
-    // Unchecked: only `remove` is called, which any thread may call.
-    private let registration: any ListenerRegistration
-
-    init(_ registration: any ListenerRegistration) { self.registration = registration }
-
-    func remove() { registration.remove() }
   }
 
   /// A listener whose first callback sleeps until it is woken.

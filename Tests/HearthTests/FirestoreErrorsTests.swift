@@ -20,6 +20,33 @@ struct FirestoreErrorsTests {
     do { throw missing } catch let error as NSError { #expect(error.code == 5) }
   }
 
+  @Test func `an error prints its sentence`() throws {
+    let sentence = "No document to update: books/dune"
+    let plain = Status(.notFound, sentence).nsError
+    let text = "Error Domain=FIRFirestoreErrorDomain Code=5 \"\(sentence)\""
+    #expect("\(plain)" == text)
+    #expect("\(plain as any Error)" == text)
+    #expect(String(reflecting: plain as any Error) == text)
+    #expect("\(try #require(plain as? FirestoreErrorCode))" == text)
+    #expect((plain as any Error).localizedDescription == sentence)
+    #expect("\(missing)".hasPrefix(text + " UserInfo={NSUnderlyingError=Error Domain="))
+    let own = FirestoreErrorCode(.aborted, userInfo: [NSLocalizedDescriptionKey: "mine"])
+    #expect("\(own)" == "Error Domain=FIRFirestoreErrorDomain Code=10 \"mine\"")
+    #expect("\(own as NSError)" == "\(own)")
+    // To others it is an `NSError` like any.
+    let same = NSError(
+      domain: FirestoreErrorDomain, code: 5, userInfo: [NSLocalizedDescriptionKey: sentence])
+    #expect(plain == same)
+    #expect(same == plain)
+    #expect(Set([plain, Status(.notFound, sentence).nsError]).count == 1)
+    let codes = try [plain, same].map { try #require($0 as any Error as? FirestoreErrorCode) }
+    #expect(Set(codes).count == 1)
+    let archive = try NSKeyedArchiver.archivedData(
+      withRootObject: plain, requiringSecureCoding: true)
+    let read = try NSKeyedUnarchiver.unarchivedObject(ofClass: NSError.self, from: archive)
+    #expect(read == plain)
+  }
+
   @Test func `an underlying error of another kind is kept`() throws {
     let error = Status(.unavailable, "disk", cause: CocoaError(.fileNoSuchFile)).nsError
     #expect(error.userInfo[NSUnderlyingErrorKey] is CocoaError)

@@ -82,6 +82,50 @@ import Testing
         + "field 'sort' (used as the order by) does not exist.")
   }
 
+  @Test func `a document of another collection or database, as a start or an end`() throws {
+    func snapshot(_ reference: DocumentReference) -> DocumentSnapshot {
+      let stored = StoredDocument(
+        path: reference.resourcePath, sequence: 1, createTime: .earliest, updateTime: .earliest,
+        body: DocumentBody(MapValue([("sort", .integer(1))])))
+      return DocumentSnapshot(reference, stored)
+    }
+    func refusals(_ query: Query, _ document: DocumentReference) -> Set<String?> {
+      let snapshot = snapshot(document)
+      return Set(
+        [
+          query.start(atDocument: snapshot), query.start(afterDocument: snapshot),
+          query.end(beforeDocument: snapshot), query.end(atDocument: snapshot),
+        ].map { refused($0) })
+    }
+    func outside(_ path: String) -> Set<String?> {
+      [
+        "\"\(path)\" is not part of the query result set and cannot be used as a query boundary."
+      ]
+    }
+    for query in [db.collection("books"), db.collection("books").order(by: "sort")] {
+      #expect(refusals(query, db.document("films/dune")) == outside("films/dune"))
+      #expect(refusals(query, db.document("books/a/books/b")) == outside("books/a/books/b"))
+      let other = Firestore(path: folder.path + "/other.hearth", app: .hearthDefault)
+      #expect(
+        refusals(query, other.document("books/a")) == [
+          "Provided document snapshot is from a different Cloud Firestore instance."
+        ])
+      // Another instance of the same file, as after a `terminate`.
+      #expect(throws: Never.self) {
+        try query.start(afterDocument: snapshot(db.document("books/a"))).effective()
+      }
+    }
+    let group = db.collectionGroup("books")
+    #expect(refusals(group, db.document("films/dune")) == outside("films/dune"))
+    let descendants = db.document("books/a").descendants()
+    #expect(refusals(descendants, db.document("films/dune")) == outside("films/dune"))
+    for query in [group, descendants] {
+      #expect(throws: Never.self) {
+        try query.start(afterDocument: snapshot(db.document("books/a/books/b"))).effective()
+      }
+    }
+  }
+
   @Test func `names as cursors`() {
     let collection = db.collection("books").order(by: FieldPath.documentID())
     let group = db.collectionGroup("books").order(by: FieldPath.documentID())

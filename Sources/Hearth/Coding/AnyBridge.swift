@@ -23,6 +23,8 @@ enum AnyBridge {
     case sentinel(FieldValue)
     /// A number that fits no `Int64`, in digits.
     case tooLarge(String)
+    /// `Decimal.nan`. A double that is not a number is a value.
+    case decimalNaN
     case unsupported(typeName: String)
     /// A dictionary with a key that is no string.
     case unsupportedKey(typeName: String)
@@ -72,8 +74,7 @@ enum AnyBridge {
 
   private static func shape(of object: AnyObject) throws(Status) -> Shape {
     switch object {
-    case let decimal as NSDecimalNumber:
-      return .scalar(.double(EncodingRules.double(decimal.decimalValue)))
+    case let decimal as NSDecimalNumber: return shape(of: decimal.decimalValue)
     case let number as NSNumber: return shape(of: number)
     case let point as GeoPoint: return .scalar(.geoPoint(try point.coordinate()))
     case let vector as VectorValue: return .scalar(.vector(vector.array))
@@ -88,6 +89,10 @@ enum AnyBridge {
     case let reference as any DocumentReferencing: return .reference(reference)
     default: return .unsupported(typeName: String(describing: type(of: object)))
     }
+  }
+
+  private static func shape(of decimal: Decimal) -> Shape {
+    decimal.isNaN ? .decimalNaN : .scalar(.double(EncodingRules.double(decimal)))
   }
 
   private static func shape(of number: NSNumber) -> Shape {
@@ -112,8 +117,7 @@ enum AnyBridge {
     case let hashable as AnyHashable where type(of: input) == AnyHashable.self:
       return try shape(of: hashable.base)
     case let substring as Substring: return .scalar(.string(String(substring)))
-    case let decimal as Decimal:
-      return .scalar(.double(EncodingRules.double(decimal)))
+    case let decimal as Decimal: return shape(of: decimal)
     case let number as any BinaryInteger:
       guard let integer = Int64(exactly: number) else { return .tooLarge("\(number)") }
       return .scalar(.integer(integer))

@@ -375,7 +375,7 @@ struct EncodingPlace {
       }
       return try value.encode(to: StreamEncoder(place: self))
     }
-    switch try EncodingRules.handling(of: value, options: options) {
+    switch try EncodingRules.handling(of: value, options: options, codingPath: { codingPath }) {
     case .value(let plain):
       guard try beginValue() else { return }
       writer.value(plain)

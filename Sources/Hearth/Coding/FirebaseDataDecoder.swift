@@ -120,12 +120,19 @@ open class FirebaseDataDecoder {
   }
 
   /// Decodes straight from where a document is stored. Nil stands for a document that does not exist: `T?`
-  /// gives nil, other types `DecodingError.valueNotFound`.
+  /// gives nil, other types `DecodingError.valueNotFound` with the document's path.
   func decodeDocument<T: Decodable>(
     _ type: T.Type, from body: StoredBody?,
     context: DocumentDecoder.Context = DocumentDecoder.Context()
   ) throws -> T {
-    try DecodingSession.decode(type, from: body, options: self, context: context)
+    guard body == nil, let document = context.document else {
+      return try DecodingSession.decode(type, from: body, options: self, context: context)
+    }
+    do {
+      return try DecodingSession.decode(type, from: nil, options: self, context: context)
+    } catch let error as DecodingError {
+      throw error.adding("The document \(try document.path.text) does not exist.")
+    }
   }
 
   /// Decodes a value, a whole body or any other.
@@ -134,6 +141,25 @@ open class FirebaseDataDecoder {
     context: DocumentDecoder.Context = DocumentDecoder.Context()
   ) throws -> T {
     try decodeDocument(type, from: StoredBody(bytes), context: context)
+  }
+}
+
+extension DecodingError {
+  /// The same error, whose description ends with a further sentence.
+  fileprivate func adding(_ sentence: String) -> DecodingError {
+    func extended(_ context: Context) -> Context {
+      Context(
+        codingPath: context.codingPath,
+        debugDescription: context.debugDescription + " " + sentence,
+        underlyingError: context.underlyingError)
+    }
+    return switch self {
+    case .typeMismatch(let type, let context): .typeMismatch(type, extended(context))
+    case .valueNotFound(let type, let context): .valueNotFound(type, extended(context))
+    case .keyNotFound(let key, let context): .keyNotFound(key, extended(context))
+    case .dataCorrupted(let context): .dataCorrupted(extended(context))
+    @unknown default: self
+    }
   }
 }
 

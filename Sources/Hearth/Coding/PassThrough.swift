@@ -25,13 +25,17 @@ enum EncodingRules {
   }
 
   static func handling<T: Encodable>(
-    of value: T, options: FirebaseDataEncoder
+    of value: T, options: FirebaseDataEncoder, codingPath: () -> [any CodingKey]
   ) throws -> Handling {
     if T.self == Date.self { return try handling(of: identity(value, as: Date.self), options) }
     if T.self == Data.self { return handling(of: identity(value, as: Data.self), options) }
     if T.self == URL.self { return .value(.string(identity(value, as: URL.self).absoluteString)) }
     if T.self == Decimal.self {
-      return .value(.double(double(identity(value, as: Decimal.self))))
+      let decimal = identity(value, as: Decimal.self)
+      guard decimal.isNaN else { return .value(.double(double(decimal))) }
+      return .value(
+        .string(
+          try string(for: .nan, named: "Decimal", options: options, codingPath: codingPath)))
     }
     return .ordinary
   }
@@ -145,9 +149,9 @@ enum EncodingRules {
 
   /// What keeps a field of that name, the last of the path, from being stored.
   static func fault(ofName name: String, path: [String]?) -> Status? {
-    let place = path.map { " (found in field \($0.joined(separator: ".")))" } ?? ""
+    let place = path.map { " (found in field \(FieldSegments($0).canonicalText))" } ?? ""
     if name.isEmpty {
-      return .invalidArgument("Invalid data. Document fields must not be empty (found in field ``)")
+      return .invalidArgument("Invalid data. Document fields must not be empty\(place)")
     }
     // By bytes: an accent behind an underscore is not part of it.
     let underscores = "__".utf8

@@ -59,6 +59,7 @@ enum StructureValue {
       case .scalar(.integer(let number)): self = .integer(number)
       case .scalar(.double(let number)): self = .double(number)
       case .scalar(.string(let string)): self = .string(string)
+      case .decimalNaN: self = .decimal(.nan)
       case .array(let elements): self = .array(elements)
       case .dictionary(let dictionary): self = .dictionary(dictionary)
       case .tooLarge(let digits): self = .large(digits)

@@ -137,7 +137,9 @@ struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   fileprivate func encodeHere<T: Encodable>(_ value: T) throws {
     try run.checkDepth(of: codingPath)
     if run.target == .structure, try encodeObject(value) { return }
-    switch try EncodingRules.handling(of: value, options: run.options) {
+    switch try EncodingRules.handling(
+      of: value, options: run.options, codingPath: { codingPath })
+    {
     case .value(let plain): try set(plain)
     case .encode(let encode):
       try encode(self)

@@ -10,7 +10,9 @@ extension StructuredQuery {
     guard offset >= 0 else { throw .invalidArgument("offset is negative") }
     for field in projection { try StructuredQuery.check(field: field) }
     let comparisons = comparisons
-    guard comparisons.count <= StructuredQuery.mostComparisons else { throw tooManyComponents }
+    guard comparisons.count <= StructuredQuery.mostComparisons else {
+      throw tooManyComponents(filters: comparisons.count)
+    }
     for filter in filters { try StructuredQuery.checkMembers(of: filter) }
     for comparison in comparisons { try comparison.check() }
     try checkNegatives(comparisons)
@@ -19,7 +21,9 @@ extension StructuredQuery {
     try checkOrders()
     try checkReach(comparisons)
     try checkCursors(cursorsReachImpliedOrders ? effectiveOrders : orders)
-    guard componentCount <= Limits.filtersAndOrders else { throw tooManyComponents }
+    guard componentCount <= Limits.filtersAndOrders else {
+      throw tooManyComponents(filters: filterCount)
+    }
     try nearest?.check(projection)
   }
 
@@ -217,7 +221,7 @@ extension StructuredQuery {
 
   private var componentCount: Int { filterCount + orders.count + (hasAncestor ? 1 : 0) }
 
-  private var tooManyComponents: Status {
+  private func tooManyComponents(filters filterCount: Int) -> Status {
     .invalidArgument(
       "The query may not have more than \(Limits.filtersAndOrders) filters + sort orders + ancestor "
         + "total. Currently there are \(filterCount) filters, \(orders.count) sort orders, and "

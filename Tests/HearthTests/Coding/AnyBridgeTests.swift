@@ -53,7 +53,11 @@ struct AnyBridgeTests {
     #expect(try value(NSNumber(value: -0.0)) == .double(-0.0))
     #expect(try value(Float.nan) == .double(.nan))
     #expect(try value(NSNumber(value: Double.infinity)) == .double(.infinity))
-    #expect(try value(Decimal.nan) == .double(.nan))
+    for decimal in [Decimal.nan, NSDecimalNumber.notANumber] as [Any] {
+      #expect(
+        refusal { try value(["a": ["b": decimal]]) }
+          == "Unsupported value: Decimal.nan. Use Double.nan (found in field a.b)")
+    }
   }
 
   @Test func `a boolean is told from one and zero`() throws {

@@ -264,6 +264,10 @@ struct EncoderTests {
     #expect(
       try fault(["": 1]) == "Invalid data. Document fields must not be empty (found in field ``)")
     #expect(
+      try fault(["a": ["b c": ["": 1]]])
+        == "Invalid data. Document fields must not be empty (found in field a.`b c`.``)")
+    #expect(try fault(["a": [["": 1]]]) == "Invalid data. Document fields must not be empty")
+    #expect(
       try fault(["a": [FieldValue.serverTimestamp()]])
         == "FieldValue.serverTimestamp() is not currently supported inside arrays")
     struct Deep: Encodable {

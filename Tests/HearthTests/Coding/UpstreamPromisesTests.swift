@@ -167,9 +167,7 @@ struct UpstreamPromisesTests {
         try decoder.decode([String: Decimal].self, from: ["x": number])
       }
     }
-    let nan = try encoder.encode(["x": Decimal.nan])
-    #expect((nan["x"] as? Double)?.isNaN == true)
-    #expect(try decoder.decode([String: Decimal].self, from: nan)["x"]?.isNaN == true)
+    #expect(try decoder.decode([String: Decimal].self, from: ["x": Double.nan])["x"]?.isNaN == true)
     for number in [Double.leastNonzeroMagnitude, -1e-200, 0, -0.0] {
       #expect(try decoder.decode([String: Decimal].self, from: ["x": number]) == ["x": 0])
     }

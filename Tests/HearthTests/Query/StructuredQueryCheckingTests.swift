@@ -171,6 +171,12 @@ import Testing
       sentence { query in
         for _ in 0..<100_000 { query.filters.append(compare("f", .equal, .integer(1))) }
       } != nil)
+    #expect(
+      sentence { query in
+        query.add(.any((0..<5000).map { compare("f", .equal, .integer($0)) }))
+      }
+        == "The query may not have more than 100 filters + sort orders + ancestor total. Currently "
+        + "there are 5000 filters, 0 sort orders, and no ancestor filter.")
   }
 
   @Test func `orders`() {
