@@ -9,9 +9,9 @@ import Foundation
 ///     }
 ///     let summary = await bulk.finish()
 ///
-/// A call waits only until there is room for its write, so that memory stays bounded whatever feeds it; what
-/// became of the write, `onFailure` tells, and the summary counts. Writes of one task to one document are
-/// done in their order; others in any. Reads that begin after a call see its write.
+/// A call waits only until there is room for its write, so that the writes that wait take bounded memory; failures go
+/// to `onFailure`, and the summary counts them. Writes of one task to one document are done in their order; others in
+/// any. Reads of this process that begin after a call see its write. No write waits for the callbacks of listeners.
 public final class BulkWriter: Sendable {
   /// A write that was not done. Nothing of it was applied, unless its error says that that is unknown.
   public struct Failure: Sendable {
@@ -264,9 +264,9 @@ extension Status {
 extension Firestore {
   /// A writer for many writes of which each is done or fails alone.
   /// - Parameters:
-  ///   - limitBytes: How much memory the writes that wait may take.
-  ///   - onFailure: Runs on the writer's thread: be quick. By default failures go where those of
-  ///     writes go that nobody awaits.
+  ///   - limitBytes: How much memory the writes that wait may take; one is always taken, however large.
+  ///   - onFailure: Runs on the writer's thread, or on the caller's if the write is refused at once: be quick. By
+  ///     default failures go to `unobservedWriteFailureHandler`.
   ///   - onProgress: Runs at times, on the queue of the database's callbacks. Nothing waits for it.
   public func bulkWriter(
     limitBytes: Int = 16 << 20, onFailure: (@Sendable (BulkWriter.Failure) -> Void)? = nil,

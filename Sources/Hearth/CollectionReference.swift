@@ -49,7 +49,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
 
   // MARK: Adding
 
-  /// Adds a document with an id of its own. Returns before it is committed; reads that begin later
+  /// Adds a document with an id of its own. Returns before it is committed; reads of this process that begin later
   /// see it.
   @discardableResult
   public func addDocument(data: [String: Any]) -> DocumentReference {
@@ -58,7 +58,8 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return added
   }
 
-  /// Adds a document with an id of its own. `completion` comes when it is durable, or was refused.
+  /// Adds a document with an id of its own. `completion` is called when it is durable and its listeners were called,
+  /// or when it was refused; see <doc:WritesAndListeners>.
   @discardableResult
   public func addDocument(
     data: [String: Any], isolation: isolated (any Actor)? = #isolation,
@@ -77,8 +78,8 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return added
   }
 
-  /// Adds a document with an id of its own. Throws if `value` cannot be encoded; what happens later
-  /// `completion` tells.
+  /// Adds a document with an id of its own. Throws if `value` cannot be encoded; any other failure goes to
+  /// `completion`.
   @discardableResult
   public func addDocument<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder(),

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reads see every write that was handed over before them, in this process, and whatever other processes
-/// have committed. There is no server: all sources read the database.
+/// Reads see every write of this process whose call has returned before, whether or not it was awaited, and whatever
+/// other processes have committed. There is no server: all sources read the database.
 extension DocumentReference {
   /// The document as it is now; a missing one gives a snapshot whose `exists` is false.
   @discardableResult

@@ -1,8 +1,17 @@
 import Foundation
 
-/// Every write has three forms: one that returns before the commit, one that calls back after it, and
-/// one that waits for it. What was acknowledged is durable. Reads that begin after a write was handed
-/// over see it, or wait for it.
+/// Most writes have three forms: one that returns before the commit, one that also calls a completion handler after
+/// it, and one that is awaited. Those from Codable values have another label where they are awaited, `encoding`;
+/// those with a precondition are awaited only.
+///
+/// What was acknowledged is as durable as `FirestoreSettings.durability` says. An awaited write, and a completion
+/// handler, come after the callbacks of this process's listeners that the write concerns have returned, but wait for
+/// none longer than 100 ms; see <doc:WritesAndListeners>. A read of this process that begins after one of these calls
+/// has returned sees the write.
+///
+/// Without `await`, the data that waits for the commit counts towards `FirestoreSettings.queueLimitBytes`, beyond
+/// which the write fails with `resourceExhausted`. Its failure goes to the completion handler, or else to
+/// `Firestore.unobservedWriteFailureHandler`.
 extension DocumentReference {
   // MARK: Set
 
@@ -61,8 +70,8 @@ extension DocumentReference {
 
   // MARK: Set, from Codable
 
-  /// Replaces the document with an encoded value. Throws if it cannot be encoded; what happens later
-  /// `completion` tells.
+  /// Replaces the document with an encoded value, and returns before the commit. Throws if the value cannot be
+  /// encoded; any other failure goes to `completion`.
   ///
   ///     try dune.setData(from: book)
   public func setData<T: Encodable>(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What has a meaning on Apple's platforms because of the server there.
+/// What has a meaning only with a server.
 extension Firestore {
   private static let noBundles = Status(
     .unimplemented, "Bundles are made by a server and cannot be loaded into this database.")
@@ -78,7 +78,8 @@ extension Firestore {
 
   // MARK: In sync
 
-  /// Calls back after every commit whose news has been put before all listeners it affects.
+  /// Calls back once soon, and then when commits have been posted to all listeners that they affect; several commits
+  /// at once may be one call. Listeners on other queues may not have been called yet.
   ///
   /// A database that cannot be used, as after `terminate`, never calls back, and logs why.
   @discardableResult

@@ -60,7 +60,7 @@ extension Firestore {
   ///
   ///     try await db.backup(to: "backups/monday.hearth") { print($0.done, "of", $0.total) }
   ///
-  /// With every write handed over before. Reads and writes go on; the file may grow meanwhile, because
+  /// With every write whose call has returned before. Reads and writes go on; the file may grow meanwhile, because
   /// pages that commits free are used again only afterwards. The copy is a database like any other, and
   /// is at its path only once it is whole. Throws `alreadyExists` if there is a file and `replacing` is
   /// false, `failedPrecondition` if that file is open or another backup goes there, `dataLoss` if this
@@ -180,11 +180,10 @@ extension Firestore {
 
   /// Writes every document as a line of JSON; see <doc:ExportFormat>. Returns their number.
   ///
-  /// Declared indexes and rules of expiry are in the first line.
-  /// As of one commit, with every write handed over before, and with its times. Each document's checksum
-  /// is looked at. Keeps one state for as long as it takes, as `backup` does. Throws `alreadyExists` if
-  /// there is a file and `replacing` is false, `dataLoss` for a damaged document, `resourceExhausted`,
-  /// `CancellationError`.
+  /// Declared indexes and rules of expiry are in the first line. As of one commit, with every write whose call has
+  /// returned before, and with its times. Each document's checksum is verified. Keeps one state for as long as it
+  /// takes, as `backup` does. Throws `alreadyExists` if there is a file and `replacing` is false, `dataLoss` for a
+  /// damaged document, `resourceExhausted`, `CancellationError`.
   @discardableResult
   public func export(
     to path: String, replacing: Bool = false, progress: ProgressHandler? = nil

@@ -1,16 +1,17 @@
-/// Every change, one by one: for those who must not miss any.
+/// Every change, one by one, for consumers that must not miss any.
 extension Firestore {
-  /// Every committed change after a token, in the order of the commits, without gaps; then those to come.
+  /// Every committed change after a token that the change log still holds, in the order of the commits, without gaps;
+  /// then those to come.
   ///
   ///     for try await change in db.changes(since: token) {
   ///       try await index.update(change.document.path, change.after?.data())
   ///       token = change.token
   ///     }
   ///
-  /// Nothing is left out or put together, however slow the loop is: it reads the change log, and holds a
-  /// portion of that. With a token that is stored after the work, each change is seen at least once;
-  /// with one that is stored in the same `write { }` as the work, exactly once, whatever happens to the
-  /// process. Without a token: from now on.
+  /// No change is left out or combined with another, as long as the loop is not slower than the log is trimmed: it
+  /// reads the change log, and holds a portion of that. With a token that is stored after the work, each change is
+  /// seen at least once. With one that is stored in the same `write { }` as the work, the work's writes are done
+  /// exactly once, even if the process is killed. Without a token: from now on.
   ///
   /// Changes of all processes count, the loop's own too. Ends when the task is cancelled. Throws
   /// `outOfRange` if the log no longer has what follows (see `FirestoreSettings.changeLogRetention`):
@@ -20,7 +21,7 @@ extension Firestore {
     ChangesSequence(firestore: self, token: token)
   }
 
-  /// The state after the newest commit and every write handed over before. What is read afterwards shows
+  /// The state after the newest commit and every write whose call has returned before. What is read afterwards shows
   /// at least this.
   public func changeToken() async throws -> ChangeToken {
     try await reporting {

@@ -22,7 +22,8 @@ public struct FirestoreIndexes: Sendable {
       case dropping
     }
 
-    /// `books: author ↑, year ↓`. One whose last order was descending is stored, and told, turned round.
+    /// `books: author ↑, year ↓`. An index whose last field is descending is stored and listed with all directions
+    /// reversed.
     public var description: String
     /// As an entry of a `firestore.indexes.json`.
     public var json: String
@@ -61,7 +62,7 @@ public struct FirestoreIndexes: Sendable {
 
   /// What was declared, and what was learned, as a `firestore.indexes.json` for Firebase's command line.
   ///
-  /// Indexes on one field are told as overrides of the field.
+  /// Indexes on one field are listed as overrides of the field.
   public func configuration() async throws -> String {
     try await reporting { try firestore.database().indexes.exported() }
   }

@@ -6,7 +6,7 @@ extension Firestore {
   ///     let statistics = try await db.statistics()
   ///     print(statistics.documents, "documents in", statistics.fileBytes, "bytes")
   ///
-  /// One consistent state, with every write handed over before. Throws like any read.
+  /// One consistent state, with every write whose call has returned before. Throws like any read.
   public func statistics() async throws -> Statistics {
     try await reporting {
       let database = try database()

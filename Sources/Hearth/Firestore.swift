@@ -10,7 +10,8 @@ import Synchronization
 ///     print(book["title"] as? String ?? "")
 ///
 /// Opening the same file twice in a process gives the same instance. Several processes may have a file
-/// open. A write that was acknowledged survives the end of the process and of the machine's power.
+/// open. A write that was acknowledged survives the end of the process and the loss of power, unless
+/// `FirestoreSettings.durability` says otherwise.
 public final class Firestore: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; all state is in `state`, a mutex, and in constants.
 
@@ -208,7 +209,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
   ///
   ///     db.unobservedWriteFailureHandler = { error in metrics.count(error) }
   ///
-  /// By default, and when set to nil, such errors are logged. Runs on the writer's thread: be quick.
+  /// By default, and when set to nil, such errors are logged. Runs on the writer's thread, or on the caller's if the
+  /// write is refused when it is handed over: be quick.
   public var unobservedWriteFailureHandler: (@Sendable (NSError) -> Void)? {
     get { state.withLock(\.failureHandler) }
     set { state.withLock { $0.failureHandler = newValue } }
@@ -331,14 +333,14 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   // MARK: The end
 
-  /// Waits for every write handed over before this call.
+  /// Waits for every write handed over before this call, and for no callback of a listener.
   public func waitForPendingWrites(
     isolation: isolated (any Actor)? = #isolation, completion: @escaping (Error?) -> Void
   ) {
     answer(isolation, completion) { try await $0.waitForPendingWrites() }
   }
 
-  /// Waits for every write handed over before this call.
+  /// Waits for every write handed over before this call, and for no callback of a listener.
   public func waitForPendingWrites() async throws {
     try await reporting { try await database().writer.drain() }
   }
@@ -346,8 +348,12 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// Does what was handed over before, ends the listeners, and closes the file. Idempotent. After it only
   /// `clearPersistence` may be called; `Firestore.firestore()` then gives a new instance.
   ///
-  /// Waits for writes, write closures, transactions with their further attempts, bulk writers' queues and
-  /// recursive deletes that had begun. What holds it up for more than a second is logged.
+  /// Calls no listener, also not with an error. Sequences (`snapshots`) end without an error. A listener that is
+  /// added afterwards is called once, with `failedPrecondition`; a sequence then throws it.
+  ///
+  /// Waits for writes, write closures, transactions with their further attempts, bulk writers' queues and recursive
+  /// deletes that had begun. What keeps the writer busy for more than a second is logged, and the block of a
+  /// transaction that has not returned after ten.
   public func terminate(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
@@ -357,8 +363,12 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// Does what was handed over before, ends the listeners, and closes the file. Idempotent. After it only
   /// `clearPersistence` may be called; `Firestore.firestore()` then gives a new instance.
   ///
-  /// Waits for writes, write closures, transactions with their further attempts, bulk writers' queues and
-  /// recursive deletes that had begun. What holds it up for more than a second is logged.
+  /// Calls no listener, also not with an error. Sequences (`snapshots`) end without an error. A listener that is
+  /// added afterwards is called once, with `failedPrecondition`; a sequence then throws it.
+  ///
+  /// Waits for writes, write closures, transactions with their further attempts, bulk writers' queues and recursive
+  /// deletes that had begun. What keeps the writer busy for more than a second is logged, and the block of a
+  /// transaction that has not returned after ten.
   public func terminate() async throws {
     guard let closing = retire() else { return }
     // Blocks until the writer is done, for whoever asks: not on a thread of the cooperative pool.

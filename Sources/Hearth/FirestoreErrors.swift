@@ -1,6 +1,7 @@
 import Foundation
 
-/// The domain of every error the database reports.
+/// The domain of the database's errors. Coders also throw `EncodingError` and `DecodingError`, a cancelled task
+/// `CancellationError`.
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 
 /// Why an operation failed. Errors are `NSError` objects whose code is one of these.

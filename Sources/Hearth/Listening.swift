@@ -6,7 +6,7 @@ import Synchronization
 public protocol ListenerRegistration: NSObjectProtocol, Sendable {
   /// No callback begins after this returned, and it waits for one that is running elsewhere. From
   /// inside a listener's callback, this one's or another's, and from inside a write closure it returns at
-  /// once. Idempotent.
+  /// once. Writes no longer wait for this listener. Idempotent.
   func remove()
 }
 
@@ -92,14 +92,22 @@ extension Firestore {
 // MARK: Documents
 
 extension DocumentReference {
-  /// Calls back with the document as it is, and after every commit that changes it. A commit is told
-  /// once, when it is durable; a listener that falls behind is told the newest state.
+  /// Calls back with the document as it is, and after commits that change it, of this and of other processes. Each
+  /// commit is delivered once, when it is durable. Up to 16 commits that wait for this listener are an event each;
+  /// further ones are combined into one event with the newest state.
   ///
   ///     let registration = dune.addSnapshotListener { snapshot, error in
   ///       print(snapshot?["title"] ?? "gone")
   ///     }
   ///
-  /// There is one store and no server behind it: `hasPendingWrites` and `isFromCache` are always false.
+  /// Runs on the actor that adds it, or else on the database's callback queue, where a slow callback delays the
+  /// others. Awaited writes and completion handlers of writes that change the document come after this callback has
+  /// returned, unless that takes longer than 100 ms; see <doc:WritesAndListeners>. A callback may itself write, and
+  /// wait for that.
+  ///
+  /// An error is delivered last: the listener has ended. `terminate()` ends it without a call. A listener that is
+  /// added after `terminate()` is called once, with `failedPrecondition`. There is one store and no server:
+  /// `hasPendingWrites` and `isFromCache` are always false.
   @discardableResult
   public func addSnapshotListener(
     isolation: isolated (any Actor)? = #isolation,
@@ -108,7 +116,7 @@ extension DocumentReference {
     listen(firestore.courier(isolation), nil, listener)
   }
 
-  /// As without it: metadata never changes here, so that there is nothing more to tell.
+  /// As `addSnapshotListener(_:)`: metadata never changes here, so that there are no further events.
   @discardableResult
   public func addSnapshotListener(
     includeMetadataChanges: Bool, isolation: isolated (any Actor)? = #isolation,
@@ -117,8 +125,8 @@ extension DocumentReference {
     listen(firestore.courier(isolation), nil, listener)
   }
 
-  /// As without them: there is one source, and metadata never changes. `withOwnQueue(_:)` and
-  /// `withChanges(since:)` of the options count.
+  /// As `addSnapshotListener(_:)`, with `withOwnQueue(_:)` and `withChanges(since:)` of the options. Its other
+  /// options change nothing: there is one source, and metadata never changes.
   @discardableResult
   public func addSnapshotListener(
     options: SnapshotListenOptions, isolation: isolated (any Actor)? = #isolation,
@@ -127,8 +135,8 @@ extension DocumentReference {
     listen(firestore.courier(isolation, options), options, listener)
   }
 
-  /// Calls back on a queue of one's choice; see `addSnapshotListener(_:)`. On a concurrent queue the
-  /// callbacks of one listener still come one after another.
+  /// Calls back on `queue`; see `addSnapshotListener(_:)`. On a concurrent queue the callbacks of one listener still
+  /// come one after another.
   @discardableResult
   public func addSnapshotListener(
     on queue: DispatchQueue, options: SnapshotListenOptions = SnapshotListenOptions(),
@@ -137,7 +145,7 @@ extension DocumentReference {
     listen(.queue(queue), options, listener)
   }
 
-  /// Calls back on an executor of one's choice; see `addSnapshotListener(_:)`.
+  /// Calls back on `executor`; see `addSnapshotListener(_:)`. Blocking writes do not wait for this callback.
   @discardableResult
   public func addSnapshotListener(
     on executor: any TaskExecutor, options: SnapshotListenOptions = SnapshotListenOptions(),
@@ -165,18 +173,25 @@ extension DocumentReference {
 // MARK: Queries
 
 extension Query {
-  /// Calls back with the result as it is, and after every commit that changes it. A commit is told
-  /// once, when it is durable; a listener that falls behind is told the newest state, with the changes
-  /// since what it was told last.
+  /// Calls back with the result as it is, and after commits that change it, of this and of other processes. Each
+  /// commit is delivered once, when it is durable. Up to 16 commits that wait for this listener are an event each;
+  /// further ones are combined into one event with the newest state and all changes since the event before. So are
+  /// commits that are delivered together and have more than 4,096 changes, or more than 16 MiB of previous versions.
   ///
   ///     let registration = db.collection("books").addSnapshotListener { snapshot, error in
   ///       for change in snapshot?.documentChanges ?? [] { print(change.type, change.document.documentID) }
   ///     }
   ///
-  /// The cost follows what changes, not the size of the result. An error is told last: the listener has
-  /// ended. There is one store and no server behind it: `hasPendingWrites` and `isFromCache` are always
-  /// false. Queries for the nearest vectors, and for documents of whatever collection, report
-  /// `invalidArgument`.
+  /// Runs on the actor that adds it, or else on the database's callback queue, where a slow callback delays the
+  /// others. Awaited writes and completion handlers of writes that change the result come after this callback has
+  /// returned, unless that takes longer than 100 ms; see <doc:WritesAndListeners>. A callback may itself write, and
+  /// wait for that.
+  ///
+  /// The cost of an event follows what changed, not the size of the result; a limit that runs out of spare results
+  /// runs its query again. An error is delivered last: the listener has ended. `terminate()` ends it without a call.
+  /// A listener that is added after `terminate()` is called once, with `failedPrecondition`. There is one store and
+  /// no server: `hasPendingWrites` and `isFromCache` are always false. Queries for the nearest vectors, and those
+  /// across all collections, report `invalidArgument`.
   @discardableResult
   public func addSnapshotListener(
     isolation: isolated (any Actor)? = #isolation,
@@ -185,7 +200,7 @@ extension Query {
     listen(firestore.courier(isolation), nil, listener)
   }
 
-  /// As without it: metadata never changes here, so that there is nothing more to tell.
+  /// As `addSnapshotListener(_:)`: metadata never changes here, so that there are no further events.
   @discardableResult
   public func addSnapshotListener(
     includeMetadataChanges: Bool, isolation: isolated (any Actor)? = #isolation,
@@ -194,8 +209,8 @@ extension Query {
     listen(firestore.courier(isolation), nil, listener)
   }
 
-  /// As without them: there is one source, and metadata never changes. `withOwnQueue(_:)` and
-  /// `withChanges(since:)` of the options count.
+  /// As `addSnapshotListener(_:)`, with `withOwnQueue(_:)` and `withChanges(since:)` of the options. Its other
+  /// options change nothing: there is one source, and metadata never changes.
   @discardableResult
   public func addSnapshotListener(
     options: SnapshotListenOptions, isolation: isolated (any Actor)? = #isolation,
@@ -204,8 +219,8 @@ extension Query {
     listen(firestore.courier(isolation, options), options, listener)
   }
 
-  /// Calls back on a queue of one's choice; see `addSnapshotListener(_:)`. On a concurrent queue the
-  /// callbacks of one listener still come one after another.
+  /// Calls back on `queue`; see `addSnapshotListener(_:)`. On a concurrent queue the callbacks of one listener still
+  /// come one after another.
   @discardableResult
   public func addSnapshotListener(
     on queue: DispatchQueue, options: SnapshotListenOptions = SnapshotListenOptions(),
@@ -214,7 +229,7 @@ extension Query {
     listen(.queue(queue), options, listener)
   }
 
-  /// Calls back on an executor of one's choice; see `addSnapshotListener(_:)`.
+  /// Calls back on `executor`; see `addSnapshotListener(_:)`. Blocking writes do not wait for this callback.
   @discardableResult
   public func addSnapshotListener(
     on executor: any TaskExecutor, options: SnapshotListenOptions = SnapshotListenOptions(),
@@ -240,8 +255,9 @@ extension Query {
 // MARK: Aggregations
 
 extension AggregateQuery {
-  /// Calls back with the numbers as they are, and after every commit that changes one of them. They are
-  /// kept by the changes: no result is read again, save for a limit that runs out.
+  /// Calls back with the numbers as they are, and after commits that change one of them; see
+  /// `Query.addSnapshotListener(_:)`. They are updated from the changes: no result is read again, unless a limit runs
+  /// out of spare results or the change log was trimmed in between.
   ///
   ///     let registration = books.count.addSnapshotListener { snapshot, error in
   ///       print(snapshot?.count ?? 0)
@@ -254,7 +270,7 @@ extension AggregateQuery {
     listen(query.firestore.courier(isolation), listener)
   }
 
-  /// Calls back on a queue of one's choice; see `addSnapshotListener(_:)`.
+  /// Calls back on `queue`; see `addSnapshotListener(_:)`.
   @discardableResult
   public func addSnapshotListener(
     on queue: DispatchQueue,

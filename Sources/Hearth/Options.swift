@@ -87,13 +87,14 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   }
 
   /// Calls this listener back on a serial queue of its own, where it waits for no other callback of the
-  /// database.
+  /// database, as long as no more than 255 such queues run callbacks.
   ///
   ///     let options = SnapshotListenOptions().withOwnQueue(true)
   ///     books.addSnapshotListener(options: options) { snapshot, _ in render(snapshot) }
   ///
-  /// The callback may then run at the same time as others: what it shares with them needs a lock. Changes
-  /// nothing for a listener that was added by an actor's code, or with a queue or an executor.
+  /// The callback may then run at the same time as others: what it shares with them needs a lock. Changes nothing for
+  /// a listener that was added by an actor's code, or with a queue or an executor. A blocking `write` does not wait
+  /// for this callback.
   public func withOwnQueue(_ own: Bool) -> SnapshotListenOptions {
     SnapshotListenOptions(
       source: source, includeMetadataChanges: includeMetadataChanges, token: token, hasOwnQueue: own
@@ -120,8 +121,9 @@ public final class SnapshotListenOptions: NSObject, Sendable {
 
 /// How a transaction runs.
 public final class TransactionOptions: NSObject, NSCopying {
-  /// How often a transaction is tried. At least once; otherwise the transaction reports
-  /// `invalidArgument`.
+  /// How often a transaction is tried. At least once; otherwise the transaction reports `invalidArgument`. The fifth
+  /// attempt, and each after it, holds the file's write lock while the block runs, for at most one second; with fewer
+  /// than five none does.
   public var maxAttempts = 5
 
   public override init() {}

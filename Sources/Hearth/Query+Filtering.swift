@@ -33,7 +33,7 @@ extension Query {
     whereFilter(.whereField(path, isNotEqualTo: value))
   }
 
-  /// Of the same type (all numbers are one) and less.
+  /// Matches documents whose `field` is less than `value`. Only values of one type compare; all numbers are one type.
   public func whereField(_ field: String, isLessThan value: Any) -> Query {
     whereFilter(.whereField(field, isLessThan: value))
   }
@@ -48,7 +48,8 @@ extension Query {
     whereFilter(.whereField(path, isLessThanOrEqualTo: value))
   }
 
-  /// Of the same type (all numbers are one) and greater.
+  /// Matches documents whose `field` is greater than `value`. Only values of one type compare; all numbers are one
+  /// type.
   public func whereField(_ field: String, isGreaterThan value: Any) -> Query {
     whereFilter(.whereField(field, isGreaterThan: value))
   }

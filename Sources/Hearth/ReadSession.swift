@@ -166,8 +166,8 @@ extension Firestore {
   ///       return (author, try snapshot.getDocuments(herbert.collection("books"), as: Book.self))
   ///     }
   ///
-  /// Sees every write handed over before. Runs at once and where it is called: `body` is synchronous, for
-  /// while it runs the file keeps the pages of its state; past a second that is logged.
+  /// Sees every write of this process whose call has returned before. Runs at once and where it is called: `body` is
+  /// synchronous, for while it runs the file keeps the pages of its state; past a second that is logged.
   public func read<Result>(_ body: (ReadSession) throws -> Result) async throws -> Result {
     let opened = try await reporting {
       let opened = try database()
@@ -177,7 +177,7 @@ extension Firestore {
     return try read(opened, body)
   }
 
-  /// As the form that is awaited; waits for the writes handed over before by blocking. Throws
+  /// As the form that is awaited; waits for earlier writes that nobody awaits by blocking. Throws
   /// `failedPrecondition` in a transaction's block of the same database.
   public func read<Result>(_ body: (ReadSession) throws -> Result) throws -> Result {
     let opened: Database

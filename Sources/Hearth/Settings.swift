@@ -15,16 +15,18 @@ public let FirestoreCacheSizeUnlimited: Int64 = -1
 /// checked and kept, but do nothing either. Memory cache settings make a database that is forgotten when
 /// it is closed.
 ///
-/// Settings that contradict each other are refused when they are given to the database.
+/// Settings that contradict each other are refused with `invalidArgument` when the database is opened, and at every
+/// use until then.
 public final class FirestoreSettings: NSObject, NSCopying {
   public var host = FirestoreSettings.defaultHost
   public var isSSLEnabled = true
 
   /// Where completion handlers and listeners run that were handed over outside of any actor.
   ///
-  /// Unless you set it, each database has a serial queue of its own, which `settings.dispatchQueue` of the
-  /// database returns. A callback that is slow delays the others of its queue and nothing else. The main
-  /// queue is not the default: a Linux service has no main run loop that would drain it.
+  /// Unless you set it, each database has a serial queue of its own, which `settings.dispatchQueue` of the database
+  /// returns. A slow callback delays the others of its queue, and a write that waits for one of them by at most 100
+  /// ms; see <doc:WritesAndListeners>. It delays no callback of other queues and no sequence. The main queue is not
+  /// the default: a Linux service has no main run loop that would drain it.
   public var dispatchQueue: DispatchQueue {
     get { chosenQueue ?? ownQueue.queue }
     set { chosenQueue = newValue }
@@ -61,8 +63,9 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// Opens an existing file without ever writing to it; writes then fail with `failedPrecondition`.
   public var isReadOnly = false
 
-  /// How much memory writes that wait may take, in bytes. Async writes wait for room; the others are
-  /// refused with `resourceExhausted` beyond it.
+  /// How many bytes of writes that nobody awaits may wait for their commit, with or without a completion handler. A
+  /// write beyond it fails with `resourceExhausted`; one is always taken if no other waits, however large. Awaited
+  /// writes are not counted and never refused for this; bulk writers have a limit of their own.
   public var queueLimitBytes = 64 << 20
 
   /// Address space reserved for the file, in bytes: not disk, and grown by itself when data outgrows it.
@@ -80,7 +83,8 @@ public final class FirestoreSettings: NSObject, NSCopying {
   ///
   /// The file is mapped into memory, and LMDB believes its pages: without this, opening looks at the headers, the
   /// file's length and the first page of each table, and a page damaged elsewhere may end the process with a signal
-  /// when it is used. `Firestore.check`, `repair` and `export` never use a page that they have not looked at.
+  /// when it is used. Damage that comes after the file was opened is not found by this. `Firestore.check`, `repair`
+  /// and `export` never use a page that they have not looked at.
   public var validatesPagesOnOpen = false
 
   /// How many threads one query may take where it looks at, or decodes, very many documents: as many as
@@ -94,7 +98,8 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// Opens a file on a network file system, which LMDB does not support: locks there may not hold.
   public var allowsRemoteFileSystem = false
 
-  /// How long, and in how many bytes at most, past changes are kept for listeners that resume.
+  /// For how long, and in about how many bytes at most, past changes are kept for `Firestore.changes(since:)` and for
+  /// listeners that resume. What exceeds either is trimmed with later commits.
   public var changeLogRetention: (seconds: Int, bytes: Int) = (3600, 64 << 20)
 
   /// Which indexes there are. Results of queries are the same under each.
@@ -102,9 +107,9 @@ public final class FirestoreSettings: NSObject, NSCopying {
 
   /// Who decides which indexes there are.
   public enum IndexPolicy: Sendable, Hashable {
-    /// Declared ones, and those that queries ask for: of a shape that ran three times and each time read
-    /// more than 1,000 documents and more than ten times what it returned. At most ten for one collection id
-    /// are learned so, in the background; what no query has read for 30 days goes again. Each is logged.
+    /// Declared indexes, and indexes created for a query that ran three times, each time reading more than 1,000
+    /// documents and more than ten times its result. At most ten for one collection id are created so, in the
+    /// background. Those that no query has read for 30 days are dropped. Each is logged.
     case automatic
     /// Declared ones only.
     case declared

@@ -1,10 +1,11 @@
 extension DocumentReference {
-  /// The document as it is, and after every commit that changes it.
+  /// The document as it is, and after commits that change it.
   ///
   ///     for try await snapshot in dune.snapshots { print(snapshot["title"] ?? "gone") }
   ///
-  /// Ends when the task is cancelled; throws what ends the listener. A slow loop skips to the newest
-  /// state.
+  /// Up to 16 commits that wait for the loop are an element each; further ones are combined into one with the newest
+  /// state. No write waits for the loop. Ends when the task is cancelled, and when the database is terminated; throws
+  /// what else ends the listener, and `failedPrecondition` if the database was terminated before.
   public var snapshots: DocumentSnapshotsSequence { snapshots(includeMetadataChanges: false) }
 
   public func snapshots(includeMetadataChanges: Bool) -> DocumentSnapshotsSequence {
@@ -43,12 +44,14 @@ extension DocumentReference {
 extension DocumentReference.DocumentSnapshotsSequence.Iterator: Sendable {}
 
 extension Query {
-  /// The result as it is, and after every commit that changes it.
+  /// The result as it is, and after commits that change it.
   ///
   ///     for try await snapshot in db.collection("books").snapshots { print(snapshot.count) }
   ///
-  /// Ends when the task is cancelled; throws what ends the listener. A slow loop skips to the newest
-  /// state, with the changes since the one it saw last.
+  /// Up to 16 commits that wait for the loop are an element each; further ones are combined into one with the newest
+  /// state and all changes since the element before. No write waits for the loop. Ends when the task is cancelled,
+  /// and when the database is terminated; throws what else ends the listener, and `failedPrecondition` if the
+  /// database was terminated before.
   public var snapshots: QuerySnapshotsSequence { snapshots(includeMetadataChanges: false) }
 
   public func snapshots(includeMetadataChanges: Bool) -> QuerySnapshotsSequence {
@@ -94,11 +97,12 @@ extension Query {
 extension Query.QuerySnapshotsSequence.Iterator: Sendable {}
 
 extension AggregateQuery {
-  /// The numbers as they are, and after every commit that changes one of them.
+  /// The numbers as they are, and after commits that change one of them.
   ///
   ///     for try await snapshot in db.collection("books").count.snapshots { print(snapshot.count) }
   ///
-  /// Ends when the task is cancelled; throws what ends the listener. A slow loop skips to the newest.
+  /// Up to 16 commits that wait for the loop are an element each; further ones are combined into one with the newest
+  /// numbers. No write waits for the loop. Ends and throws as `Query.snapshots` does.
   public var snapshots: AggregateSnapshotsSequence { AggregateSnapshotsSequence(query: self) }
 
   public struct AggregateSnapshotsSequence: AsyncSequence, Sendable {
@@ -128,7 +132,7 @@ extension AggregateQuery {
 @available(*, unavailable)
 extension AggregateQuery.AggregateSnapshotsSequence.Iterator: Sendable {}
 
-/// A listener that is asked for its next event. Holds no more than the one that waits.
+/// A listener that is asked for its next event. Holds those that wait, as many as a `Listener` does.
 private final class NewsStream: Sendable {
   private let bell = Bell()
   private let listening: Listening

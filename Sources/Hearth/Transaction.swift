@@ -2,10 +2,9 @@ import Foundation
 
 /// Reads and then writes that are done as if nothing else happened in between.
 ///
-/// Optimistic: each read notes the version it saw; the commit checks that all of them still stand, in
-/// the same step in which it writes. A transaction that failed by that waits for its turn at the documents it read,
-/// and so does one whose first read is of a document that others wait for. Reads come before writes. Only valid
-/// while its block runs.
+/// Optimistic: each read notes the version it saw; the commit checks that none of them has changed, in the same step
+/// in which it writes. After a conflict the transaction waits for its turn at the documents it has read. Reads come
+/// before writes. Only valid while its block runs.
 public final class Transaction: NSObject {
   private let firestore: Firestore
   private let database: Database
@@ -31,7 +30,8 @@ public final class Transaction: NSObject {
     self.hasWriter = hasWriter
   }
 
-  /// Reads a document; blocks while it does.
+  /// Reads a document; blocks while it does. The first read of a transaction waits for its turn if other transactions
+  /// of this process wait for the document.
   ///
   /// Throws `invalidArgument` after a write, and `aborted` if the document changed since the transaction
   /// read it before.
@@ -263,7 +263,7 @@ public final class Transaction: NSObject {
 
   var readPaths: [ResourcePath] { reads.keys.map(\.path) }
 
-  /// Checks that everything that was read still stands, then the writes. Ends the transaction.
+  /// Checks that nothing that was read has changed, then the writes. Ends the transaction.
   func finish() throws(Status) -> (mutations: [Mutation], premises: Premises?) {
     isOver = true
     let writes = try writes.checked()
@@ -287,7 +287,7 @@ extension Firestore {
   /// A new batch of writes.
   public func batch() -> WriteBatch { WriteBatch(self) }
 
-  /// Runs `updateBlock` and commits its writes if everything it read still stands; else runs it
+  /// Runs `updateBlock`, and commits its writes if nothing it read has changed; else runs it
   /// again, up to five times in all. It runs on a thread of its own, and may block.
   ///
   ///     db.runTransaction { transaction, errorPointer in
@@ -302,7 +302,14 @@ extension Firestore {
   ///       print(error ?? "counted")
   ///     }
   ///
-  /// In the block, `read` and `write` of this database throw `failedPrecondition`.
+  /// After a conflict the next attempt waits for its turn at the documents that this one read, in the order of
+  /// arrival: at most 32 documents, and not in a line that has not moved for a second. The fifth attempt holds the
+  /// file's write lock while the block runs, so that all other writes wait; after one second the lock is released,
+  /// and the attempt fails. Then the transaction ends with `aborted`, whose sentence names contention and the number
+  /// of attempts, and nothing is applied. See <doc:WritesAndListeners>.
+  ///
+  /// In the block, `read` and `write` of this database throw `failedPrecondition`. `completion` comes after the
+  /// callbacks of this process's listeners that the transaction concerns, as that of any write.
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
     isolation: isolated (any Actor)? = #isolation,
@@ -312,7 +319,8 @@ extension Firestore {
     runTransaction(with: nil, block: updateBlock, file: file, line: line, completion: completion)
   }
 
-  /// As without options, with as many attempts as they say.
+  /// As without options, with as many attempts as they say. With fewer than five, none holds the write lock; with
+  /// more, each from the fifth on does.
   public func runTransaction(
     with options: TransactionOptions?,
     block updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
@@ -333,11 +341,17 @@ extension Firestore {
     }
   }
 
-  /// Runs `updateBlock` and commits its writes if everything it read still stands; else runs it
+  /// Runs `updateBlock`, and commits its writes if nothing it read has changed; else runs it
   /// again, up to five times in all. It runs on a thread of its own, and may block.
   ///
-  /// Throws what the block put into its error pointer, what refused the commit, or `CancellationError`: once
-  /// the task is cancelled nothing is committed any more, and the block does not run again.
+  /// After a conflict the next attempt waits for its turn at the documents that this one read; the fifth attempt
+  /// holds the file's write lock while the block runs, for at most one second. See the form with a completion
+  /// handler, and <doc:WritesAndListeners>. Returns after the callbacks of this process's listeners that the
+  /// transaction concerns, as any awaited write.
+  ///
+  /// Throws what the block put into its error pointer; `aborted` after the last attempt, with a sentence that names
+  /// contention and the number of attempts; what else refused the commit; or `CancellationError`: after the task is
+  /// cancelled no commit begins, and the block does not run again.
   @discardableResult
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?,

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Several writes that are done together, or not at all.
+/// Several writes that are committed together, or not at all.
 ///
 ///     let batch = db.batch()
 ///     batch.setData(["title": "Dune"], forDocument: dune)
@@ -9,7 +9,7 @@ import Synchronization
 ///     try await batch.commit()
 ///
 /// Writes are applied in order; the same document may be written several times. What is wrong with one of
-/// them is remembered and reported by `commit`, with nothing applied.
+/// them is remembered and reported by `commit`, with nothing applied. Listeners receive the batch as one commit.
 public final class WriteBatch: NSObject {
   private let firestore: Firestore
   private var writes = PlannedWrites()
@@ -153,12 +153,15 @@ public final class WriteBatch: NSObject {
 
   // MARK: Committing
 
-  /// Hands the batch over and returns; reads that begin later see it.
+  /// Hands the batch over and returns before the commit; reads of this process that begin later see it. Waits for no
+  /// listener. Counts towards `FirestoreSettings.queueLimitBytes`.
   public func commit() {
     let firestore = firestore
     submit { if let status = $0 { firestore.reportUnobserved(status) } }
   }
 
+  /// As `commit()`. `completion` is called when the batch is durable, and the callbacks of this process's listeners
+  /// that it concerns have returned or 100 ms have passed; see <doc:WritesAndListeners>.
   public func commit(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)?
   ) {
@@ -168,7 +171,8 @@ public final class WriteBatch: NSObject {
     submit(tellsListenersFirst: true) { courier.carry($0?.nsError, to: callback) }
   }
 
-  /// Commits the batch, and returns when it is durable.
+  /// Commits the batch, and returns when it is durable, and the callbacks of this process's listeners that it
+  /// concerns have returned or 100 ms have passed; see <doc:WritesAndListeners>.
   ///
   /// Throws `failedPrecondition` after `terminate` and for a second commit, also if the batch has no writes.
   public func commit() async throws {

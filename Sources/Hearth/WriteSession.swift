@@ -118,7 +118,8 @@ public final class WriteSession: ReadSession {
 }
 
 extension Firestore {
-  /// Reads and writes as if nothing else happened in between, and returns when it is durable.
+  /// Reads and writes as if nothing else happened in between. Returns when that is durable, and the callbacks of this
+  /// process's listeners that it concerns have returned or 100 ms have passed; see <doc:WritesAndListeners>.
   ///
   ///     let left = try await db.write { tx in
   ///       let left = try tx.getDocument(account)["amount"] as? Int ?? 0
@@ -127,12 +128,12 @@ extension Firestore {
   ///       return left - price
   ///     }
   ///
-  /// `body` runs exactly once, on the writer's thread, and all other writes of the file wait for it: be
-  /// quick; past a second that is logged, with the place of the closure. It is synchronous, and cannot wait for
-  /// other writes of this database. Writes to another one are possible; if two databases' closures would wait
-  /// for each other, one of them gets `failedPrecondition`.
-  /// Throws what `body` throws, with nothing applied. Throws `aborted`, with nothing applied, in the rare
-  /// case that the storage refused the commit at first and what was read had changed before the second.
+  /// `body` runs once, on the writer's thread, and never a second time; not at all if the write is refused before.
+  /// All other writes of the file wait for it: be quick; past a second that is logged, with the place of the closure.
+  /// It is synchronous, and cannot wait for other writes of this database. Writes to another one are possible; if two
+  /// databases' closures would wait for each other, one of them gets `failedPrecondition`. Throws what `body` throws,
+  /// with nothing applied. Throws `aborted`, with nothing applied, in the rare case that the storage refused the
+  /// commit at first and what was read had changed before the second.
   @discardableResult
   public func write<Result>(
     _ body: sending @escaping (WriteSession) throws -> sending Result,
@@ -150,8 +151,9 @@ extension Firestore {
     return try run.value()
   }
 
-  /// As the form that is awaited; blocks until the write is durable. Throws `failedPrecondition` in a
-  /// transaction's block of the same database.
+  /// As the form that is awaited; blocks until then. Does not wait for callbacks on the queue that it blocks, nor for
+  /// those of actors other than the main actor, of executors and of listeners with an own queue. Throws
+  /// `failedPrecondition` in a transaction's block of the same database.
   @discardableResult
   public func write<Result>(
     _ body: (WriteSession) throws -> Result,

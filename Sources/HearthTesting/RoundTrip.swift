@@ -1,14 +1,14 @@
 import Foundation
 import Hearth
 
-/// Writes a model to a database and reads it back, in every way there is, and throws if anything of it was
-/// lost.
+/// Writes a model to a database, reads it back with each of the reading calls and by way of a dictionary, and throws
+/// if what comes back is not equal to it.
 ///
 ///     @Test func `a book is stored whole`() async throws {
 ///       try await expectRoundTrip(Book(title: "Dune", pages: 412, tags: ["sand"]))
 ///     }
 ///
-/// The model is written with `setData(from:)` and read with `getDocument(as:)` and `data(as:)`; it goes
+/// The model is written with `setData(encoding:)` and read with `getDocument(as:)` and `data(as:)`; it goes
 /// through `[String: Any]`, with `Firestore.Encoder`, `setData`, `data()` and `Firestore.Decoder`; and it
 /// is read once more after the file was closed and opened again. The first time that what comes back is not equal to the
 /// model, `RoundTripDifference` tells, field by field, what became of it.

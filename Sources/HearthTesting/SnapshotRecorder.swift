@@ -8,7 +8,8 @@ import Hearth
 ///     try await db.document("books/dune").setData(["title": "Dune"])
 ///     #expect(try await recorder.next().documents.map(\.documentID) == ["dune"])
 ///
-/// Ends when it is released, or with `stop()`. Every snapshot is given once.
+/// Ends when it is released, or with `stop()`. Each snapshot is given once. More than 16 commits that wait for it are
+/// combined, as for every listener.
 public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
   private let inbox: Inbox
   private let registration: any ListenerRegistration

@@ -10,7 +10,7 @@ import Hearth
 ///     let dune = try await database.firestore.document("books/dune").getDocument()
 ///     assert(dune["title"] as? String == "Dune")
 ///
-/// Opens in a millisecond and never waits for the disk. Keep it as long as its `firestore` is used: when
+/// Flushes nothing to the disk. Keep it as long as its `firestore` is used: when
 /// it is released, the database is terminated and its files are removed. Every one has a folder of its
 /// own, so that tests may run side by side.
 public final class TemporaryDatabase: Sendable {
