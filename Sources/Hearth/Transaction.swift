@@ -439,41 +439,34 @@ extension Firestore {
     _ block: TransactionBlock, _ turn: DocumentLines.Turn, in database: Database
   ) async -> TransactionResult {
     let meeting = Meeting<TransactionAttempt>()
-    async let ran = database.blocks.run(block.callSite, in: database) { [self] in
-      guard meeting.waitForStart() else { return nil as TransactionAttempt? }
-      let attempt = TransactionAttempt(block, Transaction(self, database, turn, hasWriter: true))
-      meeting.end(with: attempt)
-      return attempt
-    }
-    let committed = await withTaskCancellationHandler {
-      let committed: Result<Void, any Error>
-      do {
-        _ = try await database.writer.performAlone(from: block.callSite) { request in
+    let (attempt, outcome) = await withTaskCancellationHandler {
+      await database.blocks.run(block.callSite, in: database) { [self] in
+        // From the block's thread: the writer never waits for one that has yet to be found.
+        database.writer.submitAlone(from: block.callSite) { request in
           guard let attempt = meeting.start(atMost: .seconds(1)) else { throw Status.heldTooLong }
           if attempt.result.error != nil { throw Status(.cancelled, "The block failed.") }
           for mutation in try attempt.writes.get().mutations { try request.write(mutation) }
-          guard !meeting.isCancelled else { throw Status(.cancelled, "The task was cancelled.") }
+          if meeting.isCancelled { throw Status(.cancelled, "The task was cancelled.") }
+        } complete: {
+          meeting.finish($0)
         }
-        committed = .success(())
-      } catch {
-        committed = .failure(error)
+        guard meeting.waitForStart() else {
+          return (nil as TransactionAttempt?, meeting.waitForFinish())
+        }
+        let attempt = TransactionAttempt(block, Transaction(self, database, turn, hasWriter: true))
+        meeting.end(with: attempt)
+        return (attempt, meeting.waitForFinish())
       }
-      // If the request was refused, the block waits in vain.
-      meeting.callOff()
-      return committed
     } onCancel: {
       meeting.cancel()
     }
-    let attempt = await ran
     if let attempt, attempt.result.error != nil { return attempt.result }
-    if meeting.isCancelled, case .failure = committed {
-      return TransactionResult(error: CancellationError())
+    switch outcome {
+    case .success: return attempt?.result ?? TransactionResult()
+    case .failure where meeting.isCancelled: return TransactionResult(error: CancellationError())
+    case .failure(let status):
+      return attempt?.failed(status) ?? TransactionResult(error: status.nsError)
     }
-    guard let attempt else {
-      let status = committed.failure as? Status ?? Status.terminated
-      return TransactionResult(error: status.nsError)
-    }
-    return committed.failure.map { attempt.failed($0) } ?? attempt.result
   }
 
   /// Another attempt may find what this one did not. An error of the user's own is final, and so is
@@ -542,51 +535,55 @@ private struct TransactionAttempt: Sendable {
 
 /// The writer's thread, which waits for a block, and the block's.
 ///
-///     waiting ─ start ─▶ running ─ end ─▶ ended
-///        └─ callOff ─▶ calledOff
-private final class Meeting<Outcome: Sendable>: Sendable {
+///     waiting ─ start ─▶ running ─ end ─▶ ended ─ finish ─▶ finished
+///        └─ finish: the request was refused ─▶ finished
+private final class Meeting<Attempt: Sendable>: Sendable {
   private struct State {
-    var isCalledOff = false
     var isCancelled = false
-    var outcome: Outcome?
+    var attempt: Attempt?
+    var outcome: Writer.Outcome?
   }
 
   private let state = Guarded(State())
   private let started = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
+  private let finished = DispatchSemaphore(value: 0)
 
   var isCancelled: Bool { state.withLock(\.isCancelled) }
 
   func cancel() { state.withLock { $0.isCancelled = true } }
 
-  /// On the block's thread. False if there is nothing to do.
+  // MARK: The block's thread
+
+  /// False if there is nothing to do.
   func waitForStart() -> Bool {
     started.wait()
-    return state.withLock { !$0.isCalledOff }
+    return state.withLock { $0.outcome == nil }
   }
 
-  func end(with outcome: Outcome) {
-    state.withLock { $0.outcome = outcome }
+  func end(with attempt: Attempt) {
+    state.withLock { $0.attempt = attempt }
     ended.signal()
   }
 
-  /// On the writer's thread: lets the block run. Nil if it takes longer.
-  func start(atMost limit: Duration) -> Outcome? {
+  func waitForFinish() -> Writer.Outcome {
+    finished.wait()
+    return state.withLock(\.outcome) ?? .failure(.terminated)
+  }
+
+  // MARK: The writer's
+
+  /// Lets the block run. Nil if it takes longer.
+  func start(atMost limit: Duration) -> Attempt? {
     started.signal()
     _ = ended.wait(timeout: .now() + limit / .seconds(1))
-    return state.withLock(\.outcome)
+    return state.withLock(\.attempt)
   }
 
-  /// A block that has not begun does not.
-  func callOff() {
-    state.withLock { $0.isCalledOff = true }
+  func finish(_ outcome: Writer.Outcome) {
+    state.withLock { $0.outcome = outcome }
     started.signal()
-  }
-}
-
-extension Result {
-  fileprivate var failure: Failure? {
-    if case .failure(let failure) = self { failure } else { nil }
+    finished.signal()
   }
 }
 

@@ -237,6 +237,39 @@ import Testing
     #expect(lines.count == 0)
   }
 
+  @Test func `a first attempt waits at its first read, and for no more than that`() async throws {
+    let db = try open()
+    let (first, second) = (db.document("a/1"), db.document("a/2"))
+    let lines = try db.database().lines
+    let turn = await lines.wait(for: [ResourcePath(["a", "1"]), ResourcePath(["a", "2"])])
+    let read = Guarded<[ContinuousClock.Instant]>([])
+    let began = ContinuousClock.now
+    _ = try await db.runTransaction { transaction, _ in
+      for document in [first, second] {
+        _ = try? transaction.getDocument(document)
+        read.withLock { $0.append(.now) }
+      }
+      return nil
+    }
+    let times = read.withLock { $0.map { $0 - began } }
+    #expect(times[0] >= DocumentLines.patience)
+    #expect(times[1] - times[0] < DocumentLines.patience)
+    lines.end(turn)
+    #expect(lines.count == 0)
+    try await db.terminate()
+  }
+
+  @Test func `who has read more than thirty-two documents waits for none of them`() async throws {
+    let lines = DocumentLines()
+    let paths = (0...DocumentLines.pathLimit).map { ResourcePath(["a", "\($0)"]) }
+    let turn = await lines.wait(for: Array(paths.dropLast()))
+    #expect(lines.count == DocumentLines.pathLimit)
+    let began = ContinuousClock.now
+    lines.end(await lines.wait(for: paths))
+    #expect(ContinuousClock.now - began < DocumentLines.patience / 2)
+    lines.end(turn)
+  }
+
   @Test func `nobody waits in a line that does not move, nor after cancellation`() async throws {
     let lines = DocumentLines()
     let paths = [ResourcePath(["a", "b"]), ResourcePath(["a", "c"])]

@@ -207,18 +207,7 @@ final class Writer: Sendable {
   func perform(
     from callSite: CallSite? = nil, _ body: @escaping (LiveRequest) throws -> Void
   ) async throws -> CommitResult {
-    try await perform(Request.Closure(callSite: callSite, body: body))
-  }
-
-  /// As `perform`; what is committed is all there is while `body` runs, and anybody may read it.
-  func performAlone(
-    from callSite: CallSite? = nil, _ body: @escaping (LiveRequest) throws -> Void
-  ) async throws -> CommitResult {
-    try await perform(Request.Closure(callSite: callSite, isAlone: true, body: body))
-  }
-
-  private func perform(_ closure: Request.Closure) async throws -> CommitResult {
-    let work = Request.Work.closure(closure)
+    let work = Request.Work.closure(Request.Closure(callSite: callSite, body: body))
     let origin = origin(isBlocking: false)
     let outcome: Outcome = await withCheckedContinuation { continuation in
       enqueue(work, byteCount: Self.closureByteCount, from: origin) {
@@ -226,6 +215,17 @@ final class Writer: Sendable {
       }
     }
     return try outcome.get()
+  }
+
+  /// As `perform`, but returns at once. What is committed is all there is while `body` runs, and anybody may read it.
+  func submitAlone(
+    from callSite: CallSite? = nil, _ body: @escaping (LiveRequest) throws -> Void,
+    complete: @escaping @Sendable (Outcome) -> Void
+  ) {
+    let closure = Request.Closure(callSite: callSite, isAlone: true, body: body)
+    enqueue(
+      .closure(closure), byteCount: Self.closureByteCount, from: origin(isBlocking: false), complete
+    )
   }
 
   /// As `perform`, for who may block. Throws if the writer would wait for this thread; see `WriterWaits`.
