@@ -448,7 +448,7 @@ import Testing
   }
 
   private func until(_ condition: () -> Bool) async throws {
-    for _ in 0..<2000 {
+    for _ in 0..<24_000 {
       if condition() { return }
       try await Task.sleep(for: .milliseconds(5))
     }

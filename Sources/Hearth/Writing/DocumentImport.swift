@@ -147,7 +147,7 @@ final class DocumentImport {
     portion = []
     portionBytes = 0
     underWay.room.wait()
-    writer.submit(mutations) { [underWay] in underWay.end($0) }
+    writer.submit(mutations, isCounted: false) { [underWay] in underWay.end($0) }
   }
 
   /// Waits for the portions that are under way.

@@ -124,7 +124,7 @@ final class ExpirySweeper: @unchecked Sendable {
       let mutation = Mutation(
         name: DocumentName(path, limit: store.keyLimit), operation: .delete,
         precondition: .updateTime(updateTime))
-      writer.submit([mutation]) { outcome in
+      writer.submit([mutation], isCounted: false) { outcome in
         result.note(outcome)
         done.leave()
       }
