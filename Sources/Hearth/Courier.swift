@@ -31,6 +31,10 @@ enum Courier: Sendable {
     }
   }
 
+  var isOwnQueue: Bool {
+    if case .ownQueue = self { true } else { false }
+  }
+
   /// One for all: each time it is asked for, the queue comes as another object.
   private static let main = DispatchQueue.main
 

@@ -75,7 +75,7 @@ extension Courier {
       if let sharedQueue {
         .room(.of(sharedQueue))
       } else {
-        .schedule { listener in carry { listener.deliver() } }
+        .schedule(isOwnQueue: isOwnQueue) { listener in carry { listener.deliver() } }
       }
     return Listening(resolve, since: token, way) { callback.call($0) }
   }

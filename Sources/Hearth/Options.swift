@@ -93,8 +93,7 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   ///     books.addSnapshotListener(options: options) { snapshot, _ in render(snapshot) }
   ///
   /// The callback may then run at the same time as others: what it shares with them needs a lock. Changes nothing for
-  /// a listener that was added by an actor's code, or with a queue or an executor. A blocking `write` does not wait
-  /// for this callback.
+  /// a listener that was added by an actor's code, or with a queue or an executor.
   public func withOwnQueue(_ own: Bool) -> SnapshotListenOptions {
     SnapshotListenOptions(
       source: source, includeMetadataChanges: includeMetadataChanges, token: token, hasOwnQueue: own

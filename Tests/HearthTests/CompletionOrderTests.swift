@@ -121,6 +121,10 @@ import Testing
     let document = db.document("books/dune")
     let seen = Seen()
     document.addSnapshotListener { snapshot, _ in seen.note(snapshot) }
+    let own = Seen()
+    document.addSnapshotListener(options: SnapshotListenOptions().withOwnQueue(true)) {
+      snapshot, _ in own.note(snapshot)
+    }
     for n in 0..<Self.rounds / 10 {
       let first = 10 * n + 1
       try await write(first, to: [seen]) { try await document.setData(["n": first]) }
@@ -139,7 +143,7 @@ import Testing
           return nil
         }
       }
-      try await write(first + 5, to: [seen]) {
+      try await write(first + 5, to: [seen, own]) {
         try await onBlockingThread {
           try db.write { try $0.setData(["n": first + 5], forDocument: document) }
         }

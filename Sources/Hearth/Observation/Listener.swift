@@ -91,8 +91,9 @@ final class Listener: Recipient {
   /// How it comes about that `deliver` is called soon, where the callback belongs.
   enum Way: Sendable {
     case room(Mailroom)
-    /// Arranges it. Never called while it is arranged.
-    case schedule(@Sendable (Listener) -> Void)
+    /// Arranges it, on a queue of the listener's own or wherever callbacks belong that a thread may occupy which
+    /// waits for a write. Never called while it is arranged.
+    case schedule(isOwnQueue: Bool, @Sendable (Listener) -> Void)
     /// Nobody calls back: the consumer is told that it can ask.
     case ask(@Sendable () -> Void)
   }
@@ -188,7 +189,7 @@ final class Listener: Recipient {
   private func arrange() {
     switch way {
     case .room(let room): room.add(CollectionOfOne(self))
-    case .schedule(let schedule): schedule(self)
+    case .schedule(_, let schedule): schedule(self)
     case .ask(let tell): tell()
     }
   }
@@ -218,8 +219,8 @@ final class Listener: Recipient {
   private func mayHold(_ origin: WriteOrigin) -> Bool {
     switch way {
     case .room(let room): origin.queue != ObjectIdentifier(room)
-    // The thread may be the actor's.
-    case .schedule: !origin.isBlocking
+    // The thread may be the actor's. On its own queue the listener is running.
+    case .schedule(let isOwnQueue, _): isOwnQueue || !origin.isBlocking
     case .ask: false
     }
   }

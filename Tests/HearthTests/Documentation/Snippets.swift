@@ -43,7 +43,7 @@ struct Snippets {
     let db = try Firestore.open(at: "books.hearth")
     let books = db.collection("books")
 
-    // Hears of every commit, whoever makes it.
+    // Hears of what any process commits.
     let listener = books.addSnapshotListener { snapshot, _ in
       for change in snapshot?.documentChanges ?? [] {
         print(change.type, change.document.documentID)
