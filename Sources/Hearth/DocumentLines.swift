@@ -1,5 +1,6 @@
 import Collections
 import Dispatch
+import Synchronization
 
 /// Transactions of this process that want the same documents, in the order in which they came.
 ///
@@ -20,6 +21,8 @@ final class DocumentLines: Sendable {
   /// The turn of one transaction at some documents. Ends with `end`.
   final class Turn: Sendable {
     fileprivate let paths = Guarded<[ResourcePath]>([])
+    /// It did not come, and is not waited for again.
+    fileprivate let isGivenUp = Atomic<Bool>(false)
   }
 
   private struct Line {
@@ -45,10 +48,16 @@ final class DocumentLines: Sendable {
     var isWaiting: Bool { tell.withLock { $0 != nil } }
 
     /// False if it no longer waits.
-    func decide(_ hasTurn: Bool) -> Bool {
-      guard let tell = tell.withLock({ $0.take() }) else { return false }
-      tell(hasTurn)
-      return true
+    func decide(_ hasTurn: Bool, _ path: ResourcePath) -> Bool {
+      let tell: (@Sendable (Bool) -> Void)? = tell.withLock { tell in
+        guard let decided = tell.take() else { return nil }
+        // Under the lock: who gave up has no turn to end.
+        if hasTurn { turn.paths.withLock { $0.append(path) } }
+        return decided
+      }
+      if !hasTurn, tell != nil { turn.isGivenUp.store(true, ordering: .relaxed) }
+      tell?(hasTurn)
+      return tell != nil
     }
   }
 
@@ -64,6 +73,7 @@ final class DocumentLines: Sendable {
     // In one order everywhere: nobody waits in a circle.
     for path in paths.sorted(by: { ResourcePath.compare($0, $1) < 0 }) {
       await wait(for: path, turn)
+      if turn.isGivenUp.load(ordering: .relaxed) { break }
     }
     return turn
   }
@@ -73,17 +83,17 @@ final class DocumentLines: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         waiter.withLock { $0 = enter(path, turn) { _ in continuation.resume() } }
-        if Task.isCancelled { _ = waiter.withLock(\.self)?.decide(false) }
+        if Task.isCancelled { _ = waiter.withLock(\.self)?.decide(false, path) }
       }
     } onCancel: {
-      _ = waiter.withLock(\.self)?.decide(false)
+      _ = waiter.withLock(\.self)?.decide(false, path)
     }
   }
 
   /// As `wait`, for a thread that is about to read its first document, if others wait for that and it has no turn
   /// at another.
   func waitBlocking(for path: ResourcePath, _ turn: Turn) {
-    guard turn.paths.withLock(\.isEmpty) else { return }
+    guard turn.paths.withLock(\.isEmpty), !turn.isGivenUp.load(ordering: .relaxed) else { return }
     let mayWait = state.withLock { state in
       guard state.lines[path] != nil, state.waitingThreads < Self.threadLimit else { return false }
       state.waitingThreads += 1
@@ -124,7 +134,8 @@ final class DocumentLines: Sendable {
       let moved = state.withLock { $0.lines[path]?.moved }
       let stood = moved.map { ContinuousClock.now - $0 } ?? Self.patience
       if stood < Self.patience { return giveUp(waiter, path, after: Self.patience - stood) }
-      _ = waiter.decide(false)
+      _ = waiter.decide(false, path)
+      state.withLock { state in state.lines[path]?.waiting.removeAll { $0 === waiter } }
     }
   }
 
@@ -150,9 +161,7 @@ final class DocumentLines: Sendable {
         return next
       }
       guard let next else { return }
-      next.turn.paths.withLock { $0.append(path) }
-      if next.decide(true) { return }
-      next.turn.paths.withLock { paths in paths.removeAll { $0 == path } }
+      if next.decide(true, path) { return }
     }
   }
 

@@ -443,6 +443,7 @@ extension Firestore {
       await database.blocks.run(block.callSite, in: database) { [self] in
         // From the block's thread: the writer never waits for one that has yet to be found.
         database.writer.submitAlone(from: block.callSite) { request in
+          guard !meeting.isCancelled else { throw Status(.cancelled, "The task was cancelled.") }
           guard let attempt = meeting.start(atMost: .seconds(1)) else { throw Status.heldTooLong }
           if attempt.result.error != nil { throw Status(.cancelled, "The block failed.") }
           for mutation in try attempt.writes.get().mutations { try request.write(mutation) }

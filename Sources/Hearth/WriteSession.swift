@@ -152,8 +152,8 @@ extension Firestore {
   }
 
   /// As the form that is awaited; blocks until then. Does not wait for callbacks on the queue that it blocks, nor for
-  /// those of actors other than the main actor, of executors and of listeners with an own queue. Throws
-  /// `failedPrecondition` in a transaction's block of the same database.
+  /// those of actors other than the main actor and of executors. In a closure of another database it waits for no
+  /// callback. Throws `failedPrecondition` in a transaction's block of the same database.
   @discardableResult
   public func write<Result>(
     _ body: (WriteSession) throws -> Result,

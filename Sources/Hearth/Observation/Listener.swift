@@ -119,10 +119,7 @@ final class Listener: Recipient {
     let isInside = CallbackThread.isInside || WriterWaits.isOnWritersThread
     let (mustWait, acknowledgements): (DispatchSemaphore?, [Acknowledgement]) = state.withLock {
       state in
-      state.isRemoved = true
-      state.untold = Waiting()
-      state.told = nil
-      let acknowledgements = state.takeAcknowledgements()
+      let acknowledgements = state.remove()
       guard state.isRunning, !isInside else { return (nil, acknowledgements) }
       let semaphore = DispatchSemaphore(value: 0)
       state.removers.append(semaphore)
@@ -136,7 +133,7 @@ final class Listener: Recipient {
 
   /// Writes that concern this listener are to complete after its callback. False if there is none.
   func count() -> Bool {
-    if case .ask = way { return false }
+    guard !isAsked else { return false }
     state.withLock { $0.isCounted = true }
     return true
   }
@@ -181,9 +178,17 @@ final class Listener: Recipient {
     }
   }
 
-  /// The listener ends, with an error or without saying so.
+  /// The listener ends, with an error or without any further call. A consumer that asks gets what waits first.
   func end(_ status: Status?) {
+    if status == nil, !isAsked {
+      let acknowledgements = state.withLock { $0.remove() }
+      return acknowledgements.forEach { $0.release() }
+    }
     if post([], { $0.untold.append(status.map { .failure($0) } ?? .end) }) { arrange() }
+  }
+
+  private var isAsked: Bool {
+    if case .ask = way { true } else { false }
   }
 
   private func arrange() {
@@ -218,7 +223,7 @@ final class Listener: Recipient {
 
   private func mayHold(_ origin: WriteOrigin) -> Bool {
     switch way {
-    case .room(let room): origin.queue != ObjectIdentifier(room)
+    case .room(let room): origin.queue != room.mark
     // The thread may be the actor's. On its own queue the listener is running.
     case .schedule(let isOwnQueue, _): isOwnQueue || !origin.isBlocking
     case .ask: false
@@ -326,6 +331,14 @@ extension Listener.State {
     case .failure, .end: isRemoved = true
     }
     return next
+  }
+
+  /// What waited for the callback is to be released.
+  fileprivate mutating func remove() -> [Acknowledgement] {
+    isRemoved = true
+    untold = Listener.Waiting()
+    told = nil
+    return takeAcknowledgements()
   }
 
   fileprivate mutating func takeAcknowledgements() -> [Acknowledgement] {

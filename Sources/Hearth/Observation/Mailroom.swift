@@ -28,20 +28,19 @@ final class Mailroom: Sendable {
 
   private let state = Guarded(State())
   private let queue: DispatchQueue
+  let mark: CallbackThread.Mark
   private let late = Atomic<Bool>(false)
 
-  private init(_ queue: DispatchQueue) {
+  private init(_ queue: DispatchQueue, _ mark: CallbackThread.Mark) {
     self.queue = queue
-    CallbackThread.mark(queue, ObjectIdentifier(self))
+    self.mark = mark
   }
 
   deinit {
-    let (key, id) = (ObjectIdentifier(queue), ObjectIdentifier(self))
+    let (mark, id) = (mark, ObjectIdentifier(self))
     Self.rooms.withLock { rooms in
       // Unless there is another one by now.
-      guard rooms[key]?.id == id else { return }
-      rooms[key] = nil
-      CallbackThread.mark(queue, nil)
+      if rooms[mark]?.id == id { rooms[mark] = nil }
     }
   }
 
@@ -55,16 +54,15 @@ final class Mailroom: Sendable {
     }
   }
 
-  /// By their queues.
-  private static let rooms = Guarded([ObjectIdentifier: Entry]())
+  private static let rooms = Guarded([CallbackThread.Mark: Entry]())
 
   /// The one for all listeners of this queue, of whatever database.
   static func of(_ queue: DispatchQueue) -> Mailroom {
-    let key = ObjectIdentifier(queue)
+    let mark = CallbackThread.mark(of: queue)
     return rooms.withLock { rooms in
-      if let room = rooms[key]?.room { return room }
-      let room = Mailroom(queue)
-      rooms[key] = Entry(room)
+      if let room = rooms[mark]?.room { return room }
+      let room = Mailroom(queue, mark)
+      rooms[mark] = Entry(room)
       return room
     }
   }
@@ -93,14 +91,17 @@ final class Mailroom: Sendable {
   }
 
   private func take(before end: Int) -> Listener? {
-    let listener: Listener? = state.withLock { state in
+    let (listener, last): (Listener?, Listener?) = state.withLock { state in
+      let last = state.running
       state.running = nil
-      guard state.served < end, let listener = state.waiting.popFirst() else { return nil }
+      guard state.served < end, let listener = state.waiting.popFirst() else { return (nil, last) }
       state.served += 1
       state.running = listener
       arrangeTurn(&state)
-      return listener
+      return (listener, last)
     }
+    // Without the lock: with its last listener a user's objects may go.
+    withExtendedLifetime(last) {}
     if late.load(ordering: .relaxed) { late.store(false, ordering: .relaxed) }
     return listener
   }

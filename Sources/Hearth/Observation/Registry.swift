@@ -20,6 +20,8 @@ final class Registry: Sendable {
     var loads: [Int: Load] = [:]
     var sharedLoads: [WatchTarget: Int] = [:]
     var lastLoad = 0
+    /// Completions that were taken and not settled.
+    var unsettled: [ObjectIdentifier: Acknowledgement] = [:]
     /// Every view is at least this far.
     var sequence: UInt64 = 0
     var commitToken: Int?
@@ -43,7 +45,8 @@ final class Registry: Sendable {
     let target: WatchTarget
     var listeners: [Listener]
     /// Completions of writes that the first result may show.
-    var acknowledgements: [Acknowledgement] = []
+    var acknowledgements: [ObjectIdentifier: Acknowledgement] = [:]
+    let began = ContinuousClock.now
   }
 
   private enum End {
@@ -102,7 +105,10 @@ final class Registry: Sendable {
     self.isStrict = isStrict
     self.note = note
     acknowledgements.observe(
-      committed: { [weak self] in self?.settle($0) },
+      committed: { [weak self] committed in
+        guard let self else { return committed.forEach { $0.release() } }
+        settle(committed)
+      },
       late: { [weak self] in self?.warn(ofLate: $0) })
   }
 
@@ -215,6 +221,7 @@ final class Registry: Sendable {
     state.lastLoad += 1
     let number = state.lastLoad
     state.loads[number] = Load(target: target, listeners: [listener])
+    showInLoads(state.unsettled.values)
     if start == .now {
       if state.views[target] != nil {
         catchUp()
@@ -224,7 +231,10 @@ final class Registry: Sendable {
       if let shared = state.sharedLoads[target] {
         guard let load = state.loads.removeValue(forKey: number) else { return }
         state.loads[shared]?.listeners += load.listeners
-        state.loads[shared]?.acknowledgements += load.acknowledgements
+        for (id, acknowledgement) in load.acknowledgements {
+          let known = state.loads[shared]?.acknowledgements.updateValue(acknowledgement, forKey: id)
+          known?.release()
+        }
         return
       }
       state.sharedLoads[target] = number
@@ -243,7 +253,7 @@ final class Registry: Sendable {
     guard var load = state.loads.removeValue(forKey: number) else { return }
     load.listeners.removeAll(where: \.isRemoved)
     body(load)
-    for acknowledgement in load.acknowledgements { acknowledgement.release() }
+    for acknowledgement in load.acknowledgements.values { acknowledgement.release() }
   }
 
   private struct Loaded: @unchecked Sendable {
@@ -332,7 +342,8 @@ final class Registry: Sendable {
     for listener in load.listeners {
       view.listeners.append(listener)
       listener.begin(
-        view.event(as: state.sequence, isReset: isReset), after: past, for: load.acknowledgements)
+        view.event(as: state.sequence, isReset: isReset), after: past,
+        for: Array(load.acknowledgements.values))
     }
   }
 
@@ -414,7 +425,7 @@ final class Registry: Sendable {
           if !state.views.isEmpty { try follow(snapshot) }
           state.sequence = newest
         }
-        showInLoads(acknowledgements.take(upTo: newest))
+        showInLoads(take(upTo: newest))
         return Swift.Result { try body(snapshot) }
       }
       if state.hasToldNews {
@@ -436,23 +447,37 @@ final class Registry: Sendable {
     queue.async { [self] in
       catchUp()
       showInLoads(committed)
+      acknowledgements.startTimer(for: committed)
       for acknowledgement in committed {
-        _ = acknowledgements.take(upTo: acknowledgement.sequence)
+        _ = take(upTo: acknowledgement.sequence)
+        state.unsettled[ObjectIdentifier(acknowledgement)] = nil
         acknowledgement.release()
       }
     }
   }
 
-  /// First results that are being read are going to show these writes.
-  private func showInLoads(_ acknowledgements: [Acknowledgement]) {
-    guard !acknowledgements.isEmpty else { return }
-    for (number, load) in state.loads {
+  private func take(upTo sequence: UInt64) -> [Acknowledgement] {
+    let taken = acknowledgements.take(upTo: sequence)
+    for acknowledgement in taken {
+      state.unsettled[ObjectIdentifier(acknowledgement)] = acknowledgement
+    }
+    return taken
+  }
+
+  /// First results that are being read are going to show these writes. One that takes long is not waited for, as a
+  /// callback is not.
+  private func showInLoads(_ acknowledgements: some Collection<Acknowledgement>) {
+    guard !acknowledgements.isEmpty, !state.loads.isEmpty else { return }
+    let earliest = ContinuousClock.now - Acknowledgements.patience
+    for number in Array(state.loads.keys) {
+      guard let (target, began) = state.loads[number].map({ ($0.target, $0.began) }),
+        began > earliest
+      else { continue }
       for acknowledgement in acknowledgements
-      where acknowledgement.paths.contains(where: load.target.scope.contains)
-        && !load.acknowledgements.contains(where: { $0 === acknowledgement })
-      {
-        acknowledgement.hold()
-        state.loads[number]?.acknowledgements.append(acknowledgement)
+      where acknowledgement.paths.contains(where: target.scope.contains) {
+        let id = ObjectIdentifier(acknowledgement)
+        let known = state.loads[number]?.acknowledgements.updateValue(acknowledgement, forKey: id)
+        if known == nil { acknowledgement.hold() }
       }
     }
   }
@@ -478,7 +503,7 @@ final class Registry: Sendable {
       let steps = try steps(snapshot, after: state.sequence, watchedBy: state.router)
       state.counts.commits += steps.count
       for step in steps {
-        let due = acknowledgements.take(upTo: step.sequence)
+        let due = take(upTo: step.sequence)
         showInLoads(due)
         // Earlier ones are of commits that no view looks at.
         try update(
@@ -593,7 +618,11 @@ final class Registry: Sendable {
     for view in touched {
       do {
         if let event = try view.update(to: step.sequence, snapshot) {
-          tell(view, event, for: acknowledgements, &outbox)
+          // One that was read anew shows later commits, too.
+          let later =
+            view.sequence > step.sequence
+            ? self.acknowledgements.peek(upTo: view.sequence) : []
+          tell(view, event, for: acknowledgements + later, &outbox)
         }
         view.renewRoutes(in: state.router)
       } catch {
@@ -605,7 +634,7 @@ final class Registry: Sendable {
   }
 
   private func tell(
-    _ view: View, _ event: ResultEvent, for acknowledgements: [Acknowledgement] = [],
+    _ view: View, _ event: ResultEvent, for acknowledgements: [Acknowledgement],
     _ outbox: inout Outbox
   ) {
     for listener in view.listeners { listener.post(event, for: acknowledgements, &outbox) }
@@ -623,7 +652,9 @@ final class Registry: Sendable {
     }
     for view in state.views.values {
       do {
-        if let event = try view.reload(snapshot) { tell(view, event, &outbox) }
+        if let event = try view.reload(snapshot) {
+          tell(view, event, for: acknowledgements.peek(upTo: view.sequence), &outbox)
+        }
         view.renewRoutes(in: state.router)
       } catch {
         let status = Status(observing: error)

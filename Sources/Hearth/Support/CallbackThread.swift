@@ -8,12 +8,16 @@ import Dispatch
 
 /// Whether this thread runs some listener's callback, and on which queue it is.
 enum CallbackThread {
+  /// Tells one queue from the others, by whatever object it comes.
+  typealias Mark = UInt64
+
   private static let key = {
     var key = pthread_key_t()
     pthread_key_create(&key, nil)
     return key
   }()
-  private static let queueKey = DispatchSpecificKey<ObjectIdentifier>()
+  private static let queueKey = DispatchSpecificKey<Mark>()
+  private static let lastMark = Guarded<Mark>(0)
 
   static var isInside: Bool { pthread_getspecific(key) != nil }
 
@@ -28,10 +32,16 @@ enum CallbackThread {
     if !wasInside { pthread_setspecific(key, nil) }
   }
 
-  /// What the queue of this thread, or one that it targets, is marked with.
-  static var queue: ObjectIdentifier? { DispatchQueue.getSpecific(key: queueKey) }
+  /// The mark of this thread's queue, or of the nearest one that it targets and that has one.
+  static var queue: Mark? { DispatchQueue.getSpecific(key: queueKey) }
 
-  static func mark(_ queue: DispatchQueue, _ mark: ObjectIdentifier?) {
-    queue.setSpecific(key: queueKey, value: mark)
+  /// The queue's, from the first time it is asked for.
+  static func mark(of queue: DispatchQueue) -> Mark {
+    lastMark.withLock { last in
+      if let mark = queue.getSpecific(key: queueKey) { return mark }
+      last += 1
+      queue.setSpecific(key: queueKey, value: last)
+      return last
+    }
   }
 }

@@ -37,10 +37,9 @@ final class Acknowledgement: Sendable {
     state = Guarded(State(complete: complete))
   }
 
-  /// It is in the file. Once.
+  /// It is in the file. Before `expire` can be called; the writer's `release` follows.
   func commit(_ outcome: Outcome) {
     state.withLock { $0.outcome = outcome }
-    release()
   }
 
   /// The commit failed, or is tried again: nothing is called.
@@ -97,8 +96,8 @@ extension Acknowledgement.State {
 struct WriteOrigin: Sendable {
   /// The thread waits for the write.
   let isBlocking: Bool
-  /// The queue that the thread occupies until the write is complete, or may.
-  let queue: ObjectIdentifier?
+  /// The mark of the queue that the thread occupies until the write is complete, or may.
+  let queue: CallbackThread.Mark?
 
   /// That of this thread.
   init(isBlocking: Bool) {
@@ -186,7 +185,17 @@ final class Acknowledgements: Sendable {
 
   func noteCommit(of acknowledgements: [Acknowledgement]) {
     guard !acknowledgements.isEmpty else { return }
-    commitHandler.withLock(\.self)?(acknowledgements)
+    guard let handler = commitHandler.withLock(\.self) else {
+      return acknowledgements.forEach { $0.release() }
+    }
+    handler(acknowledgements)
+  }
+
+  // MARK: The registry's side
+
+  /// From now on they wait for callbacks, which have been arranged: on one queue, these come before the completions
+  /// whatever the time.
+  func startTimer(for acknowledgements: [Acknowledgement]) {
     let deadline = ContinuousClock.now + Self.patience
     let mustSet = waiting.withLock { waiting in
       for acknowledgement in acknowledgements {
@@ -197,8 +206,6 @@ final class Acknowledgements: Sendable {
     }
     if mustSet { setTimer(Self.patience) }
   }
-
-  // MARK: The registry's side
 
   /// Those of commits up to this sequence, which nobody else gets.
   func take(upTo sequence: UInt64) -> [Acknowledgement] {
@@ -212,10 +219,16 @@ final class Acknowledgements: Sendable {
     }
   }
 
+  /// As `take`, and others get them, too.
+  func peek(upTo sequence: UInt64) -> [Acknowledgement] {
+    expected.withLock { expected in expected.prefix { $0.sequence <= sequence } }
+  }
+
   // MARK: The timer
 
   private func setTimer(_ delay: Duration) {
-    timer.asyncAfter(deadline: .now() + delay / .seconds(1)) { [weak self] in self?.expire() }
+    // Held until then: what waits is completed, whoever lets go of the database.
+    timer.asyncAfter(deadline: .now() + delay / .seconds(1)) { [self] in expire() }
   }
 
   private func expire() {

@@ -249,8 +249,10 @@ final class Writer: Sendable {
   }
 
   /// Nil if nobody listens: who does so from now on is told of the write as something that is there.
+  /// Nor on a writer's thread, whose database would be held up by another one's callbacks.
   private func origin(isBlocking: Bool) -> WriteOrigin? {
-    acknowledgements.isIdle ? nil : WriteOrigin(isBlocking: isBlocking)
+    acknowledgements.isIdle || WriterWaits.isOnWritersThread
+      ? nil : WriteOrigin(isBlocking: isBlocking)
   }
 
   /// A closure's request while it waits.
@@ -684,13 +686,14 @@ final class Writer: Sendable {
     for resume in resumed { resume() }
     tellListeners()
     if !acknowledgements.isEmpty {
+      for (place, outcome) in outcomes.enumerated() { acknowledgements[place]?.commit(outcome) }
       self.acknowledgements.noteCommit(of: Array(acknowledgements.values))
     }
     for (place, (request, outcome)) in zip(requests, outcomes).enumerated() {
       // One that never came to run.
       if case .closure(let closure) = request.work { _ = closure.take() }
       if let acknowledgement = acknowledgements[place] {
-        acknowledgement.commit(outcome)
+        acknowledgement.release()
       } else {
         request.complete(outcome)
       }
