@@ -60,7 +60,8 @@ import Testing
     ])
     let model = ManualMapping()
     model.fetchBook(documentId: "hitchhiker")
-    try await until { model.book != nil }
+    try await until { model.book != nil || model.errorMessage != nil }
+    #expect(model.errorMessage == nil)
     #expect(
       model.book
         == ManualBook(

