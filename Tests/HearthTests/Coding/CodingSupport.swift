@@ -75,6 +75,22 @@ struct EncodingClosure: Encodable {
   let body: (any Encoder) throws -> Void
   init(_ body: @escaping (any Encoder) throws -> Void) { self.body = body }
   func encode(to encoder: any Encoder) throws { try body(encoder) }
+
+  /// Maps in maps, and arrays in arrays, by calls that cannot throw.
+  static var containersWithoutEnd: [EncodingClosure] {
+    let keyed = EncodingClosure { encoder in
+      var container = encoder.container(keyedBy: TextKey.self)
+      for _ in 0..<100_000 {
+        container = container.nestedContainer(keyedBy: TextKey.self, forKey: "m")
+      }
+    }
+    let unkeyed = EncodingClosure { encoder in
+      var container = encoder.container(keyedBy: TextKey.self)
+      var inner = container.nestedUnkeyedContainer(forKey: "a")
+      for _ in 0..<100_000 { inner = inner.nestedUnkeyedContainer() }
+    }
+    return [keyed, unkeyed]
+  }
 }
 
 struct CodableBook: Codable, Equatable {

@@ -75,18 +75,7 @@ import Testing
 
   /// Calls that cannot throw go nowhere, and what comes of it is refused.
   @Test func `containers in containers without end take no memory and are refused`() throws {
-    let keyed = EncodingClosure { encoder in
-      var container = encoder.container(keyedBy: TextKey.self)
-      for _ in 0..<100_000 {
-        container = container.nestedContainer(keyedBy: TextKey.self, forKey: "m")
-      }
-    }
-    let unkeyed = EncodingClosure { encoder in
-      var container = encoder.container(keyedBy: TextKey.self)
-      var inner = container.nestedUnkeyedContainer(forKey: "a")
-      for _ in 0..<100_000 { inner = inner.nestedUnkeyedContainer() }
-    }
-    for value in [keyed, unkeyed] {
+    for value in EncodingClosure.containersWithoutEnd {
       #expect(try Firestore.Encoder().encodeDocument(value).fault != nil)
       let tree = try TreeEncoder.encode(value, options: Firestore.Encoder())
       #expect(tree.fault != nil)

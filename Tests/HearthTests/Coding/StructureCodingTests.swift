@@ -422,18 +422,7 @@ struct StructureCodingTests {
   }
 
   @Test func `containers in containers without end are refused`() {
-    let keyed = EncodingClosure { encoder in
-      var container = encoder.container(keyedBy: TextKey.self)
-      for _ in 0..<100_000 {
-        container = container.nestedContainer(keyedBy: TextKey.self, forKey: "m")
-      }
-    }
-    let unkeyed = EncodingClosure { encoder in
-      var container = encoder.container(keyedBy: TextKey.self)
-      var inner = container.nestedUnkeyedContainer(forKey: "a")
-      for _ in 0..<100_000 { inner = inner.nestedUnkeyedContainer() }
-    }
-    for value in [keyed, unkeyed] {
+    for value in EncodingClosure.containersWithoutEnd {
       let error = #expect(throws: EncodingError.self) { try encoder.encode(value) }
       #expect(sentence(error)?.contains("512 levels") == true)
     }
