@@ -38,12 +38,11 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
   public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot {
     try await reporting {
       let (aggregations, effective) = try checked()
-      let database = try query.firestore.database()
-      await database.writer.settle(effective.scope.readScope)
-      return try database.store.read {
-        AggregateQuerySnapshot(
-          self, try database.aggregate(aggregations, over: effective, in: $0))
+      let backend = try query.firestore.database().backend
+      let values = try await backend.awaiting {
+        backend.aggregate(aggregations, over: effective, .lent, $0)
       }
+      return AggregateQuerySnapshot(self, values)
     }
   }
 
@@ -57,10 +56,12 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
       case .failure(let error): completion(nil, error)
       }
     }
-    query.answer(query.firestore.courier(isolation), callback, asking: checked) {
-      [self] database, snapshot, asked in
-      AggregateQuerySnapshot(
-        self, try database.aggregate(asked.aggregations, over: asked.effective, in: snapshot))
+    query.answer(query.firestore.courier(isolation), callback) {
+      let (aggregations, effective) = try checked()
+      let backend = try query.firestore.database().backend
+      return { backend.aggregate(aggregations, over: effective, .busy, $0) }
+    } showing: { [self] in
+      AggregateQuerySnapshot(self, $0)
     }
   }
 

@@ -159,7 +159,10 @@ public final class BulkWriter: Sendable {
             .failedPrecondition, "A bulk writer can no longer be used after finish has been called."
           )
         }
-        database.writer.submit([mutation], isCounted: false) { [self] outcome in
+        var request = CommitRequest([mutation])
+        request.isCounted = false
+        request.tellsListenersFirst = false
+        database.backend.submit(request, .busy) { [self] outcome in
           end(document, bytes, outcome)
         }
       }
@@ -194,7 +197,9 @@ public final class BulkWriter: Sendable {
   }
 
   /// On the writer's thread, or where a write was refused at once.
-  private func end(_ document: DocumentReference, _ bytes: Int, _ outcome: Writer.Outcome) {
+  private func end(
+    _ document: DocumentReference, _ bytes: Int, _ outcome: Result<CommitResult, Status>
+  ) {
     if case .failure(let status) = outcome {
       onFailure(Failure(document: document, error: status.nsError))
     }

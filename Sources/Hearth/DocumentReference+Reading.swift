@@ -7,8 +7,7 @@ extension DocumentReference {
   @discardableResult
   public func getDocument() async throws -> DocumentSnapshot {
     try await reporting {
-      let (database, name) = try resolved()
-      return DocumentSnapshot(self, try await database.document(at: name.path))
+      DocumentSnapshot(self, try await resolved().backend.document(at: resourcePath))
     }
   }
 
@@ -50,11 +49,8 @@ extension DocumentReference {
     decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default
   ) async throws -> T {
     try await reporting {
-      let (database, name) = try resolved()
-      await database.writer.settle(.document(name.path))
-      return try database.store.read { snapshot in
-        let body = try snapshot.body(of: name)
-        return try decoder.decodeDocument(type, from: body, context: decodingContext)
+      try await resolved().backend.withBody(at: resourcePath, .lent) { body in
+        try decoder.decodeDocument(type, from: body, context: decodingContext)
       }
     }
   }
@@ -76,26 +72,15 @@ extension DocumentReference {
     DocumentDecoder.Context(document: .path(resourcePath), owner: firestore)
   }
 
-  /// Waits for the writes handed over before this call, reads, and calls back on whatever thread.
+  /// Reads, and calls back on whatever thread.
   private func fetch(_ done: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void) {
     do {
-      let (database, name) = try resolved()
-      database.writer.whenSettled(.document(name.path)) { [self] in
-        do {
-          let document = try database.store.read { try $0.document(name) }
-          done(.success(DocumentSnapshot(self, document)))
-        } catch {
-          done(.failure(Status(readingFailed: error).nsError))
-        }
+      let backend = try resolved().backend
+      backend.documents(at: [resourcePath], .lent) { [self] result in
+        done(result.map { DocumentSnapshot(self, $0[0]) }.mapError(\.nsError))
       }
     } catch {
       done(.failure(Status(readingFailed: error).nsError))
     }
-  }
-}
-
-extension Status {
-  init(readingFailed error: any Error) {
-    self = error as? Status ?? Status(.unavailable, "Reading failed.", cause: error)
   }
 }

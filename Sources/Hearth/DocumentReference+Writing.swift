@@ -223,22 +223,22 @@ extension DocumentReference {
   private typealias Planned = (database: Database, mutation: Mutation)
 
   private func set(_ data: [String: Any], merge: ParsedSet.Merge?) throws -> Planned {
-    let (database, name) = try resolved()
+    let database = try resolved()
     let parsed = try ParsedSet(set: data, merge: merge, database: databaseIdentity)
-    return (database, try Mutation(setting: name, to: parsed))
+    return (database, try Mutation(setting: resourcePath, to: parsed))
   }
 
   private func update(_ fields: [AnyHashable: Any]) throws -> Planned {
-    let (database, name) = try resolved()
+    let database = try resolved()
     let parsed = try ParsedSet(update: fields, database: databaseIdentity)
-    var mutation = try Mutation(setting: name, to: parsed)
+    var mutation = try Mutation(setting: resourcePath, to: parsed)
     mutation.precondition = .exists(true)
     return (database, mutation)
   }
 
   private func deletion() throws -> Planned {
-    let (database, name) = try resolved()
-    return (database, Mutation(name: name, operation: .delete))
+    let database = try resolved()
+    return (database, Mutation(path: resourcePath, operation: .delete))
   }
 
   /// Errors of the coder are thrown as they are, all others reported like any failure of the write.
@@ -262,9 +262,9 @@ extension DocumentReference {
   }
 
   private func set(_ encoded: EncodedDocument, merge: ParsedSet.Merge?) throws -> Planned {
-    let (database, name) = try resolved()
+    let database = try resolved()
     try encoded.check(for: databaseIdentity)
-    return (database, try Mutation(setting: name, to: encoded, merge: merge))
+    return (database, try Mutation(setting: resourcePath, to: encoded, merge: merge))
   }
 
   // MARK: Handing over
@@ -290,7 +290,9 @@ extension DocumentReference {
   ) {
     do {
       let (database, mutation) = try make()
-      database.writer.submit([mutation], tellsListenersFirst: tellsListenersFirst) { outcome in
+      var request = CommitRequest([mutation])
+      request.tellsListenersFirst = tellsListenersFirst
+      database.backend.submit(request, .busy) { outcome in
         switch outcome {
         case .success: told(nil)
         case .failure(let status): told(status)
@@ -306,7 +308,7 @@ extension DocumentReference {
   ) async throws {
     do {
       let (database, mutation) = try make()
-      _ = try await database.writer.commit([mutation])
+      _ = try await database.backend.commit(CommitRequest([mutation]))
     } catch let status as Status {
       throw status.nsError
     }
@@ -314,15 +316,15 @@ extension DocumentReference {
 }
 
 extension Mutation {
-  init(setting name: DocumentName, to parsed: ParsedSet) throws(Status) {
+  init(setting path: ResourcePath, to parsed: ParsedSet) throws(Status) {
     self.init(
-      name: name,
+      path: path,
       operation: try Self.operation(parsed),
       transforms: parsed.transforms)
   }
 
   init(
-    setting name: DocumentName, to encoded: EncodedDocument, merge: ParsedSet.Merge?
+    setting path: ResourcePath, to encoded: EncodedDocument, merge: ParsedSet.Merge?
   ) throws(Status) {
     let hasDeletes = encoded.transforms.contains { transform in
       if case .delete = transform.transform { true } else { false }
@@ -330,11 +332,11 @@ extension Mutation {
     guard merge == nil, !hasDeletes else {
       let parsed = try ParsedSet(
         encoded: encoded.body.map(), sentinels: encoded.transforms, merge: merge)
-      try self.init(setting: name, to: parsed)
+      try self.init(setting: path, to: parsed)
       return
     }
     // The ordinary case: the bytes go on as they were encoded.
-    self.init(name: name, operation: .set(encoded.body), transforms: encoded.transforms)
+    self.init(path: path, operation: .set(encoded.body), transforms: encoded.transforms)
   }
 
   private static func operation(_ parsed: ParsedSet) throws(Status) -> Operation {

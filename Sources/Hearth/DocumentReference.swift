@@ -58,12 +58,11 @@ public final class DocumentReference: NSObject, Sendable, DocumentReferencing {
 
   public override var description: String { "<DocumentReference: \(path)>" }
 
-  /// The database and the document's name in it, everything checked. Throws `Status`.
-  func resolved() throws -> (database: Database, name: DocumentName) {
+  /// The open database, everything about the path checked. Throws `Status`.
+  func resolved() throws -> Database {
     if let fault { throw fault }
     try resourcePath.checkNames()
-    let database = try firestore.database()
-    return (database, database.name(resourcePath))
+    return try firestore.database()
   }
 }
 

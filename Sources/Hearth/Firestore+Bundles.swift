@@ -93,18 +93,18 @@ extension Firestore {
 
 /// A listener for "all listeners have the news".
 private final class InSyncListening: NSObject, ListenerRegistration, Sendable {
-  private let registry: Registry?
-  private let token: Int
+  private let backend: (any Backend)?
+  private let observer: Int
 
   init(_ courier: Courier, _ firestore: Firestore, _ callback: Callback<Void>) {
     do {
-      registry = try firestore.database().registry
+      backend = try firestore.database().backend
     } catch {
-      registry = nil
+      backend = nil
       firestore.report(unheard: Status(readingFailed: error).nsError)
     }
-    token = registry?.addInSync { courier.carry((), to: callback) } ?? 0
+    observer = backend?.addSyncObserver { courier.carry((), to: callback) } ?? 0
   }
 
-  func remove() { registry?.removeInSync(token) }
+  func remove() { backend?.removeSyncObserver(observer) }
 }

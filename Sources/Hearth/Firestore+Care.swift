@@ -50,9 +50,9 @@ extension Firestore {
   /// Reads and writes go on. It keeps one state for as long as it takes, so that pages which commits free
   /// meanwhile are used again only afterwards. Throws like any read, and `CancellationError`.
   public func check(progress: ProgressHandler? = nil) async throws -> CheckReport {
-    let store = try Care.reporting { try self.database().store }
+    let backend = try Care.reporting { try self.local() }
     return try await Care.run(progress) { progress in
-      CheckReport(try store.check(includingPages: true, progress: progress))
+      CheckReport(try backend.check(progress))
     }
   }
 
@@ -74,14 +74,12 @@ extension Firestore {
     to path: String, compacting: Bool = false, replacing: Bool = false,
     progress: ProgressHandler? = nil
   ) async throws -> CheckReport {
-    let database = try Care.reporting { try self.database() }
-    await database.writer.settle(.everything)
+    let backend = try Care.reporting { try self.local() }
     return try await Care.run(progress) { progress in
       CheckReport(
-        try FileCopy.backup(
-          database.store, to: OpenDatabases.canonical(path), compacting: compacting,
-          replacing: replacing,
-          progress: progress))
+        try backend.backup(
+          to: OpenDatabases.canonical(path), compacting: compacting, replacing: replacing,
+          progress))
     }
   }
 
@@ -188,11 +186,9 @@ extension Firestore {
   public func export(
     to path: String, replacing: Bool = false, progress: ProgressHandler? = nil
   ) async throws -> Int {
-    let database = try Care.reporting { try self.database() }
-    await database.writer.settle(.everything)
+    let backend = try Care.reporting { try self.local() }
     return try await Care.run(progress) { progress in
-      try DocumentExport.run(
-        database.store, to: OpenDatabases.canonical(path), replacing: replacing, progress: progress)
+      try backend.export(to: OpenDatabases.canonical(path), replacing: replacing, progress)
     }
   }
 
@@ -200,10 +196,9 @@ extension Firestore {
   package func export(
     progress: ProgressHandler? = nil, _ write: @escaping @Sendable ([UInt8]) throws -> Void
   ) async throws -> Int {
-    let database = try Care.reporting { try self.database() }
-    await database.writer.settle(.everything)
+    let backend = try Care.reporting { try self.local() }
     return try await Care.run(progress) { progress in
-      try DocumentExport.run(database.store, progress: progress, write)
+      try backend.export(progress, write)
     }
   }
 
@@ -234,13 +229,11 @@ extension Firestore {
   public func importDocuments(
     from path: String, skippingFaults: Bool = false, progress: ProgressHandler? = nil
   ) async throws -> ImportReport {
-    let database = try Care.reporting { try self.database() }
+    let backend = try Care.reporting { try self.local() }
     return try await Care.run(progress) { progress in
-      let report = try DocumentImport.run(
-        from: path, into: database.writer, database.store.keyLimit,
-        skippingFaults: skippingFaults, progress: progress)
-      try report.definitions.adopt(into: database.store, database.indexes)
-      return ImportReport(report)
+      ImportReport(
+        try backend.importDocuments(
+          from: path, skippingFaults: skippingFaults, progress))
     }
   }
 

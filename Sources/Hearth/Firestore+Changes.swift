@@ -25,10 +25,8 @@ extension Firestore {
   /// at least this.
   public func changeToken() async throws -> ChangeToken {
     try await reporting {
-      let database = try database()
-      await database.writer.settle(.everything)
-      let sequence = try database.store.read { try $0.state().lastSequence }
-      return ChangeToken(database: database.history.id, sequence: sequence)
+      let backend = try database().backend
+      return try await backend.awaiting { backend.newestToken(waitsForWrites: true, .lent, $0) }
     }
   }
 
@@ -64,7 +62,7 @@ extension Firestore {
       fileprivate init(_ firestore: Firestore, _ token: ChangeToken?) {
         self.firestore = firestore
         do {
-          reading = .success(try ChangeReading(firestore.database(), token))
+          reading = .success(try ChangeReading(firestore.database().backend, token))
         } catch {
           reading = .failure(Status(readingFailed: error))
         }
@@ -88,8 +86,7 @@ extension Firestore {
               type: type, document: document, before: snapshot(change.before),
               after: snapshot(change.after), commitTime: Timestamp(change.commitTime),
               endsCommit: change.endsCommit,
-              token: ChangeToken(
-                database: reading.database.history.id, sequence: change.sequence))
+              token: reading.backend.token(after: change.sequence))
           }
         }
       }
@@ -103,43 +100,35 @@ extension Firestore.ChangesSequence.Iterator: Sendable {}
 /// A reader of the change log that waits for more at its end.
 private final class ChangeReading: @unchecked Sendable {
   // Unchecked: what changes belongs to the iterator, which one task uses at a time.
-  let database: Database
+  let backend: any Backend
   private let bell = Bell()
-  private let tail: Int
+  private let observer: Int
   /// Everything up to here has been told.
-  private var sequence: UInt64
+  private var token: ChangeToken
   /// The next one is last.
-  private var portion: [LoggedChange] = []
+  private var page: [LoggedChange] = []
 
-  init(_ database: Database, _ token: ChangeToken?) throws {
-    self.database = database
-    if let token {
-      sequence = try token.sequence(in: database)
-      let newest = try database.store.read { try $0.state().lastSequence }
-      guard sequence <= newest else { throw Status.tokenOfTheFuture }
-    } else {
-      sequence = try database.store.read { try $0.state().lastSequence }
-    }
+  init(_ backend: any Backend, _ token: ChangeToken?) throws {
+    self.backend = backend
+    self.token =
+      try token ?? backend.waiting { backend.newestToken(waitsForWrites: false, .blocked, $0) }
     let bell = bell
-    tail = database.registry.addTail { bell.ring() }
+    observer = backend.addChangeObserver { bell.ring() }
   }
 
-  deinit { database.registry.removeTail(tail) }
+  deinit { backend.removeChangeObserver(observer) }
 
   func next() async throws -> LoggedChange? {
     try await withTaskCancellationHandler {
       while true {
         if bell.isCancelled { return nil }
-        if let change = portion.popLast() {
-          sequence = change.sequence
+        if let change = page.popLast() {
+          token = backend.token(after: change.sequence)
           return change
         }
-        portion = try database.store.read { try $0.portion(after: sequence) }.reversed()
-        if portion.isEmpty {
-          // Nothing more would ever come.
-          guard database.store.environment.isInPlace else { throw Status(reading: .fileReplaced) }
-          await bell.wait()
-        }
+        let (backend, token) = (backend, token)
+        page = try await backend.awaiting { backend.changes(since: token, .lent, $0) }.reversed()
+        if page.isEmpty { await bell.wait() }
       }
     } onCancel: {
       bell.cancel()

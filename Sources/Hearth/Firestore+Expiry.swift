@@ -14,7 +14,7 @@ extension Firestore {
   ///
   /// - Parameter field: A name or dotted path; nil for documents that do not expire any more.
   public func setExpiry(collectionID: String, field: String?) async throws {
-    let store = try Care.reporting { try self.database().store }
+    let backend = try Care.reporting { try self.local() }
     try await Care.run(nil) { _ in
       try ResourcePath.check(collectionGroupID: collectionID)
       let segments = try field.map { field throws(Status) in
@@ -22,7 +22,7 @@ extension Firestore {
         try segments.checkNames()
         return segments
       }
-      try store.setExpiry(collectionID, segments)
+      try backend.setExpiry(collectionID, segments)
     }
   }
 
@@ -30,34 +30,24 @@ extension Firestore {
   /// `String` to Swift and have other bytes: a dictionary cannot hold both, an export names them.
   public func expiryFields() async throws -> [String: String] {
     try await reporting {
-      let store = try database().store
-      return try store.read { snapshot in
-        let rules = try ExpiryRules.read(snapshot.lmdb, store.tables).rules
-        var fields: [String: String] = [:]
-        for rule in rules {
-          guard let field = rule.field else { continue }
-          guard fields.updateValue(field.canonicalText, forKey: rule.collectionID) == nil else {
-            throw Status(
-              .failedPrecondition,
-              "Two collection ids are one String to Swift, and have other bytes: \(rule.collectionID). A "
-                + "dictionary cannot hold the rules of both.")
-          }
+      var fields: [String: String] = [:]
+      for rule in try local().expiryRules() {
+        guard let field = rule.field else { continue }
+        guard fields.updateValue(field.canonicalText, forKey: rule.collectionID) == nil else {
+          throw Status(
+            .failedPrecondition,
+            "Two collection ids are one String to Swift, and have other bytes: \(rule.collectionID). A "
+              + "dictionary cannot hold the rules of both.")
         }
-        return fields
       }
+      return fields
     }
   }
 
   /// Deletes every document whose time has come, without waiting for the next sweep. Returns their number.
   @discardableResult
   public func deleteExpiredDocuments() async throws -> Int {
-    let database = try Care.reporting { try self.database() }
-    await database.writer.settle(.everything)
-    return try await Care.run(nil) { _ in
-      guard let sweeper = database.sweeper else {
-        throw Status(.failedPrecondition, "The database is open for reading only.")
-      }
-      return try sweeper.sweep()
-    }
+    let backend = try Care.reporting { try self.local() }
+    return try await Care.run(nil) { _ in try backend.deleteExpiredDocuments() }
   }
 }

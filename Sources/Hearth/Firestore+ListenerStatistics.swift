@@ -5,9 +5,9 @@ extension Firestore {
   ///     print(statistics.listeners, "listeners share", statistics.views, "results")
   public func listenerStatistics() async throws -> ListenerStatistics {
     try await reporting {
-      let registry = try database().registry
+      let backend = try local()
       return await withCheckedContinuation { continuation in
-        registry.statistics { continuation.resume(returning: ListenerStatistics($0)) }
+        backend.listenerStatistics { continuation.resume(returning: ListenerStatistics($0)) }
       }
     }
   }
@@ -41,7 +41,7 @@ extension Firestore {
 }
 
 extension Firestore.ListenerStatistics {
-  init(_ statistics: Registry.Statistics) {
+  init(_ statistics: ListeningStatistics) {
     listeners = statistics.listeners
     views = statistics.views
     documents = statistics.documents

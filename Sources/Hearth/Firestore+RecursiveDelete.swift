@@ -11,8 +11,8 @@ extension Firestore {
     _ document: DocumentReference, onProgress: (@Sendable (Int) -> Void)? = nil
   ) async throws -> Int {
     try await reporting {
-      let name = try document.name(in: self)
-      return try await delete(document.descendants(), and: name, onProgress)
+      let path = try document.path(in: self)
+      return try await delete(document.descendants(), and: path, onProgress)
     }
   }
 
@@ -35,43 +35,40 @@ extension Firestore {
 
   /// - Parameter last: Deleted when nothing is left below it.
   private func delete(
-    _ query: Query, and last: DocumentName?, _ onProgress: (@Sendable (Int) -> Void)?
+    _ query: Query, and last: ResourcePath?, _ onProgress: (@Sendable (Int) -> Void)?
   ) async throws -> Int {
     _ = try query.effective()
     let database = try database()
     return try await database.active {
-      try await delete(query, and: last, in: database, onProgress)
+      try await delete(query, and: last, in: database.backend, onProgress)
     }
   }
 
   private func delete(
-    _ query: Query, and last: DocumentName?, in database: Database,
+    _ query: Query, and last: ResourcePath?, in backend: any Backend,
     _ onProgress: (@Sendable (Int) -> Void)?
   ) async throws -> Int {
     var page = query.structured
     page.orders = [QueryOrder(field: .documentID)]
     page.limit = Self.deletionBatch
-    await database.writer.settle(.everything)
     var count = 0
     while true {
-      let names = try database.store.read { snapshot in
-        var names: [DocumentName] = []
-        try snapshot.forEachBody(matching: EffectiveQuery(page)) { name, _ in
-          names.append(database.name(try name.path))
-        }
-        if names.count < Self.deletionBatch, let last, try snapshot.record(of: last) != nil {
-          names.append(last)
-        }
-        return names
+      var paths = try await backend.decoded(
+        matching: EffectiveQuery(page), .lent, isParallel: false
+      ) { name, _ in try name.path }
+      if paths.count < Self.deletionBatch, let last,
+        try await backend.document(at: last) != nil
+      {
+        paths.append(last)
       }
-      guard let end = names.last else { return count }
-      _ = try await database.writer.commit(
-        names.map { Mutation(name: $0, operation: .delete) })
-      count += names.count
+      guard let end = paths.last else { return count }
+      _ = try await backend.commit(
+        CommitRequest(paths.map { Mutation(path: $0, operation: .delete) }))
+      count += paths.count
       onProgress?(count)
-      guard names.count >= Self.deletionBatch, end != last else { return count }
+      guard paths.count >= Self.deletionBatch, end != last else { return count }
       // Never back to what was added behind.
-      page.start = QueryBound(values: [.reference(end.path)], isBefore: false)
+      page.start = QueryBound(values: [.reference(end)], isBefore: false)
     }
   }
 }

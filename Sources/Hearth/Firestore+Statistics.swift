@@ -1,5 +1,3 @@
-import LMDB
-
 extension Firestore {
   /// What the file holds, counted: reads every document once.
   ///
@@ -9,9 +7,7 @@ extension Firestore {
   /// One consistent state, with every write whose call has returned before. Throws like any read.
   public func statistics() async throws -> Statistics {
     try await reporting {
-      let database = try database()
-      await database.writer.settle(.everything)
-      return try Statistics(database.store)
+      Statistics(try await local().statistics())
     }
   }
 
@@ -47,39 +43,16 @@ extension Firestore {
 }
 
 extension Firestore.Statistics {
-  init(_ store: Store) throws {
-    try store.read { snapshot in
-      let catalogue = try CatalogueScan(below: .root, in: snapshot)
-      while let (path, count) = try catalogue.next() {
-        var found = 0
-        var bytes = 0
-        let scan = try CollectionScan(path, in: snapshot)
-        while let document = try scan.next() {
-          found += 1
-          bytes += document.key.count + document.record.count
-        }
-        guard found == count else {
-          throw Status.dataLoss("\(path.text) holds \(found) documents, its count says \(count).")
-        }
-        collections.append(Collection(path: path.text, documents: found, bytes: bytes))
-      }
-      let state = try snapshot.state()
-      changes = Int(clamping: state.lastSequence)
-      changesLogged = Int(clamping: state.lastSequence &+ 1 &- state.firstLoggedSequence)
-      let pages = try store.environment.info
-      let log = try snapshot.lmdb.statistics(store.tables.changes)
-      changeLogBytes = log.pages * pages.pageSizeBytes
-      fileBytes = pages.fileSizeBytes
-      commits = pages.lastTransactionID
-      let used = try KeyLayout.Table.allCases.reduce(0) { sum, table in
-        sum + (try snapshot.lmdb.statistics(store.environment.table(table.rawValue)).pages)
-      }
-      freeBytes = max(0, pages.fileSizeBytes - used * pages.pageSizeBytes)
+  init(_ statistics: StoreStatistics) {
+    collections = statistics.collections.map {
+      Collection(path: $0.path.text, documents: $0.documents, bytes: $0.bytes)
     }
-    formatVersion = Int(FileFormat.current.version)
+    fileBytes = statistics.fileBytes
+    freeBytes = statistics.freeBytes
+    changeLogBytes = statistics.changeLogBytes
+    changesLogged = statistics.changesLogged
+    changes = statistics.changes
+    commits = statistics.commits
+    formatVersion = statistics.formatVersion
   }
-}
-
-extension TableStatistics {
-  fileprivate var pages: Int { branchPages + leafPages + overflowPages }
 }

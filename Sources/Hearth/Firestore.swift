@@ -119,8 +119,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     try state.withLock { state in
       switch state.phase {
       case .open(let database):
-        // Nothing would ever come of what a forked child hands over: it has no writer's thread.
-        if database.store.environment.isForked { throw Status.forked }
+        try database.backend.checkUsable()
         return database
       case .terminated: throw Status.terminated
       case .idle:
@@ -134,12 +133,13 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The open database, also while it is being closed: for work that began before. Throws `Status`.
-  func databaseInUse() throws -> Database {
-    let closing: Database? = state.withLock { state in
-      if case .terminated(let closing) = state.phase { closing } else { nil }
+  /// The open database, if it is in this process. Throws `Status`: `unimplemented` if it is elsewhere.
+  func local() throws -> any LocalBackend {
+    guard let local = try database().local else {
+      throw Status(
+        .unimplemented, "This is possible only with a database that is embedded in the process.")
     }
-    return try closing ?? database()
+    return local
   }
 
   private func open(_ settings: FirestoreSettings, named namedPath: String) throws -> Database {
@@ -153,11 +153,13 @@ public final class Firestore: NSObject, @unchecked Sendable {
       memoryFolder = folder
       path = folder.databasePath
     }
-    return try Database(
+    let logger = Self.logger
+    let backend = try EmbeddedBackend(
       path: path, named: settings.isPersistent ? namedPath : nil,
       configuration: settings.storeConfiguration,
       queueLimitBytes: settings.queueLimitBytes, indexPolicy: settings.indexPolicy.kept,
-      logger: Self.logger, memoryFolder: memoryFolder)
+      logger: logger, memoryFolder: memoryFolder)
+    return Database(backend, named: path, logger: logger)
   }
 
   // MARK: Settings
@@ -342,7 +344,12 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   /// Waits for every write handed over before this call, and for no callback of a listener.
   public func waitForPendingWrites() async throws {
-    try await reporting { try await database().writer.drain() }
+    try await reporting {
+      let backend = try database().backend
+      await withCheckedContinuation { continuation in
+        backend.drain { continuation.resume() }
+      }
+    }
   }
 
   /// Does what was handed over before, ends the listeners, and closes the file. Idempotent. After it only
@@ -408,7 +415,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
       try state.withLock { state in
         if case .open = state.phase { throw Status.stillRunning }
         // Another instance, or another process, may have opened the file since.
-        guard try Store.remove(at: path) else { throw Status.stillRunning }
+        guard try EmbeddedBackend.removeFile(at: path) else { throw Status.stillRunning }
       }
     }
   }

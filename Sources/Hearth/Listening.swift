@@ -12,7 +12,7 @@ public protocol ListenerRegistration: NSObjectProtocol, Sendable {
 
 /// Listening to a target, for the callbacks and the sequences alike.
 final class Listening: NSObject, ListenerRegistration, Sendable {
-  typealias Watched = (database: Database, target: WatchTarget)
+  typealias Watched = (backend: any Backend, target: WatchTarget)
 
   private let listener: Listener
   /// Nil if it could not begin.
@@ -27,25 +27,13 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
     listener = Listener(way, callback: callback)
     do {
       let watched = try resolve()
-      let start = try token.map { try Self.start($0, in: watched.database) } ?? .now
       self.watched = watched
       super.init()
-      watched.database.registry.add(listener, watching: watched.target, from: start)
+      watched.backend.listen(to: watched.target, from: token, listener)
     } catch {
       watched = nil
       super.init()
       listener.end(Status(readingFailed: error))
-    }
-  }
-
-  private static func start(
-    _ token: ChangeToken, in database: Database
-  ) throws(Status) -> Registry.Start {
-    do throws(Status) {
-      return .after(try token.sequence(in: database))
-    } catch {
-      guard error.code == .outOfRange else { throw error }
-      return .reset
     }
   }
 
@@ -58,7 +46,7 @@ final class Listening: NSObject, ListenerRegistration, Sendable {
   /// A registration may be dropped without ending the listener, as in Firestore.
   func remove() {
     if let watched {
-      watched.database.registry.remove(listener, watching: watched.target)
+      watched.backend.stopListening(to: watched.target, listener)
     } else {
       listener.remove()
     }
@@ -167,7 +155,7 @@ extension DocumentReference {
     return courier.listening(watched, since: options?.token, callback)
   }
 
-  func watched() throws -> Listening.Watched { (try resolved().database, .document(resourcePath)) }
+  func watched() throws -> Listening.Watched { (try resolved().backend, .document(resourcePath)) }
 }
 
 // MARK: Queries
@@ -294,6 +282,6 @@ extension AggregateQuery {
   func watched() throws -> Listening.Watched {
     let (aggregations, _) = try checked()
     let watched = try query.listenable(isOnlyCounted: isOnlyCounted)
-    return (try query.firestore.database(), .totals(watched, aggregations))
+    return (try query.firestore.database().backend, .totals(watched, aggregations))
   }
 }

@@ -5,7 +5,7 @@ extension Mutation {
     in firestore: Firestore
   ) throws {
     let parsed = try ParsedSet(set: data, merge: merge, database: firestore.databaseIdentity)
-    try self.init(setting: document.name(in: firestore), to: parsed)
+    try self.init(setting: document.path(in: firestore), to: parsed)
   }
 
   init(
@@ -13,19 +13,19 @@ extension Mutation {
     merge: ParsedSet.Merge? = nil, in firestore: Firestore
   ) throws {
     try encoded.check(for: firestore.databaseIdentity)
-    try self.init(setting: document.name(in: firestore), to: encoded, merge: merge)
+    try self.init(setting: document.path(in: firestore), to: encoded, merge: merge)
   }
 
   init(
     updating document: DocumentReference, with fields: [AnyHashable: Any], in firestore: Firestore
   ) throws {
     let parsed = try ParsedSet(update: fields, database: firestore.databaseIdentity)
-    try self.init(setting: document.name(in: firestore), to: parsed)
+    try self.init(setting: document.path(in: firestore), to: parsed)
     precondition = .exists(true)
   }
 
   init(deleting document: DocumentReference, in firestore: Firestore) throws {
-    self.init(name: try document.name(in: firestore), operation: .delete)
+    self.init(path: try document.path(in: firestore), operation: .delete)
   }
 
   /// The same, but only if the document is not there.
@@ -44,16 +44,15 @@ extension Mutation {
 }
 
 extension DocumentReference {
-  /// The document's name in its database, which has to be this one. Throws `Status`.
-  func name(in firestore: Firestore) throws -> DocumentName {
+  /// The document's path in its database, which has to be this one. Throws `Status`.
+  func path(in firestore: Firestore) throws -> ResourcePath {
     guard self.firestore === firestore else {
       throw Status.invalidArgument(
         "Provided document reference is from a different Cloud Firestore instance.")
     }
     if let fault { throw fault }
     try resourcePath.checkNames()
-    // Also while the database is being closed: what began before is done.
-    return try firestore.databaseInUse().name(resourcePath)
+    return resourcePath
   }
 }
 

@@ -27,7 +27,8 @@ extension Query {
     as type: T.Type, _ decoder: Firestore.Decoder, isParallel: Bool
   ) async throws -> [T] {
     try await reporting {
-      try await firestore.database().decoded(matching: effective(), isParallel: isParallel) {
+      let backend = try firestore.database().backend
+      return try await backend.decoded(matching: effective(), .lent, isParallel: isParallel) {
         [firestore] name, bytes in
         let context = DocumentDecoder.Context(document: name, owner: firestore)
         return try decoder.decodeDocument(type, from: bytes, context: context)

@@ -72,9 +72,9 @@ extension Query {
   ) async throws -> ([StoredDocument], StructuredQuery?) {
     try await reporting {
       _ = try effective()
-      let database = try firestore.database()
+      let backend = try firestore.database().backend
       guard !asked.isLimitToLast, asked.nearest == nil else {
-        let documents = try await database.documents(matching: EffectiveQuery(asked))
+        let documents = try await backend.documents(matching: EffectiveQuery(asked))
         return (documents.reversed(), nil)
       }
       // Whole documents: where the next page begins may be told by fields nobody asked for.
@@ -82,7 +82,7 @@ extension Query {
       query.projection = []
       let wanted = min(asked.limit ?? .max, pageSize)
       query.limit = wanted
-      let documents = try await database.documents(matching: EffectiveQuery(query))
+      let documents = try await backend.documents(matching: EffectiveQuery(query))
       let projection = Projection(asked.projection)
       let shown = try documents.reversed().map { try projection?.applied(to: $0) ?? $0 }
       guard let last = documents.last, documents.count == wanted, asked.limit != wanted else {

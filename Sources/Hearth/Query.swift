@@ -54,7 +54,7 @@ public class Query: NSObject, @unchecked Sendable {
   public func getDocuments() async throws -> QuerySnapshot {
     try await reporting {
       let query = try effective()
-      let documents = try await firestore.database().documents(matching: query)
+      let documents = try await firestore.database().backend.documents(matching: query)
       return QuerySnapshot(self, first: documents)
     }
   }
@@ -74,9 +74,13 @@ public class Query: NSObject, @unchecked Sendable {
       case .failure(let error): completion(nil, error)
       }
     }
-    answer(firestore.courier(isolation), callback, asking: { try effective() }) {
-      [self] database, snapshot, effective in
-      QuerySnapshot(self, first: try database.documents(matching: effective, in: snapshot))
+    answer(firestore.courier(isolation), callback) {
+      // In this order: a query that cannot be asked needs no database.
+      let query = try effective()
+      let backend = try firestore.database().backend
+      return { backend.documents(matching: query, .busy, $0) }
+    } showing: { [self] in
+      QuerySnapshot(self, first: $0)
     }
   }
 
@@ -87,43 +91,27 @@ public class Query: NSObject, @unchecked Sendable {
     getDocuments(completion: completion)
   }
 
-  /// Works out an answer once the writes handed over before are done, and tells it to `callback`.
-  ///
-  /// - Parameter question: What is asked, checked.
-  func answer<Question: Sendable, Answer: Sendable>(
+  /// Runs the verb that `ask` checks and chooses, and tells its answer to `callback`.
+  func answer<Found: Sendable, Answer: Sendable>(
     _ courier: Courier, _ callback: Callback<Result<Answer, NSError>>,
-    asking question: () throws -> Question,
-    _ work: @escaping @Sendable (Database, StoreSnapshot, Question) throws -> Answer
+    _ ask: () throws -> (@escaping Completion<Found>) -> Void,
+    showing: @escaping @Sendable (Found) -> Answer
   ) {
-    let done = { @Sendable (result: Result<Answer, NSError>) in
-      courier.carry(result, to: callback)
-    }
     do {
-      // Before the database is opened: a query that cannot be asked needs none.
-      let question = try question()
-      let database = try firestore.database()
-      database.writer.whenSettled(structured.scope.readScope) {
-        // Not on the writer's thread: a collection can be long.
-        DispatchQueue.global().async {
-          do {
-            done(.success(try database.store.read { try work(database, $0, question) }))
-          } catch {
-            done(.failure(Status(readingFailed: error).nsError))
-          }
-        }
-      }
+      let verb = try ask()
+      verb { courier.carry($0.map(showing).mapError(\.nsError), to: callback) }
     } catch {
-      done(.failure(Status(readingFailed: error).nsError))
+      courier.carry(.failure(Status(readingFailed: error).nsError), to: callback)
     }
   }
 
   // MARK: Listening
 
   /// What a listener to this query watches, and where. Throws `Status`.
-  func watched() throws -> (Database, WatchTarget) {
+  func watched() throws -> Listening.Watched {
     // In this order: a query that cannot be listened to needs no database.
     let query = try listenable()
-    return (try firestore.database(), .query(query))
+    return (try firestore.database().backend, .query(query))
   }
 
   /// The query as it is executed, if it can be listened to.

@@ -67,7 +67,7 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
     guard let sequence = event?.sequence, let database = try? query.firestore.database() else {
       return nil
     }
-    return ChangeToken(database: database.history.id, sequence: sequence)
+    return database.backend.token(after: sequence)
   }
 
   /// What changed: removed documents first, then added, then modified, each with its index when the

@@ -7,27 +7,17 @@ import Foundation
 /// before writes. Only valid while its block runs.
 public final class Transaction: NSObject {
   private let firestore: Firestore
-  private let database: Database
+  private let backend: any Backend
+  private let context: RequestContext
   private var writes = PlannedWrites()
-  /// What was read: nil for a document that was not there.
-  private var reads: [DocumentName: Instant?] = [:]
-  private var results: [SeenResult] = []
-  /// Whether the documents written so far are there then.
-  private var written: [DocumentName: Bool] = [:]
+  /// Whether the documents that were read or written so far are there.
+  private var exists: [ResourcePath: Bool] = [:]
   private var isOver = false
-  /// At documents that others want, too.
-  private let turn: DocumentLines.Turn
-  /// The writer waits for this transaction, and must not be waited for.
-  private let hasWriter: Bool
 
-  init(
-    _ firestore: Firestore, _ database: Database, _ turn: DocumentLines.Turn,
-    hasWriter: Bool = false
-  ) {
+  init(_ firestore: Firestore, _ backend: any Backend, _ id: TransactionID) {
     self.firestore = firestore
-    self.database = database
-    self.turn = turn
-    self.hasWriter = hasWriter
+    self.backend = backend
+    context = RequestContext(thread: .blocked, transaction: id)
   }
 
   /// Reads a document; blocks while it does. The first read of a transaction waits for its turn if other transactions
@@ -36,16 +26,21 @@ public final class Transaction: NSObject {
   /// Throws `invalidArgument` after a write, and `aborted` if the document changed since the transaction
   /// read it before.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
+    try getAll([document])[0]
+  }
+
+  /// Several documents as of one moment, in the order of `references`; blocks while it reads.
+  ///
+  ///     let snapshots = try transaction.getAll([from, to])
+  ///
+  /// Throws as `getDocument` does.
+  public func getAll(_ references: [DocumentReference]) throws -> [DocumentSnapshot] {
     try read {
-      let name = try document.name(in: firestore)
-      // Who has read something does not wait: others may wait for that.
-      if reads.isEmpty, results.isEmpty, !hasWriter {
-        database.lines.waitBlocking(for: name.path, turn)
-      }
-      try settle(.document(name.path))
-      let stored = try database.store.read { try $0.document(name) }
-      try see(name, stored)
-      return DocumentSnapshot(document, stored)
+      let paths = try references.map { try $0.path(in: firestore) }
+      guard !paths.isEmpty else { return [] }
+      let found = try backend.waiting { backend.documents(at: paths, context, $0) }
+      for (path, document) in zip(paths, found) { exists[path] = document != nil }
+      return zip(references, found).map { DocumentSnapshot($0, $1) }
     }
   }
 
@@ -60,25 +55,10 @@ public final class Transaction: NSObject {
           "Provided query is from a different Cloud Firestore instance.")
       }
       let effective = try query.effective()
-      try settle(effective.scope.readScope)
-      // Of whole documents: what the query leaves out may have changed as well.
-      var whole = effective
-      whole.projection = []
-      let (found, shown, sequence) = try database.store.read { snapshot in
-        (
-          try database.documents(matching: whole, in: snapshot),
-          effective.projection.isEmpty ? nil : try snapshot.documents(matching: effective),
-          try snapshot.state().lastSequence
-        )
-      }
-      for document in found { try see(database.name(document.path), document) }
-      results.append(SeenResult(whole, found, at: sequence))
-      return QuerySnapshot(query, first: shown ?? found)
+      let found = try backend.waiting { backend.documents(matching: effective, context, $0) }
+      for document in found { exists[document.path] = true }
+      return QuerySnapshot(query, first: found)
     }
-  }
-
-  private func settle(_ scope: ReadScope) throws(Status) {
-    if !hasWriter { try database.writer.settleBlocking(scope) }
   }
 
   private func read<Result>(_ body: () throws -> Result) throws -> Result {
@@ -93,16 +73,6 @@ public final class Transaction: NSObject {
       writes.note(status)
       throw status.nsError
     }
-  }
-
-  /// Notes the version that was read.
-  private func see(_ name: DocumentName, _ stored: StoredDocument?) throws {
-    if let seen = reads[name], seen != stored?.updateTime {
-      var status = Status(.aborted, "Document version changed between two reads.")
-      status.isContention = true
-      throw status
-    }
-    reads[name] = .some(stored?.updateTime)
   }
 
   @discardableResult
@@ -174,9 +144,8 @@ public final class Transaction: NSObject {
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
   ) -> Transaction {
     add(document) { writes in
-      let name = try document.name(in: self.firestore)
-      let isThere = self.written[name] ?? self.reads[name].map { $0 != nil }
-      guard isThere ?? true else {
+      let path = try document.path(in: self.firestore)
+      guard self.exists[path] ?? true else {
         throw Status.invalidArgument("Can't update a document that doesn't exist.")
       }
       try writes.add(Mutation(updating: document, with: fields, in: self.firestore))
@@ -253,28 +222,18 @@ public final class Transaction: NSObject {
     writes.add(write)
     if let last = writes.mutations.last {
       if case .delete = last.operation {
-        written[last.name] = false
+        exists[last.path] = false
       } else {
-        written[last.name] = true
+        exists[last.path] = true
       }
     }
     return self
   }
 
-  var readPaths: [ResourcePath] { reads.keys.map(\.path) }
-
-  /// Checks that nothing that was read has changed, then the writes. Ends the transaction.
-  func finish() throws(Status) -> (mutations: [Mutation], premises: Premises?) {
+  /// Ends it. Its writes, each of them checked.
+  func finish() throws(Status) -> [Mutation] {
     isOver = true
-    let writes = try writes.checked()
-    let checks = reads.map { name, version in
-      Mutation(name: name, operation: .verify, precondition: Self.unchanged(since: version))
-    }
-    return (checks + writes, results.isEmpty ? nil : Premises(results: results))
-  }
-
-  private static func unchanged(since version: Instant?) -> Mutation.Precondition {
-    version.map { .updateTime($0) } ?? .exists(false)
+    return try writes.checked()
   }
 }
 
@@ -388,23 +347,38 @@ extension Firestore {
   private func run(
     _ block: TransactionBlock, attempts: Int, in database: Database
   ) async -> TransactionResult {
-    var turn = DocumentLines.Turn()
-    defer { database.lines.end(turn) }
+    let cancellation = CancellationSignal()
+    return await withTaskCancellationHandler {
+      await run(block, attempts: attempts, in: database, cancellation)
+    } onCancel: {
+      cancellation.cancel()
+    }
+  }
+
+  private func run(
+    _ block: TransactionBlock, attempts: Int, in database: Database,
+    _ cancellation: CancellationSignal
+  ) async -> TransactionResult {
+    var start = TransactionStart(callSite: block.callSite, cancellation: cancellation)
     var attempt = 1
     while true {
       if Task.isCancelled { return TransactionResult(error: CancellationError()) }
-      let result =
-        attempt < Self.attemptsBeforeLock
-        ? await attemptTransaction(block, turn, in: database)
-        : await attemptHoldingLock(block, turn, in: database)
-      guard let error = result.error, !result.isFinal, Self.mayTryAgain(error) else {
-        return result
+      start.isExclusive = attempt >= Self.attemptsBeforeLock
+      let (result, id) =
+        start.isExclusive
+        ? await attemptExclusively(block, start, in: database)
+        : await self.attempt(block, start, in: database)
+      guard let error = result.error else { return result }
+      guard !result.isFinal, attempt < attempts, Self.mayTryAgain(error) else {
+        if let id { database.backend.rollback(id) }
+        let mayTryAgain = !result.isFinal && Self.mayTryAgain(error)
+        return mayTryAgain ? result.givenUp(after: attempt) : result
       }
-      guard attempt < attempts else { return result.givenUp(after: attempt) }
-      database.lines.end(turn)
       if result.isContention {
-        turn = await database.lines.wait(for: result.readPaths)
+        start.retrying = id
       } else {
+        start.retrying = nil
+        if let id { database.backend.rollback(id) }
         let ceiling = 1_000_000 << UInt64(min(attempt, 8))
         try? await Task.sleep(nanoseconds: UInt64.random(in: 0...UInt64(ceiling)))
       }
@@ -415,58 +389,55 @@ extension Firestore {
   /// From then on nobody else may write meanwhile.
   private static var attemptsBeforeLock: Int { 5 }
 
-  private func attemptTransaction(
-    _ block: TransactionBlock, _ turn: DocumentLines.Turn, in database: Database
-  ) async -> TransactionResult {
-    let attempt = await database.blocks.run(block.callSite, in: database) { [self] in
-      TransactionAttempt(block, Transaction(self, database, turn))
-    }
-    if attempt.result.error != nil { return attempt.result }
-    if Task.isCancelled { return TransactionResult(error: CancellationError()) }
+  /// The result, and the transaction if it has not ended.
+  private func attempt(
+    _ block: TransactionBlock, _ start: TransactionStart, in database: Database
+  ) async -> (TransactionResult, TransactionID?) {
+    let backend = database.backend
     do {
-      let (mutations, premises) = try attempt.writes.get()
-      guard !mutations.isEmpty || premises != nil else { return attempt.result }
-      _ = try await database.writer.commit(mutations, on: premises)
-      return attempt.result
+      let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
+      let attempt = await database.blocks.run(block.callSite, in: backend) { [self] in
+        TransactionAttempt(block, Transaction(self, backend, id))
+      }
+      if attempt.result.error != nil { return (attempt.result, id) }
+      if Task.isCancelled { return (TransactionResult(error: CancellationError()), id) }
+      do {
+        _ = try await backend.commit(attempt.request(id))
+        return (attempt.result, nil)
+      } catch {
+        return (attempt.failed(error), id)
+      }
     } catch {
-      return attempt.failed(error)
+      return (TransactionResult(error: (error as? Status)?.nsError ?? error), nil)
     }
   }
 
-  /// As `attemptTransaction`, with the file's write lock in hand while the block runs, so that nothing it reads
+  /// As `attempt`, with the file's write lock in hand while the block runs, so that nothing it reads
   /// can change. After a second the lock is let go, and the attempt fails when the block has returned.
-  private func attemptHoldingLock(
-    _ block: TransactionBlock, _ turn: DocumentLines.Turn, in database: Database
-  ) async -> TransactionResult {
-    let meeting = Meeting<TransactionAttempt>()
-    let (attempt, outcome) = await withTaskCancellationHandler {
-      await database.blocks.run(block.callSite, in: database) { [self] in
-        // From the block's thread: the writer never waits for one that has yet to be found.
-        database.writer.submitAlone(from: block.callSite) { request in
-          guard !meeting.isCancelled else { throw Status(.cancelled, "The task was cancelled.") }
-          guard let attempt = meeting.start(atMost: .seconds(1)) else { throw Status.heldTooLong }
-          if attempt.result.error != nil { throw Status(.cancelled, "The block failed.") }
-          for mutation in try attempt.writes.get().mutations { try request.write(mutation) }
-          if meeting.isCancelled { throw Status(.cancelled, "The task was cancelled.") }
-        } complete: {
-          meeting.finish($0)
-        }
-        guard meeting.waitForStart() else {
-          return (nil as TransactionAttempt?, meeting.waitForFinish())
-        }
-        let attempt = TransactionAttempt(block, Transaction(self, database, turn, hasWriter: true))
-        meeting.end(with: attempt)
-        return (attempt, meeting.waitForFinish())
+  private func attemptExclusively(
+    _ block: TransactionBlock, _ start: TransactionStart, in database: Database
+  ) async -> (TransactionResult, TransactionID?) {
+    let backend = database.backend
+    let isCancelled = { @Sendable in start.cancellation?.isCancelled ?? false }
+    return await database.blocks.run(block.callSite, in: backend) { [self] in
+      // From the block's thread: the writer never waits for one that has yet to be found.
+      var id: TransactionID?
+      var attempt: TransactionAttempt?
+      do throws(Status) {
+        let begun = try backend.waiting { backend.beginTransaction(start, .blocked, $0) }
+        id = begun
+        if isCancelled() { return (TransactionResult(error: CancellationError()), begun) }
+        let made = TransactionAttempt(block, Transaction(self, backend, begun))
+        attempt = made
+        if made.result.error != nil { return (made.result, begun) }
+        if isCancelled() { return (TransactionResult(error: CancellationError()), begun) }
+        let request = try made.request(begun)
+        // Waited for here, but no more so than by a task: its callbacks may come on any thread.
+        _ = try backend.waiting { backend.commit(request, .lent, $0) }
+        return (made.result, nil)
+      } catch {
+        return (attempt?.failed(error) ?? TransactionResult(error: error.nsError), id)
       }
-    } onCancel: {
-      meeting.cancel()
-    }
-    if let attempt, attempt.result.error != nil { return attempt.result }
-    switch outcome {
-    case .success: return attempt?.result ?? TransactionResult()
-    case .failure where meeting.isCancelled: return TransactionResult(error: CancellationError())
-    case .failure(let status):
-      return attempt?.failed(status) ?? TransactionResult(error: status.nsError)
     }
   }
 
@@ -493,7 +464,6 @@ private struct TransactionResult: @unchecked Sendable {
   var isFinal = false
   /// What was read had changed.
   var isContention = false
-  var readPaths: [ResourcePath] = []
 
   /// After the last attempt.
   func givenUp(after attempts: Int) -> TransactionResult {
@@ -510,11 +480,10 @@ private struct TransactionResult: @unchecked Sendable {
 /// One run of a transaction's block, and the writes that it leads to.
 private struct TransactionAttempt: Sendable {
   let result: TransactionResult
-  let writes: Result<(mutations: [Mutation], premises: Premises?), Status>
+  private let writes: Result<[Mutation], Status>
 
   init(_ block: TransactionBlock, _ transaction: Transaction) {
     var result = block.run(transaction)
-    result.readPaths = transaction.readPaths
     // The block may hand on what a read threw.
     if let error = result.error as? NSError, error.domain == FirestoreErrorDomain {
       result.isContention = error.code == FirestoreErrorCode.aborted.rawValue
@@ -523,8 +492,15 @@ private struct TransactionAttempt: Sendable {
     writes = Result { () throws(Status) in try transaction.finish() }
   }
 
+  func request(_ id: TransactionID) throws(Status) -> CommitRequest {
+    var request = CommitRequest(try writes.get())
+    request.areChecked = true
+    request.transaction = id
+    return request
+  }
+
   func failed(_ error: any Error) -> TransactionResult {
-    var failed = TransactionResult(error: error, readPaths: result.readPaths)
+    var failed = TransactionResult(error: error)
     if let status = error as? Status {
       failed.error = status.nsError
       failed.isFinal = status.mayBeDone
@@ -532,71 +508,6 @@ private struct TransactionAttempt: Sendable {
     }
     return failed
   }
-}
-
-/// The writer's thread, which waits for a block, and the block's.
-///
-///     waiting ─ start ─▶ running ─ end ─▶ ended ─ finish ─▶ finished
-///        └─ finish: the request was refused ─▶ finished
-private final class Meeting<Attempt: Sendable>: Sendable {
-  private struct State {
-    var isCancelled = false
-    var attempt: Attempt?
-    var outcome: Writer.Outcome?
-  }
-
-  private let state = Guarded(State())
-  private let started = DispatchSemaphore(value: 0)
-  private let ended = DispatchSemaphore(value: 0)
-  private let finished = DispatchSemaphore(value: 0)
-
-  var isCancelled: Bool { state.withLock(\.isCancelled) }
-
-  func cancel() { state.withLock { $0.isCancelled = true } }
-
-  // MARK: The block's thread
-
-  /// False if there is nothing to do.
-  func waitForStart() -> Bool {
-    started.wait()
-    return state.withLock { $0.outcome == nil }
-  }
-
-  func end(with attempt: Attempt) {
-    state.withLock { $0.attempt = attempt }
-    ended.signal()
-  }
-
-  func waitForFinish() -> Writer.Outcome {
-    finished.wait()
-    return state.withLock(\.outcome) ?? .failure(.terminated)
-  }
-
-  // MARK: The writer's
-
-  /// Lets the block run. Nil if it takes longer.
-  func start(atMost limit: Duration) -> Attempt? {
-    started.signal()
-    _ = ended.wait(timeout: .now() + limit / .seconds(1))
-    return state.withLock(\.attempt)
-  }
-
-  func finish(_ outcome: Writer.Outcome) {
-    state.withLock { $0.outcome = outcome }
-    started.signal()
-    finished.signal()
-  }
-}
-
-extension Status {
-  fileprivate static let heldTooLong = {
-    var status = Status(
-      .aborted,
-      "The transaction's block held the file's write lock for more than a second. Nothing was applied."
-    )
-    status.isContention = true
-    return status
-  }()
 }
 
 /// A transaction's block on its way to the thread it runs on.

@@ -35,7 +35,7 @@ final class TransactionBlocks: Sendable {
 
   /// Runs `body` on a thread of its own; the watchdog names it if it does not return.
   func run<Result: Sendable>(
-    _ callSite: CallSite, in database: Database, _ body: @escaping @Sendable () -> Result
+    _ callSite: CallSite, in backend: any Backend, _ body: @escaping @Sendable () -> Result
   ) async -> Result {
     let number = state.withLock { state in
       state.lastNumber += 1
@@ -44,7 +44,7 @@ final class TransactionBlocks: Sendable {
     }
     return await withCheckedContinuation { continuation in
       BlockingThreads.shared.run { [self] in
-        let result = BlockThread.inside(database, body)
+        let result = BlockThread.inside(backend, body)
         state.withLock { $0.running[number] = nil }
         continuation.resume(returning: result)
       }
@@ -79,16 +79,17 @@ enum BlockThread {
     return key
   }()
 
-  static func inside<Result>(_ database: Database, _ body: () -> Result) -> Result {
-    pthread_setspecific(key, UnsafeRawPointer(Unmanaged.passUnretained(database).toOpaque()))
+  static func inside<Result>(_ backend: any Backend, _ body: () -> Result) -> Result {
+    pthread_setspecific(
+      key, UnsafeRawPointer(Unmanaged.passUnretained(backend as AnyObject).toOpaque()))
     defer { pthread_setspecific(key, nil) }
-    return withExtendedLifetime(database) { body() }
+    return withExtendedLifetime(backend) { body() }
   }
 
   /// Throws in a transaction's block of this database: what it did would not be part of the transaction.
-  static func refuse(in database: Database) throws(Status) {
+  static func refuse(in backend: any Backend) throws(Status) {
     guard let current = pthread_getspecific(key),
-      current == UnsafeMutableRawPointer(Unmanaged.passUnretained(database).toOpaque())
+      current == UnsafeMutableRawPointer(Unmanaged.passUnretained(backend as AnyObject).toOpaque())
     else { return }
     throw Status(
       .failedPrecondition,

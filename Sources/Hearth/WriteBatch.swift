@@ -181,7 +181,9 @@ public final class WriteBatch: NSObject {
       // Also for a batch without writes, which a terminated database refuses too.
       let database = try firestore.database()
       guard !mutations.isEmpty else { return }
-      _ = try await database.writer.commit(mutations, areChecked: true)
+      var request = CommitRequest(mutations)
+      request.areChecked = true
+      _ = try await database.backend.commit(request)
     } catch let status as Status {
       throw status.nsError
     }
@@ -194,9 +196,10 @@ public final class WriteBatch: NSObject {
       let mutations = try take()
       let database = try firestore.database()
       guard !mutations.isEmpty else { return told(nil) }
-      database.writer.submit(
-        mutations, areChecked: true, tellsListenersFirst: tellsListenersFirst
-      ) { outcome in
+      var request = CommitRequest(mutations)
+      request.areChecked = true
+      request.tellsListenersFirst = tellsListenersFirst
+      database.backend.submit(request, .busy) { outcome in
         switch outcome {
         case .success: told(nil)
         case .failure(let status): told(status)

@@ -5,11 +5,11 @@ import Foundation
 /// Reads see the writes before them, queries included. A write that throws has done nothing; if the
 /// closure lets that pass, the others are done. Only valid while the closure runs, on its thread.
 public final class WriteSession: ReadSession {
-  private let request: LiveRequest
+  private let writer: any LocalWriter
 
-  init(_ firestore: Firestore, _ database: Database, _ request: LiveRequest) {
-    self.request = request
-    super.init(firestore, database, .request(request))
+  init(_ firestore: Firestore, _ writer: any LocalWriter) {
+    self.writer = writer
+    super.init(firestore, writer)
   }
 
   // MARK: Set
@@ -113,7 +113,7 @@ public final class WriteSession: ReadSession {
   }
 
   private func write(_ mutation: @autoclosure () throws -> Mutation) throws {
-    try using { _ in try request.write(mutation()) }
+    try using { _ in try writer.write(mutation()) }
   }
 }
 
@@ -141,10 +141,9 @@ extension Firestore {
   ) async throws -> sending Result {
     let run = WriteClosure(self, body)
     do {
-      let database = try database()
-      _ = try await database.writer.perform(from: CallSite(file: file, line: line)) {
-        try run.run($0, in: database)
-      }
+      let backend = try local()
+      let callSite = CallSite(file: file, line: line)
+      _ = try await backend.awaiting { backend.write(from: callSite, run.run, $0) }
     } catch let status as Status {
       throw run.thrown ?? status.nsError
     }
@@ -162,11 +161,9 @@ extension Firestore {
     try withoutActuallyEscaping(body) { body in
       let run = WriteClosure(self, body)
       do {
-        let database = try database()
-        try BlockThread.refuse(in: database)
-        _ = try database.writer.performBlocking(from: CallSite(file: file, line: line)) {
-          try run.run($0, in: database)
-        }
+        let backend = try local()
+        try BlockThread.refuse(in: backend)
+        _ = try backend.writeBlocking(from: CallSite(file: file, line: line), run.run)
       } catch let status as Status {
         throw run.thrown ?? status.nsError
       }
@@ -191,8 +188,8 @@ private final class WriteClosure<Result>: @unchecked Sendable {
     self.body = body
   }
 
-  func run(_ request: LiveRequest, in database: Database) throws {
-    let session = WriteSession(firestore, database, request)
+  func run(_ writer: any LocalWriter) throws {
+    let session = WriteSession(firestore, writer)
     defer {
       session.end()
       turn.withLock { _ in }

@@ -152,7 +152,7 @@ import Testing
     let db = try Firestore.open(at: path, settings: settings)
     try await db.document("a/b").setData(["n": 1])
     #expect(try await db.document("a/b").getDocument()["n"] as? Int == 1)
-    let place = try db.database().store.path
+    let place = try db.database().embedded.store.path
     #expect(FileManager.default.fileExists(atPath: place))
     try await db.terminate()
     let temporaryFolder = URL(fileURLWithPath: place).deletingLastPathComponent().path

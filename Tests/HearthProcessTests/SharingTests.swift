@@ -70,7 +70,7 @@ import Testing
     try await Task.sleep(for: .milliseconds(300))
     #expect(!isWritten.withLock { $0 })
     // The watchdog's log names it.
-    #expect(try db.database().store.environment.writingProcess == helper.processID)
+    #expect(try db.database().embedded.store.environment.writingProcess == helper.processID)
     helper.kill(SIGCONT)
     #expect(helper.line() == "acknowledged")
     try await eventually { isWritten.withLock { $0 } }

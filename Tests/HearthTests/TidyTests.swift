@@ -8,7 +8,7 @@ import Testing
   /// Folders of `Sources/Hearth` from the ground up; files outside of folders are the roof.
   static let floors: [[String]] = [
     ["Support"], ["Model"], ["Format", "Keys"], ["Coding"], ["Storage"], ["Indexing"], ["Query"],
-    ["Writing"], ["Observation"], [""],
+    ["Writing"], ["Observation"], ["Backend"], [""],
   ]
 
   @Test func `every folder of Hearth is a floor`() {
@@ -37,6 +37,31 @@ import Testing
       SourceTree.swiftFiles(in: "Sources/LMDB").flatMap(\.declarations).map(\.name))
     for sentence in Self.upwardMentions(in: house, besides: floorBelow) {
       Issue.record("\(sentence)")
+    }
+  }
+
+  /// What lies below the seam. The roof has a backend, and nothing of what one is made of.
+  static let belowTheSeam: Set<String> = [
+    "Writer", "Store", "StoreSnapshot", "Registry", "LiveRequest", "GroupPlan", "DocumentName",
+    "TicketBook", "ExpirySweeper", "Environment", "Snapshot", "WriteTransaction", "Premises",
+  ]
+
+  @Test func `the roof speaks to a backend and to nothing below`() {
+    let declared = Set(
+      ["Sources/Hearth", "Sources/LMDB"].flatMap(SourceTree.swiftFiles(in:))
+        .flatMap(\.declarations).map(\.name))
+    #expect(Self.belowTheSeam.isSubset(of: declared), "TidyTests.belowTheSeam names no types.")
+    for file in SourceTree.swiftFiles(in: "Sources/Hearth")
+    where file.folder(below: "Sources/Hearth").isEmpty {
+      #expect(
+        !file.code.contains("import LMDB"), "\(file.path) imports LMDB. Ask the backend instead.")
+      for (line, name) in file.mentions where Self.belowTheSeam.contains(name) {
+        Issue.record(
+          """
+          \(file.path):\(line) mentions \(name), which lies below the seam. Make what it needs a verb of \
+          Backend, or of LocalBackend.
+          """)
+      }
     }
   }
 

@@ -215,7 +215,7 @@ import Testing
   @Test func `turns come in the order of the waiting`() async throws {
     let lines = DocumentLines()
     let path = ResourcePath(["a", "b"])
-    let first = await lines.wait(for: [path])
+    let first = await lines.turn(at: [path])
     let order = Guarded<[Int]>([])
     let began = DispatchSemaphore(value: 0)
     var waiting: [Task<Void, Never>] = []
@@ -223,7 +223,7 @@ import Testing
       waiting.append(
         Task { @Sendable in
           began.signal()
-          let turn = await lines.wait(for: [path])
+          let turn = await lines.turn(at: [path])
           order.withLock { $0.append(number) }
           lines.end(turn)
         })
@@ -241,7 +241,7 @@ import Testing
     let db = try open()
     let (first, second) = (db.document("a/1"), db.document("a/2"))
     let lines = try db.database().lines
-    let turn = await lines.wait(for: [ResourcePath(["a", "1"]), ResourcePath(["a", "2"])])
+    let turn = await lines.turn(at: [ResourcePath(["a", "1"]), ResourcePath(["a", "2"])])
     let read = Guarded<[ContinuousClock.Instant]>([])
     let began = ContinuousClock.now
     _ = try await db.runTransaction { transaction, _ in
@@ -262,10 +262,10 @@ import Testing
   @Test func `who has read more than thirty-two documents waits for none of them`() async throws {
     let lines = DocumentLines()
     let paths = (0...DocumentLines.pathLimit).map { ResourcePath(["a", "\($0)"]) }
-    let turn = await lines.wait(for: Array(paths.dropLast()))
+    let turn = await lines.turn(at: Array(paths.dropLast()))
     #expect(lines.count == DocumentLines.pathLimit)
     let began = ContinuousClock.now
-    lines.end(await lines.wait(for: paths))
+    lines.end(await lines.turn(at: paths))
     #expect(ContinuousClock.now - began < DocumentLines.patience / 2)
     lines.end(turn)
   }
@@ -273,11 +273,11 @@ import Testing
   @Test func `nobody waits in a line that does not move, nor after cancellation`() async throws {
     let lines = DocumentLines()
     let paths = [ResourcePath(["a", "b"]), ResourcePath(["a", "c"])]
-    let first = await lines.wait(for: paths)
+    let first = await lines.turn(at: paths)
     let began = ContinuousClock.now
-    let late = await lines.wait(for: [paths[0]])
+    let late = await lines.turn(at: [paths[0]])
     #expect(ContinuousClock.now - began >= DocumentLines.patience)
-    let cancelled = Task { await lines.wait(for: paths.reversed()) }
+    let cancelled = Task { await lines.turn(at: paths.reversed()) }
     cancelled.cancel()
     lines.end(await cancelled.value)
     lines.end(late)

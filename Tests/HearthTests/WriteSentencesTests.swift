@@ -293,7 +293,7 @@ import Testing
 
   private func set(_ path: ResourcePath, _ fields: (String, Value)...) throws -> Mutation {
     Mutation(
-      name: try db.database().name(path),
+      path: path,
       operation: .set(try DocumentBody(encoding: MapValue(fields))))
   }
 
@@ -359,7 +359,7 @@ import Testing
     one.transforms = [(FieldSegments(["n"]), .increment(.integer(1)))]
     #expect(!isTaken(many, one))
     var elsewhere = one
-    elsewhere.name = try db.database().name(ResourcePath(["a", "c"]))
+    elsewhere.path = ResourcePath(["a", "c"])
     #expect(isTaken(many, elsewhere))
     // Vectors.
     #expect(try isTaken(set(path, ("v", .vector([Double](repeating: 1, count: 2048))))))
@@ -388,14 +388,14 @@ import Testing
     #expect(
       isTaken(
         Mutation(
-          name: try db.database().name(ResourcePath(["a", id + "i"])), operation: .delete)))
+          path: ResourcePath(["a", id + "i"]), operation: .delete)))
   }
 
   @Test func `every limit tells its sentence`() throws {
     let path = ResourcePath(["a", "b"])
     func set(_ fields: (String, Value)...) throws -> Mutation {
       Mutation(
-        name: try db.database().name(path),
+        path: path,
         operation: .set(try DocumentBody(encoding: MapValue(fields))))
     }
     func transform(
@@ -413,11 +413,11 @@ import Testing
     let field = String(repeating: "f", count: 800)
     let deep = (0..<21).reduce(Value.integer(1)) { value, _ in .map(MapValue([("m", value)])) }
     let nested = try Mutation(
-      name: db.database().name(path),
+      path: path,
       operation: .patch(
         MapValue([("m", deep)]), mask: [FieldSegments(["m"])]))
     let long = Mutation(
-      name: try db.database().name(ResourcePath([String](repeating: "a", count: 202))),
+      path: ResourcePath([String](repeating: "a", count: 202)),
       operation: .set(.empty))
     let table: [([Mutation], String)] = [
       (
@@ -443,7 +443,7 @@ import Testing
       (
         try (0..<11).map { number in
           Mutation(
-            name: try db.database().name(ResourcePath(["a", "\(number)"])),
+            path: ResourcePath(["a", "\(number)"]),
             operation: .set(try DocumentBody(encoding: MapValue([("t", text(1_000_000))]))))
         }, "A request of 11000132 bytes is larger than the maximum of 10485760 bytes."
       ),

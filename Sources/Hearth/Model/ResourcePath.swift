@@ -24,6 +24,8 @@ struct ResourcePath: Sendable {
   var parent: ResourcePath { ResourcePath(Array(segments.dropLast())) }
   /// `books/dune/reviews/r1`.
   var text: String { segments.joined(separator: "/") }
+  /// Of `text`, in UTF-8.
+  var byteCount: Int { segments.reduce(max(0, segments.count - 1)) { $0 + $1.utf8.count } }
 
   func appending(_ segment: String) -> ResourcePath { ResourcePath(segments + [segment]) }
   func appending(_ path: ResourcePath) -> ResourcePath { ResourcePath(segments + path.segments) }

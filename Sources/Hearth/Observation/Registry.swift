@@ -666,19 +666,9 @@ final class Registry: Sendable {
 
   // MARK: Statistics
 
-  struct Statistics: Sendable {
-    var counts = Counts()
-    var listeners = 0
-    var views = 0
-    var documents = 0
-    var largestView = 0
-    var waiting = 0
-    var changesBehind = 0
-  }
-
-  func statistics(_ body: @escaping @Sendable (Statistics) -> Void) {
+  func statistics(_ body: @escaping @Sendable (ListeningStatistics) -> Void) {
     queue.async { [self] in
-      var statistics = Statistics(counts: state.counts)
+      var statistics = ListeningStatistics(counts: state.counts)
       statistics.views = state.views.count
       for view in state.views.values {
         statistics.listeners += view.listeners.count
@@ -698,6 +688,17 @@ final class Registry: Sendable {
       body(statistics)
     }
   }
+}
+
+/// Listening in figures.
+struct ListeningStatistics: Sendable {
+  var counts = Registry.Counts()
+  var listeners = 0
+  var views = 0
+  var documents = 0
+  var largestView = 0
+  var waiting = 0
+  var changesBehind = 0
 }
 
 extension StoreSnapshot {

@@ -30,6 +30,12 @@ struct StoreSnapshot {
     return try key.withUnsafeBytes { try copy(record, key: $0, path: name.path) }
   }
 
+  func document(at path: ResourcePath) throws -> StoredDocument? { try document(name(path)) }
+
+  func body(at path: ResourcePath) throws -> StoredBody? { try body(of: name(path)) }
+
+  func name(_ path: ResourcePath) -> DocumentName { DocumentName(path, limit: keyLimit) }
+
   /// The body of a document, borrowed; nil if there is none. Its checksum is verified only if the store was
   /// opened so.
   func body(of name: DocumentName) throws -> StoredBody? {

@@ -43,3 +43,6 @@ struct Status: Error, Sendable, CustomStringConvertible {
     cause.map { "\(code): \(message) (\($0))" } ?? "\(code): \(message)"
   }
 }
+
+/// Told what came of something, once.
+typealias Completion<Answer> = @Sendable (Result<Answer, Status>) -> Void

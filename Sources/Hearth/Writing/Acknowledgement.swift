@@ -269,6 +269,7 @@ private struct WatchedScopes {
     }
     switch scope {
     case .document(let path): add(to: &documents, path)
+    case .documents(let paths): for path in paths { add(to: &documents, path) }
     case .collection(let path): add(to: &collections, path)
     case .group(let id): add(to: &groups, BytewiseString(id))
     case .everything: everything += count
@@ -287,6 +288,7 @@ extension ReadScope {
   func contains(_ path: ResourcePath) -> Bool {
     switch self {
     case .document(let document): document == path
+    case .documents(let documents): documents.contains(path)
     case .collection(let collection): path.isDirectly(in: collection)
     case .group(let id): UTF8Order.areEqual(path.parent.id, id)
     case .everything: true

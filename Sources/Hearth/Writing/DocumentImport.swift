@@ -23,7 +23,6 @@ final class DocumentImport {
   static let portionsUnderWay = 8
 
   private let writer: Writer
-  private let limit: KeyLimit
   private let underWay = UnderWay()
   private var portion: [Mutation] = []
   private var portionBytes = 0
@@ -43,18 +42,17 @@ final class DocumentImport {
     }
   }
 
-  private init(_ writer: Writer, _ limit: KeyLimit) {
+  private init(_ writer: Writer) {
     self.writer = writer
-    self.limit = limit
   }
 
   /// Blocks. Ends at the first line that cannot be taken with `invalidArgument`, or with
   /// `skippingFaults` goes on and reports it. What was before it is imported.
   static func run(
-    from path: String, into writer: Writer, _ limit: KeyLimit, skippingFaults: Bool,
+    from path: String, into writer: Writer, skippingFaults: Bool,
     progress: CareReporter = .silent
   ) throws -> Report {
-    let work = DocumentImport(writer, limit)
+    let work = DocumentImport(writer)
     defer { work.drain() }
     var report = Report()
     try readLines(of: path, skippingFaults, &report, progress) { line in
@@ -134,7 +132,7 @@ final class DocumentImport {
 
   private func add(_ line: DocumentJSON.Line) throws {
     let mutation = Mutation(
-      name: DocumentName(line.path, limit: limit),
+      path: line.path,
       operation: .set(try DocumentBody(encoding: line.fields)))
     portionBytes += mutation.byteCount
     portion.append(mutation)

@@ -122,7 +122,7 @@ final class ExpirySweeper: @unchecked Sendable {
     for (path, updateTime) in documents {
       done.enter()
       let mutation = Mutation(
-        name: DocumentName(path, limit: store.keyLimit), operation: .delete,
+        path: path, operation: .delete,
         precondition: .updateTime(updateTime))
       writer.submit([mutation], isCounted: false) { outcome in
         result.note(outcome)

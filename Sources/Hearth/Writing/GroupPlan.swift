@@ -100,7 +100,7 @@ struct GroupPlan {
 
   /// Plans one write on top of the request's others. Throws, and the request is as before.
   mutating func add(_ mutation: Mutation, to request: inout Request) throws {
-    let index = try load(mutation.name)
+    let index = try load(name(mutation.path))
     let draft = documents[index].draft ?? request.drafts.count
     let version = documents[index].version
     if mutation.keepsFields { try verify(documents[index]) }
@@ -138,6 +138,8 @@ struct GroupPlan {
   mutating func drop(_ request: Request) {
     for draft in request.drafts { documents[draft.document].draft = nil }
   }
+
+  func name(_ path: ResourcePath) -> DocumentName { store.name(path) }
 
   /// The document's place among `documents`, as the group has it by now.
   private mutating func load(_ name: DocumentName) throws -> Int {
@@ -193,7 +195,7 @@ struct GroupPlan {
     _ mutation: Mutation, to draft: inout Draft, of version: StoredDocument?, at time: Instant
   ) throws -> MutationResult {
     do throws(Status) {
-      try check(mutation.precondition, of: mutation.name.path, draft, version, at: time)
+      try check(mutation.precondition, of: mutation.path, draft, version, at: time)
     } catch {
       guard case .verify = mutation.operation else { throw error }
       var contention = error
@@ -404,8 +406,8 @@ struct GroupPlan {
     var request = begin()
     if let time = premises.time, time != request.time { throw Premises.isGone }
     if let state = premises.state, state != self.state { throw Premises.isGone }
-    for (name, updateTime) in premises.documents {
-      guard try self.updateTime(of: name) == updateTime else { throw Premises.isGone }
+    for (path, updateTime) in premises.documents {
+      guard try self.updateTime(of: name(path)) == updateTime else { throw Premises.isGone }
     }
     for seen in premises.results {
       if let sequence = seen.sequence, try isUntouched(seen.query.scope, since: sequence) {

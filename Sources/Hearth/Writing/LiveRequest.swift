@@ -23,8 +23,9 @@ final class LiveRequest {
     premises.time = request.time
   }
 
-  func document(_ name: DocumentName) throws -> StoredDocument? {
+  func document(at path: ResourcePath) throws -> StoredDocument? {
     try noting {
+      let name = plan.pointee.name(path)
       try see(name)
       return try plan.pointee.document(name, in: &request)
     }
@@ -35,9 +36,10 @@ final class LiveRequest {
   /// `body` runs user code, which may read and write through this request: neither the plan nor the request
   /// is being accessed meanwhile.
   func withBody<Result>(
-    of name: DocumentName, _ body: (StoredBody?) throws -> Result
+    at path: ResourcePath, _ body: (StoredBody?) throws -> Result
   ) throws -> Result {
     try noting {
+      let name = plan.pointee.name(path)
       try see(name)
       switch try plan.pointee.body(of: name, in: &request) {
       case .stored(let stored): return try body(stored)
@@ -102,8 +104,8 @@ final class LiveRequest {
   func drop() { plan.pointee.drop(request) }
 
   private func see(_ name: DocumentName) throws {
-    guard premises.documents[name] == nil else { return }
-    premises.documents[name] = .some(try plan.pointee.updateTime(of: name))
+    guard premises.documents[name.path] == nil else { return }
+    premises.documents[name.path] = .some(try plan.pointee.updateTime(of: name))
   }
 
   /// The user's own refusals aside, what fails here is remembered.

@@ -11,13 +11,13 @@ extension Mutation {
     }
     try Limits.check(requestOf: byteCount)
     guard transformCount > Limits.transformsPerDocument else { return }
-    var transformsOf: [DocumentName: Int] = [:]
+    var transformsOf: [ResourcePath: Int] = [:]
     for mutation in mutations {
-      transformsOf[mutation.name, default: 0] += mutation.transforms.count
-      guard transformsOf[mutation.name, default: 0] <= Limits.transformsPerDocument else {
+      transformsOf[mutation.path, default: 0] += mutation.transforms.count
+      guard transformsOf[mutation.path, default: 0] <= Limits.transformsPerDocument else {
         throw .invalidArgument(
           "A request has more than \(Limits.transformsPerDocument) transforms of one document: "
-            + mutation.name.path.text)
+            + mutation.path.text)
       }
     }
   }
@@ -26,14 +26,14 @@ extension Mutation {
   func check() throws(Status) {
     switch operation {
     case .set(let body):
-      try name.path.checkNames()
+      try path.checkNames()
       try body.checkFields()
     case .patch(let values, let mask):
-      try name.path.checkNames()
+      try path.checkNames()
       for field in mask { try field.checkNames() }
       if !values.isEmpty { try DocumentBody(encoding: values).checkFields() }
     case .delete, .verify:
-      try name.path.checkNames(forWriting: false)
+      try path.checkNames(forWriting: false)
       guard transforms.isEmpty else {
         throw .invalidArgument("A delete must not specify an update transform.")
       }

@@ -16,14 +16,14 @@ struct Mutation: Sendable {
     case updateTime(Instant)
   }
 
-  var name: DocumentName
+  var path: ResourcePath
   var operation: Operation
   /// Applied in order after the operation.
   var transforms: [(field: FieldSegments, transform: FieldTransform)] = []
   var precondition: Precondition = .none
 
   /// About what this takes in memory, for bounding what waits for the writer.
-  var byteCount: Int { 256 + name.key.bytes.count + contentByteCount }
+  var byteCount: Int { 256 + path.byteCount + contentByteCount }
 
   /// What the document has and this does not name stays in it.
   var keepsFields: Bool {

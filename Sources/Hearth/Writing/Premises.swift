@@ -2,7 +2,7 @@
 /// is planned.
 struct Premises: Sendable {
   /// The versions seen; nil for a document that was not there.
-  var documents: [DocumentName: Instant?] = [:]
+  var documents: [ResourcePath: Instant?] = [:]
   var results: [SeenResult] = []
   /// The time that was told as the commit's.
   var time: Instant?

@@ -35,6 +35,9 @@ struct TicketBook {
     return newest
   }
 
+  /// The newest one, if it is not done.
+  var newestWaiting: Ticket? { newest > done ? newest : nil }
+
   /// The ticket that a read of `scope` has to wait for.
   func newest(touching scope: ReadScope) -> Ticket? {
     let ticket =
@@ -46,6 +49,8 @@ struct TicketBook {
           collections[Self.slot(of: path.segments.dropLast(), in: collections)])
       case .collection(let path): collections[Self.slot(of: path.segments[...], in: collections)]
       case .group(let id): groups[Self.slot(of: [id], in: groups)]
+      case .documents(let paths):
+        paths.lazy.compactMap { newest(touching: .document($0)) }.max() ?? 0
       case .everything: newest
       }
     return ticket > done ? ticket : nil
@@ -81,7 +86,14 @@ struct TicketBook {
 /// What a read is going to look at.
 enum ReadScope: Sendable {
   case document(ResourcePath)
+  case documents([ResourcePath])
   case collection(ResourcePath)
   case group(String)
   case everything
+
+  static let nothing = ReadScope.documents([])
+
+  static func all(of paths: [ResourcePath]) -> ReadScope {
+    paths.count == 1 ? .document(paths[0]) : .documents(paths)
+  }
 }

@@ -171,26 +171,25 @@ final class Writer: Sendable {
     }
   }
 
-  /// Hands a request over and waits until it is durable, and the listeners that it concerns were told.
-  ///
-  /// Throws `Status`: what refused the request, or what failed below.
+  /// Hands a request over; `complete` runs when it is durable, and the listeners that it concerns were told, or at
+  /// once if it is refused. Whoever handed it over waits for that: reads do not.
   ///
   /// - Parameters:
-  ///   - areChecked: Each of them was, when it was made.
-  ///   - tellsListenersFirst: As `submit` says.
+  ///   - premises: What it rests on.
+  ///   - isBlocking: The caller's thread waits.
   func commit(
-    _ mutations: [Mutation], areChecked: Bool = false, on premises: Premises? = nil,
-    tellsListenersFirst: Bool = true
-  ) async throws -> CommitResult {
-    try check(mutations, areChecked: areChecked)
-    let byteCount = mutations.reduce(0) { $0 + $1.byteCount }
-    let origin = tellsListenersFirst ? origin(isBlocking: false) : nil
-    let outcome: Outcome = await withCheckedContinuation { continuation in
-      enqueue(.mutations(mutations, on: premises), byteCount: byteCount, from: origin) {
-        continuation.resume(returning: $0)
-      }
+    _ request: CommitRequest, on premises: Premises? = nil, isBlocking: Bool = false,
+    _ complete: @escaping @Sendable (Outcome) -> Void
+  ) {
+    do throws(Status) {
+      try check(request.mutations, areChecked: request.areChecked)
+      let byteCount = request.mutations.reduce(0) { $0 + $1.byteCount }
+      enqueue(
+        .mutations(request.mutations, on: premises), byteCount: byteCount,
+        from: request.tellsListenersFirst ? origin(isBlocking: isBlocking) : nil, complete)
+    } catch {
+      complete(.failure(error))
     }
-    return try outcome.get()
   }
 
   private func check(_ mutations: [Mutation], areChecked: Bool) throws(Status) {
@@ -198,26 +197,24 @@ final class Writer: Sendable {
     try Mutation.checkTotals(mutations)
   }
 
-  /// Runs `body` once, on the writer's thread, and waits until what it wrote is durable, and the listeners that
+  /// Runs `body` once, on the writer's thread; `complete` runs when what it wrote is durable, and the listeners that
   /// it concerns were told.
   ///
-  /// Throws `Status`. What `body` throws refuses the request; what it was is up to its maker.
+  /// What `body` throws refuses the request; what it was is up to its maker.
   ///
-  /// - Parameter callSite: Where in a user's source the closure is, for the watchdog.
+  /// - Parameters:
+  ///   - callSite: Where in a user's source the closure is, for the watchdog.
+  ///   - isBlocking: The caller's thread waits.
   func perform(
-    from callSite: CallSite? = nil, _ body: @escaping (LiveRequest) throws -> Void
-  ) async throws -> CommitResult {
+    from callSite: CallSite? = nil, isBlocking: Bool = false,
+    _ body: @escaping (LiveRequest) throws -> Void,
+    complete: @escaping @Sendable (Outcome) -> Void
+  ) {
     let work = Request.Work.closure(Request.Closure(callSite: callSite, body: body))
-    let origin = origin(isBlocking: false)
-    let outcome: Outcome = await withCheckedContinuation { continuation in
-      enqueue(work, byteCount: Self.closureByteCount, from: origin) {
-        continuation.resume(returning: $0)
-      }
-    }
-    return try outcome.get()
+    enqueue(work, byteCount: Self.closureByteCount, from: origin(isBlocking: isBlocking), complete)
   }
 
-  /// As `perform`, but returns at once. What is committed is all there is while `body` runs, and anybody may read it.
+  /// As `perform`. What is committed is all there is while `body` runs, and anybody may read it.
   func submitAlone(
     from callSite: CallSite? = nil, _ body: @escaping (LiveRequest) throws -> Void,
     complete: @escaping @Sendable (Outcome) -> Void
@@ -226,26 +223,6 @@ final class Writer: Sendable {
     enqueue(
       .closure(closure), byteCount: Self.closureByteCount, from: origin(isBlocking: false), complete
     )
-  }
-
-  /// As `perform`, for who may block. Throws if the writer would wait for this thread; see `WriterWaits`.
-  func performBlocking(
-    from callSite: CallSite? = nil, _ body: (LiveRequest) throws -> Void
-  ) throws -> CommitResult {
-    let done = DispatchSemaphore(value: 0)
-    let told = Guarded<Outcome?>(nil)
-    try WriterWaits.waiting(for: self) {
-      withoutActuallyEscaping(body) { body in
-        let work = Request.Work.closure(Request.Closure(callSite: callSite, body: body))
-        enqueue(work, byteCount: Self.closureByteCount, from: origin(isBlocking: true)) { outcome in
-          told.withLock { $0 = outcome }
-          done.signal()
-        }
-        done.wait()
-      }
-    }
-    guard let outcome = told.withLock({ $0 }) else { throw Status.terminated }
-    return try outcome.get()
   }
 
   /// Nil if nobody listens: who does so from now on is told of the write as something that is there.
@@ -279,7 +256,7 @@ final class Writer: Sendable {
       state.waitingBytes += byteCount
       if mutations != nil { trackedCount.wrappingAdd(1, ordering: .relaxed) }
       let ticket =
-        mutations.map { state.tickets.issue(touching: $0.lazy.map(\.name.path)) }
+        mutations.map { state.tickets.issue(touching: $0.lazy.map(\.path)) }
         ?? state.tickets.issue()
       state.queue.append(
         Request(
@@ -311,17 +288,15 @@ final class Writer: Sendable {
   /// Waits for the requests that nobody awaits, were handed over before this call, and touch `scope`.
   func settle(_ scope: ReadScope) async {
     guard trackedCount.load(ordering: .acquiring) > 0 else { return }
-    await wait { $0.newest(touching: scope) }
+    await withCheckedContinuation { continuation in
+      whenSettled(scope) { continuation.resume() }
+    }
   }
 
-  /// As `settle`, for who may block. Throws if the writer would wait for this thread; see `WriterWaits`.
-  func settleBlocking(_ scope: ReadScope) throws(Status) {
-    try WriterWaits.waiting(for: self) {
-      guard trackedCount.load(ordering: .acquiring) > 0 else { return }
-      let done = DispatchSemaphore(value: 0)
-      whenSettled(scope) { done.signal() }
-      done.wait()
-    }
+  /// What `settle` waits for is done.
+  func isSettled(_ scope: ReadScope) -> Bool {
+    if trackedCount.load(ordering: .acquiring) == 0 { return true }
+    return state.withLock { $0.tickets.newest(touching: scope) == nil }
   }
 
   /// Calls `body` once what `settle` waits for is done: at once, or on the writer's thread.
@@ -333,19 +308,14 @@ final class Writer: Sendable {
     if isSettled { body() }
   }
 
-  /// Waits for every request handed over before this call, awaited by others or not.
-  func drain() async {
-    await wait { $0.newest }
-  }
-
-  private func wait(for choose: @escaping @Sendable (TicketBook) -> TicketBook.Ticket?) async {
-    await withCheckedContinuation { continuation in
-      let isDone = state.withLock { state in
-        guard let ticket = choose(state.tickets) else { return true }
-        return state.tickets.wait(for: ticket) { continuation.resume() }
-      }
-      if isDone { continuation.resume() }
+  /// Calls `body` once every request handed over before this call is done, awaited by others or not: at once, or on
+  /// the writer's thread.
+  func whenDrained(_ body: @escaping @Sendable () -> Void) {
+    let isDone = state.withLock { state in
+      guard let ticket = state.tickets.newestWaiting else { return true }
+      return state.tickets.wait(for: ticket, body)
     }
+    if isDone { body() }
   }
 
   /// Takes no more, does what waits, and ends the thread. Blocks until then.
@@ -594,7 +564,7 @@ final class Writer: Sendable {
       guard let origin = request.origin, case .mutations(let mutations, on: _) = request.work,
         case .success(let result) = outcome
       else { continue }
-      let paths = mutations.map(\.name.path)
+      let paths = mutations.map(\.path)
       guard acknowledgements.concern(paths) else { continue }
       let acknowledgement = Acknowledgement(
         result.sequence, paths, from: origin, complete: request.complete)

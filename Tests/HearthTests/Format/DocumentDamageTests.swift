@@ -48,7 +48,7 @@ struct DocumentDamageTests {
         let place = random.below(2) == 0 ? 0 : StoredBody.headBytes
         guard bytes.count > place else { break }
         bytes[place + random.below(bytes.count - place)] = UInt8(random.below(256))
-        if random.below(5) == 0 { bytes.removeLast(random.below(4)) }
+        if random.below(5) == 0 { bytes.removeLast(min(bytes.count, random.below(4))) }
       }
       bytes.withUnsafeBytes { bytes in
         do {

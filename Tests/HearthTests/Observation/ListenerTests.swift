@@ -195,7 +195,7 @@ extension Registry {
         for (request, outcome) in zip(requests, outcomes) {
           var state = states[states.count - 1]
           for (mutation, result) in zip(request, try outcome.get().results) {
-            state[mutation.name.path] = result.updateTime
+            state[mutation.path] = result.updateTime
           }
           if state != states[states.count - 1] { states.append(state) }
         }

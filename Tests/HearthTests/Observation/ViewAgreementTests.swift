@@ -180,7 +180,7 @@ private struct ViewScenario {
     let mutations = try requests.map { request in
       try request.map { path, fields in
         Mutation(
-          name: fixture.name(path),
+          path: fixture.name(path).path,
           operation: try fields.map { .set(try DocumentBody(encoding: $0)) } ?? .delete)
       }
     }
@@ -429,8 +429,8 @@ extension ReferenceQuery.Document {
 }
 
 extension Registry {
-  func readStatistics() -> Statistics {
-    let result = Guarded(Statistics())
+  func readStatistics() -> ListeningStatistics {
+    let result = Guarded(ListeningStatistics())
     let done = DispatchSemaphore(value: 0)
     statistics { statistics in
       result.withLock { $0 = statistics }

@@ -6,7 +6,7 @@ import Logging
 /// A database with documents in it, and what a query finds there.
 final class QueryWorld: Sendable {
   private let folder = TemporaryFolder()
-  let database: Database
+  let database: EmbeddedBackend
 
   /// - Parameter indexes: ready before the first document is there.
   init(
@@ -18,7 +18,7 @@ final class QueryWorld: Sendable {
     configuration.mapSizeBytes = 1 << 30
     configuration.keyLimit = keyLimit
     configure(&configuration)
-    database = try Database(
+    database = try EmbeddedBackend(
       path: folder.path + "/world.hearth", configuration: configuration,
       queueLimitBytes: 256 << 20, logger: Logger(label: "test"))
     try database.store.putReady(indexes)
@@ -91,9 +91,9 @@ extension Store {
   }
 }
 
-extension Database {
+extension EmbeddedBackend {
   func add(_ documents: [(path: ResourcePath, fields: MapValue)]) async throws {
     _ = try await writer.commit(
-      documents.map { Mutation(name: name($0.path), operation: .set(DocumentBody($0.fields))) })
+      documents.map { Mutation(path: $0.path, operation: .set(DocumentBody($0.fields))) })
   }
 }

@@ -19,7 +19,7 @@ import Testing
     let folder = TemporaryFolder()
     let firestore = try Self.open(folder)
     let database = try firestore.database()
-    try await database.add(try RecordedQuery.documents(json))
+    try await database.embedded.add(try RecordedQuery.documents(json))
     var tally = Tally()
     for element in json["queries"]?.array ?? [] {
       let id = element["id"]?.string ?? "?"
@@ -116,7 +116,7 @@ import Testing
     let folder = TemporaryFolder()
     let firestore = try Self.open(folder)
     let database = try firestore.database()
-    try await database.add(try RecordedQuery.documents(json))
+    try await database.embedded.add(try RecordedQuery.documents(json))
     var tally = Tally()
     for element in json["cases"]?.array ?? [] {
       let id = element["id"]?.string ?? "?"
@@ -173,7 +173,7 @@ import Testing
     let json = try JSON(resource: "vectors/findnearest.json")
     let folder = TemporaryFolder()
     let firestore = try Self.open(folder)
-    try await firestore.database().add(try RecordedQuery.documents(json))
+    try await firestore.database().embedded.add(try RecordedQuery.documents(json))
     let tolerance = json["tolerance"]?.number ?? 1e-6
     var tally = Tally()
     for element in json["cases"]?.array ?? [] {

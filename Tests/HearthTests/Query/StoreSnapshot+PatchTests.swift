@@ -64,21 +64,21 @@ import Testing
     var changes: [(path: ResourcePath, fields: MapValue)] = []
     for _ in 0..<2 {
       for (path, _) in documents where random.values.generator.one(in: 4) {
-        try live.write(Mutation(name: world.database.name(path), operation: .delete))
+        try live.write(Mutation(path: world.database.store.name(path).path, operation: .delete))
       }
       let added = random.world(12)
       let targets = added.map(\.path) + documents.map(\.path)
       for (_, fields) in added {
         let path = random.values.generator.pick(targets)
-        let name = world.database.name(path)
+        let name = world.database.store.name(path)
         if random.values.generator.one(in: 3) {
           try live.write(
             Mutation(
-              name: name,
+              path: name.path,
               operation: .patch(fields, mask: fields.fields.map { FieldSegments([$0.name]) })
             ))
         } else {
-          try live.write(Mutation(name: name, operation: .set(DocumentBody(fields))))
+          try live.write(Mutation(path: name.path, operation: .set(DocumentBody(fields))))
         }
         changes.append((path, fields))
       }
@@ -97,9 +97,10 @@ import Testing
     let effective = EffectiveQuery(query)
     let found = Guarded<[StoredDocument]>([])
     _ = try await world.database.writer.perform { live in
-      try live.write(Mutation(name: world.database.name(paths[0]), operation: .delete))
+      try live.write(Mutation(path: world.database.store.name(paths[0]).path, operation: .delete))
       try live.write(
-        Mutation(name: world.database.name(paths[5]), operation: .set(DocumentBody(vector(5)))))
+        Mutation(
+          path: world.database.store.name(paths[5]).path, operation: .set(DocumentBody(vector(5)))))
       let documents = try live.documents(matching: effective)
       found.withLock { $0 = documents }
     }

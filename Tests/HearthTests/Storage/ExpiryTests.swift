@@ -39,8 +39,8 @@ import Testing
           ])
           mutations.append(
             Bool.random(using: &random)
-              ? Mutation(name: name, operation: .set(try DocumentBody(encoding: fields)))
-              : Mutation(name: name, operation: .delete))
+              ? Mutation(path: name.path, operation: .set(try DocumentBody(encoding: fields)))
+              : Mutation(path: name.path, operation: .delete))
         }
         requests.append(mutations)
       }
@@ -135,7 +135,7 @@ import Testing
     #expect(found.map(\.path.text) == ["s/1"])
     _ = try fixture.commitTogether([[try fixture.set("s/1", ("until", .null))]])[0].get()
     let stale = Mutation(
-      name: fixture.name("s/1"), operation: .delete,
+      path: fixture.name("s/1").path, operation: .delete,
       precondition: .updateTime(found[0].updateTime))
     #expect(throws: Status.self) { try fixture.commitTogether([[stale]])[0].get() }
     #expect(try fixture.document("s/1") != nil)

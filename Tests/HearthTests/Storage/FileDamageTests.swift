@@ -120,7 +120,7 @@ import Testing
       let body = try DocumentBody(
         encoding: MapValue([("t", .string(String(repeating: "x", count: 3000 * round)))]))
       let done = DispatchSemaphore(value: 0)
-      writer.submit([Mutation(name: name, operation: .set(body))]) { _ in done.signal() }
+      writer.submit([Mutation(path: name.path, operation: .set(body))]) { _ in done.signal() }
       done.wait()
     }
     lines += try dump(store)
@@ -195,7 +195,7 @@ enum DamageWorld {
         let name = DocumentName(
           ResourcePath(relative: "\(collection)/\(id)\(long)"), limit: store.keyLimit)
         if Int.random(in: 0..<4, using: &random) == 0 {
-          mutations.append(Mutation(name: name, operation: .delete))
+          mutations.append(Mutation(path: name.path, operation: .delete))
           continue
         }
         let sizes = [0, 20, 200, 1500, 2500, 12_000]
@@ -206,7 +206,7 @@ enum DamageWorld {
             ("n", .integer(Int64(id))), ("until", .timestamp(time)),
             ("text", .string(String(repeating: "t", count: size))),
           ]))
-        mutations.append(Mutation(name: name, operation: .set(body)))
+        mutations.append(Mutation(path: name.path, operation: .set(body)))
       }
       let done = DispatchSemaphore(value: 0)
       writer.submit(mutations) { _ in done.signal() }

@@ -90,7 +90,7 @@ import Testing
     for id in ["a/1", "a/2", "a/3", "b/1"] {
       let done = DispatchSemaphore(value: 0)
       let body = try DocumentBody(encoding: MapValue([("n", .integer(1))]))
-      writer.submit([Mutation(name: name(id), operation: .set(body))]) { _ in done.signal() }
+      writer.submit([Mutation(path: name(id).path, operation: .set(body))]) { _ in done.signal() }
       done.wait()
     }
     try store.write { transaction in
@@ -125,7 +125,7 @@ import Testing
       let name = DocumentName(ResourcePath(relative: id), limit: store.keyLimit)
       let body = try DocumentBody(encoding: MapValue([("n", .integer(1))]))
       let done = DispatchSemaphore(value: 0)
-      writer.submit([Mutation(name: name, operation: step < 5 ? .set(body) : .delete)]) { _ in
+      writer.submit([Mutation(path: name.path, operation: step < 5 ? .set(body) : .delete)]) { _ in
         done.signal()
       }
       done.wait()

@@ -147,7 +147,7 @@ import Testing
     let world = try await Self.world(5000, keyLimit: 511, &random)
     let store = world.database.store
     let path = try #require(try world.names(Self.query(3)).dropFirst(400).first)
-    let name = world.database.name(ResourcePath(relative: path))
+    let name = world.database.store.name(ResourcePath(relative: path))
     let cutShort = try store.read { Array(try #require(try $0.record(of: name)).prefix(9)) }
     var transaction = try store.environment.beginWrite()
     _ = try name.key.bytes.withUnsafeBytes { key in
@@ -169,7 +169,7 @@ import Testing
     var seen: Set<Int64> = []
     func read() throws {
       try world.database.store.read { snapshot in
-        guard let first = try snapshot.document(world.database.name(paths[0])),
+        guard let first = try snapshot.document(world.database.store.name(paths[0])),
           case .integer(let number)? = try first.body.map()["n"]
         else {
           Issue.record("The first document is not there.")

@@ -14,7 +14,7 @@ import Testing
       outcome =
         fixture.commitTogether([
           (start..<min(start + 500, count)).map {
-            Mutation(name: fixture.name(path($0)), operation: .set(body))
+            Mutation(path: fixture.name(path($0)).path, operation: .set(body))
           }
         ]).first
     }

@@ -187,7 +187,8 @@ import Testing
       done.enter()
       let fields = MapValue([("left", .integer(Int64(number))), ("right", .null)])
       let name = DocumentName(ResourcePath(["a", "\(number)"]), limit: limit)
-      writer.submit([Mutation(name: name, operation: .set(try DocumentBody(encoding: fields)))]) {
+      writer.submit([Mutation(path: name.path, operation: .set(try DocumentBody(encoding: fields)))]
+      ) {
         _ in done.leave()
       }
     }

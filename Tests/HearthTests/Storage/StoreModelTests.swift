@@ -155,7 +155,7 @@ private struct ModelWrite {
   var exists: Bool?
 
   func mutation(_ fixture: StoreFixture) throws -> Mutation {
-    var mutation = Mutation(name: fixture.name(path), operation: .delete)
+    var mutation = Mutation(path: fixture.name(path).path, operation: .delete)
     switch what {
     case .set(let fields): mutation.operation = .set(try DocumentBody(encoding: fields))
     case .merge(let name, let value):

@@ -21,7 +21,7 @@ extension ProtoJSON {
       json["delete"]?.string ?? json["update"]?["name"]?.string
       ?? json["transform"]?["document"]?.string ?? ""
     let path = try ResourcePath(checkingDocument: text)
-    var mutation = Mutation(name: DocumentName(path, limit: limit), operation: .delete)
+    var mutation = Mutation(path: DocumentName(path, limit: limit).path, operation: .delete)
     let mask = try json["updateMask"].map { mask in
       try (mask["fieldPaths"]?.array ?? []).map {
         try FieldSegments(wireText: $0.string ?? "")

@@ -15,8 +15,10 @@ extension StoreFixture {
   }
 
   func set(_ path: ResourcePath, _ fields: MapValue) throws -> Mutation {
-    Mutation(name: name(path), operation: .set(try DocumentBody(encoding: fields)))
+    Mutation(path: name(path).path, operation: .set(try DocumentBody(encoding: fields)))
   }
 
-  func delete(_ path: ResourcePath) -> Mutation { Mutation(name: name(path), operation: .delete) }
+  func delete(_ path: ResourcePath) -> Mutation {
+    Mutation(path: name(path).path, operation: .delete)
+  }
 }

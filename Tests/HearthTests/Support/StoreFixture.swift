@@ -44,11 +44,12 @@ final class StoreFixture: @unchecked Sendable {
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: .silent)
   }
 
+  func path(_ text: String) -> ResourcePath { ResourcePath(relative: text) }
   func name(_ text: String) -> DocumentName { name(ResourcePath(relative: text)) }
   func name(_ path: ResourcePath) -> DocumentName { DocumentName(path, limit: store.keyLimit) }
 
   func set(_ text: String, _ fields: (String, Value)...) throws -> Mutation {
-    Mutation(name: name(text), operation: .set(try DocumentBody(encoding: MapValue(fields))))
+    Mutation(path: name(text).path, operation: .set(try DocumentBody(encoding: MapValue(fields))))
   }
 
   /// As if there had never been another rule, nor documents.
@@ -61,7 +62,7 @@ final class StoreFixture: @unchecked Sendable {
     try transaction.commit()
   }
 
-  func delete(_ text: String) -> Mutation { Mutation(name: name(text), operation: .delete) }
+  func delete(_ text: String) -> Mutation { Mutation(path: name(text).path, operation: .delete) }
 
   func document(_ text: String) throws -> StoredDocument? {
     try store.read { try $0.document(name(text)) }

@@ -74,7 +74,7 @@ import Testing
     let key = fixture.name("a/1").key.bytes
     try fixture.damage(fixture.store.tables.documents, key)
     let update = Mutation(
-      name: fixture.name("a/1"),
+      path: fixture.name("a/1").path,
       operation: .patch(MapValue([("n", .integer(2))]), mask: [FieldSegments(["n"])]))
     let error = #expect(throws: Status.self) { try fixture.commitTogether([[update]])[0].get() }
     #expect(error?.code == .dataLoss)

@@ -38,7 +38,7 @@ import Testing
     fixture.clock.advance(by: 60_000_000)
     if !names.isEmpty {
       _ = try await fixture.writer.commit(
-        names.map { Mutation(name: fixture.name($0), operation: .delete) })
+        names.map { Mutation(path: fixture.name($0).path, operation: .delete) })
     }
     fixture.clock.advance(by: 60_000_000)
     let documents = item["documents"]?.array ?? []

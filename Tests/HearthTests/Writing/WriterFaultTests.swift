@@ -171,7 +171,7 @@ private final class RunCount: Sendable {
   private func after(_ request: [Mutation], _ contents: [String: Int64]) -> [String: Int64]? {
     var contents = contents
     for mutation in request {
-      let name = mutation.name.path.text
+      let name = mutation.path.text
       switch mutation.precondition {
       case .none: break
       case .exists(let exists): if (contents[name] != nil) != exists { return nil }
@@ -260,7 +260,7 @@ private final class RunCount: Sendable {
             count.add()
             let seen = try live.documents(matching: query).count
             try live.write(try fixture.set("a/\(index + 1)", ("n", .integer(Int64(seen)))))
-            _ = try live.document(fixture.name("a/\(index)"))
+            _ = try live.document(at: fixture.path("a/\(index)"))
           }
         })
       // In this order.
@@ -285,7 +285,7 @@ private final class RunCount: Sendable {
     func premises() throws -> Premises {
       try fixture.store.read { snapshot in
         var premises = Premises()
-        premises.documents[fixture.name("c/1")] = .some(
+        premises.documents[fixture.path("c/1")] = .some(
           try snapshot.updateTime(of: fixture.name("c/1")))
         premises.results = [
           SeenResult(
@@ -342,7 +342,7 @@ private final class RunCount: Sendable {
         ]
       } else {
         for name in ["a/0", "a/1"] {
-          premises.documents[fixture.name(name)] = .some(
+          premises.documents[fixture.path(name)] = .some(
             try snapshot.updateTime(of: fixture.name(name)))
         }
       }
@@ -374,7 +374,7 @@ private final class RunCount: Sendable {
     try fixture.damage(fixture.store.tables.documents, fixture.name("a/1").key.bytes)
     let error = await #expect(throws: Status.self) {
       try await fixture.writer.perform { live in
-        #expect(throws: Status.self) { try live.document(fixture.name("a/1")) }
+        #expect(throws: Status.self) { try live.document(at: fixture.path("a/1")) }
         try live.write(try fixture.set("a/2", ("n", .integer(2))))
       }
     }
@@ -430,7 +430,7 @@ private final class RunCount: Sendable {
 
   @Test func `a closure's writes are within the limits of one request`() async throws {
     let fixture = try StoreFixture()
-    var half = Mutation(name: fixture.name("a/1"), operation: .patch(MapValue(), mask: []))
+    var half = Mutation(path: fixture.name("a/1").path, operation: .patch(MapValue(), mask: []))
     half.transforms = (0..<300).map { _ in (FieldSegments(["n"]), .increment(.integer(1))) }
     let mutation = half
     _ = try await fixture.writer.perform { try $0.write(mutation) }
@@ -466,7 +466,7 @@ private final class RunCount: Sendable {
     saboteur.arm(0..<1, code: 5)
     let outcomes = fixture.commitTogether([
       [try fixture.set("a/1", ("n", .integer(1)))],
-      [Mutation(name: fixture.name("a/2"), operation: .delete, precondition: .exists(true))],
+      [Mutation(path: fixture.name("a/2").path, operation: .delete, precondition: .exists(true))],
     ])
     #expect(throws: Status.self) { try outcomes[0].get() }
     // A refused request has nothing unknown about it.
@@ -497,8 +497,8 @@ private final class RunCount: Sendable {
     let names = (0..<count).map { fixture.name("a/\($0 &* 7919 % count)/b/\($0)") }
     let body = try DocumentBody(encoding: MapValue([("n", .null)]))
     let (made, gone) = (
-      names.map { Mutation(name: $0, operation: .set(body)) },
-      names.map { Mutation(name: $0, operation: .delete) }
+      names.map { Mutation(path: $0.path, operation: .set(body)) },
+      names.map { Mutation(path: $0.path, operation: .delete) }
     )
     #expect(throws: Never.self) { try fixture.commitTogether([made])[0].get() }
     #expect(try fixture.store.check().documents == count)
@@ -519,7 +519,7 @@ private final class RunCount: Sendable {
       [
         try fixture.set("a/4", ("n", .integer(1))),
         Mutation(
-          name: fixture.name("a/4"),
+          path: fixture.name("a/4").path,
           operation: .patch(
             MapValue([("x", long), ("y", long)]),
             mask: [
@@ -560,14 +560,14 @@ extension StoreFixture {
     _ text: String, to number: Int64, _ precondition: Mutation.Precondition
   ) -> Mutation {
     Mutation(
-      name: name(text),
+      path: name(text).path,
       operation: .patch(MapValue([("n", .integer(number))]), mask: [FieldSegments(["n"])]),
       precondition: precondition)
   }
 
   fileprivate func adding(_ number: Int64, to text: String) -> Mutation {
     Mutation(
-      name: name(text), operation: .patch(MapValue(), mask: []),
+      path: name(text).path, operation: .patch(MapValue(), mask: []),
       transforms: [(FieldSegments(["n"]), .increment(.integer(number)))])
   }
 
@@ -576,16 +576,16 @@ extension StoreFixture {
     _ text: String, _ transforms: [(field: String, transform: FieldTransform)]
   ) -> Mutation {
     Mutation(
-      name: name(text), operation: .patch(MapValue(), mask: []),
+      path: name(text).path, operation: .patch(MapValue(), mask: []),
       transforms: transforms.map { (FieldSegments([$0.field]), $0.transform) })
   }
 
   fileprivate func delete(_ text: String, _ precondition: Mutation.Precondition) -> Mutation {
-    Mutation(name: name(text), operation: .delete, precondition: precondition)
+    Mutation(path: name(text).path, operation: .delete, precondition: precondition)
   }
 
   fileprivate func verify(_ text: String) -> Mutation {
-    Mutation(name: name(text), operation: .verify, precondition: .exists(true))
+    Mutation(path: name(text).path, operation: .verify, precondition: .exists(true))
   }
 
   /// Turns a bit of a stored record.

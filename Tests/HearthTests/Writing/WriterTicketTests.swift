@@ -172,7 +172,7 @@ import Testing
       },
       [
         Mutation(
-          name: fixture.name("a/1"), operation: .delete,
+          path: fixture.name("a/1").path, operation: .delete,
           transforms: [(FieldSegments(["n"]), .serverTimestamp)])
       ],
     ]

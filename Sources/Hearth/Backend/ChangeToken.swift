@@ -43,18 +43,6 @@ public struct ChangeToken: Sendable, Hashable {
     withUnsafeBytes(of: sequence.bigEndian) { bytes.append(contentsOf: $0) }
     return bytes
   }
-
-  /// The sequence to go on from, in the token's own database.
-  func sequence(in database: Database) throws(Status) -> UInt64 {
-    if self.database == database.history.id { return sequence }
-    if database.history.isRestored {
-      throw Status(
-        .outOfRange,
-        "The change token is from before the database was restored from a backup, or of another one."
-      )
-    }
-    throw .invalidArgument("The change token is of another database.")
-  }
 }
 
 extension ChangeToken: Codable {

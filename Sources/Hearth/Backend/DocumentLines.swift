@@ -66,31 +66,33 @@ final class DocumentLines: Sendable {
 
   // MARK: Waiting
 
-  /// Waits for the turn at each of these documents, or as long as that has a point; cancellation ends it.
-  func wait(for paths: [ResourcePath]) async -> Turn {
+  /// Calls `body` once it is the turn at each of these documents, or waiting for that has no point any more;
+  /// cancellation ends it. At once, or on whichever thread ends another turn.
+  func whenTurn(
+    at paths: [ResourcePath], cancelledBy cancellation: CancellationSignal? = nil,
+    _ body: @escaping @Sendable (Turn) -> Void
+  ) {
     let turn = Turn()
-    guard paths.count <= Self.pathLimit else { return turn }
+    guard paths.count <= Self.pathLimit else { return body(turn) }
     // In one order everywhere: nobody waits in a circle.
-    for path in paths.sorted(by: { ResourcePath.compare($0, $1) < 0 }) {
-      await wait(for: path, turn)
-      if turn.isGivenUp.load(ordering: .relaxed) { break }
-    }
-    return turn
+    let sorted = paths.sorted { ResourcePath.compare($0, $1) < 0 }
+    wait(for: sorted[...], turn, cancellation, body)
   }
 
-  private func wait(for path: ResourcePath, _ turn: Turn) async {
-    let waiter = Guarded<Waiter?>(nil)
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        waiter.withLock { $0 = enter(path, turn) { _ in continuation.resume() } }
-        if Task.isCancelled { _ = waiter.withLock(\.self)?.decide(false, path) }
-      }
-    } onCancel: {
-      _ = waiter.withLock(\.self)?.decide(false, path)
+  private func wait(
+    for paths: ArraySlice<ResourcePath>, _ turn: Turn, _ cancellation: CancellationSignal?,
+    _ body: @escaping @Sendable (Turn) -> Void
+  ) {
+    guard let path = paths.first, !turn.isGivenUp.load(ordering: .relaxed) else {
+      return body(turn)
     }
+    let waiter = enter(path, turn) { [self] _ in
+      wait(for: paths.dropFirst(), turn, cancellation, body)
+    }
+    if let waiter { cancellation?.onCancel { _ = waiter.decide(false, path) } }
   }
 
-  /// As `wait`, for a thread that is about to read its first document, if others wait for that and it has no turn
+  /// As `whenTurn`, for a thread that is about to read its first document, if others wait for that and it has no turn
   /// at another.
   func waitBlocking(for path: ResourcePath, _ turn: Turn) {
     guard turn.paths.withLock(\.isEmpty), !turn.isGivenUp.load(ordering: .relaxed) else { return }

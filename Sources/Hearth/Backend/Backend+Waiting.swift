@@ -1,0 +1,67 @@
+import Dispatch
+
+/// The forms of verbs that wait, for every backend.
+extension Backend {
+  /// Waits for a verb that begins on this thread, and may use it.
+  func awaiting<Answer: Sendable>(
+    _ verb: (@escaping Completion<Answer>) -> Void
+  ) async throws -> Answer {
+    try await withUnsafeContinuation { continuation in
+      verb { continuation.resume(returning: $0) }
+    }.get()
+  }
+
+  /// As `awaiting`, for a thread that may block. Throws if the verb would wait for this thread.
+  func waiting<Answer: Sendable>(
+    _ verb: (@escaping Completion<Answer>) -> Void
+  ) throws(Status) -> Answer {
+    try blocking { () throws(Status) in
+      let done = DispatchSemaphore(value: 0)
+      let answer = Guarded<Result<Answer, Status>?>(nil)
+      verb { result in
+        answer.withLock { $0 = result }
+        done.signal()
+      }
+      done.wait()
+      guard let answer = answer.withLock(\.self) else { throw .terminated }
+      return try answer.get()
+    }
+  }
+
+  func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?] {
+    try await awaiting { documents(at: paths, .lent, $0) }
+  }
+
+  func document(at path: ResourcePath) async throws -> StoredDocument? {
+    try await documents(at: [path])[0]
+  }
+
+  func documents(matching query: EffectiveQuery) async throws -> [StoredDocument] {
+    try await awaiting { documents(matching: query, .lent, $0) }
+  }
+
+  func commit(_ request: CommitRequest) async throws -> CommitResult {
+    try await awaiting { commit(request, .lent, $0) }
+  }
+}
+
+/// For backends that lend no bytes: what they answer is owned.
+extension Backend {
+  func withBody<Answer>(
+    at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
+  ) async throws -> Answer {
+    let found = try await awaiting { documents(at: [path], context, $0) }
+    guard let document = found[0] else { return try body(nil) }
+    return try document.body.withBytes { try body(StoredBody($0)) }
+  }
+
+  func decoded<Answer>(
+    matching query: EffectiveQuery, _ context: RequestContext, isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
+  ) async throws -> [Answer] {
+    let found: [StoredDocument] = try await awaiting { documents(matching: query, context, $0) }
+    return try found.map { document in
+      try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
+    }
+  }
+}

@@ -1,0 +1,248 @@
+import Dispatch
+
+/// A place for documents: every verb that the face of the database needs of one.
+///
+/// Values are those of `google.firestore.v1`: structured queries, mutations with paths, documents with their times
+/// and an opaque version, watch targets, opaque tokens. A call is dispatched once; what is done per key or per
+/// document happens behind it.
+///
+/// Verbs with a completion call it once: before they return, if nothing has to be waited for and the caller lends
+/// its thread (see `RequestContext.Thread`), or else on a thread of the backend's own, never on one of the few that
+/// async code runs on. So a thread may block until then, and `waiting` and `awaiting` make the forms that do.
+///
+/// **Read your writes.** A read shows every write that was handed over before it began, whether it was awaited or
+/// not: the verbs wait for that.
+protocol Backend: AnyObject, Sendable {
+  var capabilities: BackendCapabilities { get }
+
+  // MARK: Reading
+
+  /// The documents at these paths, as of one moment, in their order; nil for one that does not exist.
+  func documents(
+    at paths: [ResourcePath], _ context: RequestContext,
+    _ done: @escaping Completion<[StoredDocument?]>)
+
+  /// What the query finds, in its order.
+  func documents(
+    matching query: EffectiveQuery, _ context: RequestContext,
+    _ done: @escaping Completion<[StoredDocument]>)
+
+  /// One value for each aggregation.
+  func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery, _ context: RequestContext,
+    _ done: @escaping Completion<[Value]>)
+
+  /// How a query is answered; see `ExplainRequest`.
+  func explain(
+    _ request: ExplainRequest, _ context: RequestContext,
+    _ done: @escaping Completion<QueryExplanation>)
+
+  /// The collections directly below a document or the root, in the order of their ids.
+  func collections(
+    below path: ResourcePath, _ context: RequestContext,
+    _ done: @escaping Completion<[ResourcePath]>)
+
+  /// The documents of a collection in the order of their ids, and those that do not exist but have documents below
+  /// them.
+  func documentPaths(
+    in collection: ResourcePath, _ context: RequestContext,
+    _ done: @escaping Completion<[ResourcePath]>)
+
+  /// Lends a document's name and fields to `body`, on the caller's thread; nil if there is no document.
+  func withBody<Answer>(
+    at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
+  ) async throws -> Answer
+
+  /// What `decode` makes of each result, in the query's order: on the caller's thread, or if `isParallel` on several.
+  func decoded<Answer>(
+    matching query: EffectiveQuery, _ context: RequestContext, isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
+  ) async throws -> [Answer]
+
+  // MARK: Writing
+
+  /// Does all of a request or nothing, and completes when that is durable. Reads that begin meanwhile do not wait.
+  func commit(
+    _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>)
+
+  /// As `commit`, for a request that nobody waits for: reads that begin later do. Refused with
+  /// `resourceExhausted` if too much waits already.
+  func submit(
+    _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>)
+
+  // MARK: Transactions
+
+  /// Begins a transaction. Reads with its id in their context are noted; a commit with it is `aborted` if one of
+  /// them would not find the same any more.
+  func beginTransaction(
+    _ start: TransactionStart, _ context: RequestContext,
+    _ done: @escaping Completion<TransactionID>)
+
+  /// Forgets a transaction. One that was committed, or is not known, is forgotten already.
+  func rollback(_ transaction: TransactionID)
+
+  // MARK: Listening
+
+  /// Posts the target's result to `listener`, and then every change of it. Ends it with what keeps it from going on.
+  func listen(to target: WatchTarget, from token: ChangeToken?, _ listener: Listener)
+
+  /// Posts nothing more, and waits for a callback that is running; see `Listener.remove`.
+  func stopListening(to target: WatchTarget, _ listener: Listener)
+
+  /// Calls `body` once soon, and then whenever listeners have been posted what a commit changed.
+  func addSyncObserver(_ body: @escaping @Sendable () -> Void) -> Int
+  func removeSyncObserver(_ observer: Int)
+
+  // MARK: Changes
+
+  /// The state after the newest commit, and if it waits for them, every write that was handed over before.
+  func newestToken(
+    waitsForWrites: Bool, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>)
+
+  /// The changes after a token in the order of their commits, as many as come at once; none if there are none yet.
+  func changes(
+    since token: ChangeToken, _ context: RequestContext,
+    _ done: @escaping Completion<[LoggedChange]>)
+
+  /// Calls `body` whenever there may be more changes, and at the end. It must not linger.
+  func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int
+  func removeChangeObserver(_ observer: Int)
+
+  /// The state after the change, or the event, with this sequence.
+  func token(after sequence: UInt64) -> ChangeToken
+
+  // MARK: The end
+
+  /// Completes when every write that was handed over before this call is done.
+  func drain(_ done: @escaping @Sendable () -> Void)
+
+  /// Does what was handed over, ends all listeners without a call, and lets go of everything. Blocks until then.
+  func close()
+
+  /// Throws if the backend can no longer be used at all, as in a forked process.
+  func checkUsable() throws(Status)
+
+  /// Runs `body`, which blocks this thread until a verb completes. Throws if it never would.
+  func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer
+}
+
+/// What a backend does itself. What it does not is done by the face on more than was asked for, and `explain` says so.
+struct BackendCapabilities: OptionSet, Sendable {
+  let rawValue: Int
+
+  /// Reads at a time in the past, as far as the change log goes.
+  static let readTimes = BackendCapabilities(rawValue: 1 << 0)
+  static let nearestVectors = BackendCapabilities(rawValue: 1 << 1)
+  /// It is a `LocalBackend`.
+  static let local = BackendCapabilities(rawValue: 1 << 2)
+}
+
+/// Who asks, as of when, and how the caller waits.
+struct RequestContext: Sendable {
+  /// What the completion may do with the caller's thread.
+  enum Thread: Sendable {
+    /// It goes on: long work is done elsewhere.
+    case busy
+    /// It has nothing else to do: the answer is worked out there, if nothing has to be waited for.
+    case lent
+    /// As `lent`, and it blocks until the completion.
+    case blocked
+  }
+
+  var thread = Thread.busy
+  /// Whose reads are noted.
+  var transaction: TransactionID?
+  /// The state that is read; nil for the newest.
+  var readTime: Instant?
+  /// Who asks, as a server has it from its client.
+  var identity: RequestIdentity?
+
+  static let busy = RequestContext()
+  static let lent = RequestContext(thread: .lent)
+  static let blocked = RequestContext(thread: .blocked)
+}
+
+/// Who asks: the id of a user and the claims of a token that was verified.
+struct RequestIdentity: Sendable {
+  var userID: String
+  var claims: MapValue
+}
+
+/// How a transaction begins.
+struct TransactionStart: Sendable {
+  /// The one that this is another attempt of, after a conflict: it waits for its turn at what that one had read.
+  var retrying: TransactionID?
+  /// Nobody else writes until it ends, for at most a second; then it is aborted.
+  var isExclusive = false
+  /// Where in a user's source its block is, for the watchdog.
+  var callSite: CallSite?
+  /// Ends waiting for a turn.
+  var cancellation: CancellationSignal?
+}
+
+/// What only a backend in this process can do: closures on one state of the database, and the care of its file.
+protocol LocalBackend: Backend {
+  /// Runs `body` on a consistent state with every write handed over before, on the caller's thread.
+  func read<Answer>(_ body: (any LocalReader) throws -> Answer) async throws -> Answer
+  func readBlocking<Answer>(_ body: (any LocalReader) throws -> Answer) throws -> Answer
+
+  /// Runs `body` once, on the writer's thread, and commits what it wrote.
+  func write(
+    from callSite: CallSite, _ body: @escaping (any LocalWriter) throws -> Void,
+    _ done: @escaping Completion<CommitResult>)
+  func writeBlocking(
+    from callSite: CallSite, _ body: (any LocalWriter) throws -> Void
+  ) throws -> CommitResult
+
+  // MARK: Care of the file. All of these block; call them on a thread that may.
+
+  func check(_ progress: CareReporter) throws -> CheckReport
+  func backup(
+    to path: String, compacting: Bool, replacing: Bool, _ progress: CareReporter
+  ) throws -> CheckReport
+  func export(to path: String, replacing: Bool, _ progress: CareReporter) throws -> Int
+  func export(
+    _ progress: CareReporter, _ write: @escaping @Sendable ([UInt8]) throws -> Void
+  ) throws -> Int
+  func importDocuments(
+    from path: String, skippingFaults: Bool, _ progress: CareReporter
+  ) throws -> DocumentImport.Report
+
+  // MARK: Indexes
+
+  var indexes: IndexKeeper { get }
+
+  // MARK: Expiry. The first and the last block.
+
+  func setExpiry(_ collectionID: String, _ field: FieldSegments?) throws
+  func expiryRules() throws -> [ExpiryRules.Rule]
+  func deleteExpiredDocuments() throws -> Int
+
+  // MARK: Figures
+
+  func statistics() async throws -> StoreStatistics
+  func listenerStatistics(_ done: @escaping @Sendable (ListeningStatistics) -> Void)
+  func observeWriter(
+    onGroup: @escaping @Sendable (WriterReport) -> Void,
+    onSample: @escaping @Sendable (WriterSample) -> Void)
+  var storageUse: StorageUse { get throws }
+}
+
+/// Reads of one state of the database.
+protocol LocalReader {
+  func document(at path: ResourcePath) throws -> StoredDocument?
+  func withBody<Answer>(
+    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
+  ) throws -> Answer
+  func documents(matching query: EffectiveQuery) throws -> [StoredDocument]
+  func decoded<Answer>(
+    matching query: EffectiveQuery, isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
+  ) throws -> [Answer]
+  func aggregate(_ aggregations: [Aggregation], over query: EffectiveQuery) throws -> [Value]
+}
+
+/// Reads and writes that are committed together; reads see the writes before them.
+protocol LocalWriter: LocalReader {
+  func write(_ mutation: Mutation) throws
+}

@@ -1,0 +1,269 @@
+import Dispatch
+
+/// The transactions of an embedded database that have begun and not ended.
+///
+///     begin ─▶ reads, each noted ─▶ commit: what was read has to hold ─▶ ended
+///                                     └─ conflict ─▶ begin another attempt: waits for its turn
+///     begin exclusively ─▶ the writer waits, for at most a second ─▶ commit
+///
+/// Optimistic: nobody waits for a transaction that is not exclusive, and what it holds is what it has read.
+final class TransactionTable: Sendable {
+  fileprivate final class Entry: Sendable {
+    struct Reads {
+      /// Nil for a document that was not there.
+      var documents: [ResourcePath: Instant?] = [:]
+      var results: [SeenResult] = []
+    }
+
+    let reads = Guarded(Reads())
+    let turn: DocumentLines.Turn
+    /// Of an exclusive one.
+    let hold: WriterHold?
+
+    init(_ turn: DocumentLines.Turn, _ hold: WriterHold? = nil) {
+      self.turn = turn
+      self.hold = hold
+    }
+
+    /// Notes the versions that were read.
+    func note(_ found: some Sequence<(ResourcePath, StoredDocument?)>) throws(Status) {
+      let isSame = reads.withLock { reads in
+        for (path, document) in found {
+          if let seen = reads.documents[path], seen != document?.updateTime { return false }
+          reads.documents[path] = .some(document?.updateTime)
+        }
+        return true
+      }
+      guard isSame else {
+        var status = Status(.aborted, "Document version changed between two reads.")
+        status.isContention = true
+        throw status
+      }
+    }
+  }
+
+  private struct State {
+    var lastNumber: UInt64 = 0
+    var entries: [TransactionID: Entry] = [:]
+  }
+
+  private let state = Guarded(State())
+  let lines = DocumentLines()
+
+  /// How many have begun and not ended.
+  var count: Int { state.withLock(\.entries.count) }
+
+  // MARK: Beginning and ending
+
+  func begin(
+    _ start: TransactionStart, in backend: EmbeddedBackend,
+    _ done: @escaping Completion<TransactionID>
+  ) {
+    let former = start.retrying.flatMap(end)
+    if start.isExclusive { return beginExclusively(start, in: backend, done) }
+    guard let former else { return done(.success(add(Entry(DocumentLines.Turn())))) }
+    let paths = former.reads.withLock { Array($0.documents.keys) }
+    lines.whenTurn(at: paths, cancelledBy: start.cancellation) { [self] turn in
+      done(.success(add(Entry(turn))))
+    }
+  }
+
+  private func beginExclusively(
+    _ start: TransactionStart, in backend: EmbeddedBackend,
+    _ done: @escaping Completion<TransactionID>
+  ) {
+    let hold = WriterHold { [self] hold in
+      done(hold.map { add(Entry(DocumentLines.Turn(), $0)) })
+    }
+    backend.writer.submitAlone(from: start.callSite) { request in
+      for mutation in try hold.hold(atMost: .seconds(1)) { try request.write(mutation) }
+    } complete: {
+      hold.finish($0)
+    }
+  }
+
+  private func add(_ entry: Entry) -> TransactionID {
+    state.withLock { state in
+      state.lastNumber += 1
+      let id = TransactionID(number: state.lastNumber)
+      state.entries[id] = entry
+      return id
+    }
+  }
+
+  private func end(_ id: TransactionID) -> Entry? {
+    guard let entry = state.withLock({ $0.entries.removeValue(forKey: id) }) else { return nil }
+    lines.end(entry.turn)
+    return entry
+  }
+
+  func rollback(_ id: TransactionID) { end(id)?.hold?.release() }
+
+  func close() {
+    let ids = state.withLock { Array($0.entries.keys) }
+    for id in ids { rollback(id) }
+  }
+
+  private func entry(_ id: TransactionID) throws(Status) -> Entry {
+    guard let entry = state.withLock({ $0.entries[id] }) else {
+      throw .invalidArgument("The transaction has ended, or was never begun.")
+    }
+    return entry
+  }
+
+  // MARK: Reading
+
+  func read(
+    _ id: TransactionID, _ paths: [ResourcePath], _ context: RequestContext,
+    in backend: EmbeddedBackend, _ done: @escaping Completion<[StoredDocument?]>
+  ) {
+    do throws(Status) {
+      let entry = try entry(id)
+      // Who has read something does not wait: others may wait for that.
+      if paths.count == 1, context.thread == .blocked, entry.hold == nil,
+        entry.reads.withLock({ $0.documents.isEmpty && $0.results.isEmpty })
+      {
+        lines.waitBlocking(for: paths[0], entry.turn)
+      }
+      let scope = entry.hold == nil ? ReadScope.all(of: paths) : .nothing
+      backend.answer(scope, context, isShort: paths.count < 16, done) { snapshot in
+        let found = try paths.map { try snapshot.document(at: $0) }
+        try entry.note(zip(paths, found))
+        return found
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  func read(
+    _ id: TransactionID, _ query: EffectiveQuery, _ context: RequestContext,
+    in backend: EmbeddedBackend, _ done: @escaping Completion<[StoredDocument]>
+  ) {
+    do throws(Status) {
+      let entry = try entry(id)
+      // Of whole documents: what the query leaves out may have changed as well.
+      var whole = query
+      whole.projection = []
+      let projection = Projection(query.projection)
+      backend.answer(
+        entry.hold == nil ? query.scope.readScope : .nothing, context, done
+      ) { [whole] snapshot in
+        let found = try backend.tracing { try snapshot.documents(matching: whole, trace: $0) }
+        try entry.note(found.lazy.map { ($0.path, $0) })
+        let seen = SeenResult(whole, found, at: try snapshot.state().lastSequence)
+        entry.reads.withLock { $0.results.append(seen) }
+        guard let projection else { return found }
+        return try found.map { try projection.applied(to: $0) }
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  // MARK: Committing
+
+  /// What the transaction has read has to hold. One that was committed has ended.
+  func commit(
+    _ id: TransactionID, _ request: CommitRequest, in backend: EmbeddedBackend,
+    _ done: @escaping Completion<CommitResult>
+  ) {
+    do throws(Status) {
+      let entry = try entry(id)
+      let ended: Completion<CommitResult> = { [self] result in
+        if case .success = result { _ = end(id) }
+        done(result)
+      }
+      if let hold = entry.hold { return hold.commit(request.mutations, ended) }
+      var request = request
+      var premises = Premises()
+      let (documents, results) = entry.reads.withLock { ($0.documents, $0.results) }
+      premises.results = results
+      if !request.areChecked { for mutation in request.mutations { try mutation.check() } }
+      request.areChecked = true
+      request.mutations =
+        documents.map { path, version in
+          Mutation(
+            path: path, operation: .verify,
+            precondition: version.map { .updateTime($0) } ?? .exists(false))
+        } + request.mutations
+      backend.writer.commit(request, on: results.isEmpty ? nil : premises, ended)
+    } catch {
+      done(.failure(error))
+    }
+  }
+}
+
+/// The writer's thread, which waits for an exclusive transaction to end.
+///
+///     waiting ─ the writer comes ─▶ held ─ commit, release, too long ─▶ ended ─ the writer is done ─▶ finished
+///        └─ refused ─▶ finished
+final class WriterHold: Sendable {
+  private enum End {
+    case commit([Mutation], Completion<CommitResult>)
+    case release
+  }
+
+  private struct State {
+    /// Nil once it was called.
+    var begun: (@Sendable (Result<WriterHold, Status>) -> Void)?
+    var end: End?
+    var outcome: Writer.Outcome?
+  }
+
+  private let state: Guarded<State>
+  private let ended = DispatchSemaphore(value: 0)
+
+  init(_ begun: @escaping @Sendable (Result<WriterHold, Status>) -> Void) {
+    state = Guarded(State(begun: begun))
+  }
+
+  /// On the writer's thread: what is to be written.
+  fileprivate func hold(atMost limit: Duration) throws(Status) -> [Mutation] {
+    state.withLock { $0.begun.take() }?(.success(self))
+    _ = ended.wait(timeout: .now() + limit / .seconds(1))
+    switch state.withLock(\.end) {
+    case .commit(let mutations, _)?: return mutations
+    case .release?: throw Status(.cancelled, "The transaction was rolled back.")
+    case nil: throw .heldTooLong
+    }
+  }
+
+  /// On the writer's thread, or where the request was refused.
+  fileprivate func finish(_ outcome: Writer.Outcome) {
+    let (begun, end) = state.withLock { state in
+      state.outcome = outcome
+      return (state.begun.take(), state.end)
+    }
+    if let begun, case .failure(let status) = outcome { begun(.failure(status)) }
+    if case .commit(_, let done)? = end { done(outcome) }
+  }
+
+  fileprivate func commit(_ mutations: [Mutation], _ done: @escaping Completion<CommitResult>) {
+    end(.commit(mutations, done))
+  }
+
+  fileprivate func release() { end(.release) }
+
+  private func end(_ end: End) {
+    let late: Writer.Outcome? = state.withLock { state in
+      guard state.end == nil else { return nil }
+      // The writer goes by this, or has gone on without it.
+      state.end = end
+      return state.outcome
+    }
+    ended.signal()
+    if let late, case .commit(_, let done) = end { done(late) }
+  }
+}
+
+extension Status {
+  fileprivate static let heldTooLong = {
+    var status = Status(
+      .aborted,
+      "The transaction's block held the file's write lock for more than a second. Nothing was applied."
+    )
+    status.isContention = true
+    return status
+  }()
+}

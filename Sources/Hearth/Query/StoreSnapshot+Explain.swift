@@ -1,0 +1,54 @@
+/// How a query would be answered.
+extension StoreSnapshot {
+  func explain(_ request: ExplainRequest, isStrict: Bool) throws -> QueryExplanation {
+    let query = request.query
+    let aggregations = request.aggregations
+    let isBounded = query.limit != nil || query.offset > 0
+    let needsOrder =
+      if let aggregations {
+        aggregations.contains { $0.field != nil } && isBounded
+      } else {
+        query.nearest == nil || isBounded
+      }
+    let planner = try planner(
+      query, requiring: aggregations?.compactMap(\.field) ?? [], needsOrder: needsOrder,
+      countsOnly: aggregations != nil)
+    let plan = try planner.best()
+    let isServed = plan.isServed(query, needsOrder: needsOrder)
+    var explanation = QueryExplanation(
+      plan: plan.description, indexes: plan.indexNames, isServed: isServed,
+      missingIndexes: isServed ? [] : planner.missing.map(\.json))
+    guard request.analyzes else { return explanation }
+    let trace = QueryTrace(isStrict: isStrict)
+    let clock = ContinuousClock()
+    let start = clock.now
+    let returned =
+      if let aggregations {
+        try aggregate(aggregations, over: query, trace: trace).count
+      } else {
+        try documents(matching: query, trace: trace).count
+      }
+    // Never nothing.
+    let duration = max(clock.now - start, .microseconds(1))
+    explanation.execution = QueryExplanation.Execution(
+      resultsReturned: returned,
+      indexEntriesTouched: trace.touched.entries + trace.touched.probes,
+      documentsTouched: trace.touched.documents + trace.touched.runDocuments,
+      keysTouched: trace.touched.keys, duration: duration)
+    return explanation
+  }
+}
+
+extension QueryPlan {
+  fileprivate var indexNames: [String] {
+    guard case .entries(let branches) = source else { return [] }
+    var names: [String] = []
+    for branch in branches {
+      for index in [branch.index] + branch.followers.map(\.index)
+      where !names.contains(index.definition.description) {
+        names.append(index.definition.description)
+      }
+    }
+    return names
+  }
+}
