@@ -152,6 +152,127 @@ import Testing
     try await db.terminate()
   }
 
+  @Test func `the completion handler of every form comes after the listeners`() async throws {
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = DispatchQueue(label: "given")
+    let db = try open(settings)
+    let document = db.document("books/dune")
+    let newest = Guarded(0)
+    document.addSnapshotListener { snapshot, _ in
+      let n = snapshot?["n"] as? Int ?? -1
+      newest.withLock { $0 = n }
+    }
+    typealias Done = @Sendable ((any Error)?) -> Void
+    let forms: [(String, (Int, @escaping Done) -> Void)] = [
+      ("setData", { document.setData(["n": $0], completion: $1) }),
+      ("updateData", { document.updateData(["n": $0], completion: $1) }),
+      ("a merge", { document.setData(["n": $0], merge: true, completion: $1) }),
+      (
+        "a batch",
+        { n, done in
+          db.batch().setData(["n": n], forDocument: document).commit(completion: done)
+        }
+      ),
+      (
+        "a transaction",
+        { n, done in
+          db.runTransaction { transaction, _ in
+            transaction.setData(["n": n], forDocument: document)
+            return nil
+          } completion: {
+            done($1)
+          }
+        }
+      ),
+    ]
+    for round in 0..<Self.rounds / 10 {
+      for (place, (name, form)) in forms.enumerated() {
+        let n = round * forms.count + place + 1
+        let began = ContinuousClock.now
+        let told = await withCheckedContinuation { continuation in
+          form(n) { error in
+            #expect(error == nil, "\(name)")
+            continuation.resume(returning: newest.withLock(\.self))
+          }
+        }
+        // Otherwise the callback may have been late.
+        if ContinuousClock.now - began < Acknowledgements.patience {
+          #expect(told == n, "\(name)")
+        }
+      }
+    }
+    try await db.terminate()
+  }
+
+  @Test(arguments: ["document", "collection", "group", "count"])
+  func `whatever is listened to is waited for, also if nothing else is`(_ target: String)
+    async throws
+  {
+    let db = try open()
+    // Of the group in a subcollection.
+    let document = db.document("libraries/north/books/dune")
+    let seen = Seen()
+    let note = { @Sendable (snapshot: QuerySnapshot?) in seen.note(snapshot?.documents.first) }
+    switch target {
+    case "document": document.addSnapshotListener { snapshot, _ in seen.note(snapshot) }
+    case "collection": document.parent.addSnapshotListener { snapshot, _ in note(snapshot) }
+    case "group": db.collectionGroup("books").addSnapshotListener { snapshot, _ in note(snapshot) }
+    default:
+      document.parent.aggregate([.sum("n")]).addSnapshotListener { snapshot, _ in
+        seen.note(snapshot?.get(.sum("n")) as? Int ?? 0)
+      }
+    }
+    for n in 1...Self.rounds / 5 {
+      try await write(n, to: [seen]) { try await document.setData(["n": n]) }
+    }
+    try await db.terminate()
+  }
+
+  @Test func `commits that are delivered as one event are complete after it`() async throws {
+    let fixture = try StoreFixture()
+    let registry = Registry(
+      fixture.store, fixture.writer, logger: .silent, tuning: ViewTuning(stepLimit: 2))
+    let told = Seen()
+    let queue = DispatchQueue(label: "given")
+    let listener = Listener(.room(.of(queue))) { result in
+      // Long enough for a completion that does not wait.
+      Thread.sleep(forTimeInterval: 0.01)
+      told.note((try? result.get().list.count) ?? 0)
+    }
+    registry.add(listener, watching: .collection(ResourcePath(["books"])))
+    registry.settle()
+    for round in 0..<10 {
+      // No callback runs: it would not be waited for.
+      try await eventually { told.newest == 8 * round }
+      queue.sync {}
+      let (isHeld, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      fixture.writer.submit([]) { _ in
+        isHeld.signal()
+        gate.wait()
+      }
+      try await onBlockingThread { isHeld.wait() }
+      let (began, count) = (ContinuousClock.now, 8 * (round + 1))
+      let early = Guarded(0)
+      let done = DispatchGroup()
+      for n in 8 * round..<count {
+        done.enter()
+        let mutation = try fixture.set("books/\(n)", ("n", .integer(Int64(n))))
+        fixture.writer.submit([mutation], tellsListenersFirst: true) { _ in
+          if told.newest < count { early.withLock { $0 += 1 } }
+          done.leave()
+        }
+      }
+      gate.signal()
+      try await onBlockingThread { done.wait() }
+      if ContinuousClock.now - began < Acknowledgements.patience {
+        #expect(early.withLock(\.self) == 0)
+      }
+    }
+    #expect(listener.counts.told < 40)
+    registry.close()
+    fixture.writer.close()
+  }
+
   private actor Shelf {
     func listen(_ document: DocumentReference, _ seen: Seen) {
       document.addSnapshotListener { snapshot, _ in
@@ -242,6 +363,112 @@ import Testing
     let median = times.withLock { $0.sorted()[10] }
     #expect(median < Acknowledgements.patience / 2)
     try await db.terminate()
+  }
+
+  @Test func `nor does a write with a completion handler, which the callback may wait for`()
+    async throws
+  {
+    let db = try open()
+    let (document, echo) = (db.document("books/dune"), db.document("books/echo"))
+    // Not the queue that the completion handler is called on.
+    let queue = DispatchQueue(label: "given")
+    echo.addSnapshotListener(on: queue) { _, _ in }
+    let times = Guarded<[Duration]>([])
+    document.addSnapshotListener(on: queue) { snapshot, _ in
+      guard let n = snapshot?["n"] as? Int else { return }
+      let began = ContinuousClock.now
+      let done = DispatchSemaphore(value: 0)
+      echo.setData(["n": n]) { _ in done.signal() }
+      done.wait()
+      let time = ContinuousClock.now - began
+      times.withLock { $0.append(time) }
+    }
+    for n in 1...20 {
+      try await document.setData(["n": n])
+      try await eventually { times.withLock { $0.count } == n }
+    }
+    let median = times.withLock { $0.sorted()[10] }
+    #expect(median < Acknowledgements.patience / 2)
+    try await db.terminate()
+  }
+
+  @Test func `a callback that runs already is not waited for`() async throws {
+    let fixture = try StoreFixture()
+    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
+    let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let listener = Listener(.room(.of(DispatchQueue(label: "given")))) { _ in
+      begun.signal()
+      gate.wait()
+    }
+    registry.add(listener, watching: .document(ResourcePath(["books", "dune"])))
+    var times: [Duration] = []
+    for n in 0..<20 {
+      // The first result, or the write before.
+      try await onBlockingThread { begun.wait() }
+      let mutation = try fixture.set("books/dune", ("n", .integer(Int64(n))))
+      let began = ContinuousClock.now
+      _ = try await fixture.writer.commit([mutation])
+      times.append(ContinuousClock.now - began)
+      gate.signal()
+    }
+    #expect(times.sorted()[10] < Acknowledgements.patience / 2)
+    gate.signal()
+    registry.close()
+    fixture.writer.close()
+  }
+
+  @Test func `a listener that is removed lets go of the writes that wait for it`() async throws {
+    let fixture = try StoreFixture()
+    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
+    let target = WatchTarget.document(ResourcePath(["books", "dune"]))
+    var times: [Duration] = []
+    for n in 0..<20 {
+      let queue = DispatchQueue(label: "given")
+      let listener = Listener(.room(.of(queue))) { _ in }
+      registry.add(listener, watching: target)
+      registry.settle()
+      queue.sync {}
+      queue.suspend()
+      defer { queue.resume() }
+      let mutation = try fixture.set("books/dune", ("n", .integer(Int64(n))))
+      let write = Task { try await fixture.writer.commit([mutation]) }
+      try await eventually { listener.isBehind }
+      let began = ContinuousClock.now
+      registry.remove(listener, watching: target)
+      _ = try await write.value
+      times.append(ContinuousClock.now - began)
+    }
+    #expect(times.sorted()[10] < Acknowledgements.patience / 2)
+    registry.close()
+    fixture.writer.close()
+  }
+
+  @Test func `writes that begin to wait one after another are all completed`() async throws {
+    let fixture = try StoreFixture()
+    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
+    let queues = (0..<5).map { DispatchQueue(label: "given \($0)") }
+    for (n, queue) in queues.enumerated() {
+      let listener = Listener(.room(.of(queue))) { _ in }
+      registry.add(listener, watching: .document(ResourcePath(["books", "\(n)"])))
+    }
+    registry.settle()
+    for queue in queues {
+      queue.sync {}
+      queue.suspend()
+    }
+    defer { for queue in queues { queue.resume() } }
+    let done = DispatchGroup()
+    for n in queues.indices {
+      done.enter()
+      let mutation = try fixture.set("books/\(n)", ("n", .integer(1)))
+      fixture.writer.submit([mutation], tellsListenersFirst: true) { _ in done.leave() }
+      // Before the one before gives up.
+      try await Task.sleep(for: Acknowledgements.patience / 4)
+    }
+    let result = try await onBlockingThread { done.wait(timeout: .now() + 30) }
+    #expect(result == .success, "A write waits for ever.")
+    registry.close()
+    fixture.writer.close()
   }
 
   @Test func `a callback that sleeps delays its writes once, and is named`() async throws {

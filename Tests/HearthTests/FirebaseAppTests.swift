@@ -86,6 +86,19 @@ struct FirebaseAppTests {
     try await beside.terminate()
   }
 
+  @Test func `a database opened by its path belongs to no app, also not to the default one`()
+    async throws
+  {
+    FirebaseApp.configure()
+    let app = try #require(FirebaseApp.app())
+    let folder = TemporaryFolder()
+    let beside = try Firestore.open(at: folder.path + "/beside.hearth")
+    #expect(beside.app === app)
+    // What deleting the app would terminate: other tests use it at the same time.
+    #expect(!OpenDatabases.shared.instances(of: app).contains { $0 === beside })
+    try await beside.terminate()
+  }
+
   private func delete(_ app: FirebaseApp, _ completion: @escaping (Bool) -> Void) {
     app.delete(completion)
   }

@@ -157,6 +157,36 @@ import Testing
     #expect(sentence.contains("3 attempts"))
   }
 
+  @Test func `who holds the write lock finds all earlier writes committed`() async throws {
+    let fixture = try StoreFixture()
+    let (isHeld, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    fixture.writer.submit([]) { _ in
+      isHeld.signal()
+      gate.wait()
+    }
+    try await onBlockingThread { isHeld.wait() }
+    let done = DispatchGroup()
+    func submit(_ n: Int) throws {
+      done.enter()
+      let mutation = try fixture.set("counters/\(n)", ("n", .integer(1)))
+      fixture.writer.submit([mutation]) { _ in done.leave() }
+    }
+    for n in 0..<5 { try submit(n) }
+    let found = Guarded<[Bool]>([])
+    done.enter()
+    fixture.writer.submitAlone { _ in
+      let documents = try (0..<6).map { try fixture.document("counters/\($0)") != nil }
+      found.withLock { $0 = documents }
+    } complete: { _ in
+      done.leave()
+    }
+    try submit(5)
+    gate.signal()
+    try await onBlockingThread { done.wait() }
+    #expect(found.withLock(\.self) == [true, true, true, true, true, false])
+    #expect(try fixture.document("counters/5") != nil)
+  }
+
   @Test func `the write lock is held for a second at most`() async throws {
     let db = try open()
     let other = db.document("counters/b")
@@ -234,6 +264,67 @@ import Testing
     lines.end(first)
     for task in waiting { await task.value }
     #expect(order.withLock(\.self) == Array(0..<10))
+    #expect(lines.count == 0)
+  }
+
+  @Test func `those who want the same documents in another order wait in no circle`() async throws {
+    let lines = DocumentLines()
+    let paths = [ResourcePath(["a", "b"]), ResourcePath(["a", "c"])]
+    let first = await lines.turn(at: paths)
+    let done = Guarded(0)
+    let others = [paths, paths.reversed()].map { wanted in
+      Task { @Sendable in
+        lines.end(await lines.turn(at: wanted))
+        done.withLock { $0 += 1 }
+      }
+    }
+    // Both wait.
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(done.withLock(\.self) == 0)
+    let began = ContinuousClock.now
+    lines.end(first)
+    for other in others { await other.value }
+    #expect(ContinuousClock.now - began < DocumentLines.patience / 2)
+    #expect(lines.count == 0)
+  }
+
+  @Test func `who gave up at one document does not wait for the next`() async throws {
+    let lines = DocumentLines()
+    let paths = ["b", "c", "d", "e"].map { ResourcePath(["a", $0]) }
+    let first = await lines.turn(at: paths)
+    let began = ContinuousClock.now
+    let late = await lines.turn(at: paths)
+    // Nor at a read.
+    try await onBlockingThread { lines.waitBlocking(for: paths[0], late) }
+    #expect(ContinuousClock.now - began < DocumentLines.patience * 2)
+    lines.end(late)
+    #expect(lines.count == paths.count)
+    lines.end(first)
+    #expect(lines.count == 0)
+  }
+
+  @Test func `however many first attempts have waited, the next one waits`() async throws {
+    let lines = DocumentLines()
+    let path = ResourcePath(["a", "b"])
+    // More than may wait at one time.
+    for _ in 0..<100 {
+      let first = await lines.turn(at: [path])
+      let turn = DocumentLines.Turn()
+      let hasTurn = Guarded(false)
+      let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      Thread.detachNewThread {
+        begun.signal()
+        lines.waitBlocking(for: path, turn)
+        hasTurn.withLock { $0 = true }
+        done.signal()
+      }
+      try await onBlockingThread { begun.wait() }
+      try await Task.sleep(for: .milliseconds(5))
+      #expect(hasTurn.withLock(\.self) == false)
+      lines.end(first)
+      try await onBlockingThread { done.wait() }
+      lines.end(turn)
+    }
     #expect(lines.count == 0)
   }
 

@@ -203,6 +203,18 @@ struct StructureCodingTests {
     #expect(try decoder.decode(Place.self, from: ["e\u{301}": 1]) == Place(é: 1))
   }
 
+  @Test func `two names that a dictionary takes for one are refused, none is lost`() throws {
+    let value = EncodingClosure { encoder in
+      var container = encoder.container(keyedBy: TextKey.self)
+      var map = container.nestedContainer(keyedBy: TextKey.self, forKey: "m")
+      try map.encode(1, forKey: "caf\u{E9}")
+      try map.encode(2, forKey: "cafe\u{301}")
+    }
+    let error = #expect(throws: NSError.self) { try encoder.encode(value) }
+    #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
+    #expect(error?.localizedDescription.contains("Two names of a map are one String") == true)
+  }
+
   // MARK: Objects
 
   struct Objects: Codable {
