@@ -5,6 +5,8 @@ final class Database: Sendable {
   let backend: any Backend
   /// The same, if it is in this process.
   let local: (any LocalBackend)?
+  /// The same, if it is a file.
+  let file: (any FileBackend)?
   let logger: Logger
   private let activities = Activities()
   /// Transactions' blocks that run.
@@ -14,6 +16,7 @@ final class Database: Sendable {
   init(_ backend: any Backend, named name: String, logger: Logger) {
     self.backend = backend
     local = backend as? any LocalBackend
+    file = backend as? any FileBackend
     self.logger = logger
     blocks = TransactionBlocks(name, logger)
   }

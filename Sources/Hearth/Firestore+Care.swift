@@ -50,7 +50,7 @@ extension Firestore {
   /// Reads and writes go on. It keeps one state for as long as it takes, so that pages which commits free
   /// meanwhile are used again only afterwards. Throws like any read, and `CancellationError`.
   public func check(progress: ProgressHandler? = nil) async throws -> CheckReport {
-    let backend = try Care.reporting { try self.local() }
+    let backend = try Care.reporting { try self.file() }
     return try await Care.run(progress) { progress in
       CheckReport(try backend.check(progress))
     }
@@ -74,7 +74,7 @@ extension Firestore {
     to path: String, compacting: Bool = false, replacing: Bool = false,
     progress: ProgressHandler? = nil
   ) async throws -> CheckReport {
-    let backend = try Care.reporting { try self.local() }
+    let backend = try Care.reporting { try self.file() }
     return try await Care.run(progress) { progress in
       CheckReport(
         try backend.backup(
@@ -186,7 +186,7 @@ extension Firestore {
   public func export(
     to path: String, replacing: Bool = false, progress: ProgressHandler? = nil
   ) async throws -> Int {
-    let backend = try Care.reporting { try self.local() }
+    let backend = try Care.reporting { try self.file() }
     return try await Care.run(progress) { progress in
       try backend.export(to: OpenDatabases.canonical(path), replacing: replacing, progress)
     }
@@ -196,7 +196,7 @@ extension Firestore {
   package func export(
     progress: ProgressHandler? = nil, _ write: @escaping @Sendable ([UInt8]) throws -> Void
   ) async throws -> Int {
-    let backend = try Care.reporting { try self.local() }
+    let backend = try Care.reporting { try self.file() }
     return try await Care.run(progress) { progress in
       try backend.export(progress, write)
     }
@@ -229,7 +229,7 @@ extension Firestore {
   public func importDocuments(
     from path: String, skippingFaults: Bool = false, progress: ProgressHandler? = nil
   ) async throws -> ImportReport {
-    let backend = try Care.reporting { try self.local() }
+    let backend = try Care.reporting { try self.file() }
     return try await Care.run(progress) { progress in
       ImportReport(
         try backend.importDocuments(

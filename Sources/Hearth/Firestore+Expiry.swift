@@ -14,7 +14,7 @@ extension Firestore {
   ///
   /// - Parameter field: A name or dotted path; nil for documents that do not expire any more.
   public func setExpiry(collectionID: String, field: String?) async throws {
-    let backend = try Care.reporting { try self.local() }
+    let backend = try Care.reporting { try self.file() }
     try await Care.run(nil) { _ in
       try ResourcePath.check(collectionGroupID: collectionID)
       let segments = try field.map { field throws(Status) in
@@ -31,7 +31,7 @@ extension Firestore {
   public func expiryFields() async throws -> [String: String] {
     try await reporting {
       var fields: [String: String] = [:]
-      for rule in try local().expiryRules() {
+      for rule in try file().expiryRules() {
         guard let field = rule.field else { continue }
         guard fields.updateValue(field.canonicalText, forKey: rule.collectionID) == nil else {
           throw Status(
@@ -47,7 +47,7 @@ extension Firestore {
   /// Deletes every document whose time has come, without waiting for the next sweep. Returns their number.
   @discardableResult
   public func deleteExpiredDocuments() async throws -> Int {
-    let backend = try Care.reporting { try self.local() }
+    let backend = try Care.reporting { try self.file() }
     return try await Care.run(nil) { _ in try backend.deleteExpiredDocuments() }
   }
 }

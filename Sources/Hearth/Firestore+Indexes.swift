@@ -50,21 +50,21 @@ public struct FirestoreIndexes: Sendable {
 
   /// Every index, as the newest commit has it.
   public func list() async throws -> [Listing] {
-    try await reporting { try firestore.local().indexes.list().map(Listing.init) }
+    try await reporting { try firestore.file().indexes.list().map(Listing.init) }
   }
 
   /// Waits until no index is being built.
   ///
   /// Throws what keeps one from being built, and `CancellationError`.
   public func waitUntilReady() async throws {
-    try await reporting { try await firestore.local().indexes.waitUntilReady() }
+    try await reporting { try await firestore.file().indexes.waitUntilReady() }
   }
 
   /// What was declared, and what was learned, as a `firestore.indexes.json` for Firebase's command line.
   ///
   /// Indexes on one field are listed as overrides of the field.
   public func configuration() async throws -> String {
-    try await reporting { try firestore.local().indexes.exported() }
+    try await reporting { try firestore.file().indexes.exported() }
   }
 
   /// Takes the content of a `firestore.indexes.json` instead of everything declared before: what it does not
@@ -80,7 +80,7 @@ public struct FirestoreIndexes: Sendable {
   /// Runs `body`, which waits for the writer, on no thread of the cooperative pool.
   private func change(_ body: @escaping @Sendable (IndexKeeper) throws -> Void) async throws {
     try await reporting {
-      let keeper = try firestore.local().indexes
+      let keeper = try firestore.file().indexes
       try await onBlockingThread { try body(keeper) }
     }
   }
@@ -144,7 +144,7 @@ extension Firestore {
 
   /// Carries out what the index manager is asked.
   func carryOut(_ command: PersistentCacheIndexManager.Command) throws {
-    let keeper = try local().indexes
+    let keeper = try file().indexes
     switch command {
     case .enableAutoCreation: keeper.advisor.isLearning = true
     case .disableAutoCreation: keeper.advisor.isLearning = false

@@ -5,7 +5,7 @@ extension Firestore {
   ///     print(statistics.listeners, "listeners share", statistics.views, "results")
   public func listenerStatistics() async throws -> ListenerStatistics {
     try await reporting {
-      let backend = try local()
+      let backend = try file()
       return await withCheckedContinuation { continuation in
         backend.listenerStatistics { continuation.resume(returning: ListenerStatistics($0)) }
       }

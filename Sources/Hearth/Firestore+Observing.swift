@@ -9,7 +9,7 @@ extension Firestore {
     onLostFailure: @escaping @Sendable () -> Void
   ) throws {
     do {
-      try local().observeWriter(onGroup: onGroup, onSample: onSample)
+      try file().observeWriter(onGroup: onGroup, onSample: onSample)
       observeFailures(onLostFailure)
     } catch let status as Status {
       throw status.nsError
@@ -18,6 +18,6 @@ extension Firestore {
 
   /// The file at this moment; nil if the database is not open.
   package var storageUse: StorageUse? {
-    try? local().storageUse
+    try? file().storageUse
   }
 }

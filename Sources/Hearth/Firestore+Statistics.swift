@@ -7,7 +7,7 @@ extension Firestore {
   /// One consistent state, with every write whose call has returned before. Throws like any read.
   public func statistics() async throws -> Statistics {
     try await reporting {
-      Statistics(try await local().statistics())
+      Statistics(try await file().statistics())
     }
   }
 

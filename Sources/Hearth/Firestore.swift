@@ -74,25 +74,41 @@ public final class Firestore: NSObject, @unchecked Sendable {
   ///
   ///     let db = try Firestore.open(at: "books.hearth")
   ///
-  /// The same file opened again gives the same instance; its settings are then those of the first time.
-  /// Throws `failedPrecondition` if a newer Hearth wrote the file, or if another process has the file open that
+  /// The same file opened again gives the same instance. Without settings it is as it is; with others than those it is
+  /// open with, this throws `failedPrecondition`. The first time none stand for the default ones.
+  ///
+  /// Throws `failedPrecondition` also if a newer Hearth wrote the file, or if another process has the file open that
   /// was at the path before; `dataLoss` if it is not a database, or its headers or the first pages of its tables
   /// are damaged (see `FirestoreSettings.validatesPagesOnOpen` for the others); `notFound` if it is not there and
   /// to be read only; `unavailable` if the system refuses; `invalidArgument` for contradicting settings.
   public static func open(
-    at path: String, settings: FirestoreSettings = FirestoreSettings()
+    at path: String, settings: FirestoreSettings? = nil
   ) throws -> Firestore {
     do {
       let firestore = OpenDatabases.shared.instance(at: path) {
         Firestore(path: $0, named: path, app: .hearthDefault)
       }
-      firestore.adopt(settings)
+      if let settings, !firestore.adopt(settings) {
+        throw Status(
+          .failedPrecondition,
+          "\(path) is open with other settings. Open it with the same, or without settings.")
+      }
       firestore.adopt(name: path)
       _ = try firestore.database()
       return firestore
     } catch let status as Status {
       throw status.nsError
     }
+  }
+
+  /// As `open(at:settings:)` with the path of a file URL; throws `invalidArgument` for any other URL.
+  public static func open(
+    at url: URL, settings: FirestoreSettings? = nil
+  ) throws -> Firestore {
+    guard url.isFileURL else {
+      throw Status.invalidArgument("A database is opened at a file URL, not at \(url).").nsError
+    }
+    return try open(at: url.path(percentEncoded: false), settings: settings)
   }
 
   /// The default database, in the file `(default).hearth` of the folder `DefaultLocation.folder`.
@@ -142,8 +158,25 @@ public final class Firestore: NSObject, @unchecked Sendable {
     return local
   }
 
+  /// The open database, if it is a file. Throws `Status`: `unimplemented` if it is not.
+  func file() throws -> any FileBackend {
+    guard let file = try database().file else {
+      throw Status(.unimplemented, "This is possible only with a database that is a file.")
+    }
+    return file
+  }
+
   private func open(_ settings: FirestoreSettings, named namedPath: String) throws -> Database {
     if let fault = settings.fault { throw fault }
+    let logger = Self.logger
+    #if DEBUG
+      if MemoryVolume.isOn {
+        let backend = MemoryVolume.open(
+          path, isKept: settings.isPersistent, settings.storeConfiguration,
+          queueLimitBytes: settings.queueLimitBytes, logger)
+        return Database(backend, named: path, logger: logger)
+      }
+    #endif
     var path = path
     var memoryFolder: MemoryFolder?
     if settings.isPersistent {
@@ -153,7 +186,6 @@ public final class Firestore: NSObject, @unchecked Sendable {
       memoryFolder = folder
       path = folder.databasePath
     }
-    let logger = Self.logger
     let backend = try EmbeddedBackend(
       path: path, named: settings.isPersistent ? namedPath : nil,
       configuration: settings.storeConfiguration,
@@ -167,23 +199,24 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// A copy. Settings count from the first use on: later ones, unless equal, are refused and logged.
   public var settings: FirestoreSettings {
     get { state.withLock(\.settings).value.copied() }
-    set { adopt(newValue) }
-  }
-
-  private func adopt(_ settings: FirestoreSettings) {
-    let copy = OwnSettings(settings, ownQueue)
-    let refused = state.withLock { state in
-      guard case .idle = state.phase else { return !state.settings.value.isEqual(copy.value) }
-      state.settings = copy
-      state.settingsFault = copy.value.fault
-      return false
-    }
-    if refused {
+    set {
+      guard !adopt(newValue) else { return }
       Self.logger.error(
         """
         Firestore instance has already been started and its settings can no longer be changed. You \
         can only set settings before calling any other methods on a Firestore instance.
         """)
+    }
+  }
+
+  /// False, and nothing changed, if it is in use with other settings.
+  private func adopt(_ settings: FirestoreSettings) -> Bool {
+    let copy = OwnSettings(settings, ownQueue)
+    return state.withLock { state in
+      guard case .idle = state.phase else { return state.settings.value.isEqual(copy.value) }
+      state.settings = copy
+      state.settingsFault = copy.value.fault
+      return true
     }
   }
 
@@ -414,6 +447,9 @@ public final class Firestore: NSObject, @unchecked Sendable {
     try await reporting {
       try state.withLock { state in
         if case .open = state.phase { throw Status.stillRunning }
+        #if DEBUG
+          MemoryVolume.remove(path)
+        #endif
         // Another instance, or another process, may have opened the file since.
         guard try EmbeddedBackend.removeFile(at: path) else { throw Status.stillRunning }
       }

@@ -111,7 +111,7 @@ public class ReadSession {
 }
 
 extension Firestore {
-  /// Reads as much as it likes of one state of the database, decoded where it lies in the file.
+  /// Runs `body` on a consistent snapshot of the database, decoded where it lies in the file.
   ///
   ///     let (author, books) = try await db.read { snapshot in
   ///       let author = try snapshot.getDocument(herbert, as: Author.self)
@@ -121,19 +121,54 @@ extension Firestore {
   /// Sees every write of this process whose call has returned before. Runs at once and where it is called: `body` is
   /// synchronous, for while it runs the file keeps the pages of its state; past a second that is logged.
   public func read<Result>(_ body: (ReadSession) throws -> Result) async throws -> Result {
-    try await reporting {
-      let backend = try local()
-      return try await backend.read { try run(body, $0) }
-    }
+    try await read(asOf: nil, body)
   }
 
   /// As the form that is awaited; waits for earlier writes that nobody awaits by blocking. Throws
   /// `failedPrecondition` in a transaction's block of the same database.
   public func read<Result>(_ body: (ReadSession) throws -> Result) throws -> Result {
+    try readBlocking(asOf: nil, body)
+  }
+
+  /// Runs `body` on the database as it was at `time`: after the last commit at or before it.
+  ///
+  ///     let before = try await db.read(at: change.commitTime) { try $0.getDocuments(books) }
+  ///
+  /// Reads as far back as the change log goes; see `FirestoreSettings.changeLogRetention`. Times are compared in
+  /// whole microseconds. A document costs its own versions since then. A query costs the changes of the whole
+  /// database since then, and holds the earlier versions of its own documents in memory; indexes serve it as always.
+  ///
+  /// Throws `outOfRange` if the log does not reach back that far, `invalidArgument` for a time in the future, and
+  /// what `read(_:)` throws.
+  public func read<Result>(
+    at time: Timestamp, _ body: (ReadSession) throws -> Result
+  ) async throws -> Result {
+    try await read(asOf: Instant(time), body)
+  }
+
+  /// As the form that is awaited; waits by blocking, as the blocking `read(_:)` does.
+  public func read<Result>(
+    at time: Timestamp, _ body: (ReadSession) throws -> Result
+  ) throws -> Result {
+    try readBlocking(asOf: Instant(time), body)
+  }
+
+  private func read<Result>(
+    asOf time: Instant?, _ body: (ReadSession) throws -> Result
+  ) async throws -> Result {
+    try await reporting {
+      let backend = try local()
+      return try await backend.read(at: time) { try run(body, $0) }
+    }
+  }
+
+  private func readBlocking<Result>(
+    asOf time: Instant?, _ body: (ReadSession) throws -> Result
+  ) throws -> Result {
     do {
       let backend = try local()
       try BlockThread.refuse(in: backend)
-      return try backend.readBlocking { try run(body, $0) }
+      return try backend.readBlocking(at: time) { try run(body, $0) }
     } catch let status as Status {
       throw status.nsError
     }

@@ -4,7 +4,7 @@ import HearthTesting
 import Testing
 
 @Suite struct TemporaryDatabaseTests {
-  @Test func `its files are gone with it`() async throws {
+  @Test(.embedded("It looks for files.")) func `its files are gone with it`() async throws {
     var database: TemporaryDatabase? = try TemporaryDatabase()
     let path = try #require(database?.path)
     let firestore = try #require(database?.firestore)

@@ -30,7 +30,8 @@ import Testing
     try await db.terminate()
   }
 
-  @Test func `a path with a zero byte is not the path before it`() async throws {
+  @Test(.embedded("It is about paths of files."))
+  func `a path with a zero byte is not the path before it`() async throws {
     let db = try Firestore.open(at: path)
     await expectRefused(.unavailable) { _ = try Firestore.open(at: path + "\0.old") }
     try await db.terminate()
@@ -120,7 +121,9 @@ import Testing
     }
   }
 
-  @Test func `persistence is not cleared under another instance`() async throws {
+  @Test(.embedded("It is about a file.")) func `persistence is not cleared under another instance`()
+    async throws
+  {
     let first = try Firestore.open(at: path)
     try await first.terminate()
     let second = try Firestore.open(at: path)

@@ -64,7 +64,8 @@ import Testing
     #expect(try await !db.document("g/1").getDocument().exists)
   }
 
-  @Test func `a bulk waits for room, and its memory stays bounded`() async throws {
+  @Test(.embedded("It looks at the writer."))
+  func `a bulk waits for room, and its memory stays bounded`() async throws {
     let limit = 200_000
     let most = Peak()
     let bulk = db.bulkWriter(

@@ -587,7 +587,8 @@ import Testing
     try await db.terminate()
   }
 
-  @Test func `sixteen commits wait as events of their own, further ones as one`() async throws {
+  @Test(.embedded("It stops the writer."))
+  func `sixteen commits wait as events of their own, further ones as one`() async throws {
     let db = try open()
     let books = db.collection("books")
     let told = Guarded<[[String]]>([])

@@ -44,7 +44,8 @@ import Testing
     try await db.terminate()
   }
 
-  @Test func `no awaited call waits for a callback that sleeps`() async throws {
+  @Test(.embedded("It calls what only a file has."))
+  func `no awaited call waits for a callback that sleeps`() async throws {
     let db = try open("awaited")
     let document = db.document("a/1")
     let sleeper = await Sleeper(document)
@@ -124,12 +125,14 @@ import Testing
 
   private static let isSoak = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
 
-  @Test(arguments: [
-    Crowd(databases: 64, listeners: 0, seconds: isSoak ? 60 : 2),
-    Crowd(databases: 1, listeners: 63, seconds: isSoak ? 60 : 1),
-    // More than Dispatch has threads for.
-    Crowd(databases: 1, listeners: 299, seconds: isSoak ? 10 : 0.5, leavesThreads: false),
-  ])
+  @Test(
+    .embedded("It is about the embedded writer's threads."),
+    arguments: [
+      Crowd(databases: 64, listeners: 0, seconds: isSoak ? 60 : 2),
+      Crowd(databases: 1, listeners: 63, seconds: isSoak ? 60 : 1),
+      // More than Dispatch has threads for.
+      Crowd(databases: 1, listeners: 299, seconds: isSoak ? 10 : 0.5, leavesThreads: false),
+    ])
   func `callbacks that sleep on very many queues delay nothing else`(crowd: Crowd) async throws {
     var databases: [Firestore] = []
     var sleepers: [Sleeper] = []

@@ -27,7 +27,8 @@ import Testing
 
   // MARK: Damage
 
-  @Test func `a damaged document throws data loss and never reads as an empty one`() async throws {
+  @Test(.embedded("It damages a file."))
+  func `a damaged document throws data loss and never reads as an empty one`() async throws {
     let dune = db.document("books/dune")
     try await dune.setData(["title": "Dune", "pages": 412, "tags": ["sand"]])
     let store = try db.database().store
@@ -44,7 +45,7 @@ import Testing
     try await db.terminate()
   }
 
-  @Test func `every way to a copy reports damage`() async throws {
+  @Test(.embedded("It damages a file.")) func `every way to a copy reports damage`() async throws {
     let books = db.collection("books")
     try await books.document("dune").setData(["title": "Dune", "pages": 412])
     try await books.document("emma").setData(["title": "Emma", "pages": 474])
@@ -82,7 +83,9 @@ import Testing
     try await db.terminate()
   }
 
-  @Test func `a damaged document can be replaced and deleted`() async throws {
+  @Test(.embedded("It damages a file.")) func `a damaged document can be replaced and deleted`()
+    async throws
+  {
     let dune = db.document("books/dune")
     let emma = db.document("books/emma")
     let token = try await db.changeToken()
@@ -102,7 +105,9 @@ import Testing
     try await db.terminate()
   }
 
-  @Test func `a listener sees how a damaged document is replaced`() async throws {
+  @Test(.embedded("It damages a file.")) func `a listener sees how a damaged document is replaced`()
+    async throws
+  {
     let dune = db.document("books/dune")
     try await dune.setData(["pages": 1])
     var snapshots = db.collection("books").snapshots.makeAsyncIterator()

@@ -5,7 +5,7 @@ import Testing
 @testable import Hearth
 
 /// Copies, exports and repairs of whole databases, as people ask for them.
-@Suite struct FirestoreCareTests {
+@Suite(.embedded("It is about a file.")) struct FirestoreCareTests {
   let folder = TemporaryFolder()
   func path(_ name: String) -> String { folder.path + "/" + name }
 
@@ -23,14 +23,14 @@ import Testing
     for index in 0..<count {
       let long = index % 20 == 0 ? String(repeating: "é", count: 300) : ""
       let collection = index % 3 == 0 ? "books/dune/pages" : "books"
-      let name = database.store.name(ResourcePath(relative: "\(collection)/\(index)\(long)"))
+      let path = ResourcePath(relative: "\(collection)/\(index)\(long)")
       let size = Int.random(in: 0...(index % 30 == 0 ? 20_000 : 200), using: &random)
       let body = try DocumentBody(
         encoding: MapValue([
           ("n", .integer(Int64(index))), ("text", .string(String(repeating: "x", count: size))),
           ("value", .double(Double(index) / 7)),
         ]))
-      mutations.append(Mutation(path: name.path, operation: .set(body)))
+      mutations.append(Mutation(path: path, operation: .set(body)))
     }
     for portion in stride(from: 0, to: count, by: 50) {
       _ = try await database.writer.commit(

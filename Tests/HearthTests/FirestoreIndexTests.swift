@@ -5,7 +5,8 @@ import Testing
 @testable import Hearth
 
 @Suite struct FirestoreIndexTests {
-  @Test func `indexes are declared, listed, exported and dropped`() async throws {
+  @Test(.embedded("Indexes are the embedded engine's."))
+  func `indexes are declared, listed, exported and dropped`() async throws {
     let database = try TemporaryDatabase()
     let db = database.firestore
     for index in 0..<20 {
@@ -34,7 +35,8 @@ import Testing
     #expect(try await opened.indexes.list().isEmpty)
   }
 
-  @Test func `what cannot be indexed is refused with a sentence`() async throws {
+  @Test(.embedded("Indexes are the embedded engine's."))
+  func `what cannot be indexed is refused with a sentence`() async throws {
     let database = try TemporaryDatabase()
     let indexes = database.firestore.indexes
     for wrong in [
@@ -51,7 +53,8 @@ import Testing
     #expect(try await indexes.list().isEmpty)
   }
 
-  @Test func `the index manager switches learning and drops what was learned`() async throws {
+  @Test(.embedded("Indexes are the embedded engine's."))
+  func `the index manager switches learning and drops what was learned`() async throws {
     let database = try TemporaryDatabase()
     let manager = try #require(database.firestore.persistentCacheIndexManager)
     let keeper = try database.firestore.database().indexes
@@ -75,7 +78,8 @@ import Testing
     #expect(try keeper.list().isEmpty)
   }
 
-  @Test func `an index configuration can come from a stream, and an error goes to the completion`()
+  @Test(.embedded("Indexes are the embedded engine's."))
+  func `an index configuration can come from a stream, and an error goes to the completion`()
     async throws
   {
     let database = try TemporaryDatabase()

@@ -12,7 +12,7 @@ import Testing
 
   enum Place: CaseIterable { case database, given, own }
 
-  @Test(arguments: Place.allCases)
+  @Test(.embedded("It is about the cost of the registry."), arguments: Place.allCases)
   func `very many listeners on one document take little memory and are all told`(
     place: Place
   ) async throws {

@@ -26,7 +26,8 @@ import Testing
   }
 
   /// One é, and an e with an accent: Swift takes the paths for equal, the file system does not.
-  @Test func `paths that are equal Strings and other bytes are two databases`() async throws {
+  @Test(.embedded("It looks for files."))
+  func `paths that are equal Strings and other bytes are two databases`() async throws {
     let folder = TemporaryFolder()
     let paths = ["/caf\u{E9}.hearth", "/cafe\u{301}.hearth"].map { folder.path + $0 }
     #expect(paths[0] == paths[1])
@@ -46,7 +47,7 @@ import Testing
     for database in databases { try await database.terminate() }
   }
 
-  @Test func `a slash before a combining accent is one`() throws {
+  @Test(.embedded("It looks for files.")) func `a slash before a combining accent is one`() throws {
     let folder = TemporaryFolder()
     let real = try #require(OpenDatabases.canonical(folder.path).utf8.first)
     #expect(real == UInt8(ascii: "/"))
@@ -58,7 +59,9 @@ import Testing
     #expect(try Firestore.open(at: path) === database)
   }
 
-  @Test func `a file that has two names is one database`() async throws {
+  @Test(.embedded("It makes a hard link.")) func `a file that has two names is one database`()
+    async throws
+  {
     let folder = TemporaryFolder()
     let (path, other) = (folder.path + "/one.hearth", folder.path + "/two.hearth")
     let database = try Firestore.open(at: path, settings: settings())
@@ -69,5 +72,27 @@ import Testing
     let later = try Firestore.open(at: other, settings: settings())
     #expect(later !== database)
     try await later.terminate()
+  }
+
+  @Test func `opening again with other settings throws, with the same or without gives the same`()
+    async throws
+  {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/a b%20c.hearth"
+    let database = try Firestore.open(at: path, settings: settings())
+    #expect(try Firestore.open(at: path, settings: settings()) === database)
+    #expect(try Firestore.open(at: path) === database)
+    #expect(try Firestore.open(at: URL(filePath: path)) === database)
+    let others = settings()
+    others.queueLimitBytes = 1_000
+    let sentence = await expectRefused(.failedPrecondition) {
+      _ = try Firestore.open(at: path, settings: others)
+    }
+    #expect(sentence?.contains("is open with other settings") == true)
+    await expectRefused(.invalidArgument) {
+      _ = try Firestore.open(at: try #require(URL(string: "https://example.org/a.hearth")))
+    }
+    try await database.document("a/b").setData(["n": 1])
+    try await database.terminate()
   }
 }

@@ -92,7 +92,8 @@ import Testing
     try await db.terminate()
   }
 
-  @Test func `a Sendable type is decoded by several threads, in order`() async throws {
+  @Test(.embedded("Others decode on one thread."))
+  func `a Sendable type is decoded by several threads, in order`() async throws {
     let begin = ContinuousClock.now
     // They come when there is a thread for them.
     while Free.threads.withLock({ $0.count }) < 2, .now - begin < .seconds(60) {

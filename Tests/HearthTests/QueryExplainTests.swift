@@ -26,7 +26,8 @@ import Testing
     }
   }
 
-  @Test func `a plan says what is read, what that took, and what would help`() async throws {
+  @Test(.embedded("Plans are the embedded engine's."))
+  func `a plan says what is read, what that took, and what would help`() async throws {
     let db = try await open(.declared)
     try await fill(db, 300)
     let books = db.collection("books")
@@ -56,7 +57,8 @@ import Testing
     try await db.terminate()
   }
 
-  @Test func `a strict database refuses what no index serves, and names the index`() async throws {
+  @Test(.embedded("Indexes are the embedded engine's."))
+  func `a strict database refuses what no index serves, and names the index`() async throws {
     let db = try await open(.strict)
     try await fill(db, 20)
     let books = db.collection("books")
@@ -114,7 +116,8 @@ import Testing
     try await db.terminate()
   }
 
-  @Test func `an automatic database learns from what reads much and returns little`() async throws {
+  @Test(.embedded("Indexes are the embedded engine's."))
+  func `an automatic database learns from what reads much and returns little`() async throws {
     let db = try await open(.automatic)
     try await fill(db, 1200)
     let query = db.collection("books").whereField("genre", isEqualTo: "genre-7")

@@ -108,7 +108,8 @@ struct SettingsTests {
   }
 
   /// As large or as odd as their types allow: the database works, or says what it refuses.
-  @Test func `no setting is so large that opening traps`() async throws {
+  @Test(.embedded("Expiry is the embedded engine's."))
+  func `no setting is so large that opening traps`() async throws {
     let folder = TemporaryFolder()
     let accepted: [(FirestoreSettings) -> Void] = [
       { $0.expirySweepInterval = .seconds(Int64.max) },
@@ -144,7 +145,8 @@ struct SettingsTests {
     #expect(error?.code == Status.Code.unavailable.rawValue)
   }
 
-  @Test func `without an interval nothing is swept until it is asked for`() async throws {
+  @Test(.embedded("Expiry is the embedded engine's."))
+  func `without an interval nothing is swept until it is asked for`() async throws {
     let folder = TemporaryFolder()
     let settings = FirestoreSettings()
     settings.durability = .unsafeWithoutFlushing

@@ -20,7 +20,8 @@ import Testing
     return count
   }
 
-  @Test func `write closures that run and that wait are done`() async throws {
+  @Test(.embedded("It looks at the writer."))
+  func `write closures that run and that wait are done`() async throws {
     let db = try open()
     let (isRunning, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let running = Task {
@@ -42,7 +43,7 @@ import Testing
         }
       }
     }
-    let database = try db.database()
+    let database = try db.database().embedded
     try await eventually { database.writer.waitingCount == 20 }
     async let end: Void = db.terminate()
     try await eventually { (try? db.database()) == nil }
@@ -157,7 +158,8 @@ import Testing
     #expect(await bulk.finish().failed == 1)
   }
 
-  @Test func `what has nothing to do is refused too, with Firebase's sentence`() async throws {
+  @Test(.embedded("It calls what only a file has."))
+  func `what has nothing to do is refused too, with Firebase's sentence`() async throws {
     let db = try open()
     let manager = try #require(db.persistentCacheIndexManager)
     try await db.batch().commit()

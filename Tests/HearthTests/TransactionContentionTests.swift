@@ -27,7 +27,9 @@ import Testing
     }
   }
 
-  @Test(arguments: isSoak ? [2, 4, 8, 16, 32, 64] : [2, 16, 64])
+  @Test(
+    .embedded("It is about the order of turns."),
+    arguments: isSoak ? [2, 4, 8, 16, 32, 64] : [2, 16, 64])
   func `increments of one document by many tasks are all done`(tasks: Int) async throws {
     let db = try open()
     let document = db.document("counters/a")
@@ -328,7 +330,8 @@ import Testing
     #expect(lines.count == 0)
   }
 
-  @Test func `a first attempt waits at its first read, and for no more than that`() async throws {
+  @Test(.embedded("It looks at the lines."))
+  func `a first attempt waits at its first read, and for no more than that`() async throws {
     let db = try open()
     let (first, second) = (db.document("a/1"), db.document("a/2"))
     let lines = try db.database().lines

@@ -299,7 +299,8 @@ import Testing
 
   private func text(_ count: Int) -> Value { .string(String(repeating: "x", count: count)) }
 
-  @Test func `every limit holds at its edge and not beyond`() throws {
+  @Test(.embedded("It hands mutations to the writer."))
+  func `every limit holds at its edge and not beyond`() throws {
     let path = ResourcePath(["a", "b"])
     // A document: name 1+1+1+1+16, "t"+1, text+1, 32.
     let rest = Limits.size(ofName: path) + 2 + 1 + 32
@@ -391,7 +392,9 @@ import Testing
           path: ResourcePath(["a", id + "i"]), operation: .delete)))
   }
 
-  @Test func `every limit tells its sentence`() throws {
+  @Test(.embedded("It hands mutations to the writer.")) func `every limit tells its sentence`()
+    throws
+  {
     let path = ResourcePath(["a", "b"])
     func set(_ fields: (String, Value)...) throws -> Mutation {
       Mutation(

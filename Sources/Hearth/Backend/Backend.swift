@@ -180,11 +180,16 @@ struct TransactionStart: Sendable {
   var cancellation: CancellationSignal?
 }
 
-/// What only a backend in this process can do: closures on one state of the database, and the care of its file.
+/// What only a backend in this process can do: users' closures on one state of the database.
 protocol LocalBackend: Backend {
-  /// Runs `body` on a consistent state with every write handed over before, on the caller's thread.
-  func read<Answer>(_ body: (any LocalReader) throws -> Answer) async throws -> Answer
-  func readBlocking<Answer>(_ body: (any LocalReader) throws -> Answer) throws -> Answer
+  /// Runs `body` on a consistent state, on the caller's thread: the newest with every write handed over before, or
+  /// the one at `time`.
+  func read<Answer>(
+    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+  ) async throws -> Answer
+  func readBlocking<Answer>(
+    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+  ) throws -> Answer
 
   /// Runs `body` once, on the writer's thread, and commits what it wrote.
   func write(
@@ -194,6 +199,10 @@ protocol LocalBackend: Backend {
     from callSite: CallSite, _ body: (any LocalWriter) throws -> Void
   ) throws -> CommitResult
 
+}
+
+/// What only a backend with a file can do.
+protocol FileBackend: LocalBackend {
   // MARK: Care of the file. All of these block; call them on a thread that may.
 
   func check(_ progress: CareReporter) throws -> CheckReport

@@ -3,20 +3,28 @@ import LMDB
 extension EmbeddedBackend: LocalBackend {
   // MARK: Closures
 
-  func read<Answer>(_ body: (any LocalReader) throws -> Answer) async throws -> Answer {
+  func read<Answer>(
+    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+  ) async throws -> Answer {
     await writer.settle(.everything)
-    return try readSettled(body)
+    return try readSettled(at: time, body)
   }
 
-  func readBlocking<Answer>(_ body: (any LocalReader) throws -> Answer) throws -> Answer {
-    let _: Void = try waiting { done in writer.whenSettled(.everything) { done(.success(())) } }
-    return try readSettled(body)
+  func readBlocking<Answer>(
+    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+  ) throws -> Answer {
+    try settled()
+    return try readSettled(at: time, body)
   }
 
   private func readSettled<Answer>(
-    _ body: (any LocalReader) throws -> Answer
+    at time: Instant?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
-    try store.read { try body(SnapshotReader(snapshot: $0, backend: self)) }
+    try store.read { snapshot in
+      guard let time else { return try body(SnapshotReader(snapshot: snapshot, backend: self)) }
+      let sequence = try snapshot.sequence(at: time)
+      return try body(PastReader(snapshot: snapshot, sequence: sequence, backend: self))
+    }
   }
 
   func write(
@@ -44,6 +52,9 @@ extension EmbeddedBackend: LocalBackend {
     }
   }
 
+}
+
+extension EmbeddedBackend: FileBackend {
   // MARK: Care of the file
 
   func check(_ progress: CareReporter) throws -> CheckReport {
@@ -175,6 +186,47 @@ private struct SnapshotReader: LocalReader {
   /// What fails below is a status.
   private func failing<Answer>(_ body: () throws -> Answer) throws -> Answer {
     do { return try body() } catch let error as LMDBError { throw Status(reading: error) }
+  }
+}
+
+/// The state after a change, for a user's closure.
+private struct PastReader: LocalReader {
+  let snapshot: StoreSnapshot
+  let sequence: UInt64
+  let backend: EmbeddedBackend
+
+  func document(at path: ResourcePath) throws -> StoredDocument? {
+    try snapshot.document(at: path, asOf: sequence)
+  }
+
+  func withBody<Answer>(
+    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
+  ) throws -> Answer {
+    guard let document = try document(at: path) else { return try body(nil) }
+    return try document.body.withBytes { try body(StoredBody($0)) }
+  }
+
+  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
+    let patch = try snapshot.patch(backTo: sequence, in: query.scope)
+    return try backend.tracing { try snapshot.documents(matching: query, with: patch, trace: $0) }
+  }
+
+  func decoded<Answer>(
+    matching query: EffectiveQuery, isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
+  ) throws -> [Answer] {
+    try documents(matching: query).map { document in
+      try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
+    }
+  }
+
+  func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery
+  ) throws -> [Value] {
+    let patch = try snapshot.patch(backTo: sequence, in: query.scope)
+    return try backend.tracing {
+      try snapshot.aggregate(aggregations, over: query, with: patch, trace: $0)
+    }
   }
 }
 

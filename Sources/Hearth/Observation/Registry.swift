@@ -273,7 +273,7 @@ final class Registry: Sendable {
       }
       guard sequence <= view.sequence else { throw Status.tokenOfTheFuture }
       do throws {
-        let past = try view.list(snapshot, with: snapshot.patch(backTo: sequence))
+        let past = try view.list(snapshot, asOf: sequence)
         return Loaded(view: view, past: past)
       } catch let status as Status where status.isOfTheLog {
         return Loaded(view: view, isReset: true)
@@ -699,32 +699,6 @@ struct ListeningStatistics: Sendable {
   var largestView = 0
   var waiting = 0
   var changesBehind = 0
-}
-
-extension StoreSnapshot {
-  /// The document as it was before this change; nil if it did not exist. Throws `dataLoss` if it was damaged
-  /// when the change was made: the log's own checksum is younger than that.
-  func version(before change: Change) throws -> StoredDocument? {
-    guard let before = change.before else { return nil }
-    let record = try DocumentRecord(parsing: before)
-    var key = KeyBuffer()
-    key.append(documentKey: change.path)
-    // The record does not say which ordinal a cut key had.
-    if key.count <= keyLimit.cutCount { try record.verifyChecksum(key: key.buffer) }
-    return try StoredDocument(path: change.path, copying: record, try body(record.storedBody))
-  }
-
-  /// The versions that documents had after the change with this sequence, where they have others now.
-  ///
-  /// Throws `outOfRange` if the log does not reach back that far.
-  func patch(backTo sequence: UInt64) throws -> Patch {
-    var patch = Patch()
-    try changes(after: sequence) { change in
-      if !patch.covers(change.path) { patch.add(change.path, try version(before: change)) }
-      return true
-    }
-    return patch
-  }
 }
 
 extension Status {

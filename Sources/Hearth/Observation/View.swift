@@ -180,12 +180,14 @@ final class View {
   }
 
   /// What it was when the documents of the patch had other versions than in the snapshot.
-  func list(_ snapshot: StoreSnapshot, with patch: Patch) throws -> ResultList {
-    switch content {
-    case .document(let path, let list):
-      guard let version = patch.versions.first(where: { $0.path == path }) else { return list }
-      return ResultList(document: version.document)
-    case .query(let window): return try window.list(snapshot, with: patch)
+  func list(_ snapshot: StoreSnapshot, asOf sequence: UInt64) throws -> ResultList {
+    switch target {
+    case .document(let path):
+      return ResultList(document: try snapshot.document(at: path, asOf: sequence))
+    case .query(let query):
+      guard case .query(let window) = content else { return ResultList() }
+      return try window.list(
+        snapshot, with: snapshot.patch(backTo: sequence, in: query.scope))
     case .totals: return ResultList()
     }
   }

@@ -39,7 +39,7 @@ struct EffectiveQuery: Hashable, Sendable {
 
 extension QueryBound {
   /// The same place, seen from the other end.
-  fileprivate var turned: QueryBound { QueryBound(values: values, isBefore: !isBefore) }
+  var turned: QueryBound { QueryBound(values: values, isBefore: !isBefore) }
 }
 
 extension StructuredQuery {

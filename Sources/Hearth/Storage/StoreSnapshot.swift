@@ -93,12 +93,7 @@ struct StoreSnapshot {
   ///
   /// Throws `outOfRange` if the log no longer reaches back that far.
   func changes(after sequence: UInt64, _ body: (Change) throws -> Bool) throws {
-    let state = try state()
-    guard sequence >= state.lastSequence || sequence + 1 >= state.firstLoggedSequence else {
-      throw Status(
-        .outOfRange,
-        "The change log begins at \(state.firstLoggedSequence), after \(sequence).")
-    }
+    let state = try checkLog(reachesBackTo: sequence)
     guard sequence < state.lastSequence else { return }
     var cursor = try lmdb.cursor(tables.changes)
     guard try seek(&cursor, toRecordHolding: sequence + 1) else {
@@ -120,6 +115,18 @@ struct StoreSnapshot {
     guard !goesOn || expected > state.lastSequence else {
       throw Status.dataLoss("The change log lacks sequence \(expected).")
     }
+  }
+
+  /// Throws `outOfRange` if the log has not every change after `sequence`.
+  @discardableResult
+  func checkLog(reachesBackTo sequence: UInt64) throws -> StoreState {
+    let state = try state()
+    guard sequence >= state.lastSequence || sequence + 1 >= state.firstLoggedSequence else {
+      throw Status(
+        .outOfRange,
+        "The change log begins at \(state.firstLoggedSequence), after \(sequence).")
+    }
+    return state
   }
 
   /// The change with this sequence; nil if the log does not hold it.

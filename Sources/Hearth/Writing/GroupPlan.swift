@@ -163,7 +163,7 @@ struct GroupPlan {
       return Document(
         name: name, key: key, stored: record, storedTombstone: 0, tombstone: 0, version: version)
     }
-    let tombstone = hasTombstones ? try storedTombstone(of: name) : 0
+    let tombstone = hasTombstones ? try store.tombstone(of: name) : 0
     var document = Document(
       name: name, key: name.key.bytes, stored: nil, storedTombstone: tombstone,
       tombstone: tombstone)
@@ -183,19 +183,12 @@ struct GroupPlan {
     try document.key.withUnsafeBytes { try DocumentRecord(parsing: stored).verifyChecksum(key: $0) }
   }
 
-  private func storedTombstone(of name: DocumentName) throws -> UInt64 {
-    guard
-      let (key, value) = try store.tables.tombstonesByName.entry(
-        name.cut, of: name.path, in: store.lmdb)
-    else { return 0 }
-    return try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
-  }
-
   private func apply(
     _ mutation: Mutation, to draft: inout Draft, of version: StoredDocument?, at time: Instant
   ) throws -> MutationResult {
     do throws(Status) {
-      try check(mutation.precondition, of: mutation.path, draft, version, at: time)
+      try mutation.precondition.check(
+        mutation.path, exists: draft.exists, updateTime: version?.updateTime, at: time)
     } catch {
       guard case .verify = mutation.operation else { throw error }
       var contention = error
@@ -231,37 +224,6 @@ struct GroupPlan {
     }
     draft.edits = fields
     return result
-  }
-
-  private func check(
-    _ precondition: Mutation.Precondition, of path: ResourcePath, _ draft: Draft,
-    _ version: StoredDocument?, at time: Instant
-  ) throws(Status) {
-    switch precondition {
-    case .none: break
-    case .exists(true):
-      guard draft.exists else {
-        throw Status(.notFound, "No document to update: \(path.text)")
-      }
-    case .exists(false):
-      guard !draft.exists else {
-        throw Status(.alreadyExists, "Document already exists: \(path.text)")
-      }
-    case .updateTime(let wanted):
-      guard wanted <= time else {
-        throw .invalidArgument("The update time of the precondition is in the future.")
-      }
-      guard draft.exists else {
-        throw Status(.failedPrecondition, "No document to update: \(path.text)")
-      }
-      let found = version?.updateTime ?? time
-      guard found == wanted else {
-        throw Status(
-          .failedPrecondition,
-          "the stored version (\(found.microseconds)) does not match the required base version "
-            + "(\(wanted.microseconds))")
-      }
-    }
   }
 
   /// Encodes what the writes made of a document, and sees whether that is a change.

@@ -57,6 +57,41 @@ extension Mutation {
   }
 }
 
+extension Mutation.Precondition {
+  /// Throws if it does not hold of a document.
+  ///
+  /// - Parameters:
+  ///   - updateTime: Of what is stored; nil if that is not there.
+  ///   - time: Of the commit.
+  func check(
+    _ path: ResourcePath, exists: Bool, updateTime: Instant?, at time: Instant
+  ) throws(Status) {
+    switch self {
+    case .none: break
+    case .exists(true):
+      guard exists else { throw Status(.notFound, "No document to update: \(path.text)") }
+    case .exists(false):
+      guard !exists else {
+        throw Status(.alreadyExists, "Document already exists: \(path.text)")
+      }
+    case .updateTime(let wanted):
+      guard wanted <= time else {
+        throw .invalidArgument("The update time of the precondition is in the future.")
+      }
+      guard exists else {
+        throw Status(.failedPrecondition, "No document to update: \(path.text)")
+      }
+      let found = updateTime ?? time
+      guard found == wanted else {
+        throw Status(
+          .failedPrecondition,
+          "the stored version (\(found.microseconds)) does not match the required base version "
+            + "(\(wanted.microseconds))")
+      }
+    }
+  }
+}
+
 extension Limits {
   static func check(requestOf byteCount: Int) throws(Status) {
     guard byteCount <= request else {

@@ -3,7 +3,11 @@
 extension Database {
   /// The layers below an open database.
   var embedded: EmbeddedBackend {
-    guard let embedded = backend as? EmbeddedBackend else { preconditionFailure("not embedded") }
-    return embedded
+    get throws {
+      guard let embedded = backend as? EmbeddedBackend else {
+        throw Status(.unimplemented, "The database is not embedded.")
+      }
+      return embedded
+    }
   }
 }

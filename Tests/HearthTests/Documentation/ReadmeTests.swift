@@ -82,7 +82,8 @@ import Testing
     #expect(try await db.collection("books").getDocuments().count == 2)
   }
 
-  @Test func `the write and the index do what they say`() async throws {
+  @Test(.embedded("Indexes are the embedded engine's."))
+  func `the write and the index do what they say`() async throws {
     let printed = Snippets.Output()
     let folder = TemporaryFolder()
     let snippets = Snippets(folder: folder, output: printed)

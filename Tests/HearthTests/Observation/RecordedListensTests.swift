@@ -96,7 +96,7 @@ import Testing
   }
 
   private func replay(_ scenario: JSON, _ db: Firestore) async throws -> Int {
-    let database = try db.database()
+    let database = try db.database().embedded
     func commit(_ mutations: [Mutation]) async throws {
       try await withCheckedThrowingContinuation { continuation in
         database.writer.submit(mutations) { continuation.resume(with: $0.map { _ in }) }

@@ -2,17 +2,22 @@
 
 /// The layers below an open database.
 extension Database {
+  /// Throws over another backend.
   var embedded: EmbeddedBackend {
-    guard let embedded = backend as? EmbeddedBackend else { preconditionFailure("not embedded") }
-    return embedded
+    get throws {
+      guard let embedded = backend as? EmbeddedBackend else {
+        throw Status(.unimplemented, "The database is not embedded.")
+      }
+      return embedded
+    }
   }
 
-  var store: Store { embedded.store }
-  var writer: Writer { embedded.writer }
-  var registry: Registry { embedded.registry }
-  var indexes: IndexKeeper { embedded.indexes }
-  var history: History { embedded.history }
-  var lines: DocumentLines { embedded.transactions.lines }
+  var store: Store { get throws { try embedded.store } }
+  var writer: Writer { get throws { try embedded.writer } }
+  var registry: Registry { get throws { try embedded.registry } }
+  var indexes: IndexKeeper { get throws { try embedded.indexes } }
+  var history: History { get throws { try embedded.history } }
+  var lines: DocumentLines { get throws { try embedded.transactions.lines } }
 }
 
 extension Store {

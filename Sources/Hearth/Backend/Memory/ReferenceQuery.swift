@@ -1,5 +1,3 @@
-@testable import Hearth
-
 /// What a query finds, once more: written to be obvious, on decoded documents, and sharing with the
 /// engine only the values that say what is asked.
 struct ReferenceQuery {
@@ -45,15 +43,17 @@ struct ReferenceQuery {
   // MARK: Documents
 
   func run(_ documents: [Document]) -> [(path: ResourcePath, fields: MapValue)] {
-    var found = sorted(documents.filter(isResult))
+    results(among: documents).map { ($0.path, projected($0.fields)) }
+  }
+
+  /// Whole documents.
+  func results(among documents: [Document]) -> [Document] {
+    let found = sorted(documents.filter(isResult))
     if query.isLimitToLast {
-      if let limit = query.limit {
-        found = Array(found.dropLast(query.offset).suffix(limit))
-      }
-    } else {
-      found = Array(found.dropFirst(query.offset).prefix(query.limit ?? .max))
+      guard let limit = query.limit else { return found }
+      return Array(found.dropLast(query.offset).suffix(limit))
     }
-    return found.map { ($0.path, projected($0.fields)) }
+    return Array(found.dropFirst(query.offset).prefix(query.limit ?? .max))
   }
 
   private func isResult(_ document: Document) -> Bool {
@@ -207,7 +207,7 @@ struct ReferenceQuery {
 
   // MARK: Projection
 
-  private func projected(_ fields: MapValue) -> MapValue {
+  func projected(_ fields: MapValue) -> MapValue {
     if query.projection.isEmpty { return fields }
     func keep(_ map: MapValue, _ paths: [[String]]) -> MapValue {
       MapValue(

@@ -1,0 +1,256 @@
+/// A database in dictionaries, with nothing clever in it: what the embedded engine is held against.
+struct MemoryState: Sendable {
+  private(set) var documents: [ResourcePath: StoredDocument] = [:]
+  /// The change with sequence n is at n - 1.
+  private(set) var log: [LoggedChange] = []
+  private(set) var lastTime = Instant(microseconds: 0)
+
+  var sequence: UInt64 { UInt64(log.count) }
+
+  // MARK: Writing
+
+  /// The time of a commit that is made now.
+  func time(_ now: Instant) -> Instant {
+    max(now, Instant(microseconds: lastTime.microseconds + 1))
+  }
+
+  /// Does all of a request, or throws with nothing done.
+  mutating func commit(_ mutations: [Mutation], at time: Instant) throws(Status) -> CommitResult {
+    var draft = Draft(self, at: time)
+    for mutation in mutations { try draft.write(mutation) }
+    return try draft.end(in: &self)
+  }
+
+  /// A request while it is made: its reads see its writes.
+  struct Draft {
+    let time: Instant
+    private let base: MemoryState
+    /// Documents in the order of their first writes; nil where there is none any more.
+    private var order: [ResourcePath] = []
+    private(set) var fields: [ResourcePath: MapValue?] = [:]
+    /// Deleted on the way.
+    private var renewed: Set<ResourcePath> = []
+    private var results: [(path: ResourcePath, result: MutationResult)] = []
+
+    init(_ base: MemoryState, at time: Instant? = nil) {
+      self.base = base
+      self.time = time ?? Instant(microseconds: base.lastTime.microseconds + 1)
+    }
+
+    mutating func write(_ mutation: Mutation) throws(Status) {
+      let path = mutation.path
+      let stored = base.documents[path]
+      let known = fields[path]
+      let before: MapValue? = if let known { known } else { try stored?.body.map() }
+      do throws(Status) {
+        try mutation.precondition.check(
+          path, exists: before != nil, updateTime: stored?.updateTime, at: time)
+      } catch {
+        guard case .verify = mutation.operation else { throw error }
+        var contention = error
+        contention.isContention = true
+        throw contention
+      }
+      var result = MutationResult()
+      var after = before
+      switch mutation.operation {
+      case .verify: break
+      case .delete:
+        after = nil
+        renewed.insert(path)
+      case .set(let body): after = try body.map()
+      case .patch(let values, let mask):
+        var merged = before ?? MapValue()
+        for field in mask { merged.set(values.value(at: field.names), at: field.names) }
+        after = merged
+      }
+      if !mutation.transforms.isEmpty {
+        var transformed = after ?? MapValue()
+        for (field, transform) in mutation.transforms {
+          let (value, told) = transform.apply(to: transformed.value(at: field.names), at: time)
+          transformed.set(value, at: field.names)
+          result.transformResults.append(told)
+        }
+        after = transformed
+      }
+      if let after { try Limits.checkNesting(after) }
+      if fields.updateValue(after, forKey: path) == nil { order.append(path) }
+      results.append((path, result))
+    }
+
+    /// The document as the writes up to here leave it.
+    func document(_ path: ResourcePath) throws(Status) -> StoredDocument? {
+      guard let known = fields[path] else { return base.documents[path] }
+      guard let known else { return nil }
+      return version(of: path, try DocumentBody(encoding: known), sequence: base.sequence + 1)
+    }
+
+    /// Every document, as the writes up to here leave it.
+    func documents() throws(Status) -> [StoredDocument] {
+      var documents = base.documents.values.filter { fields[$0.path] == nil }
+      for path in order { if let document = try document(path) { documents.append(document) } }
+      return documents
+    }
+
+    private func version(
+      of path: ResourcePath, _ body: DocumentBody, sequence: UInt64
+    ) -> StoredDocument {
+      let old = base.documents[path]
+      if let old, old.body == body, !renewed.contains(path) { return old }
+      return StoredDocument(
+        path: path, sequence: sequence,
+        createTime: renewed.contains(path) ? time : old?.createTime ?? time, updateTime: time,
+        body: body)
+    }
+
+    fileprivate func end(in state: inout MemoryState) throws(Status) -> CommitResult {
+      var next = state
+      for path in order {
+        let old = state.documents[path]
+        var new: StoredDocument?
+        if let after = fields[path].flatMap(\.self) {
+          let body = try DocumentBody(encoding: after)
+          try Limits.check(body, at: path)
+          new = version(of: path, body, sequence: next.sequence + 1)
+        }
+        guard new !== old else { continue }
+        next.documents[path] = new
+        next.log.append(
+          LoggedChange(
+            sequence: next.sequence + 1,
+            kind: old == nil ? .created : (new == nil ? .deleted : .updated), path: path,
+            commitTime: time, endsCommit: false, before: old, after: new))
+        next.lastTime = time
+      }
+      if next.sequence > state.sequence { next.log[next.log.count - 1].endsCommit = true }
+      state = next
+      return CommitResult(
+        commitTime: state.lastTime, sequence: state.sequence,
+        results: results.map { path, result in
+          var result = result
+          result.updateTime = next.documents[path]?.updateTime
+          return result
+        })
+    }
+  }
+
+  // MARK: Reading
+
+  /// The state after the change with this sequence.
+  func asOf(_ sequence: UInt64) -> MemoryState {
+    var past = self
+    while past.sequence > sequence, let change = past.log.popLast() {
+      past.documents[change.path] = change.before
+    }
+    past.lastTime = past.log.last?.commitTime ?? Instant(microseconds: 0)
+    return past
+  }
+}
+
+/// What a query finds among documents.
+struct MemoryAnswer {
+  let query: EffectiveQuery
+  private let reference: ReferenceQuery
+
+  init(_ query: EffectiveQuery) {
+    self.query = query
+    reference = ReferenceQuery(query: query.structured)
+  }
+
+  /// Whole documents, in the order in which they are told; of the nearest, with their distance.
+  func whole(_ documents: some Sequence<StoredDocument>) throws -> [StoredDocument] {
+    var byPath: [ResourcePath: StoredDocument] = [:]
+    var candidates: [ReferenceQuery.Document] = []
+    for document in documents where query.scope.contains(document.path) {
+      byPath[document.path] = document
+      candidates.append(ReferenceQuery.Document((document.path, try document.body.map())))
+    }
+    let found = reference.results(among: candidates)
+    guard let nearest = query.nearest else { return found.compactMap { byPath[$0.path] } }
+    var measured: [(document: StoredDocument, distance: Double)] = []
+    for candidate in found {
+      guard let document = byPath[candidate.path],
+        case .vector(let vector)? = candidate.find(nearest.field)?.value,
+        let distance = nearest.distance(to: vector)
+      else { continue }
+      let told =
+        try nearest.distanceField.map { try document.setting($0, to: .double(distance)) }
+        ?? document
+      measured.append((told, distance))
+    }
+    let isProduct = nearest.measure == .dotProduct
+    measured.sort { one, other in
+      if one.distance != other.distance {
+        return isProduct ? one.distance > other.distance : one.distance < other.distance
+      }
+      return ResourcePath.compare(one.document.path, other.document.path) < 0
+    }
+    return measured.prefix(nearest.limit).map(\.document)
+  }
+
+  func documents(_ documents: some Sequence<StoredDocument>) throws -> [StoredDocument] {
+    let found = try whole(documents)
+    if query.projection.isEmpty { return found }
+    var shown: [StoredDocument] = []
+    for document in found {
+      let fields = reference.projected(try document.body.map())
+      shown.append(
+        StoredDocument(
+          path: document.path, sequence: document.sequence, createTime: document.createTime,
+          updateTime: document.updateTime, body: try DocumentBody(encoding: fields)))
+    }
+    return shown
+  }
+
+  func aggregate(
+    _ aggregations: [Aggregation], _ documents: some Sequence<StoredDocument>
+  ) throws(Status) -> [Value] {
+    var candidates: [ReferenceQuery.Document] = []
+    for document in documents where query.scope.contains(document.path) {
+      candidates.append(ReferenceQuery.Document((document.path, try document.body.map())))
+    }
+    return reference.aggregate(aggregations, candidates)
+  }
+}
+
+extension EffectiveQuery {
+  /// A question that comes to this one.
+  fileprivate var structured: StructuredQuery {
+    var query = StructuredQuery(scope)
+    query.filters = filters
+    query.orders = orders
+    query.start = start
+    query.end = end
+    query.limit = limit
+    query.offset = offset
+    query.isLimitToLast = isReversed
+    query.projection = projection
+    guard isReversed else { return query }
+    for index in query.orders.indices { query.orders[index].isDescending.toggle() }
+    (query.start, query.end) = (end?.turned, start?.turned)
+    return query
+  }
+}
+
+extension NearestQuery {
+  /// Nil for a vector of another dimension, one that has no distance, or one that is too far.
+  fileprivate func distance(to other: [Double]) -> Double? {
+    guard other.count == vector.count else { return nil }
+    let product = zip(vector, other).reduce(0) { $0 + $1.0 * $1.1 }
+    let distance: Double
+    switch measure {
+    case .dotProduct: distance = product
+    case .euclidean:
+      distance = zip(vector, other).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }.squareRoot()
+    case .cosine:
+      let lengths =
+        vector.reduce(0) { $0 + $1 * $1 }.squareRoot()
+        * other.reduce(0) { $0 + $1 * $1 }.squareRoot()
+      guard lengths > 0 else { return nil }
+      distance = 1 - product / lengths
+    }
+    guard let threshold else { return distance }
+    return measure == .dotProduct
+      ? (distance >= threshold ? distance : nil) : (distance <= threshold ? distance : nil)
+  }
+}

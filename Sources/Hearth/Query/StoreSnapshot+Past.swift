@@ -1,0 +1,81 @@
+/// States before the newest commit, as far as the change log goes.
+extension StoreSnapshot {
+  /// The last change that was committed at or before `time`; 0 if none was.
+  ///
+  /// Throws `invalidArgument` for a time in the future, and `outOfRange` if the log does not reach back that far. Costs
+  /// the logarithm of the log's length.
+  func sequence(at time: Instant) throws -> UInt64 {
+    let state = try state()
+    if state.lastCommitTime <= time {
+      guard time <= max(store.configuration.now(), state.lastCommitTime) else {
+        throw Status.invalidArgument("The read time cannot be in the future.")
+      }
+      return state.lastSequence
+    }
+    // Below `low` everything was committed in time, from `high` on nothing was.
+    var low = state.firstLoggedSequence
+    var high = state.lastSequence
+    while low < high {
+      let middle = low + (high - low) / 2
+      guard let change = try change(middle) else {
+        throw Status.dataLoss("The change log lacks sequence \(middle).")
+      }
+      if change.commitTime <= time { low = middle + 1 } else { high = middle }
+    }
+    guard low > state.firstLoggedSequence || low == 1 else {
+      throw Status(
+        .outOfRange, "The change log does not reach back to the read time.")
+    }
+    return low - 1
+  }
+
+  /// The document after the change with this sequence; nil if it was not there. Costs the document's own versions
+  /// since then.
+  func document(at path: ResourcePath, asOf sequence: UInt64) throws -> StoredDocument? {
+    try checkLog(reachesBackTo: sequence)
+    let name = name(path)
+    var version = try document(name)
+    var latest = try version?.sequence ?? tombstone(of: name)
+    while latest > sequence {
+      guard let change = try change(latest), change.path == path else {
+        throw Status.dataLoss("The change log lacks sequence \(latest).")
+      }
+      version = try self.version(before: change)
+      latest = change.previousSequence
+    }
+    return version
+  }
+
+  /// The document as it was before this change; nil if it did not exist. Throws `dataLoss` if it was damaged
+  /// when the change was made: the log's own checksum is younger than that.
+  func version(before change: Change) throws -> StoredDocument? {
+    guard let before = change.before else { return nil }
+    let record = try DocumentRecord(parsing: before)
+    var key = KeyBuffer()
+    key.append(documentKey: change.path)
+    // The record does not say which ordinal a cut key had.
+    if key.count <= keyLimit.cutCount { try record.verifyChecksum(key: key.buffer) }
+    return try StoredDocument(path: change.path, copying: record, try body(record.storedBody))
+  }
+
+  /// The versions that a scope's documents had after the change with this sequence, where they have others now.
+  ///
+  /// Throws `outOfRange` if the log does not reach back that far.
+  func patch(backTo sequence: UInt64, in scope: StructuredQuery.Scope) throws -> Patch {
+    var patch = Patch()
+    try changes(after: sequence) { change in
+      if scope.contains(change.path), !patch.covers(change.path) {
+        patch.add(change.path, try version(before: change))
+      }
+      return true
+    }
+    return patch
+  }
+
+  /// The sequence that deleted a document; 0 if the log holds none that did.
+  func tombstone(of name: DocumentName) throws -> UInt64 {
+    guard let (key, value) = try tables.tombstonesByName.entry(name.cut, of: name.path, in: lmdb)
+    else { return 0 }
+    return try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
+  }
+}
