@@ -26,7 +26,7 @@ extension Firestore {
   public func changeToken() async throws -> ChangeToken {
     try await reporting {
       let backend = try database().backend
-      return try await backend.awaiting { backend.newestToken(waitsForWrites: true, .lent, $0) }
+      return try await backend.awaiting { backend.newestToken(.lent, $0) }
     }
   }
 
@@ -110,8 +110,7 @@ private final class ChangeReading: @unchecked Sendable {
 
   init(_ backend: any Backend, _ token: ChangeToken?) throws {
     self.backend = backend
-    self.token =
-      try token ?? backend.waiting { backend.newestToken(waitsForWrites: false, .blocked, $0) }
+    self.token = try token ?? backend.committedToken()
     let bell = bell
     observer = backend.addChangeObserver { bell.ring() }
   }

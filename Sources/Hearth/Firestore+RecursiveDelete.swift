@@ -57,7 +57,7 @@ extension Firestore {
         matching: EffectiveQuery(page), .lent, isParallel: false
       ) { name, _ in try name.path }
       if paths.count < Self.deletionBatch, let last,
-        try await backend.document(at: last) != nil
+        try await backend.withBody(at: last, .lent, { $0 != nil })
       {
         paths.append(last)
       }

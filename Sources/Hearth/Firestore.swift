@@ -88,13 +88,23 @@ public final class Firestore: NSObject, @unchecked Sendable {
       let firestore = OpenDatabases.shared.instance(at: path) {
         Firestore(path: $0, named: path, app: .hearthDefault)
       }
-      if let settings, !firestore.adopt(settings) {
-        throw Status(
-          .failedPrecondition,
-          "\(path) is open with other settings. Open it with the same, or without settings.")
-      }
+      let before = firestore.state.withLock { ($0.settings, $0.settingsFault) }
+      let mismatch = Status(
+        .failedPrecondition,
+        "\(path) is open with other settings. Open it with the same, or without settings.")
+      if let settings, !firestore.adopt(settings) { throw mismatch }
       firestore.adopt(name: path)
-      _ = try firestore.database()
+      do {
+        _ = try firestore.database()
+      } catch {
+        // What could not be opened so is not opened so the next time.
+        firestore.state.withLock { state in
+          if case .idle = state.phase { (state.settings, state.settingsFault) = before }
+        }
+        throw error
+      }
+      // Somebody else may have opened it in between.
+      if let settings, !firestore.adopt(settings) { throw mismatch }
       return firestore
     } catch let status as Status {
       throw status.nsError

@@ -134,6 +134,9 @@ extension Firestore {
   ///
   ///     let before = try await db.read(at: change.commitTime) { try $0.getDocuments(books) }
   ///
+  /// Waits for the writes of this process that have begun, so that a time up to now is answered alike ever after; only
+  /// a commit that another process has under way may still get an earlier time.
+  ///
   /// Reads as far back as the change log goes; see `FirestoreSettings.changeLogRetention`. Times are compared in
   /// whole microseconds. A document costs its own versions since then. A query costs the changes of the whole
   /// database since then, and holds the earlier versions of its own documents in memory; indexes serve it as always.
@@ -157,8 +160,8 @@ extension Firestore {
     asOf time: Instant?, _ body: (ReadSession) throws -> Result
   ) async throws -> Result {
     try await reporting {
-      let backend = try local()
-      return try await backend.read(at: time) { try run(body, $0) }
+      let (backend, logger) = (try local(), try database().logger)
+      return try await backend.read(at: time) { try run(body, $0, logger) }
     }
   }
 
@@ -166,23 +169,24 @@ extension Firestore {
     asOf time: Instant?, _ body: (ReadSession) throws -> Result
   ) throws -> Result {
     do {
-      let backend = try local()
+      let (backend, logger) = (try local(), try database().logger)
       try BlockThread.refuse(in: backend)
-      return try backend.readBlocking(at: time) { try run(body, $0) }
+      return try backend.readBlocking(at: time) { try run(body, $0, logger) }
     } catch let status as Status {
       throw status.nsError
     }
   }
 
   private func run<Result>(
-    _ body: (ReadSession) throws -> Result, _ reader: any LocalReader
+    _ body: (ReadSession) throws -> Result, _ reader: any LocalReader,
+    _ logger: Logger
   ) throws -> Result {
     let began = ContinuousClock.now
     let session = ReadSession(self, reader)
     defer {
       session.end()
       warnIfLong(
-        "A read closure kept old pages of the file in use.", since: began, Self.logger)
+        "A read closure kept old pages of the file in use.", since: began, logger)
     }
     return try body(session)
   }

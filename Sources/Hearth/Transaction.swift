@@ -360,6 +360,8 @@ extension Firestore {
     _ cancellation: CancellationSignal
   ) async -> TransactionResult {
     var start = TransactionStart(callSite: block.callSite, cancellation: cancellation)
+    // Also where it was cancelled before another attempt; one that has ended is forgotten already.
+    defer { if let id = start.retrying { database.backend.rollback(id) } }
     var attempt = 1
     while true {
       if Task.isCancelled { return TransactionResult(error: CancellationError()) }
@@ -396,6 +398,7 @@ extension Firestore {
     let backend = database.backend
     do {
       let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
+      if Task.isCancelled { return (TransactionResult(error: CancellationError()), id) }
       let attempt = await database.blocks.run(block.callSite, in: backend) { [self] in
         TransactionAttempt(block, Transaction(self, backend, id))
       }
@@ -426,12 +429,19 @@ extension Firestore {
       do throws(Status) {
         let begun = try backend.waiting { backend.beginTransaction(start, .blocked, $0) }
         id = begun
-        if isCancelled() { return (TransactionResult(error: CancellationError()), begun) }
+        if isCancelled() {
+          backend.rollback(begun)
+          return (TransactionResult(error: CancellationError()), nil)
+        }
+        // Whatever comes of it, the writer goes on from here.
+        var isCommitted = false
+        defer { if !isCommitted { backend.release(begun) } }
         let made = TransactionAttempt(block, Transaction(self, backend, begun))
         attempt = made
         if made.result.error != nil { return (made.result, begun) }
         if isCancelled() { return (TransactionResult(error: CancellationError()), begun) }
         let request = try made.request(begun)
+        isCommitted = true
         // Waited for here, but no more so than by a task: its callbacks may come on any thread.
         _ = try backend.waiting { backend.commit(request, .lent, $0) }
         return (made.result, nil)

@@ -95,4 +95,20 @@ import Testing
     try await database.document("a/b").setData(["n": 1])
     try await database.terminate()
   }
+
+  @Test(.embedded("It looks for files."))
+  func `settings that a file could not be opened with do not stay`() async throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/a.hearth"
+    let readOnly = settings()
+    readOnly.isReadOnly = true
+    await expectRefused(.notFound) { _ = try Firestore.open(at: path, settings: readOnly) }
+    let wrong = settings()
+    wrong.queueLimitBytes = 0
+    await expectRefused(.invalidArgument) { _ = try Firestore.open(at: path, settings: wrong) }
+    let database = try Firestore.open(at: path)
+    #expect(!database.settings.isReadOnly)
+    try await database.document("a/b").setData(["n": 1])
+    try await database.terminate()
+  }
 }

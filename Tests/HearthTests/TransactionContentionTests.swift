@@ -27,6 +27,83 @@ import Testing
     }
   }
 
+  @Test(.embedded("It looks at the lines."))
+  func `a transaction that is cancelled after a conflict leaves nothing behind`() async throws {
+    let db = try open()
+    let document = db.document("a/1")
+    try await document.setData(["n": 0])
+    let runs = Guarded(0)
+    let task = Guarded<Task<Void, any Error>?>(nil)
+    let isStored = DispatchSemaphore(value: 0)
+    let running = Task {
+      try await onBlockingThread { isStored.wait() }
+      _ = try await db.runTransaction { transaction, errorPointer in
+        _ = try? transaction.getDocument(document)
+        let run = runs.withLock { runs in
+          runs += 1
+          return runs
+        }
+        if run == 2 {
+          task.withLock(\.self)?.cancel()
+        }
+        errorPointer?.pointee = Status(.aborted, "Something has changed.").nsError
+        return nil
+      }
+    }
+    task.withLock { $0 = running }
+    isStored.signal()
+    await #expect(throws: CancellationError.self) { try await running.value }
+    #expect(runs.withLock(\.self) == 2)
+    let transactions = try db.database().embedded.transactions
+    #expect(transactions.count == 0 && transactions.lines.count == 0)
+    try await db.terminate()
+  }
+
+  @Test(.embedded("It looks at the lines."))
+  func `who is cancelled while it waits for its turn does not run its block again`() async throws {
+    let db = try open()
+    let document = db.document("a/1")
+    try await document.setData(["n": 0])
+    let lines = try db.database().lines
+    let turn = Guarded<DocumentLines.Turn?>(nil)
+    let runs = Guarded(0)
+    let task = Task {
+      _ = try await db.runTransaction { transaction, errorPointer in
+        _ = try? transaction.getDocument(document)
+        runs.withLock { $0 += 1 }
+        // Somebody else has the next turn.
+        lines.whenTurn(at: [ResourcePath(["a", "1"])]) { came in turn.withLock { $0 = came } }
+        errorPointer?.pointee = Status(.aborted, "Something has changed.").nsError
+        return nil
+      }
+    }
+    try await eventually { turn.withLock { $0 != nil } }
+    try await Task.sleep(for: .milliseconds(50))
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(runs.withLock(\.self) == 1)
+    if let turn = turn.withLock(\.self) { lines.end(turn) }
+    #expect(lines.count == 0)
+    try await db.terminate()
+  }
+
+  @Test(.embedded("It holds the writer."))
+  func `a transaction that has nothing to do waits for no writer`() async throws {
+    let db = try open()
+    let go = DispatchSemaphore(value: 0)
+    let isHeld = Guarded(false)
+    async let held: Void = db.write { _ in
+      isHeld.withLock { $0 = true }
+      go.wait()
+    }
+    try await eventually { isHeld.withLock(\.self) }
+    let value = try await db.runTransaction { _, _ in 7 }
+    #expect(value as? Int == 7)
+    go.signal()
+    try await held
+    try await db.terminate()
+  }
+
   @Test(
     .embedded("It is about the order of turns."),
     arguments: isSoak ? [2, 4, 8, 16, 32, 64] : [2, 16, 64])

@@ -7,7 +7,7 @@ import Dispatch
 /// document happens behind it.
 ///
 /// Verbs with a completion call it once: before they return, if nothing has to be waited for and the caller lends
-/// its thread (see `RequestContext.Thread`), or else on a thread of the backend's own, never on one of the few that
+/// its thread (see `RequestContext.Thread`), or else on a thread that may block, never on one of the few that
 /// async code runs on. So a thread may block until then, and `waiting` and `awaiting` make the forms that do.
 ///
 /// **Read your writes.** A read shows every write that was handed over before it began, whether it was awaited or
@@ -15,7 +15,7 @@ import Dispatch
 protocol Backend: AnyObject, Sendable {
   var capabilities: BackendCapabilities { get }
 
-  // MARK: Reading
+  // MARK: Reading. The first two note what they read for the transaction of their context; the others have none.
 
   /// The documents at these paths, as of one moment, in their order; nil for one that does not exist.
   func documents(
@@ -73,10 +73,14 @@ protocol Backend: AnyObject, Sendable {
   // MARK: Transactions
 
   /// Begins a transaction. Reads with its id in their context are noted; a commit with it is `aborted` if one of
-  /// them would not find the same any more.
+  /// them would not find the same any more. Another attempt after a conflict first waits for its turn at the documents that
+  /// the one before had read.
   func beginTransaction(
     _ start: TransactionStart, _ context: RequestContext,
     _ done: @escaping Completion<TransactionID>)
+
+  /// Others may write again, though the transaction is exclusive; it can no longer commit.
+  func release(_ transaction: TransactionID)
 
   /// Forgets a transaction. One that was committed, or is not known, is forgotten already.
   func rollback(_ transaction: TransactionID)
@@ -95,9 +99,11 @@ protocol Backend: AnyObject, Sendable {
 
   // MARK: Changes
 
-  /// The state after the newest commit, and if it waits for them, every write that was handed over before.
-  func newestToken(
-    waitsForWrites: Bool, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>)
+  /// The state after the newest commit and every write that was handed over before.
+  func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>)
+
+  /// The state after the newest commit, for whom waiting for writes would make no sense. May block for a round trip.
+  func committedToken() throws -> ChangeToken
 
   /// The changes after a token in the order of their commits, as many as come at once; none if there are none yet.
   func changes(
@@ -130,8 +136,6 @@ protocol Backend: AnyObject, Sendable {
 struct BackendCapabilities: OptionSet, Sendable {
   let rawValue: Int
 
-  /// Reads at a time in the past, as far as the change log goes.
-  static let readTimes = BackendCapabilities(rawValue: 1 << 0)
   static let nearestVectors = BackendCapabilities(rawValue: 1 << 1)
   /// It is a `LocalBackend`.
   static let local = BackendCapabilities(rawValue: 1 << 2)
@@ -152,8 +156,6 @@ struct RequestContext: Sendable {
   var thread = Thread.busy
   /// Whose reads are noted.
   var transaction: TransactionID?
-  /// The state that is read; nil for the newest.
-  var readTime: Instant?
   /// Who asks, as a server has it from its client.
   var identity: RequestIdentity?
 

@@ -89,7 +89,10 @@ final class DocumentLines: Sendable {
     let waiter = enter(path, turn) { [self] _ in
       wait(for: paths.dropFirst(), turn, cancellation, body)
     }
-    if let waiter { cancellation?.onCancel { _ = waiter.decide(false, path) } }
+    // One that was decided at once has gone on, and has set another.
+    if let waiter, let cancellation {
+      cancellation.onCancel(while: { waiter.isWaiting }) { _ = waiter.decide(false, path) }
+    }
   }
 
   /// As `whenTurn`, for a thread that is about to read its first document, if others wait for that and it has no turn

@@ -6,14 +6,25 @@ extension EmbeddedBackend: LocalBackend {
   func read<Answer>(
     at time: Instant?, _ body: (any LocalReader) throws -> Answer
   ) async throws -> Answer {
-    await writer.settle(.everything)
+    if time == nil {
+      await writer.settle(.everything)
+    } else {
+      // One that began before may have an earlier time.
+      await withCheckedContinuation { continuation in
+        writer.whenDrained { continuation.resume() }
+      }
+    }
     return try readSettled(at: time, body)
   }
 
   func readBlocking<Answer>(
     at time: Instant?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
-    try settled()
+    if time == nil {
+      try settled()
+    } else {
+      try waiting { done in writer.whenDrained { done(.success(())) } }
+    }
     return try readSettled(at: time, body)
   }
 
@@ -182,11 +193,11 @@ private struct SnapshotReader: LocalReader {
       try backend.tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
     }
   }
+}
 
-  /// What fails below is a status.
-  private func failing<Answer>(_ body: () throws -> Answer) throws -> Answer {
-    do { return try body() } catch let error as LMDBError { throw Status(reading: error) }
-  }
+/// What fails below is a status.
+private func failing<Answer>(_ body: () throws -> Answer) throws -> Answer {
+  do { return try body() } catch let error as LMDBError { throw Status(reading: error) }
 }
 
 /// The state after a change, for a user's closure.
@@ -196,7 +207,7 @@ private struct PastReader: LocalReader {
   let backend: EmbeddedBackend
 
   func document(at path: ResourcePath) throws -> StoredDocument? {
-    try snapshot.document(at: path, asOf: sequence)
+    try failing { try snapshot.document(at: path, asOf: sequence) }
   }
 
   func withBody<Answer>(
@@ -207,8 +218,12 @@ private struct PastReader: LocalReader {
   }
 
   func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
-    let patch = try snapshot.patch(backTo: sequence, in: query.scope)
-    return try backend.tracing { try snapshot.documents(matching: query, with: patch, trace: $0) }
+    try failing {
+      let patch = try snapshot.patch(backTo: sequence, in: query.scope)
+      return try backend.tracing {
+        try snapshot.documents(matching: query, with: patch, trace: $0)
+      }
+    }
   }
 
   func decoded<Answer>(
@@ -223,9 +238,11 @@ private struct PastReader: LocalReader {
   func aggregate(
     _ aggregations: [Aggregation], over query: EffectiveQuery
   ) throws -> [Value] {
-    let patch = try snapshot.patch(backTo: sequence, in: query.scope)
-    return try backend.tracing {
-      try snapshot.aggregate(aggregations, over: query, with: patch, trace: $0)
+    try failing {
+      let patch = try snapshot.patch(backTo: sequence, in: query.scope)
+      return try backend.tracing {
+        try snapshot.aggregate(aggregations, over: query, with: patch, trace: $0)
+      }
     }
   }
 }

@@ -66,6 +66,13 @@ final class EmbeddedBackend: Sendable {
     if context.thread == .lent || context.thread == .blocked, writer.isSettled(scope) {
       return answer()
     }
+    if context.thread == .blocked {
+      // The caller waits here, and reads itself.
+      let done = DispatchSemaphore(value: 0)
+      writer.whenSettled(scope) { done.signal() }
+      done.wait()
+      return answer()
+    }
     writer.whenSettled(scope) {
       // A long one not on the writer's thread, nor on that of a caller who has other things to do.
       if isShort { answer() } else { DispatchQueue.global().async(execute: answer) }
@@ -99,7 +106,7 @@ extension EmbeddedBackend: Backend {
     if let id = context.transaction {
       return transactions.read(id, paths, context, in: self, done)
     }
-    answer(.all(of: paths), context, isShort: paths.count < 16, done) { snapshot in
+    answer(.all(of: paths), context, isShort: paths.count == 1, done) { snapshot in
       try paths.map { try snapshot.document(at: $0) }
     }
   }
@@ -192,9 +199,10 @@ extension EmbeddedBackend: Backend {
     _ start: TransactionStart, _ context: RequestContext,
     _ done: @escaping Completion<TransactionID>
   ) {
-    transactions.begin(start, in: self, done)
+    transactions.begin(start, context, in: self, done)
   }
 
+  func release(_ transaction: TransactionID) { transactions.release(transaction) }
   func rollback(_ transaction: TransactionID) { transactions.rollback(transaction) }
 
   // MARK: Listening
@@ -225,10 +233,12 @@ extension EmbeddedBackend: Backend {
 
   // MARK: Changes
 
-  func newestToken(
-    waitsForWrites: Bool, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>
-  ) {
-    answer(waitsForWrites ? .everything : .nothing, context, isShort: true, done) { [self] in
+  func committedToken() throws -> ChangeToken {
+    token(after: try store.read { try $0.state().lastSequence })
+  }
+
+  func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>) {
+    answer(.everything, context, isShort: true, done) { [self] in
       token(after: try $0.state().lastSequence)
     }
   }

@@ -56,24 +56,37 @@ final class TransactionTable: Sendable {
   // MARK: Beginning and ending
 
   func begin(
-    _ start: TransactionStart, in backend: EmbeddedBackend,
+    _ start: TransactionStart, _ context: RequestContext, in backend: EmbeddedBackend,
     _ done: @escaping Completion<TransactionID>
   ) {
-    let former = start.retrying.flatMap(end)
-    if start.isExclusive { return beginExclusively(start, in: backend, done) }
-    guard let former else { return done(.success(add(Entry(DocumentLines.Turn())))) }
-    let paths = former.reads.withLock { Array($0.documents.keys) }
-    lines.whenTurn(at: paths, cancelledBy: start.cancellation) { [self] turn in
-      done(.success(add(Entry(turn))))
+    let begin = { @Sendable [self] (turn: DocumentLines.Turn) in
+      guard start.isExclusive else { return done(.success(add(Entry(turn)))) }
+      beginExclusively(start, turn, in: backend, done)
     }
+    guard let former = start.retrying.flatMap(end) else { return begin(DocumentLines.Turn()) }
+    former.hold?.release()
+    let paths = former.reads.withLock { Array($0.documents.keys) }
+    guard context.thread == .blocked else {
+      return lines.whenTurn(at: paths, cancelledBy: start.cancellation, begin)
+    }
+    // Goes on from the caller's thread: from where a write is handed over says what its completion waits for.
+    let turn = Guarded<DocumentLines.Turn?>(nil)
+    let arrived = DispatchSemaphore(value: 0)
+    lines.whenTurn(at: paths, cancelledBy: start.cancellation) { came in
+      turn.withLock { $0 = came }
+      arrived.signal()
+    }
+    arrived.wait()
+    begin(turn.withLock(\.self) ?? DocumentLines.Turn())
   }
 
   private func beginExclusively(
-    _ start: TransactionStart, in backend: EmbeddedBackend,
+    _ start: TransactionStart, _ turn: DocumentLines.Turn, in backend: EmbeddedBackend,
     _ done: @escaping Completion<TransactionID>
   ) {
     let hold = WriterHold { [self] hold in
-      done(hold.map { add(Entry(DocumentLines.Turn(), $0)) })
+      if case .failure = hold { lines.end(turn) }
+      done(hold.map { add(Entry(turn, $0)) })
     }
     backend.writer.submitAlone(from: start.callSite) { request in
       for mutation in try hold.hold(atMost: .seconds(1)) { try request.write(mutation) }
@@ -96,6 +109,8 @@ final class TransactionTable: Sendable {
     lines.end(entry.turn)
     return entry
   }
+
+  func release(_ id: TransactionID) { state.withLock { $0.entries[id] }?.hold?.release() }
 
   func rollback(_ id: TransactionID) { end(id)?.hold?.release() }
 
@@ -126,7 +141,7 @@ final class TransactionTable: Sendable {
         lines.waitBlocking(for: paths[0], entry.turn)
       }
       let scope = entry.hold == nil ? ReadScope.all(of: paths) : .nothing
-      backend.answer(scope, context, isShort: paths.count < 16, done) { snapshot in
+      backend.answer(scope, context, isShort: paths.count == 1, done) { snapshot in
         let found = try paths.map { try snapshot.document(at: $0) }
         try entry.note(zip(paths, found))
         return found
@@ -179,6 +194,14 @@ final class TransactionTable: Sendable {
       var premises = Premises()
       let (documents, results) = entry.reads.withLock { ($0.documents, $0.results) }
       premises.results = results
+      if request.mutations.isEmpty, documents.isEmpty, results.isEmpty {
+        // Nothing to be done, and nothing that has to hold: nobody is waited for.
+        return backend.answer(.nothing, RequestContext(thread: .lent), isShort: true, ended) {
+          let state = try $0.state()
+          return CommitResult(
+            commitTime: state.lastCommitTime, sequence: state.lastSequence, results: [])
+        }
+      }
       if !request.areChecked { for mutation in request.mutations { try mutation.check() } }
       request.areChecked = true
       request.mutations =

@@ -17,10 +17,10 @@ final class CancellationSignal: Sendable {
     handler?()
   }
 
-  /// Calls `body` when it is cancelled, or at once if it was; in place of the one before.
-  func onCancel(_ body: @escaping @Sendable () -> Void) {
+  /// Calls `body` when it is cancelled, or at once if it was; in place of the one before. Nothing if `isWanted` says so.
+  func onCancel(while isWanted: () -> Bool = { true }, _ body: @escaping @Sendable () -> Void) {
     let isCancelled = state.withLock { state in
-      if !state.isCancelled { state.handler = body }
+      if !state.isCancelled, isWanted() { state.handler = body }
       return state.isCancelled
     }
     if isCancelled { body() }

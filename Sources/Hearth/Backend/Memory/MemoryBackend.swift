@@ -502,6 +502,10 @@ extension MemoryBackend: Backend {
     }
   }
 
+  func release(_ transaction: TransactionID) {
+    _ = shared.withLock { $0.transactions[transaction] }?.hold?.end(nil)
+  }
+
   func rollback(_ transaction: TransactionID) {
     _ = shared.withLock { $0.transactions.removeValue(forKey: transaction) }?.hold?.end(nil)
   }
@@ -564,12 +568,9 @@ extension MemoryBackend: Backend {
 
   // MARK: Changes
 
-  func newestToken(
-    waitsForWrites: Bool, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>
-  ) {
-    guard waitsForWrites else {
-      return done(.success(token(after: shared.withLock(\.state.sequence))))
-    }
+  func committedToken() -> ChangeToken { token(after: shared.withLock(\.state.sequence)) }
+
+  func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>) {
     answer(context, done) { [self] in token(after: $0.sequence) }
   }
 
