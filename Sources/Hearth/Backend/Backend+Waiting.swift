@@ -6,7 +6,7 @@ extension Backend {
   func awaiting<Answer: Sendable>(
     _ verb: (@escaping Completion<Answer>) -> Void
   ) async throws -> Answer {
-    try await withUnsafeContinuation { continuation in
+    try await withCheckedContinuation { continuation in
       verb { continuation.resume(returning: $0) }
     }.get()
   }
