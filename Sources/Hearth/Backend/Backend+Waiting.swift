@@ -45,7 +45,26 @@ extension Backend {
   }
 }
 
-/// For backends that lend no bytes: what they answer is owned.
+/// For readers that lend no bytes: what they find is owned.
+extension LocalReader {
+  func withBody<Answer>(
+    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
+  ) throws -> Answer {
+    guard let document = try document(at: path) else { return try body(nil) }
+    return try document.body.withBytes { try body(StoredBody($0)) }
+  }
+
+  func decoded<Answer>(
+    matching query: EffectiveQuery, isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
+  ) throws -> [Answer] {
+    try documents(matching: query).map { document in
+      try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
+    }
+  }
+}
+
+/// The same for backends.
 extension Backend {
   func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer

@@ -210,28 +210,12 @@ private struct PastReader: LocalReader {
     try failing { try snapshot.document(at: path, asOf: sequence) }
   }
 
-  func withBody<Answer>(
-    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
-  ) throws -> Answer {
-    guard let document = try document(at: path) else { return try body(nil) }
-    return try document.body.withBytes { try body(StoredBody($0)) }
-  }
-
   func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
     try failing {
       let patch = try snapshot.patch(backTo: sequence, in: query.scope)
       return try backend.tracing {
         try snapshot.documents(matching: query, with: patch, trace: $0)
       }
-    }
-  }
-
-  func decoded<Answer>(
-    matching query: EffectiveQuery, isParallel: Bool,
-    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
-  ) throws -> [Answer] {
-    try documents(matching: query).map { document in
-      try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
     }
   }
 

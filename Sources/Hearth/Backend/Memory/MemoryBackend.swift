@@ -163,9 +163,10 @@ final class MemoryBackend: Sendable {
     let change = Once(change)
     let work = { @Sendable [self] in
       // A copy: what users run in `change` may read this database.
-      var state = shared.withLock(\.state)
-      let before = state.sequence
-      let outcome = change.run(&state)
+      let (current, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
+      let before = current.sequence
+      var state = current
+      let outcome = isClosed ? .failure(.terminated) : change.run(&state)
       shared.withLock { shared in
         if case .success = outcome { shared.state = state }
         shared.waitingBytes -= countedBytes ?? 0
@@ -494,12 +495,9 @@ extension MemoryBackend: Backend {
   }
 
   private func add(_ transaction: Transaction) -> TransactionID {
-    shared.withLock { shared in
-      shared.lastNumber += 1
-      let id = TransactionID(number: shared.lastNumber)
-      shared.transactions[id] = transaction
-      return id
-    }
+    let id = TransactionID(number: nextNumber())
+    shared.withLock { $0.transactions[id] = transaction }
+    return id
   }
 
   func release(_ transaction: TransactionID) {
@@ -547,7 +545,7 @@ extension MemoryBackend: Backend {
   }
 
   func addSyncObserver(_ body: @escaping @Sendable () -> Void) -> Int {
-    let number = nextNumber()
+    let number = Int(clamping: nextNumber())
     queue.async { [self] in
       watches.sync[number] = body
       body()
@@ -559,10 +557,10 @@ extension MemoryBackend: Backend {
     queue.async { [self] in watches.sync[observer] = nil }
   }
 
-  private func nextNumber() -> Int {
+  private func nextNumber() -> UInt64 {
     shared.withLock { shared in
       shared.lastNumber += 1
-      return Int(clamping: shared.lastNumber)
+      return shared.lastNumber
     }
   }
 
@@ -580,13 +578,14 @@ extension MemoryBackend: Backend {
   ) {
     done(
       Result { () throws(Status) in
-        let state = shared.withLock(\.state)
+        let (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
+        if isClosed { throw .terminated }
         return Array(state.log[Int(try sequence(of: token, in: state))...].prefix(1024))
       })
   }
 
   func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int {
-    let number = nextNumber()
+    let number = Int(clamping: nextNumber())
     queue.async { [self] in
       watches.tails[number] = body
       body()
@@ -669,24 +668,8 @@ private struct MemoryReader: LocalReader {
 
   func document(at path: ResourcePath) throws -> StoredDocument? { try draft.document(path) }
 
-  func withBody<Answer>(
-    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
-  ) throws -> Answer {
-    guard let document = try draft.document(path) else { return try body(nil) }
-    return try document.body.withBytes { try body(StoredBody($0)) }
-  }
-
   func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
     try MemoryAnswer(query).documents(draft.documents())
-  }
-
-  func decoded<Answer>(
-    matching query: EffectiveQuery, isParallel: Bool,
-    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
-  ) throws -> [Answer] {
-    try documents(matching: query).map { document in
-      try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
-    }
   }
 
   func aggregate(
@@ -732,21 +715,8 @@ private final class MemoryWriter: LocalWriter {
     try reader.document(at: path)
   }
 
-  func withBody<Answer>(
-    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
-  ) throws -> Answer {
-    try reader.withBody(at: path, body)
-  }
-
   func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
     try reader.documents(matching: query)
-  }
-
-  func decoded<Answer>(
-    matching query: EffectiveQuery, isParallel: Bool,
-    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
-  ) throws -> [Answer] {
-    try reader.decoded(matching: query, isParallel: isParallel, decode)
   }
 
   func aggregate(
