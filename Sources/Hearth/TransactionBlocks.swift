@@ -18,25 +18,22 @@ final class TransactionBlocks: Sendable {
   private let path: String
   private let logger: Logger
   private let state = Guarded(State())
-  private let watch = Guarded<Int?>(nil)
+  private let watch = Watch()
 
   init(_ path: String, _ logger: Logger) {
     self.path = path
     self.logger = logger
-    let token = Watchdog.shared.add { [weak self] in self?.look() }
-    watch.withLock { $0 = token }
   }
 
   deinit { close() }
 
-  func close() {
-    if let token = watch.withLock({ $0.take() }) { Watchdog.shared.remove(token) }
-  }
+  func close() { watch.end() }
 
   /// Runs `body` on a thread of its own; the watchdog names it if it does not return.
   func run<Result: Sendable>(
     _ callSite: CallSite, in backend: any Backend, _ body: @escaping @Sendable () -> Result
   ) async -> Result {
+    watch.begin { [weak self] in self?.look() }
     let number = state.withLock { state in
       state.lastNumber += 1
       state.running[state.lastNumber] = Running(callSite: callSite)

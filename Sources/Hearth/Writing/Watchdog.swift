@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Looks once a second at what may hold others up, from a thread of its own: nobody who is stuck can say so.
 final class Watchdog: Sendable {
@@ -49,6 +50,45 @@ final class Watchdog: Sendable {
         return nil
       }
       return Array(state.looks.values)
+    }
+  }
+}
+
+/// One look of the watchdog, which begins when there is something to look at: a database that is only read needs no
+/// thread for it.
+final class Watch: Sendable {
+  private enum State {
+    /// Next: on.
+    case idle
+    case on(Int)
+    case over
+  }
+
+  private let state = Guarded(State.idle)
+  private let isIdle = Atomic(true)
+
+  /// Calls `look` once a second until `end`. Does nothing the second time.
+  func begin(_ look: @escaping @Sendable () -> Void) {
+    guard isIdle.load(ordering: .relaxed) else { return }
+    state.withLock { state in
+      guard case .idle = state else { return }
+      state = .on(Watchdog.shared.add(look))
+      isIdle.store(false, ordering: .relaxed)
+    }
+  }
+
+  /// A look that has begun may still be under way.
+  func end() {
+    state.withLock { state in
+      if case .on(let token) = state { Watchdog.shared.remove(token) }
+      state = .over
+    }
+  }
+
+  /// Runs `body`, which `end` waits for; nil after that.
+  func unlessOver<Result>(_ body: () -> Result?) -> Result? {
+    state.withLock { state in
+      if case .over = state { nil } else { body() }
     }
   }
 }

@@ -116,7 +116,7 @@ final class Writer: Sendable {
   private let observer = Guarded<(@Sendable (WriterReport) -> Void)?>(nil)
   private let sampler = Guarded<(@Sendable (WriterSample) -> Void)?>(nil)
   private let doing = Guarded(Doing())
-  private let watch = Guarded<Int?>(nil)
+  private let watch = Watch()
 
   /// What waits for the writer and is not awaited may take this much memory.
   let queueLimitBytes: Int
@@ -134,8 +134,6 @@ final class Writer: Sendable {
     }
     thread.name = "hearth-writer"
     thread.stackSize = 4 << 20
-    let token = Watchdog.shared.add { [weak self] in self?.look() }
-    watch.withLock { $0 = token }
     // Here, and not by the first write: a thread inherits the priority of who starts it, and without
     // privileges does not get a better one. That may be one in the background.
     thread.start()
@@ -287,15 +285,18 @@ final class Writer: Sendable {
 
   /// Waits for the requests that nobody awaits, were handed over before this call, and touch `scope`.
   func settle(_ scope: ReadScope) async {
-    guard trackedCount.load(ordering: .acquiring) > 0 else { return }
+    guard hasTickets else { return }
     await withCheckedContinuation { continuation in
       whenSettled(scope) { continuation.resume() }
     }
   }
 
+  /// If false, nothing has to be waited for.
+  var hasTickets: Bool { trackedCount.load(ordering: .acquiring) > 0 }
+
   /// What `settle` waits for is done.
   func isSettled(_ scope: ReadScope) -> Bool {
-    if trackedCount.load(ordering: .acquiring) == 0 { return true }
+    guard hasTickets else { return true }
     return state.withLock { $0.tickets.newest(touching: scope) == nil }
   }
 
@@ -328,17 +329,22 @@ final class Writer: Sendable {
       }
     }
     finished.wait()
-    if let token = watch.withLock({ $0.take() }) { Watchdog.shared.remove(token) }
+    watch.end()
   }
 
   // MARK: The watchdog
 
   private func begin(_ activity: Activity) {
+    beWatched()
     let now = ContinuousClock.now
     doing.withLock { doing in
       doing.activity = activity
       doing.since = now
     }
+  }
+
+  private func beWatched() {
+    watch.begin { [weak self] in self?.look() }
   }
 
   private func beIdle() {
@@ -396,12 +402,13 @@ final class Writer: Sendable {
 
   /// Nil once the writer closes: the file may be closed then.
   private func writingProcess() -> Int32? {
-    watch.withLock { $0 == nil ? nil : store.environment.writingProcess }
+    watch.unlessOver { store.environment.writingProcess }
   }
 
   /// Calls `sampler` once a second, on the watchdog's thread.
   func sample(_ sampler: (@Sendable (WriterSample) -> Void)?) {
     self.sampler.withLock { $0 = sampler }
+    beWatched()
   }
 
   // MARK: The thread
