@@ -85,7 +85,7 @@ struct DataFile {
       let name = FileSystemKind.remoteTypes[type] ?? ""
       throw LMDBError.remoteFileSystem.adding("open \(path) on \(name)")
     }
-    return (try place(of: path), exists)
+    return (try exists ? realPath(path) : realPath(ofMissing: path), exists)
   }
 
   /// The path without symbolic links of a file that is there, or where it would be made.
@@ -122,6 +122,8 @@ struct DataFile {
 
   /// Absolute, and without what leads nowhere: `//` and `/./`.
   private static func normalized(_ path: String) -> String {
+    // As most are.
+    if isNormal(path) { return path }
     var path = path
     if path.utf8.first != UInt8(ascii: "/"), let folder = getcwd(nil, 0) {
       path = String(cString: folder) + "/" + path
@@ -130,6 +132,13 @@ struct DataFile {
     return path.utf8.split(separator: UInt8(ascii: "/"))
       .filter { !$0.elementsEqual(".".utf8) }
       .reduce(into: "") { $0 += "/" + String(Substring($1)) }
+  }
+
+  private static func isNormal(_ path: String) -> Bool {
+    path.utf8.first == UInt8(ascii: "/")
+      && path.utf8.dropFirst()
+        .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        .allSatisfy { !$0.isEmpty && !$0.elementsEqual(".".utf8) }
   }
 
   static func flushFolder(of path: String) throws(LMDBError) {

@@ -50,7 +50,7 @@ struct FileHeader: Equatable {
     var patience = Patience(.milliseconds(60))
     while true {
       do throws(LMDBError) {
-        let pages = try PageReader(copying: file.anchor)
+        let pages = PageReader(using: file.anchor)
         guard let header = try validate(pages), isAlone else { return }
         return try header.validateRoots(pages)
       } catch {
@@ -226,19 +226,30 @@ extension [UInt8] {
 /// Reads a file without mapping it.
 struct PageReader: ~Copyable {
   private let descriptor: Int32
+  private let isOwned: Bool
 
   init(path: String) throws(LMDBError) {
+    isOwned = true
     descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     if descriptor < 0 { throw LMDBError(errno) }
   }
 
   /// Of a file that is open, whatever is at its path.
   init(copying descriptor: Int32) throws(LMDBError) {
+    isOwned = true
     self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     if self.descriptor < 0 { throw LMDBError(errno) }
   }
 
-  deinit { _ = Glibc.close(descriptor) }
+  /// As `copying`, for as long as that is not closed.
+  init(using descriptor: Int32) {
+    isOwned = false
+    self.descriptor = descriptor
+  }
+
+  deinit {
+    if isOwned { _ = Glibc.close(descriptor) }
+  }
 
   func byteCount() throws(LMDBError) -> UInt64 {
     var info = stat()

@@ -34,23 +34,37 @@ struct FileIdentity: Hashable, Sendable {
   var text: String { "\(device):\(inode)" }
 }
 
-/// Files that Hearth makes beside a database. Nothing is ever written through a link somebody put there.
-enum OwnFile {
+/// A file that Hearth makes beside a database, open. Nothing is ever written through a link somebody put there.
+struct OwnFile {
+  let descriptor: Int32
+  let identity: FileIdentity
+  /// It was made by this.
+  let isNew: Bool
+
   /// Opens a file for reading and writing, or makes it for its owner only.
   ///
   /// Throws `notAPlainFile` for a symbolic link, a file with a second name, and what is no file.
-  static func open(_ path: String) throws(LMDBError) -> (descriptor: Int32, isNew: Bool) {
+  static func open(_ path: String) throws(LMDBError) -> OwnFile {
     for _ in 0..<100 {
+      // Mostly it is there.
+      if let file = try openExisting(path) { return file }
       let new = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-      if new >= 0 { return (new, true) }
-      guard errno == EEXIST else { throw LMDBError(errno, context: "make \(path)") }
-      if let descriptor = try openExisting(path) { return (descriptor, false) }
+      guard new >= 0 else {
+        if errno == EEXIST { continue }
+        throw LMDBError(errno, context: "make \(path)")
+      }
+      guard let identity = FileIdentity(of: new) else {
+        let code = errno
+        _ = Glibc.close(new)
+        throw LMDBError(code, context: "make \(path)")
+      }
+      return OwnFile(descriptor: new, identity: identity, isNew: true)
     }
     throw LMDBError(EAGAIN, context: "make \(path)")
   }
 
   /// `nil` if there is none.
-  static func openExisting(_ path: String) throws(LMDBError) -> Int32? {
+  static func openExisting(_ path: String) throws(LMDBError) -> OwnFile? {
     let descriptor = Glibc.open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {
       switch errno {
@@ -66,7 +80,9 @@ enum OwnFile {
       throw LMDBError(code, context: "open \(path)")
     }
     // Without a name: it was removed between the two calls.
-    if info.st_mode & S_IFMT == S_IFREG, info.st_nlink <= 1 { return descriptor }
+    if info.st_mode & S_IFMT == S_IFREG, info.st_nlink <= 1 {
+      return OwnFile(descriptor: descriptor, identity: FileIdentity(info), isNew: false)
+    }
     _ = Glibc.close(descriptor)
     throw LMDBError.notAPlainFile.adding("open \(path)")
   }

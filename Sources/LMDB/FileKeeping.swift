@@ -38,16 +38,16 @@ public final class NewFile {
     // A process that was killed while it gave the file its place left it with two names.
     if let file = FileIdentity(at: path), file == FileIdentity(at: place) { unlink(path) }
     for _ in 0..<100 {
-      let (descriptor, isNew) = try OwnFile.open(path)
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-        _ = Glibc.close(descriptor)
+      let file = try OwnFile.open(path)
+      guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        _ = Glibc.close(file.descriptor)
         throw LMDBError.alreadyOpen.adding("write \(path)")
       }
       // Another may have removed it in between.
-      let isOurs = FileIdentity(of: descriptor) == FileIdentity(at: path)
-      if isNew, isOurs { return descriptor }
+      let isOurs = file.identity == FileIdentity(at: path)
+      if file.isNew, isOurs { return file.descriptor }
       if isOurs { unlink(path) }
-      _ = Glibc.close(descriptor)
+      _ = Glibc.close(file.descriptor)
     }
     throw LMDBError(EAGAIN, context: "write \(path)")
   }

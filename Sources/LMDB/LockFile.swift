@@ -19,15 +19,15 @@ struct LockFile: ~Copyable {
     if let identity = FileIdentity(at: path), OpenFiles.isOpen(identity) {
       throw LMDBError.openElsewhere.adding("open \(path)")
     }
-    let (descriptor, isNew) = try OwnFile.open(path)
-    guard let identity = FileIdentity(of: descriptor), OpenFiles.reserve(identity) else {
-      _ = Glibc.close(descriptor)
+    let file = try OwnFile.open(path)
+    guard OpenFiles.reserve(file.identity) else {
+      _ = Glibc.close(file.descriptor)
       throw LMDBError.openElsewhere.adding("open \(path)")
     }
-    self.descriptor = descriptor
+    descriptor = file.descriptor
+    identity = file.identity
+    isNew = file.isNew
     self.path = path
-    self.identity = identity
-    self.isNew = isNew
   }
 
   deinit {

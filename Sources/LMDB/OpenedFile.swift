@@ -91,7 +91,7 @@ struct OpenedFile {
     guard let transaction = begun else { throw LMDBError(ENOMEM, context: "open \(file.path)") }
     let known = UInt64(mdb_txn_id(transaction))
     mdb_txn_abort(transaction)
-    let pages = try PageReader(copying: file.anchor)
+    let pages = PageReader(using: file.anchor)
     var newest: UInt64 = 0
     for page in 0...1 {
       let place = UInt64(page * pageSizeBytes + FileHeader.transactionOffset)

@@ -33,8 +33,7 @@ struct Presence: ~Copyable {
   /// Waits while somebody is alone. Throws `notAPlainFile` if a link is in the file's place.
   static func enter(at path: String, namespace: String) throws(LMDBError) -> Presence {
     for _ in 0..<100 {
-      let file = try OwnFile.open(path)
-      var presence = try Presence(file.descriptor, path, namespace, isNew: file.isNew)
+      var presence = Presence(try OwnFile.open(path), path, namespace)
       presence.isAlone = try presence.lock(LOCK_EX | LOCK_NB)
       if !presence.isAlone { _ = try presence.lock(LOCK_SH) }
       // Somebody may have removed the file since it was opened: others then lock another one.
@@ -43,19 +42,12 @@ struct Presence: ~Copyable {
     throw LMDBError(EAGAIN, context: "flock \(path)")
   }
 
-  private init(
-    _ descriptor: Int32, _ path: String, _ namespace: String = "", isNew: Bool = false
-  ) throws(LMDBError) {
-    guard let identity = FileIdentity(of: descriptor) else {
-      let code = errno
-      _ = Glibc.close(descriptor)
-      throw LMDBError(code, context: "open \(path)")
-    }
-    self.descriptor = descriptor
+  private init(_ file: OwnFile, _ path: String, _ namespace: String = "") {
+    descriptor = file.descriptor
+    identity = file.identity
+    isNew = file.isNew
     self.path = path
     self.namespace = namespace
-    self.isNew = isNew
-    self.identity = identity
   }
 
   deinit { _ = Glibc.close(descriptor) }
@@ -139,10 +131,9 @@ struct Presence: ~Copyable {
     // A process that is just being started has the locks of the one that starts it, for a moment.
     var patience = Patience(.milliseconds(60))
     repeat {
-      var descriptor = try OwnFile.openExisting(place)
-      if descriptor == nil, isMaking { descriptor = try OwnFile.open(place).descriptor }
-      guard let descriptor else { return nil }
-      let presence = try Presence(descriptor, place)
+      let file: OwnFile? = isMaking ? try OwnFile.open(place) : try OwnFile.openExisting(place)
+      guard let file else { return nil }
+      let presence = Presence(file, place)
       if try presence.lock(LOCK_EX | LOCK_NB), presence.isInPlace,
         try !UseLock.isHeld(onFileAt: path)
       {
