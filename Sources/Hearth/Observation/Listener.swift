@@ -58,6 +58,45 @@ final class Listener: Recipient {
     }
   }
 
+  /// Mostly none or one, which costs no memory of its own.
+  fileprivate enum Held {
+    case none
+    case one(Acknowledgement)
+    case several([Acknowledgement])
+
+    mutating func append(_ acknowledgement: Acknowledgement) {
+      switch self {
+      case .none: self = .one(acknowledgement)
+      case .one(let first): self = .several([first, acknowledgement])
+      case .several(var all):
+        self = .none
+        all.append(acknowledgement)
+        self = .several(all)
+      }
+    }
+
+    mutating func take() -> Held {
+      defer { self = .none }
+      return self
+    }
+
+    func contains(_ acknowledgement: Acknowledgement) -> Bool {
+      switch self {
+      case .none: false
+      case .one(let first): first === acknowledgement
+      case .several(let all): all.contains { $0 === acknowledgement }
+      }
+    }
+
+    func release() {
+      switch self {
+      case .none: break
+      case .one(let first): first.release()
+      case .several(let all): for acknowledgement in all { acknowledgement.release() }
+      }
+    }
+  }
+
   fileprivate struct State {
     var told: Told?
     var untold = Waiting()
@@ -71,7 +110,7 @@ final class Listener: Recipient {
     /// A completion went on without its callback. Until it is called back.
     var isLate = false
     /// Completions that wait until what is untold was told.
-    var acknowledgements: [Acknowledgement] = []
+    var acknowledgements = Held.none
     /// They wait for the callback to end.
     var removers: [DispatchSemaphore] = []
     var counts = Counts()
@@ -86,7 +125,7 @@ final class Listener: Recipient {
   private let state = Guarded(State())
   private let callback: @Sendable (Result<ResultEvent, Status>) -> Void
   private let way: Way
-  private let eventLimit: Int
+  private let eventLimit: UInt8
 
   /// How it comes about that `deliver` is called soon, where the callback belongs.
   enum Way: Sendable {
@@ -103,7 +142,7 @@ final class Listener: Recipient {
     callback: @escaping @Sendable (Result<ResultEvent, Status>) -> Void
   ) {
     self.way = way
-    self.eventLimit = eventLimit
+    self.eventLimit = UInt8(clamping: eventLimit)
     self.callback = callback
   }
 
@@ -117,15 +156,14 @@ final class Listener: Recipient {
   /// closure for a callback that waits to write.
   func remove() {
     let isInside = CallbackThread.isInside || WriterWaits.isOnWritersThread
-    let (mustWait, acknowledgements): (DispatchSemaphore?, [Acknowledgement]) = state.withLock {
-      state in
+    let (mustWait, acknowledgements): (DispatchSemaphore?, Held) = state.withLock { state in
       let acknowledgements = state.remove()
       guard state.isRunning, !isInside else { return (nil, acknowledgements) }
       let semaphore = DispatchSemaphore(value: 0)
       state.removers.append(semaphore)
       return (semaphore, acknowledgements)
     }
-    for acknowledgement in acknowledgements { acknowledgement.release() }
+    acknowledgements.release()
     mustWait?.wait()
   }
 
@@ -162,7 +200,7 @@ final class Listener: Recipient {
   ) {
     let mustSchedule = post(acknowledgements) { state in
       // One more than the limit: what comes then takes its place.
-      guard state.untold.count > eventLimit else {
+      guard state.untold.count > Int(eventLimit) else {
         return state.untold.append(.next(event))
       }
       state.counts.skipped += 1
@@ -181,8 +219,7 @@ final class Listener: Recipient {
   /// The listener ends, with an error or without any further call. A consumer that asks gets what waits first.
   func end(_ status: Status?) {
     if status == nil, !isAsked {
-      let acknowledgements = state.withLock { $0.remove() }
-      return acknowledgements.forEach { $0.release() }
+      return state.withLock { $0.remove() }.release()
     }
     if post([], { $0.untold.append(status.map { .failure($0) } ?? .end) }) { arrange() }
   }
@@ -236,7 +273,7 @@ final class Listener: Recipient {
 
   func becomeLate(for acknowledgement: Acknowledgement) -> (any Recipient)? {
     state.withLock { state in
-      guard state.acknowledgements.contains(where: { $0 === acknowledgement }) else { return nil }
+      guard state.acknowledgements.contains(acknowledgement) else { return nil }
       defer { state.isLate = true }
       // Under the lock: once the callback has begun, the room is late no more.
       if case .room(let room) = way { return room.becomeLate(for: self) }
@@ -260,19 +297,19 @@ final class Listener: Recipient {
     }
     CallbackThread.leave(wasInside)
     if end() { arrange() }
-    for acknowledgement in turn.acknowledgements { acknowledgement.release() }
+    turn.acknowledgements.release()
   }
 
   /// The first event, and how many there are. Nil if another thread is calling back: when that ends it sees that
   /// there is more.
-  private func begin() -> (next: Next, count: Int, acknowledgements: [Acknowledgement])? {
+  private func begin() -> (next: Next, count: Int, acknowledgements: Held)? {
     state.withLock { state in
       state.isScheduled = false
       guard !state.isRunning else { return nil }
       state.isRunning = true
       state.isLate = false
       let count = state.untold.count
-      return (state.next(), count, state.takeAcknowledgements())
+      return (state.next(), count, state.acknowledgements.take())
     }
   }
 
@@ -334,16 +371,10 @@ extension Listener.State {
   }
 
   /// What waited for the callback is to be released.
-  fileprivate mutating func remove() -> [Acknowledgement] {
+  fileprivate mutating func remove() -> Listener.Held {
     isRemoved = true
     untold = Listener.Waiting()
     told = nil
-    return takeAcknowledgements()
-  }
-
-  fileprivate mutating func takeAcknowledgements() -> [Acknowledgement] {
-    guard !acknowledgements.isEmpty else { return [] }
-    defer { acknowledgements = [] }
-    return acknowledgements
+    return acknowledgements.take()
   }
 }

@@ -622,7 +622,8 @@ final class Registry: Sendable {
           let later =
             view.sequence > step.sequence
             ? self.acknowledgements.peek(upTo: view.sequence) : []
-          tell(view, event, for: acknowledgements + later, &outbox)
+          tell(
+            view, event, for: later.isEmpty ? acknowledgements : acknowledgements + later, &outbox)
         }
         view.renewRoutes(in: state.router)
       } catch {

@@ -14,19 +14,26 @@
 package struct Guarded<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // Unchecked: the state is touched under the mutex only, and was sent here.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
   /// Behind the mutex, in the same memory: who has locked one is about to touch the other.
-  private let state: UnsafeMutablePointer<State>
+  private var state: UnsafeMutablePointer<State> {
+    (UnsafeMutableRawPointer(mutex) + Self.offset).assumingMemoryBound(to: State.self)
+  }
+
+  private static var alignment: Int {
+    max(MemoryLayout<pthread_mutex_t>.alignment, MemoryLayout<State>.alignment)
+  }
+
+  private static var offset: Int {
+    (MemoryLayout<pthread_mutex_t>.size + alignment - 1) / alignment * alignment
+  }
 
   package init(_ initial: consuming sending State) {
-    let alignment = max(MemoryLayout<pthread_mutex_t>.alignment, MemoryLayout<State>.alignment)
-    let mutexBytes = MemoryLayout<pthread_mutex_t>.size
-    let offset = (mutexBytes + alignment - 1) / alignment * alignment
     let memory = UnsafeMutableRawPointer.allocate(
-      byteCount: offset + MemoryLayout<State>.size, alignment: alignment)
+      byteCount: Self.offset + MemoryLayout<State>.size, alignment: Self.alignment)
     mutex = memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
-    state = (memory + offset).bindMemory(to: State.self, capacity: 1)
-    state.initialize(to: initial)
+    (memory + Self.offset).bindMemory(to: State.self, capacity: 1).initialize(to: initial)
   }
 
   deinit {

@@ -12,8 +12,6 @@ final class Acknowledgement: Sendable {
   typealias Outcome = Writer.Outcome
 
   fileprivate struct State {
-    /// Who has yet to let go: the writer, the registry, and each callback that is waited for.
-    var holds = 2
     var outcome: Outcome?
     /// Nil once it was called, or the writer does that itself.
     var complete: (@Sendable (Outcome) -> Void)?
@@ -25,6 +23,9 @@ final class Acknowledgement: Sendable {
   /// What the write touches.
   let paths: [ResourcePath]
   let origin: WriteOrigin
+  /// Who has yet to let go: the writer, the registry, and each callback that is waited for. Not in `state`: a
+  /// thousand callbacks let go while the registry still adds those that come later.
+  private let holds = Atomic(2)
   private let state: Guarded<State>
 
   init(
@@ -47,24 +48,22 @@ final class Acknowledgement: Sendable {
     state.withLock { $0.complete = nil }
   }
 
-  func hold() {
-    state.withLock { $0.holds += 1 }
-  }
+  func hold() { holds.wrappingAdd(1, ordering: .relaxed) }
 
   /// Whether the completion waits until the recipient calls `release`.
   func hold(for recipient: any Recipient) -> Bool {
     state.withLock { state in
       guard state.complete != nil else { return false }
-      state.holds += 1
+      hold()
       state.recipients.append(recipient)
       return true
     }
   }
 
   func release() {
-    let due: (complete: @Sendable (Outcome) -> Void, outcome: Outcome)? = state.withLock { state in
-      state.holds -= 1
-      return state.holds == 0 ? state.take() : nil
+    guard holds.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
+    let due: (complete: @Sendable (Outcome) -> Void, outcome: Outcome)? = state.withLock {
+      $0.take()
     }
     if let due { due.complete(due.outcome) }
   }
