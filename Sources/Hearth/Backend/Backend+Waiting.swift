@@ -1,14 +1,22 @@
 import Dispatch
 
+/// As `Backend.awaiting`. Specialised for each answer, which a method of a protocol is not: looking up types at run time
+/// takes as long as reading a document.
+private func answer<Answer: Sendable>(
+  of verb: (@escaping Completion<Answer>) -> Void
+) async throws -> Answer {
+  try await withCheckedContinuation { continuation in
+    verb { continuation.resume(returning: $0) }
+  }.get()
+}
+
 /// The forms of verbs that wait, for every backend.
 extension Backend {
   /// Waits for a verb that begins on this thread, and may use it.
   func awaiting<Answer: Sendable>(
     _ verb: (@escaping Completion<Answer>) -> Void
   ) async throws -> Answer {
-    try await withCheckedContinuation { continuation in
-      verb { continuation.resume(returning: $0) }
-    }.get()
+    try await answer(of: verb)
   }
 
   /// As `awaiting`, for a thread that may block. Throws if the verb would wait for this thread.
@@ -29,7 +37,7 @@ extension Backend {
   }
 
   func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?] {
-    try await awaiting { documents(at: paths, .lent, $0) }
+    try await answer { documents(at: paths, .lent, $0) }
   }
 
   func document(at path: ResourcePath) async throws -> StoredDocument? {
@@ -37,11 +45,11 @@ extension Backend {
   }
 
   func documents(matching query: EffectiveQuery) async throws -> [StoredDocument] {
-    try await awaiting { documents(matching: query, .lent, $0) }
+    try await answer { documents(matching: query, .lent, $0) }
   }
 
   func commit(_ request: CommitRequest) async throws -> CommitResult {
-    try await awaiting { commit(request, .lent, $0) }
+    try await answer { commit(request, .lent, $0) }
   }
 }
 
@@ -69,7 +77,7 @@ extension Backend {
   func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
   ) async throws -> Answer {
-    let found = try await awaiting { documents(at: [path], context, $0) }
+    let found = try await answer { documents(at: [path], context, $0) }
     guard let document = found[0] else { return try body(nil) }
     return try document.body.withBytes { try body(StoredBody($0)) }
   }
@@ -78,7 +86,7 @@ extension Backend {
     matching query: EffectiveQuery, _ context: RequestContext, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) async throws -> [Answer] {
-    let found: [StoredDocument] = try await awaiting { documents(matching: query, context, $0) }
+    let found: [StoredDocument] = try await answer { documents(matching: query, context, $0) }
     return try found.map { document in
       try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
     }

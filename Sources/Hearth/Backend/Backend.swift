@@ -27,6 +27,10 @@ protocol Backend: AnyObject, Sendable {
     matching query: EffectiveQuery, _ context: RequestContext,
     _ done: @escaping Completion<[StoredDocument]>)
 
+  /// The same two, for a caller that can be suspended and is in no transaction. Each has a default.
+  func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?]
+  func documents(matching query: EffectiveQuery) async throws -> [StoredDocument]
+
   /// One value for each aggregation.
   func aggregate(
     _ aggregations: [Aggregation], over query: EffectiveQuery, _ context: RequestContext,

@@ -123,6 +123,20 @@ extension EmbeddedBackend: Backend {
     }
   }
 
+  // Mostly nothing has to be waited for: then these need no continuation.
+
+  func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?] {
+    if writer.hasTickets { await writer.settle(.all(of: paths)) }
+    return try store.read { snapshot in try paths.map { try snapshot.document(at: $0) } }
+  }
+
+  func documents(matching query: EffectiveQuery) async throws -> [StoredDocument] {
+    if writer.hasTickets { await writer.settle(query.scope.readScope) }
+    return try store.read { snapshot in
+      try tracing { try snapshot.documents(matching: query, trace: $0) }
+    }
+  }
+
   func aggregate(
     _ aggregations: [Aggregation], over query: EffectiveQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>
@@ -158,7 +172,7 @@ extension EmbeddedBackend: Backend {
   func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
   ) async throws -> Answer {
-    await writer.settle(.document(path))
+    if writer.hasTickets { await writer.settle(.document(path)) }
     return try store.read { try body($0.body(at: path)) }
   }
 
@@ -166,7 +180,7 @@ extension EmbeddedBackend: Backend {
     matching query: EffectiveQuery, _ context: RequestContext, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) async throws -> [Answer] {
-    await writer.settle(query.scope.readScope)
+    if writer.hasTickets { await writer.settle(query.scope.readScope) }
     return try store.read { snapshot in
       try tracing { trace in
         try snapshot.decoded(matching: query, trace: trace, isParallel: isParallel, decode)
