@@ -89,10 +89,12 @@ public final class Firestore: NSObject, @unchecked Sendable {
         Firestore(path: $0, named: path, app: .hearthDefault)
       }
       let before = firestore.state.withLock { ($0.settings, $0.settingsFault) }
-      let mismatch = Status(
-        .failedPrecondition,
-        "\(path) is open with other settings. Open it with the same, or without settings.")
-      if let settings, !firestore.adopt(settings) { throw mismatch }
+      func mismatch() -> Status {
+        Status(
+          .failedPrecondition,
+          "\(path) is open with other settings. Open it with the same, or without settings.")
+      }
+      if let settings, !firestore.adopt(settings) { throw mismatch() }
       firestore.adopt(name: path)
       do {
         _ = try firestore.database()
@@ -104,7 +106,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
         throw error
       }
       // Somebody else may have opened it in between.
-      if let settings, !firestore.adopt(settings) { throw mismatch }
+      if let settings, !firestore.adopt(settings) { throw mismatch() }
       return firestore
     } catch let status as Status {
       throw status.nsError
@@ -221,11 +223,10 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   /// False, and nothing changed, if it is in use with other settings.
   private func adopt(_ settings: FirestoreSettings) -> Bool {
-    let copy = OwnSettings(settings, ownQueue)
-    return state.withLock { state in
-      guard case .idle = state.phase else { return state.settings.value.isEqual(copy.value) }
-      state.settings = copy
-      state.settingsFault = copy.value.fault
+    state.withLock { state in
+      guard case .idle = state.phase else { return state.settings.value.isEqual(settings) }
+      state.settings = OwnSettings(settings, ownQueue)
+      state.settingsFault = state.settings.value.fault
       return true
     }
   }

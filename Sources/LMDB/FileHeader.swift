@@ -93,12 +93,13 @@ struct FileHeader: Equatable {
   private func validateRoots(_ file: borrowing PageReader) throws(LMDBError) {
     let pagesPresent = try file.byteCount() / pageSize
     let lastPage = lastPage
-    try Self.validateRoot(free, of: file, pagesPresent, pageSize) { (node) throws(LMDBError) in
+    var page = PageBuffer(pageSize)
+    try Self.validateRoot(free, of: file, pagesPresent, &page) { (node) throws(LMDBError) in
       guard node.key.count == 8, node.flags & ~NodePage.large == 0 else { throw .damagedPage }
       if node.flags == 0, !Self.isFreeList(node.data, lastPage) { throw .damagedPage }
     }
     var tables: [Tree] = []
-    try Self.validateRoot(main, of: file, pagesPresent, pageSize) { (node) throws(LMDBError) in
+    try Self.validateRoot(main, of: file, pagesPresent, &page) { (node) throws(LMDBError) in
       guard node.flags != 0 && node.flags != NodePage.large else { return }
       guard node.flags == NodePage.subtree, let table = Tree(node.data),
         table.depth <= Self.maximumDepth,
@@ -107,7 +108,18 @@ struct FileHeader: Equatable {
       tables.append(table)
     }
     for table in tables {
-      try Self.validateRoot(table, of: file, pagesPresent, pageSize) { (_) throws(LMDBError) in }
+      try Self.validateRoot(table, of: file, pagesPresent, &page) { (_) throws(LMDBError) in }
+    }
+  }
+
+  /// One page after the other, and room for what looking at it takes.
+  private struct PageBuffer {
+    var bytes: [UInt8]
+    var tiles: [UInt16]
+
+    init(_ pageSize: UInt64) {
+      bytes = [UInt8](repeating: 0, count: Int(pageSize))
+      tiles = [UInt16](repeating: 0, count: Int(pageSize) / 2)
     }
   }
 
@@ -127,19 +139,20 @@ struct FileHeader: Equatable {
   }
 
   private static func validateRoot(
-    _ tree: Tree, of file: borrowing PageReader, _ pagesPresent: UInt64, _ pageSize: UInt64,
+    _ tree: Tree, of file: borrowing PageReader, _ pagesPresent: UInt64,
+    _ buffer: inout PageBuffer,
     _ look: (NodePage.Node) throws(LMDBError) -> Void
   ) throws(LMDBError) {
     guard tree.root != noRoot else { return }
+    let size = buffer.bytes.count
     guard tree.root >= 2, tree.root < pagesPresent,
-      let bytes = try file.read(at: tree.root * pageSize, count: Int(pageSize))
+      try file.read(at: tree.root * UInt64(size), into: &buffer.bytes, count: size)
     else { throw .damagedPage }
     let isLeaf = tree.depth == 1
-    var tiles = [UInt16](repeating: 0, count: bytes.count / 2)
     // The bytes outlive what is borrowed of them.
-    let fault = bytes.withUnsafeBytes { bytes -> LMDBError? in
+    let fault = buffer.bytes.withUnsafeBytes { bytes -> LMDBError? in
       let page = NodePage(bytes)
-      guard page.fault(page: tree.root, isLeaf: isLeaf, tiles: &tiles) == nil else {
+      guard page.fault(page: tree.root, isLeaf: isLeaf, tiles: &buffer.tiles) == nil else {
         return .damagedPage
       }
       for index in 0..<page.count {

@@ -183,8 +183,23 @@ struct Presence: ~Copyable {
     return String(decoding: bytes[..<(count - 1)], as: UTF8.self)
   }
 
-  /// `pid:[4026531836]`; without `/proc`, a word that equals itself.
+  private static let monitor = Monitor()
+  /// Guarded by `monitor`.
+  nonisolated(unsafe) private static var lastNamespace: (text: String, forkCount: UInt)?
+
+  /// `pid:[4026531836]`; without `/proc`, a word that equals itself. A process stays in its namespace, a child may be
+  /// born into another one.
   static func currentProcessNamespace() -> String {
+    let forkCount = ForkGuard.count.pointee
+    monitor.lock()
+    defer { monitor.unlock() }
+    if let last = lastNamespace, last.forkCount == forkCount { return last.text }
+    let text = readProcessNamespace()
+    lastNamespace = (text, forkCount)
+    return text
+  }
+
+  private static func readProcessNamespace() -> String {
     var name = [CChar](repeating: 0, count: 128)
     let count = readlink("/proc/self/ns/pid", &name, name.count)
     guard count > 0 else { return "unknown" }
