@@ -36,9 +36,9 @@ let package = Package(
     // Floor 1: safe, concrete Swift over the C library; bytes in, bytes out.
     .target(name: "LMDB", dependencies: ["CLMDB"]),
 
-    // Floor 2: the embedded database.
+    // Floor 2: the embedded database, and the seam that any other place for documents has to fill.
     .target(
-      name: "Hearth",
+      name: "HearthEngine",
       dependencies: [
         "LMDB", "CXXHash",
         .product(name: "Collections", package: "swift-collections"),
@@ -46,6 +46,19 @@ let package = Package(
       ],
       swiftSettings: [
         // Async functions run where their caller does: users' types need not be Sendable.
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
+      ]),
+
+    // Floor 3: the face. What users name; it knows no storage.
+    .target(
+      name: "Hearth",
+      dependencies: [
+        "HearthEngine",
+        .product(name: "Collections", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: [
+        // As in HearthEngine.
         .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
 
@@ -82,17 +95,19 @@ let package = Package(
       path: "Tests/Helpers/LMDBTestHelper"),
     .target(name: "CStorageSpy", path: "Tests/Helpers/CStorageSpy"),
     .executableTarget(
-      name: "hearth-test-helper", dependencies: ["Hearth", "LMDB", "CStorageSpy"],
+      name: "hearth-test-helper", dependencies: ["Hearth", "HearthEngine", "LMDB", "CStorageSpy"],
       path: "Tests/Helpers/HearthTestHelper"),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "lmdb-test-helper"]),
     .testTarget(
       name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
     .testTarget(
-      name: "HearthProcessTests", dependencies: ["Hearth", "LMDB", "hearth-test-helper"]),
+      name: "HearthProcessTests",
+      dependencies: ["Hearth", "HearthEngine", "LMDB", "hearth-test-helper"]),
     .testTarget(
       name: "HearthTests",
       dependencies: [
-        "Hearth", "HearthTesting", "FirebaseFirestore", "FirebaseCore", "FirebaseSharedSwift",
+        "Hearth", "HearthEngine", "HearthTesting", "FirebaseFirestore", "FirebaseCore",
+        "FirebaseSharedSwift",
       ],
       resources: [.copy("Resources")]),
     .testTarget(name: "HearthTestingTests", dependencies: ["HearthTesting", "FirebaseFirestore"]),

@@ -90,7 +90,7 @@
       writerBusy.set(sample.busy / .seconds(1))
     }
 
-    func note(_ use: Firestore.StorageUse) {
+    func note(_ use: StorageUse) {
       readerLag.set(use.oldestReaderLag)
       mapUse.set(Double(use.usedBytes) / Double(max(1, use.mapBytes)))
       fileBytes.set(use.fileBytes)

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Copies onto disks that are full or may not be written.
 @Suite struct CareOnDisksTests {

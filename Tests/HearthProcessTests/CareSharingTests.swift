@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// The care of a file that another process writes to.
 @Suite struct CareSharingTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Large documents that come, grow and go, with readers and listeners. HEARTH_CHURN_SECONDS says for how
 /// long.

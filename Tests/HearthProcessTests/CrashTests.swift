@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// `kill -9` at any instant: all or nothing, acknowledged writes present.
 @Suite struct CrashTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Watches the calls by which LMDB writes and flushes. `CStorageSpy` stands before the C library's.
 @Suite struct DurabilityTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Another process listens, is killed at any instant, and goes on by its token: nothing missed, nothing
 /// doubled.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct FullDiskTests {
   @Test func `when the file may not grow, writes fail, reads go on, and writes work again later`()

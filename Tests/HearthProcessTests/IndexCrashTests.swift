@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Indexes that are built while documents change, by processes that die.
 @Suite struct IndexCrashTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Many at once. Worth most under the thread sanitizer.
 @Suite(.serialized) struct LoadTests {

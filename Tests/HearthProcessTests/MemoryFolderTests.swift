@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Databases in memory leave nothing in the temporary directory, however their process ends.
 @Suite struct MemoryFolderTests {

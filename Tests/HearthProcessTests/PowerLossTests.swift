@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// The power goes at any moment: what a flush has promised is on the disk, everything else may be or not.
 ///

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Transactions of two processes, as if one came after the other.
 @Suite(.serialized) struct SerializabilityTests {

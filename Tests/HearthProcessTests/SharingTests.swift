@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Several processes, one file.
 @Suite(.serialized) struct SharingTests {

@@ -1,4 +1,5 @@
 @testable import Hearth
+@testable import HearthEngine
 
 extension Database {
   /// The layers below an open database.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// What the encoder makes of a value, as fields.
 func fields<T: Encodable>(

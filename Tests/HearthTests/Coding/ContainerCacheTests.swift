@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Boxes are used again, and nobody notices.
 struct ContainerCacheTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Documents are damaged behind a checksum that is right, and decoded into models: errors, never a trap.
 /// Ten million of them, with address sanitizer; of leaks it only knows some of XCTest's own:

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct DecoderTests {
   private func failure<T: Decodable>(

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct EncoderTests {
   @Test func `a nested book goes there and back`() throws {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Values that contain themselves: encoding ends with an error before the stack does.
 @Suite struct EncodingDepthTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// How the value types look to a coder that is not Firestore's.
 struct PassThroughConformancesTests {

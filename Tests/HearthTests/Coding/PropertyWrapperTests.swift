@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct PropertyWrapperTests {
   private let firestore = Firestore(path: "unopened.hearth", app: .hearthDefault)

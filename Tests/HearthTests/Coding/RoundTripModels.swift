@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Makes random instances, whole seconds and prices with cents, so that every strategy can keep them.
 struct ModelGenerator {

@@ -3,6 +3,7 @@ import HearthTesting
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// A catalogue of types goes through real storage and back, under every combination of strategies.
 struct RoundTripsTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// What these tests count; a pool's closures cannot hold anything.
 private let made = Guarded(0)

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Sessions, containers and guesses are used again; no run may see another.
 struct SessionTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// `Firestore.Encoder` and `Firestore.Decoder` to and from dictionaries, which hold a value as it is. Storing
 /// has rules of its own.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// What Firebase's own tests of its coder promise, where no other file here tests it. Through
 /// `[String: Any]`, as its users see it.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// How many random documents a law is tried on: thorough when asked, brief by default.
 private let documentCount =

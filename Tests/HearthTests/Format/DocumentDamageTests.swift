@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 private let damageCount =
   ProcessInfo.processInfo.environment["HEARTH_SOAK"] == nil ? 15_000 : 2_000_000

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Bytes written by this and every earlier version are read forever.
 struct DocumentGoldenTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Law: reading what was written gives identical fields.
 @Suite struct DocumentJSONTests {

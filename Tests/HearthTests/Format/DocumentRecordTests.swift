@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct DocumentRecordTests {
   @Test func `a record gives back its header and its body`() throws {

@@ -1,4 +1,5 @@
 @testable import Hearth
+@testable import HearthEngine
 
 /// Random documents for the laws of the format, the same for the same seed.
 struct FormatGenerator: RandomNumberGenerator {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// A writer that has seen a map's names before writes the same bytes as one that has not.
 struct MapShapeTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// A body, as it is stored with a shape. Keeps the memory that both borrow.
 final class ShapedBody {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct ValueViewOrderTests {
   @Test func `comparing stored values is comparing values`() throws {

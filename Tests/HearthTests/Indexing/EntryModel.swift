@@ -1,4 +1,5 @@
 @testable import Hearth
+@testable import HearthEngine
 
 /// The entries that an index should have, made without keys: what scans are held against.
 struct EntryModel {

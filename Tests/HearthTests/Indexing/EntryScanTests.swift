@@ -2,6 +2,7 @@ import LMDB
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct EntryScanTests {
   enum World: String, CaseIterable, CustomTestStringConvertible {

@@ -2,6 +2,7 @@ import LMDB
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// What the check says of entries of indexes that are ready, and of one that is half built.
 @Suite struct IndexCheckTests {

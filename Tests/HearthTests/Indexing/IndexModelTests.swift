@@ -2,6 +2,7 @@ import LMDB
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// A long run of random writes while indexes are made, built, dropped, and the file is opened anew.
 @Suite struct IndexModelTests {

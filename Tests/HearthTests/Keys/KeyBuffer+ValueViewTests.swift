@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct KeyBufferValueViewTests {
   @Test func `stored bytes make the key their value makes, and what is lost is told`() throws {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// The hex dumps in the documentation are what the engine writes.
 struct KeyDocumentationTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct KeyLayoutTests {
   private static let roomy = KeyLimit(100_000)

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct KeyLimitTests {
   static let tiny = KeyLimit(24)

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Firestore's recorded order of values.
 struct RecordedOrderTests {

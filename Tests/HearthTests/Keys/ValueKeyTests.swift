@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// The component's bytes.
 private func encode(_ value: Value, descending: Bool = false) -> [UInt8] {

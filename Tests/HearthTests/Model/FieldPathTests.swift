@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct FieldPathTests {
   @Test func `a path without names is remembered as a fault`() {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct FieldSegmentsTextTests {
   @Test func `dotted text is split at its dots and at nothing else`() throws {

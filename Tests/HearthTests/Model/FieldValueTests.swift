@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct FieldValueTests {
   @Test func `only the sentinels without operands are equal`() {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct LimitsTests {
   @Test func `the documentation's example has the size it says`() {

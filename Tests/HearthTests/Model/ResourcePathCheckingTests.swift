@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// What `body` throws, as text; empty if nothing.
 func message(_ body: () throws(Status) -> Void) -> String {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 struct VectorValueTests {
   @Test func `equal vectors are equal as objects and copies`() {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct ExactSumTests {
   private func double(_ generator: inout SeededGenerator) -> Double {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 @testable import LMDB
 
 /// What the kernel tells of commits, without the timer that would hide what it did not tell.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// A listener that is asked, so that it is as slow as the test wants.
 final class Asker: Sendable {

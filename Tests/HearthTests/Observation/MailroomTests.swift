@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct MailroomTests {
   private func listener(on queue: DispatchQueue, _ told: @escaping @Sendable () -> Void) -> Listener

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// What Firestore's listeners were told, told again.
 @Suite struct RecordedListensTests {

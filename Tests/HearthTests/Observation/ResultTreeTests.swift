@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct ResultTreeTests {
   private func row(_ number: Int, version: Int64 = 0) -> ResultRow {

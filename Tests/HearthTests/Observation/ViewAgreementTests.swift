@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Every incremental view = the query run again; every chain of changes = the result.
 ///

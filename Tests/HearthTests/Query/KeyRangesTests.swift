@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Which keys comparisons leave, without an index.
 @Suite struct KeyRangesTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// The planner alone: no store, only a query, indexes and numbers.
 @Suite struct PlannerTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Agreement: the engine, the reference, and what Firestore recorded.
 @Suite struct QueryAgreementTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// What an answer costs, and what a run does with what it cannot trust.
 @Suite struct QueryRunTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Figures for eyes, with HEARTH_SOAK in a release build.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil))

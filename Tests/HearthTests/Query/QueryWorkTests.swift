@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// What answers cost in entries and documents, whatever the clock says.
 @Suite(.serialized) struct QueryWorkTests {

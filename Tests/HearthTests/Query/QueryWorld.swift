@@ -2,6 +2,7 @@ import Foundation
 import Logging
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// A database with documents in it, and what a query finds there.
 final class QueryWorld: Sendable {

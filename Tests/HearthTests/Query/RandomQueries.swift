@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Small worlds of documents that resemble one another, and queries that nearly fit them.
 struct RandomQueries {

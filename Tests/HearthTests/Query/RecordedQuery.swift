@@ -1,4 +1,5 @@
 @testable import Hearth
+@testable import HearthEngine
 
 /// Reads recorded queries, and says them to the public builders where those can.
 enum RecordedQuery {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Firestore's recorded answers.
 @Suite struct RecordedQueryTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Agreement: what a write closure reads of its own writes is what is read once they are stored.
 @Suite struct PatchTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// What the server refuses, with its sentences.
 @Suite struct StructuredQueryCheckingTests {

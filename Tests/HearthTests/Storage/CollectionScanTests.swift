@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct CollectionScanTests {
   /// Ids whose keys are cut at different places when keys are short.

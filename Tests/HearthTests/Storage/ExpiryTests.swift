@@ -3,6 +3,7 @@ import LMDB
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct ExpiryTests {
   private func dueCount(_ store: Store) throws -> Int {

@@ -4,6 +4,7 @@ import LMDB
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Files with flipped bits and cut ends, judged by the check before anything opens them.
 @Suite(.serialized) struct FileDamageTests {

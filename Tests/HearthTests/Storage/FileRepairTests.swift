@@ -4,6 +4,7 @@ import LMDB
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct FileRepairTests {
   let folder = TemporaryFolder()

@@ -1,4 +1,5 @@
 @testable import Hearth
+@testable import HearthEngine
 
 /// The records that StorageLayout.md shows, as the engine writes them.
 enum LayoutRecords {

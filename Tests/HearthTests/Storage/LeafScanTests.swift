@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Pages that several threads go through hold what one cursor finds.
 @Suite struct LeafScanTests {

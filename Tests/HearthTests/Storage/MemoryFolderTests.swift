@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct MemoryFolderTests {
   private let folder = TemporaryFolder()

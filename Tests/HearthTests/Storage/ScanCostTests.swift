@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// The three questions of the document key, each to cost what it returns.
 @Suite struct ScanCostTests {

@@ -3,6 +3,7 @@ import LMDB
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Documents with the same names of fields have them in common.
 @Suite struct ShapeMakerTests {

@@ -2,6 +2,7 @@ import LMDB
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct StoreCheckTests {
   private func filled() throws -> StoreFixture {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// A long run of random requests against a plain dictionary.
 @Suite struct StoreModelTests {

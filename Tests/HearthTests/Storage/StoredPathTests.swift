@@ -3,6 +3,7 @@ import LMDB
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Records whose checksum is right and whose path is not that of a document, or of a collection: forged,
 /// or of a writer with a fault. Reading them throws, and never traps.

@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// A type the database knows nothing about.
 struct Unsupported {}

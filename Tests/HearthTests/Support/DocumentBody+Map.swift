@@ -1,4 +1,5 @@
 @testable import Hearth
+@testable import HearthEngine
 
 extension DocumentBody {
   /// For maps that tests make, which are never too large.

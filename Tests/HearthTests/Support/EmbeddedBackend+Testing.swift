@@ -1,4 +1,5 @@
 @testable import Hearth
+@testable import HearthEngine
 
 /// The layers below an open database.
 extension Database {

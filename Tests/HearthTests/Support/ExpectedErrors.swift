@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Expects the database's error of this code, and gives its sentence.
 @discardableResult

@@ -1,6 +1,7 @@
 import Logging
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Keeps what is logged: `warning: sentence`, and the metadata.
 struct LogRecorder: LogHandler {

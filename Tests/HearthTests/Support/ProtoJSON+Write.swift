@@ -1,4 +1,5 @@
 @testable import Hearth
+@testable import HearthEngine
 
 extension ProtoJSON {
   /// A `google.firestore.v1.Write`. Throws `invalidArgument` for what no mutation can say.

@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Reads the standard proto3 JSON of `google.firestore.v1`, as the recorded cases have it.
 enum ProtoJSON {

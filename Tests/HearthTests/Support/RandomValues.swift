@@ -1,4 +1,5 @@
 @testable import Hearth
+@testable import HearthEngine
 
 /// The same numbers for the same seed, everywhere (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {

@@ -1,4 +1,5 @@
 @testable import Hearth
+@testable import HearthEngine
 
 func sign<T: Comparable>(_ lhs: T, _ rhs: T) -> Int { lhs < rhs ? -1 : (lhs > rhs ? 1 : 0) }
 

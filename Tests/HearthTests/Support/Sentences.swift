@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// The sentence with which something is refused as an invalid argument. Nil if it is not.
 func refusal<T>(

@@ -38,7 +38,7 @@ enum SourceTree {
 
 /// One Swift file, with its code told apart from comments and strings.
 struct SourceFile {
-  /// From the package's folder: `Sources/Hearth/Keys/KeyBuffer.swift`.
+  /// From the package's folder: `Sources/HearthEngine/Keys/KeyBuffer.swift`.
   let path: String
   let lines: [String]
   /// The same lines with blanks for comments and for what strings hold, except for interpolations.

@@ -1,6 +1,7 @@
 import LMDB
 
 @testable import Hearth
+@testable import HearthEngine
 
 extension Store {
   /// Turns a bit of a stored document, in the byte at this distance from the end of its record.

@@ -1,6 +1,7 @@
 import LMDB
 
 @testable import Hearth
+@testable import HearthEngine
 
 extension StoreFixture {
   /// Makes an index as it is, whatever its state says.

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// An open store and its writer in a folder of their own, and the clock they look at.
 final class StoreFixture: @unchecked Sendable {

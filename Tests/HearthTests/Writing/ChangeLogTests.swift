@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct ChangeLogTests {
   private func logBytes(_ fixture: StoreFixture) throws -> (records: Int, pages: Int) {

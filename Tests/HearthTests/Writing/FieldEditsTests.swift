@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Editing the stored bytes gives what decoding, changing and encoding the whole gives.
 @Suite struct FieldEditsTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// `writes.json`: commits that Firestore's emulator did, with what became of them.
 @Suite struct RecordedWritesTests {

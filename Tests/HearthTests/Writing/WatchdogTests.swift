@@ -3,6 +3,7 @@ import Logging
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Whoever holds the writer is named while it does, and what waits is counted.
 @Suite struct WatchdogTests {

@@ -3,6 +3,7 @@ import LMDB
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Fails calls of the storage below by number.
 private final class Saboteur: Sendable {

@@ -3,6 +3,7 @@ import Logging
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct WriterThreadTests {
   @Test func `a writer that was given nothing closes, and takes nothing after`() async throws {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 @Suite struct WriterTicketTests {
   @Test func `reads see every write handed over before them, in all three scopes`() async throws {

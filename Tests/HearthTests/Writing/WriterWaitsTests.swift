@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Hearth
+@testable import HearthEngine
 
 /// Write closures of several databases, nested and crossed.
 @Suite struct WriterWaitsTests {

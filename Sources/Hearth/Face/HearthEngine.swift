@@ -1,0 +1,2 @@
+// What users name of the engine (values, paths, tokens, errors) is Hearth's as well.
+@_exported public import HearthEngine

@@ -1,0 +1,94 @@
+import Dispatch
+
+/// As `Backend.awaiting`. Specialised for each answer, which a method of a protocol is not: looking up types at run time
+/// takes as long as reading a document.
+private func answer<Answer: Sendable>(
+  of verb: (@escaping Completion<Answer>) -> Void
+) async throws -> Answer {
+  try await withCheckedContinuation { continuation in
+    verb { continuation.resume(returning: $0) }
+  }.get()
+}
+
+/// The forms of verbs that wait, for every backend.
+extension Backend {
+  /// Waits for a verb that begins on this thread, and may use it.
+  package func awaiting<Answer: Sendable>(
+    _ verb: (@escaping Completion<Answer>) -> Void
+  ) async throws -> Answer {
+    try await answer(of: verb)
+  }
+
+  /// As `awaiting`, for a thread that may block. Throws if the verb would wait for this thread.
+  package func waiting<Answer: Sendable>(
+    _ verb: (@escaping Completion<Answer>) -> Void
+  ) throws(Status) -> Answer {
+    try blocking { () throws(Status) in
+      let done = DispatchSemaphore(value: 0)
+      let answer = Guarded<Result<Answer, Status>?>(nil)
+      verb { result in
+        answer.withLock { $0 = result }
+        done.signal()
+      }
+      done.wait()
+      guard let answer = answer.withLock(\.self) else { throw .terminated }
+      return try answer.get()
+    }
+  }
+
+  package func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?] {
+    try await answer { documents(at: paths, .lent, $0) }
+  }
+
+  package func document(at path: ResourcePath) async throws -> StoredDocument? {
+    try await documents(at: [path])[0]
+  }
+
+  package func documents(matching query: EffectiveQuery) async throws -> [StoredDocument] {
+    try await answer { documents(matching: query, .lent, $0) }
+  }
+
+  package func commit(_ request: CommitRequest) async throws -> CommitResult {
+    try await answer { commit(request, .lent, $0) }
+  }
+}
+
+/// For readers that lend no bytes: what they find is owned.
+extension LocalReader {
+  package func withBody<Answer>(
+    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
+  ) throws -> Answer {
+    guard let document = try document(at: path) else { return try body(nil) }
+    return try document.body.withBytes { try body(StoredBody($0)) }
+  }
+
+  package func decoded<Answer>(
+    matching query: EffectiveQuery, isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
+  ) throws -> [Answer] {
+    try documents(matching: query).map { document in
+      try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
+    }
+  }
+}
+
+/// The same for backends.
+extension Backend {
+  package func withBody<Answer>(
+    at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
+  ) async throws -> Answer {
+    let found = try await answer { documents(at: [path], context, $0) }
+    guard let document = found[0] else { return try body(nil) }
+    return try document.body.withBytes { try body(StoredBody($0)) }
+  }
+
+  package func decoded<Answer>(
+    matching query: EffectiveQuery, _ context: RequestContext, isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
+  ) async throws -> [Answer] {
+    let found: [StoredDocument] = try await answer { documents(matching: query, context, $0) }
+    return try found.map { document in
+      try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
+    }
+  }
+}

@@ -1,0 +1,282 @@
+internal import LMDB
+
+extension EmbeddedBackend: LocalBackend {
+  // MARK: Closures
+
+  package func read<Answer>(
+    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+  ) async throws -> Answer {
+    if time == nil {
+      await writer.settle(.everything)
+    } else {
+      // One that began before may have an earlier time.
+      await withCheckedContinuation { continuation in
+        writer.whenDrained { continuation.resume() }
+      }
+    }
+    return try readSettled(at: time, body)
+  }
+
+  package func readBlocking<Answer>(
+    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+  ) throws -> Answer {
+    if time == nil {
+      try settled()
+    } else {
+      try waiting { done in writer.whenDrained { done(.success(())) } }
+    }
+    return try readSettled(at: time, body)
+  }
+
+  private func readSettled<Answer>(
+    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+  ) throws -> Answer {
+    try store.read { snapshot in
+      guard let time else { return try body(SnapshotReader(snapshot: snapshot, backend: self)) }
+      let sequence = try snapshot.sequence(at: time)
+      return try body(PastReader(snapshot: snapshot, sequence: sequence, backend: self))
+    }
+  }
+
+  package func write(
+    from callSite: CallSite, _ body: @escaping (any LocalWriter) throws -> Void,
+    _ done: @escaping Completion<CommitResult>
+  ) {
+    writer.perform(from: callSite) { [self] request in
+      try body(RequestWriter(request: request, backend: self))
+    } complete: {
+      done($0)
+    }
+  }
+
+  package func writeBlocking(
+    from callSite: CallSite, _ body: (any LocalWriter) throws -> Void
+  ) throws -> CommitResult {
+    try withoutActuallyEscaping(body) { body in
+      try waiting { done in
+        writer.perform(from: callSite, isBlocking: true) { [self] request in
+          try body(RequestWriter(request: request, backend: self))
+        } complete: {
+          done($0)
+        }
+      }
+    }
+  }
+
+}
+
+extension EmbeddedBackend: FileBackend {
+  // MARK: Care of the file
+
+  package func check(_ progress: CareReporter) throws -> CheckReport {
+    try store.check(includingPages: true, progress: progress)
+  }
+
+  package func backup(
+    to path: String, compacting: Bool, replacing: Bool, _ progress: CareReporter
+  ) throws -> CheckReport {
+    try settled()
+    return try FileCopy.backup(
+      store, to: path, compacting: compacting, replacing: replacing, progress: progress)
+  }
+
+  package func export(to path: String, replacing: Bool, _ progress: CareReporter) throws -> Int {
+    try settled()
+    return try DocumentExport.run(store, to: path, replacing: replacing, progress: progress)
+  }
+
+  package func export(
+    _ progress: CareReporter, _ write: @escaping @Sendable ([UInt8]) throws -> Void
+  ) throws -> Int {
+    try settled()
+    return try DocumentExport.run(store, progress: progress, write)
+  }
+
+  package func importDocuments(
+    from path: String, skippingFaults: Bool, _ progress: CareReporter
+  ) throws -> DocumentImport.Report {
+    let report = try DocumentImport.run(
+      from: path, into: writer, skippingFaults: skippingFaults, progress: progress)
+    try report.definitions.adopt(into: store, indexes)
+    return report
+  }
+
+  /// Waits for every write that was handed over before. Blocks.
+  private func settled() throws(Status) {
+    try waiting { done in writer.whenSettled(.everything) { done(.success(())) } }
+  }
+
+  // MARK: Expiry
+
+  package func setExpiry(_ collectionID: String, _ field: FieldSegments?) throws {
+    try store.setExpiry(collectionID, field)
+  }
+
+  package func expiryRules() throws -> [ExpiryRules.Rule] {
+    try store.read { try ExpiryRules.read($0.lmdb, store.tables).rules }
+  }
+
+  package func deleteExpiredDocuments() throws -> Int {
+    try settled()
+    guard let sweeper else {
+      throw Status(.failedPrecondition, "The database is open for reading only.")
+    }
+    return try sweeper.sweep()
+  }
+
+  // MARK: Figures
+
+  package func statistics() async throws -> StoreStatistics {
+    await writer.settle(.everything)
+    return try store.read { try StoreStatistics($0) }
+  }
+
+  package func listenerStatistics(_ done: @escaping @Sendable (ListeningStatistics) -> Void) {
+    registry.statistics(done)
+  }
+
+  package func observeWriter(
+    onGroup: @escaping @Sendable (WriterReport) -> Void,
+    onSample: @escaping @Sendable (WriterSample) -> Void
+  ) {
+    writer.observe(onGroup)
+    writer.sample(onSample)
+  }
+
+  package var storageUse: StorageUse {
+    get throws {
+      let info = try store.environment.info
+      return StorageUse(
+        fileBytes: info.fileSizeBytes, usedBytes: (info.lastPage + 1) * info.pageSizeBytes,
+        mapBytes: info.mapSizeBytes, readers: info.readersInUse,
+        oldestReaderLag: info.oldestReaderLag)
+    }
+  }
+}
+
+/// A read transaction, for a user's closure.
+private struct SnapshotReader: LocalReader {
+  let snapshot: StoreSnapshot
+  let backend: EmbeddedBackend
+
+  func document(at path: ResourcePath) throws -> StoredDocument? {
+    try failing { try snapshot.document(at: path) }
+  }
+
+  func withBody<Answer>(
+    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
+  ) throws -> Answer {
+    try failing { try body(snapshot.body(at: path)) }
+  }
+
+  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
+    try failing {
+      try backend.tracing { try snapshot.documents(matching: query, trace: $0) }
+    }
+  }
+
+  func decoded<Answer>(
+    matching query: EffectiveQuery, isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
+  ) throws -> [Answer] {
+    try failing {
+      try backend.tracing {
+        try snapshot.decoded(matching: query, trace: $0, isParallel: isParallel, decode)
+      }
+    }
+  }
+
+  func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery
+  ) throws -> [Value] {
+    try failing {
+      try backend.tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
+    }
+  }
+}
+
+/// What fails below is a status.
+private func failing<Answer>(_ body: () throws -> Answer) throws -> Answer {
+  do { return try body() } catch let error as LMDBError { throw Status(reading: error) }
+}
+
+/// The state after a change, for a user's closure.
+private struct PastReader: LocalReader {
+  let snapshot: StoreSnapshot
+  let sequence: UInt64
+  let backend: EmbeddedBackend
+
+  func document(at path: ResourcePath) throws -> StoredDocument? {
+    try failing { try snapshot.document(at: path, asOf: sequence) }
+  }
+
+  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
+    try failing {
+      let patch = try snapshot.patch(backTo: sequence, in: query.scope)
+      return try backend.tracing {
+        try snapshot.documents(matching: query, with: patch, trace: $0)
+      }
+    }
+  }
+
+  func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery
+  ) throws -> [Value] {
+    try failing {
+      let patch = try snapshot.patch(backTo: sequence, in: query.scope)
+      return try backend.tracing {
+        try snapshot.aggregate(aggregations, over: query, with: patch, trace: $0)
+      }
+    }
+  }
+}
+
+/// A request that is made while it is planned, for a user's closure.
+private struct RequestWriter: LocalWriter {
+  let request: LiveRequest
+  let backend: EmbeddedBackend
+
+  func document(at path: ResourcePath) throws -> StoredDocument? {
+    try request.document(at: path)
+  }
+
+  func withBody<Answer>(
+    at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
+  ) throws -> Answer {
+    try request.withBody(at: path, body)
+  }
+
+  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
+    try backend.tracing { try request.documents(matching: query, trace: $0) }
+  }
+
+  func decoded<Answer>(
+    matching query: EffectiveQuery, isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
+  ) throws -> [Answer] {
+    var results: [Answer] = []
+    try backend.tracing {
+      try request.forEachBody(matching: query, trace: $0) { results.append(try decode($0, $1)) }
+    }
+    return results
+  }
+
+  func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery
+  ) throws -> [Value] {
+    try backend.tracing { try request.aggregate(aggregations, over: query, trace: $0) }
+  }
+
+  func write(_ mutation: Mutation) throws { try request.write(mutation) }
+}
+
+/// The file at one moment.
+package struct StorageUse: Sendable {
+  package var fileBytes: Int
+  /// Up to the last page that was ever used.
+  package var usedBytes: Int
+  package var mapBytes: Int
+  var readers: Int
+  /// How many commits the oldest running read is behind.
+  package var oldestReaderLag: Int
+}

@@ -1,0 +1,738 @@
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+
+/// A backend without a file, in plain Swift: the reference that the embedded one is compared with, and the second
+/// place that the public API is tested over.
+///
+///     commit ─▶ the queue ─▶ the state ─▶ listeners' mailboxes ─▶ completes
+///     read   ─▶ in place, or after the writes that are on the queue
+///
+/// Everything is looked at for every answer, and all of the log is kept.
+package final class MemoryBackend: Sendable {
+  private struct Watch {
+    let target: WatchTarget
+    let listener: Listener
+    var list: ResultList
+    var values: [Value]?
+    let keys: ResultKeys?
+  }
+
+  /// Touched on `queue` only.
+  private final class Watches {
+    var all: [Watch] = []
+    var sync: [Int: @Sendable () -> Void] = [:]
+    var tails: [Int: @Sendable () -> Void] = [:]
+  }
+
+  private struct Shared {
+    var state: MemoryState
+    var isClosed = false
+    /// Writes that were handed over and are not done.
+    var waiting = 0
+    var waitingBytes = 0
+    var transactions: [TransactionID: Transaction] = [:]
+    var lastNumber: UInt64 = 0
+  }
+
+  private struct Transaction {
+    var documents: [ResourcePath: Instant?] = [:]
+    var results: [(query: EffectiveQuery, found: [StoredDocument])] = []
+    /// Of an exclusive one.
+    var hold: Hold?
+
+    /// False if one of them was read in another version before.
+    mutating func note(_ found: some Sequence<(ResourcePath, StoredDocument?)>) -> Bool {
+      for (path, document) in found {
+        if let seen = documents[path], seen != document?.updateTime { return false }
+        documents[path] = .some(document?.updateTime)
+      }
+      return true
+    }
+  }
+
+  /// The queue, which waits for an exclusive transaction to end.
+  private final class Hold: Sendable {
+    private let state = Guarded<(isOver: Bool, work: (@Sendable () -> Void)?)>((false, nil))
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// On the queue: what is to be done there, if anything was handed over in time.
+    func wait(seconds: Int) -> (@Sendable () -> Void)? {
+      _ = ended.wait(timeout: .now() + .seconds(seconds))
+      return state.withLock { state in
+        state.isOver = true
+        return state.work
+      }
+    }
+
+    /// False if it has waited for too long.
+    func end(_ work: (@Sendable () -> Void)?) -> Bool {
+      defer { ended.signal() }
+      return state.withLock { state in
+        guard !state.isOver else { return false }
+        state.work = work
+        return true
+      }
+    }
+  }
+
+  private let shared: Guarded<Shared>
+  private let queue = DispatchQueue(label: "hearth.memory")
+  private let mark = DispatchSpecificKey<ObjectIdentifier>()
+  private let acknowledgements = Acknowledgements()
+  private let now: @Sendable () -> Instant
+  private let history: Instant
+  private let queueLimitBytes: Int
+  private let logger: Logger
+  private let saved: @Sendable (MemoryState) -> Void
+  /// Protected by `queue`.
+  private nonisolated(unsafe) let watches = Watches()
+
+  /// - Parameter saved: Given the state when it is closed.
+  init(
+    _ state: MemoryState = MemoryState(), history: Instant, queueLimitBytes: Int = 64 << 20,
+    now: @escaping @Sendable () -> Instant, logger: Logger,
+    saved: @escaping @Sendable (MemoryState) -> Void = { _ in }
+  ) {
+    shared = Guarded(Shared(state: state))
+    self.now = now
+    self.history = history
+    self.queueLimitBytes = queueLimitBytes
+    self.logger = logger
+    self.saved = saved
+    queue.setSpecific(key: mark, value: ObjectIdentifier(self))
+    acknowledgements.observe(committed: { $0.forEach { $0.release() } }) { late in
+      for _ in late {
+        logger.warning(
+          "A write waited for a listener's callback, and was completed before it returned.")
+      }
+    }
+  }
+
+  private var isOnQueue: Bool { DispatchQueue.getSpecific(key: mark) == ObjectIdentifier(self) }
+
+  /// Works out an answer on the state with all writes that were handed over.
+  private func answer<Answer>(
+    _ context: RequestContext, _ done: @escaping Completion<Answer>,
+    _ work: @escaping @Sendable (MemoryState) throws -> Answer
+  ) {
+    let answer = { @Sendable [self] in
+      done(
+        Result { () throws(Status) in
+          let (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
+          if isClosed { throw .terminated }
+          do { return try work(state) } catch { throw Status(readingFailed: error) }
+        })
+    }
+    let isExclusive = context.transaction.map { id in
+      shared.withLock { $0.transactions[id]?.hold != nil }
+    }
+    let isSettled = isExclusive == true || shared.withLock { $0.waiting == 0 }
+    if context.thread != .busy, isSettled { answer() } else { queue.async(execute: answer) }
+  }
+
+  private func origin(_ context: RequestContext) -> WriteOrigin? {
+    acknowledgements.isIdle ? nil : WriteOrigin(isBlocking: context.thread == .blocked)
+  }
+
+  /// Does `change` on the queue, tells the listeners, and completes.
+  ///
+  /// - Parameters:
+  ///   - countedBytes: Of a write that nobody awaits, so that reads do; nil for others.
+  ///   - hold: Of the exclusive transaction that has the queue.
+  private func perform(
+    from origin: WriteOrigin?, countedBytes: Int? = nil, in hold: Hold? = nil,
+    _ done: @escaping Completion<CommitResult>,
+    _ change: @escaping (inout MemoryState) throws -> CommitResult
+  ) {
+    let refusal: Status? = shared.withLock { shared in
+      if shared.isClosed { return .terminated }
+      let bytes = countedBytes ?? 0
+      guard bytes == 0 || shared.waitingBytes == 0 || shared.waitingBytes + bytes <= queueLimitBytes
+      else {
+        return Status(
+          .resourceExhausted,
+          "\(shared.waitingBytes) bytes of writes wait already. Await writes, or write less.")
+      }
+      shared.waitingBytes += bytes
+      if countedBytes != nil { shared.waiting += 1 }
+      return nil
+    }
+    if let refusal { return done(.failure(refusal)) }
+    let change = Once(change)
+    let work = { @Sendable [self] in
+      // A copy: what users run in `change` may read this database.
+      let (current, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
+      let before = current.sequence
+      var state = current
+      let outcome = isClosed ? .failure(.terminated) : change.run(&state)
+      shared.withLock { shared in
+        if case .success = outcome { shared.state = state }
+        shared.waitingBytes -= countedBytes ?? 0
+        if countedBytes != nil { shared.waiting -= 1 }
+      }
+      finish(outcome, since: before, state, from: origin, done)
+    }
+    guard let hold else { return queue.async(execute: work) }
+    if !hold.end(work) {
+      done(.failure(.contention("The transaction held up all writes for more than a second.")))
+    }
+  }
+
+  /// A change on its way to the queue, where it runs once: its maker, who waits, goes on when it is let go.
+  private final class Once: @unchecked Sendable {
+    // Unchecked: its maker's until it is handed over, then the queue's.
+    private var change: ((inout MemoryState) throws -> CommitResult)?
+
+    init(_ change: @escaping (inout MemoryState) throws -> CommitResult) { self.change = change }
+
+    func run(_ state: inout MemoryState) -> Result<CommitResult, Status> {
+      defer { change = nil }
+      do {
+        guard let change else { throw Status.terminated }
+        return .success(try change(&state))
+      } catch {
+        return .failure(
+          error as? Status
+            ?? Status(.cancelled, "A write closure threw an error.", cause: error))
+      }
+    }
+  }
+
+  private func finish(
+    _ outcome: Result<CommitResult, Status>, since before: UInt64, _ state: MemoryState,
+    from origin: WriteOrigin?, _ done: @escaping Completion<CommitResult>
+  ) {
+    guard case .success(let result) = outcome, result.sequence > before else {
+      return done(outcome)
+    }
+    let paths = state.log[Int(before)...].map(\.path)
+    var acknowledgement: Acknowledgement?
+    if let origin, acknowledgements.concern(paths) {
+      acknowledgement = Acknowledgement(result.sequence, paths, from: origin, complete: done)
+      acknowledgement?.commit(outcome)
+    }
+    tell(state, for: acknowledgement.map { [$0] } ?? [])
+    for tail in watches.tails.values { tail() }
+    guard let acknowledgement else { return done(outcome) }
+    acknowledgements.startTimer(for: [acknowledgement])
+    // The writer's, and the registry's.
+    acknowledgement.release()
+    acknowledgement.release()
+  }
+
+  // MARK: Listeners
+
+  /// On the queue: every listener gets what became of its result.
+  private func tell(_ state: MemoryState, for acknowledgements: [Acknowledgement]) {
+    var outbox = Outbox()
+    var hasTold = false
+    for index in watches.all.indices {
+      let watch = watches.all[index]
+      do {
+        let (list, values) = try Self.result(of: watch.target, watch.keys, in: state)
+        let event: ResultEvent
+        if let values {
+          guard values != watch.values else { continue }
+          event = ResultEvent(values: values, changes: ResultChanges.none, sequence: state.sequence)
+        } else {
+          let changes = watch.list.changes(to: list)
+          guard !changes.isEmpty else { continue }
+          event = ResultEvent(list: list, changes: .several(changes), sequence: state.sequence)
+        }
+        watches.all[index].list = list
+        watches.all[index].values = values
+        watch.listener.post(event, for: acknowledgements, &outbox)
+        hasTold = true
+      } catch {
+        end(watch.listener, watch.target, with: Status(observing: error))
+      }
+    }
+    outbox.send()
+    if hasTold { for body in watches.sync.values { body() } }
+    watches.all.removeAll { $0.listener.isRemoved }
+  }
+
+  private static func result(
+    of target: WatchTarget, _ keys: ResultKeys?, in state: MemoryState
+  ) throws -> (ResultList, [Value]?) {
+    switch target {
+    case .document(let path): return (ResultList(document: state.documents[path]), nil)
+    case .totals(let query, let aggregations):
+      let values = try MemoryAnswer(query).aggregate(aggregations, state.documents.values)
+      return (ResultList(), values)
+    case .query(let query):
+      var whole = query
+      whole.projection = []
+      var rows: [ResultRow] = []
+      for document in try MemoryAnswer(whole).whole(state.documents.values) {
+        rows.append(ResultRow(key: try keys?.key(of: document) ?? [], document: document))
+      }
+      if query.isReversed { rows.reverse() }
+      return (ResultList(ResultTree(sorted: rows), isReversed: query.isReversed), nil)
+    }
+  }
+
+  private func begin(_ listener: Listener, _ target: WatchTarget, from token: ChangeToken?) {
+    guard !listener.isRemoved else { return }
+    let (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
+    guard !isClosed else { return end(listener, target, with: nil) }
+    do {
+      let keys: ResultKeys? =
+        if case .query(let query) = target { ResultKeys(query.orders) } else { nil }
+      var past: ResultList?
+      var isReset = false
+      if let token {
+        do {
+          past = try Self.result(of: target, keys, in: state.asOf(sequence(of: token, in: state))).0
+        } catch let status as Status where status.code == .outOfRange {
+          isReset = true
+        }
+      }
+      let (list, values) = try Self.result(of: target, keys, in: state)
+      watches.all.append(
+        Watch(target: target, listener: listener, list: list, values: values, keys: keys))
+      listener.begin(
+        ResultEvent(list: list, values: values, sequence: state.sequence, isReset: isReset),
+        after: past)
+    } catch {
+      end(listener, target, with: Status(observing: error))
+    }
+  }
+
+  private func end(_ listener: Listener, _ target: WatchTarget, with status: Status?) {
+    discount(listener, target)
+    listener.end(status)
+  }
+
+  private func discount(_ listener: Listener, _ target: WatchTarget) {
+    if listener.discount() { acknowledgements.remove(target.scope) }
+  }
+
+  private func sequence(of token: ChangeToken, in state: MemoryState) throws(Status) -> UInt64 {
+    guard token.database == history else {
+      throw .invalidArgument("The change token is of another database.")
+    }
+    guard token.sequence <= state.sequence else { throw .tokenOfTheFuture }
+    return token.sequence
+  }
+}
+
+extension MemoryBackend: Backend {
+  package var capabilities: BackendCapabilities { [.nearestVectors, .local] }
+
+  package func checkUsable() throws(Status) {}
+
+  package func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer {
+    if isOnQueue { throw .nestedWrite }
+    return try body()
+  }
+
+  // MARK: Reading
+
+  package func documents(
+    at paths: [ResourcePath], _ context: RequestContext,
+    _ done: @escaping Completion<[StoredDocument?]>
+  ) {
+    answer(context, done) { [self] state in
+      let found = paths.map { state.documents[$0] }
+      if let id = context.transaction { try note(id) { $0.note(zip(paths, found)) } }
+      return found
+    }
+  }
+
+  package func documents(
+    matching query: EffectiveQuery, _ context: RequestContext,
+    _ done: @escaping Completion<[StoredDocument]>
+  ) {
+    answer(context, done) { [self] state in
+      let answer = MemoryAnswer(query)
+      if let id = context.transaction {
+        var whole = query
+        whole.projection = []
+        let found = try MemoryAnswer(whole).documents(state.documents.values)
+        try note(id) { $0.note(found.lazy.map { ($0.path, $0) }) }
+        try note(id) { transaction in
+          transaction.results.append((whole, found))
+          return true
+        }
+      }
+      return try answer.documents(state.documents.values)
+    }
+  }
+
+  private func note(
+    _ id: TransactionID, _ body: (inout Transaction) -> Bool
+  ) throws(Status) {
+    let isSame: Bool? = shared.withLock { shared in
+      guard var transaction = shared.transactions[id] else { return nil }
+      defer { shared.transactions[id] = transaction }
+      return body(&transaction)
+    }
+    guard let isSame else { throw .noTransaction }
+    guard isSame else {
+      throw .contention("Document version changed between two reads.")
+    }
+  }
+
+  package func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery, _ context: RequestContext,
+    _ done: @escaping Completion<[Value]>
+  ) {
+    answer(context, done) { state in
+      try MemoryAnswer(query).aggregate(aggregations, state.documents.values)
+    }
+  }
+
+  package func explain(
+    _ request: ExplainRequest, _ context: RequestContext,
+    _ done: @escaping Completion<QueryExplanation>
+  ) {
+    answer(context, done) { state in
+      var explanation = QueryExplanation(
+        plan: "Every document is looked at, in memory.", indexes: [], isServed: false,
+        missingIndexes: [])
+      guard request.analyzes else { return explanation }
+      let clock = ContinuousClock()
+      let start = clock.now
+      let documents = state.documents.values
+      let count =
+        if let aggregations = request.aggregations {
+          try MemoryAnswer(request.query).aggregate(aggregations, documents).count
+        } else {
+          try MemoryAnswer(request.query).documents(documents).count
+        }
+      explanation.execution = QueryExplanation.Execution(
+        resultsReturned: count, indexEntriesTouched: 0, documentsTouched: documents.count,
+        keysTouched: documents.count, duration: max(clock.now - start, .microseconds(1)))
+      return explanation
+    }
+  }
+
+  package func collections(
+    below path: ResourcePath, _ context: RequestContext,
+    _ done: @escaping Completion<[ResourcePath]>
+  ) {
+    let count = path.segments.count + 1
+    prefixes(of: count, below: path, context, done)
+  }
+
+  package func documentPaths(
+    in collection: ResourcePath, _ context: RequestContext,
+    _ done: @escaping Completion<[ResourcePath]>
+  ) {
+    prefixes(of: collection.segments.count + 1, below: collection, context, done)
+  }
+
+  private func prefixes(
+    of count: Int, below path: ResourcePath, _ context: RequestContext,
+    _ done: @escaping Completion<[ResourcePath]>
+  ) {
+    answer(context, done) { state in
+      Set(
+        state.documents.keys.filter { $0.segments.count >= count && $0.hasPrefix(path) }
+          .map { ResourcePath(Array($0.segments.prefix(count))) }
+      ).sorted { ResourcePath.compare($0, $1) < 0 }
+    }
+  }
+
+  // MARK: Writing
+
+  package func commit(
+    _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
+  ) {
+    do throws(Status) {
+      try check(request)
+      let mutations = request.mutations
+      if let id = request.transaction { return commit(id, mutations, context, done) }
+      perform(from: request.tellsListenersFirst ? origin(context) : nil, done) { [now] state in
+        try state.commit(mutations, at: state.time(now()))
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  package func submit(
+    _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
+  ) {
+    do throws(Status) {
+      try check(request)
+      let mutations = request.mutations
+      perform(
+        from: request.tellsListenersFirst ? origin(context) : nil,
+        countedBytes: request.isCounted ? mutations.reduce(0) { $0 + $1.byteCount } : 0, done
+      ) { [now] state in
+        try state.commit(mutations, at: state.time(now()))
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  private func check(_ request: CommitRequest) throws(Status) {
+    if !request.areChecked { for mutation in request.mutations { try mutation.check() } }
+    try Mutation.checkTotals(request.mutations)
+  }
+
+  package func drain(_ done: @escaping @Sendable () -> Void) { queue.async(execute: done) }
+
+  // MARK: Transactions
+
+  package func beginTransaction(
+    _ start: TransactionStart, _ context: RequestContext,
+    _ done: @escaping Completion<TransactionID>
+  ) {
+    if let former = start.retrying { rollback(former) }
+    guard start.isExclusive else { return done(.success(add(Transaction()))) }
+    queue.async { [self] in
+      guard !shared.withLock(\.isClosed) else { return done(.failure(.terminated)) }
+      let hold = Hold()
+      done(.success(add(Transaction(hold: hold))))
+      hold.wait(seconds: 1)?()
+    }
+  }
+
+  private func add(_ transaction: Transaction) -> TransactionID {
+    let id = TransactionID(number: nextNumber())
+    shared.withLock { $0.transactions[id] = transaction }
+    return id
+  }
+
+  package func release(_ transaction: TransactionID) {
+    _ = shared.withLock { $0.transactions[transaction] }?.hold?.end(nil)
+  }
+
+  package func rollback(_ transaction: TransactionID) {
+    _ = shared.withLock { $0.transactions.removeValue(forKey: transaction) }?.hold?.end(nil)
+  }
+
+  private func commit(
+    _ id: TransactionID, _ mutations: [Mutation], _ context: RequestContext,
+    _ done: @escaping Completion<CommitResult>
+  ) {
+    guard let transaction = shared.withLock({ $0.transactions[id] }) else {
+      return done(.failure(.noTransaction))
+    }
+    perform(from: origin(context), in: transaction.hold, done) { [self] state in
+      for (path, seen) in transaction.documents where state.documents[path]?.updateTime != seen {
+        throw Status.contention("What was read has changed. Nothing was applied.")
+      }
+      for (query, seen) in transaction.results {
+        let found = try MemoryAnswer(query).documents(state.documents.values)
+        guard found.map(\.path) == seen.map(\.path),
+          found.map(\.updateTime) == seen.map(\.updateTime)
+        else { throw Status.contention("What was read has changed. Nothing was applied.") }
+      }
+      let result = try state.commit(mutations, at: state.time(now()))
+      shared.withLock { _ = $0.transactions.removeValue(forKey: id) }
+      return result
+    }
+  }
+
+  // MARK: Listening
+
+  package func listen(to target: WatchTarget, from token: ChangeToken?, _ listener: Listener) {
+    if listener.count() { acknowledgements.add(target.scope) }
+    queue.async { [self] in begin(listener, target, from: token) }
+  }
+
+  package func stopListening(to target: WatchTarget, _ listener: Listener) {
+    listener.remove()
+    discount(listener, target)
+    queue.async { [self] in watches.all.removeAll { $0.listener === listener } }
+  }
+
+  package func addSyncObserver(_ body: @escaping @Sendable () -> Void) -> Int {
+    let number = Int(clamping: nextNumber())
+    queue.async { [self] in
+      watches.sync[number] = body
+      body()
+    }
+    return number
+  }
+
+  package func removeSyncObserver(_ observer: Int) {
+    queue.async { [self] in watches.sync[observer] = nil }
+  }
+
+  private func nextNumber() -> UInt64 {
+    shared.withLock { shared in
+      shared.lastNumber += 1
+      return shared.lastNumber
+    }
+  }
+
+  // MARK: Changes
+
+  package func committedToken() -> ChangeToken { token(after: shared.withLock(\.state.sequence)) }
+
+  package func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>) {
+    answer(context, done) { [self] in token(after: $0.sequence) }
+  }
+
+  package func changes(
+    since token: ChangeToken, _ context: RequestContext,
+    _ done: @escaping Completion<[LoggedChange]>
+  ) {
+    done(
+      Result { () throws(Status) in
+        let (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
+        if isClosed { throw .terminated }
+        return Array(state.log[Int(try sequence(of: token, in: state))...].prefix(1024))
+      })
+  }
+
+  package func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int {
+    let number = Int(clamping: nextNumber())
+    queue.async { [self] in
+      watches.tails[number] = body
+      body()
+    }
+    return number
+  }
+
+  package func removeChangeObserver(_ observer: Int) {
+    queue.async { [self] in watches.tails[observer] = nil }
+  }
+
+  package func token(after sequence: UInt64) -> ChangeToken {
+    ChangeToken(database: history, sequence: sequence)
+  }
+
+  package func close() {
+    let ids = shared.withLock { Array($0.transactions.keys) }
+    for id in ids { rollback(id) }
+    queue.sync {
+      let state = shared.withLock { shared in
+        shared.isClosed = true
+        return shared.state
+      }
+      for watch in watches.all { end(watch.listener, watch.target, with: nil) }
+      for tail in watches.tails.values { tail() }
+      watches.all = []
+      watches.sync = [:]
+      watches.tails = [:]
+      saved(state)
+    }
+  }
+}
+
+extension MemoryBackend: LocalBackend {
+  package func read<Answer>(
+    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+  ) async throws -> Answer {
+    let state = try await awaiting { answer(.lent, $0, \.self) }
+    return try body(MemoryReader(draft: MemoryState.Draft(past(state, at: time))))
+  }
+
+  package func readBlocking<Answer>(
+    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+  ) throws -> Answer {
+    let state = try waiting { answer(.blocked, $0, \.self) }
+    return try body(MemoryReader(draft: MemoryState.Draft(past(state, at: time))))
+  }
+
+  private func past(_ state: MemoryState, at time: Instant?) throws(Status) -> MemoryState {
+    guard let time else { return state }
+    guard time <= max(now(), state.lastTime) else {
+      throw .invalidArgument("The read time cannot be in the future.")
+    }
+    return state.asOf(UInt64(state.log.count { $0.commitTime <= time }))
+  }
+
+  package func write(
+    from callSite: CallSite, _ body: @escaping (any LocalWriter) throws -> Void,
+    _ done: @escaping Completion<CommitResult>
+  ) {
+    perform(from: origin(.lent), done) { [now] in try MemoryWriter.run(body, on: &$0, now()) }
+  }
+
+  package func writeBlocking(
+    from callSite: CallSite, _ body: (any LocalWriter) throws -> Void
+  ) throws -> CommitResult {
+    try withoutActuallyEscaping(body) { body in
+      try waiting { done in
+        perform(from: origin(.blocked), done) { [now] in
+          try MemoryWriter.run(body, on: &$0, now())
+        }
+      }
+    }
+  }
+}
+
+/// One state, for a user's closure.
+private struct MemoryReader: LocalReader {
+  let draft: MemoryState.Draft
+
+  func document(at path: ResourcePath) throws -> StoredDocument? { try draft.document(path) }
+
+  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
+    try MemoryAnswer(query).documents(draft.documents())
+  }
+
+  func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery
+  ) throws -> [Value] {
+    try MemoryAnswer(query).aggregate(aggregations, draft.documents())
+  }
+}
+
+/// A request that is made while a user's closure runs.
+private final class MemoryWriter: LocalWriter {
+  private var draft: MemoryState.Draft
+  private var mutations: [Mutation] = []
+  private var byteCount = 0
+
+  private init(_ state: MemoryState, at time: Instant) {
+    draft = MemoryState.Draft(state, at: time)
+  }
+
+  static func run(
+    _ body: (any LocalWriter) throws -> Void, on state: inout MemoryState, _ now: Instant
+  ) throws -> CommitResult {
+    let time = state.time(now)
+    let writer = MemoryWriter(state, at: time)
+    try body(writer)
+    try Mutation.checkTotals(writer.mutations)
+    return try state.commit(writer.mutations, at: time)
+  }
+
+  private var reader: MemoryReader { MemoryReader(draft: draft) }
+
+  func write(_ mutation: Mutation) throws {
+    try mutation.check()
+    byteCount += mutation.contentByteCount
+    try Limits.check(requestOf: byteCount)
+    var next = draft
+    try next.write(mutation)
+    draft = next
+    mutations.append(mutation)
+  }
+
+  func document(at path: ResourcePath) throws -> StoredDocument? {
+    try reader.document(at: path)
+  }
+
+  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
+    try reader.documents(matching: query)
+  }
+
+  func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery
+  ) throws -> [Value] {
+    try reader.aggregate(aggregations, over: query)
+  }
+}
+
+extension Status {
+  fileprivate static let noTransaction = Status.invalidArgument(
+    "The transaction has ended, or was never begun.")
+
+  fileprivate static func contention(_ message: String) -> Status {
+    var status = Status(.aborted, message)
+    status.isContention = true
+    return status
+  }
+}

@@ -1,0 +1,221 @@
+import Foundation
+
+/// The same value under its own type's name, where `T.self == U.self` has just been seen.
+@inline(__always)
+package func identity<T, U>(_ value: T, as type: U.Type) -> U {
+  withUnsafePointer(to: value) { UnsafeRawPointer($0).load(as: U.self) }
+}
+
+/// Dictionaries whose keys are names already: no key strategy touches them.
+protocol StringKeyedDictionary {}
+extension Dictionary: StringKeyedDictionary where Key == String {}
+
+/// Types that coders write and read by rules of their own instead of calling `encode(to:)`.
+enum EncodingRules {
+  enum Handling {
+    case value(Value)
+    /// The user's closure, or a type's own `encode(to:)`, encodes at the same place.
+    case encode((any Encoder) throws -> Void)
+    case ordinary
+  }
+
+  @inline(__always)
+  static func isSpecial<T>(_ type: T.Type) -> Bool {
+    T.self == Date.self || T.self == Data.self || T.self == URL.self || T.self == Decimal.self
+  }
+
+  static func handling<T: Encodable>(
+    of value: T, options: FirebaseDataEncoder, codingPath: () -> [any CodingKey]
+  ) throws -> Handling {
+    if T.self == Date.self { return try handling(of: identity(value, as: Date.self), options) }
+    if T.self == Data.self { return handling(of: identity(value, as: Data.self), options) }
+    if T.self == URL.self { return .value(.string(identity(value, as: URL.self).absoluteString)) }
+    if T.self == Decimal.self {
+      let decimal = identity(value, as: Decimal.self)
+      guard decimal.isNaN else { return .value(.double(double(decimal))) }
+      return .value(
+        .string(
+          try string(for: .nan, named: "Decimal", options: options, codingPath: codingPath)))
+    }
+    return .ordinary
+  }
+
+  /// The nearest double. Foundation's own conversion is off by some of its last digits.
+  static func double(_ decimal: Decimal) -> Double {
+    Double(decimal.description) ?? NSDecimalNumber(decimal: decimal).doubleValue
+  }
+
+  /// The shortest decimal that is nearest to that double, as people write it: 19.99 is 19.99. What is
+  /// too small for a decimal is 0, nil is what is too large.
+  static func decimal(_ double: Double) -> Decimal? {
+    if double.isNaN { return .nan }
+    return Decimal(string: double.description) ?? (abs(double) < 1 ? 0 : nil)
+  }
+
+  private static func handling(
+    of date: Date, _ options: FirebaseDataEncoder
+  ) throws -> Handling {
+    switch options.dateEncodingStrategy {
+    case .deferredToDate: return .encode { try date.encode(to: $0) }
+    case .secondsSince1970: return .value(.double(date.timeIntervalSince1970))
+    case .millisecondsSince1970: return .value(.double(1000 * date.timeIntervalSince1970))
+    case .iso8601: return .value(.string(date.formatted(.iso8601)))
+    case .formatted(let formatter): return .value(.string(formatter.string(from: date)))
+    case .custom(let closure): return .encode { try closure(date, $0) }
+    case .timestamp: return .value(.timestamp(try instant(date)))
+    }
+  }
+
+  private static func handling(of data: Data, _ options: FirebaseDataEncoder) -> Handling {
+    switch options.dataEncodingStrategy {
+    case .deferredToData: .encode { try data.encode(to: $0) }
+    case .base64: .value(.string(data.base64EncodedString()))
+    case .blob: .value(.bytes([UInt8](data)))
+    case .custom(let closure): .encode { try closure(data, $0) }
+    }
+  }
+
+  /// The date as it is stored.
+  static func instant(_ date: Date) throws(Status) -> Instant {
+    guard let instant = Instant(date) else {
+      throw Timestamp(date: date).fault ?? .invalidArgument("Invalid timestamp")
+    }
+    return instant
+  }
+
+  /// The date to the nanosecond, as a structure has it.
+  static func timestamp(_ date: Date) throws(Status) -> Timestamp {
+    let timestamp = Timestamp(date: date)
+    if let fault = timestamp.fault { throw fault }
+    return timestamp
+  }
+
+  /// What stands for an infinity or a NaN.
+  static func string(
+    for number: Double, named typeName: String, options: FirebaseDataEncoder,
+    codingPath: () -> [any CodingKey]
+  ) throws -> String {
+    switch options.nonConformingFloatEncodingStrategy {
+    case .convertToString(let positiveInfinity, let negativeInfinity, let nan):
+      return number.isNaN ? nan : (number > 0 ? positiveInfinity : negativeInfinity)
+    case .throw:
+      let name = number.isNaN ? "nan" : (number > 0 ? "infinity" : "-infinity")
+      throw EncodingError.invalidValue(
+        number,
+        EncodingError.Context(
+          codingPath: codingPath(),
+          debugDescription: "Unable to encode \(typeName).\(name) directly. Use "
+            + "NonConformingFloatEncodingStrategy.convertToString to specify how it is encoded."))
+    }
+  }
+
+  static func tooLarge(
+    _ number: some FixedWidthInteger, codingPath: [any CodingKey]
+  ) -> EncodingError {
+    EncodingError.invalidValue(
+      number,
+      EncodingError.Context(
+        codingPath: codingPath, debugDescription: "NSNumber (\(number)) is too large"))
+  }
+
+  static func secondValue(codingPath: [any CodingKey]) -> EncodingError {
+    EncodingError.invalidValue(
+      (),
+      EncodingError.Context(
+        codingPath: codingPath,
+        debugDescription: "Attempt to encode value through single value container when previously "
+          + "value already encoded."))
+  }
+
+  static func secondContainer(_ kind: String, codingPath: [any CodingKey]) -> EncodingError {
+    EncodingError.invalidValue(
+      (),
+      EncodingError.Context(
+        codingPath: codingPath,
+        debugDescription: "Attempt to push new \(kind) encoding container when already previously "
+          + "encoded at this path."))
+  }
+
+  /// The field's name for a key.
+  static func name(
+    of key: any CodingKey, options: FirebaseDataEncoder, codingPath: () -> [any CodingKey]
+  ) -> String {
+    switch options.keyEncodingStrategy {
+    case .useDefaultKeys: key.stringValue
+    case .convertToSnakeCase: SnakeCase.fromCamelCase(key.stringValue)
+    case .custom(let convert): convert(codingPath() + [key]).stringValue
+    }
+  }
+
+  /// What keeps a field of that name, the last of the path, from being stored.
+  static func fault(ofName name: String, path: [String]?) -> Status? {
+    let place = path.map { " (found in field \(FieldSegments($0).canonicalText))" } ?? ""
+    if name.isEmpty {
+      return .invalidArgument("Invalid data. Document fields must not be empty\(place)")
+    }
+    // By bytes: an accent behind an underscore is not part of it.
+    let underscores = "__".utf8
+    if name.utf8.count >= 4, name.utf8.starts(with: underscores),
+      name.utf8.suffix(2).elementsEqual(underscores)
+    {
+      return .invalidArgument(
+        "Invalid data. Document fields cannot begin and end with \"__\"\(place)")
+    }
+    return nil
+  }
+
+  /// How many values may encode or decode another in their own place, by single value containers: wrappers of
+  /// wrappers. A type that does so with itself never ends.
+  static let mostValuesInPlace = 100
+
+  /// The same for structures, which are so much deeper that some wrappers on each level come to more.
+  static func mostValuesInPlace(at codingPath: [any CodingKey]) -> Int {
+    mostValuesInPlace + 2 * codingPath.count
+  }
+
+  static func endless<T>(_ value: T, codingPath: [any CodingKey]) -> EncodingError {
+    EncodingError.invalidValue(
+      value,
+      EncodingError.Context(
+        codingPath: codingPath,
+        debugDescription: "Too many values encode one another in one place."))
+  }
+
+  static let nestedArrays: Status = .invalidArgument("Nested arrays are not supported")
+
+  static let tooDeep: Status = .invalidArgument(
+    "Maps and arrays are nested deeper than \(DocumentFormat.maximumDepth) levels.")
+
+  /// Keys and indexes that lead to a value of a structure. No limit of documents: as `JSONEncoder`'s, it keeps
+  /// the stack from ending.
+  static let deepestStructure = 512
+
+  static func structureTooDeep(codingPath: [any CodingKey]) -> EncodingError {
+    EncodingError.invalidValue(
+      (),
+      EncodingError.Context(
+        codingPath: codingPath,
+        debugDescription:
+          "Dictionaries and arrays are nested deeper than \(deepestStructure) levels."))
+  }
+
+  static func sentinelInArray(_ transform: FieldTransform) -> Status {
+    .invalidArgument("\(transform.methodName) is not currently supported inside arrays")
+  }
+}
+
+/// Errors about the value that was to become a document.
+enum TopLevel {
+  static func nothing<T>(_ value: T) -> EncodingError {
+    error(value, "Top-level \(T.self) did not encode any values.")
+  }
+
+  static func notAllowed<T>(_ value: T) -> EncodingError {
+    error(value, "Top-level \(T.self) is not allowed.")
+  }
+
+  private static func error(_ value: Any, _ sentence: String) -> EncodingError {
+    EncodingError.invalidValue(
+      value, EncodingError.Context(codingPath: [], debugDescription: sentence))
+  }
+}

@@ -1,0 +1,370 @@
+import Foundation
+
+/// Encodes into a tree of objects first, so that containers may be used in any order, twice, and
+/// at the same time.
+///
+///     value ── TreeEncoder ──▸ TreeNode ─┬─ write(to:) ──▸ a document's bytes
+///                                        └─ structure() ─▸ [String: Any], [Any], or one value
+///
+/// For documents it is the answer for types that a stream cannot follow, and the measure of what the
+/// stream writes. Structures, which public encoders return, are made by nothing else. `TreeRun` has the
+/// rules in which the two differ.
+package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
+  let node: TreeNode
+  let run: TreeRun
+  package let codingPath: [any CodingKey]
+  var isField = false
+  var keepsKeys = false
+
+  package var userInfo: [CodingUserInfoKey: Any] { run.options.userInfo }
+
+  static func encode<T: Encodable>(
+    _ value: T, options: FirebaseDataEncoder
+  ) throws -> EncodedDocument {
+    let run = TreeRun(.document, options: options)
+    let root = try encode(value, run)
+    switch root.content {
+    case .map: break
+    case .empty: throw TopLevel.nothing(value)
+    default: throw TopLevel.notAllowed(value)
+    }
+    let writer = DocumentWriter.borrow()
+    defer { writer.giveBack() }
+    var document = EncodedDocument(body: .empty, databases: run.databases, fault: run.fault)
+    root.write(to: writer, &document)
+    document.body = try writer.finish()
+    return document
+  }
+
+  /// The value as users get it: dictionaries, arrays, `NSNumber`, `NSNull`, `String`, `Data`, and objects that
+  /// the passthrough types are. Throws `EncodingError`, `Status`, and what the value throws.
+  static func structure<T: Encodable>(of value: T, options: FirebaseDataEncoder) throws -> Any {
+    let root = try encode(value, TreeRun(.structure, options: options))
+    if case .empty = root.content { throw TopLevel.nothing(value) }
+    return try root.structure()
+  }
+
+  private static func encode<T: Encodable>(_ value: T, _ run: TreeRun) throws -> TreeNode {
+    let root = TreeNode()
+    try TreeEncoder(node: root, run: run, codingPath: []).encodeHere(value)
+    if let misuse = run.misuse { throw misuse }
+    return root
+  }
+
+  package func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    if !node.becomeMap() {
+      run.note(EncodingRules.secondContainer("keyed", codingPath: codingPath))
+    }
+    return KeyedEncodingContainer(
+      TreeKeyedContainer<Key>(node: node, run: run, codingPath: codingPath, keepsKeys: keepsKeys))
+  }
+
+  package func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    if !node.becomeArray() {
+      run.note(EncodingRules.secondContainer("unkeyed", codingPath: codingPath))
+    }
+    return TreeUnkeyedContainer(node: node, run: run, codingPath: codingPath)
+  }
+
+  package func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+  func set(_ value: Value) throws { try set(content: .value(value)) }
+
+  func set(content: TreeNode.Content) throws {
+    try run.checkDepth(of: codingPath)
+    guard case .empty = node.content else {
+      throw EncodingRules.secondValue(codingPath: codingPath)
+    }
+    node.content = content
+  }
+
+  package func encodeNil() throws { try set(.null) }
+
+  package func encode(_ value: Bool) throws { try set(.boolean(value)) }
+
+  package func encode(_ value: String) throws { try set(.string(value)) }
+
+  package func encode(_ value: Double) throws {
+    try set(run.number(value, named: "Double", codingPath: codingPath))
+  }
+
+  package func encode(_ value: Float) throws {
+    try set(run.number(Double(value), named: "Float", codingPath: codingPath))
+  }
+
+  package func encode(_ value: Int) throws { try set(.integer(Int64(value))) }
+
+  package func encode(_ value: Int8) throws { try set(.integer(Int64(value))) }
+
+  package func encode(_ value: Int16) throws { try set(.integer(Int64(value))) }
+
+  package func encode(_ value: Int32) throws { try set(.integer(Int64(value))) }
+
+  package func encode(_ value: Int64) throws { try set(.integer(Int64(value))) }
+
+  package func encode(_ value: UInt8) throws { try set(.integer(Int64(value))) }
+
+  package func encode(_ value: UInt16) throws { try set(.integer(Int64(value))) }
+
+  package func encode(_ value: UInt32) throws { try set(.integer(Int64(value))) }
+
+  package func encode(_ value: UInt) throws {
+    try set(content: run.integer(value, codingPath: codingPath))
+  }
+
+  package func encode(_ value: UInt64) throws {
+    try set(content: run.integer(value, codingPath: codingPath))
+  }
+
+  package func encode(_ value: Int128) throws {
+    try set(content: run.integer(value, codingPath: codingPath))
+  }
+
+  package func encode(_ value: UInt128) throws {
+    try set(content: run.integer(value, codingPath: codingPath))
+  }
+
+  package func encode<T: Encodable>(_ value: T) throws {
+    guard case .empty = node.content else {
+      throw EncodingRules.secondValue(codingPath: codingPath)
+    }
+    run.valuesInPlace += 1
+    defer { run.valuesInPlace -= 1 }
+    guard run.valuesInPlace <= run.mostValuesInPlace(at: codingPath) else {
+      throw EncodingRules.endless(value, codingPath: codingPath)
+    }
+    try encodeHere(value)
+  }
+
+  fileprivate func encodeHere<T: Encodable>(_ value: T) throws {
+    try run.checkDepth(of: codingPath)
+    if run.target == .structure, try encodeObject(value) { return }
+    switch try EncodingRules.handling(
+      of: value, options: run.options, codingPath: { codingPath })
+    {
+    case .value(let plain): try set(plain)
+    case .encode(let encode):
+      try encode(self)
+      // A custom strategy that encodes nothing: an empty map, at the top of a structure too.
+      if run.target == .structure { _ = node.becomeMap() }
+    case .ordinary:
+      var encoder = self
+      encoder.keepsKeys = value is any StringKeyedDictionary
+      try value.encode(to: encoder)
+    }
+  }
+
+  /// What is an object in a structure, where a document has a value. False if nothing was encoded.
+  private func encodeObject<T: Encodable>(_ value: T) throws -> Bool {
+    if T.self == Decimal.self {
+      try set(content: .object(NSDecimalNumber(decimal: identity(value, as: Decimal.self))))
+    } else if T.self == Date.self, run.options.datesAreTimestamps {
+      try encodeHere(EncodingRules.timestamp(identity(value, as: Date.self)))
+    } else if !EncodingRules.isSpecial(T.self), !(value is any StringKeyedDictionary),
+      run.passesThrough(value)
+    {
+      try set(content: .object(AnyBridge.unwrapped(value) ?? NSNull()))
+    } else {
+      return false
+    }
+    return true
+  }
+}
+
+private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let node: TreeNode
+  let run: TreeRun
+  let codingPath: [any CodingKey]
+  let keepsKeys: Bool
+
+  private func name(of key: any CodingKey) -> String {
+    keepsKeys
+      ? key.stringValue
+      : EncodingRules.name(of: key, options: run.options) { codingPath }
+  }
+
+  private func set(_ value: Value, _ key: Key) throws { try set(content: .value(value), key) }
+
+  private func set(content: TreeNode.Content, _ key: Key) throws {
+    try run.checkDepth(of: codingPath)
+    node.put(TreeNode(content), name(of: key))
+  }
+
+  func encodeNil(forKey key: Key) throws { try set(.null, key) }
+
+  func encode(_ value: Bool, forKey key: Key) throws { try set(.boolean(value), key) }
+
+  func encode(_ value: String, forKey key: Key) throws { try set(.string(value), key) }
+
+  func encode(_ value: Double, forKey key: Key) throws {
+    try set(run.number(value, named: "Double", codingPath: codingPath + [key]), key)
+  }
+
+  func encode(_ value: Float, forKey key: Key) throws {
+    try set(run.number(Double(value), named: "Float", codingPath: codingPath + [key]), key)
+  }
+
+  func encode(_ value: Int, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
+
+  func encode(_ value: Int8, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
+
+  func encode(_ value: Int16, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
+
+  func encode(_ value: Int32, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
+
+  func encode(_ value: Int64, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
+
+  func encode(_ value: UInt8, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
+
+  func encode(_ value: UInt16, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
+
+  func encode(_ value: UInt32, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
+
+  func encode(_ value: UInt, forKey key: Key) throws {
+    try set(content: run.integer(value, codingPath: codingPath + [key]), key)
+  }
+
+  func encode(_ value: UInt64, forKey key: Key) throws {
+    try set(content: run.integer(value, codingPath: codingPath + [key]), key)
+  }
+
+  func encode(_ value: Int128, forKey key: Key) throws {
+    try set(content: run.integer(value, codingPath: codingPath + [key]), key)
+  }
+
+  func encode(_ value: UInt128, forKey key: Key) throws {
+    try set(content: run.integer(value, codingPath: codingPath + [key]), key)
+  }
+
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+    let name = name(of: key)
+    let field = TreeNode()
+    try TreeEncoder(node: field, run: run, codingPath: codingPath + [key], isField: true)
+      .encodeHere(value)
+    node.put(field, name)
+  }
+
+  /// Leads nowhere: too deep.
+  private var refused: TreeEncoder {
+    _ = run.tooDeep(codingPath)
+    return TreeEncoder(node: TreeNode(), run: run, codingPath: codingPath, isField: true)
+  }
+
+  /// What a container or an encoder for that key works on; the same again for the same key.
+  private func nested(_ key: any CodingKey) -> TreeEncoder {
+    guard run.isReachable(codingPath) else { return refused }
+    let name = name(of: key)
+    let field: TreeNode
+    if let existing = node.field(name) {
+      field = existing
+    } else {
+      field = TreeNode()
+      node.put(field, name)
+    }
+    return TreeEncoder(node: field, run: run, codingPath: codingPath + [key], isField: true)
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy keyType: NestedKey.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<NestedKey> {
+    nested(key).container(keyedBy: keyType)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    nested(key).unkeyedContainer()
+  }
+
+  func superEncoder() -> any Encoder { nested(PlainKey.super) }
+
+  func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
+}
+
+private struct TreeUnkeyedContainer: UnkeyedEncodingContainer {
+  let node: TreeNode
+  let run: TreeRun
+  let codingPath: [any CodingKey]
+
+  var count: Int { node.count }
+
+  private var elementPath: [any CodingKey] { codingPath + [PlainKey.index(count)] }
+
+  private func append(_ value: Value) throws { try append(content: .value(value)) }
+
+  private func append(content: TreeNode.Content) throws {
+    try run.checkDepth(of: codingPath)
+    node.append(TreeNode(content))
+  }
+
+  func encodeNil() throws { try append(.null) }
+
+  func encode(_ value: Bool) throws { try append(.boolean(value)) }
+
+  func encode(_ value: String) throws { try append(.string(value)) }
+
+  func encode(_ value: Double) throws {
+    try append(run.number(value, named: "Double", codingPath: elementPath))
+  }
+
+  func encode(_ value: Float) throws {
+    try append(run.number(Double(value), named: "Float", codingPath: elementPath))
+  }
+
+  func encode(_ value: Int) throws { try append(.integer(Int64(value))) }
+
+  func encode(_ value: Int8) throws { try append(.integer(Int64(value))) }
+
+  func encode(_ value: Int16) throws { try append(.integer(Int64(value))) }
+
+  func encode(_ value: Int32) throws { try append(.integer(Int64(value))) }
+
+  func encode(_ value: Int64) throws { try append(.integer(Int64(value))) }
+
+  func encode(_ value: UInt8) throws { try append(.integer(Int64(value))) }
+
+  func encode(_ value: UInt16) throws { try append(.integer(Int64(value))) }
+
+  func encode(_ value: UInt32) throws { try append(.integer(Int64(value))) }
+
+  func encode(_ value: UInt) throws {
+    try append(content: run.integer(value, codingPath: elementPath))
+  }
+
+  func encode(_ value: UInt64) throws {
+    try append(content: run.integer(value, codingPath: elementPath))
+  }
+
+  func encode(_ value: Int128) throws {
+    try append(content: run.integer(value, codingPath: elementPath))
+  }
+
+  func encode(_ value: UInt128) throws {
+    try append(content: run.integer(value, codingPath: elementPath))
+  }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    let element = TreeNode()
+    try TreeEncoder(node: element, run: run, codingPath: elementPath).encodeHere(value)
+    node.append(element)
+  }
+
+  private func nested() -> TreeEncoder {
+    let element = TreeNode()
+    guard run.isReachable(codingPath) else {
+      _ = run.tooDeep(codingPath)
+      return TreeEncoder(node: element, run: run, codingPath: codingPath)
+    }
+    let path = elementPath
+    node.append(element)
+    return TreeEncoder(node: element, run: run, codingPath: path)
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy keyType: NestedKey.Type
+  ) -> KeyedEncodingContainer<NestedKey> {
+    nested().container(keyedBy: keyType)
+  }
+
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nested().unkeyedContainer() }
+
+  func superEncoder() -> any Encoder { nested() }
+}

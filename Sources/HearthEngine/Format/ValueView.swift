@@ -1,0 +1,263 @@
+/// One stored value, read in place. Borrows its bytes and ends with them.
+///
+/// Trusts that the bytes were once written by a `DocumentWriter`, yet stays inside them whatever they
+/// hold: damage throws `dataLoss`. The full check is `DocumentBody.validate(_:)`.
+package struct ValueView {
+  /// The value's tag and payload, exactly.
+  let bytes: UnsafeRawBufferPointer
+
+  enum Kind: UInt8, Sendable {
+    case null, boolean, integer, double, timestamp, string, bytes, reference, geoPoint, array
+    case vector, map
+  }
+
+  @inline(__always)
+  init(trusting bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  /// The first byte; an empty buffer shows a byte that is no tag.
+  @inline(__always)
+  var tag: UInt8 {
+    bytes.count > 0 ? bytes[0] : 0xFF
+  }
+
+  @inline(__always)
+  var isNull: Bool { tag == DocumentFormat.Tag.null }
+
+  func kind() throws(Status) -> Kind {
+    switch tag {
+    case DocumentFormat.Tag.null: return .null
+    case DocumentFormat.Tag.no, DocumentFormat.Tag.yes: return .boolean
+    case 0x10...0x18: return .integer
+    case 0x20...0x22: return .double
+    case 0x30...0x38: return .timestamp
+    case 0x40...0x80: return .string
+    case DocumentFormat.Tag.bytes: return .bytes
+    case DocumentFormat.Tag.reference: return .reference
+    case DocumentFormat.Tag.geoPoint: return .geoPoint
+    case DocumentFormat.Tag.array: return .array
+    case DocumentFormat.Tag.vector: return .vector
+    case 0x90...0x9F: return .map
+    default: throw .dataLoss("A stored value has an unknown type.")
+    }
+  }
+
+  @inline(__always)
+  private var payload: ByteCursor {
+    ByteCursor(bytes.from(1))
+  }
+
+  /// The typed reads below give nil where the value is of another kind.
+
+  @inline(__always)
+  func boolean() -> Bool? {
+    switch tag {
+    case DocumentFormat.Tag.no: false
+    case DocumentFormat.Tag.yes: true
+    default: nil
+    }
+  }
+
+  @inline(__always)
+  package func integer() throws(Status) -> Int64? {
+    let tag = tag
+    guard tag & 0xF0 == DocumentFormat.Tag.integer else { return nil }
+    var payload = payload
+    return try payload.signed(byteCount: Int(tag & 0x0F))
+  }
+
+  @inline(__always)
+  func double() throws(Status) -> Double? {
+    var payload = payload
+    switch tag {
+    case DocumentFormat.Tag.double: return Double(bitPattern: try payload.fixed64())
+    case DocumentFormat.Tag.float: return Double(Float(bitPattern: try payload.fixed32()))
+    case DocumentFormat.Tag.nan: return Double.nan
+    default: return nil
+    }
+  }
+
+  @inline(__always)
+  func timestamp() throws(Status) -> Instant? {
+    let tag = tag
+    guard tag & 0xF0 == DocumentFormat.Tag.timestamp else { return nil }
+    var payload = payload
+    let instant = Instant(microseconds: try payload.signed(byteCount: Int(tag & 0x0F)))
+    guard instant >= .earliest, instant <= .latest else {
+      throw .dataLoss("A stored timestamp is outside the years 0001 to 9999.")
+    }
+    return instant
+  }
+
+  /// The string's UTF-8 bytes, not yet checked to be UTF-8.
+  @inline(__always)
+  func stringBytes() throws(Status) -> UnsafeRawBufferPointer? {
+    let tag = tag
+    var payload = payload
+    if tag & 0xC0 == DocumentFormat.Tag.shortString {
+      return try payload.bytes(Int(tag & 0x3F))
+    }
+    guard tag == DocumentFormat.Tag.string else { return nil }
+    return try payload.bytes(payload.length())
+  }
+
+  @inline(__always)
+  package func string() throws(Status) -> String? {
+    guard let utf8 = try stringBytes() else { return nil }
+    guard let string = String(storedUTF8: utf8) else {
+      throw .dataLoss("A stored string is not UTF-8.")
+    }
+    return string
+  }
+
+  func blob() throws(Status) -> UnsafeRawBufferPointer? {
+    guard tag == DocumentFormat.Tag.bytes else { return nil }
+    var payload = payload
+    return try payload.bytes(payload.length())
+  }
+
+  func reference() throws(Status) -> ResourcePath? {
+    guard tag == DocumentFormat.Tag.reference else { return nil }
+    var payload = payload
+    guard let text = String(storedUTF8: try payload.bytes(payload.length())) else {
+      throw .dataLoss("A stored reference is not UTF-8.")
+    }
+    return ResourcePath(relative: text)
+  }
+
+  func geoPoint() throws(Status) -> Coordinate? {
+    guard tag == DocumentFormat.Tag.geoPoint else { return nil }
+    var payload = payload
+    let latitude = Double(bitPattern: try payload.fixed64())
+    let longitude = Double(bitPattern: try payload.fixed64())
+    return Coordinate(latitude: latitude, longitude: longitude)
+  }
+
+  func vector() throws(Status) -> [Double]? {
+    guard tag == DocumentFormat.Tag.vector else { return nil }
+    var payload = payload
+    let count = try payload.length()
+    guard count <= payload.rest.count / 8 else { throw .truncated }
+    let numbers = payload.rest
+    return (0..<count).map { index in
+      Double(
+        bitPattern: UInt64(
+          littleEndian: numbers.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)))
+    }
+  }
+
+  @inline(__always)
+  package func array() throws(Status) -> ArrayView? {
+    guard tag == DocumentFormat.Tag.array else { return nil }
+    var payload = payload
+    let length = try payload.length()
+    var elements = ByteCursor(try payload.bytes(length))
+    let count = try elements.length()
+    return ArrayView(count: count, elements: elements.rest)
+  }
+
+  @inline(__always)
+  package func map() throws(Status) -> MapView? {
+    guard tag & 0xF0 == DocumentFormat.Tag.map else { return nil }
+    return try MapView(trusting: bytes)
+  }
+
+  /// The value, decoded whole.
+  package func value() throws(Status) -> Value { try value(depthLeft: DocumentFormat.maximumDepth) }
+
+  func value(depthLeft: Int) throws(Status) -> Value {
+    switch try kind() {
+    case .null: return .null
+    case .boolean: return .boolean(tag == DocumentFormat.Tag.yes)
+    case .integer: if let integer = try integer() { return .integer(integer) }
+    case .double: if let double = try double() { return .double(double) }
+    case .timestamp: if let instant = try timestamp() { return .timestamp(instant) }
+    case .string: if let string = try string() { return .string(string) }
+    case .bytes: if let blob = try blob() { return .bytes(Array(blob)) }
+    case .reference: if let path = try reference() { return .reference(path) }
+    case .geoPoint: if let point = try geoPoint() { return .geoPoint(point) }
+    case .vector: if let vector = try vector() { return .vector(vector) }
+    case .array:
+      guard depthLeft > 0 else { throw .tooDeep }
+      if let array = try array() { return .array(try array.values(depthLeft: depthLeft - 1)) }
+    case .map:
+      guard depthLeft > 0 else { throw .tooDeep }
+      if let map = try map() { return .map(try map.value(depthLeft: depthLeft - 1)) }
+    }
+    throw .dataLoss("A stored value has an unknown type.")
+  }
+
+  /// How long the value at the front of the bytes is, by its own account.
+  @inline(__always)
+  static func length(atFrontOf bytes: UnsafeRawBufferPointer) throws(Status) -> Int {
+    guard bytes.count > 0 else { throw .truncated }
+    let tag = bytes[0]
+    let length: Int
+    if tag & 0xC0 == DocumentFormat.Tag.shortString {
+      length = 1 + Int(tag & 0x3F)
+    } else {
+      length = try otherLength(bytes, tag: tag)
+    }
+    guard length <= bytes.count else { throw .truncated }
+    return length
+  }
+
+  private static func otherLength(
+    _ bytes: UnsafeRawBufferPointer, tag: UInt8
+  ) throws(Status) -> Int {
+    var cursor = ByteCursor(bytes.from(1))
+    switch tag {
+    case 0x00...0x02, DocumentFormat.Tag.nan: return 1
+    case 0x10...0x18, 0x30...0x38: return 1 + Int(tag & 0x0F)
+    case DocumentFormat.Tag.double: return 9
+    case DocumentFormat.Tag.float: return 5
+    case DocumentFormat.Tag.geoPoint: return 17
+    case DocumentFormat.Tag.string...DocumentFormat.Tag.reference, DocumentFormat.Tag.array:
+      let length = try cursor.length()
+      return bytes.count - cursor.rest.count + length
+    case DocumentFormat.Tag.vector:
+      let count = try cursor.length()
+      guard count <= cursor.rest.count / 8 else { throw .truncated }
+      return bytes.count - cursor.rest.count + count * 8
+    case 0x90...0x9F:
+      return try MapView(atFrontOf: bytes).byteCount
+    default:
+      throw .dataLoss("A stored value has an unknown type.")
+    }
+  }
+}
+
+/// The elements of a stored array, read in place, one after another.
+package struct ArrayView {
+  /// As the array says. Not more than its bytes could hold.
+  package let count: Int
+  private(set) var elements: UnsafeRawBufferPointer
+
+  @inline(__always)
+  init(count: Int, elements: UnsafeRawBufferPointer) {
+    self.count = count
+    self.elements = elements
+  }
+
+  /// Takes the first of the remaining elements.
+  @inline(__always)
+  package mutating func next() throws(Status) -> ValueView {
+    let length = try ValueView.length(atFrontOf: elements)
+    let element = UnsafeRawBufferPointer(start: elements.baseAddress, count: length)
+    elements = elements.from(length)
+    return ValueView(trusting: element)
+  }
+
+  func values(depthLeft: Int) throws(Status) -> [Value] {
+    var rest = self
+    var values: [Value] = []
+    values.reserveCapacity(count)
+    for _ in 0..<count { values.append(try rest.next().value(depthLeft: depthLeft)) }
+    return values
+  }
+}
+
+extension Status {
+  package static var tooDeep: Status {
+    .dataLoss("A stored document nests deeper than \(DocumentFormat.maximumDepth) levels.")
+  }
+}

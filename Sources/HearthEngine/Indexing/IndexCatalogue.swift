@@ -1,0 +1,116 @@
+internal import LMDB
+
+/// All indexes of a file, as one commit left them.
+///
+/// Every change of the catalogue is a commit with a new generation. A catalogue in memory is believed
+/// only in transactions that see its generation.
+final class IndexCatalogue: Sendable {
+  let generation: UInt64
+  /// In the order of their numbers.
+  let indexes: [StoredIndex]
+  /// Positions in `indexes`. Ids that Swift takes for equal share a list.
+  private let positionsByID: [String: [Int]]
+  /// Those that a document can have too many entries in: declared, and of the elements of an array.
+  let limited: [StoredIndex]
+
+  init(generation: UInt64, _ indexes: [StoredIndex]) {
+    self.generation = generation
+    self.indexes = indexes
+    var positions: [String: [Int]] = [:]
+    for (position, index) in indexes.enumerated() {
+      positions[index.definition.collectionID, default: []].append(position)
+    }
+    positionsByID = positions
+    limited = indexes.filter {
+      $0.isMaintained && $0.origin == .declared && $0.definition.containsIndex != nil
+    }
+  }
+
+  var isEmpty: Bool { indexes.isEmpty }
+
+  /// Those of a collection id, of both scopes and in every state.
+  func positions(of collectionID: String) -> [Int] {
+    guard let positions = positionsByID[collectionID] else { return [] }
+    return positions.filter {
+      UTF8Order.areEqual(indexes[$0].definition.collectionID, collectionID)
+    }
+  }
+
+  /// The indexes that queries over this scope may read.
+  func readable(_ scope: IndexDefinition.Scope, of collectionID: String) -> [StoredIndex] {
+    positions(of: collectionID).compactMap { position in
+      let index = indexes[position]
+      return index.isReady && index.definition.scope == scope ? index : nil
+    }
+  }
+
+  /// The one that has this definition's entries, if it is not being dropped.
+  func index(_ definition: IndexDefinition) -> StoredIndex? {
+    let stored = definition.stored
+    return indexes.first { $0.isMaintained && $0.definition == stored }
+  }
+}
+
+extension StoreSnapshot {
+  /// The catalogue as this transaction sees it; not for one that has changed it.
+  func indexes() throws -> IndexCatalogue {
+    let generation = try indexGeneration()
+    let known = store.indexMemory.withLock { $0 } as? IndexCatalogue
+    if let known, known.generation == generation { return known }
+    let catalogue = try IndexCatalogue(generation: generation, readIndexes())
+    store.indexMemory.withLock { $0 = catalogue }
+    return catalogue
+  }
+
+  /// 0 in a file that never had an index.
+  func indexGeneration() throws -> UInt64 {
+    try IndexCatalogue.generationKey.withUnsafeBytes { key in
+      guard let stored = try lmdb.get(tables.meta, key) else { return 0 }
+      return try NumberRecord.decode(stored, key: key)
+    }
+  }
+
+  /// Read from the table, whatever is remembered.
+  func readIndexes() throws -> [StoredIndex] {
+    var indexes: [StoredIndex] = []
+    var cursor = try lmdb.cursor(tables.indexes)
+    var found = try cursor.first()
+    while found {
+      indexes.append(try StoredIndex(key: cursor.key, record: cursor.value))
+      found = try cursor.next()
+    }
+    return indexes
+  }
+}
+
+extension IndexCatalogue {
+  /// On disk, in `meta`: the generation, as a number record.
+  static let generationKey = Array("indexes".utf8)
+}
+
+extension WriteTransaction {
+  /// Puts an index whose meaning to others stays the same: how far it is, or when it was used.
+  mutating func update(_ index: StoredIndex, in store: Store) throws {
+    try KeyLayout.indexKey(index.number).withUnsafeBytes { key in
+      try index.encoded().withUnsafeBytes { _ = try put(store.tables.indexes, key, $0) }
+    }
+  }
+
+  /// Puts an index, or removes it if nil, under a new generation.
+  mutating func store(
+    _ index: StoredIndex?, number: UInt32, in store: Store
+  ) throws {
+    let tables = store.tables
+    let generation = try StoreSnapshot(snapshot, store).indexGeneration()
+    if let index {
+      try update(index, in: store)
+    } else {
+      try KeyLayout.indexKey(number).withUnsafeBytes { _ = try delete(tables.indexes, $0) }
+    }
+    let record = NumberRecord.encode(
+      generation &+ 1, path: .root, key: IndexCatalogue.generationKey, isCut: false)
+    try IndexCatalogue.generationKey.withUnsafeBytes { key in
+      try record.withUnsafeBytes { _ = try put(tables.meta, key, $0) }
+    }
+  }
+}

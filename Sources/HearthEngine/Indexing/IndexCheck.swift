@@ -1,0 +1,142 @@
+internal import LMDB
+
+/// Holds indexes against documents: every entry is true, and none is missing.
+///
+///     documents ─▶ the entries they should have ─▶ each is there, and says what it should
+///     entries   ─▶ as many as were found that way, and none of an index that there is not
+///
+/// A building index may lack the entries of documents that the building has not come to. Memory does not grow
+/// with the store.
+final class IndexCheck {
+  private let store: StoreSnapshot
+  private let indexes: [StoredIndex]
+  private let makers: [EntryMaker]
+  private let expected = EntryList()
+  /// True entries that were found, by position.
+  private var found: [Int]
+  private let report: (String) -> Void
+
+  /// Entries of ready and building indexes.
+  private var entryCount = 0
+
+  /// - Parameter report: Is told what is wrong.
+  private init(_ store: StoreSnapshot, _ report: @escaping (String) -> Void) throws {
+    self.store = store
+    self.report = report
+    indexes = try store.readIndexes()
+    makers = indexes.map(EntryMaker.init)
+    found = Array(repeating: 0, count: indexes.count)
+  }
+
+  /// For `StoreConfiguration.indexCheck`.
+  @Sendable package static func run(
+    _ store: StoreSnapshot, _ report: @escaping (String) -> Void
+  ) throws -> Int {
+    let check = try IndexCheck(store, report)
+    try check.run()
+    return check.entryCount
+  }
+
+  private func run() throws {
+    if indexes.isEmpty {
+      var cursor = try store.lmdb.cursor(store.tables.entries)
+      if try cursor.first() { report("entries: there is no index") }
+      return
+    }
+    try looking(at: "index configuration") { _ = try IndexConfiguration.read(store) }
+    try checkDocuments()
+    try checkEntries()
+  }
+
+  private func looking(
+    at place: @autoclosure () -> String, _ body: () throws -> Void
+  ) throws {
+    do { try body() } catch let status as Status { report("\(place()): \(status.message)") }
+  }
+
+  // MARK: From documents
+
+  private func checkDocuments() throws {
+    var cursor = try store.lmdb.cursor(store.tables.documents)
+    var hasMore = try cursor.first()
+    while hasMore {
+      let entry = StoredEntry(key: cursor.key, record: cursor.value)
+      try looking(at: "entries of document \(KeyLayout.hex(entry.key.prefix(24)))") {
+        let path = try store.path(of: entry)
+        let fields = try store.fields(ofRecord: entry.record)
+        for position in indexes.indices
+        where indexes[position].isMaintained
+          && UTF8Order.areEqual(indexes[position].definition.collectionID, path.parent.id)
+        {
+          try check(position, path, fields, mayLack: isAhead(entry.key, position))
+        }
+      }
+      hasMore = try cursor.next()
+    }
+  }
+
+  /// The building of the index has not come to the document.
+  private func isAhead(_ key: UnsafeRawBufferPointer, _ position: Int) -> Bool {
+    guard case .building(_, let last) = indexes[position].state else { return false }
+    return last.withUnsafeBytes { UTF8Order.compare(key, $0) > 0 }
+  }
+
+  private func check(
+    _ position: Int, _ path: ResourcePath, _ fields: MapView, mayLack: Bool
+  ) throws {
+    expected.removeAll()
+    try makers[position].forEachEntry(of: path, fields) {
+      expected.append($0, $1, store.keyLimit)
+    }
+    expected.sort()
+    for place in 0..<expected.count {
+      guard let value = try value(of: expected.key(place), path) else {
+        if !mayLack {
+          report("index \(indexes[position].definition): lacks an entry of \(path.text)")
+        }
+        continue
+      }
+      found[position] += 1
+      guard !store.keyLimit.isCut(expected.key(place)) else { continue }
+      if try EntryIdentities(value) != expected.identities(place) {
+        report("index \(indexes[position].definition): tells \(path.text) wrong")
+      }
+    }
+  }
+
+  private func value(
+    of key: UnsafeRawBufferPointer, _ path: ResourcePath
+  ) throws -> UnsafeRawBufferPointer? {
+    guard store.keyLimit.isCut(key) else { return try store.lmdb.get(store.tables.entries, key) }
+    let cut = CutKey(bytes: Array(key), isCut: true)
+    return try store.entriesByPath.entry(cut, of: path, in: store.lmdb)?.value
+  }
+
+  // MARK: From entries
+
+  /// Found entries are all different: if there are no more than those, all are true.
+  private func checkEntries() throws {
+    var counts: [UInt32: Int] = [:]
+    var cursor = try store.lmdb.cursor(store.tables.entries)
+    var hasMore = try cursor.first()
+    while hasMore {
+      try looking(at: "entry \(KeyLayout.hex(cursor.key.prefix(24)))") {
+        var reader = KeyReader(cursor.key)
+        counts[try reader.readIndex(), default: 0] += 1
+      }
+      hasMore = try cursor.next()
+    }
+    for (position, index) in indexes.enumerated() {
+      let count = counts.removeValue(forKey: index.number) ?? 0
+      guard index.isMaintained else { continue }
+      entryCount += count
+      if count != found[position] {
+        report(
+          "index \(index.definition): has \(count - found[position]) entries that are not true")
+      }
+    }
+    for (number, count) in counts.sorted(by: { $0.key < $1.key }) {
+      report("entries: \(count) of index \(number), which there is not")
+    }
+  }
+}

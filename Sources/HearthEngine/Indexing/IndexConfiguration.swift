@@ -1,0 +1,278 @@
+import Foundation
+internal import LMDB
+
+/// What somebody asked for: the content of a `firestore.indexes.json`.
+///
+///     { "indexes": [ … ], "fieldOverrides": [ … ] }
+///
+/// Indexes on several fields are told in `indexes`. Those on one field are told by the field's override, as
+/// Firebase has it; an override also says what is never learned for the field: whatever it does not name.
+/// What Hearth makes nothing of (vector and text indexes, times to live) is kept and told again.
+package struct IndexConfiguration: Sendable, Equatable {
+  struct Override: Sendable, Equatable {
+    struct Mode: Hashable, Sendable {
+      var kind: IndexDefinition.Component.Kind
+      var scope: IndexDefinition.Scope
+    }
+
+    var collectionID: String
+    /// Nil stands for every field, `*`.
+    var field: FieldSegments?
+    var modes: [Mode]
+    var isTimeToLive: Bool?
+  }
+
+  /// As they were told, not in their stored form.
+  private(set) var indexes: [IndexDefinition] = []
+  private(set) var overrides: [Override] = []
+  /// Entries of `indexes` that name what we do not index, as JSON.
+  private(set) var kept: [String] = []
+
+  /// Every index to be made: those of overrides too.
+  var definitions: [IndexDefinition] {
+    indexes
+      + overrides.flatMap { override in
+        override.field.map { field in
+          override.modes.map {
+            IndexDefinition(
+              override.collectionID, scope: $0.scope, [.init(field: field, kind: $0.kind)])
+          }
+        } ?? []
+      }
+  }
+
+  /// Adds an index, if it is not there.
+  mutating func add(_ definition: IndexDefinition) {
+    guard !definitions.contains(definition) else { return }
+    guard definition.isSingleField else {
+      indexes.append(definition)
+      return
+    }
+    let component = definition.components[0]
+    let mode = Override.Mode(kind: component.kind, scope: definition.scope)
+    if let place = overrides.firstIndex(where: {
+      UTF8Order.areEqual($0.collectionID, definition.collectionID) && $0.field == component.field
+    }) {
+      overrides[place].modes.append(mode)
+    } else {
+      overrides.append(
+        Override(collectionID: definition.collectionID, field: component.field, modes: [mode]))
+    }
+  }
+
+  /// Removes an index in both of its forms. An override that held nothing else goes with it.
+  mutating func remove(_ definition: IndexDefinition) {
+    let stored = definition.stored
+    indexes.removeAll { $0.stored == stored }
+    for place in overrides.indices.reversed() {
+      guard let field = overrides[place].field else { continue }
+      let override = overrides[place]
+      let modes = override.modes.filter { mode in
+        IndexDefinition(
+          override.collectionID, scope: mode.scope, [.init(field: field, kind: mode.kind)]
+        ).stored != stored
+      }
+      if modes.count == override.modes.count { continue }
+      overrides[place].modes = modes
+      if modes.isEmpty, override.isTimeToLive == nil { overrides.remove(at: place) }
+    }
+  }
+
+  /// Whether the index may be made without being asked for: no field of it is exempt. The override of a
+  /// field holds for what is inside it; one for every field is the last to be asked.
+  func mayLearn(_ definition: IndexDefinition) -> Bool {
+    definition.components.allSatisfy { component in
+      guard let override = override(of: component.field, in: definition.collectionID) else {
+        return true
+      }
+      return override.modes.contains {
+        $0.scope == definition.scope && ($0.kind == .contains) == (component.kind == .contains)
+      }
+    }
+  }
+
+  private func override(of field: FieldSegments, in collectionID: String) -> Override? {
+    overrides.filter { override in
+      UTF8Order.areEqual(override.collectionID, collectionID)
+        && override.field.map { field.hasPrefix($0) } ?? true
+    }.max { ($0.field?.names.count ?? 0) < ($1.field?.names.count ?? 0) }
+  }
+}
+
+// MARK: - JSON
+
+extension IndexConfiguration {
+  /// Throws `invalidArgument` with a sentence that says where.
+  package init(json: String) throws(Status) {
+    guard let object = try? JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
+    else { throw .invalidArgument("The index configuration is not a JSON object.") }
+    for entry in try Entry.list(object["indexes"], "indexes") { try add(indexEntry: entry) }
+    for entry in try Entry.list(object["fieldOverrides"], "fieldOverrides") {
+      overrides.append(try Override(entry))
+    }
+  }
+
+  private mutating func add(indexEntry entry: Entry) throws(Status) {
+    let fields = try Entry.list(entry.object["fields"], "\(entry.place).fields")
+    let others = ["vectorConfig", "searchConfig"]
+    if fields.contains(where: { field in others.contains { field.object[$0] != nil } }) {
+      kept.append(IndexDefinition.text(entry.object))
+      return
+    }
+    var components: [IndexDefinition.Component] = []
+    var isNameDescending: Bool?
+    for (position, field) in fields.enumerated() {
+      let name = try field.string("fieldPath")
+      if name == "__name__", position == fields.count - 1 {
+        isNameDescending = try IndexDefinition.Component.Kind(field) == .descending
+        continue
+      }
+      components.append(.init(field: try field.fieldPath(name), kind: try .init(field)))
+    }
+    let definition = IndexDefinition(
+      try entry.string("collectionGroup"),
+      scope: try IndexDefinition.Scope(
+        jsonName: entry.object["queryScope"] as? String ?? "COLLECTION"),
+      components, isNameDescending: isNameDescending)
+    do {
+      try definition.check()
+    } catch {
+      throw .invalidArgument("\(entry.place): \(error.message)")
+    }
+    add(definition)
+  }
+
+  var json: String { text(isPretty: true) }
+
+  /// The same on one line.
+  var line: String { text(isPretty: false) }
+
+  private func text(isPretty: Bool) -> String {
+    var entries: [Any] = indexes.map(\.jsonObject)
+    for text in kept {
+      if let object = try? JSONSerialization.jsonObject(with: Data(text.utf8)) {
+        entries.append(object)
+      }
+    }
+    let object: [String: Any] = [
+      "indexes": entries, "fieldOverrides": overrides.map(\.jsonObject),
+    ]
+    return IndexDefinition.text(object, isPretty: isPretty)
+  }
+}
+
+extension IndexConfiguration.Override {
+  fileprivate init(_ entry: Entry) throws(Status) {
+    collectionID = try entry.string("collectionGroup")
+    let text = try entry.string("fieldPath")
+    field = text == "*" ? nil : try entry.fieldPath(text)
+    isTimeToLive = entry.object["ttl"] as? Bool
+    modes = []
+    for index in try Entry.list(entry.object["indexes"], "\(entry.place).indexes") {
+      let mode = Mode(
+        kind: try .init(index),
+        scope: try IndexDefinition.Scope(
+          jsonName: index.object["queryScope"] as? String ?? "COLLECTION"))
+      if !modes.contains(mode) { modes.append(mode) }
+    }
+    do {
+      try ResourcePath.check(collectionGroupID: collectionID)
+    } catch {
+      throw .invalidArgument("\(entry.place): \(error.message)")
+    }
+  }
+
+  fileprivate var jsonObject: [String: Any] {
+    var object: [String: Any] = [
+      "collectionGroup": collectionID, "fieldPath": field?.canonicalText ?? "*",
+      "indexes": modes.map { mode in
+        IndexDefinition.Component(field: .documentID, kind: mode.kind)
+          .jsonObject(queryScope: mode.scope)
+      },
+    ]
+    if let isTimeToLive { object["ttl"] = isTimeToLive }
+    return object
+  }
+}
+
+/// An object of the configuration and where it stands, for errors.
+private struct Entry {
+  var object: [String: Any]
+  var place: String
+
+  static func list(_ json: Any?, _ place: String) throws(Status) -> [Entry] {
+    guard let json else { return [] }
+    guard let list = json as? [Any] else {
+      throw .invalidArgument("\(place) of the index configuration is not a list.")
+    }
+    var entries: [Entry] = []
+    for (position, element) in list.enumerated() {
+      guard let object = element as? [String: Any] else {
+        throw .invalidArgument("\(place)[\(position)] is not an object.")
+      }
+      entries.append(Entry(object: object, place: "\(place)[\(position)]"))
+    }
+    return entries
+  }
+
+  func string(_ name: String) throws(Status) -> String {
+    guard let string = object[name] as? String else {
+      throw .invalidArgument("\(place) lacks \(name).")
+    }
+    return string
+  }
+
+  func fieldPath(_ text: String) throws(Status) -> FieldSegments {
+    do {
+      return try FieldSegments(wireText: text)
+    } catch {
+      throw .invalidArgument("\(place): \(error.message)")
+    }
+  }
+}
+
+extension IndexDefinition.Component.Kind {
+  fileprivate init(_ entry: Entry) throws(Status) {
+    switch (entry.object["order"] as? String, entry.object["arrayConfig"] as? String) {
+    case ("ASCENDING", nil): self = .ascending
+    case ("DESCENDING", nil): self = .descending
+    case (nil, "CONTAINS"): self = .contains
+    default:
+      throw .invalidArgument(
+        "\(entry.place) has neither an order, ASCENDING or DESCENDING, nor the array configuration "
+          + "CONTAINS.")
+    }
+  }
+}
+
+// MARK: - In the file
+
+/// On disk, in `meta` under "indexConfiguration": frame, JSON.
+extension IndexConfiguration {
+  private static let key = Store.indexConfigurationKey
+
+  static func read(_ snapshot: StoreSnapshot) throws -> IndexConfiguration {
+    try key.withUnsafeBytes { key in
+      guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else {
+        return IndexConfiguration()
+      }
+      guard let text = String(storedUTF8: try RecordFrame.payload(of: stored, key: key)) else {
+        throw Status.dataLoss("The stored index configuration is not UTF-8.")
+      }
+      do {
+        return try IndexConfiguration(json: text)
+      } catch let error as Status {
+        throw Status.dataLoss("The stored index configuration cannot be read: \(error.message)")
+      }
+    }
+  }
+
+  func put(_ transaction: inout WriteTransaction, in store: Store) throws {
+    var record = RecordFrame.room()
+    record.append(contentsOf: json.utf8)
+    RecordFrame.seal(&record, key: Self.key)
+    try Self.key.withUnsafeBytes { key in
+      try record.withUnsafeBytes { _ = try transaction.put(store.tables.meta, key, $0) }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// Entries of a `firestore.indexes.json`, as Firebase's command line writes them.
+extension IndexDefinition {
+  /// Firebase keeps indexes on one field apart, as overrides of what it does with the field.
+  var isSingleField: Bool { components.count == 1 && isNameDescending == impliedNameDirection }
+
+  private var impliedNameDirection: Bool {
+    IndexDefinition(collectionID, scope: scope, components).isNameDescending
+  }
+
+  /// This index as an entry that can be pasted into the file: into `indexes`, or into `fieldOverrides`
+  /// for a single field.
+  ///
+  ///     {"collectionGroup":"books","fields":[…],"queryScope":"COLLECTION"}
+  package var json: String { IndexDefinition.text(jsonObject) }
+
+  var jsonObject: [String: Any] {
+    guard !isSingleField else {
+      return [
+        "collectionGroup": collectionID, "fieldPath": components[0].field.canonicalText,
+        "indexes": [components[0].jsonObject(queryScope: scope)],
+      ]
+    }
+    var fields = components.map { component in
+      component.jsonObject(queryScope: nil)
+        .merging(["fieldPath": component.field.canonicalText]) { $1 }
+    }
+    if isNameDescending != impliedNameDirection {
+      fields.append([
+        "fieldPath": "__name__", "order": isNameDescending ? "DESCENDING" : "ASCENDING",
+      ])
+    }
+    return ["collectionGroup": collectionID, "queryScope": scope.jsonName, "fields": fields]
+  }
+
+  static func text(_ object: Any, isPretty: Bool = false) -> String {
+    var options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
+    if isPretty { options.insert(.prettyPrinted) }
+    guard let data = try? JSONSerialization.data(withJSONObject: object, options: options) else {
+      return ""
+    }
+    return String(decoding: data, as: UTF8.self)
+  }
+}
+
+extension IndexDefinition.Scope {
+  var jsonName: String { self == .group ? "COLLECTION_GROUP" : "COLLECTION" }
+
+  init(jsonName: String) throws(Status) {
+    switch jsonName {
+    case "COLLECTION": self = .collection
+    case "COLLECTION_GROUP": self = .group
+    default: throw .invalidArgument("No such query scope: \(jsonName)")
+    }
+  }
+}
+
+extension IndexDefinition.Component {
+  func jsonObject(queryScope: IndexDefinition.Scope?) -> [String: String] {
+    var object: [String: String] = [:]
+    switch kind {
+    case .ascending: object["order"] = "ASCENDING"
+    case .descending: object["order"] = "DESCENDING"
+    case .contains: object["arrayConfig"] = "CONTAINS"
+    }
+    if let queryScope { object["queryScope"] = queryScope.jsonName }
+    return object
+  }
+}

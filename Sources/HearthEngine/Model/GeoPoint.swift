@@ -1,0 +1,65 @@
+import Foundation
+
+/// A point on the globe, in degrees.
+///
+///     let oslo = GeoPoint(latitude: 59.91, longitude: 10.75)
+///
+/// Latitude is -90...90, longitude -180...180. A point outside of it can be made but not written: the
+/// operation that uses it throws `invalidArgument`. Two points are equal if their bits are.
+public final class GeoPoint: NSObject, NSCopying, Sendable {
+  private let stored: Coordinate
+
+  public var latitude: Double { stored.latitude }
+  public var longitude: Double { stored.longitude }
+
+  public init(latitude: Double, longitude: Double) {
+    stored = Coordinate(latitude: latitude, longitude: longitude)
+  }
+
+  public func copy(with zone: NSZone? = nil) -> Any { self }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? GeoPoint else { return false }
+    return Value.geoPoint(stored) == .geoPoint(other.stored)
+  }
+
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(latitude)
+    hasher.combine(longitude)
+    return hasher.finalize()
+  }
+
+  public override var description: String { "<GeoPoint: (\(latitude), \(longitude))>" }
+}
+
+extension GeoPoint {
+  package convenience init(_ coordinate: Coordinate) {
+    self.init(latitude: coordinate.latitude, longitude: coordinate.longitude)
+  }
+
+  /// What keeps this point from being stored.
+  var fault: Status? {
+    if !(-90...90).contains(latitude) {
+      return .invalidArgument(
+        "GeoPoint requires a latitude value in the range of [-90, 90], "
+          + "but was \(GeoPoint.text(latitude))")
+    }
+    if !(-180...180).contains(longitude) {
+      return .invalidArgument(
+        "GeoPoint requires a longitude value in the range of [-180, 180], "
+          + "but was \(GeoPoint.text(longitude))")
+    }
+    return nil
+  }
+
+  func coordinate() throws(Status) -> Coordinate {
+    if let fault { throw fault }
+    return stored
+  }
+
+  /// `91`, not `91.0`, as Firebase writes it.
+  private static func text(_ degrees: Double) -> String {
+    Int64(exactly: degrees).map(String.init) ?? "\(degrees)"
+  }
+}

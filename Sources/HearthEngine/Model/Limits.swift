@@ -1,0 +1,92 @@
+/// What Firestore accepts, in bytes unless said otherwise.
+///
+/// Source: "Usage and limits" (quotas) and "Storage size calculations" of Firestore's documentation,
+/// Standard edition, August 2026.
+package enum Limits {
+  /// A document with its name, by the storage size rules (`Limits.size(ofDocument:fields:)`). 1 MiB.
+  static let document = 1_048_576
+  /// The value of one field. 1 MiB less 89 bytes.
+  static let fieldValue = 1_048_487
+  /// Maps and arrays inside each other. Each adds one; a field of the document is at depth 0.
+  package static let nesting = 20
+  /// Dimensions of a vector, at least one.
+  static let vectorDimensions = 2048
+
+  /// A collection or document id, in UTF-8.
+  static let id = 1500
+  /// A document's name, by the storage size rules. 6 KiB.
+  static let documentName = 6144
+  /// Collections inside each other.
+  static let collectionDepth = 100
+  /// A field's name, and a whole field path with its dots, in UTF-8.
+  static let fieldName = 1500
+
+  /// One request, such as a commit. 10 MiB.
+  static let request = 10_485_760
+  /// Field transforms of one document in one commit.
+  static let transformsPerDocument = 500
+  /// Index entries of one document.
+  static let indexEntriesPerDocument = 40_000
+  /// One of them: 7.5 KiB.
+  static let indexEntry = 7680
+  /// Their sizes together, by the storage size rules. 8 MiB.
+  static let indexEntryBytesPerDocument = 8_388_608
+  /// Indexes of one database.
+  static let indexes = 1000
+  /// Fields of one composite index.
+  static let fieldsPerIndex = 100
+  /// Comparisons an OR or `in` query comes to in disjunctive normal form.
+  static let disjunctions = 30
+  /// Values of a `not-in` filter.
+  static let notInValues = 10
+  /// Results of a search for the nearest vectors.
+  static let nearestDocuments = 1000
+  /// Fields with inequality filters in one query.
+  static let inequalityFields = 10
+  /// Filters and orders of one query together.
+  static let filtersAndOrders = 100
+  /// Aggregations of one query.
+  static let aggregations = 5
+  /// A transaction's life.
+  static let transactionSeconds = 270
+  /// A transaction's time without a request.
+  static let transactionIdleSeconds = 60
+}
+
+// MARK: - Storage size
+
+extension Limits {
+  /// A document's size: its name, its fields, and 32.
+  static func size(ofDocument path: ResourcePath, fields: MapValue) -> Int {
+    size(ofName: path) + size(of: fields) + 32
+  }
+
+  /// A name's size: its ids, and 16.
+  static func size(ofName path: ResourcePath) -> Int {
+    path.segments.reduce(16) { $0 + size(ofID: $1) }
+  }
+
+  static func size(ofID id: String) -> Int {
+    ResourcePath.numericID(id) == nil ? size(of: id) : 8
+  }
+
+  static func size(of string: String) -> Int { string.utf8.count + 1 }
+
+  static func size(of map: MapValue) -> Int {
+    map.fields.reduce(0) { $0 + size(of: $1.name) + size(of: $1.value) }
+  }
+
+  static func size(of value: Value) -> Int {
+    switch value {
+    case .null, .boolean: 1
+    case .integer, .double, .timestamp: 8
+    case .string(let string): size(of: string)
+    case .bytes(let bytes): bytes.count
+    case .reference(let path): size(ofName: path)
+    case .geoPoint: 16
+    case .array(let elements): elements.reduce(0) { $0 + size(of: $1) }
+    case .vector(let components): components.count * 8
+    case .map(let map): size(of: map)
+    }
+  }
+}

@@ -1,0 +1,110 @@
+/// Paths that come from users.
+///
+/// What a client refuses before it asks: the shape of a path. The sentences are Firebase's.
+extension ResourcePath {
+  /// `foo/bar/baz` below `base`. One slash at either end is ignored.
+  package init(checkingCollection text: String, relativeTo base: ResourcePath = .root)
+    throws(Status)
+  {
+    guard !text.isEmpty else { throw .invalidArgument("Collection path cannot be empty.") }
+    let path = base.appending(try ResourcePath(splitting: text))
+    guard path.isCollection else {
+      throw .invalidArgument(
+        "Invalid collection reference. Collection references must have an odd number of segments, "
+          + "but \(path.text) has \(path.segments.count)")
+    }
+    self = path
+  }
+
+  /// `foo/bar` below `base`. One slash at either end is ignored.
+  package init(checkingDocument text: String, relativeTo base: ResourcePath = .root) throws(Status)
+  {
+    guard !text.isEmpty else { throw .invalidArgument("Document path cannot be empty.") }
+    let path = base.appending(try ResourcePath(splitting: text))
+    guard !path.isRoot else { throw .invalidArgument("Document path cannot be empty.") }
+    guard path.isDocument else {
+      throw .invalidArgument(
+        "Invalid document reference. Document references must have an even number of segments, "
+          + "but \(path.text) has \(path.segments.count)")
+    }
+    self = path
+  }
+
+  package static func check(collectionGroupID id: String) throws(Status) {
+    guard !id.isEmpty else { throw .invalidArgument("Collection ID cannot be empty.") }
+    guard !id.utf8.contains(slash) else {
+      throw .invalidArgument(
+        "Invalid collection ID (\(id)). Collection IDs must not contain / in them.")
+    }
+  }
+
+  private init(splitting text: String) throws(Status) {
+    var native = text
+    let hasEmptyName = native.withUTF8 { text in
+      text.indices.dropFirst().contains { text[$0] == slash && text[$0 - 1] == slash }
+    }
+    guard !hasEmptyName else {
+      throw .invalidArgument("Invalid path (\(text)). Paths must not contain // in them.")
+    }
+    self.init(relative: text)
+  }
+}
+
+private let slash = UInt8(ascii: "/")
+
+/// What the server refuses when an operation runs: the names themselves.
+extension ResourcePath {
+  /// Throws `invalidArgument` for a path that no document or collection can have.
+  ///
+  /// Lengths matter only to what is written: a document whose name is too long can be read and
+  /// deleted, and is not there.
+  package func checkNames(forWriting: Bool = true) throws(Status) {
+    for (index, id) in segments.enumerated() where !ResourcePath.isOrdinary(id) {
+      try ResourcePath.check(id: id, kind: index % 2 == 0 ? "Collection id" : "Resource id")
+    }
+    if forWriting { try checkLengths() }
+  }
+
+  private func checkLengths() throws(Status) {
+    for (index, id) in segments.enumerated() where id.utf8.count > Limits.id {
+      let kind = index % 2 == 0 ? "Collection id" : "Resource id"
+      throw .invalidArgument("\(kind) is longer than \(Limits.id) bytes.")
+    }
+    guard (segments.count + 1) / 2 <= Limits.collectionDepth else {
+      throw .invalidArgument(
+        "The path is deeper than \(Limits.collectionDepth) collections: \(text)")
+    }
+    guard Limits.size(ofName: self) <= Limits.documentName else {
+      throw .invalidArgument("The name is longer than \(Limits.documentName) bytes: \(text)")
+    }
+  }
+
+  /// Nothing can be wrong with it. Few ids are worth a second look.
+  private static func isOrdinary(_ id: String) -> Bool {
+    var id = id
+    return id.withUTF8 { id in
+      guard let first = id.first, first != UInt8(ascii: "."), first != UInt8(ascii: "_") else {
+        return false
+      }
+      return !id.contains(slash)
+    }
+  }
+
+  private static func check(id: String, kind: String) throws(Status) {
+    guard !id.isEmpty else { throw .invalidArgument("\(kind) cannot be empty.") }
+    guard !id.utf8.contains(slash) else {
+      throw .invalidArgument("\(kind) \"\(id)\" is invalid because it contains \"/\".")
+    }
+    let isDots = id == "." || id == ".."
+    guard !isDots, !isReserved(id) || numericID(id) != nil else {
+      throw .invalidArgument("\(kind) \"\(id)\" is invalid because it is reserved.")
+    }
+  }
+
+  /// `__.+__`: four underscores alone are free.
+  static func isReserved(_ name: String) -> Bool {
+    let utf8 = name.utf8
+    return utf8.count >= 5 && utf8.starts(with: "__".utf8)
+      && utf8.suffix(2).elementsEqual("__".utf8)
+  }
+}

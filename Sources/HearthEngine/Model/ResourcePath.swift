@@ -1,0 +1,103 @@
+/// A path of collection and document ids, relative to the database: `books/dune/reviews/r1`.
+///
+/// An odd number of segments names a collection, an even number a document, none the root.
+/// Order is segment by segment; numeric ids (`__id7__`) sort before all others, by number.
+package struct ResourcePath: Sendable {
+  package var segments: [String]
+
+  package init(_ segments: [String] = []) { self.segments = segments }
+
+  /// Splits at slashes and keeps what stands between them; see `init(checking:)` for user input.
+  package init(relative text: String) {
+    // By bytes: a slash is one whatever accent follows it.
+    segments = text.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+  }
+
+  package static let root = ResourcePath()
+
+  var isRoot: Bool { segments.isEmpty }
+  package var isDocument: Bool { segments.count % 2 == 0 && !segments.isEmpty }
+  var isCollection: Bool { segments.count % 2 == 1 }
+  /// The last segment; empty for the root.
+  package var id: String { segments.last ?? "" }
+  /// The path without its last segment; the root is its own parent.
+  package var parent: ResourcePath { ResourcePath(Array(segments.dropLast())) }
+  /// `books/dune/reviews/r1`.
+  package var text: String { segments.joined(separator: "/") }
+  /// Of `text`, in UTF-8.
+  var byteCount: Int { segments.reduce(max(0, segments.count - 1)) { $0 + $1.utf8.count } }
+
+  package func appending(_ segment: String) -> ResourcePath { ResourcePath(segments + [segment]) }
+  package func appending(_ path: ResourcePath) -> ResourcePath {
+    ResourcePath(segments + path.segments)
+  }
+
+  func hasPrefix(_ prefix: ResourcePath) -> Bool {
+    segments.count >= prefix.segments.count
+      && zip(segments, prefix.segments).allSatisfy { UTF8Order.areEqual($0, $1) }
+  }
+
+  /// Negative, zero or positive as `lhs` sorts before, with or after `rhs`.
+  static func compare(_ lhs: ResourcePath, _ rhs: ResourcePath) -> Int {
+    for (left, right) in zip(lhs.segments, rhs.segments) {
+      let order = compare(segment: left, right)
+      if order != 0 { return order }
+    }
+    return lhs.segments.count - rhs.segments.count
+  }
+
+  static func compare(segment lhs: String, _ rhs: String) -> Int {
+    switch (numericID(lhs), numericID(rhs)) {
+    case (let left?, let right?): left < right ? -1 : (left > right ? 1 : 0)
+    case (_?, nil): -1
+    case (nil, _?): 1
+    case (nil, nil): UTF8Order.compare(lhs, rhs)
+    }
+  }
+
+  /// The number of an id of the form `__id<int64>__`, written without leading zeros or plus sign.
+  /// Zero is not one: Datastore's numeric ids are non-zero.
+  static func numericID(_ segment: String) -> Int64? {
+    var segment = segment
+    return segment.withUTF8 { numericID(utf8: UnsafeRawBufferPointer($0)) }
+  }
+
+  static func numericID(utf8 id: UnsafeRawBufferPointer) -> Int64? {
+    let underscore = UInt8(ascii: "_")
+    let last = id.count - 1
+    guard (7...26).contains(id.count), id[0] == underscore, id[1] == underscore,
+      id[2] == UInt8(ascii: "i"), id[3] == UInt8(ascii: "d"), id[last] == underscore,
+      id[last - 1] == underscore
+    else { return nil }
+    let isNegative = id[4] == UInt8(ascii: "-")
+    let digits = id[(isNegative ? 5 : 4)..<(last - 1)]
+    guard let first = digits.first, first != UInt8(ascii: "0") else { return nil }
+    var number: Int64 = 0
+    for byte in digits {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+      let (tenfold, overflow) = number.multipliedReportingOverflow(by: 10)
+      let digit = Int64(byte - UInt8(ascii: "0"))
+      let (sum, carry) =
+        isNegative
+        ? tenfold.subtractingReportingOverflow(digit) : tenfold.addingReportingOverflow(digit)
+      guard !overflow, !carry else { return nil }
+      number = sum
+    }
+    return number
+  }
+}
+
+extension ResourcePath: Hashable {
+  package static func == (lhs: ResourcePath, rhs: ResourcePath) -> Bool {
+    lhs.segments.count == rhs.segments.count && lhs.hasPrefix(rhs)
+  }
+
+  /// By bytes, as `==`: `String`'s own hash would do too, but not agree with UTF-8 identity.
+  package func hash(into hasher: inout Hasher) {
+    for segment in segments {
+      var segment = segment
+      segment.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+      hasher.combine(0 as UInt8)
+    }
+  }
+}

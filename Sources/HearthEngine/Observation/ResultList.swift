@@ -1,0 +1,164 @@
+/// What one change did to a result. Indexes are as in Firestore: of the list with the changes before
+/// this one applied and this one not yet (old), or just applied (new).
+package struct ResultChange: Sendable {
+  package enum Kind: Sendable { case added, modified, removed }
+
+  package var kind: Kind
+  package var document: StoredDocument
+  /// Nil for an added document.
+  package var oldIndex: Int?
+  /// Nil for a removed document.
+  package var newIndex: Int?
+}
+
+/// What a commit changed in a result. One change, the usual news, takes no list.
+enum ResultChanges: Sendable {
+  case one(ResultChange)
+  case several([ResultChange])
+
+  static let none = ResultChanges.several([])
+
+  var isEmpty: Bool {
+    switch self {
+    case .one: false
+    case .several(let changes): changes.isEmpty
+    }
+  }
+
+  var list: [ResultChange] {
+    switch self {
+    case .one(let change): [change]
+    case .several(let changes): changes
+    }
+  }
+}
+
+/// The ordered result of what is watched. A value: taking it in a snapshot costs a reference.
+package struct ResultList: Sendable {
+  private(set) var rows: ResultTree
+  /// Told in the opposite of the order the rows stand in.
+  let isReversed: Bool
+
+  init(_ rows: ResultTree = ResultTree(), isReversed: Bool = false) {
+    self.rows = rows
+    self.isReversed = isReversed
+  }
+
+  package var count: Int { rows.count }
+  var isEmpty: Bool { rows.isEmpty }
+
+  /// Every document, in the order they are told in.
+  package var documents: [StoredDocument] {
+    var documents: [StoredDocument] = []
+    documents.reserveCapacity(count)
+    for row in rows { documents.append(row.document) }
+    if isReversed { documents.reverse() }
+    return documents
+  }
+
+  /// The only document, where one is watched.
+  package var first: StoredDocument? { isEmpty ? nil : rows[isReversed ? count - 1 : 0].document }
+
+  /// Takes rows out and in; a document whose version changed is among both. What that changed: the
+  /// removed in old order, the added in new order, the modified in new order.
+  mutating func apply(gone: [ResultRow], come: [ResultRow]) -> [ResultChange] {
+    if gone.count + come.count <= 2 { return applyFew(gone, come) }
+    var versions: [ResourcePath: ResultRow] = [:]
+    versions.reserveCapacity(gone.count)
+    for row in gone { versions[row.document.path] = row }
+    var added: [ResultRow] = []
+    var modified: [(old: ResultRow, new: ResultRow)] = []
+    for row in come {
+      if let old = versions.removeValue(forKey: row.document.path) {
+        modified.append((old, row))
+      } else {
+        added.append(row)
+      }
+    }
+    let removed = gone.filter { versions[$0.document.path] != nil }
+    var changes: [ResultChange] = []
+    changes.reserveCapacity(removed.count + added.count + modified.count)
+    for row in inOrder(removed) { if let change = remove(row) { changes.append(change) } }
+    for row in inOrder(added) { changes.append(add(row)) }
+    modified.sort { isBefore($0.new, $1.new) }
+    for (old, new) in modified { changes.append(modify(old, new)) }
+    return changes
+  }
+
+  /// The usual case: what became of one document, nil where it is no result.
+  mutating func apply(_ old: ResultRow?, _ new: ResultRow?) -> ResultChange? {
+    switch (old, new) {
+    case (let old?, let new?): modify(old, new)
+    case (let old?, nil): remove(old)
+    case (nil, let new?): add(new)
+    case (nil, nil): nil
+    }
+  }
+
+  /// Without tables.
+  private mutating func applyFew(_ gone: [ResultRow], _ come: [ResultRow]) -> [ResultChange] {
+    if let old = gone.first, let new = come.first, old.document.path == new.document.path {
+      return apply(old, new).map { [$0] } ?? []
+    }
+    var changes: [ResultChange] = []
+    for row in inOrder(gone) { if let change = remove(row) { changes.append(change) } }
+    for row in inOrder(come) { changes.append(add(row)) }
+    return changes
+  }
+
+  private mutating func remove(_ row: ResultRow) -> ResultChange? {
+    take(row).map { ResultChange(kind: .removed, document: row.document, oldIndex: $0) }
+  }
+
+  private mutating func add(_ row: ResultRow) -> ResultChange {
+    ResultChange(kind: .added, document: row.document, newIndex: put(row))
+  }
+
+  private mutating func modify(_ old: ResultRow, _ new: ResultRow) -> ResultChange {
+    let oldIndex: Int
+    let newIndex: Int
+    if old.key == new.key {
+      oldIndex = put(new)
+      newIndex = oldIndex
+    } else {
+      let (taken, index) = rows.replace(old.key, with: new)
+      newIndex = told(index)
+      guard let taken else {
+        return ResultChange(kind: .added, document: new.document, newIndex: newIndex)
+      }
+      // As many are in the list as were before.
+      oldIndex = told(taken)
+    }
+    return ResultChange(
+      kind: .modified, document: new.document, oldIndex: oldIndex, newIndex: newIndex)
+  }
+
+  private mutating func take(_ row: ResultRow) -> Int? {
+    let last = rows.count - 1
+    return rows.remove(row.key).map { isReversed ? last - $0 : $0 }
+  }
+
+  private mutating func put(_ row: ResultRow) -> Int {
+    let index = rows.insert(row)
+    return told(index)
+  }
+
+  /// The index in the order that is told.
+  private func told(_ index: Int) -> Int { isReversed ? rows.count - 1 - index : index }
+
+  private func inOrder(_ rows: [ResultRow]) -> [ResultRow] {
+    rows.count < 2 ? rows : rows.sorted(by: isBefore)
+  }
+
+  private func isBefore(_ lhs: ResultRow, _ rhs: ResultRow) -> Bool {
+    let order = ResultKeys.compare(lhs.key, rhs.key)
+    return isReversed ? order > 0 : order < 0
+  }
+
+  /// The changes that lead from this list to another of the same query.
+  func changes(to other: ResultList) -> [ResultChange] {
+    let (gone, come) = rows.difference(to: other.rows)
+    var copy = self
+    return copy.apply(gone: gone, come: come)
+  }
+}

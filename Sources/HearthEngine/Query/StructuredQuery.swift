@@ -1,0 +1,155 @@
+/// A question to the database, as a value: what Firestore calls a structured query.
+///
+///     scope ─▶ filters ─▶ projection ─▶ orders, start and end ─▶ offset ─▶ limit ─▶ nearest
+///
+/// Nothing here is checked; see `StructuredQuery+Checking.swift`. What is implied (orders, the
+/// direction of a limit to the last) is spelled out by `EffectiveQuery`.
+package struct StructuredQuery: Hashable, Sendable {
+  package enum Scope: Hashable, Sendable {
+    case collection(ResourcePath)
+    /// All collections with one id, at any depth below a document or the root.
+    case group(String, below: ResourcePath)
+    /// Every document below a document or the root, whatever its collection.
+    case subtree(below: ResourcePath)
+  }
+
+  package var scope: Scope
+  /// All of them hold.
+  var filters: [QueryFilter] = []
+  package var orders: [QueryOrder] = []
+  package var start: QueryBound?
+  package var end: QueryBound?
+  package var limit: Int?
+  /// The limit counts from the end.
+  package var isLimitToLast = false
+  package var offset = 0
+  /// The fields of the results; none stands for all.
+  package var projection: [FieldSegments] = []
+  package var nearest: NearestQuery?
+
+  package init(_ scope: Scope) { self.scope = scope }
+
+  /// Asks for all of the scope in the order of names.
+  var isPlain: Bool { self == StructuredQuery(scope) }
+}
+
+extension StructuredQuery.Scope {
+  /// What two scopes differ in. Text alone would take canonically equal ids for one.
+  private var identity: (kind: Int, path: ResourcePath, below: ResourcePath) {
+    switch self {
+    case .collection(let path): (0, path, .root)
+    case .group(let id, let below): (1, ResourcePath([id]), below)
+    case .subtree(let below): (2, .root, below)
+    }
+  }
+
+  package static func == (lhs: Self, rhs: Self) -> Bool { lhs.identity == rhs.identity }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(identity.kind)
+    hasher.combine(identity.path)
+    hasher.combine(identity.below)
+  }
+}
+
+package struct QueryOrder: Hashable, Sendable {
+  package var field: FieldSegments
+  var isDescending = false
+
+  package init(field: FieldSegments, isDescending: Bool = false) {
+    self.field = field
+    self.isDescending = isDescending
+  }
+}
+
+/// A place in the order of the results: between them, or at some of them.
+package struct QueryBound: Hashable, Sendable {
+  /// For the first of the query's orders.
+  var values: [Value]
+  /// Lies before the results that have exactly these values.
+  var isBefore: Bool
+
+  package init(values: [Value], isBefore: Bool) {
+    self.values = values
+    self.isBefore = isBefore
+  }
+}
+
+/// A condition on documents.
+package indirect enum QueryFilter: Hashable, Sendable {
+  case comparison(FieldComparison)
+  case all([QueryFilter])
+  case any([QueryFilter])
+}
+
+package struct FieldComparison: Hashable, Sendable {
+  package enum Operator: Hashable, Sendable {
+    case lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
+    case equal, notEqual, arrayContains
+    /// The operand is an array.
+    case `in`, arrayContainsAny, notIn
+    /// The operand is null and has no meaning.
+    case isNull, isNaN, isNotNull, isNotNaN
+  }
+
+  package var field: FieldSegments
+  package var `operator`: Operator
+  var operand = Value.null
+
+  package init(field: FieldSegments, operator: FieldComparison.Operator, operand: Value = .null) {
+    self.field = field
+    self.operator = `operator`
+    self.operand = operand
+  }
+}
+
+extension FieldComparison.Operator {
+  /// Results of such a comparison are in the order of its field.
+  var isInequality: Bool {
+    switch self {
+    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual: true
+    default: isNegative
+    }
+  }
+
+  /// At most one of these in a query.
+  var isNegative: Bool {
+    switch self {
+    case .notEqual, .notIn, .isNotNull, .isNotNaN: true
+    default: false
+    }
+  }
+
+  package var takesList: Bool { self == .in || self == .arrayContainsAny || self == .notIn }
+}
+
+extension QueryFilter {
+  /// Every comparison, from left to right.
+  package func forEachComparison<Failure: Error>(
+    _ body: (FieldComparison) throws(Failure) -> Void
+  ) throws(Failure) {
+    switch self {
+    case .comparison(let comparison): try body(comparison)
+    case .all(let members), .any(let members):
+      for member in members { try member.forEachComparison(body) }
+    }
+  }
+}
+
+extension StructuredQuery {
+  /// Every comparison, from left to right.
+  package var comparisons: [FieldComparison] {
+    var all: [FieldComparison] = []
+    for filter in filters { filter.forEachComparison { all.append($0) } }
+    return all
+  }
+
+  /// Adds a condition. A conjunction adds its members, so that equal questions are equal values.
+  package mutating func add(_ filter: QueryFilter) {
+    if case .all(let members) = filter {
+      for member in members { add(member) }
+    } else {
+      filters.append(filter)
+    }
+  }
+}

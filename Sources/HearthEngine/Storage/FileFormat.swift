@@ -1,0 +1,148 @@
+internal import LMDB
+
+/// Which version of the format a file has, and how an older one is brought up to date.
+///
+///     none there     ─▶ this version is written
+///     older          ─▶ step ─▶ step ─▶ … ─▶ this version, in one transaction: all or nothing
+///     newer          ─▶ refused
+///
+/// On disk, in `meta` under "format": frame, `History`. The frame's version is the file's.
+struct FileFormat: Sendable {
+  /// Makes a file of one version one of the next.
+  typealias Step =
+    @Sendable (_ transaction: inout WriteTransaction, _ tables: Tables) throws -> Void
+
+  /// 1 to 15.
+  let version: UInt8
+  /// By the version they begin at. Every version from the first to the one before this has one.
+  let steps: [UInt8: Step]
+
+  static let key = Array("format".utf8)
+  /// Version 2 has shapes. What version 1 wrote is right in it.
+  static let current = FileFormat(version: 2, steps: [1: { _, _ in }])
+
+  /// The version that stands in the file; nil for a file that is new.
+  private func found(_ snapshot: Snapshot, _ tables: Tables) throws -> UInt8? {
+    try Self.key.withUnsafeBytes { key in
+      guard let stored = try snapshot.get(tables.meta, key) else { return nil }
+      try RecordFrame.verify(stored, key: key)
+      let found = stored[0] & 0x0F
+      guard found > 0 else { throw Status.dataLoss("The file has no format version.") }
+      guard found <= version else {
+        throw Status(
+          .failedPrecondition,
+          "The file has format version \(found) and was written by a newer Hearth; this one reads "
+            + "up to version \(version).")
+      }
+      return found
+    }
+  }
+
+  /// Brings an open file to this version. Throws `failedPrecondition` for a newer one, and for an older
+  /// one that may not be written.
+  func settle(_ store: Store) throws {
+    let before = try store.read { try found($0.lmdb, store.tables) }
+    guard before != version else { return }
+    guard !store.configuration.isReadOnly else {
+      guard let before else { return }
+      throw Status(
+        .failedPrecondition,
+        "The file has format version \(before). Open it once for writing, which brings it to version "
+          + "\(version).")
+    }
+    do {
+      var transaction = try store.environment.beginWrite()
+      // Another process may have been faster.
+      let found = try found(transaction.snapshot, store.tables)
+      guard found != version else { return }
+      if let found {
+        for version in found..<version {
+          guard let step = steps[version] else {
+            throw Status(.internal, "There is no way from format version \(version) to the next.")
+          }
+          try step(&transaction, store.tables)
+        }
+      }
+      try write(to: &transaction, store)
+      try transaction.commit()
+    } catch let error as LMDBError {
+      throw Status(opening: store.path, error)
+    }
+  }
+
+  private func write(to transaction: inout WriteTransaction, _ store: Store) throws {
+    var record = [version, 0, 0, 0, 0]
+    let created = try Self.key.withUnsafeBytes { key in
+      try transaction.snapshot.get(store.tables.meta, key)
+        .map { Array($0.from(RecordFrame.byteCount)) }
+    }
+    if let created {
+      record += created
+    } else {
+      record.append(littleEndian: UInt64(bitPattern: store.configuration.now().microseconds))
+    }
+    RecordFrame.seal(&record, key: Self.key)
+    try transaction.put(store.tables.meta, Self.key, record)
+  }
+}
+
+/// Which history of changes a file holds. Sequences mean the same only within one.
+///
+/// On disk, in `meta` under "format", behind the frame: the id, and in a file that was restored from a backup
+/// the id that it was made with. 8 bytes each, little-endian.
+struct History: Equatable, Sendable {
+  /// About when the file was made, or restored last. Two restores of one backup have different ids, also where the
+  /// clock was set back in between.
+  var id: Instant
+  var isRestored = false
+
+  static func read(_ snapshot: StoreSnapshot) throws -> History {
+    try FileFormat.key.withUnsafeBytes { key in
+      // A database that is empty and only read has none.
+      guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else {
+        return History(id: .earliest)
+      }
+      let payload = stored.from(RecordFrame.byteCount)
+      var cursor = ByteCursor(payload)
+      let id = Instant(microseconds: Int64(bitPattern: try cursor.fixed64()))
+      return History(id: id, isRestored: payload.count > 8)
+    }
+  }
+
+  /// Gives a file a new history.
+  static func begin(_ transaction: inout WriteTransaction, in store: Store) throws {
+    let stored = try FileFormat.key.withUnsafeBytes { key in
+      try transaction.snapshot.get(store.tables.meta, key).map { Array($0) }
+    }
+    guard let stored, stored.count >= RecordFrame.byteCount + 8 else {
+      throw Status.dataLoss("The file has no format version.")
+    }
+    let old = stored[RecordFrame.byteCount...]
+    let oldID = old.prefix(8).reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    let id =
+      max(store.configuration.now().microseconds, Int64(bitPattern: oldID) + 1)
+      + Int64.random(in: 0..<1 << 30)
+    var record = [stored[0], 0, 0, 0, 0]
+    record.append(littleEndian: UInt64(bitPattern: id))
+    record += old.suffix(8)
+    RecordFrame.seal(&record, key: FileFormat.key)
+    try transaction.put(store.tables.meta, FileFormat.key, record)
+  }
+}
+
+extension WriteTransaction {
+  mutating func put(_ table: Table, _ key: [UInt8], _ value: [UInt8], append: Bool = false) throws {
+    let (keyCount, valueCount) = (key.count, value.count)
+    try key.withUnsafeBufferPointer { key in
+      try value.withUnsafeBufferPointer { value in
+        _ = try put(
+          table, UnsafeRawBufferPointer(start: key.baseAddress, count: keyCount),
+          UnsafeRawBufferPointer(start: value.baseAddress, count: valueCount), append: append)
+      }
+    }
+  }
+
+  mutating func delete(_ table: Table, _ key: [UInt8]) throws {
+    _ = try key.withUnsafeBytes { try delete(table, $0) }
+  }
+}

@@ -1,0 +1,93 @@
+internal import LMDB
+
+/// The documents of a collection group, all collections with one id, in the order of their paths.
+///
+/// The group is one stretch of keys, ordered by parent and then by id. Touches one key a document,
+/// and one more for each collection that holds several.
+final class GroupScan {
+  private let store: StoreSnapshot
+  private let id: String
+  private let prefix: [UInt8]
+  /// On the first document of the next collection to be opened.
+  private var main: Cursor
+  private var mainIsValid = false
+  private var hasStarted = false
+  private var waiting = PathOrderMerge()
+  private let touched: TouchCount
+
+  init(_ id: String, in store: StoreSnapshot, touched: TouchCount = TouchCount()) throws {
+    self.touched = touched
+    self.store = store
+    self.id = id
+    prefix = store.keyLimit.scanPrefix(KeyLayout.groupPrefix(id))
+    main = try store.lmdb.cursor(store.tables.documents)
+  }
+
+  func next() throws -> ScannedDocument? {
+    if !hasStarted {
+      hasStarted = true
+      moved(try prefix.withUnsafeBytes { try main.seek(to: $0) })
+    }
+    while true {
+      guard mainIsValid else { return try waiting.next(before: nil) }
+      let path = try currentPath()
+      // Where even the parent is cut, only the run's documents tell it: read them first.
+      let parent = try parentIfWhole(path)
+      if let parent, let document = try waiting.next(before: parent) { return document }
+      try open(path, parentIsWhole: parent != nil)
+    }
+  }
+
+  private func open(_ path: ResourcePath, parentIsWhole: Bool) throws {
+    guard parentIsWhole else {
+      var (run, hasNext) = try store.run(at: &main, touched) {
+        UTF8Order.areEqual($0.parent.id, self.id)
+      }
+      moved(hasNext)
+      try waiting.add { run.popLast() }
+      return
+    }
+    let collection = path.parent
+    let prefix = KeyLayout.collectionPrefix(collection)
+    if !store.keyLimit.isCut(main.key) {
+      let only = ScannedDocument(path: path, key: main.key, record: main.value)
+      moved(try main.next())
+      guard mainIsValid, main.key.starts(with: prefix) else {
+        var document: ScannedDocument? = only
+        try waiting.add {
+          defer { document = nil }
+          return document
+        }
+        return
+      }
+    }
+    let scan = try CollectionScan(collection, in: store, touched: touched)
+    try waiting.add { try scan.next() }
+    guard let behind = KeyLayout.end(ofPrefix: prefix) else { return moved(false) }
+    moved(try behind.withUnsafeBytes { try main.seek(to: $0) })
+  }
+
+  private func moved(_ found: Bool) {
+    mainIsValid = found && main.key.starts(with: prefix)
+    if mainIsValid { touched.keys += 1 }
+  }
+
+  private func currentPath() throws -> ResourcePath {
+    if let path = try KeyLayout.documentPath(fromKey: main.key, limit: store.keyLimit) {
+      return path
+    }
+    guard let text = try DocumentRecord(parsing: main.value).path else {
+      throw Status.dataLoss("A document with a cut key lacks its path.")
+    }
+    return try ResourcePath(storedDocument: text)
+  }
+
+  /// The document above the collection, if keys of this collection hold it whole.
+  private func parentIfWhole(_ path: ResourcePath) throws -> ResourcePath? {
+    let collection = path.parent
+    guard KeyLayout.collectionPrefix(collection).count <= store.keyLimit.cutCount else {
+      return nil
+    }
+    return collection.parent
+  }
+}

@@ -1,0 +1,69 @@
+internal import LMDB
+
+/// Keeps two processes from doing the same work: whoever holds it renews it with its commits, and who finds
+/// it run out takes it. Only effort rests on it: what is done twice is done right.
+///
+/// On disk, in `meta` under the name of the work: frame, holder, end; 8 bytes each, little-endian.
+struct Lease: Sendable {
+  /// On disk. Changing a raw value changes the file format; see StorageLayout.md.
+  enum Work: String {
+    case indexes = "indexLease"
+    case sweep = "sweepLease"
+  }
+
+  enum State {
+    case own
+    /// Free, or our own and running out.
+    case due
+    case others
+  }
+
+  static let microseconds: Int64 = 2_000_000
+
+  let holder: UInt64
+  /// The wall clock, whatever the clock of commits says: it tells the dead.
+  let now: @Sendable () -> Instant
+  private let key: [UInt8]
+
+  init(
+    _ work: Work, holder: UInt64 = UInt64.random(in: 1...UInt64.max),
+    now: @escaping @Sendable () -> Instant = Instant.now
+  ) {
+    key = Array(work.rawValue.utf8)
+    self.holder = holder
+    self.now = now
+  }
+
+  func state(in snapshot: StoreSnapshot) throws -> State {
+    guard let (found, end) = try read(snapshot) else { return .due }
+    let left = end &- now().microseconds
+    // An end too far away was written before the clock was set back.
+    let isRunning = left > 0 && left <= Self.microseconds
+    if found == holder { return isRunning && left > Self.microseconds / 2 ? .own : .due }
+    return isRunning ? .others : .due
+  }
+
+  func isHeld(in snapshot: StoreSnapshot) throws -> Bool {
+    try read(snapshot)?.holder == holder
+  }
+
+  private func read(_ snapshot: StoreSnapshot) throws -> (holder: UInt64, end: Int64)? {
+    try key.withUnsafeBytes { key in
+      guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else { return nil }
+      var reader = ByteCursor(try RecordFrame.payload(of: stored, key: key))
+      return (try reader.fixed64(), Int64(bitPattern: try reader.fixed64()))
+    }
+  }
+
+  func giveBack(_ transaction: inout WriteTransaction, in store: Store) throws {
+    try transaction.delete(store.tables.meta, key)
+  }
+
+  func take(_ transaction: inout WriteTransaction, in store: Store) throws {
+    var record = RecordFrame.room()
+    record.append(littleEndian: holder)
+    record.append(littleEndian: UInt64(bitPattern: now().microseconds &+ Self.microseconds))
+    RecordFrame.seal(&record, key: key)
+    try transaction.put(store.tables.meta, key, record)
+  }
+}

@@ -1,0 +1,98 @@
+internal import LMDB
+
+/// Goes through the entries whose keys begin with a prefix, once, forwards or backwards.
+struct PrefixWalk: ~Copyable {
+  private enum Position {
+    case beforeFirst
+    /// On an entry that was told.
+    case onTold
+    /// On an entry that was not told: the next step is not to move.
+    case onNext
+    case atEnd
+  }
+
+  let prefix: [UInt8]
+  let isDescending: Bool
+  var cursor: Cursor
+  private var position = Position.beforeFirst
+  let lowest: [UInt8]
+  private let highest: [UInt8]?
+
+  /// - Parameters:
+  ///   - lowest: Keys below it are left out; begins with `prefix`.
+  ///   - highest: Keys above it are left out, but not those that begin with it; begins with `prefix`.
+  init(
+    _ prefix: [UInt8], of table: Table, in snapshot: Snapshot, from lowest: [UInt8]? = nil,
+    to highest: [UInt8]? = nil, isDescending: Bool = false
+  ) throws {
+    self.prefix = prefix
+    self.lowest = lowest ?? prefix
+    self.highest = highest
+    self.isDescending = isDescending
+    cursor = try snapshot.cursor(table)
+  }
+
+  /// What all its keys are below; nil is the end of the table.
+  var end: [UInt8]? { KeyLayout.end(ofPrefix: highest ?? prefix) }
+
+  /// Moves to the next entry; false if there is none.
+  mutating func advance() throws -> Bool {
+    let found =
+      switch position {
+      case .atEnd: false
+      case .onNext: true
+      case .onTold: try isDescending ? cursor.previous() : cursor.nextAhead()
+      case .beforeFirst: try moveToFirst()
+      }
+    let isInside = found && isInside(cursor.key)
+    position = isInside ? .onTold : .atEnd
+    return isInside
+  }
+
+  private mutating func moveToFirst() throws -> Bool {
+    guard isDescending else {
+      // No key is empty, and LMDB looks for none.
+      return lowest.isEmpty
+        ? try cursor.first() : try lowest.withUnsafeBytes { try cursor.seek(to: $0) }
+    }
+    guard let behind = end,
+      try behind.withUnsafeBytes({ try cursor.seek(to: $0) })
+    else { return try cursor.last() }
+    return try cursor.previous()
+  }
+
+  private func isInside(_ key: UnsafeRawBufferPointer) -> Bool {
+    guard key.begins(with: prefix) else { return false }
+    if isDescending {
+      return lowest.withUnsafeBytes { UTF8Order.compare(key, $0) >= 0 }
+    }
+    guard let highest else { return true }
+    return highest.withUnsafeBytes { UTF8Order.compare(key, $0) <= 0 } || key.begins(with: highest)
+  }
+
+  /// Somebody else moved the cursor: to an entry that was not told, or to the end of the table.
+  mutating func wasMoved(toEntry isThere: Bool) { position = isThere ? .onNext : .atEnd }
+}
+
+extension UnsafeRawBufferPointer {
+  /// For prefixes of a few words: eight bytes at a time.
+  @inline(__always)
+  func begins(with prefix: [UInt8]) -> Bool {
+    guard count >= prefix.count else { return false }
+    return prefix.withUnsafeBytes { prefix in
+      var offset = 0
+      while offset + 8 <= prefix.count {
+        let own = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        guard own == prefix.loadUnaligned(fromByteOffset: offset, as: UInt64.self) else {
+          return false
+        }
+        offset += 8
+      }
+      while offset < prefix.count {
+        guard self[offset] == prefix[offset] else { return false }
+        offset += 1
+      }
+      return true
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+internal import LMDB
+
+/// What LMDB says, in Firestore's codes. The LMDB error stays inside as the cause.
+extension Status {
+  init(opening path: String, _ error: LMDBError, mapSizeBytes: Int? = nil) {
+    if error == .notFound {
+      self.init(
+        .failedPrecondition,
+        "\(path) lacks a table. If an older Hearth wrote it, open it once for writing, which brings it to "
+          + "format version \(FileFormat.current.version).", cause: error)
+      return
+    }
+    let code: Code =
+      switch error {
+      case .notADatabase, .truncated, .corrupted, .invalidFile, .pageNotFound,
+        .damagedHeader, .damagedPage, .versionMismatch:
+        .dataLoss
+      case .alreadyOpen, .foreignProcessNamespace, .sharedProcessID, .remoteFileSystem,
+        .openElsewhere, .readElsewhere, .writtenElsewhere, .notAPlainFile, .fileReplaced:
+        .failedPrecondition
+      case .noSuchFile: .notFound
+      default: .unavailable
+      }
+    let sentence =
+      switch error {
+      case .accessDenied: Self.sentence(forDenied: path, error)
+      case .outOfMemory: Self.sentence(forMapOf: mapSizeBytes)
+      default: error.message
+      }
+    self.init(code, "Cannot open \(path). \(sentence)", cause: error)
+  }
+
+  /// Says which of the database's files, or that its folder, is not for this process.
+  private static func sentence(forDenied path: String, _ error: LMDBError) -> String {
+    let denied = [path + "-lock", path + "-presence"].first { file in
+      error.context.hasSuffix(file) || (access(file, F_OK) == 0 && access(file, R_OK | W_OK) != 0)
+    }
+    if let denied { return "Permission denied for \(denied). Let this user read and write it." }
+    if access(path, F_OK) == 0 {
+      guard access(path, R_OK) == 0 else {
+        return
+          "Permission denied for \(path). Let this user read it, and write it unless only to read."
+      }
+    }
+    let folder = (path as NSString).deletingLastPathComponent
+    let place = folder.isEmpty ? "." : folder
+    guard access(place, W_OK | X_OK) == 0 else {
+      return
+        "Permission denied for the folder \(place). Let this user make files in it: the lock and the "
+        + "presence file are beside the database."
+    }
+    return "Permission denied for \(path). Let this user write it."
+  }
+
+  /// The map is address space, which `ulimit -v` limits.
+  private static func sentence(forMapOf bytes: Int?) -> String {
+    let size = bytes.map { "\($0) bytes" } ?? "too many bytes"
+    return
+      "The system gives no address space for the map: up to \(size) were to be reserved. Lower "
+      + "mapSizeBytes (--map-size), or raise the limit (ulimit -v)."
+  }
+
+  init(reading error: LMDBError) {
+    self.init(Status.code(of: error), "Reading failed. \(error.message)", cause: error)
+  }
+
+  /// Nothing of the write was applied.
+  init(writing error: LMDBError) {
+    self.init(
+      Status.code(of: error), "Writing failed and nothing was applied. \(error.message)",
+      cause: error)
+  }
+
+  /// The flush of a commit failed: it may or may not be on disk.
+  init(committing error: LMDBError) {
+    if error == .fileReplaced {
+      self.init(
+        .unavailable,
+        "The commit may have gone into a file that is no longer at its path. \(error.message)",
+        cause: error)
+      mayBeDone = true
+      return
+    }
+    self.init(
+      Status.code(of: error) == .resourceExhausted ? .resourceExhausted : .unknown,
+      "The commit could not be flushed; whether it was applied is unknown. \(error.message)",
+      cause: error)
+    mayBeDone = true
+  }
+
+  private static func code(of error: LMDBError) -> Code {
+    switch error {
+    case .mapFull, .noSpace, .fileTooLarge, .quotaExceeded, .inputOutput, .readersFull, .txnFull:
+      .resourceExhausted
+    case .corrupted, .pageNotFound, .invalidFile, .notADatabase, .truncated, .damagedPage: .dataLoss
+    case .closed, .forked, .nestedWrite, .readOnly, .fileReplaced: .failedPrecondition
+    default: .unavailable
+    }
+  }
+}

@@ -1,0 +1,43 @@
+internal import LMDB
+
+/// Where the database stands, read and written inside transactions only.
+///
+/// On disk, in `meta` under "state": frame, last sequence, last commit time, first sequence still in
+/// the change log; 8 bytes each, little-endian.
+struct StoreState: Equatable, Sendable {
+  static let key = Array("state".utf8)
+
+  /// The sequence of the newest change; 0 in a new database.
+  var lastSequence: UInt64 = 0
+  /// Of the newest commit. Commit times only grow: a commit's is max(now, last + 1 µs).
+  var lastCommitTime = Instant(microseconds: 0)
+  /// The log holds every change from here on.
+  var firstLoggedSequence: UInt64 = 1
+
+  static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> StoreState {
+    try key.withUnsafeBytes { key in
+      guard let stored = try snapshot.get(tables.meta, key) else { return StoreState() }
+      try RecordFrame.verify(stored, key: key)
+      return try StoreState(parsing: stored)
+    }
+  }
+
+  func encoded() -> [UInt8] {
+    var record = RecordFrame.room()
+    record.append(littleEndian: lastSequence)
+    record.append(littleEndian: UInt64(bitPattern: lastCommitTime.microseconds))
+    record.append(littleEndian: firstLoggedSequence)
+    RecordFrame.seal(&record, key: Self.key)
+    return record
+  }
+}
+
+extension StoreState {
+  /// Does not look at the checksum.
+  init(parsing stored: UnsafeRawBufferPointer) throws(Status) {
+    var reader = ByteCursor(try RecordFrame.open(stored).payload)
+    lastSequence = try reader.fixed64()
+    lastCommitTime = Instant(microseconds: Int64(bitPattern: try reader.fixed64()))
+    firstLoggedSequence = try reader.fixed64()
+  }
+}

@@ -1,0 +1,101 @@
+internal import LMDB
+
+/// The collections below a document (or the root), at any depth, in the order of their paths.
+///
+/// The catalogue has an entry for each collection that holds documents, exactly as long as it does,
+/// in tree order, with their number. It answers what lies below a document and counts without a scan.
+final class CatalogueScan {
+  private let store: StoreSnapshot
+  private let ancestor: ResourcePath
+  private var walk: PrefixWalk
+  private let touched: TouchCount
+  /// Sorted backwards, so that the next one is the last.
+  private var run: [(path: ResourcePath, count: UInt64)] = []
+
+  init(
+    below ancestor: ResourcePath, in store: StoreSnapshot, touched: TouchCount = TouchCount()
+  ) throws {
+    self.store = store
+    self.touched = touched
+    self.ancestor = ancestor
+    let prefix = store.keyLimit.scanPrefix(KeyLayout.cataloguePrefix(below: ancestor))
+    walk = try PrefixWalk(prefix, of: store.tables.collections, in: store.lmdb)
+  }
+
+  func next() throws -> (path: ResourcePath, count: UInt64)? {
+    if let entry = run.popLast() { return entry }
+    while try walk.advance() {
+      touched.keys += 1
+      if !store.keyLimit.isCut(walk.cursor.key) { return try decodeCurrent() }
+      let first = Array(walk.cursor.key)
+      var hasNext = true
+      while hasNext, first.withUnsafeBytes({ store.keyLimit.sameRun($0, walk.cursor.key) }) {
+        let entry = try decodeCurrent()
+        if entry.path.hasPrefix(ancestor), entry.path.segments.count > ancestor.segments.count {
+          run.append(entry)
+        }
+        hasNext = try walk.cursor.next()
+        touched.keys += 1
+      }
+      touched.keys -= 1  // the first was counted already
+      walk.wasMoved(toEntry: hasNext)
+      run.sort { ResourcePath.compare($0.path, $1.path) > 0 }
+      if let entry = run.popLast() { return entry }
+    }
+    return nil
+  }
+
+  /// Goes on behind everything at or below `path`; a few of it may be told all the same.
+  func skip(below path: ResourcePath) throws {
+    let skipped = KeyLayout.cataloguePrefix(below: path)
+    guard run.isEmpty, skipped.count <= store.keyLimit.cutCount else { return }
+    guard let behind = KeyLayout.end(ofPrefix: skipped) else {
+      walk.wasMoved(toEntry: false)
+      return
+    }
+    walk.wasMoved(toEntry: try behind.withUnsafeBytes { try walk.cursor.seek(to: $0) })
+  }
+
+  private func decodeCurrent() throws -> (path: ResourcePath, count: UInt64) {
+    let count = try NumberRecord.decode(walk.cursor.value, key: walk.cursor.key)
+    if let path = try KeyLayout.collectionPath(fromKey: walk.cursor.key, limit: store.keyLimit) {
+      return (path, count)
+    }
+    guard let text = try NumberRecord.pathText(walk.cursor.value) else {
+      throw Status.dataLoss("A collection with a cut key lacks its path.")
+    }
+    return (try ResourcePath(storedCollection: text), count)
+  }
+}
+
+/// Every document below a document (or the root) in pre-order: a document, then all that lies below
+/// it, then the next.
+///
+/// The catalogue tells the collections in this order; each is scanned once. Touches one key a
+/// document and two for each collection.
+final class SubtreeScan {
+  private let store: StoreSnapshot
+  private let catalogue: CatalogueScan
+  private var upcoming: ResourcePath?
+  private var waiting = PathOrderMerge()
+  private let touched: TouchCount
+
+  init(
+    below ancestor: ResourcePath, in store: StoreSnapshot, touched: TouchCount = TouchCount()
+  ) throws {
+    self.store = store
+    self.touched = touched
+    catalogue = try CatalogueScan(below: ancestor, in: store, touched: touched)
+    upcoming = try catalogue.next()?.path
+  }
+
+  func next() throws -> ScannedDocument? {
+    while let collection = upcoming {
+      if let document = try waiting.next(before: collection) { return document }
+      let scan = try CollectionScan(collection, in: store, touched: touched)
+      try waiting.add { try scan.next() }
+      upcoming = try catalogue.next()?.path
+    }
+    return try waiting.next(before: nil)
+  }
+}

@@ -1,0 +1,219 @@
+/// Reads JSON as RFC 8259 has it, byte by byte.
+///
+/// Our own, because Foundation's reader turns -9223372036854775808 into an inexact number and does not
+/// tell 1 from 1.0 where it matters here.
+package struct JSONReader {
+  private let bytes: [UInt8]
+  private var position = 0
+  private var depth = 0
+
+  /// The one value that `text` holds. Throws `JSONFault` with the place of what is wrong.
+  package static func read(_ text: String) throws -> JSON { try read(Array(text.utf8)) }
+
+  package static func read(_ utf8: [UInt8]) throws -> JSON {
+    var reader = JSONReader(bytes: utf8)
+    let value = try reader.value()
+    reader.skipSpace()
+    guard reader.next == nil else { throw reader.failure("expected the end") }
+    return value
+  }
+
+  /// The value that `bytes` have at `position`, which is moved behind it.
+  package static func read(_ bytes: [UInt8], at position: inout Int) throws -> JSON {
+    var reader = JSONReader(bytes: bytes)
+    reader.position = position
+    let value = try reader.value()
+    position = reader.position
+    return value
+  }
+
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+  private func failure(_ problem: String) -> JSONFault {
+    let before = bytes[..<min(position, bytes.count)]
+    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+    let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
+    return JSONFault("The JSON is not valid: \(problem) at line \(line), column \(column).")
+  }
+
+  private mutating func skipSpace() {
+    while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+      position += 1
+    }
+  }
+
+  private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    guard next == UInt8(ascii: character) else { return false }
+    position += 1
+    return true
+  }
+
+  private mutating func value() throws -> JSON {
+    skipSpace()
+    switch next {
+    case UInt8(ascii: "{"): return try nested { reader in try reader.object() }
+    case UInt8(ascii: "["): return try nested { reader in try reader.array() }
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "t"): return try word("true", .boolean(true))
+    case UInt8(ascii: "f"): return try word("false", .boolean(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    case UInt8(ascii: "-"): return try number()
+    case let digit? where JSONReader.isDigit(digit): return try number()
+    default: throw failure("expected a value")
+    }
+  }
+
+  /// Deeper than any document may be, and far from the end of the stack.
+  private mutating func nested(_ body: (inout JSONReader) throws -> JSON) throws -> JSON {
+    depth += 1
+    guard depth <= 100 else { throw failure("nested too deeply") }
+    defer { depth -= 1 }
+    position += 1
+    return try body(&self)
+  }
+
+  private mutating func word(_ word: StaticString, _ value: JSON) throws -> JSON {
+    let text = word.description.utf8
+    guard bytes[position...].starts(with: text) else { throw failure("expected a value") }
+    position += text.count
+    return value
+  }
+
+  private mutating func object() throws -> JSON {
+    var members: [JSON.Member] = []
+    // By bytes: names that only look alike are different fields.
+    var names: Set<[UInt8]> = []
+    skipSpace()
+    if take("}") { return .object([]) }
+    repeat {
+      skipSpace()
+      guard next == UInt8(ascii: "\"") else { throw failure("expected a name in quotes") }
+      let name = try string()
+      guard names.insert(Array(name.utf8)).inserted else {
+        throw failure("the name \"\(name)\" twice")
+      }
+      skipSpace()
+      guard take(":") else { throw failure("expected a colon") }
+      members.append(JSON.Member(name, try value()))
+      skipSpace()
+    } while take(",")
+    guard take("}") else { throw failure("expected a comma or }") }
+    return .object(members)
+  }
+
+  private mutating func array() throws -> JSON {
+    var elements: [JSON] = []
+    skipSpace()
+    if take("]") { return .array([]) }
+    repeat {
+      elements.append(try value())
+      skipSpace()
+    } while take(",")
+    guard take("]") else { throw failure("expected a comma or ]") }
+    return .array(elements)
+  }
+
+  private mutating func number() throws -> JSON {
+    let start = position
+    _ = take("-")
+    if !take("0") { try digits() }
+    var isInteger = true
+    if take(".") {
+      isInteger = false
+      try digits()
+    }
+    if take("e") || take("E") {
+      isInteger = false
+      if !take("+") { _ = take("-") }
+      try digits()
+    }
+    let text = String(decoding: bytes[start..<position], as: UTF8.self)
+    // -0 is no integer: as a double it keeps its sign.
+    if isInteger, text != "-0" {
+      guard let integer = Int64(text) else {
+        throw failure("\(text) is beyond 64 bits; {\"$double\": \"\(text)\"} is possible")
+      }
+      return .integer(integer)
+    }
+    guard let double = Double(text), double.isFinite else {
+      throw failure("\(text) is beyond a double")
+    }
+    return .double(double)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+
+  private mutating func digits() throws {
+    let start = position
+    while let byte = next, JSONReader.isDigit(byte) { position += 1 }
+    guard position > start else { throw failure("expected a digit") }
+  }
+
+  private mutating func string() throws -> String {
+    position += 1
+    var utf8: [UInt8] = []
+    while let byte = next {
+      switch byte {
+      case UInt8(ascii: "\""):
+        position += 1
+        guard let string = String(validating: utf8, as: UTF8.self) else {
+          throw failure("text that is not UTF-8")
+        }
+        return string
+      case UInt8(ascii: "\\"):
+        position += 1
+        utf8.append(contentsOf: Array(String(try escape()).utf8))
+      case 0..<0x20: throw failure("a control character in a string")
+      default:
+        utf8.append(byte)
+        position += 1
+      }
+    }
+    throw failure("a string without its end")
+  }
+
+  private mutating func escape() throws -> Unicode.Scalar {
+    guard let byte = next else { throw failure("a string without its end") }
+    position += 1
+    switch byte {
+    case UInt8(ascii: "\""): return "\""
+    case UInt8(ascii: "\\"): return "\\"
+    case UInt8(ascii: "/"): return "/"
+    case UInt8(ascii: "b"): return "\u{8}"
+    case UInt8(ascii: "f"): return "\u{C}"
+    case UInt8(ascii: "n"): return "\n"
+    case UInt8(ascii: "r"): return "\r"
+    case UInt8(ascii: "t"): return "\t"
+    case UInt8(ascii: "u"):
+      var code = try codeUnit()
+      if (0xD800..<0xDC00).contains(code), take("\\"), take("u") {
+        let low = try codeUnit()
+        guard (0xDC00..<0xE000).contains(low) else { throw failure("half a character") }
+        code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+      }
+      guard let scalar = Unicode.Scalar(code) else { throw failure("half a character") }
+      return scalar
+    default: throw failure("an unknown escape")
+    }
+  }
+
+  private mutating func codeUnit() throws -> UInt32 {
+    guard position + 4 <= bytes.count,
+      bytes[position..<position + 4].allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
+      let code = UInt32(String(decoding: bytes[position..<position + 4], as: UTF8.self), radix: 16)
+    else { throw failure("expected four hexadecimal digits") }
+    position += 4
+    return code
+  }
+}
+
+/// What is wrong with a text that should be JSON, and where.
+struct JSONFault: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ description: String) { self.description = description }
+}

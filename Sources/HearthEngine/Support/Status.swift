@@ -1,0 +1,50 @@
+/// What went wrong, in the engine's terms: a canonical gRPC code and a sentence.
+///
+/// `nsError` is the error that users catch. `cause` is what lies underneath, if anything.
+package struct Status: Error, Sendable, CustomStringConvertible {
+  /// Raw values are those of `FirestoreErrorCode`.
+  package enum Code: Int, Sendable {
+    case cancelled = 1
+    case unknown = 2
+    case invalidArgument = 3
+    case deadlineExceeded = 4
+    case notFound = 5
+    case alreadyExists = 6
+    case permissionDenied = 7
+    case resourceExhausted = 8
+    case failedPrecondition = 9
+    case aborted = 10
+    case outOfRange = 11
+    case unimplemented = 12
+    case `internal` = 13
+    case unavailable = 14
+    case dataLoss = 15
+    case unauthenticated = 16
+  }
+
+  var code: Code
+  package var message: String
+  var cause: (any Error)?
+  /// What failed may have been done all the same: it is not to be tried again.
+  package var mayBeDone = false
+  /// What was read has changed since: done again from the start it may succeed.
+  package var isContention = false
+
+  package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.cause = cause
+  }
+
+  package static func invalidArgument(_ message: String) -> Status {
+    Status(.invalidArgument, message)
+  }
+  static func dataLoss(_ message: String) -> Status { Status(.dataLoss, message) }
+
+  package var description: String {
+    cause.map { "\(code): \(message) (\($0))" } ?? "\(code): \(message)"
+  }
+}
+
+/// Told what came of something, once.
+package typealias Completion<Answer> = @Sendable (Result<Answer, Status>) -> Void

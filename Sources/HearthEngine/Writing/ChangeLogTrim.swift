@@ -1,0 +1,62 @@
+internal import LMDB
+
+/// What of the change log is past its keeping: the smaller of an age and a size.
+///
+/// Done in small portions by the writer, within the commits it makes anyway.
+struct ChangeLogTrim {
+  /// Nil while it is too soon to look again.
+  let oldestKept: Instant?
+  let bytesKept: Int
+  /// So that no commit grows long on account of it; a large one may trim as much again as it adds.
+  static let recordsPerCommit = 256
+
+  /// Deletes of records, and of the tombstones whose deletion leaves the log with them; and the first
+  /// sequence kept, nil if nothing is to go.
+  func plan(
+    _ store: StoreSnapshot, adding newRecords: Int
+  ) throws -> (steps: [GroupPlan.Step], firstKept: UInt64?) {
+    let tables = store.tables
+    let statistics = try store.lmdb.statistics(tables.changes)
+    let pages = statistics.branchPages + statistics.leafPages + statistics.overflowPages
+    var excessBytes = pages * store.store.pageSizeBytes - bytesKept
+    guard excessBytes > 0 || oldestKept != nil else { return ([], nil) }
+    var steps: [GroupPlan.Step] = []
+    var firstKept: UInt64?
+    var left = max(Self.recordsPerCommit, 2 * newRecords)
+    var cursor = try store.lmdb.cursor(tables.changes)
+    var found = try cursor.first()
+    while found, left > 0 {
+      var newest = Instant.earliest
+      var next: UInt64 = 0
+      var buried: [Change] = []
+      try ChangeRecord.read(key: cursor.key, value: cursor.value) { change in
+        newest = max(newest, change.commitTime)
+        next = change.sequence &+ 1
+        if change.kind == .deleted { buried.append(change) }
+        return true
+      }
+      guard excessBytes > 0 || oldestKept.map({ newest < $0 }) ?? false else { break }
+      steps.append(GroupPlan.Step(table: tables.changes, key: Array(cursor.key), value: nil))
+      for change in buried {
+        if let key = try tombstone(of: change, in: store) {
+          steps.append(GroupPlan.Step(table: tables.tombstones, key: key, value: nil))
+        }
+      }
+      excessBytes -= cursor.value.count
+      firstKept = next
+      left -= 1
+      found = try cursor.next()
+    }
+    return (steps, firstKept)
+  }
+
+  /// The tombstone's key, if it still stands for this deletion and not for a later one.
+  private func tombstone(of change: Change, in store: StoreSnapshot) throws -> [UInt8]? {
+    let name = DocumentName(change.path, limit: store.keyLimit)
+    let table = store.tables.tombstonesByName
+    guard let (key, value) = try table.entry(name.cut, of: name.path, in: store.lmdb),
+      try key.withUnsafeBytes({ try NumberRecord.decode(value, key: $0) }) == change.sequence
+    else { return nil }
+    return key
+  }
+}

@@ -1,0 +1,201 @@
+/// What no database takes, whatever is stored in it: looked at before a request is handed over, on the
+/// caller's thread. What depends on the stored document (its size, its depth) the plan looks at.
+extension Mutation {
+  /// The limits of a request as a whole. Throws `invalidArgument`.
+  static func checkTotals(_ mutations: [Mutation]) throws(Status) {
+    var byteCount = 0
+    var transformCount = 0
+    for mutation in mutations {
+      byteCount += mutation.contentByteCount
+      transformCount += mutation.transforms.count
+    }
+    try Limits.check(requestOf: byteCount)
+    guard transformCount > Limits.transformsPerDocument else { return }
+    var transformsOf: [ResourcePath: Int] = [:]
+    for mutation in mutations {
+      transformsOf[mutation.path, default: 0] += mutation.transforms.count
+      guard transformsOf[mutation.path, default: 0] <= Limits.transformsPerDocument else {
+        throw .invalidArgument(
+          "A request has more than \(Limits.transformsPerDocument) transforms of one document: "
+            + mutation.path.text)
+      }
+    }
+  }
+
+  /// Throws `invalidArgument` for names, fields, values and transforms that no document can have.
+  package func check() throws(Status) {
+    switch operation {
+    case .set(let body):
+      try path.checkNames()
+      try body.checkFields()
+    case .patch(let values, let mask):
+      try path.checkNames()
+      for field in mask { try field.checkNames() }
+      if !values.isEmpty { try DocumentBody(encoding: values).checkFields() }
+    case .delete, .verify:
+      try path.checkNames(forWriting: false)
+      guard transforms.isEmpty else {
+        throw .invalidArgument("A delete must not specify an update transform.")
+      }
+    }
+    if !transforms.isEmpty { try checkTransforms() }
+  }
+
+  private func checkTransforms() throws(Status) {
+    for (field, transform) in transforms {
+      try field.checkNames()
+      try transform.check()
+    }
+    let fields = transforms.map(\.field).sorted()
+    for (field, next) in zip(fields, fields.dropFirst()) where next.hasPrefix(field) {
+      guard next == field else {
+        throw .invalidArgument(
+          "Cannot transform property \(field.canonicalText) and its nested property at the same "
+            + "time.")
+      }
+    }
+  }
+}
+
+extension Mutation.Precondition {
+  /// Throws if it does not hold of a document.
+  ///
+  /// - Parameters:
+  ///   - updateTime: Of what is stored; nil if that is not there.
+  ///   - time: Of the commit.
+  func check(
+    _ path: ResourcePath, exists: Bool, updateTime: Instant?, at time: Instant
+  ) throws(Status) {
+    switch self {
+    case .none: break
+    case .exists(true):
+      guard exists else { throw Status(.notFound, "No document to update: \(path.text)") }
+    case .exists(false):
+      guard !exists else {
+        throw Status(.alreadyExists, "Document already exists: \(path.text)")
+      }
+    case .updateTime(let wanted):
+      guard wanted <= time else {
+        throw .invalidArgument("The update time of the precondition is in the future.")
+      }
+      guard exists else {
+        throw Status(.failedPrecondition, "No document to update: \(path.text)")
+      }
+      let found = updateTime ?? time
+      guard found == wanted else {
+        throw Status(
+          .failedPrecondition,
+          "the stored version (\(found.microseconds)) does not match the required base version "
+            + "(\(wanted.microseconds))")
+      }
+    }
+  }
+}
+
+extension Limits {
+  static func check(requestOf byteCount: Int) throws(Status) {
+    guard byteCount <= request else {
+      throw .invalidArgument(
+        "A request of \(byteCount) bytes is larger than the maximum of \(request) bytes.")
+    }
+  }
+}
+
+extension FieldTransform {
+  fileprivate func check() throws(Status) {
+    switch self {
+    case .serverTimestamp, .delete: break
+    case .increment(let operand), .minimum(let operand), .maximum(let operand):
+      guard operand.typeClass == .number || operand.typeClass == .nan else {
+        throw .invalidArgument("Input must be int64 or double.")
+      }
+    case .arrayUnion(let elements), .arrayRemove(let elements):
+      try DocumentBody(encoding: MapValue([("elements", .array(elements))])).checkFields()
+    }
+  }
+}
+
+extension DocumentBody {
+  /// Throws `invalidArgument` for names and values that Firestore does not store.
+  func checkFields() throws(Status) {
+    try withView { view throws(Status) in try view.check(pathCount: 0, depthLeft: Limits.nesting) }
+  }
+}
+
+extension MapView {
+  /// `pathCount` is the length of the path to this map with its last dot.
+  fileprivate func check(pathCount: Int, depthLeft: Int) throws(Status) {
+    for index in 0..<count {
+      let name = try name(at: index)
+      let pathCount = pathCount + name.count
+      // Few names are worth a second look: empty, long, or beginning with an underscore.
+      if name.isEmpty || pathCount > Limits.fieldName || name[0] == UInt8(ascii: "_") {
+        try FieldSegments.check(name: nameString(at: index))
+        guard pathCount <= Limits.fieldName else {
+          throw .invalidArgument("The property path is longer than \(Limits.fieldName) bytes.")
+        }
+      }
+      try value(at: index).check(pathCount: pathCount + 1, depthLeft: depthLeft)
+    }
+  }
+}
+
+extension ValueView {
+  fileprivate func check(pathCount: Int, depthLeft: Int) throws(Status) {
+    switch try kind() {
+    case .null, .boolean, .integer, .double: break
+    case .string, .bytes:
+      guard bytes.count > Limits.fieldValue else { return }
+      let text = try stringBytes()
+      let blob = try blob()
+      guard (text ?? blob)?.count ?? 0 <= Limits.fieldValue else {
+        throw .invalidArgument("A value is longer than \(Limits.fieldValue) bytes.")
+      }
+    case .timestamp:
+      do throws(Status) { _ = try timestamp() } catch {
+        throw .invalidArgument("A timestamp is outside the years 0001 to 9999.")
+      }
+    case .reference:
+      guard let path = try reference() else { return }
+      guard path.isDocument else {
+        throw .invalidArgument("A reference is not the name of a document: \(path.text)")
+      }
+      try path.checkNames()
+    case .geoPoint:
+      guard let point = try geoPoint() else { return }
+      guard (-90...90).contains(point.latitude) else {
+        throw .invalidArgument(
+          "Geo point latitude '\(point.latitude)' outside permitted range -90.0 to 90.0.")
+      }
+      guard (-180...180).contains(point.longitude) else {
+        throw .invalidArgument(
+          "Geo point longitude '\(point.longitude)' outside permitted range -180.0 to 180.0.")
+      }
+    case .array:
+      guard depthLeft > 0 else { throw Limits.tooDeep }
+      guard var array = try array() else { return }
+      for _ in 0..<array.count {
+        let element = try array.next()
+        switch try element.kind() {
+        case .array: throw .invalidArgument("Cannot convert an array value in an array value.")
+        case .vector: throw .invalidArgument("Cannot convert a vector value in an array value.")
+        default: try element.check(pathCount: 0, depthLeft: depthLeft - 1)
+        }
+      }
+    case .vector:
+      guard let components = try vector() else { return }
+      guard !components.isEmpty else {
+        throw .invalidArgument("Cannot have a zero length vector.")
+      }
+      guard components.count <= Limits.vectorDimensions else {
+        throw .invalidArgument("Vectors must be at most \(Limits.vectorDimensions) dimensions.")
+      }
+      guard !components.contains(where: \.isNaN) else {
+        throw .invalidArgument("Vector cannot contain NaN values.")
+      }
+    case .map:
+      guard depthLeft > 0 else { throw Limits.tooDeep }
+      try map()?.check(pathCount: pathCount, depthLeft: depthLeft - 1)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import Synchronization
+
+/// Looks once a second at what may hold others up, from a thread of its own: nobody who is stuck can say so.
+package final class Watchdog: Sendable {
+  package static let shared = Watchdog()
+
+  private struct State {
+    var looks: [Int: @Sendable () -> Void] = [:]
+    var lastToken = 0
+    var isRunning = false
+  }
+
+  private let state = Guarded(State())
+  static let interval = Duration.seconds(1)
+
+  /// Calls `look` once a second until `remove`. It must not block.
+  package func add(_ look: @escaping @Sendable () -> Void) -> Int {
+    let (token, mustStart) = state.withLock { state in
+      state.lastToken += 1
+      state.looks[state.lastToken] = look
+      defer { state.isRunning = true }
+      return (state.lastToken, !state.isRunning)
+    }
+    if mustStart { start() }
+    return token
+  }
+
+  /// A look that has begun may still be under way.
+  package func remove(_ token: Int) {
+    state.withLock { $0.looks[token] = nil }
+  }
+
+  private func start() {
+    let thread = Thread { [self] in
+      while let looks = looks() {
+        for look in looks { look() }
+        Thread.sleep(forTimeInterval: Self.interval / .seconds(1))
+      }
+    }
+    thread.name = "hearth-watchdog"
+    thread.start()
+  }
+
+  /// Nil, and the thread ends, if there is nothing to look at.
+  private func looks() -> [@Sendable () -> Void]? {
+    state.withLock { state in
+      guard !state.looks.isEmpty else {
+        state.isRunning = false
+        return nil
+      }
+      return Array(state.looks.values)
+    }
+  }
+}
+
+/// One look of the watchdog, which begins when there is something to look at: a database that is only read needs no
+/// thread for it.
+final class Watch: Sendable {
+  private enum State {
+    /// Next: on.
+    case idle
+    case on(Int)
+    case over
+  }
+
+  private let state = Guarded(State.idle)
+  private let isIdle = Atomic(true)
+
+  /// Calls `look` once a second until `end`. Does nothing the second time.
+  func begin(_ look: @escaping @Sendable () -> Void) {
+    guard isIdle.load(ordering: .relaxed) else { return }
+    state.withLock { state in
+      guard case .idle = state else { return }
+      state = .on(Watchdog.shared.add(look))
+      isIdle.store(false, ordering: .relaxed)
+    }
+  }
+
+  /// A look that has begun may still be under way.
+  func end() {
+    state.withLock { state in
+      if case .on(let token) = state { Watchdog.shared.remove(token) }
+      state = .over
+    }
+  }
+
+  /// Runs `body`, which `end` waits for; nil after that.
+  func unlessOver<Result>(_ body: () -> Result?) -> Result? {
+    state.withLock { state in
+      if case .over = state { nil } else { body() }
+    }
+  }
+}
+
+/// When to say again that something takes long: after a second, then after four times as long each time.
+package struct Reminder {
+  private var since: ContinuousClock.Instant?
+  private var next: Duration
+  private let first: Duration
+
+  package init(after first: Duration = .seconds(1)) {
+    self.first = first
+    next = first
+  }
+
+  /// How long it has taken, if that is to be said now. `began` tells one thing from the next.
+  package mutating func isDue(
+    _ began: ContinuousClock.Instant?, now: ContinuousClock.Instant
+  ) -> Duration? {
+    if since != began {
+      since = began
+      next = first
+    }
+    guard let began, now - began >= next else { return nil }
+    next = min(next * 4, next + .seconds(300))
+    return now - began
+  }
+}
+
+/// A place in a user's source.
+package struct CallSite: Sendable, CustomStringConvertible {
+  package let file: StaticString
+  package let line: UInt
+
+  package init(file: StaticString, line: UInt) {
+    self.file = file
+    self.line = line
+  }
+
+  package var description: String { "\(file):\(line)" }
+}

@@ -1,0 +1,686 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+/// Copies, exports and repairs of whole databases, as people ask for them.
+@Suite(.embedded("It is about a file.")) struct FirestoreCareTests {
+  let folder = TemporaryFolder()
+  func path(_ name: String) -> String { folder.path + "/" + name }
+
+  private func open(_ name: String = "a.hearth") throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    return try Firestore.open(at: path(name), settings: settings)
+  }
+
+  /// Documents of every type, with long names and large bodies, some of them deleted again.
+  private func fill(_ db: Firestore, _ count: Int = 300, seed: UInt64 = 1) async throws {
+    let database = try db.database()
+    var random = SeededGenerator(seed: seed)
+    var mutations: [Mutation] = []
+    for index in 0..<count {
+      let long = index % 20 == 0 ? String(repeating: "é", count: 300) : ""
+      let collection = index % 3 == 0 ? "books/dune/pages" : "books"
+      let path = ResourcePath(relative: "\(collection)/\(index)\(long)")
+      let size = Int.random(in: 0...(index % 30 == 0 ? 20_000 : 200), using: &random)
+      let body = try DocumentBody(
+        encoding: MapValue([
+          ("n", .integer(Int64(index))), ("text", .string(String(repeating: "x", count: size))),
+          ("value", .double(Double(index) / 7)),
+        ]))
+      mutations.append(Mutation(path: path, operation: .set(body)))
+    }
+    for portion in stride(from: 0, to: count, by: 50) {
+      _ = try await database.writer.commit(
+        Array(mutations[portion..<min(portion + 50, count)]))
+    }
+    for index in stride(from: 1, to: count, by: 9) {
+      _ = try await database.writer.commit([
+        Mutation(path: mutations[index].path, operation: .delete)
+      ])
+    }
+  }
+
+  /// Every document with its times.
+  private func documents(_ db: Firestore) throws -> [String: String] {
+    try db.database().store.read { snapshot in
+      var found: [String: String] = [:]
+      let scan = try SubtreeScan(below: .root, in: snapshot)
+      while let document = try scan.next() {
+        let record = try DocumentRecord(parsing: document.record)
+        found[document.path.text] =
+          "\(record.createTime.text) \(record.updateTime.text) \(try DocumentBody(copying: snapshot.body(record.storedBody)).hashValue)"
+      }
+      return found
+    }
+  }
+
+  private func code(_ body: () async throws -> Void) async -> FirestoreErrorCode.Code? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return FirestoreErrorCode.Code(rawValue: (error as NSError).code)
+    }
+  }
+
+  // MARK: Check
+
+  @Test func `a file is checked open and closed`() async throws {
+    let db = try open()
+    try await fill(db)
+    let open = try await db.check()
+    #expect(open.isWhole && open.documents > 200 && open.pages > 0, "\(open.problems)")
+    #expect(
+      await code { _ = try await Firestore.check(at: path("a.hearth")) } == .failedPrecondition)
+    try await db.terminate()
+    let steps = Guarded<Set<CareProgress.Step>>([])
+    let closed = try await Firestore.check(at: path("a.hearth")) { progress in
+      #expect((0...progress.total).contains(progress.done))
+      steps.withLock { _ = $0.insert(progress.step) }
+    }
+    #expect(closed.isWhole && closed.documents == open.documents, "\(closed.problems)")
+    #expect(steps.withLock { $0 } == [.pages, .records])
+    let copy = path("alone.hearth")
+    try FileManager.default.copyItem(atPath: path("a.hearth"), toPath: copy)
+    #expect(try await Firestore.check(at: copy).isWhole)
+    let beside = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(beside.filter { $0.hasPrefix("alone") } == ["alone.hearth"])
+    #expect(await code { _ = try await Firestore.check(at: path("none.hearth")) } == .notFound)
+  }
+
+  @Test func `an open database is checked while it is written to`() async throws {
+    let db = try open()
+    try await fill(db, 100)
+    let isDone = Atomic<Bool>(false)
+    async let writing: Void = {
+      var index = 0
+      while !isDone.load(ordering: .relaxed) {
+        try await db.document("busy/\(index % 50)").setData(["n": index])
+        index += 1
+      }
+    }()
+    for _ in 0..<10 {
+      let report = try await db.check()
+      #expect(report.isWhole, "\(report.problems)")
+    }
+    isDone.store(true, ordering: .relaxed)
+    try await writing
+    try await db.terminate()
+  }
+
+  // MARK: Backup
+
+  @Test(arguments: [false, true])
+  func `a backup under writes is a consistent database of its own`(compacting: Bool) async throws {
+    let db = try open()
+    try await fill(db)
+    let isDone = Atomic<Bool>(false)
+    // Two documents that always agree.
+    async let writing: Void = {
+      var index = 0
+      while !isDone.load(ordering: .relaxed) {
+        let batch = db.batch()
+        batch.setData(["n": index], forDocument: db.document("twins/a"))
+        batch.setData(["n": index], forDocument: db.document("twins/b"))
+        try await batch.commit()
+        index += 1
+      }
+    }()
+    let target = path("copy.hearth")
+    for round in 0..<4 {
+      let report = try await db.backup(to: target, compacting: compacting, replacing: round > 0)
+      #expect(report.isWhole && report.documents > 200)
+      let copy = try Firestore.open(at: target)
+      let twins = try await copy.collection("twins").getDocuments().documents
+      #expect(twins.first?["n"] as? Int == twins.last?["n"] as? Int)
+      try await copy.document("twins/a").setData(["own": true])
+      #expect(
+        await code { try await db.backup(to: target, replacing: true) } == .failedPrecondition)
+      try await copy.terminate()
+    }
+    isDone.store(true, ordering: .relaxed)
+    try await writing
+    #expect(await code { try await db.backup(to: target) } == .alreadyExists)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(!names.contains { $0.contains("unfinished") })
+    // The times and everything else are the same.
+    try await db.backup(to: path("same.hearth"), compacting: compacting)
+    let copy = try Firestore.open(at: path("same.hearth"))
+    #expect(try documents(copy) == documents(db))
+    try await copy.terminate()
+    try await db.terminate()
+  }
+
+  @Test func `listeners of a file that was replaced end with an error, and sequences too`()
+    async throws
+  {
+    let db = try open()
+    try await db.document("books/dune").setData(["n": 1])
+    try await db.backup(to: path("b.hearth"))
+    var snapshots = db.collection("books").snapshots.makeAsyncIterator()
+    #expect(try await snapshots.next()?.count == 1)
+    let changes = Task { for try await _ in db.changes(since: nil) {} }
+    // It waits for the next change then.
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(rename(path("b.hearth"), path("a.hearth")) == 0)
+    await #expect(throws: NSError.self) { try await changes.value }
+    let error = await #expect(throws: NSError.self) { _ = try await snapshots.next() }
+    #expect(error.map { FirestoreErrorCode.failedPrecondition ~= $0 } == true)
+    #expect(error?.localizedDescription.contains("was replaced") == true)
+    // Whoever comes later hears of it, too, and whoever reads the change log.
+    await #expect(throws: NSError.self) {
+      for try await _ in db.collection("books").snapshots {}
+    }
+    await #expect(throws: NSError.self) { for try await _ in db.changes(since: nil) {} }
+    let refusal = await #expect(throws: NSError.self) {
+      try await db.document("books/emma").setData(["n": 2])
+    }
+    #expect(refusal.map { FirestoreErrorCode.failedPrecondition ~= $0 } == true)
+    // Reads go on in the file that was open, until it is closed.
+    #expect(try await db.document("books/dune").getDocument().exists)
+    try await db.terminate()
+    let again = try open()
+    try await again.document("books/emma").setData(["n": 2])
+    #expect(try await again.collection("books").getDocuments().count == 2)
+    try await again.terminate()
+  }
+
+  @Test func `a backup is restored to where nothing is, and never damaged`() async throws {
+    let db = try open()
+    try await db.document("books/dune").setData(["n": 1])
+    try await db.backup(to: path("b.hearth"))
+    try await db.terminate()
+    let report = try await Firestore.restore(path("b.hearth"), to: path("new.hearth"))
+    #expect(report.isWhole && report.documents == 1)
+    #expect(try names(in: folder.path).filter { $0.hasPrefix("new") } == ["new.hearth"])
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path("b.hearth")))
+    for index in stride(from: 8192, to: bytes.count, by: 100) { bytes[index] ^= 0xFF }
+    try bytes.write(to: URL(fileURLWithPath: path("damaged.hearth")))
+    let before = try Data(contentsOf: URL(fileURLWithPath: path("new.hearth")))
+    let error = await #expect(throws: NSError.self) {
+      try await Firestore.restore(self.path("damaged.hearth"), to: self.path("new.hearth"))
+    }
+    #expect(error.map { FirestoreErrorCode.dataLoss ~= $0 } == true)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path("new.hearth"))) == before)
+    let missing = await #expect(throws: NSError.self) {
+      try await Firestore.restore(self.path("missing.hearth"), to: self.path("new.hearth"))
+    }
+    #expect(missing.map { FirestoreErrorCode.notFound ~= $0 } == true)
+  }
+
+  private func names(in folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+  }
+
+  @Test func `a cancelled backup leaves nothing behind`() async throws {
+    let db = try open()
+    try await fill(db, 2000)
+    let target = path("copy.hearth")
+    let task = Task {
+      try await db.backup(to: target) { _ in withUnsafeCurrentTask { $0?.cancel() } }
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(!FileManager.default.fileExists(atPath: target))
+    #expect(!FileManager.default.fileExists(atPath: target + "-unfinished"))
+    try await db.terminate()
+  }
+
+  // MARK: Compact
+
+  @Test func `a compacted file is smaller and holds the same`() async throws {
+    let db = try open()
+    try await fill(db, 1500)
+    for index in 0..<1400 { db.document("books/\(index)").delete(completion: nil) }
+    try await db.waitForPendingWrites()
+    let before = try documents(db)
+    #expect(
+      await code { try await Firestore.compact(at: path("a.hearth")) } == .failedPrecondition)
+    try await db.terminate()
+    let sizes = try await Firestore.compact(at: path("a.hearth"))
+    #expect(sizes.bytesAfter < sizes.bytesBefore)
+    #expect(try await Firestore.check(at: path("a.hearth")).isWhole)
+    let again = try open()
+    #expect(try documents(again) == before)
+    try await again.document("books/new").setData(["n": 1])
+    #expect(try await again.check().isWhole)
+    try await again.terminate()
+  }
+
+  @Test func `opening waits for a compaction and gets the new file`() async throws {
+    let db = try open()
+    try await fill(db, 400)
+    let before = try documents(db)
+    try await db.terminate()
+    for _ in 0..<8 {
+      async let compacting: Any = Firestore.compact(at: path("a.hearth"))
+      let again = try open()
+      #expect(try documents(again) == before)
+      try await again.terminate()
+      _ = try? await compacting
+    }
+    #expect(try await Firestore.check(at: path("a.hearth")).isWhole)
+  }
+
+  // MARK: Export and import
+
+  @Test func `an export imported is the same database, with its times`() async throws {
+    let db = try open()
+    try await fill(db)
+    let count = try await db.export(to: path("a.jsonl"))
+    #expect(await code { try await db.export(to: path("a.jsonl")) } == .alreadyExists)
+    let report = try await Firestore.importDocuments(
+      from: path("a.jsonl"), toNew: path("b.hearth"))
+    #expect(report.documents == count && report.faultCount == 0)
+    let copy = try open("b.hearth")
+    #expect(try documents(copy) == documents(db))
+    #expect(try await copy.check().isWhole)
+    // Written over itself it changes nothing.
+    let again = try await copy.importDocuments(from: path("a.jsonl"))
+    #expect(again.documents == count)
+    #expect(try documents(copy) == documents(db))
+    try await copy.export(to: path("b.jsonl"))
+    let texts = try ["a.jsonl", "b.jsonl"].map {
+      try Data(contentsOf: URL(fileURLWithPath: path($0)))
+    }
+    #expect(texts[0] == texts[1])
+    try await copy.terminate()
+    try await db.terminate()
+  }
+
+  @Test func `a line that is no document is told by its number`() async throws {
+    let good = #"{"name":"a/1","fields":{"n":{"integerValue":"1"}}}"#
+    let faults: [(String, String)] = [
+      ("{", "not valid"), (#"{"name":"a","fields":{}}"#, "even number"),
+      (#"{"name":"a/b","fields":{"x":{"integerValue":"1.5"}}}"#, "an integer"),
+      (#"{"name":"a/b","fields":{"x":{"stringValue":"a","nullValue":null}}}"#, "a value"),
+      (#"{"name":"a/__b__","fields":{}}"#, "reserved"), (#"{"fields":{}}"#, "lacks a name"),
+      (#"{"name":"a/b","fields":{"x":{"timestampValue":"2026-02-30T00:00:00Z"}}}"#, "a time"),
+      (#"{"name":"a/b","fields":{"x":{"bytesValue":"*"}}}"#, "base64"),
+    ]
+    for (index, (line, sentence)) in faults.enumerated() {
+      let db = try open("f\(index).hearth")
+      let file = path("\(index).jsonl")
+      try [good, "", line, good.replacingOccurrences(of: "a/1", with: "a/2")]
+        .joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+      do {
+        _ = try await db.importDocuments(from: file)
+        Issue.record("\(line) was taken.")
+      } catch {
+        let text = (error as NSError).localizedDescription
+        #expect(text.hasPrefix("Line 3: ") && text.contains(sentence), "\(text)")
+      }
+      let report = try await db.importDocuments(from: file, skippingFaults: true)
+      #expect(report.documents == 2 && report.faultCount == 1 && report.faults[0].line == 3)
+      #expect(try documents(db).count == 2)
+      try await db.terminate()
+    }
+  }
+
+  @Test func `an export that was cut is noticed`() async throws {
+    let db = try open()
+    try await fill(db, 50)
+    try await db.export(to: path("a.jsonl"))
+    let text = try String(contentsOfFile: path("a.jsonl"), encoding: .utf8)
+    let lines = text.split(separator: "\n")
+    try lines.dropLast().joined(separator: "\n")
+      .write(toFile: path("cut.jsonl"), atomically: true, encoding: .utf8)
+    let other = try open("b.hearth")
+    #expect(
+      await code { try await other.importDocuments(from: path("cut.jsonl")) } == .invalidArgument)
+    try (lines.prefix(10) + lines.suffix(1)).joined(separator: "\n")
+      .write(toFile: path("gap.jsonl"), atomically: true, encoding: .utf8)
+    #expect(
+      await code { try await other.importDocuments(from: path("gap.jsonl")) } == .invalidArgument)
+    try await other.importDocuments(from: path("a.jsonl"))
+    #expect(try documents(other).keys == documents(db).keys)
+    try await other.terminate()
+    try await db.terminate()
+  }
+
+  // MARK: Definitions
+
+  /// What was asked for, and how many entries its indexes have.
+  private func definitions(_ path: String) async throws -> (text: [String], entries: Int) {
+    let db = try Firestore.open(at: path)
+    try await db.indexes.waitUntilReady()
+    let report = try await db.check()
+    #expect(report.isWhole, "\(report.problems)")
+    let expiry = try await db.expiryFields()
+    let text = [
+      try await db.indexes.configuration(),
+      try await db.indexes.list().map(\.description).sorted().joined(separator: "; "),
+      "\(expiry.sorted { $0.key < $1.key }) \(report.expiringDocuments)",
+    ]
+    try await db.terminate()
+    return (text, report.indexEntries)
+  }
+
+  @Test func `copies, repairs and exports carry indexes and rules of expiry`() async throws {
+    let db = try open()
+    try await fill(db)
+    let later = Timestamp(seconds: 4_000_000_000, nanoseconds: 0)
+    for id in ["a", "b"] { try await db.document("sessions/\(id)").setData(["a.b": later]) }
+    try await db.setExpiry(collectionID: "sessions", field: "gone")
+    try await db.setExpiry(collectionID: "sessions", field: nil)
+    try await db.document("sessions/c").setData(["until": later])
+    try await db.setExpiry(collectionID: "sessions", field: "until")
+    try await db.indexes.setConfiguration(
+      """
+      {"indexes": [{"collectionGroup": "books", "fields": [
+        {"fieldPath": "n", "order": "ASCENDING"}, {"fieldPath": "text", "order": "DESCENDING"}]}],
+       "fieldOverrides": [{"collectionGroup": "pages", "fieldPath": "n", "indexes": [
+        {"queryScope": "COLLECTION_GROUP", "order": "ASCENDING"}]},
+        {"collectionGroup": "books", "fieldPath": "text", "ttl": true, "indexes": []}]}
+      """)
+    try await db.indexes.waitUntilReady()
+    try await db.backup(to: path("copy.hearth"))
+    try await db.backup(to: path("small.hearth"), compacting: true)
+    try await db.export(to: path("a.jsonl"))
+    try await db.terminate()
+    let expected = try await definitions(path("a.hearth"))
+    #expect(expected.entries > 200)
+    _ = try await Firestore.repair(at: path("a.hearth"), to: path("repaired.hearth"))
+    try await Firestore.compact(at: path("a.hearth"))
+    try await Firestore.importDocuments(from: path("a.jsonl"), toNew: path("made.hearth"))
+    // Before anybody opens them, all entries are there.
+    for name in ["a", "copy", "small", "repaired", "made"] {
+      let report = try await Firestore.check(at: path(name + ".hearth"))
+      #expect(report.isWhole && report.indexEntries == expected.entries, "\(name)")
+    }
+    let other = try open("other.hearth")
+    try await other.importDocuments(from: path("a.jsonl"))
+    try await other.terminate()
+    for name in ["a", "copy", "small", "repaired", "made", "other"] {
+      // Rules begin their walk when a file is opened for writing.
+      let opened = try open(name + ".hearth")
+      try await opened.deleteExpiredDocuments()
+      try await opened.terminate()
+      let found = try await definitions(path(name + ".hearth"))
+      #expect(found.text == expected.text && found.entries == expected.entries, "\(name)")
+    }
+  }
+
+  @Test func `what was asked for before stays when an export asks for more`() async throws {
+    let db = try open()
+    try await db.setExpiry(collectionID: "a", field: "x")
+    try await db.indexes.declare(FirestoreIndex("books", .ascending("n")))
+    let header =
+      #"{"hearthExport":1,"expiry":[{"collectionGroup":"a","fieldPath":"y"},"#
+      + #"{"collectionGroup":"b","fieldPath":"`a.b`.c"}],"indexes":{"indexes":[{"collectionGroup":"#
+      + #""books","fields":[{"fieldPath":"n","order":"ASCENDING"},"#
+      + #"{"fieldPath":"m","order":"ASCENDING"}]}]}}"# + "\n" + #"{"documents":0}"#
+    try header.write(toFile: path("a.jsonl"), atomically: true, encoding: .utf8)
+    try await db.importDocuments(from: path("a.jsonl"))
+    #expect(try await db.expiryFields() == ["a": "x", "b": "`a.b`.c"])
+    #expect(
+      Set(try await db.indexes.list().map(\.description)) == ["books: n ↑", "books: n ↑, m ↑"])
+    try await db.terminate()
+  }
+
+  @Test func `a wrong entry of an index in a closed file is told`() async throws {
+    let db = try open()
+    try await fill(db, 50)
+    try await db.indexes.declare(FirestoreIndex("books", .ascending("n")))
+    try await db.indexes.waitUntilReady()
+    let store = try db.database().store
+    try store.write { transaction in
+      let key: [UInt8]
+      do {
+        var cursor = try transaction.snapshot.cursor(store.tables.entries)
+        _ = try cursor.first()
+        key = Array(cursor.key)
+      }
+      try transaction.delete(store.tables.entries, key)
+    }
+    await #expect(throws: (any Error).self) { try await db.backup(to: path("copy.hearth")) }
+    #expect(!FileManager.default.fileExists(atPath: path("copy.hearth")))
+    try await db.terminate()
+    let report = try await Firestore.check(at: path("a.hearth"))
+    #expect(report.problemCount > 0 && report.problems.contains { $0.contains("lacks an entry") })
+    await #expect(throws: (any Error).self) { try await Firestore.compact(at: path("a.hearth")) }
+    _ = try await Firestore.repair(at: path("a.hearth"), to: path("new.hearth"))
+    #expect(try await Firestore.check(at: path("new.hearth")).isWhole)
+  }
+
+  // MARK: Repair
+
+  @Test func `repairing a whole file changes nothing`() async throws {
+    let db = try open()
+    try await fill(db)
+    let before = try documents(db)
+    let counts = try db.database().store.read {
+      try $0.documentCount(inCollection: ResourcePath(relative: "books"))
+    }
+    try await db.terminate()
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path("a.hearth")))
+    let report = try await Firestore.repair(at: path("a.hearth"), to: path("new.hearth"))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path("a.hearth"))) == bytes)
+    #expect(report.problemCount == 0 && report.documents == before.count)
+    #expect(
+      report.documentsFoundAgain == 0 && report.unreadableDocuments == 0 && report.losses.isEmpty)
+    let again = try open("new.hearth")
+    #expect(try documents(again) == before)
+    #expect(
+      try again.database().store.read {
+        try $0.documentCount(inCollection: ResourcePath(relative: "books"))
+      } == counts)
+    try await again.terminate()
+    #expect(
+      await code { _ = try await Firestore.repair(at: path("a.hearth"), to: path("a.hearth")) }
+        == .alreadyExists)
+  }
+
+  // MARK: Places
+
+  @Test func `links are followed, and an open database is not written over`() async throws {
+    let db = try open()
+    try await fill(db, 60)
+    let before = try documents(db)
+    for (link, place) in [
+      ("link.hearth", "a.hearth"), ("other.hearth", "b.hearth"), ("dangling", "none"),
+    ] {
+      try FileManager.default.createSymbolicLink(
+        atPath: path(link), withDestinationPath: path(place))
+    }
+    try await db.backup(to: path("b.hearth"))
+    for target in ["a.hearth", "link.hearth"] {
+      #expect(await code { try await db.backup(to: path(target)) } == .alreadyExists)
+      #expect(
+        await code { try await db.backup(to: path(target), replacing: true) } == .failedPrecondition
+      )
+      #expect(
+        await code { try await db.export(to: path(target), replacing: true) } == .failedPrecondition
+      )
+    }
+    try await db.backup(to: path("other.hearth"), replacing: true)
+    #expect(await code { try await db.backup(to: path("dangling")) } == .alreadyExists)
+    try FileManager.default.createDirectory(
+      atPath: path("folder"), withIntermediateDirectories: false)
+    #expect(await code { try await db.backup(to: path("folder")) } == .alreadyExists)
+    for target in ["folder", "missing/a.hearth", "", "a\0b"] {
+      await #expect(throws: NSError.self) {
+        try await db.backup(to: target.isEmpty ? "" : path(target), replacing: true)
+      }
+      await #expect(throws: NSError.self) {
+        try await db.export(to: target.isEmpty ? "" : path(target), replacing: true)
+      }
+    }
+    #expect(try documents(db) == before)
+    try await db.terminate()
+    try await Firestore.compact(at: path("link.hearth"))
+    for link in ["link.hearth", "other.hearth"] {
+      let type = try FileManager.default.attributesOfItem(atPath: path(link))[.type]
+      #expect(type as? FileAttributeType == .typeSymbolicLink, "\(link)")
+      #expect(try await Firestore.check(at: path(link)).documents == before.count)
+    }
+    let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    #expect(!left.contains { $0.contains("unfinished") }, "\(left)")
+  }
+
+  // MARK: Hostile imports
+
+  private static let hostile: [(line: String, isFault: Bool?)] = {
+    func value(_ value: String) -> String { #"{"name":"a/b","fields":{"x":\#(value)}}"# }
+    func nested(_ count: Int, _ open: String, _ inner: String, _ close: String) -> String {
+      value(
+        String(repeating: open, count: count) + inner + String(repeating: close, count: count))
+    }
+    let (map, end) = (#"{"mapValue":{"fields":{"x":"#, "}}}")
+    return [
+      (String(repeating: "[", count: 100_000), true),
+      (String(repeating: #"{"a":"#, count: 100_000), true),
+      (nested(19, map, #"{"nullValue":null}"#, end), false),
+      (nested(21, map, #"{"nullValue":null}"#, end), true),
+      (nested(200, map, #"{"nullValue":null}"#, end), true),
+      (nested(25, #"{"arrayValue":{"values":["#, #"{"nullValue":null}"#, "]}}"), true),
+      (#"{"name":5,"fields":{}}"#, true), (#"{"name":"a/b","fields":[]}"#, true),
+      (#"{"name":"a/\u0000","fields":{}}"#, nil), (#"{"name":"","fields":{}}"#, true),
+      (#"{"name":"a//b/c","fields":{}}"#, true), (#"{"name":"a/..","fields":{}}"#, true),
+      (#"{"name":"a/\#(String(repeating: "x", count: 1501))","fields":{}}"#, true),
+      (#"{"name":"a/b","name":"c/d","fields":{}}"#, true),
+      (#"{"name":"a/b","fields":{"x":{"nullValue":null},"x":{"nullValue":null}}}"#, true),
+      (value(#"{"integerValue":"9223372036854775808"}"#), true),
+      (value(#"{"integerValue":9223372036854775808}"#), true),
+      (value(#"{"integerValue":1.0}"#), true), (value(#"{"integerValue":""}"#), true),
+      (value(#"{"integerValue":" 1"}"#), true), (value(#"{"doubleValue":1e400}"#), true),
+      (value(#"{"doubleValue":"1e5"}"#), true), (value(#"{"doubleValue":-1e-400}"#), nil),
+      (value(#"{"booleanValue":1}"#), true), (value(#"{"stringValue":null}"#), true),
+      (value(#"{"stringValue":"\ud800"}"#), true), (value(#"{"nullValue":0}"#), true),
+      (value(#"{"timestampValue":"0000-01-01T00:00:00Z"}"#), true),
+      (value(#"{"timestampValue":"10000-01-01T00:00:00Z"}"#), true),
+      (value(#"{"timestampValue":"9999-12-31T23:59:60Z"}"#), true),
+      (value(#"{"timestampValue":"9999-12-31T23:59:59.999999999Z"}"#), false),
+      (value(#"{"timestampValue":5}"#), true),
+      (value(#"{"geoPointValue":{"latitude":91,"longitude":0}}"#), true),
+      (value(#"{"geoPointValue":{"latitude":"NaN","longitude":0}}"#), true),
+      (value(#"{"geoPointValue":{"latitude":"Infinity","longitude":1e308}}"#), true),
+      (value(#"{"referenceValue":"a"}"#), true), (value(#"{"referenceValue":""}"#), true),
+      (value(#"{"bytesValue":"===="}"#), true), (value(#"{"bytesValue":7}"#), true),
+      (value(#"{"arrayValue":{"values":[{"arrayValue":{"values":[]}}]}}"#), true),
+      (value(#"{"arrayValue":{"values":{}}}"#), true), (value(#"{"arrayValue":[]}"#), true),
+      (value(#"{"mapValue":{"fields":[]}}"#), true), (value(#"{"otherValue":1}"#), true),
+      (value("{}"), true), (value("[]"), true), (value("null"), true),
+      (value(#"{"stringValue":"\#(String(repeating: "x", count: 1_100_000))"}"#), true),
+      (#"{"name":"a/b","fields":{"":{"nullValue":null}}}"#, true),
+      (#"{"name":"a/b","fields":{"__x__":{"nullValue":null}}}"#, true),
+      (#"{"name":"a/b","fields":{},"createTime":5}"#, true),
+      (#"{"name":"a/b","fields":{},"updateTime":"soon"}"#, true),
+      (#"{"documents":-1}"#, true), (#"{"documents":9223372036854775807}"#, true),
+      (#"{"documents":1.5}"#, true), ("\u{FEFF}{}", true), ("null", true), ("5", true),
+      ("\0", true),
+      (#"{"name":"a/b","fields":{}} {}"#, true), (#"{"name":"a/b","fields":{},}"#, true),
+    ]
+  }()
+
+  @Test func `hostile lines are faults with their number, and nothing traps`() async throws {
+    let good = #"{"name":"good/1","fields":{"n":{"integerValue":"1"}}}"# + "\n"
+    let db = try open()
+    for (index, (line, isFault)) in Self.hostile.enumerated() {
+      let file = path("\(index).jsonl")
+      try (good + line + "\n").write(toFile: file, atomically: true, encoding: .utf8)
+      for isNew in [false, true] {
+        let note: Comment = "\(line.prefix(100)), \(isNew)"
+        do {
+          if isNew {
+            try await Firestore.importDocuments(from: file, toNew: path("\(index).hearth"))
+          } else {
+            try await db.importDocuments(from: file)
+          }
+          #expect(isFault != true, note)
+        } catch {
+          let error = error as NSError
+          #expect(isFault != false, "\(line.prefix(100)): \(error.localizedDescription)")
+          #expect(error.code == FirestoreErrorCode.invalidArgument.rawValue, note)
+          #expect(
+            error.localizedDescription.hasPrefix("Line 2: "),
+            "\(error.localizedDescription.prefix(200))")
+          #expect(error.localizedDescription.utf8.count < 2000, note)
+        }
+      }
+    }
+    #expect(try await db.check().isWhole)
+    try await db.terminate()
+  }
+
+  @Test func `hostile first lines, broken text and times to come are faults`() async throws {
+    let headers = [
+      #""hearthExport":2"#, #""hearthExport":"1""#, #""hearthExport":1,"expiry":5"#,
+      #""hearthExport":1,"expiry":[{"collectionGroup":"a/b","fieldPath":"x"}]"#,
+      #""hearthExport":1,"expiry":[{"collectionGroup":"a","fieldPath":".."}]"#,
+      #""hearthExport":1,"expiry":[{"collectionGroup":"a"}]"#, #""hearthExport":1,"indexes":[]"#,
+      #""hearthExport":1,"indexes":{"indexes":[{"collectionGroup":"b","fields":[]}]}"#,
+      #""hearthExport":1,"indexes":{"fieldOverrides":[{"collectionGroup":"b","fieldPath":""}]}"#,
+    ]
+    for header in headers {
+      try "{\(header)}\n".write(toFile: path("h.jsonl"), atomically: true, encoding: .utf8)
+      await expectFault("Line 1: ", header)
+    }
+    var bytes = Data("{\"name\":\"a/b\",\"fields\":{\"x\":{\"stringValue\":\"".utf8)
+    bytes += [0xC3, 0x28, 0xFF] + Data("\"}}}\n".utf8)
+    try (Data("\n".utf8) + bytes).write(to: URL(fileURLWithPath: path("h.jsonl")))
+    await expectFault("Line 2: ", "broken UTF-8")
+    // Commit times go on from the latest, which must not be the end of time.
+    for name in ["createTime", "updateTime"] {
+      try #"{"name":"a/b","fields":{},"\#(name)":"9999-12-31T23:59:59.999999Z"}"#
+        .write(toFile: path("h.jsonl"), atomically: true, encoding: .utf8)
+      await expectFault("Line 1: ", name)
+    }
+    try #"{"hearthExport":1,"commitTime":"9999-12-31T23:59:59.999999Z"}"#
+      .write(toFile: path("h.jsonl"), atomically: true, encoding: .utf8)
+    await expectFault("Line 1: ", "commitTime")
+    for place in [folder.path, path("none.jsonl")] {
+      await #expect(throws: NSError.self) {
+        try await Firestore.importDocuments(from: place, toNew: path("x.hearth"))
+      }
+    }
+    #expect(!FileManager.default.fileExists(atPath: path("x.hearth")))
+  }
+
+  private func expectFault(_ prefix: String, _ note: String) async {
+    do {
+      try await Firestore.importDocuments(from: path("h.jsonl"), toNew: path("x.hearth"))
+      Issue.record("\(note) was taken.")
+    } catch {
+      let error = error as NSError
+      #expect(error.code == FirestoreErrorCode.invalidArgument.rawValue, "\(note)")
+      #expect(
+        error.localizedDescription.hasPrefix(prefix), "\(note): \(error.localizedDescription)")
+    }
+  }
+
+  @Test func `an export with random damage never traps, and what is taken is whole`() async throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SeededGenerator(seed: seed)
+    let resources = Bundle.module.bundleURL.appendingPathComponent("Resources")
+    let whole = try Data(contentsOf: resources.appendingPathComponent("format-1.jsonl"))
+    var (taken, faults) = (0, 0)
+    for round in 0..<(isSoak ? 2000 : 60) {
+      var bytes = whole
+      for _ in 0..<Int.random(in: 1...8, using: &random) {
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        case 1: bytes.remove(at: place)
+        case 2:
+          bytes.insert(contentsOf: Data("\"{}[],:0e9\\".utf8.shuffled(using: &random)), at: place)
+        default: bytes[place] = UInt8.random(in: 0...255, using: &random)
+        }
+      }
+      try bytes.write(to: URL(fileURLWithPath: path("r.jsonl")))
+      let target = path("\(round).hearth")
+      let report = try await Firestore.importDocuments(
+        from: path("r.jsonl"), toNew: target, skippingFaults: true)
+      (taken, faults) = (taken + report.documents, faults + report.faultCount)
+      for fault in report.faults {
+        #expect(fault.line > 0 && !fault.problem.isEmpty, "seed \(seed)")
+      }
+      try FileManager.default.removeItem(atPath: target)
+    }
+    #expect(taken > 0 && faults > 0, "seed \(seed)")
+  }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+struct SettingsTests {
+  @Test func `the defaults are Firestore's, but for the queue`() {
+    let settings = FirestoreSettings()
+    #expect(settings.host == "firestore.googleapis.com")
+    #expect(settings.isSSLEnabled)
+    #expect(settings.isPersistent)
+    #expect(settings.cacheSettings.isEqual(PersistentCacheSettings(sizeBytes: 104_857_600)))
+    #expect(settings.dispatchQueue !== DispatchQueue.main)
+    #expect(settings.dispatchQueue === settings.dispatchQueue)
+    #expect(settings.dispatchQueue !== FirestoreSettings().dispatchQueue)
+    #expect(settings == FirestoreSettings())
+    #expect(settings.fault == nil)
+    #expect(FirestoreCacheSizeUnlimited == -1)
+  }
+
+  @Test func `a copy is equal until one changes`() throws {
+    let changes: [(FirestoreSettings) -> Void] = [
+      { $0.host = "localhost:8080" },
+      { $0.isSSLEnabled = false },
+      { $0.dispatchQueue = DispatchQueue(label: "other") },
+      { $0.cacheSettings = MemoryCacheSettings() },
+      { $0.cacheSettings = PersistentCacheSettings(sizeBytes: 2_000_000) },
+    ]
+    for change in changes {
+      let settings = FirestoreSettings()
+      let copy = try #require(settings.copy() as? FirestoreSettings)
+      #expect(copy == settings)
+      #expect(copy.hash == settings.hash)
+      change(copy)
+      #expect(copy != settings)
+      #expect(copy.copy() as? FirestoreSettings == copy)
+    }
+    #expect(!FirestoreSettings().isEqual("settings"))
+  }
+
+  @Test func `TLS can only be switched off for a host of one's own`() {
+    let settings = FirestoreSettings()
+    settings.isSSLEnabled = false
+    #expect(
+      settings.fault?.message
+        == "You can't set the 'sslEnabled' setting to false unless you also set a non-default "
+        + "'host'.")
+    settings.host = "localhost:8080"
+    #expect(settings.fault == nil)
+  }
+
+  @Test func `a cache has at least a mebibyte`() {
+    let settings = FirestoreSettings()
+    let sentence = "Cache size must be set to at least 1048576 bytes"
+    settings.cacheSettings = PersistentCacheSettings(sizeBytes: 1_048_575)
+    #expect(settings.fault?.message == sentence)
+    settings.cacheSettings = MemoryCacheSettings(
+      garbageCollectorSettings: MemoryLRUGCSettings(sizeBytes: 1_048_575))
+    #expect(settings.fault?.message == sentence)
+    settings.cacheSettings = PersistentCacheSettings(sizeBytes: 1_048_576)
+    #expect(settings.fault == nil)
+    settings.cacheSettings = PersistentCacheSettings(
+      sizeBytes: NSNumber(value: FirestoreCacheSizeUnlimited))
+    #expect(settings.fault == nil)
+  }
+
+  @Test func `memory settings make a database that is forgotten`() {
+    let settings = FirestoreSettings()
+    settings.cacheSettings = MemoryCacheSettings()
+    #expect(!settings.isPersistent)
+    settings.cacheSettings = MemoryCacheSettings(garbageCollectorSettings: MemoryEagerGCSetting())
+    #expect(!settings.isPersistent)
+    #expect(settings.fault == nil)
+    settings.cacheSettings = PersistentCacheSettings()
+    #expect(settings.isPersistent)
+  }
+
+  @available(*, deprecated)
+  @Test func `the older settings say the same, but not together with the newer`() {
+    let settings = FirestoreSettings()
+    #expect(settings.isPersistenceEnabled)
+    #expect(settings.cacheSizeBytes == 104_857_600)
+    settings.cacheSizeBytes = 1000
+    #expect(settings.fault?.message == "Cache size must be set to at least 1048576 bytes")
+    settings.cacheSizeBytes = 2_000_000
+    #expect(settings.cacheSettings.isEqual(PersistentCacheSettings(sizeBytes: 2_000_000)))
+    #expect(settings.fault == nil)
+    settings.isPersistenceEnabled = false
+    #expect(!settings.isPersistent)
+    #expect(settings.fault == nil)
+    settings.cacheSettings = PersistentCacheSettings()
+    #expect(
+      settings.fault?.message == "You can't set 'cacheSettings' together with "
+        + "'isPersistenceEnabled' or 'cacheSizeBytes'.")
+  }
+
+  @Test func `cache settings are equal by what they hold`() {
+    #expect(PersistentCacheSettings() == PersistentCacheSettings(sizeBytes: 104_857_600))
+    #expect(PersistentCacheSettings() != PersistentCacheSettings(sizeBytes: 2_000_000))
+    #expect(MemoryLRUGCSettings() == MemoryLRUGCSettings(sizeBytes: 104_857_600))
+    #expect(MemoryLRUGCSettings() != MemoryLRUGCSettings(sizeBytes: 2_000_000))
+    #expect(MemoryEagerGCSetting() == MemoryEagerGCSetting())
+    #expect(MemoryCacheSettings() == MemoryCacheSettings())
+    let eager = MemoryCacheSettings(garbageCollectorSettings: MemoryEagerGCSetting())
+    #expect(eager != MemoryCacheSettings())
+    #expect(eager.hash == (eager.copy() as? MemoryCacheSettings)?.hash)
+    #expect(!MemoryCacheSettings().isEqual(PersistentCacheSettings()))
+  }
+
+  /// As large or as odd as their types allow: the database works, or says what it refuses.
+  @Test(.embedded("Expiry is the embedded engine's."))
+  func `no setting is so large that opening traps`() async throws {
+    let folder = TemporaryFolder()
+    let accepted: [(FirestoreSettings) -> Void] = [
+      { $0.expirySweepInterval = .seconds(Int64.max) },
+      { $0.expirySweepInterval = Duration(secondsComponent: .max, attosecondsComponent: 0) },
+      { $0.expirySweepInterval = .nanoseconds(1) },
+      { $0.changeLogRetention = (.max, .max) },
+      { $0.changeLogRetention = (0, 0) },
+      { $0.queueLimitBytes = .max },
+      { $0.queueLimitBytes = 1 },
+      { $0.mapSizeBytes = 1 },
+      { $0.queryThreads = .max },
+      { $0.queryThreads = .min },
+      { $0.cacheSettings = PersistentCacheSettings(sizeBytes: NSNumber(value: Int64.max)) },
+    ]
+    for (index, change) in accepted.enumerated() {
+      let settings = FirestoreSettings()
+      settings.durability = .unsafeWithoutFlushing
+      change(settings)
+      let db = try Firestore.open(at: folder.path + "/\(index).hearth", settings: settings)
+      try await db.setExpiry(collectionID: "s", field: "until")
+      for n in 0..<3 { try await db.document("s/\(n)").setData(["n": n]) }
+      let query = db.collection("s").whereField("n", isLessThan: 9)
+      #expect(try await query.getDocuments().count == 3, "\(index)")
+      try await db.deleteExpiredDocuments()
+      try await db.terminate()
+    }
+    // No machine has that much address space.
+    let settings = FirestoreSettings()
+    settings.mapSizeBytes = .max
+    let error = #expect(throws: NSError.self) {
+      try Firestore.open(at: folder.path + "/large.hearth", settings: settings)
+    }
+    #expect(error?.code == Status.Code.unavailable.rawValue)
+  }
+
+  @Test(.embedded("Expiry is the embedded engine's."))
+  func `without an interval nothing is swept until it is asked for`() async throws {
+    let folder = TemporaryFolder()
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    settings.expirySweepInterval = nil
+    #expect(settings.fault == nil)
+    let db = try Firestore.open(at: folder.path + "/never.hearth", settings: settings)
+    try await db.setExpiry(collectionID: "s", field: "until")
+    try await db.document("s/1").setData(["until": Timestamp(seconds: 1, nanoseconds: 0)])
+    // A sweeper would look within a second.
+    try await Task.sleep(for: .milliseconds(1500))
+    #expect(try await db.document("s/1").getDocument().exists)
+    #expect(try await db.deleteExpiredDocuments() == 1)
+    try await db.terminate()
+  }
+}

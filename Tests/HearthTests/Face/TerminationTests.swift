@@ -1,0 +1,280 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+/// What was handed over before `terminate` is done.
+@Suite struct TerminationTests {
+  private let folder = TemporaryFolder()
+
+  private func open() throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    return try Firestore.open(at: "\(folder.path)/a.hearth", settings: settings)
+  }
+
+  private func stored(_ collection: String) async throws -> Int {
+    let db = try open()
+    let count = try await db.collection(collection).getDocuments().count
+    try await db.terminate()
+    return count
+  }
+
+  @Test(.embedded("It looks at the writer."))
+  func `write closures that run and that wait are done`() async throws {
+    let db = try open()
+    let (isRunning, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let running = Task {
+      try await db.write { session in
+        isRunning.signal()
+        go.wait()
+        // Names, queries and references are worked out while the database is being closed.
+        _ = try session.getDocuments(db.collection("books").whereField("n", isGreaterThan: 0))
+        try session.setData(["n": 0], forDocument: db.document("books/running"))
+      }
+    }
+    _ = try await onBlockingThread { isRunning.wait() }
+    let waiting = (0..<20).map { number in
+      Task {
+        try await db.write { session in
+          let document = db.document("books/waiting\(number)")
+          guard try !session.getDocument(document).exists else { return }
+          try session.setData(["n": number], forDocument: document)
+        }
+      }
+    }
+    let database = try db.database().embedded
+    try await eventually { database.writer.waitingCount == 20 }
+    async let end: Void = db.terminate()
+    try await eventually { (try? db.database()) == nil }
+    go.signal()
+    try await running.value
+    for task in waiting { try await task.value }
+    try await end
+    #expect(try await stored("books") == 21)
+  }
+
+  @Test func `transactions that run are done, with their further attempts`() async throws {
+    let db = try open()
+    let document = db.document("books/dune")
+    try await document.setData(["n": 0])
+    let (isRunning, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let attempts = Guarded(0)
+    let transaction = Task {
+      _ = try await db.runTransaction { transaction, error in
+        do {
+          let n = try transaction.getDocument(document)["n"] as? Int ?? -1
+          if attempts.withLock({ count in
+            count += 1
+            return count == 1
+          }) {
+            isRunning.signal()
+            go.wait()
+          }
+          transaction.updateData(["n": n + 1], forDocument: document)
+        } catch let caught as NSError { error?.pointee = caught }
+        return nil
+      }
+    }
+    _ = try await onBlockingThread { isRunning.wait() }
+    // The first attempt has read what is no longer so.
+    try await document.updateData(["n": 10])
+    async let end: Void = db.terminate()
+    try await eventually { (try? db.database()) == nil }
+    go.signal()
+    try await transaction.value
+    try await end
+    #expect(attempts.withLock(\.self) == 2)
+    let again = try open()
+    #expect(try await again.document("books/dune").getDocument()["n"] as? Int == 11)
+    try await again.terminate()
+  }
+
+  @Test func `a transaction with a completion is done, however soon the end comes`() async throws {
+    for _ in 0..<20 {
+      let db = try open()
+      let failure = Guarded<String?>(nil)
+      let done = DispatchGroup()
+      done.enter()
+      handOver {
+        db.runTransaction { transaction, _ in
+          transaction.updateData(["n": FieldValue.increment(1)], forDocument: db.document("a/b"))
+          return nil
+        } completion: { _, error in
+          failure.withLock { $0 = error.map { "\($0)" } }
+          done.leave()
+        }
+      }
+      try await db.terminate()
+      _ = try await onBlockingThread { done.wait() }
+      // There is no document, and that it says.
+      #expect(failure.withLock(\.self)?.contains("No document to update") == true)
+    }
+  }
+
+  private func handOver(_ body: () -> Void) { body() }
+
+  @Test func `a bulk writer's queue is written, also what waits for room`() async throws {
+    let db = try open()
+    let failures = Guarded<[String]>([])
+    let bulk = db.bulkWriter(limitBytes: 2000) { failure in
+      failures.withLock { $0.append("\(failure.error)") }
+    }
+    let (isRunning, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let blocker = Task {
+      try await db.write { _ in
+        isRunning.signal()
+        go.wait()
+      }
+    }
+    _ = try await onBlockingThread { isRunning.wait() }
+    let writes = (0..<50).map { number in
+      Task {
+        let text = String(repeating: "x", count: 400)
+        await bulk.setData(["text": text], forDocument: db.document("books/\(number)"))
+      }
+    }
+    try await eventually { bulk.progress.writes == 50 }
+    async let end: Void = db.terminate()
+    try await eventually { (try? db.database()) == nil }
+    go.signal()
+    try await blocker.value
+    for write in writes { await write.value }
+    try await end
+    #expect(await bulk.finish().done == 50)
+    #expect(failures.withLock(\.self).isEmpty)
+    #expect(try await stored("books") == 50)
+  }
+
+  @Test func `what comes after is refused`() async throws {
+    let db = try open()
+    try await db.document("books/dune").setData(["n": 1])
+    try await db.terminate()
+    let code = FirestoreErrorCode.Code.failedPrecondition
+    await #expect { try await db.write { _ in } } throws: { code ~= $0 }
+    await #expect { _ = try await db.runTransaction { _, _ in nil } } throws: { code ~= $0 }
+    let bulk = db.bulkWriter { _ in }
+    await bulk.setData(["n": 1], forDocument: db.document("books/emma"))
+    #expect(await bulk.finish().failed == 1)
+  }
+
+  @Test(.embedded("It calls what only a file has."))
+  func `what has nothing to do is refused too, with Firebase's sentence`() async throws {
+    let db = try open()
+    let manager = try #require(db.persistentCacheIndexManager)
+    try await db.batch().commit()
+    try await db.disableNetwork()
+    try await db.enableNetwork()
+    _ = try await db.runTransaction { _, _ in nil }
+    try db.carryOut(.enableAutoCreation)
+    try await db.terminate()
+    let calls: [(String, () async throws -> Void)] = [
+      ("enableNetwork", { try await db.enableNetwork() }),
+      ("disableNetwork", { try await db.disableNetwork() }),
+      ("waitForPendingWrites", { try await db.waitForPendingWrites() }),
+      ("an empty batch", { try await db.batch().commit() }),
+      ("an empty transaction", { _ = try await db.runTransaction { _, _ in nil } }),
+      ("an empty write", { try await db.write { _ in } }),
+      ("an empty read", { try await db.read { _ in } }),
+      ("getAll", { _ = try await db.getAll([]) }),
+      ("listCollections", { _ = try await db.listCollections() }),
+      ("setIndexConfiguration", { try await db.setIndexConfiguration("{}") }),
+      ("a configuration that is none", { try await db.setIndexConfiguration("x") }),
+      ("declare", { try await db.indexes.declare([]) }), ("drop", { try await db.indexes.drop() }),
+      ("list", { _ = try await db.indexes.list() }),
+      ("waitUntilReady", { try await db.indexes.waitUntilReady() }),
+      ("configuration", { _ = try await db.indexes.configuration() }),
+      ("the index manager", { try report { try db.carryOut(.deleteAll) } }),
+      ("loadBundle", { _ = try await db.loadBundle(Data()) }),
+      ("changeToken", { _ = try await db.changeToken() }),
+      ("changes", { for try await _ in db.changes() { break } }),
+      ("statistics", { _ = try await db.statistics() }),
+      ("listenerStatistics", { _ = try await db.listenerStatistics() }),
+      ("expiryFields", { _ = try await db.expiryFields() }),
+      ("setExpiry", { try await db.setExpiry(collectionID: "books", field: nil) }),
+      ("deleteExpiredDocuments", { try await db.deleteExpiredDocuments() }),
+      ("check", { _ = try await db.check() }),
+      ("recursiveDelete", { try await db.recursiveDelete(db.collection("books")) }),
+      ("count", { try await db.collection("books").count.getAggregation(source: .server) }),
+      ("explain", { _ = try await db.collection("books").explain() }),
+      ("getDocuments", { try await db.collection("books").getDocuments() }),
+      ("documents", { for try await _ in db.collection("books").documents() { break } }),
+      ("listDocuments", { _ = try await db.collection("books").listDocuments() }),
+      ("getDocument", { try await db.document("books/dune").getDocument() }),
+      ("delete", { try await db.document("books/dune").delete() }),
+    ]
+    for (name, call) in calls { try await expectTerminated(name) { try await call() } }
+
+    // Those that call back.
+    func error(_ call: (@escaping @Sendable ((any Error)?) -> Void) -> Void) async -> (any Error)? {
+      await withCheckedContinuation { done in call { done.resume(returning: $0) } }
+    }
+    let forms: [(String, (@escaping @Sendable ((any Error)?) -> Void) -> Void)] = [
+      ("enableNetwork", { db.enableNetwork(completion: $0) }),
+      ("disableNetwork", { db.disableNetwork(completion: $0) }),
+      ("waitForPendingWrites", { db.waitForPendingWrites(completion: $0) }),
+      ("an empty batch", { db.batch().commit(completion: $0) }),
+      ("setIndexConfiguration", { db.setIndexConfiguration("{}", completion: $0) }),
+      (
+        "an empty transaction",
+        { done in db.runTransaction({ _, _ in nil }, completion: { done($1) }) }
+      ),
+      (
+        "a listener",
+        { done in _ = db.collection("books").addSnapshotListener(on: .global()) { done($1) } }
+      ),
+    ]
+    for (name, form) in forms {
+      let failure = await error(form)
+      try await expectTerminated(name) { if let failure { throw failure } }
+    }
+
+    // Without a way to report it, the calls return, and log it.
+    callUnheard(db, manager)
+    #expect(await db.getQuery(named: "mine") == nil)
+    // And what may be called.
+    try await db.terminate()
+    #expect(db.persistentCacheIndexManager === manager)
+  }
+
+  @Test func `an empty batch that nobody awaits reports the refusal`() async throws {
+    let db = try open()
+    try await db.terminate()
+    let heard = Guarded<[String]>([])
+    db.unobservedWriteFailureHandler = { error in
+      heard.withLock { $0.append(error.localizedDescription) }
+    }
+    commitOnly(db.batch())
+    #expect(heard.withLock(\.self) == ["The client has already been terminated."])
+  }
+
+  private func callUnheard(_ db: Firestore, _ manager: PersistentCacheIndexManager) {
+    manager.enableIndexAutoCreation()
+    manager.deleteAllIndexes()
+    db.enableNetwork()
+    db.setIndexConfiguration("{}")
+    db.addSnapshotsInSyncListener {}.remove()
+  }
+
+  private func commitOnly(_ batch: WriteBatch) { batch.commit() }
+
+  private func report(_ call: () throws -> Void) throws {
+    do { try call() } catch let status as Status { throw status.nsError }
+  }
+
+  private func expectTerminated(
+    _ name: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ call: () async throws -> Void
+  ) async throws {
+    do {
+      try await call()
+      Issue.record("\(name) succeeds.", sourceLocation: sourceLocation)
+    } catch let error as NSError {
+      #expect(
+        error.code == FirestoreErrorCode.failedPrecondition.rawValue
+          && error.localizedDescription == "The client has already been terminated.",
+        "\(name): \(error)", sourceLocation: sourceLocation)
+    }
+  }
+}
