@@ -9,7 +9,7 @@ import Foundation
 /// What is wrong with one is reported by the operation that uses it.
 public final class Filter: NSObject {
   enum Content {
-    case field(Result<FieldSegments, Status>, FieldComparison.Operator, Any)
+    case field(Result<FieldSegments, Status>, StructuredQuery.Comparison.Operator, Any)
     case composite(isDisjunction: Bool, [Filter])
     case tooDeep
   }
@@ -20,7 +20,7 @@ public final class Filter: NSObject {
   let content: Content
   private let depth: Int
 
-  private init(_ field: String, _ operator: FieldComparison.Operator, _ value: Any) {
+  private init(_ field: String, _ operator: StructuredQuery.Comparison.Operator, _ value: Any) {
     content = .field(
       Result { () throws(Status) in
         // As in Firestore: a plain text may say `__name__` too.
@@ -29,7 +29,7 @@ public final class Filter: NSObject {
     depth = 0
   }
 
-  private init(_ path: FieldPath, _ operator: FieldComparison.Operator, _ value: Any) {
+  private init(_ path: FieldPath, _ operator: StructuredQuery.Comparison.Operator, _ value: Any) {
     content = .field(Result { () throws(Status) in try path.segments() }, `operator`, value)
     depth = 0
   }

@@ -49,7 +49,7 @@ extension Firestore {
     _ onProgress: (@Sendable (Int) -> Void)?
   ) async throws -> Int {
     var page = query.structured
-    page.orders = [QueryOrder(field: .documentID)]
+    page.orders = [StructuredQuery.Order(field: .documentID)]
     page.limit = Self.deletionBatch
     var count = 0
     while true {
@@ -68,7 +68,7 @@ extension Firestore {
       onProgress?(count)
       guard paths.count >= Self.deletionBatch, end != last else { return count }
       // Never back to what was added behind.
-      page.start = QueryBound(values: [.reference(end)], isBefore: false)
+      page.start = StructuredQuery.Bound(values: [.reference(end)], isBefore: false)
     }
   }
 }

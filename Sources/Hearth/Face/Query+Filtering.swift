@@ -108,7 +108,7 @@ private struct FilterReader {
   }
 
   /// Nil for a composite of nothing.
-  func read(_ filter: Filter) throws(Status) -> QueryFilter? {
+  func read(_ filter: Filter) throws(Status) -> StructuredQuery.Filter? {
     switch filter.content {
     case .field(let field, let `operator`, let value):
       return .comparison(try read(field.get(), `operator`, value))
@@ -116,7 +116,7 @@ private struct FilterReader {
       throw .invalidArgument(
         "Invalid Query. Composite filters may be nested \(Filter.deepest) levels deep.")
     case .composite(let isDisjunction, let filters):
-      var members: [QueryFilter] = []
+      var members: [StructuredQuery.Filter] = []
       for filter in filters {
         guard let member = try read(filter) else { continue }
         // A conjunction of conjunctions is one, so that equal questions are equal values.
@@ -131,8 +131,8 @@ private struct FilterReader {
   }
 
   private func read(
-    _ field: FieldSegments, _ operator: FieldComparison.Operator, _ input: Any
-  ) throws(Status) -> FieldComparison {
+    _ field: FieldSegments, _ operator: StructuredQuery.Comparison.Operator, _ input: Any
+  ) throws(Status) -> StructuredQuery.Comparison {
     let value = try AnyBridge.value(
       input, database: database,
       allowsNestedArrays: `operator` == .in || `operator` == .notIn)
@@ -147,13 +147,15 @@ private struct FilterReader {
         "Invalid Query. A non-empty array is required for '\(`operator`.clientName)' filters.")
     }
     if field.isDocumentID { return try readNames(`operator`, value, input) }
-    return FieldComparison(field: field, operator: `operator`.asked(for: value), operand: value)
-      .withoutSpecialOperand
+    return StructuredQuery.Comparison(
+      field: field, operator: `operator`.asked(for: value), operand: value
+    )
+    .withoutSpecialOperand
   }
 
   private func readNames(
-    _ operator: FieldComparison.Operator, _ value: Value, _ input: Any
-  ) throws(Status) -> FieldComparison {
+    _ operator: StructuredQuery.Comparison.Operator, _ value: Value, _ input: Any
+  ) throws(Status) -> StructuredQuery.Comparison {
     var operand = value
     if `operator`.takesList, case .array(let elements) = value {
       let inputs = input as? [Any] ?? []
@@ -165,7 +167,7 @@ private struct FilterReader {
     } else {
       operand = try name(value, input)
     }
-    return FieldComparison(field: .documentID, operator: `operator`, operand: operand)
+    return StructuredQuery.Comparison(field: .documentID, operator: `operator`, operand: operand)
   }
 
   private func name(_ value: Value, _ input: Any) throws(Status) -> Value {
@@ -180,20 +182,20 @@ private struct FilterReader {
   }
 }
 
-extension FieldComparison {
+extension StructuredQuery.Comparison {
   /// Null and NaN have operators of their own, which leave no operand.
-  fileprivate var withoutSpecialOperand: FieldComparison {
+  fileprivate var withoutSpecialOperand: StructuredQuery.Comparison {
     switch `operator` {
     case .isNull, .isNaN, .isNotNull, .isNotNaN:
-      FieldComparison(field: field, operator: `operator`)
+      StructuredQuery.Comparison(field: field, operator: `operator`)
     default: self
     }
   }
 }
 
-extension FieldComparison.Operator {
+extension StructuredQuery.Comparison.Operator {
   /// How a client asks the server for null and NaN.
-  fileprivate func asked(for value: Value) -> FieldComparison.Operator {
+  fileprivate func asked(for value: Value) -> StructuredQuery.Comparison.Operator {
     switch (self, value.typeClass) {
     case (.equal, .null): .isNull
     case (.equal, .nan): .isNaN
@@ -220,7 +222,7 @@ extension FieldComparison.Operator {
   }
 
   /// Unary operators are comparisons to a client.
-  fileprivate var clientOperator: FieldComparison.Operator {
+  fileprivate var clientOperator: StructuredQuery.Comparison.Operator {
     switch self {
     case .isNull, .isNaN: .equal
     case .isNotNull, .isNotNaN: .notEqual
@@ -228,7 +230,7 @@ extension FieldComparison.Operator {
     }
   }
 
-  fileprivate var conflicts: [FieldComparison.Operator] {
+  fileprivate var conflicts: [StructuredQuery.Comparison.Operator] {
     switch self {
     case .notEqual: [.notEqual, .notIn]
     case .arrayContainsAny, .in: [.notIn]
@@ -240,7 +242,7 @@ extension FieldComparison.Operator {
 
 extension StructuredQuery {
   /// What a client refuses to combine.
-  fileprivate func refuseConflicts(with filter: QueryFilter) throws(Status) {
+  fileprivate func refuseConflicts(with filter: StructuredQuery.Filter) throws(Status) {
     var there = comparisons.map(\.operator.clientOperator)
     try filter.forEachComparison { comparison throws(Status) in
       let new = comparison.operator.clientOperator

@@ -26,7 +26,7 @@ extension Query {
         throw .invalidArgument(
           "Invalid query. You must not specify an ending point before specifying the order by.")
       }
-      query.orders.append(QueryOrder(field: field, isDescending: isDescending))
+      query.orders.append(StructuredQuery.Order(field: field, isDescending: isDescending))
     }
   }
 
@@ -107,7 +107,7 @@ extension Query {
 
   private func place(
     of snapshot: DocumentSnapshot, isBefore: Bool
-  ) throws(Status) -> QueryBound {
+  ) throws(Status) -> StructuredQuery.Bound {
     guard let document = snapshot.stored else {
       throw .invalidArgument(
         "Invalid query. You are trying to start or end a query using a document that doesn't exist."
@@ -126,7 +126,7 @@ extension Query {
     return try structured.place(of: document, isBefore: isBefore)
   }
 
-  private func place(of inputs: [Any], isBefore: Bool) throws(Status) -> QueryBound {
+  private func place(of inputs: [Any], isBefore: Bool) throws(Status) -> StructuredQuery.Bound {
     guard inputs.count <= structured.orders.count else {
       throw .invalidArgument(
         "Invalid query. You are trying to start or end a query using more values than were "
@@ -139,13 +139,13 @@ extension Query {
         order.field.isDocumentID
           ? .reference(try structured.scope.path(ofCursorValue: value)) : value)
     }
-    return QueryBound(values: values, isBefore: isBefore)
+    return StructuredQuery.Bound(values: values, isBefore: isBefore)
   }
 }
 
 extension StructuredQuery {
   /// Where a document stands among the results: its values for all orders, also the implied ones.
-  func place(of document: StoredDocument, isBefore: Bool) throws(Status) -> QueryBound {
+  func place(of document: StoredDocument, isBefore: Bool) throws(Status) -> StructuredQuery.Bound {
     var values: [Value] = []
     for order in effectiveOrders {
       if order.field.isDocumentID {
@@ -162,6 +162,6 @@ extension StructuredQuery {
       }
       values.append(value)
     }
-    return QueryBound(values: values, isBefore: isBefore)
+    return StructuredQuery.Bound(values: values, isBefore: isBefore)
   }
 }

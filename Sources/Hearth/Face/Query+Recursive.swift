@@ -20,13 +20,13 @@ extension CollectionReference {
   /// Every document of the collection and below it.
   public func recursive() -> Query {
     var query = StructuredQuery(.subtree(below: resourcePath.parent))
-    query.orders = [QueryOrder(field: .documentID)]
+    query.orders = [StructuredQuery.Order(field: .documentID)]
     // Between the lowest id of this collection and that of the one that would come next.
     let lowest = "__id\(Int64.min)__"
     let next = resourcePath.parent.appending(resourcePath.id + "\0")
-    query.start = QueryBound(
+    query.start = StructuredQuery.Bound(
       values: [.reference(resourcePath.appending(lowest))], isBefore: true)
-    query.end = QueryBound(values: [.reference(next.appending(lowest))], isBefore: true)
+    query.end = StructuredQuery.Bound(values: [.reference(next.appending(lowest))], isBefore: true)
     return Query(firestore, query, fault: fault)
   }
 }

@@ -134,7 +134,7 @@ extension Query {
     changed { query throws(Status) in
       var distance: FieldSegments?
       if let distanceField { distance = try FieldSegments(dotted: distanceField) }
-      query.nearest = NearestQuery(
+      query.nearest = StructuredQuery.Nearest(
         field: try field(), vector: vector.array, limit: limit, measure: measure.engineMeasure,
         distanceField: distance, threshold: threshold)
     }
@@ -153,7 +153,7 @@ public enum DistanceMeasure: Sendable {
   /// Their product: the larger, the nearer.
   case dotProduct
 
-  fileprivate var engineMeasure: NearestQuery.Measure {
+  fileprivate var engineMeasure: StructuredQuery.Nearest.Measure {
     switch self {
     case .euclidean: .euclidean
     case .cosine: .cosine

@@ -18,7 +18,7 @@ final class ResultKeys {
   private unowned let shared: SharedKeys?
 
   /// For effective orders, which end with the name.
-  init(_ orders: [QueryOrder], among shared: SharedKeys? = nil) {
+  init(_ orders: [StructuredQuery.Order], among shared: SharedKeys? = nil) {
     self.shared = shared
     fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
       (FieldLookup($0.field), $0.isDescending)
@@ -59,7 +59,7 @@ final class ResultKeys {
   }
 
   /// A cursor's place. A document with the same values begins with the same bytes.
-  func place(of bound: QueryBound) -> [UInt8] {
+  func place(of bound: StructuredQuery.Bound) -> [UInt8] {
     buffer.removeAll()
     for (index, value) in bound.values.prefix(fields.count + 1).enumerated() {
       let isDescending =
@@ -78,17 +78,17 @@ final class ResultKeys {
 /// One `ResultKeys` for all views whose results are ordered alike: a changed document's place is worked out
 /// once for all of them.
 final class SharedKeys {
-  private var table: [[QueryOrder]: (keys: ResultKeys, users: Int)] = [:]
+  private var table: [[StructuredQuery.Order]: (keys: ResultKeys, users: Int)] = [:]
   /// Those that remember something.
   fileprivate var used: [ResultKeys] = []
 
-  func take(_ orders: [QueryOrder]) -> ResultKeys {
+  func take(_ orders: [StructuredQuery.Order]) -> ResultKeys {
     let keys = table[orders]?.keys ?? ResultKeys(orders, among: self)
     table[orders, default: (keys, 0)].users += 1
     return keys
   }
 
-  func giveBack(_ orders: [QueryOrder]) {
+  func giveBack(_ orders: [StructuredQuery.Order]) {
     table[orders]?.users -= 1
     if table[orders]?.users == 0 { table[orders] = nil }
   }
@@ -105,7 +105,7 @@ struct ResultCursor {
   private let place: [UInt8]
   private let isBefore: Bool
 
-  init(_ bound: QueryBound, _ keys: ResultKeys) {
+  init(_ bound: StructuredQuery.Bound, _ keys: ResultKeys) {
     place = keys.place(of: bound)
     isBefore = bound.isBefore
   }

@@ -56,7 +56,7 @@ extension Route {
   }
 
   private static func best(
-    of conjunction: Set<FieldComparison>, _ count: (Route) -> Int
+    of conjunction: Set<StructuredQuery.Comparison>, _ count: (Route) -> Int
   ) -> Route? {
     var best: (route: Route, cost: Int)?
     for comparison in conjunction {
@@ -70,7 +70,7 @@ extension Route {
   }
 
   /// By a value that a document must have.
-  private init?(exactly comparison: FieldComparison) {
+  private init?(exactly comparison: StructuredQuery.Comparison) {
     switch comparison.operator {
     case .equal: self = .value(comparison.field, RouteKey.hash(of: comparison.operand))
     case .isNull: self = .value(comparison.field, RouteKey.hash(of: .null))
@@ -82,7 +82,7 @@ extension Route {
 
   /// One for each field that is compared in order; the narrowest first, as far as that can be said:
   /// those bounded on both sides.
-  private static func ranges(of conjunction: Set<FieldComparison>) -> [Route] {
+  private static func ranges(of conjunction: Set<StructuredQuery.Comparison>) -> [Route] {
     var bounds: [FieldSegments: (lower: [UInt8]?, upper: [UInt8]?)] = [:]
     for comparison in conjunction {
       // The ends of the operand's type: no range reaches beyond it.
@@ -149,7 +149,7 @@ extension Route {
   }
 }
 
-extension FieldComparison.Operator {
+extension StructuredQuery.Comparison.Operator {
   fileprivate var isUpperBound: Bool { self == .lessThan || self == .lessThanOrEqual }
 }
 

@@ -10,7 +10,7 @@
 struct BranchPlanner {
   private let query: EffectiveQuery
   /// What results of the branch must pass: the conjunction, and perhaps more.
-  private let condition: [QueryFilter]
+  private let condition: [StructuredQuery.Filter]
   /// The conjunction says all.
   private let isWhole: Bool
   /// Which values a field may have; of the fields that are compared.
@@ -21,7 +21,7 @@ struct BranchPlanner {
   private var names = KeyRanges.everything
   private let places: NamePlace
   /// Without the name.
-  private let orders: [QueryOrder]
+  private let orders: [StructuredQuery.Order]
   private let isNameDescending: Bool
   /// Every result has these.
   private let required: Set<FieldSegments>
@@ -31,11 +31,12 @@ struct BranchPlanner {
 
   /// - Parameter condition: Nil if the conjunction is all of it.
   init(
-    _ query: EffectiveQuery, _ conjunction: [FieldComparison], condition: [QueryFilter]? = nil,
+    _ query: EffectiveQuery, _ conjunction: [StructuredQuery.Comparison],
+    condition: [StructuredQuery.Filter]? = nil,
     required: [FieldSegments]
   ) {
     self.query = query
-    self.condition = condition ?? conjunction.map(QueryFilter.comparison)
+    self.condition = condition ?? conjunction.map(StructuredQuery.Filter.comparison)
     isWhole = self.condition.count == conjunction.count
     places = NamePlace(scope: query.scope)
     orders = query.orders.filter { !$0.field.isDocumentID }
@@ -253,7 +254,7 @@ struct BranchPlanner {
     }
 
     /// The key that stands where the bound does; nil is behind all.
-    private func place(_ bound: QueryBound, _ combination: [[UInt8]]) -> [UInt8]? {
+    private func place(_ bound: StructuredQuery.Bound, _ combination: [[UInt8]]) -> [UInt8]? {
       var key = combination.flatMap { $0 }
       var position = constantCount
       var isBefore = bound.isBefore

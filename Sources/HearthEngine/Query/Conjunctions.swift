@@ -3,19 +3,21 @@
 ///     a == 1, (b == 2 or c in [3, 4])   ─▶   a == 1, b == 2   or   a == 1, c in [3, 4]
 struct Conjunctions {
   /// Nil if there are too many of them to plan each.
-  let members: [[FieldComparison]]?
+  let members: [[StructuredQuery.Comparison]]?
   /// What holds in all of them.
-  let common: [FieldComparison]
+  let common: [StructuredQuery.Comparison]
 
-  init(_ filters: [QueryFilter]) {
-    var common: [FieldComparison] = []
+  init(_ filters: [StructuredQuery.Filter]) {
+    var common: [StructuredQuery.Comparison] = []
     for case .comparison(let comparison) in filters { common.append(comparison) }
     self.common = common
     members = Conjunctions.members(ofAll: filters)
   }
 
-  private static func members(ofAll filters: [QueryFilter]) -> [[FieldComparison]]? {
-    var result: [[FieldComparison]] = [[]]
+  private static func members(ofAll filters: [StructuredQuery.Filter]) -> [[StructuredQuery
+    .Comparison]]?
+  {
+    var result: [[StructuredQuery.Comparison]] = [[]]
     for filter in filters {
       guard let next = members(of: filter), result.count * next.count <= Limits.disjunctions else {
         return nil
@@ -25,12 +27,13 @@ struct Conjunctions {
     return result
   }
 
-  private static func members(of filter: QueryFilter) -> [[FieldComparison]]? {
+  private static func members(of filter: StructuredQuery.Filter) -> [[StructuredQuery.Comparison]]?
+  {
     switch filter {
     case .comparison(let comparison): return [[comparison]]
     case .all(let filters): return members(ofAll: filters)
     case .any(let filters):
-      var result: [[FieldComparison]] = []
+      var result: [[StructuredQuery.Comparison]] = []
       for filter in filters {
         guard let next = members(of: filter) else { return nil }
         for conjunction in next where !result.contains(conjunction) { result.append(conjunction) }

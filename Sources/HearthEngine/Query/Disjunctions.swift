@@ -4,12 +4,12 @@
 /// once.
 struct Disjunctions {
   /// Never empty; a query without filters has one conjunction without comparisons.
-  private(set) var conjunctions: Set<Set<FieldComparison>>
+  private(set) var conjunctions: Set<Set<StructuredQuery.Comparison>>
 
   /// No query comes back below the limit from here; it would only be slow.
   private static let hopeless = 1000
 
-  init(_ filters: [QueryFilter]) throws(Status) {
+  init(_ filters: [StructuredQuery.Filter]) throws(Status) {
     conjunctions = try Disjunctions.conjunctions(ofAll: filters)
     guard conjunctions.count <= Limits.disjunctions else {
       throw .invalidArgument(
@@ -19,13 +19,13 @@ struct Disjunctions {
   }
 
   private static func conjunctions(
-    of filter: QueryFilter
-  ) throws(Status) -> Set<Set<FieldComparison>> {
+    of filter: StructuredQuery.Filter
+  ) throws(Status) -> Set<Set<StructuredQuery.Comparison>> {
     switch filter {
     case .comparison(let comparison): return Set(alternatives(of: comparison).map { [$0] })
     case .all(let members): return try conjunctions(ofAll: members)
     case .any(let members):
-      var result: Set<Set<FieldComparison>> = []
+      var result: Set<Set<StructuredQuery.Comparison>> = []
       for member in members {
         result.formUnion(try conjunctions(of: member))
         try check(result.count)
@@ -35,16 +35,16 @@ struct Disjunctions {
   }
 
   private static func conjunctions(
-    ofAll filters: [QueryFilter]
-  ) throws(Status) -> Set<Set<FieldComparison>> {
-    var result: Set<Set<FieldComparison>> = [[]]
+    ofAll filters: [StructuredQuery.Filter]
+  ) throws(Status) -> Set<Set<StructuredQuery.Comparison>> {
+    var result: Set<Set<StructuredQuery.Comparison>> = [[]]
     for filter in filters {
       let next = try conjunctions(of: filter)
       if next.count == 1, let only = next.first {
         result = Set(result.map { $0.union(only) })
         continue
       }
-      var product: Set<Set<FieldComparison>> = []
+      var product: Set<Set<StructuredQuery.Comparison>> = []
       for left in result {
         for right in next { product.insert(left.union(right)) }
         try check(product.count)
@@ -61,8 +61,10 @@ struct Disjunctions {
     }
   }
 
-  private static func alternatives(of comparison: FieldComparison) -> [FieldComparison] {
-    let single: FieldComparison.Operator
+  private static func alternatives(of comparison: StructuredQuery.Comparison) -> [StructuredQuery
+    .Comparison]
+  {
+    let single: StructuredQuery.Comparison.Operator
     switch comparison.operator {
     case .in: single = .equal
     case .arrayContainsAny: single = .arrayContains
@@ -70,7 +72,7 @@ struct Disjunctions {
     }
     guard case .array(let elements) = comparison.operand else { return [comparison] }
     return elements.map {
-      FieldComparison(field: comparison.field, operator: single, operand: $0)
+      StructuredQuery.Comparison(field: comparison.field, operator: single, operand: $0)
     }
   }
 }

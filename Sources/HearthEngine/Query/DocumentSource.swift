@@ -146,7 +146,7 @@ private struct NameRange {
 
 extension ResultPlace {
   /// The first value, which is a name.
-  fileprivate static func name(of bound: QueryBound?) -> ResourcePath? {
+  fileprivate static func name(of bound: StructuredQuery.Bound?) -> ResourcePath? {
     guard case .reference(let path)? = bound?.values.first else { return nil }
     return path
   }

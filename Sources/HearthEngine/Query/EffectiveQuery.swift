@@ -4,16 +4,16 @@
 /// start and end swapped, and the results turned back at the end.
 package struct EffectiveQuery: Hashable, Sendable {
   package var scope: StructuredQuery.Scope
-  var filters: [QueryFilter]
-  var orders: [QueryOrder]
-  var start: QueryBound?
-  var end: QueryBound?
+  var filters: [StructuredQuery.Filter]
+  var orders: [StructuredQuery.Order]
+  var start: StructuredQuery.Bound?
+  var end: StructuredQuery.Bound?
   var limit: Int?
   var offset: Int
   /// Results are found in the opposite of the order they are told in.
   var isReversed: Bool
   var projection: [FieldSegments]
-  package var nearest: NearestQuery?
+  package var nearest: StructuredQuery.Nearest?
 
   /// For a query that has been checked.
   package init(_ query: StructuredQuery) {
@@ -37,22 +37,22 @@ package struct EffectiveQuery: Hashable, Sendable {
   var isOrderedByName: Bool { orders.count == 1 }
 }
 
-extension QueryBound {
+extension StructuredQuery.Bound {
   /// The same place, seen from the other end.
-  var turned: QueryBound { QueryBound(values: values, isBefore: !isBefore) }
+  var turned: StructuredQuery.Bound { StructuredQuery.Bound(values: values, isBefore: !isBefore) }
 }
 
 extension StructuredQuery {
   /// Explicit orders, then every field with an inequality by path, then the name; what is implied
   /// goes in the direction of the last explicit order.
-  package var effectiveOrders: [QueryOrder] {
+  package var effectiveOrders: [StructuredQuery.Order] {
     var orders = orders
     let isDescending = orders.last?.isDescending ?? false
     for field in impliedOrderFields {
-      orders.append(QueryOrder(field: field, isDescending: isDescending))
+      orders.append(StructuredQuery.Order(field: field, isDescending: isDescending))
     }
     if !orders.contains(where: { $0.field.isDocumentID }) {
-      orders.append(QueryOrder(field: .documentID, isDescending: isDescending))
+      orders.append(StructuredQuery.Order(field: .documentID, isDescending: isDescending))
     }
     return orders
   }

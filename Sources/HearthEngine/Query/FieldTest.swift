@@ -18,7 +18,7 @@ struct FieldTest {
   /// Keeps the operands.
   private let pins: [PinnedBytes]
 
-  init(_ comparison: FieldComparison) {
+  init(_ comparison: StructuredQuery.Comparison) {
     lookup = FieldLookup(comparison.field)
     kind = Kind(comparison)
     operandClass = comparison.operand.typeClass
@@ -29,10 +29,10 @@ struct FieldTest {
   }
 
   init(requiring field: FieldSegments) {
-    self.init(FieldComparison(field: field, operator: .isNull), .exists)
+    self.init(StructuredQuery.Comparison(field: field, operator: .isNull), .exists)
   }
 
-  private init(_ comparison: FieldComparison, _ kind: Kind) {
+  private init(_ comparison: StructuredQuery.Comparison, _ kind: Kind) {
     lookup = FieldLookup(comparison.field)
     self.kind = kind
     operandClass = .null
@@ -120,7 +120,7 @@ struct FieldTest {
 
 extension FieldTest.Kind {
   /// Null and NaN match nothing in a comparison; there are operators of their own for them.
-  fileprivate init(_ comparison: FieldComparison) {
+  fileprivate init(_ comparison: StructuredQuery.Comparison) {
     let operand = comparison.operand.typeClass
     let isSpecial = operand == .null || operand == .nan
     switch comparison.operator {
@@ -147,7 +147,7 @@ extension FieldTest.Kind {
   }
 
   /// The values that a list operator compares with; nil for other operators.
-  fileprivate static func listOperand(_ comparison: FieldComparison) -> [Value]? {
+  fileprivate static func listOperand(_ comparison: StructuredQuery.Comparison) -> [Value]? {
     guard comparison.operator.takesList else { return nil }
     guard case .array(let elements) = comparison.operand else { return [] }
     switch comparison.operator {

@@ -166,7 +166,7 @@ extension KeyRanges {
   /// The values of a field that pass a comparison. Not for names, nor for what asks for elements.
   ///
   /// Law: a stored value passes the comparison if and only if its key is in one of the ranges.
-  init(_ comparison: FieldComparison) {
+  init(_ comparison: StructuredQuery.Comparison) {
     let operand = comparison.operand
     let isSpecial = operand.typeClass == .null || operand.typeClass == .nan
     let key = operand.componentKey
@@ -195,7 +195,7 @@ extension KeyRanges {
   }
 
   /// The elements of which an array must have one; nil for a comparison that is not about elements.
-  init?(elementsOf comparison: FieldComparison) {
+  init?(elementsOf comparison: StructuredQuery.Comparison) {
     let elements: [Value]
     switch comparison.operator {
     case .arrayContains: elements = [comparison.operand]
@@ -206,7 +206,7 @@ extension KeyRanges {
   }
 }
 
-extension FieldComparison {
+extension StructuredQuery.Comparison {
   fileprivate var listOperand: [Value] {
     guard case .array(let elements) = operand else { return [] }
     return elements

@@ -28,12 +28,12 @@ struct Matcher {
   var isEmpty: Bool { nodes.count == 1 }
 
   /// For filters that have been checked. A document must also have each of `fields`.
-  init(_ filters: [QueryFilter], requiring fields: [FieldSegments] = []) {
+  init(_ filters: [StructuredQuery.Filter], requiring fields: [FieldSegments] = []) {
     appendGroup(.all, filters, requiring: fields)
     isFlat = nodes.count == 1 + fieldTests.count
   }
 
-  private mutating func append(_ filter: QueryFilter) {
+  private mutating func append(_ filter: StructuredQuery.Filter) {
     switch filter {
     case .all(let members): appendGroup(.all, members)
     case .any(let members): appendGroup(.any, members)
@@ -47,7 +47,7 @@ struct Matcher {
   }
 
   private mutating func appendGroup(
-    _ kind: Kind, _ members: [QueryFilter], requiring fields: [FieldSegments] = []
+    _ kind: Kind, _ members: [StructuredQuery.Filter], requiring fields: [FieldSegments] = []
   ) {
     let start = nodes.count
     nodes.append(Node(kind: kind))
@@ -96,10 +96,10 @@ struct Matcher {
 
 /// One comparison of a document's name.
 struct NameTest {
-  private let `operator`: FieldComparison.Operator
+  private let `operator`: StructuredQuery.Comparison.Operator
   private let paths: [ResourcePath]
 
-  init(_ comparison: FieldComparison) {
+  init(_ comparison: StructuredQuery.Comparison) {
     `operator` = comparison.operator
     paths = comparison.comparedPaths
   }
@@ -124,7 +124,7 @@ struct NameTest {
   }
 }
 
-extension FieldComparison {
+extension StructuredQuery.Comparison {
   /// What a comparison of the name compares with.
   var comparedPaths: [ResourcePath] {
     var values = [operand]

@@ -26,7 +26,7 @@ struct NamePlace {
   }
 
   /// Which names pass a comparison of the name.
-  func ranges(_ comparison: FieldComparison) -> KeyRanges {
+  func ranges(_ comparison: StructuredQuery.Comparison) -> KeyRanges {
     let points = comparison.comparedPaths.map { path in
       KeyRange(
         lower: place(of: path, isBefore: true) ?? KeyRange.behindAll,

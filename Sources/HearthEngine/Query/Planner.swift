@@ -78,7 +78,7 @@ struct Planner {
     }
   }
 
-  private func branch(_ conjunction: [FieldComparison]) -> BranchPlanner {
+  private func branch(_ conjunction: [StructuredQuery.Comparison]) -> BranchPlanner {
     BranchPlanner(query, conjunction, required: required)
   }
 
@@ -205,7 +205,7 @@ struct Planner {
   }
 
   /// Which share of documents passes all of these, from their shapes.
-  private func selectivity(of filters: [QueryFilter]) -> Double {
+  private func selectivity(of filters: [StructuredQuery.Filter]) -> Double {
     filters.reduce(1) { share, filter in
       guard case .comparison(let comparison) = filter else { return share * 0.3 }
       if comparison.field.isDocumentID { return share }

@@ -60,7 +60,7 @@ struct EntryPlan: Hashable, Sendable {
 
   var index: StoredIndex
   /// What documents have to pass, wherever in the plan they are met.
-  var condition: [QueryFilter]
+  var condition: [StructuredQuery.Filter]
   /// The first components that have one value in all stretches.
   var fixed: [[UInt8]]
   /// Side by side: what they tell is merged.

@@ -83,7 +83,7 @@ struct Neighbour<Found> {
 
 extension QueryRun {
   fileprivate func nearest(
-    _ nearest: NearestQuery, _ trace: QueryTrace
+    _ nearest: StructuredQuery.Nearest, _ trace: QueryTrace
   ) throws -> [Neighbour<StoredEntry>] {
     var lookup = FieldLookup(nearest.field)
     let ruler = Ruler(nearest)
@@ -108,13 +108,13 @@ extension QueryRun {
 
 /// Measures distances from one vector to stored ones.
 struct Ruler {
-  private let nearest: NearestQuery
+  private let nearest: StructuredQuery.Nearest
   /// Padded with zeros to whole lanes.
   private let lanes: [SIMD8<Double>]
   private let count: Int
   private let length: Double
 
-  init(_ nearest: NearestQuery) {
+  init(_ nearest: StructuredQuery.Nearest) {
     self.nearest = nearest
     count = nearest.vector.count
     let vector = nearest.vector

@@ -30,7 +30,7 @@ struct ResultOrder {
   private var fields: [Field]
   let isNameDescending: Bool
 
-  init(_ orders: [QueryOrder]) {
+  init(_ orders: [StructuredQuery.Order]) {
     fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
       Field(lookup: FieldLookup($0.field), isDescending: $0.isDescending)
     }
@@ -90,7 +90,7 @@ struct ResultPlace {
   let name: ResourcePath?
   let isBefore: Bool
 
-  init(_ bound: QueryBound, _ orders: [QueryOrder]) {
+  init(_ bound: StructuredQuery.Bound, _ orders: [StructuredQuery.Order]) {
     let values = bound.values.prefix(orders.count)
     self.values = values.map(PinnedBytes.init(encoding:))
     isBefore = bound.isBefore

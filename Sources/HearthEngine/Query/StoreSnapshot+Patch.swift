@@ -132,7 +132,7 @@ private struct ResultTest {
   }
 }
 
-extension NearestQuery {
+extension StructuredQuery.Nearest {
   /// The nearest of some documents, the nearest first.
   fileprivate func nearest(among documents: [StoredDocument]) throws -> [StoredDocument] {
     var lookup = FieldLookup(field)

@@ -56,7 +56,7 @@ extension StructuredQuery {
     }
   }
 
-  private static func checkMembers(of filter: QueryFilter) throws(Status) {
+  private static func checkMembers(of filter: StructuredQuery.Filter) throws(Status) {
     switch filter {
     case .comparison: break
     case .all(let members), .any(let members):
@@ -67,7 +67,7 @@ extension StructuredQuery {
     }
   }
 
-  private func checkDisjunctions(_ comparisons: [FieldComparison]) throws(Status) {
+  private func checkDisjunctions(_ comparisons: [StructuredQuery.Comparison]) throws(Status) {
     // What is one conjunction as it stands has nothing to be multiplied out.
     let isMany =
       comparisons.contains { $0.operator.takesList }
@@ -82,7 +82,7 @@ extension StructuredQuery {
     }
   }
 
-  private func checkNegatives(_ comparisons: [FieldComparison]) throws(Status) {
+  private func checkNegatives(_ comparisons: [StructuredQuery.Comparison]) throws(Status) {
     let negatives = comparisons.filter { $0.operator.isNegative }
     guard negatives.count <= 1 else {
       throw .invalidArgument(
@@ -97,7 +97,7 @@ extension StructuredQuery {
     }
   }
 
-  private func checkInequalities(_ comparisons: [FieldComparison]) throws(Status) {
+  private func checkInequalities(_ comparisons: [StructuredQuery.Comparison]) throws(Status) {
     let fields = inequalityFields
     guard fields.count <= Limits.inequalityFields else {
       let names = fields.sorted().map(\.canonicalText).joined(separator: ", ")
@@ -129,7 +129,7 @@ extension StructuredQuery {
   }
 
   /// What a query across collections cannot ask.
-  private func checkReach(_ comparisons: [FieldComparison]) throws(Status) {
+  private func checkReach(_ comparisons: [StructuredQuery.Comparison]) throws(Status) {
     let below: ResourcePath
     let hasKind: Bool
     switch scope {
@@ -153,7 +153,7 @@ extension StructuredQuery {
     }
   }
 
-  private func checkCursors(_ orders: [QueryOrder]) throws(Status) {
+  private func checkCursors(_ orders: [StructuredQuery.Order]) throws(Status) {
     for cursor in [start, end].compactMap({ $0 }) {
       guard cursor.values.count <= orders.count else {
         throw .invalidArgument("Cursor has too many values.")
@@ -229,7 +229,7 @@ extension StructuredQuery {
   }
 }
 
-extension QueryFilter {
+extension StructuredQuery.Filter {
   fileprivate var hasDisjunction: Bool {
     switch self {
     case .comparison: false
@@ -248,7 +248,7 @@ extension QueryFilter {
   }
 }
 
-extension FieldComparison {
+extension StructuredQuery.Comparison {
   fileprivate func check() throws(Status) {
     try StructuredQuery.check(field: field)
     try checkList()
@@ -290,7 +290,7 @@ extension FieldComparison {
   }
 }
 
-extension NearestQuery {
+extension StructuredQuery.Nearest {
   fileprivate func check(_ projection: [FieldSegments]) throws(Status) {
     try StructuredQuery.check(field: field)
     try StructuredQuery.check(vector: vector)

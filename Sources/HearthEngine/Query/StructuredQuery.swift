@@ -15,17 +15,17 @@ package struct StructuredQuery: Hashable, Sendable {
 
   package var scope: Scope
   /// All of them hold.
-  var filters: [QueryFilter] = []
-  package var orders: [QueryOrder] = []
-  package var start: QueryBound?
-  package var end: QueryBound?
+  var filters: [Filter] = []
+  package var orders: [Order] = []
+  package var start: Bound?
+  package var end: Bound?
   package var limit: Int?
   /// The limit counts from the end.
   package var isLimitToLast = false
   package var offset = 0
   /// The fields of the results; none stands for all.
   package var projection: [FieldSegments] = []
-  package var nearest: NearestQuery?
+  package var nearest: Nearest?
 
   package init(_ scope: Scope) { self.scope = scope }
 
@@ -52,58 +52,60 @@ extension StructuredQuery.Scope {
   }
 }
 
-package struct QueryOrder: Hashable, Sendable {
-  package var field: FieldSegments
-  var isDescending = false
+extension StructuredQuery {
+  package struct Order: Hashable, Sendable {
+    package var field: FieldSegments
+    var isDescending = false
 
-  package init(field: FieldSegments, isDescending: Bool = false) {
-    self.field = field
-    self.isDescending = isDescending
+    package init(field: FieldSegments, isDescending: Bool = false) {
+      self.field = field
+      self.isDescending = isDescending
+    }
+  }
+
+  /// A place in the order of the results: between them, or at some of them.
+  package struct Bound: Hashable, Sendable {
+    /// For the first of the query's orders.
+    var values: [Value]
+    /// Lies before the results that have exactly these values.
+    var isBefore: Bool
+
+    package init(values: [Value], isBefore: Bool) {
+      self.values = values
+      self.isBefore = isBefore
+    }
+  }
+
+  /// A condition on documents.
+  package indirect enum Filter: Hashable, Sendable {
+    case comparison(Comparison)
+    case all([Filter])
+    case any([Filter])
+  }
+
+  package struct Comparison: Hashable, Sendable {
+    package enum Operator: Hashable, Sendable {
+      case lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
+      case equal, notEqual, arrayContains
+      /// The operand is an array.
+      case `in`, arrayContainsAny, notIn
+      /// The operand is null and has no meaning.
+      case isNull, isNaN, isNotNull, isNotNaN
+    }
+
+    package var field: FieldSegments
+    package var `operator`: Operator
+    var operand = Value.null
+
+    package init(field: FieldSegments, operator: Comparison.Operator, operand: Value = .null) {
+      self.field = field
+      self.operator = `operator`
+      self.operand = operand
+    }
   }
 }
 
-/// A place in the order of the results: between them, or at some of them.
-package struct QueryBound: Hashable, Sendable {
-  /// For the first of the query's orders.
-  var values: [Value]
-  /// Lies before the results that have exactly these values.
-  var isBefore: Bool
-
-  package init(values: [Value], isBefore: Bool) {
-    self.values = values
-    self.isBefore = isBefore
-  }
-}
-
-/// A condition on documents.
-package indirect enum QueryFilter: Hashable, Sendable {
-  case comparison(FieldComparison)
-  case all([QueryFilter])
-  case any([QueryFilter])
-}
-
-package struct FieldComparison: Hashable, Sendable {
-  package enum Operator: Hashable, Sendable {
-    case lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
-    case equal, notEqual, arrayContains
-    /// The operand is an array.
-    case `in`, arrayContainsAny, notIn
-    /// The operand is null and has no meaning.
-    case isNull, isNaN, isNotNull, isNotNaN
-  }
-
-  package var field: FieldSegments
-  package var `operator`: Operator
-  var operand = Value.null
-
-  package init(field: FieldSegments, operator: FieldComparison.Operator, operand: Value = .null) {
-    self.field = field
-    self.operator = `operator`
-    self.operand = operand
-  }
-}
-
-extension FieldComparison.Operator {
+extension StructuredQuery.Comparison.Operator {
   /// Results of such a comparison are in the order of its field.
   var isInequality: Bool {
     switch self {
@@ -123,10 +125,10 @@ extension FieldComparison.Operator {
   package var takesList: Bool { self == .in || self == .arrayContainsAny || self == .notIn }
 }
 
-extension QueryFilter {
+extension StructuredQuery.Filter {
   /// Every comparison, from left to right.
   package func forEachComparison<Failure: Error>(
-    _ body: (FieldComparison) throws(Failure) -> Void
+    _ body: (StructuredQuery.Comparison) throws(Failure) -> Void
   ) throws(Failure) {
     switch self {
     case .comparison(let comparison): try body(comparison)
@@ -138,14 +140,14 @@ extension QueryFilter {
 
 extension StructuredQuery {
   /// Every comparison, from left to right.
-  package var comparisons: [FieldComparison] {
-    var all: [FieldComparison] = []
+  package var comparisons: [Comparison] {
+    var all: [Comparison] = []
     for filter in filters { filter.forEachComparison { all.append($0) } }
     return all
   }
 
   /// Adds a condition. A conjunction adds its members, so that equal questions are equal values.
-  package mutating func add(_ filter: QueryFilter) {
+  package mutating func add(_ filter: Filter) {
     if case .all(let members) = filter {
       for member in members { add(member) }
     } else {

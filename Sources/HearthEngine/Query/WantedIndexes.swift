@@ -36,7 +36,7 @@ extension EffectiveQuery {
   }
 
   private func components(
-    _ conjunction: [FieldComparison], _ fields: [FieldSegments]
+    _ conjunction: [StructuredQuery.Comparison], _ fields: [FieldSegments]
   ) -> [IndexDefinition.Component] {
     let orders = orders.filter { !$0.field.isDocumentID }
     var constant: [FieldSegments] = []
@@ -81,7 +81,7 @@ extension QueryPlan {
   }
 }
 
-extension QueryFilter {
+extension StructuredQuery.Filter {
   fileprivate var isOfName: Bool {
     guard case .comparison(let comparison) = self else { return false }
     return comparison.field.isDocumentID

@@ -145,7 +145,7 @@ import Testing
       "books", [IndexDefinition.Component(field: FieldSegments(["a"]), kind: .ascending)])
     let store = world.database.store
     var query = StructuredQuery(.collection(ResourcePath(["books"])))
-    query.orders = [QueryOrder(field: FieldSegments(["a"]))]
+    query.orders = [StructuredQuery.Order(field: FieldSegments(["a"]))]
     for (number, state) in [IndexState.building(documents: 0, upTo: []), .dropping].enumerated() {
       var transaction = try store.environment.beginWrite()
       let index = StoredIndex(

@@ -333,7 +333,7 @@ extension Registry {
         var query = StructuredQuery(.collection(ResourcePath(["a"])))
         query.add(
           .comparison(
-            FieldComparison(
+            StructuredQuery.Comparison(
               field: FieldSegments(["n"]), operator: .equal, operand: .integer(Int64(number / 3)))))
         let effective = EffectiveQuery(query)
         askers.append((effective, Asker(.totals(effective, [count]), registry)))
@@ -382,7 +382,8 @@ extension Registry {
     var query = StructuredQuery(.collection(ResourcePath(["a"])))
     query.add(
       .comparison(
-        FieldComparison(field: FieldSegments(["n"]), operator: .equal, operand: .integer(2))))
+        StructuredQuery.Comparison(
+          field: FieldSegments(["n"]), operator: .equal, operand: .integer(2))))
     try commit(fixture, try fixture.set("a/1", ("n", .integer(0))))
     try commit(fixture, try fixture.set("a/2", ("n", .integer(2))))
     let count = [Aggregation(.count(upTo: nil))]

@@ -17,7 +17,7 @@ import Testing
       let value = random.value(depth: 1)
       return [value, random.neighbour(of: value)]
     }
-    let kinds: [FieldComparison.Operator] = [
+    let kinds: [StructuredQuery.Comparison.Operator] = [
       .equal, .notEqual, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .in,
       .notIn, .isNull, .isNaN, .isNotNull, .isNotNaN,
     ]
@@ -28,7 +28,7 @@ import Testing
     let keys = values.map(\.componentKey)
     for operand in values {
       for kind in kinds {
-        let comparison = FieldComparison(
+        let comparison = StructuredQuery.Comparison(
           field: FieldSegments(["a"]), operator: kind,
           operand: kind.takesList
             ? .array([operand, random.generator.pick(values)]) : operand)

@@ -26,10 +26,10 @@ import Testing
   private let tags = index(6, ("tags", .contains))
 
   private func compare(
-    _ name: String, _ kind: FieldComparison.Operator, _ operand: Value = .null
-  ) -> QueryFilter {
+    _ name: String, _ kind: StructuredQuery.Comparison.Operator, _ operand: Value = .null
+  ) -> StructuredQuery.Filter {
     .comparison(
-      FieldComparison(field: FieldSegments([name]), operator: kind, operand: operand))
+      StructuredQuery.Comparison(field: FieldSegments([name]), operator: kind, operand: operand))
   }
 
   private func planner(
@@ -86,7 +86,9 @@ import Testing
     for isDescending in [false, true] {
       let best = try planner([genre, genrePages]) {
         $0.add(compare("genre", .equal, .string("g")))
-        $0.orders = [QueryOrder(field: FieldSegments(["pages"]), isDescending: isDescending)]
+        $0.orders = [
+          StructuredQuery.Order(field: FieldSegments(["pages"]), isDescending: isDescending)
+        ]
         $0.limit = 20
       }.best()
       let plan = try #require(try entries(best).first)
@@ -100,7 +102,7 @@ import Testing
     let plans = try planner([genrePages, authorPages]) {
       $0.add(compare("author", .equal, .string("a")))
       $0.add(compare("genre", .equal, .string("g")))
-      $0.orders = [QueryOrder(field: FieldSegments(["pages"]))]
+      $0.orders = [StructuredQuery.Order(field: FieldSegments(["pages"]))]
     }.candidates()
     let joins = try plans.flatMap(entries).filter { !$0.followers.isEmpty }
     #expect(joins.count == 2 && joins.allSatisfy { $0.isOrdered && $0.isExact })
@@ -112,7 +114,7 @@ import Testing
     let plans = try planner([genrePages, author]) {
       $0.add(compare("author", .equal, .string("a")))
       $0.add(compare("genre", .equal, .string("g")))
-      $0.orders = [QueryOrder(field: FieldSegments(["pages"]))]
+      $0.orders = [StructuredQuery.Order(field: FieldSegments(["pages"]))]
     }.candidates()
     let walks = try plans.flatMap(entries)
     #expect(walks.count == 2 && walks.allSatisfy(\.followers.isEmpty))
@@ -143,8 +145,8 @@ import Testing
         planner([genrePages]) {
           $0.add(compare("genre", .in, .array([.string("b"), .string("a")])))
           $0.orders = [
-            QueryOrder(field: FieldSegments([field]), isDescending: field == "genre"),
-            QueryOrder(field: FieldSegments([field == "genre" ? "pages" : "genre"])),
+            StructuredQuery.Order(field: FieldSegments([field]), isDescending: field == "genre"),
+            StructuredQuery.Order(field: FieldSegments([field == "genre" ? "pages" : "genre"])),
           ]
           $0.limit = 5
         }.best()

@@ -131,9 +131,10 @@ import Testing
   }
 
   @Test func `a branch leaves to another what only that one lets pass`() async throws {
-    func equal(_ name: String, _ value: String) -> QueryFilter {
+    func equal(_ name: String, _ value: String) -> StructuredQuery.Filter {
       .comparison(
-        FieldComparison(field: FieldSegments([name]), operator: .equal, operand: .string(value)))
+        StructuredQuery.Comparison(
+          field: FieldSegments([name]), operator: .equal, operand: .string(value)))
     }
     let books = ResourcePath(["books"])
     let world = try await QueryWorld(
@@ -146,7 +147,7 @@ import Testing
     // Whoever is found by its genre has one author only, and so is in order.
     var query = StructuredQuery(.collection(books))
     query.add(.any([.all([equal("genre", "x"), equal("author", "y")]), equal("author", "z")]))
-    query.orders = [QueryOrder(field: FieldSegments(["author"]))]
+    query.orders = [StructuredQuery.Order(field: FieldSegments(["author"]))]
     let answers = try world.documentsByEveryPlan(query)
     #expect(
       answers.contains { $0.plan.isOrdered && $0.plan.description.contains("index (books: genre") })
@@ -156,8 +157,10 @@ import Testing
   }
 
   @Test func `a document that has several of what is counted counts once`() async throws {
-    func tags(_ kind: FieldComparison.Operator, _ tags: Value) -> QueryFilter {
-      .comparison(FieldComparison(field: FieldSegments(["tags"]), operator: kind, operand: tags))
+    func tags(_ kind: StructuredQuery.Comparison.Operator, _ tags: Value) -> StructuredQuery.Filter
+    {
+      .comparison(
+        StructuredQuery.Comparison(field: FieldSegments(["tags"]), operator: kind, operand: tags))
     }
     let books = ResourcePath(["books"])
     let both = Value.array([.string("a"), .string("b")])
@@ -211,18 +214,20 @@ import Testing
       switch condition {
       case "genre == b":
         query.add(
-          .comparison(FieldComparison(field: genre, operator: .equal, operand: .string("b"))))
+          .comparison(
+            StructuredQuery.Comparison(field: genre, operator: .equal, operand: .string("b"))))
       case "genre in a, c":
-        query.add(.comparison(FieldComparison(field: genre, operator: .in, operand: operand)))
+        query.add(
+          .comparison(StructuredQuery.Comparison(field: genre, operator: .in, operand: operand)))
       default: break
       }
       query.orders = [genre, pages, .documentID].enumerated().map {
-        QueryOrder(field: $1, isDescending: directions >> $0 & 1 == 1)
+        StructuredQuery.Order(field: $1, isDescending: directions >> $0 & 1 == 1)
       }
       var streamed = 0
       for place in places {
         for side in 0..<4 {
-          let bound = QueryBound(values: place, isBefore: side & 1 == 1)
+          let bound = StructuredQuery.Bound(values: place, isBefore: side & 1 == 1)
           query.start = side & 2 == 0 ? bound : nil
           query.end = side & 2 == 0 ? nil : bound
           let expected = ReferenceQuery(query: query).run(reference).map(\.path.text)

@@ -17,10 +17,12 @@ import Testing
       })
   }
 
-  private func name(_ kind: FieldComparison.Operator, _ ids: String...) -> QueryFilter {
+  private func name(_ kind: StructuredQuery.Comparison.Operator, _ ids: String...)
+    -> StructuredQuery.Filter
+  {
     let paths = ids.map { Value.reference(Self.books.appending($0)) }
     return .comparison(
-      FieldComparison(
+      StructuredQuery.Comparison(
         field: .documentID, operator: kind,
         operand: kind.takesList ? .array(paths) : paths.first ?? .null))
   }
@@ -43,18 +45,18 @@ import Testing
       } == (10, 11))
     #expect(
       try cost {
-        $0.orders = [QueryOrder(field: .documentID)]
-        $0.start = QueryBound(
+        $0.orders = [StructuredQuery.Order(field: .documentID)]
+        $0.start = StructuredQuery.Bound(
           values: [.reference(Self.books.appending("190"))], isBefore: true)
       } == (10, 10))
     #expect(
       try cost {
-        $0.orders = [QueryOrder(field: .documentID, isDescending: true)]
+        $0.orders = [StructuredQuery.Order(field: .documentID, isDescending: true)]
         $0.limit = 3
       } == (3, 3))
     #expect(
       try cost {
-        $0.orders = [QueryOrder(field: .documentID)]
+        $0.orders = [StructuredQuery.Order(field: .documentID)]
         $0.limit = 3
         $0.isLimitToLast = true
       } == (3, 3))
@@ -86,7 +88,8 @@ import Testing
     var query = StructuredQuery(.collection(Self.books))
     query.add(
       .comparison(
-        FieldComparison(field: FieldSegments(["n"]), operator: .equal, operand: .integer(3))))
+        StructuredQuery.Comparison(
+          field: FieldSegments(["n"]), operator: .equal, operand: .integer(3))))
     #expect(
       try world.aggregate([Aggregation(.count(upTo: 2))], over: query, touched: touched) == [
         .integer(2)
@@ -97,7 +100,7 @@ import Testing
   @Test func `limits and offsets beyond all bounds`() async throws {
     let world = try await Self.world()
     var query = StructuredQuery(.collection(Self.books))
-    query.orders = [QueryOrder(field: FieldSegments(["m"]), isDescending: true)]
+    query.orders = [StructuredQuery.Order(field: FieldSegments(["m"]), isDescending: true)]
     query.limit = .max
     query.offset = .max
     #expect(try world.names(query).isEmpty)
@@ -150,7 +153,7 @@ import Testing
     }
     let world = try await QueryWorld(documents)
     let target = (0..<19).map { _ in Double(random.generator.below(2000) - 1000) / 64 }
-    for measure in [NearestQuery.Measure.euclidean, .cosine, .dotProduct] {
+    for measure in [StructuredQuery.Nearest.Measure.euclidean, .cosine, .dotProduct] {
       let expected = documents.map { document -> (name: String, distance: Double) in
         guard case .vector(let vector)? = document.fields["v"] else { return ("", 0) }
         let pairs = zip(vector, target)
@@ -165,7 +168,7 @@ import Testing
         return (document.path.text, distance)
       }.sorted { $0.distance < $1.distance }
       var query = StructuredQuery(.collection(Self.books))
-      query.nearest = NearestQuery(
+      query.nearest = StructuredQuery.Nearest(
         field: FieldSegments(["v"]), vector: target, limit: 20, measure: measure)
       #expect(try world.names(query) == expected.prefix(20).map(\.name))
     }

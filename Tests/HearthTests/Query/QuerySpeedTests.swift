@@ -60,10 +60,10 @@ struct QuerySpeedTests {
       return query
     }
     func comparing(
-      _ name: String, _ kind: FieldComparison.Operator, _ operand: Value
-    ) -> QueryFilter {
+      _ name: String, _ kind: StructuredQuery.Comparison.Operator, _ operand: Value
+    ) -> StructuredQuery.Filter {
       .comparison(
-        FieldComparison(field: FieldSegments([name]), operator: kind, operand: operand))
+        StructuredQuery.Comparison(field: FieldSegments([name]), operator: kind, operand: operand))
     }
     try world.database.store.read { snapshot in
       let body = try #require(
@@ -102,19 +102,19 @@ struct QuerySpeedTests {
       try run(
         "order by pages limit 10",
         asking {
-          $0.orders = [QueryOrder(field: FieldSegments(["pages"]))]
+          $0.orders = [StructuredQuery.Order(field: FieldSegments(["pages"]))]
           $0.limit = 10
         })
       try run(
         "order by title limit 100",
         asking {
-          $0.orders = [QueryOrder(field: FieldSegments(["title"]), isDescending: true)]
+          $0.orders = [StructuredQuery.Order(field: FieldSegments(["title"]), isDescending: true)]
           $0.limit = 100
         })
       try run(
         "nearest 10 of 32 dimensions",
         asking {
-          $0.nearest = NearestQuery(
+          $0.nearest = StructuredQuery.Nearest(
             field: FieldSegments(["vector"]), vector: [Double](repeating: 5, count: 32), limit: 10,
             measure: .cosine)
         })

@@ -33,18 +33,18 @@ import Testing
   private static func field(_ name: String) -> FieldSegments { FieldSegments([name]) }
 
   private static func compare(
-    _ name: String, _ kind: FieldComparison.Operator, _ operand: Value = .null
-  ) -> QueryFilter {
-    .comparison(FieldComparison(field: field(name), operator: kind, operand: operand))
+    _ name: String, _ kind: StructuredQuery.Comparison.Operator, _ operand: Value = .null
+  ) -> StructuredQuery.Filter {
+    .comparison(StructuredQuery.Comparison(field: field(name), operator: kind, operand: operand))
   }
 
   private static func asking(
-    _ filters: QueryFilter..., order: [(String, Bool)] = [], limit: Int? = nil,
+    _ filters: StructuredQuery.Filter..., order: [(String, Bool)] = [], limit: Int? = nil,
     _ change: (inout StructuredQuery) -> Void = { _ in }
   ) -> StructuredQuery {
     var query = StructuredQuery(.collection(books))
     for filter in filters { query.add(filter) }
-    query.orders = order.map { QueryOrder(field: field($0.0), isDescending: $0.1) }
+    query.orders = order.map { StructuredQuery.Order(field: field($0.0), isDescending: $0.1) }
     query.limit = limit
     change(&query)
     return query
@@ -60,7 +60,7 @@ import Testing
     let author = compare("author", .equal, .string("author-\(count / 200)"))
     func list(_ values: String...) -> Value { .array(values.map(Value.string)) }
     let long = compare("pages", .greaterThan, .integer(Int64(count / 2 - 20)))
-    let middle = QueryBound(values: [title(count / 2)], isBefore: true)
+    let middle = StructuredQuery.Bound(values: [title(count / 2)], isBefore: true)
     return [
       Shape(title: "author ==", query: asking(author), cost: .served(1)),
       Shape(title: "author == limit 20", query: asking(author, limit: 20), cost: .served(1)),
@@ -96,13 +96,13 @@ import Testing
         title: "from the middle to 30 later",
         query: asking(order: [("title", false)]) {
           $0.start = middle
-          $0.end = QueryBound(values: [title(count / 2 + 30)], isBefore: false)
+          $0.end = StructuredQuery.Bound(values: [title(count / 2 + 30)], isBefore: false)
         }, cost: .served(1)),
       Shape(
         title: "a page of documents by name",
         query: asking(limit: 20) {
-          $0.orders = [QueryOrder(field: .documentID)]
-          $0.start = QueryBound(
+          $0.orders = [StructuredQuery.Order(field: .documentID)]
+          $0.start = StructuredQuery.Bound(
             values: [.reference(books.appending(String(10_000_000 + count / 2)))], isBefore: false)
         }, cost: .served(1)),
       Shape(

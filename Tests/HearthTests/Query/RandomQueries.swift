@@ -123,12 +123,13 @@ struct RandomQueries {
     if isFree {
       for _ in 0..<values.generator.below(3) {
         query.orders.append(
-          QueryOrder(field: field(), isDescending: values.generator.one(in: 2)))
+          StructuredQuery.Order(field: field(), isDescending: values.generator.one(in: 2)))
       }
     }
     if values.generator.one(in: 4) {
       query.orders.append(
-        QueryOrder(field: .documentID, isDescending: isFree && values.generator.one(in: 2)))
+        StructuredQuery.Order(
+          field: .documentID, isDescending: isFree && values.generator.one(in: 2)))
     }
     query.start = bound(query, paths)
     query.end = bound(query, paths)
@@ -147,7 +148,9 @@ struct RandomQueries {
     return query
   }
 
-  private mutating func bound(_ query: StructuredQuery, _ paths: [ResourcePath]) -> QueryBound? {
+  private mutating func bound(_ query: StructuredQuery, _ paths: [ResourcePath]) -> StructuredQuery
+    .Bound?
+  {
     guard values.generator.one(in: 3) else { return nil }
     var bound: [Value] = []
     // Often where a document stands.
@@ -160,7 +163,7 @@ struct RandomQueries {
         bound.append(document.flatMap { value(of: order.field, in: $0.fields) } ?? value())
       }
     }
-    return QueryBound(values: bound, isBefore: values.generator.one(in: 2))
+    return StructuredQuery.Bound(values: bound, isBefore: values.generator.one(in: 2))
   }
 
   private func value(of field: FieldSegments, in fields: MapValue) -> Value? {
@@ -185,7 +188,7 @@ struct RandomQueries {
 
   private mutating func filter(
     depth: Int, _ paths: [ResourcePath], onNameOnly: Bool
-  ) -> QueryFilter {
+  ) -> StructuredQuery.Filter {
     if depth > 0, values.generator.one(in: 4) {
       let members = (0..<(2 + values.generator.below(2))).map { _ in
         filter(depth: depth - 1, paths, onNameOnly: onNameOnly)
@@ -193,7 +196,7 @@ struct RandomQueries {
       return values.generator.one(in: 2) ? .all(members) : .any(members)
     }
     if onNameOnly || values.generator.one(in: 6) {
-      let kinds: [FieldComparison.Operator] = [
+      let kinds: [StructuredQuery.Comparison.Operator] = [
         .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .in,
         .notIn,
       ]
@@ -201,9 +204,10 @@ struct RandomQueries {
       let operand: Value =
         kind == .in || kind == .notIn
         ? .array((0..<(1 + values.generator.below(3))).map { _ in name(paths) }) : name(paths)
-      return .comparison(FieldComparison(field: .documentID, operator: kind, operand: operand))
+      return .comparison(
+        StructuredQuery.Comparison(field: .documentID, operator: kind, operand: operand))
     }
-    let kinds: [FieldComparison.Operator] = [
+    let kinds: [StructuredQuery.Comparison.Operator] = [
       .equal, .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual,
       .in, .notIn, .arrayContains, .arrayContainsAny, .isNull, .isNaN, .isNotNull, .isNotNaN,
     ]
@@ -220,7 +224,7 @@ struct RandomQueries {
     case .arrayContains: operand = values.generator.pick([.integer(1), .string("a"), value()])
     default: operand = self.operand(of: field)
     }
-    return .comparison(FieldComparison(field: field, operator: kind, operand: operand))
+    return .comparison(StructuredQuery.Comparison(field: field, operator: kind, operand: operand))
   }
 
   mutating func aggregations() -> [Aggregation] {

@@ -42,7 +42,7 @@ enum RecordedQuery {
     if let filter = json["where"] { query.add(try readFilter(filter)) }
     for order in json["orderBy"]?.array ?? [] {
       query.orders.append(
-        QueryOrder(
+        StructuredQuery.Order(
           field: try field(order), isDescending: order["direction"]?.string == "DESCENDING"))
     }
     query.start = try json["startAt"].map(bound)
@@ -56,8 +56,8 @@ enum RecordedQuery {
     return query
   }
 
-  private static func bound(_ json: JSON) throws -> QueryBound {
-    QueryBound(
+  private static func bound(_ json: JSON) throws -> StructuredQuery.Bound {
+    StructuredQuery.Bound(
       values: try (json["values"]?.array ?? []).map(value),
       isBefore: json["before"]?.boolean ?? false)
   }
@@ -71,18 +71,18 @@ enum RecordedQuery {
     try FieldSegments(wireText: json["field"]?["fieldPath"]?.string ?? "")
   }
 
-  private static func nearest(_ json: JSON) throws -> NearestQuery {
+  private static func nearest(_ json: JSON) throws -> StructuredQuery.Nearest {
     guard case .vector(let vector) = try vectorValue(try require(json["queryVector"])) else {
       throw NotSayable()
     }
-    let measure: NearestQuery.Measure
+    let measure: StructuredQuery.Nearest.Measure
     switch json["distanceMeasure"]?.string {
     case "EUCLIDEAN": measure = .euclidean
     case "COSINE": measure = .cosine
     case "DOT_PRODUCT": measure = .dotProduct
     default: throw NotSayable()
     }
-    return NearestQuery(
+    return StructuredQuery.Nearest(
       field: try FieldSegments(wireText: json["vectorField"]?["fieldPath"]?.string ?? ""),
       vector: vector, limit: json["limit"]?.number.map { Int($0) } ?? 0, measure: measure,
       distanceField: try json["distanceResultField"]?.string.map {
@@ -93,9 +93,9 @@ enum RecordedQuery {
 
   private static func vectorValue(_ json: JSON) throws -> Value { try ProtoJSON.value(json) }
 
-  private static func readFilter(_ json: JSON) throws -> QueryFilter {
+  private static func readFilter(_ json: JSON) throws -> StructuredQuery.Filter {
     if let filter = json["fieldFilter"] {
-      let names: [String: FieldComparison.Operator] = [
+      let names: [String: StructuredQuery.Comparison.Operator] = [
         "LESS_THAN": .lessThan, "LESS_THAN_OR_EQUAL": .lessThanOrEqual,
         "GREATER_THAN": .greaterThan, "GREATER_THAN_OR_EQUAL": .greaterThanOrEqual,
         "EQUAL": .equal, "NOT_EQUAL": .notEqual, "ARRAY_CONTAINS": .arrayContains, "IN": .in,
@@ -104,16 +104,17 @@ enum RecordedQuery {
       guard let name = filter["op"]?.string, let kind = names[name], let operand = filter["value"]
       else { throw NotSayable() }
       return .comparison(
-        FieldComparison(field: try field(filter), operator: kind, operand: try value(operand)))
+        StructuredQuery.Comparison(
+          field: try field(filter), operator: kind, operand: try value(operand)))
     }
     if let filter = json["unaryFilter"] {
-      let names: [String: FieldComparison.Operator] = [
+      let names: [String: StructuredQuery.Comparison.Operator] = [
         "IS_NULL": .isNull, "IS_NAN": .isNaN, "IS_NOT_NULL": .isNotNull, "IS_NOT_NAN": .isNotNaN,
       ]
       guard let name = filter["op"]?.string, let kind = names[name], filter["field"] != nil else {
         throw NotSayable()
       }
-      return .comparison(FieldComparison(field: try field(filter), operator: kind))
+      return .comparison(StructuredQuery.Comparison(field: try field(filter), operator: kind))
     }
     guard let filter = json["compositeFilter"] else { throw NotSayable() }
     let members = try (filter["filters"]?.array ?? []).map(readFilter)
@@ -206,7 +207,7 @@ extension RecordedQuery {
   }
 
   private static func cursor(
-    _ bound: QueryBound, _ query: StructuredQuery, _ firestore: Firestore
+    _ bound: StructuredQuery.Bound, _ query: StructuredQuery, _ firestore: Firestore
   ) -> [Any]? {
     guard bound.values.count <= query.orders.count else { return nil }
     var values: [Any] = []
@@ -227,7 +228,7 @@ extension RecordedQuery {
     return values
   }
 
-  private static func filter(_ filter: QueryFilter, _ firestore: Firestore) -> Filter? {
+  private static func filter(_ filter: StructuredQuery.Filter, _ firestore: Firestore) -> Filter? {
     switch filter {
     case .all(let members), .any(let members):
       var filters: [Filter] = []
@@ -242,7 +243,9 @@ extension RecordedQuery {
     }
   }
 
-  private static func filter(_ comparison: FieldComparison, _ firestore: Firestore) -> Filter? {
+  private static func filter(_ comparison: StructuredQuery.Comparison, _ firestore: Firestore)
+    -> Filter?
+  {
     let path = FieldPath(comparison.field.names)
     let value = any(comparison.operand, firestore)
     let isSpecial = [.null, .nan].contains(comparison.operand.typeClass)

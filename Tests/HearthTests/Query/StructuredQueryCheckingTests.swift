@@ -8,9 +8,9 @@ import Testing
   private func field(_ name: String) -> FieldSegments { FieldSegments([name]) }
 
   private func compare(
-    _ name: String, _ kind: FieldComparison.Operator, _ operand: Value = .null
-  ) -> QueryFilter {
-    .comparison(FieldComparison(field: field(name), operator: kind, operand: operand))
+    _ name: String, _ kind: StructuredQuery.Comparison.Operator, _ operand: Value = .null
+  ) -> StructuredQuery.Filter {
+    .comparison(StructuredQuery.Comparison(field: field(name), operator: kind, operand: operand))
   }
 
   private func list(_ count: Int) -> Value { .array((0..<count).map { .integer(Int64($0)) }) }
@@ -24,7 +24,7 @@ import Testing
     return refusal({ try query.check() }, sourceLocation: sourceLocation)
   }
 
-  private func accepts(_ filters: QueryFilter...) -> Bool {
+  private func accepts(_ filters: StructuredQuery.Filter...) -> Bool {
     var query = StructuredQuery(.collection(ResourcePath(["books"])))
     for filter in filters { query.add(filter) }
     do throws(Status) {
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func `two negative filters`() {
-    let kinds: [(FieldComparison.Operator, Value)] = [
+    let kinds: [(StructuredQuery.Comparison.Operator, Value)] = [
       (.notEqual, .integer(1)), (.notIn, list(2)), (.isNotNaN, .null), (.isNotNull, .null),
     ]
     for (one, operand) in kinds {
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func `lists that are none, empty or too long`() {
-    let names: [(FieldComparison.Operator, String, Int)] = [
+    let names: [(StructuredQuery.Comparison.Operator, String, Int)] = [
       (.in, "IN", 30), (.arrayContainsAny, "ARRAY_CONTAINS_ANY", 30), (.notIn, "NOT_IN", 10),
     ]
     for (kind, name, most) in names {
@@ -85,10 +85,10 @@ import Testing
   }
 
   @Test func `the documentation's counts of disjunctions`() throws {
-    func equal(_ name: String, _ value: Int64) -> QueryFilter {
+    func equal(_ name: String, _ value: Int64) -> StructuredQuery.Filter {
       compare(name, .equal, .integer(value))
     }
-    func count(_ filters: QueryFilter...) throws -> Int {
+    func count(_ filters: StructuredQuery.Filter...) throws -> Int {
       try Disjunctions(filters).conjunctions.count
     }
     #expect(try count() == 1)
@@ -112,12 +112,12 @@ import Testing
   }
 
   @Test func `what is written twice counts once, and hopeless queries are told soon`() throws {
-    let either = QueryFilter.any([
+    let either = StructuredQuery.Filter.any([
       compare("a", .equal, .integer(1)), compare("b", .equal, .integer(1)),
     ])
     #expect(try Disjunctions(Array(repeating: either, count: 50)).conjunctions.count == 3)
     let wide = (0..<40).map { index in
-      QueryFilter.any([
+      StructuredQuery.Filter.any([
         compare("a\(index)", .equal, .integer(1)), compare("b\(index)", .equal, .integer(1)),
       ])
     }
@@ -158,13 +158,15 @@ import Testing
     #expect(
       sentence(nested) { query in
         for index in 0..<99 { query.add(compare("f\(index)", .equal, .integer(1))) }
-        query.orders = [QueryOrder(field: field("a"))]
+        query.orders = [StructuredQuery.Order(field: field("a"))]
       }
         == "The query may not have more than 100 filters + sort orders + ancestor total. Currently "
         + "there are 99 filters, 1 sort orders, and one ancestor filter.")
     #expect(
       sentence { query in
-        for index in 0..<101 { query.orders.append(QueryOrder(field: field("f\(index)"))) }
+        for index in 0..<101 {
+          query.orders.append(StructuredQuery.Order(field: field("f\(index)")))
+        }
       }
         == "The query may not have more than 100 filters + sort orders + ancestor total. Currently "
         + "there are 0 filters, 101 sort orders, and no ancestor filter.")
@@ -184,18 +186,21 @@ import Testing
     #expect(
       sentence {
         $0.orders = [
-          QueryOrder(field: field("a")), QueryOrder(field: field("a"), isDescending: true),
+          StructuredQuery.Order(field: field("a")),
+          StructuredQuery.Order(field: field("a"), isDescending: true),
         ]
       }
         == "order by clause cannot contain duplicate fields a")
     let afterKey = "order by clause cannot contain more fields after the key"
     #expect(
       sentence {
-        $0.orders = [QueryOrder(field: .documentID), QueryOrder(field: field("a"))]
+        $0.orders = [
+          StructuredQuery.Order(field: .documentID), StructuredQuery.Order(field: field("a")),
+        ]
       } == afterKey)
     #expect(
       sentence {
-        $0.orders = [QueryOrder(field: .documentID)]
+        $0.orders = [StructuredQuery.Order(field: .documentID)]
         $0.add(compare("a", .greaterThan, .integer(1)))
       } == afterKey)
   }
@@ -214,7 +219,8 @@ import Testing
         compare("__name__", .equal, key), compare("__name__", .greaterThan, key),
         compare("a", .greaterThan, .integer(1))))
     for (kind, operand) in [
-      (FieldComparison.Operator.equal, Value.string("a")), (.greaterThan, .null), (.isNull, .null),
+      (StructuredQuery.Comparison.Operator.equal, Value.string("a")), (.greaterThan, .null),
+      (.isNull, .null),
       (.in, .array([key, .integer(1)])), (.notIn, .array([.string("x")])),
     ] {
       #expect(
@@ -231,7 +237,9 @@ import Testing
       sentence { $0.add(compare("__foo__", .equal, .integer(1))) }
         == "Invalid reserved name in field path __foo__")
     #expect(
-      sentence { $0.orders = [QueryOrder(field: field(String(repeating: "x", count: 1501)))] }
+      sentence {
+        $0.orders = [StructuredQuery.Order(field: field(String(repeating: "x", count: 1501)))]
+      }
         == "The property path is longer than 1500 bytes.")
   }
 
@@ -246,14 +254,17 @@ import Testing
       sentence(everything) { $0.add(compare("a", .arrayContains, .integer(1))) }
         == "kind is required for filter: a[*]")
     let orders = "kind is required for all orders except __key__ ascending"
-    #expect(sentence(everything) { $0.orders = [QueryOrder(field: field("a"))] } == orders)
     #expect(
-      sentence(below) { $0.orders = [QueryOrder(field: .documentID, isDescending: true)] } == orders
+      sentence(everything) { $0.orders = [StructuredQuery.Order(field: field("a"))] } == orders)
+    #expect(
+      sentence(below) {
+        $0.orders = [StructuredQuery.Order(field: .documentID, isDescending: true)]
+      } == orders
     )
     let root = "collection group queries are only allowed at the root parent"
     #expect(sentence(below) { $0.add(compare("a", .equal, .integer(1))) } == root)
     #expect(sentence(group) { $0.add(compare("a", .equal, .integer(1))) } == root)
-    #expect(sentence(group) { $0.orders = [QueryOrder(field: field("a"))] } == root)
+    #expect(sentence(group) { $0.orders = [StructuredQuery.Order(field: field("a"))] } == root)
   }
 
   @Test func `composites of nothing`() {
@@ -263,17 +274,18 @@ import Testing
 
   @Test func `cursors`() {
     #expect(
-      sentence { $0.start = QueryBound(values: [.integer(1)], isBefore: true) }
+      sentence { $0.start = StructuredQuery.Bound(values: [.integer(1)], isBefore: true) }
         == "Cursor has too many values.")
     #expect(
       sentence {
-        $0.orders = [QueryOrder(field: .documentID)]
-        $0.end = QueryBound(values: [.string("a")], isBefore: true)
+        $0.orders = [StructuredQuery.Order(field: .documentID)]
+        $0.end = StructuredQuery.Bound(values: [.string("a")], isBefore: true)
       } == "Cursor __key__ value is not a document reference.")
     #expect(
       sentence {
-        $0.orders = [QueryOrder(field: .documentID)]
-        $0.start = QueryBound(values: [.reference(ResourcePath(["books"]))], isBefore: true)
+        $0.orders = [StructuredQuery.Order(field: .documentID)]
+        $0.start = StructuredQuery.Bound(
+          values: [.reference(ResourcePath(["books"]))], isBefore: true)
       } == "Resource name \"books\" lacks \"/\" at index 5.")
   }
 
@@ -295,9 +307,10 @@ import Testing
   }
 
   @Test func `vector searches`() {
-    func nearest(_ change: (inout NearestQuery) -> Void) -> String? {
+    func nearest(_ change: (inout StructuredQuery.Nearest) -> Void) -> String? {
       sentence { query in
-        var nearest = NearestQuery(field: field("v"), vector: [1], limit: 1, measure: .cosine)
+        var nearest = StructuredQuery.Nearest(
+          field: field("v"), vector: [1], limit: 1, measure: .cosine)
         change(&nearest)
         query.nearest = nearest
       }
@@ -318,7 +331,7 @@ import Testing
     #expect(
       sentence {
         $0.projection = [field("a")]
-        $0.nearest = NearestQuery(
+        $0.nearest = StructuredQuery.Nearest(
           field: field("v"), vector: [1], limit: 1, measure: .cosine, distanceField: field("d"))
       } == "The distanceResultField d is not named in the projection.")
   }

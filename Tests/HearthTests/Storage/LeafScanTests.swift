@@ -120,7 +120,7 @@ import Testing
     var query = StructuredQuery(.collection(books))
     query.filters = [
       .comparison(
-        FieldComparison(
+        StructuredQuery.Comparison(
           field: FieldSegments(["n"]), operator: .equal, operand: .integer(number)))
     ]
     return query

@@ -231,7 +231,7 @@ import Testing
     var question = StructuredQuery(.collection(ResourcePath(["a"])))
     question.filters = [
       .comparison(
-        FieldComparison(
+        StructuredQuery.Comparison(
           field: FieldSegments(["n"]), operator: .greaterThanOrEqual, operand: .integer(7990)))
     ]
     let query = EffectiveQuery(question)

@@ -232,7 +232,7 @@ extension EffectiveQuery {
   }
 }
 
-extension NearestQuery {
+extension StructuredQuery.Nearest {
   /// Nil for a vector of another dimension, one that has no distance, or one that is too far.
   fileprivate func distance(to other: [Double]) -> Double? {
     guard other.count == vector.count else { return nil }

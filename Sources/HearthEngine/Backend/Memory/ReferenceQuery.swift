@@ -75,7 +75,7 @@ struct ReferenceQuery {
 
   // MARK: Filters
 
-  private func holds(_ filter: QueryFilter, _ document: Document) -> Bool {
+  private func holds(_ filter: StructuredQuery.Filter, _ document: Document) -> Bool {
     switch filter {
     case .all(let members): return members.allSatisfy { holds($0, document) }
     case .any(let members): return members.contains { holds($0, document) }
@@ -85,7 +85,7 @@ struct ReferenceQuery {
     }
   }
 
-  private func holds(_ comparison: FieldComparison, _ value: Value) -> Bool {
+  private func holds(_ comparison: StructuredQuery.Comparison, _ value: Value) -> Bool {
     let operand = comparison.operand
     let isOrdinary = !operand.isReferenceNull && !operand.isReferenceNaN
     switch comparison.operator {
@@ -141,7 +141,7 @@ struct ReferenceQuery {
     var orders = query.orders.map { Order(field: $0.field, isDescending: $0.isDescending) }
     let isDescending = orders.last?.isDescending ?? false
     var inequalities: [FieldSegments] = []
-    func look(_ filter: QueryFilter) {
+    func look(_ filter: StructuredQuery.Filter) {
       switch filter {
       case .all(let members), .any(let members): members.forEach(look)
       case .comparison(let comparison):
@@ -182,7 +182,7 @@ struct ReferenceQuery {
   }
 
   private func isWithinCursors(_ document: Document) -> Bool {
-    func place(_ bound: QueryBound) -> Int {
+    func place(_ bound: StructuredQuery.Bound) -> Int {
       for (order, wanted) in zip(orders, bound.values) {
         guard let found = document.find(order.field) else { continue }
         let result = ReferenceOrder.compare(found.terms, ReferenceOrder.terms(wanted))

@@ -1,0 +1,50 @@
+extension StructuredQuery {
+  /// The documents whose vectors are nearest to one, out of those the rest of the query finds.
+  package struct Nearest: Hashable, Sendable {
+    package enum Measure: Hashable, Sendable {
+      case euclidean
+      /// One less the cosine of the angle: 0 to 2.
+      case cosine
+      /// The larger, the nearer.
+      case dotProduct
+    }
+
+    var field: FieldSegments
+    var vector: [Double]
+    var limit: Int
+    var measure: Measure
+    /// Where the results tell their distance, if they do.
+    var distanceField: FieldSegments?
+    /// The largest distance of a result, of a dot product the smallest.
+    var threshold: Double?
+
+    package init(
+      field: FieldSegments, vector: [Double], limit: Int, measure: Nearest.Measure,
+      distanceField: FieldSegments? = nil, threshold: Double? = nil
+    ) {
+      self.field = field
+      self.vector = vector
+      self.limit = limit
+      self.measure = measure
+      self.distanceField = distanceField
+      self.threshold = threshold
+    }
+
+    /// Vectors compare as stored values do: every NaN is one.
+    package static func == (lhs: Nearest, rhs: Nearest) -> Bool {
+      lhs.field == rhs.field && Value.vector(lhs.vector) == .vector(rhs.vector)
+        && lhs.limit == rhs.limit && lhs.measure == rhs.measure
+        && lhs.distanceField == rhs.distanceField
+        && lhs.threshold.map(Value.double) == rhs.threshold.map(Value.double)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+      hasher.combine(field)
+      hasher.combine(Value.vector(vector))
+      hasher.combine(limit)
+      hasher.combine(measure)
+      hasher.combine(distanceField)
+      hasher.combine(threshold.map(Value.double))
+    }
+  }
+}
