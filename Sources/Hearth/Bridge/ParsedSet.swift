@@ -173,7 +173,7 @@ extension ParsedSet {
         rest.removeFirst()
         continue
       }
-      let group = rest.prefix { UTF8Order.areEqual($0.field.names[level], name) }
+      let group = rest.prefix { BytewiseString($0.field.names[level]) == BytewiseString(name) }
       fields.append(
         MapValue.Field(name: name, value: .map(nest(group, level: level + 1))))
       rest = rest.dropFirst(group.count)

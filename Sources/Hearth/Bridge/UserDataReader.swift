@@ -20,7 +20,7 @@ struct UserDataReader {
   typealias Transform = (field: FieldSegments, transform: FieldTransform)
 
   /// Maps and arrays inside each other; a field of the document is at depth 0.
-  static let deepest = Limits.nesting
+  static let deepest = Value.deepestNesting
 
   private let source: Source
   /// Nil if references may point anywhere.

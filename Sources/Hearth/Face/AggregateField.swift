@@ -51,7 +51,7 @@ public final class AggregateField: NSObject, Sendable {
     guard let other = object as? AggregateField else { return false }
     switch (kind, other.kind) {
     case (.success(let mine), .success(let theirs)): return mine == theirs
-    case (.failure, .failure): return UTF8Order.areEqual(text, other.text)
+    case (.failure, .failure): return BytewiseString(text) == BytewiseString(other.text)
     default: return false
     }
   }

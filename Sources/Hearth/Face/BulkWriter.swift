@@ -163,7 +163,9 @@ public final class BulkWriter: Sendable {
         request.isCounted = false
         request.tellsListenersFirst = false
         database.backend.submit(request, .busy) { [self] outcome in
-          end(document, bytes, outcome)
+          var failure: Status?
+          if case .failure(let status) = outcome { failure = status }
+          end(document, bytes, failure)
         }
       }
     } catch {
@@ -198,13 +200,11 @@ public final class BulkWriter: Sendable {
 
   /// On the writer's thread, or where a write was refused at once.
   private func end(
-    _ document: DocumentReference, _ bytes: Int, _ outcome: Result<CommitResult, Status>
+    _ document: DocumentReference, _ bytes: Int, _ failure: Status?
   ) {
-    if case .failure(let status) = outcome {
-      onFailure(Failure(document: document, error: status.nsError))
-    }
+    if let failure { onFailure(Failure(document: document, error: failure.nsError)) }
     let ready = state.withLock { state in
-      if case .success = outcome {
+      if failure == nil {
         state.progress.done += 1
       } else {
         state.progress.failed += 1

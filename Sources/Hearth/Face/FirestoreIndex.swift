@@ -90,7 +90,7 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
 extension FirestoreIndex {
   /// Collection ids are equal if their bytes are.
   public static func == (lhs: FirestoreIndex, rhs: FirestoreIndex) -> Bool {
-    UTF8Order.areEqual(lhs.collectionID, rhs.collectionID) && lhs.scope == rhs.scope
+    BytewiseString(lhs.collectionID) == BytewiseString(rhs.collectionID) && lhs.scope == rhs.scope
       && lhs.fields == rhs.fields
   }
 

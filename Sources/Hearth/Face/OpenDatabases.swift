@@ -52,7 +52,9 @@ final class OpenDatabases: Sendable {
   /// The databases of an app. By its name: they may have been asked for before the app was configured.
   func instances(of app: FirebaseApp) -> [Firestore] {
     state.withLock { state in
-      state.byPath.values.filter { $0.isOfApp && UTF8Order.areEqual($0.app.name, app.name) }
+      state.byPath.values.filter {
+        $0.isOfApp && BytewiseString($0.app.name) == BytewiseString(app.name)
+      }
     }
   }
 
@@ -115,7 +117,7 @@ enum DefaultLocation {
   }
 
   static func path(app: FirebaseApp, database: String) -> String {
-    let isDefault = UTF8Order.areEqual(app.name, FirebaseApp.hearthDefault.name)
+    let isDefault = BytewiseString(app.name) == BytewiseString(FirebaseApp.hearthDefault.name)
     let folder = isDefault ? folder : folder + "/" + fileName(app.name)
     return folder + "/" + fileName(database) + ".hearth"
   }

@@ -7,9 +7,8 @@ extension Query {
   ///   queries without their index refuses this one all the same.
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
     try await reporting {
-      let request = ExplainRequest(query: try effective(), analyzes: analyze)
-      let backend = try firestore.database().backend
-      return try await backend.awaiting { backend.explain(request, .lent, $0) }
+      let query = try effective()
+      return try await firestore.database().backend.explain(query, analyzes: analyze)
     }
   }
 }
@@ -19,10 +18,8 @@ extension AggregateQuery {
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
     try await reporting {
       let (aggregations, effective) = try checked()
-      let request = ExplainRequest(
-        query: effective, aggregations: aggregations, analyzes: analyze)
-      let backend = try query.firestore.database().backend
-      return try await backend.awaiting { backend.explain(request, .lent, $0) }
+      return try await query.firestore.database().backend
+        .explain(effective, aggregations, analyzes: analyze)
     }
   }
 }

@@ -94,7 +94,7 @@ public class Query: NSObject, @unchecked Sendable {
   /// Runs the verb that `ask` checks and chooses, and tells its answer to `callback`.
   func answer<Found: Sendable, Answer: Sendable>(
     _ courier: Courier, _ callback: Callback<Result<Answer, NSError>>,
-    _ ask: () throws -> (@escaping Completion<Found>) -> Void,
+    _ ask: () throws -> (@escaping @Sendable (Result<Found, Status>) -> Void) -> Void,
     showing: @escaping @Sendable (Found) -> Answer
   ) {
     do {

@@ -170,7 +170,7 @@ extension Firestore {
   ) throws -> Result {
     do {
       let (backend, logger) = (try local(), try database().logger)
-      try BlockThread.refuse(in: backend)
+      try TransactionBlocks.refuse(in: backend)
       return try backend.readBlocking(at: time) { try run(body, $0, logger) }
     } catch let status as Status {
       throw status.nsError

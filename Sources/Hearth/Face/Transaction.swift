@@ -347,19 +347,19 @@ extension Firestore {
   private func run(
     _ block: TransactionBlock, attempts: Int, in database: Database
   ) async -> TransactionResult {
-    let cancellation = CancellationSignal()
+    let start = TransactionStart(at: block.callSite)
     return await withTaskCancellationHandler {
-      await run(block, attempts: attempts, in: database, cancellation)
+      await run(block, attempts: attempts, in: database, start)
     } onCancel: {
-      cancellation.cancel()
+      start.cancel()
     }
   }
 
   private func run(
     _ block: TransactionBlock, attempts: Int, in database: Database,
-    _ cancellation: CancellationSignal
+    _ first: TransactionStart
   ) async -> TransactionResult {
-    var start = TransactionStart(callSite: block.callSite, cancellation: cancellation)
+    var start = first
     // Also where it was cancelled before another attempt; one that has ended is forgotten already.
     defer { if let id = start.retrying { database.backend.rollback(id) } }
     var attempt = 1
@@ -421,7 +421,6 @@ extension Firestore {
     _ block: TransactionBlock, _ start: TransactionStart, in database: Database
   ) async -> (TransactionResult, TransactionID?) {
     let backend = database.backend
-    let isCancelled = { @Sendable in start.cancellation?.isCancelled ?? false }
     return await database.blocks.run(block.callSite, in: backend) { [self] in
       // From the block's thread: the writer never waits for one that has yet to be found.
       var id: TransactionID?
@@ -429,7 +428,7 @@ extension Firestore {
       do throws(Status) {
         let begun = try backend.waiting { backend.beginTransaction(start, .blocked, $0) }
         id = begun
-        if isCancelled() {
+        if start.isCancelled {
           backend.rollback(begun)
           return (TransactionResult(error: CancellationError()), nil)
         }
@@ -439,7 +438,7 @@ extension Firestore {
         let made = TransactionAttempt(block, Transaction(self, backend, begun))
         attempt = made
         if made.result.error != nil { return (made.result, begun) }
-        if isCancelled() { return (TransactionResult(error: CancellationError()), begun) }
+        if start.isCancelled { return (TransactionResult(error: CancellationError()), begun) }
         let request = try made.request(begun)
         isCommitted = true
         // Waited for here, but no more so than by a task: its callbacks may come on any thread.

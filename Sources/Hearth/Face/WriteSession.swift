@@ -162,7 +162,7 @@ extension Firestore {
       let run = WriteClosure(self, body)
       do {
         let backend = try local()
-        try BlockThread.refuse(in: backend)
+        try TransactionBlocks.refuse(in: backend)
         _ = try backend.writeBlocking(from: CallSite(file: file, line: line), run.run)
       } catch let status as Status {
         throw run.thrown ?? status.nsError

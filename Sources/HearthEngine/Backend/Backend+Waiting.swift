@@ -48,6 +48,13 @@ extension Backend {
     try await answer { documents(matching: query, .lent, $0) }
   }
 
+  package func explain(
+    _ query: EffectiveQuery, _ aggregations: [Aggregation]? = nil, analyzes: Bool
+  ) async throws -> QueryExplanation {
+    let request = ExplainRequest(query: query, aggregations: aggregations, analyzes: analyzes)
+    return try await awaiting { explain(request, .lent, $0) }
+  }
+
   package func commit(_ request: CommitRequest) async throws -> CommitResult {
     try await answer { commit(request, .lent, $0) }
   }

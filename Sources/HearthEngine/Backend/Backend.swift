@@ -192,19 +192,15 @@ package struct TransactionStart: Sendable {
   /// Nobody else writes until it ends, for at most a second; then it is aborted.
   package var isExclusive = false
   /// Where in a user's source its block is, for the watchdog.
-  var callSite: CallSite?
-  /// Ends waiting for a turn.
-  package var cancellation: CancellationSignal?
+  let callSite: CallSite?
+  /// Ends waiting for a turn. Shared by copies.
+  let cancellation = CancellationSignal()
 
-  package init(
-    retrying: TransactionID? = nil, isExclusive: Bool = false, callSite: CallSite? = nil,
-    cancellation: CancellationSignal? = nil
-  ) {
-    self.retrying = retrying
-    self.isExclusive = isExclusive
-    self.callSite = callSite
-    self.cancellation = cancellation
-  }
+  package init(at callSite: CallSite) { self.callSite = callSite }
+
+  package var isCancelled: Bool { cancellation.isCancelled }
+  /// Of this attempt, and of those that follow it.
+  package func cancel() { cancellation.cancel() }
 }
 
 /// What only a backend in this process can do: users' closures on one state of the database.

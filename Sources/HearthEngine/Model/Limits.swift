@@ -8,7 +8,7 @@ package enum Limits {
   /// The value of one field. 1 MiB less 89 bytes.
   static let fieldValue = 1_048_487
   /// Maps and arrays inside each other. Each adds one; a field of the document is at depth 0.
-  package static let nesting = 20
+  static let nesting = 20
   /// Dimensions of a vector, at least one.
   static let vectorDimensions = 2048
 

@@ -15,6 +15,9 @@ package enum Value: Sendable {
   case array([Value])
   case vector([Double])
   case map(MapValue)
+
+  /// How many maps and arrays may be inside each other.
+  package static let deepestNesting = Limits.nesting
 }
 
 /// A map's fields, sorted by the UTF-8 bytes of their names, each name once.

@@ -14,7 +14,7 @@ import Collections
 /// that is done serves the next piece of work, or ends after some seconds.
 ///
 /// Dispatch's global queues give a process 64 threads: blocks that wait for each other use them up.
-package final class BlockingThreads: Sendable {
+final class BlockingThreads: Sendable {
   package typealias Work = @Sendable () -> Void
 
   package static let shared = BlockingThreads()

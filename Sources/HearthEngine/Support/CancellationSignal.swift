@@ -1,5 +1,5 @@
 /// Tells work that is under way that nobody wants it any more.
-package final class CancellationSignal: Sendable {
+final class CancellationSignal: Sendable {
   private struct State {
     var isCancelled = false
     var handler: (@Sendable () -> Void)?

@@ -2,7 +2,7 @@
 ///
 /// Swift's own `==` and `<` on `String` compare canonical equivalence ("é" composed equals "é"
 /// decomposed); Firestore keeps the two apart, and so does every comparison in the engine.
-package enum UTF8Order {
+enum UTF8Order {
   /// Three-way comparison of the UTF-8 bytes: negative, zero or positive.
   static func compare(_ lhs: String, _ rhs: String) -> Int {
     var lhs = lhs

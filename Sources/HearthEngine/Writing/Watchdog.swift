@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Looks once a second at what may hold others up, from a thread of its own: nobody who is stuck can say so.
-package final class Watchdog: Sendable {
+final class Watchdog: Sendable {
   package static let shared = Watchdog()
 
   private struct State {
@@ -94,7 +94,7 @@ final class Watch: Sendable {
 }
 
 /// When to say again that something takes long: after a second, then after four times as long each time.
-package struct Reminder {
+struct Reminder {
   private var since: ContinuousClock.Instant?
   private var next: Duration
   private let first: Duration

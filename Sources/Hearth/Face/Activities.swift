@@ -3,7 +3,7 @@ import Dispatch
 /// Work of several steps that whoever closes waits for.
 ///
 ///     open ─ begin, end ─▶ open      close ─▶ begin is refused ─▶ the last end ─▶ idle
-package final class Activities: Sendable {
+final class Activities: Sendable {
   private struct State {
     var count = 0
     var isClosing = false
@@ -12,10 +12,8 @@ package final class Activities: Sendable {
 
   private let state = Guarded(State())
 
-  package init() {}
-
   /// False once `close` has been called.
-  package func begin() -> Bool {
+  func begin() -> Bool {
     state.withLock { state in
       guard !state.isClosing else { return false }
       state.count += 1
@@ -24,7 +22,7 @@ package final class Activities: Sendable {
   }
 
   /// Once for each `begin` that was true.
-  package func end() {
+  func end() {
     let waiting: [DispatchSemaphore] = state.withLock { state in
       state.count -= 1
       guard state.count == 0 else { return [] }
@@ -35,7 +33,7 @@ package final class Activities: Sendable {
   }
 
   /// Lets nothing more begin, and waits for what has begun. Blocks.
-  package func close() {
+  func close() {
     let semaphore: DispatchSemaphore? = state.withLock { state in
       state.isClosing = true
       guard state.count > 0 else { return nil }

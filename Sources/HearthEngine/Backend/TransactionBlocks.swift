@@ -3,7 +3,7 @@ import Logging
 
 /// The blocks of transactions that run in a database, each on a thread of its own, so that any number of them
 /// may wait for each other.
-final class TransactionBlocks: Sendable {
+package final class TransactionBlocks: Sendable {
   private struct Running {
     let callSite: CallSite
     let since = ContinuousClock.now
@@ -20,17 +20,17 @@ final class TransactionBlocks: Sendable {
   private let state = Guarded(State())
   private let watch = Watch()
 
-  init(_ path: String, _ logger: Logger) {
+  package init(_ path: String, _ logger: Logger) {
     self.path = path
     self.logger = logger
   }
 
   deinit { close() }
 
-  func close() { watch.end() }
+  package func close() { watch.end() }
 
   /// Runs `body` on a thread of its own; the watchdog names it if it does not return.
-  func run<Result: Sendable>(
+  package func run<Result: Sendable>(
     _ callSite: CallSite, in backend: any Backend, _ body: @escaping @Sendable () -> Result
   ) async -> Result {
     watch.begin { [weak self] in self?.look() }
@@ -46,6 +46,11 @@ final class TransactionBlocks: Sendable {
         continuation.resume(returning: result)
       }
     }
+  }
+
+  /// Throws in a transaction's block of this database: what it did would not be part of the transaction.
+  package static func refuse(in backend: any Backend) throws(Status) {
+    try BlockThread.refuse(in: backend)
   }
 
   private func look() {
@@ -69,7 +74,7 @@ final class TransactionBlocks: Sendable {
 }
 
 /// Which database's transaction a thread runs the block of.
-enum BlockThread {
+private enum BlockThread {
   private static let key = {
     var key = pthread_key_t()
     pthread_key_create(&key, nil)
@@ -83,7 +88,6 @@ enum BlockThread {
     return withExtendedLifetime(backend) { body() }
   }
 
-  /// Throws in a transaction's block of this database: what it did would not be part of the transaction.
   static func refuse(in backend: any Backend) throws(Status) {
     guard let current = pthread_getspecific(key),
       current == UnsafeMutableRawPointer(Unmanaged.passUnretained(backend as AnyObject).toOpaque())
