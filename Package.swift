@@ -13,14 +13,19 @@ let package = Package(
     .library(name: "HearthService", targets: ["HearthService"]),
     .executable(name: "hearth", targets: ["HearthCLI"]),
   ],
+  // Off unless asked for: whoever embeds Hearth resolves nothing of them.
   traits: [
     .trait(
+      name: "Tools",
+      description: "The commands of `hearth`, with their parser of arguments. On for the scripts."),
+    .trait(
       name: "Service",
-      description: "HearthService: metrics and graceful shutdown, with what they depend on.")
+      description: "HearthService: metrics and graceful shutdown, with what they depend on."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    // Only with the trait "Tools".
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     // Only with the trait "Service".
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -86,7 +91,9 @@ let package = Package(
       name: "HearthCLI",
       dependencies: [
         "Hearth",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(
+          name: "ArgumentParser", package: "swift-argument-parser",
+          condition: .when(traits: ["Tools"])),
       ]),
 
     // The other processes in the tests of `LMDB` and of `HearthProcessTests`.

@@ -1,25 +1,28 @@
-import ArgumentParser
-import Hearth
+#if Tools
+  import ArgumentParser
+  import Hearth
 
-struct DeleteCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "delete",
-    abstract: "Delete a document. Collections below it stay.")
+  struct DeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "delete",
+      abstract: "Delete a document. Collections below it stay.")
 
-  @OptionGroup var file: DatabaseArgument
-  @Argument(help: "The document's path, such as books/dune.") var path: String
-  @OptionGroup var output: OutputOptions
+    @OptionGroup var file: DatabaseArgument
+    @Argument(help: "The document's path, such as books/dune.") var path: String
+    @OptionGroup var output: OutputOptions
 
-  func run() async throws {
-    try await file.open(.writing) { db in
-      let document = db.document(path)
-      guard try await document.getDocument().exists else {
-        throw Failure("There is no document \(path) in \(file.database).")
+    func run() async throws {
+      try await file.open(.writing) { db in
+        let document = db.document(path)
+        guard try await document.getDocument().exists else {
+          throw Failure("There is no document \(path) in \(file.database).")
+        }
+        try await document.delete()
+        guard output.json else { return }
+        try Terminal.print(
+          JSON.object([.init("path", .string(document.path)), .init("deleted", .boolean(true))])
+            .text)
       }
-      try await document.delete()
-      guard output.json else { return }
-      try Terminal.print(
-        JSON.object([.init("path", .string(document.path)), .init("deleted", .boolean(true))]).text)
     }
   }
-}
+#endif

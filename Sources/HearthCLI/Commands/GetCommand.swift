@@ -1,28 +1,30 @@
-import ArgumentParser
-import Hearth
+#if Tools
+  import ArgumentParser
+  import Hearth
 
-struct GetCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "get", abstract: "Show a document.")
+  struct GetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "get", abstract: "Show a document.")
 
-  @OptionGroup var file: DatabaseArgument
-  @Argument(help: "The document's path, such as books/dune.") var path: String
-  @OptionGroup var output: OutputOptions
+    @OptionGroup var file: DatabaseArgument
+    @Argument(help: "The document's path, such as books/dune.") var path: String
+    @OptionGroup var output: OutputOptions
 
-  func run() async throws {
-    try await file.open(.reading) { db in
-      let snapshot = try await db.document(path).getDocument()
-      guard let data = snapshot.data() else {
-        throw Failure("There is no document \(path) in \(file.database).")
-      }
-      if output.json { return try Terminal.print(snapshot.json.text) }
-      try Terminal.print(Terminal.bold(snapshot.reference.path))
-      let fields = JSON(fields: data)
-      for line in fields.lines(width: Terminal.width - 2) { try Terminal.print("  " + line) }
-      if let createTime = snapshot.createTime, let updateTime = snapshot.updateTime {
-        let changed = createTime == updateTime ? "" : ", updated \(updateTime.iso8601)"
-        try Terminal.print(Terminal.faint("  (created \(createTime.iso8601)\(changed))"))
+    func run() async throws {
+      try await file.open(.reading) { db in
+        let snapshot = try await db.document(path).getDocument()
+        guard let data = snapshot.data() else {
+          throw Failure("There is no document \(path) in \(file.database).")
+        }
+        if output.json { return try Terminal.print(snapshot.json.text) }
+        try Terminal.print(Terminal.bold(snapshot.reference.path))
+        let fields = JSON(fields: data)
+        for line in fields.lines(width: Terminal.width - 2) { try Terminal.print("  " + line) }
+        if let createTime = snapshot.createTime, let updateTime = snapshot.updateTime {
+          let changed = createTime == updateTime ? "" : ", updated \(updateTime.iso8601)"
+          try Terminal.print(Terminal.faint("  (created \(createTime.iso8601)\(changed))"))
+        }
       }
     }
   }
-}
+#endif

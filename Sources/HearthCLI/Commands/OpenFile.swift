@@ -1,116 +1,119 @@
-import ArgumentParser
-import Foundation
-import Hearth
+#if Tools
+  import ArgumentParser
+  import Foundation
+  import Hearth
 
-/// The file that a command is about.
-struct DatabaseArgument: ParsableArguments {
-  @Argument(help: "The database file.", completion: .file(extensions: ["hearth"]))
-  var database: String
-  @Option(
-    help: """
-      Address space to reserve for the file, such as 512MB or 8GiB; 64GiB by default. It is not \
-      disk. Under ulimit -v choose less.
-      """)
-  var mapSize: ByteCount?
+  /// The file that a command is about.
+  struct DatabaseArgument: ParsableArguments {
+    @Argument(help: "The database file.", completion: .file(extensions: ["hearth"]))
+    var database: String
+    @Option(
+      help: """
+        Address space to reserve for the file, such as 512MB or 8GiB; 64GiB by default. It is not \
+        disk. Under ulimit -v choose less.
+        """)
+    var mapSize: ByteCount?
 
-  /// Everything that is opened from now on goes by the option.
-  func validate() throws {
-    if let mapSize { FirestoreSettings.setDefaultMapSizeBytes(mapSize.bytes) }
-  }
-
-  enum Access { case reading, writing, making }
-
-  /// Opens the file, runs `body`, and closes it. Only `making` makes a file that is not there.
-  func open(
-    _ access: Access, validatingPages: Bool = false, _ body: (Firestore) async throws -> Void
-  ) async throws {
-    guard access == .making || FileManager.default.fileExists(atPath: database) else {
-      throw Failure("There is no database at \(database).")
+    /// Everything that is opened from now on goes by the option.
+    func validate() throws {
+      if let mapSize { FirestoreSettings.setDefaultMapSizeBytes(mapSize.bytes) }
     }
-    let settings = FirestoreSettings()
-    settings.isReadOnly = access == .reading
-    settings.validatesPagesOnOpen = validatingPages
-    let db = try Firestore.open(at: database, settings: settings)
-    do {
-      try await body(db)
-    } catch {
-      try? await db.terminate()
-      throw error
+
+    enum Access { case reading, writing, making }
+
+    /// Opens the file, runs `body`, and closes it. Only `making` makes a file that is not there.
+    func open(
+      _ access: Access, validatingPages: Bool = false, _ body: (Firestore) async throws -> Void
+    ) async throws {
+      guard access == .making || FileManager.default.fileExists(atPath: database) else {
+        throw Failure("There is no database at \(database).")
+      }
+      let settings = FirestoreSettings()
+      settings.isReadOnly = access == .reading
+      settings.validatesPagesOnOpen = validatingPages
+      let db = try Firestore.open(at: database, settings: settings)
+      do {
+        try await body(db)
+      } catch {
+        try? await db.terminate()
+        throw error
+      }
+      try await db.terminate()
     }
-    try await db.terminate()
   }
-}
 
-/// `512MB`, `8GiB`, `1000000`: units in powers of ten, or of two with an i.
-struct ByteCount: ExpressibleByArgument {
-  let bytes: Int
+  /// `512MB`, `8GiB`, `1000000`: units in powers of ten, or of two with an i.
+  struct ByteCount: ExpressibleByArgument {
+    let bytes: Int
 
-  init?(argument: String) {
-    let units = ["", "k", "m", "g", "t"]
-    let digits = argument.prefix { $0.isASCII && $0.isNumber }
-    var unit = argument.dropFirst(digits.count).lowercased()
-    if unit.hasSuffix("b") { unit.removeLast() }
-    let isBinary = unit.count == 2 && unit.hasSuffix("i")
-    if isBinary { unit.removeLast() }
-    guard let number = Int(digits), number > 0, let power = units.firstIndex(of: unit) else {
-      return nil
+    init?(argument: String) {
+      let units = ["", "k", "m", "g", "t"]
+      let digits = argument.prefix { $0.isASCII && $0.isNumber }
+      var unit = argument.dropFirst(digits.count).lowercased()
+      if unit.hasSuffix("b") { unit.removeLast() }
+      let isBinary = unit.count == 2 && unit.hasSuffix("i")
+      if isBinary { unit.removeLast() }
+      guard let number = Int(digits), number > 0, let power = units.firstIndex(of: unit) else {
+        return nil
+      }
+      var bytes = number
+      for _ in 0..<power {
+        let (product, overflow) = bytes.multipliedReportingOverflow(by: isBinary ? 1024 : 1000)
+        guard !overflow else { return nil }
+        bytes = product
+      }
+      self.bytes = bytes
     }
-    var bytes = number
-    for _ in 0..<power {
-      let (product, overflow) = bytes.multipliedReportingOverflow(by: isBinary ? 1024 : 1000)
-      guard !overflow else { return nil }
-      bytes = product
+  }
+
+  /// Whether output is for people or for programs.
+  struct OutputOptions: ParsableArguments {
+    @Flag(help: "One JSON object a line, for scripts.")
+    var json = false
+  }
+
+  /// A document's or a collection's path: even and odd numbers of segments tell them apart.
+  enum Place {
+    case document(DocumentReference)
+    case collection(CollectionReference)
+
+    init(_ path: String, in db: Firestore) {
+      let count = path.split(separator: "/").count
+      self =
+        count.isMultiple(of: 2) ? .document(db.document(path)) : .collection(db.collection(path))
     }
-    self.bytes = bytes
-  }
-}
-
-/// Whether output is for people or for programs.
-struct OutputOptions: ParsableArguments {
-  @Flag(help: "One JSON object a line, for scripts.")
-  var json = false
-}
-
-/// A document's or a collection's path: even and odd numbers of segments tell them apart.
-enum Place {
-  case document(DocumentReference)
-  case collection(CollectionReference)
-
-  init(_ path: String, in db: Firestore) {
-    let count = path.split(separator: "/").count
-    self = count.isMultiple(of: 2) ? .document(db.document(path)) : .collection(db.collection(path))
-  }
-}
-
-extension DocumentSnapshot {
-  /// `{"path": …, "fields": …, "createTime": …, "updateTime": …}`; fields are null if there is none.
-  var json: JSON {
-    var members = [JSON.Member("path", .string(reference.path))]
-    members.append(JSON.Member("fields", data().map(JSON.init(fields:)) ?? .null))
-    if let createTime { members.append(JSON.Member("createTime", .string(createTime.iso8601))) }
-    if let updateTime { members.append(JSON.Member("updateTime", .string(updateTime.iso8601))) }
-    return .object(members)
   }
 
-  /// All fields on one line, at most so wide.
-  func line(width: Int) -> String {
-    guard let data = data() else { return "" }
-    return JSON(fields: data).fieldsBrief.clipped(to: width)
-  }
-}
+  extension DocumentSnapshot {
+    /// `{"path": …, "fields": …, "createTime": …, "updateTime": …}`; fields are null if there is none.
+    var json: JSON {
+      var members = [JSON.Member("path", .string(reference.path))]
+      members.append(JSON.Member("fields", data().map(JSON.init(fields:)) ?? .null))
+      if let createTime { members.append(JSON.Member("createTime", .string(createTime.iso8601))) }
+      if let updateTime { members.append(JSON.Member("updateTime", .string(updateTime.iso8601))) }
+      return .object(members)
+    }
 
-extension String {
-  /// Cut where it is too wide, with a mark; at least a few letters stay.
-  func clipped(to width: Int) -> String {
-    let width = max(width, 8)
-    return count > width ? prefix(width - 1) + "…" : self
+    /// All fields on one line, at most so wide.
+    func line(width: Int) -> String {
+      guard let data = data() else { return "" }
+      return JSON(fields: data).fieldsBrief.clipped(to: width)
+    }
   }
 
-  func padded(to width: Int) -> String {
-    self + String(repeating: " ", count: max(0, width - count))
-  }
+  extension String {
+    /// Cut where it is too wide, with a mark; at least a few letters stay.
+    func clipped(to width: Int) -> String {
+      let width = max(width, 8)
+      return count > width ? prefix(width - 1) + "…" : self
+    }
 
-  func leftPadded(to width: Int) -> String {
-    String(repeating: " ", count: max(0, width - count)) + self
+    func padded(to width: Int) -> String {
+      self + String(repeating: " ", count: max(0, width - count))
+    }
+
+    func leftPadded(to width: Int) -> String {
+      String(repeating: " ", count: max(0, width - count)) + self
+    }
   }
-}
+#endif

@@ -1,151 +1,156 @@
-import ArgumentParser
-import Hearth
+#if Tools
+  import ArgumentParser
+  import Hearth
 
-struct QueryCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "query",
-    abstract: "Find documents, count them, add them up.",
-    discussion: """
-      A query is one line of text; values in it are JSON.
+  struct QueryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "query",
+      abstract: "Find documents, count them, add them up.",
+      discussion: """
+        A query is one line of text; values in it are JSON.
 
-        books where genre == "sf" and pages > 100 order by title desc limit 20
-        books where author.name in ["Herbert", "Le Guin"] or tags contains "classic"
-        books order by year start after 1965 limit 10 select title, year
-        all reviews where stars >= 4 count, average(stars)
+          books where genre == "sf" and pages > 100 order by title desc limit 20
+          books where author.name in ["Herbert", "Le Guin"] or tags contains "classic"
+          books order by year start after 1965 limit 10 select title, year
+          all reviews where stars >= 4 count, average(stars)
 
-      Conditions: == != < <= > >= in [..] not in [..] contains, contains any [..], is [not] null, \
-      is [not] nan; and, or, ( ). Besides: order by, start at, start after, end at, end before, limit, \
-      limit last, offset, select, count, sum(field), average(field). "all" asks every collection with \
-      that id; __name__ is the document's name.
-      """)
+        Conditions: == != < <= > >= in [..] not in [..] contains, contains any [..], is [not] null, \
+        is [not] nan; and, or, ( ). Besides: order by, start at, start after, end at, end before, limit, \
+        limit last, offset, select, count, sum(field), average(field). "all" asks every collection with \
+        that id; __name__ is the document's name.
+        """)
 
-  @OptionGroup var file: DatabaseArgument
-  @Argument(help: "The query, in quotes.") var query: String
-  @Flag(help: "Say also how the answer was found and what it took.") var explain = false
-  @OptionGroup var output: OutputOptions
+    @OptionGroup var file: DatabaseArgument
+    @Argument(help: "The query, in quotes.") var query: String
+    @Flag(help: "Say also how the answer was found and what it took.") var explain = false
+    @OptionGroup var output: OutputOptions
 
-  func run() async throws {
-    try await file.open(.reading) { db in
-      let answer = try QueryText.read(query, in: db)
-      switch answer {
-      case .documents(let query):
-        let found = try await query.getDocuments().documents
-        if output.json {
-          for document in found { try Terminal.print(document.json.text) }
-        } else {
-          for line in DocumentTable(found).lines(width: Terminal.width) { try Terminal.print(line) }
-          try Terminal.print(Terminal.faint("(\(Figure.count(found.count, "document")))"))
+    func run() async throws {
+      try await file.open(.reading) { db in
+        let answer = try QueryText.read(query, in: db)
+        switch answer {
+        case .documents(let query):
+          let found = try await query.getDocuments().documents
+          if output.json {
+            for document in found { try Terminal.print(document.json.text) }
+          } else {
+            for line in DocumentTable(found).lines(width: Terminal.width) {
+              try Terminal.print(line)
+            }
+            try Terminal.print(Terminal.faint("(\(Figure.count(found.count, "document")))"))
+          }
+        case .numbers(let query, let fields):
+          let numbers = try await query.getAggregation(source: .server)
+          let members = fields.map { field in
+            JSON.Member(field.description, JSON(value: numbers.get(field)))
+          }
+          if output.json {
+            try Terminal.print(JSON.object(members).text)
+          } else {
+            for member in members { try Terminal.print("\(member.name): \(member.value.brief)") }
+          }
         }
-      case .numbers(let query, let fields):
-        let numbers = try await query.getAggregation(source: .server)
-        let members = fields.map { field in
-          JSON.Member(field.description, JSON(value: numbers.get(field)))
-        }
-        if output.json {
-          try Terminal.print(JSON.object(members).text)
-        } else {
-          for member in members { try Terminal.print("\(member.name): \(member.value.brief)") }
-        }
+        guard explain else { return }
+        let explanation = try await answer.explanation(analyze: true)
+        Terminal.printAside(explanation.description)
       }
-      guard explain else { return }
-      let explanation = try await answer.explanation(analyze: true)
-      Terminal.printAside(explanation.description)
     }
   }
-}
 
-struct ExplainCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "explain",
-    abstract: "Say how a query is answered, and which index would help.")
+  struct ExplainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "explain",
+      abstract: "Say how a query is answered, and which index would help.")
 
-  @OptionGroup var file: DatabaseArgument
-  @Argument(help: "The query, as hearth query takes it.") var query: String
-  @Flag(help: "Answer it, too, and say what that took.") var analyze = false
-  @OptionGroup var output: OutputOptions
+    @OptionGroup var file: DatabaseArgument
+    @Argument(help: "The query, as hearth query takes it.") var query: String
+    @Flag(help: "Answer it, too, and say what that took.") var analyze = false
+    @OptionGroup var output: OutputOptions
 
-  func run() async throws {
-    try await file.open(.reading) { db in
-      let explanation = try await QueryText.read(query, in: db).explanation(analyze: analyze)
-      try Terminal.print(output.json ? explanation.json.text : explanation.description)
+    func run() async throws {
+      try await file.open(.reading) { db in
+        let explanation = try await QueryText.read(query, in: db).explanation(analyze: analyze)
+        try Terminal.print(output.json ? explanation.json.text : explanation.description)
+      }
     }
   }
-}
 
-extension QueryText.Answer {
-  fileprivate func explanation(analyze: Bool) async throws -> QueryExplanation {
-    switch self {
-    case .documents(let query): try await query.explain(analyze: analyze)
-    case .numbers(let query, _): try await query.explain(analyze: analyze)
+  extension QueryText.Answer {
+    fileprivate func explanation(analyze: Bool) async throws -> QueryExplanation {
+      switch self {
+      case .documents(let query): try await query.explain(analyze: analyze)
+      case .numbers(let query, _): try await query.explain(analyze: analyze)
+      }
     }
   }
-}
 
-extension QueryExplanation {
-  fileprivate var json: JSON {
-    func integer(_ name: String, _ number: Int) -> JSON.Member {
-      JSON.Member(name, .integer(Int64(number)))
-    }
-    var members = [
-      JSON.Member("plan", .string(plan)),
-      JSON.Member("indexes", .array(indexes.map(JSON.string))),
-      JSON.Member("isServed", .boolean(isServed)),
-      JSON.Member(
-        "missingIndexes", .array(missingIndexes.map { (try? JSONReader.read($0)) ?? .string($0) })),
-    ]
-    if let execution {
-      members += [
-        integer("resultsReturned", execution.resultsReturned),
-        integer("indexEntriesTouched", execution.indexEntriesTouched),
-        integer("documentsTouched", execution.documentsTouched),
-        integer("keysTouched", execution.keysTouched),
-        integer("microseconds", Int(execution.duration / .microseconds(1))),
+  extension QueryExplanation {
+    fileprivate var json: JSON {
+      func integer(_ name: String, _ number: Int) -> JSON.Member {
+        JSON.Member(name, .integer(Int64(number)))
+      }
+      var members = [
+        JSON.Member("plan", .string(plan)),
+        JSON.Member("indexes", .array(indexes.map(JSON.string))),
+        JSON.Member("isServed", .boolean(isServed)),
+        JSON.Member(
+          "missingIndexes", .array(missingIndexes.map { (try? JSONReader.read($0)) ?? .string($0) })
+        ),
       ]
-    }
-    return .object(members)
-  }
-}
-
-/// Documents in rows, fields in columns: as many as fit.
-struct DocumentTable {
-  private let columns: [String]
-  private let rows: [[String]]
-
-  init(_ documents: [QueryDocumentSnapshot]) {
-    let fields = documents.map { document -> [JSON.Member] in
-      guard case .object(let members) = JSON(fields: document.data()) else { return [] }
-      return members
-    }
-    var names: [String] = []
-    for member in fields.joined() where !names.contains(member.name) { names.append(member.name) }
-    columns = [""] + names
-    let parents = Set(documents.map { $0.reference.parent.path })
-    rows = zip(documents, fields).map { document, fields in
-      [parents.count > 1 ? document.reference.path : document.documentID]
-        + names.map { name in fields.first { $0.name == name }?.value.brief ?? "" }
-    }
-  }
-
-  private static let widest = 32
-
-  func lines(width: Int) -> [String] {
-    guard !rows.isEmpty else { return [] }
-    var widths: [Int] = []
-    var total = 0
-    for column in columns.indices {
-      let longest = ([columns[column]] + rows.map { $0[column] }).map(\.count).max() ?? 0
-      let own = min(longest, DocumentTable.widest)
-      guard widths.isEmpty || total + own <= width else { break }
-      widths.append(own)
-      total += own + 2
-    }
-    func line(_ cells: [String]) -> String {
-      let padded = zip(cells, widths).map { cell, width in
-        cell.count > width ? cell.clipped(to: width).padded(to: width) : cell.padded(to: width)
+      if let execution {
+        members += [
+          integer("resultsReturned", execution.resultsReturned),
+          integer("indexEntriesTouched", execution.indexEntriesTouched),
+          integer("documentsTouched", execution.documentsTouched),
+          integer("keysTouched", execution.keysTouched),
+          integer("microseconds", Int(execution.duration / .microseconds(1))),
+        ]
       }
-      let text = padded.joined(separator: "  ")
-      return widths.count < columns.count ? text + "  …" : text
+      return .object(members)
     }
-    return [Terminal.bold(line(columns))] + rows.map(line)
   }
-}
+
+  /// Documents in rows, fields in columns: as many as fit.
+  struct DocumentTable {
+    private let columns: [String]
+    private let rows: [[String]]
+
+    init(_ documents: [QueryDocumentSnapshot]) {
+      let fields = documents.map { document -> [JSON.Member] in
+        guard case .object(let members) = JSON(fields: document.data()) else { return [] }
+        return members
+      }
+      var names: [String] = []
+      for member in fields.joined() where !names.contains(member.name) { names.append(member.name) }
+      columns = [""] + names
+      let parents = Set(documents.map { $0.reference.parent.path })
+      rows = zip(documents, fields).map { document, fields in
+        [parents.count > 1 ? document.reference.path : document.documentID]
+          + names.map { name in fields.first { $0.name == name }?.value.brief ?? "" }
+      }
+    }
+
+    private static let widest = 32
+
+    func lines(width: Int) -> [String] {
+      guard !rows.isEmpty else { return [] }
+      var widths: [Int] = []
+      var total = 0
+      for column in columns.indices {
+        let longest = ([columns[column]] + rows.map { $0[column] }).map(\.count).max() ?? 0
+        let own = min(longest, DocumentTable.widest)
+        guard widths.isEmpty || total + own <= width else { break }
+        widths.append(own)
+        total += own + 2
+      }
+      func line(_ cells: [String]) -> String {
+        let padded = zip(cells, widths).map { cell, width in
+          cell.count > width ? cell.clipped(to: width).padded(to: width) : cell.padded(to: width)
+        }
+        let text = padded.joined(separator: "  ")
+        return widths.count < columns.count ? text + "  …" : text
+      }
+      return [Terminal.bold(line(columns))] + rows.map(line)
+    }
+  }
+#endif

@@ -1,74 +1,76 @@
-import ArgumentParser
-import Hearth
+#if Tools
+  import ArgumentParser
+  import Hearth
 
-struct StatCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "stat",
-    abstract: "Count a database: collections, documents, bytes, changes.",
-    discussion: "Reads every document once.")
+  struct StatCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "stat",
+      abstract: "Count a database: collections, documents, bytes, changes.",
+      discussion: "Reads every document once.")
 
-  @OptionGroup var file: DatabaseArgument
-  @OptionGroup var output: OutputOptions
+    @OptionGroup var file: DatabaseArgument
+    @OptionGroup var output: OutputOptions
 
-  func run() async throws {
-    try await file.open(.reading) { db in
-      let statistics = try await db.statistics()
-      if output.json {
-        try Terminal.print(StatCommand.json(statistics).text)
-      } else {
-        for line in table(statistics) { try Terminal.print(line) }
+    func run() async throws {
+      try await file.open(.reading) { db in
+        let statistics = try await db.statistics()
+        if output.json {
+          try Terminal.print(StatCommand.json(statistics).text)
+        } else {
+          for line in table(statistics) { try Terminal.print(line) }
+        }
       }
     }
-  }
 
-  private func table(_ statistics: Firestore.Statistics) -> [String] {
-    let collections = statistics.collections.map {
-      ($0.path, Figure.count($0.documents), Figure.bytes($0.bytes), Figure.bytes($0.average))
+    private func table(_ statistics: Firestore.Statistics) -> [String] {
+      let collections = statistics.collections.map {
+        ($0.path, Figure.count($0.documents), Figure.bytes($0.bytes), Figure.bytes($0.average))
+      }
+      let rows = [("collection", "documents", "stored", "each")] + collections
+      let widths = (
+        rows.map(\.0.count).max() ?? 0, rows.map(\.1.count).max() ?? 0,
+        rows.map(\.2.count).max() ?? 0, rows.map(\.3.count).max() ?? 0
+      )
+      var lines = rows.enumerated().map { index, row in
+        let line =
+          "\(row.0.padded(to: widths.0))  \(row.1.leftPadded(to: widths.1))  "
+          + "\(row.2.leftPadded(to: widths.2))  \(row.3.leftPadded(to: widths.3))"
+        return index == 0 ? Terminal.bold(line) : line
+      }
+      if collections.isEmpty { lines = ["No documents yet."] }
+      return lines + [
+        "",
+        "file         \(Figure.bytes(statistics.fileBytes)), of it \(Figure.bytes(statistics.freeBytes)) free for reuse",
+        "change log   \(Figure.count(statistics.changesLogged, "change")) in \(Figure.bytes(statistics.changeLogBytes))",
+        "history      \(Figure.count(statistics.changes, "change")) in \(Figure.count(statistics.commits, "commit"))",
+        "format       version \(statistics.formatVersion)",
+      ]
     }
-    let rows = [("collection", "documents", "stored", "each")] + collections
-    let widths = (
-      rows.map(\.0.count).max() ?? 0, rows.map(\.1.count).max() ?? 0,
-      rows.map(\.2.count).max() ?? 0, rows.map(\.3.count).max() ?? 0
-    )
-    var lines = rows.enumerated().map { index, row in
-      let line =
-        "\(row.0.padded(to: widths.0))  \(row.1.leftPadded(to: widths.1))  "
-        + "\(row.2.leftPadded(to: widths.2))  \(row.3.leftPadded(to: widths.3))"
-      return index == 0 ? Terminal.bold(line) : line
-    }
-    if collections.isEmpty { lines = ["No documents yet."] }
-    return lines + [
-      "",
-      "file         \(Figure.bytes(statistics.fileBytes)), of it \(Figure.bytes(statistics.freeBytes)) free for reuse",
-      "change log   \(Figure.count(statistics.changesLogged, "change")) in \(Figure.bytes(statistics.changeLogBytes))",
-      "history      \(Figure.count(statistics.changes, "change")) in \(Figure.count(statistics.commits, "commit"))",
-      "format       version \(statistics.formatVersion)",
-    ]
-  }
 
-  private static func json(_ statistics: Firestore.Statistics) -> JSON {
-    func integer(_ name: String, _ number: Int) -> JSON.Member {
-      JSON.Member(name, .integer(Int64(number)))
-    }
-    let collections = statistics.collections.map { collection in
-      JSON.object([
-        JSON.Member("path", .string(collection.path)),
-        integer("documents", collection.documents), integer("bytes", collection.bytes),
+    private static func json(_ statistics: Firestore.Statistics) -> JSON {
+      func integer(_ name: String, _ number: Int) -> JSON.Member {
+        JSON.Member(name, .integer(Int64(number)))
+      }
+      let collections = statistics.collections.map { collection in
+        JSON.object([
+          JSON.Member("path", .string(collection.path)),
+          integer("documents", collection.documents), integer("bytes", collection.bytes),
+        ])
+      }
+      return .object([
+        JSON.Member("collections", .array(collections)),
+        integer("documents", statistics.documents),
+        integer("documentBytes", statistics.documentBytes),
+        integer("fileBytes", statistics.fileBytes), integer("freeBytes", statistics.freeBytes),
+        integer("changeLogBytes", statistics.changeLogBytes),
+        integer("changesLogged", statistics.changesLogged),
+        integer("changes", statistics.changes), integer("commits", statistics.commits),
+        integer("formatVersion", statistics.formatVersion),
       ])
     }
-    return .object([
-      JSON.Member("collections", .array(collections)),
-      integer("documents", statistics.documents),
-      integer("documentBytes", statistics.documentBytes),
-      integer("fileBytes", statistics.fileBytes), integer("freeBytes", statistics.freeBytes),
-      integer("changeLogBytes", statistics.changeLogBytes),
-      integer("changesLogged", statistics.changesLogged),
-      integer("changes", statistics.changes), integer("commits", statistics.commits),
-      integer("formatVersion", statistics.formatVersion),
-    ])
   }
-}
 
-extension Firestore.Statistics.Collection {
-  fileprivate var average: Int { documents == 0 ? 0 : bytes / documents }
-}
+  extension Firestore.Statistics.Collection {
+    fileprivate var average: Int { documents == 0 ? 0 : bytes / documents }
+  }
+#endif

@@ -1,119 +1,121 @@
-import ArgumentParser
-import Foundation
+#if Tools
+  import ArgumentParser
+  import Foundation
 
-/// Where output goes, and how wide that is.
-enum Terminal {
-  static let outputIsTerminal = isatty(STDOUT_FILENO) == 1
-  static let errorIsTerminal = isatty(STDERR_FILENO) == 1
+  /// Where output goes, and how wide that is.
+  enum Terminal {
+    static let outputIsTerminal = isatty(STDOUT_FILENO) == 1
+    static let errorIsTerminal = isatty(STDERR_FILENO) == 1
 
-  /// Columns of the terminal; wide where there is none.
-  static let width: Int = {
-    var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 120 }
-    return Int(size.ws_col)
-  }()
+    /// Columns of the terminal; wide where there is none.
+    static let width: Int = {
+      var size = winsize()
+      guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 120 }
+      return Int(size.ws_col)
+    }()
 
-  /// Prints a line at once, so that whoever reads a pipe sees news when it comes.
-  ///
-  /// Throws a `Failure` if it cannot be written. Where nobody reads the pipe any more, ends quietly with the
-  /// status that a shell shows for SIGPIPE.
-  static func print(_ line: String) throws { try write(Array((line + "\n").utf8)) }
+    /// Prints a line at once, so that whoever reads a pipe sees news when it comes.
+    ///
+    /// Throws a `Failure` if it cannot be written. Where nobody reads the pipe any more, ends quietly with the
+    /// status that a shell shows for SIGPIPE.
+    static func print(_ line: String) throws { try write(Array((line + "\n").utf8)) }
 
-  /// As `print`, without an end of the line.
-  static func write(_ bytes: [UInt8]) throws {
-    let error = write(bytes, to: STDOUT_FILENO)
-    guard error != 0 else { return }
-    if error == EPIPE { throw ExitCode(128 + SIGPIPE) }
-    throw Failure("Cannot write to standard output: \(String(cString: strerror(error))).")
-  }
+    /// As `print`, without an end of the line.
+    static func write(_ bytes: [UInt8]) throws {
+      let error = write(bytes, to: STDOUT_FILENO)
+      guard error != 0 else { return }
+      if error == EPIPE { throw ExitCode(128 + SIGPIPE) }
+      throw Failure("Cannot write to standard output: \(String(cString: strerror(error))).")
+    }
 
-  /// Prints a line beside the output, which may go to a program.
-  static func printAside(_ line: String) { writeAside(line + "\n") }
+    /// Prints a line beside the output, which may go to a program.
+    static func printAside(_ line: String) { writeAside(line + "\n") }
 
-  /// What cannot be written to standard error is not said.
-  static func writeAside(_ text: String) { _ = write(Array(text.utf8), to: STDERR_FILENO) }
+    /// What cannot be written to standard error is not said.
+    static func writeAside(_ text: String) { _ = write(Array(text.utf8), to: STDERR_FILENO) }
 
-  /// Writes all of it. Returns the error's number, or 0.
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
-    bytes.withUnsafeBytes { bytes in
-      var rest = bytes[...]
-      while !rest.isEmpty {
-        let count = Foundation.write(
-          descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if count >= 0 {
-          rest = rest.dropFirst(count)
-        } else if errno == EAGAIN {
-          // Somebody else's pipe that does not block: wait until it takes more.
-          var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-          _ = poll(&waiting, 1, -1)
-        } else if errno != EINTR {
-          return errno
+    /// Writes all of it. Returns the error's number, or 0.
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+      bytes.withUnsafeBytes { bytes in
+        var rest = bytes[...]
+        while !rest.isEmpty {
+          let count = Foundation.write(
+            descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+          if count >= 0 {
+            rest = rest.dropFirst(count)
+          } else if errno == EAGAIN {
+            // Somebody else's pipe that does not block: wait until it takes more.
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            _ = poll(&waiting, 1, -1)
+          } else if errno != EINTR {
+            return errno
+          }
         }
+        return 0
       }
-      return 0
+    }
+
+    /// Opens the standard streams that are closed, so that no database gets one of their numbers.
+    static func secureStreams() {
+      for (descriptor, mode) in [
+        (STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY),
+      ] where fcntl(descriptor, F_GETFD) < 0 {
+        // The lowest number that is free is this one. Input and output then fail, as closed ones do.
+        _ = open("/dev/null", mode)
+      }
+    }
+
+    static func bold(_ text: String) -> String {
+      outputIsTerminal ? "\u{1B}[1m\(text)\u{1B}[0m" : text
+    }
+
+    static func faint(_ text: String) -> String {
+      outputIsTerminal ? "\u{1B}[2m\(text)\u{1B}[0m" : text
     }
   }
 
-  /// Opens the standard streams that are closed, so that no database gets one of their numbers.
-  static func secureStreams() {
-    for (descriptor, mode) in [
-      (STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY),
-    ] where fcntl(descriptor, F_GETFD) < 0 {
-      // The lowest number that is free is this one. Input and output then fail, as closed ones do.
-      _ = open("/dev/null", mode)
+  /// Numbers as people read them.
+  enum Figure {
+    /// `63,666`
+    static func count(_ number: Int) -> String {
+      var digits = String(number.magnitude)
+      var groups: [String] = []
+      while digits.count > 3 {
+        groups.insert(String(digits.suffix(3)), at: 0)
+        digits.removeLast(3)
+      }
+      groups.insert(digits, at: 0)
+      return (number < 0 ? "-" : "") + groups.joined(separator: ",")
+    }
+
+    /// `63,666 documents`, `1 document`
+    static func count(_ number: Int, _ noun: String) -> String {
+      "\(count(number)) \(noun)\(number == 1 ? "" : "s")"
+    }
+
+    /// `50.2 MB`, in powers of ten.
+    static func bytes(_ number: Int) -> String {
+      switch number {
+      case ..<1000: "\(number) bytes"
+      case ..<1_000_000: "\(decimals(Double(number) / 1e3, 1)) kB"
+      case ..<1_000_000_000: "\(decimals(Double(number) / 1e6, 1)) MB"
+      default: "\(decimals(Double(number) / 1e9, 2)) GB"
+      }
+    }
+
+    /// `3.1 s`, `959 ms`, `4.2 ms`, `870 µs`
+    static func duration(_ duration: Duration) -> String {
+      let seconds = duration / .seconds(1)
+      return switch seconds {
+      case ..<0.001: "\(decimals(seconds * 1e6, 0)) µs"
+      case ..<0.01: "\(decimals(seconds * 1e3, 1)) ms"
+      case ..<1: "\(decimals(seconds * 1e3, 0)) ms"
+      default: "\(decimals(seconds, 1)) s"
+      }
+    }
+
+    static func decimals(_ number: Double, _ count: Int) -> String {
+      String(format: "%.\(count)f", number)
     }
   }
-
-  static func bold(_ text: String) -> String {
-    outputIsTerminal ? "\u{1B}[1m\(text)\u{1B}[0m" : text
-  }
-
-  static func faint(_ text: String) -> String {
-    outputIsTerminal ? "\u{1B}[2m\(text)\u{1B}[0m" : text
-  }
-}
-
-/// Numbers as people read them.
-enum Figure {
-  /// `63,666`
-  static func count(_ number: Int) -> String {
-    var digits = String(number.magnitude)
-    var groups: [String] = []
-    while digits.count > 3 {
-      groups.insert(String(digits.suffix(3)), at: 0)
-      digits.removeLast(3)
-    }
-    groups.insert(digits, at: 0)
-    return (number < 0 ? "-" : "") + groups.joined(separator: ",")
-  }
-
-  /// `63,666 documents`, `1 document`
-  static func count(_ number: Int, _ noun: String) -> String {
-    "\(count(number)) \(noun)\(number == 1 ? "" : "s")"
-  }
-
-  /// `50.2 MB`, in powers of ten.
-  static func bytes(_ number: Int) -> String {
-    switch number {
-    case ..<1000: "\(number) bytes"
-    case ..<1_000_000: "\(decimals(Double(number) / 1e3, 1)) kB"
-    case ..<1_000_000_000: "\(decimals(Double(number) / 1e6, 1)) MB"
-    default: "\(decimals(Double(number) / 1e9, 2)) GB"
-    }
-  }
-
-  /// `3.1 s`, `959 ms`, `4.2 ms`, `870 µs`
-  static func duration(_ duration: Duration) -> String {
-    let seconds = duration / .seconds(1)
-    return switch seconds {
-    case ..<0.001: "\(decimals(seconds * 1e6, 0)) µs"
-    case ..<0.01: "\(decimals(seconds * 1e3, 1)) ms"
-    case ..<1: "\(decimals(seconds * 1e3, 0)) ms"
-    default: "\(decimals(seconds, 1)) s"
-    }
-  }
-
-  static func decimals(_ number: Double, _ count: Int) -> String {
-    String(format: "%.\(count)f", number)
-  }
-}
+#endif

@@ -1,194 +1,197 @@
-import ArgumentParser
-import Foundation
-import Hearth
+#if Tools
+  import ArgumentParser
+  import Foundation
+  import Hearth
 
-struct WatchCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "watch",
-    abstract: "Show a document or a query's result, and every change of it as it is committed.",
-    discussion: """
-      A query is what hearth query takes:
+  struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "watch",
+      abstract: "Show a document or a query's result, and every change of it as it is committed.",
+      discussion: """
+        A query is what hearth query takes:
 
-        hearth watch a.hearth books/dune
-        hearth watch a.hearth 'books where genre == "sf" order by year desc limit 10'
-        hearth watch a.hearth 'all reviews count, average(stars)'
+          hearth watch a.hearth books/dune
+          hearth watch a.hearth 'books where genre == "sf" order by year desc limit 10'
+          hearth watch a.hearth 'all reviews count, average(stars)'
 
-      Results begin with + where they came, - where they went and ~ where they changed; numbers tell their \
-      places in the order. Changes of all processes count. Ends with ^C, or after --count snapshots.
-      """)
+        Results begin with + where they came, - where they went and ~ where they changed; numbers tell their \
+        places in the order. Changes of all processes count. Ends with ^C, or after --count snapshots.
+        """)
 
-  @OptionGroup var file: DatabaseArgument
-  @Argument(help: "The path of a document, or a query, in quotes.") var query: String
-  @Option(help: "End after so many snapshots; the first is what is there at the beginning.")
-  var count: Int?
-  @OptionGroup var output: OutputOptions
+    @OptionGroup var file: DatabaseArgument
+    @Argument(help: "The path of a document, or a query, in quotes.") var query: String
+    @Option(help: "End after so many snapshots; the first is what is there at the beginning.")
+    var count: Int?
+    @OptionGroup var output: OutputOptions
 
-  func validate() throws {
-    if let count, count < 1 { throw ValidationError("--count is 1 or more.") }
-  }
-
-  func run() async throws {
-    try await file.open(.reading) { db in
-      if case .document(let document)? = Place(single: query, in: db) {
-        return try await watch(document)
-      }
-      switch try QueryText.read(query, in: db) {
-      case .documents(let query): try await watch(query)
-      case .numbers(let query, let fields): try await watch(query, fields)
-      }
+    func validate() throws {
+      if let count, count < 1 { throw ValidationError("--count is 1 or more.") }
     }
-  }
 
-  private func watch(_ document: DocumentReference) async throws {
-    var told = 0
-    var before: DocumentSnapshot?
-    for try await snapshot in document.snapshots {
-      if snapshot.exists {
-        try tell(
-          Change(kind: before == nil ? .added : .modified, document: snapshot, before: before))
-      } else if told > 0 {
-        try tell(Change(kind: .removed, document: snapshot))
-      } else {
-        try note("\(document.path) is not there yet; watching for it")
-      }
-      before = snapshot.exists ? snapshot : nil
-      told += 1
-      if told == count { return }
-    }
-  }
-
-  private func watch(_ query: Query) async throws {
-    var told = 0
-    var known: [DocumentReference: DocumentSnapshot] = [:]
-    for try await snapshot in query.snapshots {
-      if told == 0, !output.json {
-        for line in DocumentTable(snapshot.documents).lines(width: Terminal.width) {
-          try Terminal.print(line)
+    func run() async throws {
+      try await file.open(.reading) { db in
+        if case .document(let document)? = Place(single: query, in: db) {
+          return try await watch(document)
         }
-        try note("\(Figure.count(snapshot.count, "document")); watching")
-      }
-      for change in snapshot.documentChanges {
-        let reference = change.document.reference
-        if told > 0 || output.json { try tell(Change(change, before: known[reference])) }
-        known[reference] = change.type == .removed ? nil : change.document
-      }
-      told += 1
-      if told == count { return }
-    }
-  }
-
-  private func watch(_ query: AggregateQuery, _ fields: [AggregateField]) async throws {
-    var told = 0
-    for try await snapshot in query.snapshots {
-      let members = fields.map { field in
-        JSON.Member(field.description, JSON(value: snapshot.get(field)))
-      }
-      try Terminal.print(
-        output.json
-          ? JSON.object(members).text
-          : members.map { "\($0.name): \($0.value.brief)" }.joined(separator: "  "))
-      told += 1
-      if told == count { return }
-    }
-  }
-
-  fileprivate struct Change {
-    enum Kind: String {
-      case added, modified, removed
-
-      var mark: String {
-        switch self {
-        case .added: "+"
-        case .modified: "~"
-        case .removed: "-"
+        switch try QueryText.read(query, in: db) {
+        case .documents(let query): try await watch(query)
+        case .numbers(let query, let fields): try await watch(query, fields)
         }
       }
     }
 
-    var kind: Kind
-    var document: DocumentSnapshot
-    var before: DocumentSnapshot?
-    var oldIndex: Int?
-    var newIndex: Int?
-
-    /// From 1, as people count: `3`, and `3→1` for a result that moved.
-    var place: String? {
-      let numbers = [oldIndex, newIndex].compactMap { $0.map { "\($0 + 1)" } }
-      guard let first = numbers.first, let last = numbers.last else { return nil }
-      return first == last ? first : "\(first)→\(last)"
-    }
-  }
-
-  private func tell(_ change: Change) throws {
-    let path = change.document.reference.path
-    guard output.json else {
-      let head = [change.kind.mark, change.place].compactMap(\.self).joined(separator: " ")
-      let width = Terminal.width - head.count - path.count - 4
-      try Terminal.print("\(head) \(Terminal.bold(path))  \(change.text(width: width))".trimmingEnd)
-      return
-    }
-    var members = [
-      JSON.Member("change", .string(change.kind.rawValue)), JSON.Member("path", .string(path)),
-    ]
-    for (name, index) in [("oldIndex", change.oldIndex), ("newIndex", change.newIndex)] {
-      if let index { members.append(JSON.Member(name, .integer(Int64(index)))) }
-    }
-    if change.kind != .removed, let data = change.document.data() {
-      members.append(JSON.Member("fields", JSON(fields: data)))
-    }
-    try Terminal.print(JSON.object(members).text)
-  }
-
-  private func note(_ sentence: String) throws {
-    if !output.json { try Terminal.print(Terminal.faint("(\(sentence))")) }
-  }
-}
-
-extension Place {
-  /// Nil unless the text is a path and nothing else.
-  fileprivate init?(single text: String, in db: Firestore) {
-    guard !text.contains(where: \.isWhitespace) else { return nil }
-    self.init(text, in: db)
-  }
-}
-
-extension WatchCommand.Change {
-  fileprivate init(_ change: DocumentChange, before: DocumentSnapshot?) {
-    let kind: Kind =
-      switch change.type {
-      case .added: .added
-      case .modified: .modified
-      case .removed: .removed
+    private func watch(_ document: DocumentReference) async throws {
+      var told = 0
+      var before: DocumentSnapshot?
+      for try await snapshot in document.snapshots {
+        if snapshot.exists {
+          try tell(
+            Change(kind: before == nil ? .added : .modified, document: snapshot, before: before))
+        } else if told > 0 {
+          try tell(Change(kind: .removed, document: snapshot))
+        } else {
+          try note("\(document.path) is not there yet; watching for it")
+        }
+        before = snapshot.exists ? snapshot : nil
+        told += 1
+        if told == count { return }
       }
-    self.init(
-      kind: kind, document: change.document, before: before,
-      oldIndex: kind == .added ? nil : Int(change.oldIndex),
-      newIndex: kind == .removed ? nil : Int(change.newIndex))
-  }
+    }
 
-  /// All fields of a new document, those that changed of another: `pages: 412 → 500`.
-  fileprivate func text(width: Int) -> String {
-    guard kind == .modified, let old = before?.data(), let new = document.data(),
-      case .object(let was) = JSON(fields: old), case .object(let now) = JSON(fields: new)
-    else { return kind == .removed ? "" : document.line(width: width) }
-    var changed = now.compactMap { member -> String? in
-      let value = member.value.brief
-      guard let old = was.first(where: { $0.name == member.name })?.value.brief else {
-        return "\(member.name): + \(value)"
+    private func watch(_ query: Query) async throws {
+      var told = 0
+      var known: [DocumentReference: DocumentSnapshot] = [:]
+      for try await snapshot in query.snapshots {
+        if told == 0, !output.json {
+          for line in DocumentTable(snapshot.documents).lines(width: Terminal.width) {
+            try Terminal.print(line)
+          }
+          try note("\(Figure.count(snapshot.count, "document")); watching")
+        }
+        for change in snapshot.documentChanges {
+          let reference = change.document.reference
+          if told > 0 || output.json { try tell(Change(change, before: known[reference])) }
+          known[reference] = change.type == .removed ? nil : change.document
+        }
+        told += 1
+        if told == count { return }
       }
-      return old == value ? nil : "\(member.name): \(old) → \(value)"
     }
-    for member in was where !now.contains(where: { $0.name == member.name }) {
-      changed.append("\(member.name): -")
-    }
-    return changed.joined(separator: ", ").clipped(to: width)
-  }
-}
 
-extension String {
-  fileprivate var trimmingEnd: String {
-    var text = self
-    while text.last == " " { text.removeLast() }
-    return text
+    private func watch(_ query: AggregateQuery, _ fields: [AggregateField]) async throws {
+      var told = 0
+      for try await snapshot in query.snapshots {
+        let members = fields.map { field in
+          JSON.Member(field.description, JSON(value: snapshot.get(field)))
+        }
+        try Terminal.print(
+          output.json
+            ? JSON.object(members).text
+            : members.map { "\($0.name): \($0.value.brief)" }.joined(separator: "  "))
+        told += 1
+        if told == count { return }
+      }
+    }
+
+    fileprivate struct Change {
+      enum Kind: String {
+        case added, modified, removed
+
+        var mark: String {
+          switch self {
+          case .added: "+"
+          case .modified: "~"
+          case .removed: "-"
+          }
+        }
+      }
+
+      var kind: Kind
+      var document: DocumentSnapshot
+      var before: DocumentSnapshot?
+      var oldIndex: Int?
+      var newIndex: Int?
+
+      /// From 1, as people count: `3`, and `3→1` for a result that moved.
+      var place: String? {
+        let numbers = [oldIndex, newIndex].compactMap { $0.map { "\($0 + 1)" } }
+        guard let first = numbers.first, let last = numbers.last else { return nil }
+        return first == last ? first : "\(first)→\(last)"
+      }
+    }
+
+    private func tell(_ change: Change) throws {
+      let path = change.document.reference.path
+      guard output.json else {
+        let head = [change.kind.mark, change.place].compactMap(\.self).joined(separator: " ")
+        let width = Terminal.width - head.count - path.count - 4
+        try Terminal.print(
+          "\(head) \(Terminal.bold(path))  \(change.text(width: width))".trimmingEnd)
+        return
+      }
+      var members = [
+        JSON.Member("change", .string(change.kind.rawValue)), JSON.Member("path", .string(path)),
+      ]
+      for (name, index) in [("oldIndex", change.oldIndex), ("newIndex", change.newIndex)] {
+        if let index { members.append(JSON.Member(name, .integer(Int64(index)))) }
+      }
+      if change.kind != .removed, let data = change.document.data() {
+        members.append(JSON.Member("fields", JSON(fields: data)))
+      }
+      try Terminal.print(JSON.object(members).text)
+    }
+
+    private func note(_ sentence: String) throws {
+      if !output.json { try Terminal.print(Terminal.faint("(\(sentence))")) }
+    }
   }
-}
+
+  extension Place {
+    /// Nil unless the text is a path and nothing else.
+    fileprivate init?(single text: String, in db: Firestore) {
+      guard !text.contains(where: \.isWhitespace) else { return nil }
+      self.init(text, in: db)
+    }
+  }
+
+  extension WatchCommand.Change {
+    fileprivate init(_ change: DocumentChange, before: DocumentSnapshot?) {
+      let kind: Kind =
+        switch change.type {
+        case .added: .added
+        case .modified: .modified
+        case .removed: .removed
+        }
+      self.init(
+        kind: kind, document: change.document, before: before,
+        oldIndex: kind == .added ? nil : Int(change.oldIndex),
+        newIndex: kind == .removed ? nil : Int(change.newIndex))
+    }
+
+    /// All fields of a new document, those that changed of another: `pages: 412 → 500`.
+    fileprivate func text(width: Int) -> String {
+      guard kind == .modified, let old = before?.data(), let new = document.data(),
+        case .object(let was) = JSON(fields: old), case .object(let now) = JSON(fields: new)
+      else { return kind == .removed ? "" : document.line(width: width) }
+      var changed = now.compactMap { member -> String? in
+        let value = member.value.brief
+        guard let old = was.first(where: { $0.name == member.name })?.value.brief else {
+          return "\(member.name): + \(value)"
+        }
+        return old == value ? nil : "\(member.name): \(old) → \(value)"
+      }
+      for member in was where !now.contains(where: { $0.name == member.name }) {
+        changed.append("\(member.name): -")
+      }
+      return changed.joined(separator: ", ").clipped(to: width)
+    }
+  }
+
+  extension String {
+    fileprivate var trimmingEnd: String {
+      var text = self
+      while text.last == " " { text.removeLast() }
+      return text
+    }
+  }
+#endif

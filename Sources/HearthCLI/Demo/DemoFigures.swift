@@ -1,51 +1,53 @@
-import Hearth
+#if Tools
+  import Hearth
 
-/// What the demo measured.
-struct DemoFigures {
-  var collection = ""
-  var exampleID = ""
-  var documents = 0
-  var inputBytes = 0
-  var importTime = Duration.zero
-  var importCommits = 0
-  var readTime = Duration.zero
-  var acknowledgements: [Duration] = []
-  var news: [Duration] = []
-  var reopenTime = Duration.zero
-  var fileBytes = 0
-  var documentBytes = 0
-  var changeLogBytes = 0
+  /// What the demo measured.
+  struct DemoFigures {
+    var collection = ""
+    var exampleID = ""
+    var documents = 0
+    var inputBytes = 0
+    var importTime = Duration.zero
+    var importCommits = 0
+    var readTime = Duration.zero
+    var acknowledgements: [Duration] = []
+    var news: [Duration] = []
+    var reopenTime = Duration.zero
+    var fileBytes = 0
+    var documentBytes = 0
+    var changeLogBytes = 0
 
-  var importRate: Int { rate(importTime) }
-  var readRate: Int { rate(readTime) }
-  var bytesPerDocument: Int { documents == 0 ? 0 : fileBytes / documents }
+    var importRate: Int { rate(importTime) }
+    var readRate: Int { rate(readTime) }
+    var bytesPerDocument: Int { documents == 0 ? 0 : fileBytes / documents }
 
-  private func rate(_ time: Duration) -> Int {
-    Int(Double(documents) / max(time / .seconds(1), 1e-6))
+    private func rate(_ time: Duration) -> Int {
+      Int(Double(documents) / max(time / .seconds(1), 1e-6))
+    }
+
+    var json: JSON {
+      func integer(_ name: String, _ number: Int) -> JSON.Member {
+        JSON.Member(name, .integer(Int64(number)))
+      }
+      func milliseconds(_ name: String, _ duration: Duration) -> JSON.Member {
+        JSON.Member(name, .double(duration / .milliseconds(1)))
+      }
+      return .object([
+        JSON.Member("collection", .string(collection)),
+        integer("documents", documents), integer("inputBytes", inputBytes),
+        milliseconds("importMilliseconds", importTime),
+        integer("importDocumentsPerSecond", importRate), integer("importCommits", importCommits),
+        milliseconds("readMilliseconds", readTime), integer("readDocumentsPerSecond", readRate),
+        milliseconds("acknowledgedMilliseconds", acknowledgements.median),
+        milliseconds("newsMilliseconds", news.median),
+        milliseconds("reopenMilliseconds", reopenTime),
+        integer("fileBytes", fileBytes), integer("documentBytes", documentBytes),
+        integer("changeLogBytes", changeLogBytes), integer("bytesPerDocument", bytesPerDocument),
+      ])
+    }
   }
 
-  var json: JSON {
-    func integer(_ name: String, _ number: Int) -> JSON.Member {
-      JSON.Member(name, .integer(Int64(number)))
-    }
-    func milliseconds(_ name: String, _ duration: Duration) -> JSON.Member {
-      JSON.Member(name, .double(duration / .milliseconds(1)))
-    }
-    return .object([
-      JSON.Member("collection", .string(collection)),
-      integer("documents", documents), integer("inputBytes", inputBytes),
-      milliseconds("importMilliseconds", importTime),
-      integer("importDocumentsPerSecond", importRate), integer("importCommits", importCommits),
-      milliseconds("readMilliseconds", readTime), integer("readDocumentsPerSecond", readRate),
-      milliseconds("acknowledgedMilliseconds", acknowledgements.median),
-      milliseconds("newsMilliseconds", news.median),
-      milliseconds("reopenMilliseconds", reopenTime),
-      integer("fileBytes", fileBytes), integer("documentBytes", documentBytes),
-      integer("changeLogBytes", changeLogBytes), integer("bytesPerDocument", bytesPerDocument),
-    ])
+  extension [Duration] {
+    var median: Duration { sorted().dropFirst(count / 2).first ?? .zero }
   }
-}
-
-extension [Duration] {
-  var median: Duration { sorted().dropFirst(count / 2).first ?? .zero }
-}
+#endif

@@ -1,32 +1,35 @@
-import Foundation
+#if Tools
+  import Foundation
 
-/// A bar on standard error, as long as that is a terminal.
-struct ProgressBar {
-  private let total: Int
-  /// Of what is being done, before the bar.
-  private let name: String
-  private let began = ContinuousClock.now
-  private var drawn = ContinuousClock.now
+  /// A bar on standard error, as long as that is a terminal.
+  struct ProgressBar {
+    private let total: Int
+    /// Of what is being done, before the bar.
+    private let name: String
+    private let began = ContinuousClock.now
+    private var drawn = ContinuousClock.now
 
-  init(total: Int, name: String = "") {
-    self.total = max(total, 1)
-    self.name = name.isEmpty ? "" : name + " "
+    init(total: Int, name: String = "") {
+      self.total = max(total, 1)
+      self.name = name.isEmpty ? "" : name + " "
+    }
+
+    mutating func advance(to count: Int) {
+      guard Terminal.errorIsTerminal, drawn.duration(to: .now) > .milliseconds(50) else { return }
+      drawn = .now
+      let width = 32
+      let filled = min(width, count * width / total)
+      let bar =
+        String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+      let seconds = max(began.duration(to: .now) / .seconds(1), 0.001)
+      let rate = Figure.count(Int(Double(count) / seconds))
+      write("\r  \(name)\(bar) \(Figure.count(count)) of \(Figure.count(total)), \(rate)/s\u{1B}[K")
+    }
+
+    func finish() {
+      if Terminal.errorIsTerminal { write("\r\u{1B}[K") }
+    }
+
+    private func write(_ text: String) { Terminal.writeAside(text) }
   }
-
-  mutating func advance(to count: Int) {
-    guard Terminal.errorIsTerminal, drawn.duration(to: .now) > .milliseconds(50) else { return }
-    drawn = .now
-    let width = 32
-    let filled = min(width, count * width / total)
-    let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-    let seconds = max(began.duration(to: .now) / .seconds(1), 0.001)
-    let rate = Figure.count(Int(Double(count) / seconds))
-    write("\r  \(name)\(bar) \(Figure.count(count)) of \(Figure.count(total)), \(rate)/s\u{1B}[K")
-  }
-
-  func finish() {
-    if Terminal.errorIsTerminal { write("\r\u{1B}[K") }
-  }
-
-  private func write(_ text: String) { Terminal.writeAside(text) }
-}
+#endif

@@ -1,192 +1,197 @@
-import Foundation
-import Testing
+#if Tools
+  import Foundation
+  import Testing
 
-/// The tool from outside: what people type, and what they see.
-@Suite struct CommandTests {
-  let hearth = HearthProcess()
+  /// The tool from outside: what people type, and what they see.
+  @Suite struct CommandTests {
+    let hearth = HearthProcess()
 
-  static let everyType = """
-    {"big":-9223372036854775808,"bytes":{"$bytes":"aGVhcnRo"},"empty":{},"flag":true,\
-    "geo":{"$geo":[59.91,-10.0]},"infinite":{"$double":"-inf"},"list":[1,{"$double":"1.0"},{"a":[2.5]}],\
-    "looksTagged":{"$map":{"$ref":"x"}},"map":{"z":null,"é":"\\n\\"\\\\"},"nan":{"$double":"NaN"},\
-    "negativeZero":{"$double":"-0.0"},"none":null,"ref":{"$ref":"books/emma"},"text":"Dune 🏜",\
-    "vector":{"$vector":[0.25,-1.0]},"when":{"$timestamp":"1965-08-01T12:00:00.000001Z"}}
-    """
+    static let everyType = """
+      {"big":-9223372036854775808,"bytes":{"$bytes":"aGVhcnRo"},"empty":{},"flag":true,\
+      "geo":{"$geo":[59.91,-10.0]},"infinite":{"$double":"-inf"},"list":[1,{"$double":"1.0"},{"a":[2.5]}],\
+      "looksTagged":{"$map":{"$ref":"x"}},"map":{"z":null,"é":"\\n\\"\\\\"},"nan":{"$double":"NaN"},\
+      "negativeZero":{"$double":"-0.0"},"none":null,"ref":{"$ref":"books/emma"},"text":"Dune 🏜",\
+      "vector":{"$vector":[0.25,-1.0]},"when":{"$timestamp":"1965-08-01T12:00:00.000001Z"}}
+      """
 
-  @Test func `a document of every type comes back as it was set`() throws {
-    let set = try hearth("set", "a.hearth", "books/dune", Self.everyType)
-    #expect(set.status == 0 && set.output.isEmpty && set.error.isEmpty)
-    let got = try hearth("get", "a.hearth", "books/dune", "--json")
-    #expect(got.status == 0)
-    #expect(got.lines.count == 1)
-    let prefix = #"{"path":"books/dune","fields":"# + Self.everyType + #","createTime":""#
-    #expect(got.output.hasPrefix(prefix), "\(got.output)")
-    let again = try hearth("set", "a.hearth", "books/copy", "-", "--json", input: Self.everyType)
-    #expect(again.output.contains(#""fields":"# + Self.everyType))
-  }
-
-  @Test func `a document is shown for people`() throws {
-    _ = try hearth(
-      "set", "a.hearth", "books/dune",
-      #"{"title": "Dune", "author": {"name": "Frank Herbert"}, "in": {"$ref": "shelves/a"}}"#)
-    let shown = try hearth("get", "a.hearth", "books/dune")
-    let expected = [
-      "books/dune", "  author:", #"    name: "Frank Herbert""#, "  in: → shelves/a",
-      #"  title: "Dune""#,
-    ]
-    #expect(Array(shown.lines.prefix(5)) == expected)
-    #expect(shown.lines.last?.hasPrefix("  (created 2") == true)
-  }
-
-  @Test func `merging keeps what is not mentioned, setting does not`() throws {
-    _ = try hearth("set", "a.hearth", "books/dune", #"{"a": 1, "b": {"c": 2}}"#)
-    let merged = try hearth(
-      "set", "a.hearth", "books/dune", #"{"b": {"d": 3}}"#, "--merge", "--json")
-    #expect(merged.output.contains(#""fields":{"a":1,"b":{"c":2,"d":3}}"#))
-    let replaced = try hearth("set", "a.hearth", "books/dune", #"{"e": 4}"#, "--json")
-    #expect(replaced.output.contains(#""fields":{"e":4}"#))
-  }
-
-  @Test func `a collection and a group are listed in the order of their names`() throws {
-    for path in ["books/emma", "books/dune", "shelves/a/books/lost", "books/dune/notes/1"] {
-      _ = try hearth("set", "a.hearth", path, "{}")
+    @Test func `a document of every type comes back as it was set`() throws {
+      let set = try hearth("set", "a.hearth", "books/dune", Self.everyType)
+      #expect(set.status == 0 && set.output.isEmpty && set.error.isEmpty)
+      let got = try hearth("get", "a.hearth", "books/dune", "--json")
+      #expect(got.status == 0)
+      #expect(got.lines.count == 1)
+      let prefix = #"{"path":"books/dune","fields":"# + Self.everyType + #","createTime":""#
+      #expect(got.output.hasPrefix(prefix), "\(got.output)")
+      let again = try hearth("set", "a.hearth", "books/copy", "-", "--json", input: Self.everyType)
+      #expect(again.output.contains(#""fields":"# + Self.everyType))
     }
-    let ids = try hearth("list", "a.hearth", "books").lines.map { $0.prefix(4) }
-    #expect(ids == ["dune", "emma", "(2 d"])
-    let group = try hearth("list", "a.hearth", "books", "--group", "--json").lines
-    #expect(
-      group.map { $0.prefix { $0 != "," } } == [
-        #"{"path":"books/dune""#, #"{"path":"books/emma""#, #"{"path":"shelves/a/books/lost""#,
-      ])
-    let limited = try hearth("list", "a.hearth", "books", "--limit", "1")
-    #expect(limited.lines.last == "(the first 1 of 2 documents)")
-    #expect(try hearth("list", "a.hearth", "nothing").output == "(0 documents)\n")
-  }
 
-  @Test func `watching shows what is there, then what other processes commit`() async throws {
-    _ = try hearth("set", "a.hearth", "books/dune", #"{"pages": 412}"#)
-    let watch = try hearth.start(["watch", "a.hearth", "books", "--json", "--count", "4"])
-    #expect(try await watch.reaches(lines: 1))
-    _ = try hearth("set", "a.hearth", "books/emma", "{}")
-    #expect(try await watch.reaches(lines: 2))
-    _ = try hearth("set", "a.hearth", "books/dune", #"{"pages": 500}"#)
-    #expect(try await watch.reaches(lines: 3))
-    _ = try hearth("delete", "a.hearth", "books/emma")
-    #expect(try await watch.reaches(lines: 4))
-    #expect(
-      watch.output.split(separator: "\n") == [
-        #"{"change":"added","path":"books/dune","newIndex":0,"fields":{"pages":412}}"#,
-        #"{"change":"added","path":"books/emma","newIndex":1,"fields":{}}"#,
-        #"{"change":"modified","path":"books/dune","oldIndex":0,"newIndex":0,"#
-          + #""fields":{"pages":500}}"#,
-        #"{"change":"removed","path":"books/emma","oldIndex":1}"#,
-      ])
-    #expect(watch.finish().status == 0)
-  }
-
-  @Test func `a document that is not there yet can be watched`() async throws {
-    _ = try hearth("set", "a.hearth", "other/one", "{}")
-    let watch = try hearth.start(["watch", "a.hearth", "books/dune", "--count", "2"])
-    #expect(try await watch.reaches(lines: 1))
-    _ = try hearth("set", "a.hearth", "books/dune", #"{"pages": 412}"#)
-    let result = watch.finish()
-    #expect(
-      result.lines == [
-        "(books/dune is not there yet; watching for it)", "+ books/dune  {pages: 412}",
-      ])
-  }
-
-  @Test func `a query is watched with places and what changed`() async throws {
-    for (id, pages) in [("dune", 412), ("emma", 300), ("short", 20)] {
-      _ = try hearth("set", "a.hearth", "books/\(id)", #"{"pages": \#(pages), "n": 1}"#)
+    @Test func `a document is shown for people`() throws {
+      _ = try hearth(
+        "set", "a.hearth", "books/dune",
+        #"{"title": "Dune", "author": {"name": "Frank Herbert"}, "in": {"$ref": "shelves/a"}}"#)
+      let shown = try hearth("get", "a.hearth", "books/dune")
+      let expected = [
+        "books/dune", "  author:", #"    name: "Frank Herbert""#, "  in: → shelves/a",
+        #"  title: "Dune""#,
+      ]
+      #expect(Array(shown.lines.prefix(5)) == expected)
+      #expect(shown.lines.last?.hasPrefix("  (created 2") == true)
     }
-    let query = "books where pages > 100 order by pages desc limit 2"
-    let watch = try hearth.start(["watch", "a.hearth", query, "--count", "4"])
-    #expect(try await watch.reaches(lines: 4))
-    for (id, fields, lines) in [
-      ("emma", #"{"pages": 200}"#, 5), ("emma", #"{"pages": 450}"#, 6),
-      ("dune", #"{"pages": 9}"#, 7),
-    ] {
-      _ = try hearth("set", "a.hearth", "books/\(id)", fields, "--merge")
-      #expect(try await watch.reaches(lines: lines))
+
+    @Test func `merging keeps what is not mentioned, setting does not`() throws {
+      _ = try hearth("set", "a.hearth", "books/dune", #"{"a": 1, "b": {"c": 2}}"#)
+      let merged = try hearth(
+        "set", "a.hearth", "books/dune", #"{"b": {"d": 3}}"#, "--merge", "--json")
+      #expect(merged.output.contains(#""fields":{"a":1,"b":{"c":2,"d":3}}"#))
+      let replaced = try hearth("set", "a.hearth", "books/dune", #"{"e": 4}"#, "--json")
+      #expect(replaced.output.contains(#""fields":{"e":4}"#))
     }
-    let result = watch.finish()
-    #expect(result.status == 0)
-    #expect(
-      result.lines == [
-        "      n  pages", "dune  1  412  ", "emma  1  300  ", "(2 documents; watching)",
-        "~ 2 books/emma  pages: 300 → 200", "~ 2→1 books/emma  pages: 200 → 450",
-        "- 2 books/dune",
-      ])
-  }
 
-  @Test func `counts and sums are watched`() async throws {
-    _ = try hearth("set", "a.hearth", "books/dune", #"{"pages": 412}"#)
-    let watch = try hearth.start(
-      ["watch", "a.hearth", "books count, sum(pages)", "--count", "2"])
-    #expect(try await watch.reaches(lines: 1))
-    _ = try hearth("set", "a.hearth", "books/emma", #"{"pages": 300}"#)
-    #expect(watch.finish().lines == ["count: 1  sum(pages): 412", "count: 2  sum(pages): 712"])
-  }
-
-  @Test func `a database is counted`() throws {
-    for path in ["books/dune", "books/emma", "books/dune/notes/1"] {
-      _ = try hearth("set", "a.hearth", path, #"{"a": 1}"#)
+    @Test func `a collection and a group are listed in the order of their names`() throws {
+      for path in ["books/emma", "books/dune", "shelves/a/books/lost", "books/dune/notes/1"] {
+        _ = try hearth("set", "a.hearth", path, "{}")
+      }
+      let ids = try hearth("list", "a.hearth", "books").lines.map { $0.prefix(4) }
+      #expect(ids == ["dune", "emma", "(2 d"])
+      let group = try hearth("list", "a.hearth", "books", "--group", "--json").lines
+      #expect(
+        group.map { $0.prefix { $0 != "," } } == [
+          #"{"path":"books/dune""#, #"{"path":"books/emma""#, #"{"path":"shelves/a/books/lost""#,
+        ])
+      let limited = try hearth("list", "a.hearth", "books", "--limit", "1")
+      #expect(limited.lines.last == "(the first 1 of 2 documents)")
+      #expect(try hearth("list", "a.hearth", "nothing").output == "(0 documents)\n")
     }
-    let counted = try hearth("stat", "a.hearth", "--json")
-    let json = try #require(
-      try JSONSerialization.jsonObject(with: Data(counted.output.utf8)) as? [String: Any])
-    #expect(json["documents"] as? Int == 3)
-    #expect(json["changesLogged"] as? Int == 3)
-    #expect(json["formatVersion"] as? Int == 2)
-    let size = try FileManager.default.attributesOfItem(atPath: hearth.folder.path + "/a.hearth")
-    #expect(json["fileBytes"] as? Int == size[.size] as? Int)
-    let collections = try #require(json["collections"] as? [[String: Any]])
-    #expect(collections.map { $0["path"] as? String } == ["books", "books/dune/notes"])
-    #expect(collections.map { $0["documents"] as? Int } == [2, 1])
-    #expect(collections.allSatisfy { ($0["bytes"] as? Int ?? 0) > 0 })
-    let shown = try hearth("stat", "a.hearth")
-    #expect(shown.lines.first?.hasPrefix("collection") == true)
-    #expect(shown.lines.contains { $0.hasPrefix("books/dune/notes ") })
-  }
 
-  @Test(arguments: [
-    (["get", "none.hearth", "books/dune"], "There is no database at none.hearth."),
-    (["get", "a.hearth", "books/none"], "There is no document books/none in a.hearth."),
-    (["delete", "a.hearth", "books/none"], "There is no document books/none in a.hearth."),
-    (
-      ["get", "a.hearth", "books"],
-      "Invalid document reference. Document references must have an even number of segments, "
-        + "but books has 1"
-    ),
-    (
-      ["set", "a.hearth", "books/dune", #"{"a": }"#],
-      "The JSON is not valid: expected a value at line 1, column 7."
-    ),
-    (
-      ["set", "a.hearth", "books/dune", "[]"],
-      #"A document's fields are a JSON object: {"title": "Dune"}."#
-    ),
-    (
-      ["set", "a.hearth", "books/dune", #"{"a": {"$geo": [1]}}"#],
-      #"$geo cannot be [1]; it looks like {"$geo": [59.91, 10.75]}."#
-    ),
-    (
-      ["set", "a.hearth", "books/dune", #"{"a": {"$price": 1}}"#],
-      #"$price is not a known type; write {"$map": …} around a map with this name."#
-    ),
-    (["get", "text.hearth", "a/b"], "Cannot open text.hearth. The file is not an LMDB database."),
-  ])
-  func `what goes wrong is said in one sentence`(arguments: [String], sentence: String) throws {
-    _ = try hearth("set", "a.hearth", "books/dune", "{}")
-    try "hello".write(
-      toFile: hearth.folder.path + "/text.hearth", atomically: true, encoding: .utf8)
-    let result = try hearth.start(arguments).finish()
-    #expect(result.status == 1)
-    #expect(result.output.isEmpty)
-    let error = result.error.replacingOccurrences(of: hearth.folder.path + "/", with: "")
-    #expect(error == "Error: \(sentence)\n")
-    #expect(!FileManager.default.fileExists(atPath: hearth.folder.path + "/none.hearth"))
-    #expect(try hearth("get", "a.hearth", "books/dune", "--json").output.contains(#""fields":{}"#))
+    @Test func `watching shows what is there, then what other processes commit`() async throws {
+      _ = try hearth("set", "a.hearth", "books/dune", #"{"pages": 412}"#)
+      let watch = try hearth.start(["watch", "a.hearth", "books", "--json", "--count", "4"])
+      #expect(try await watch.reaches(lines: 1))
+      _ = try hearth("set", "a.hearth", "books/emma", "{}")
+      #expect(try await watch.reaches(lines: 2))
+      _ = try hearth("set", "a.hearth", "books/dune", #"{"pages": 500}"#)
+      #expect(try await watch.reaches(lines: 3))
+      _ = try hearth("delete", "a.hearth", "books/emma")
+      #expect(try await watch.reaches(lines: 4))
+      #expect(
+        watch.output.split(separator: "\n") == [
+          #"{"change":"added","path":"books/dune","newIndex":0,"fields":{"pages":412}}"#,
+          #"{"change":"added","path":"books/emma","newIndex":1,"fields":{}}"#,
+          #"{"change":"modified","path":"books/dune","oldIndex":0,"newIndex":0,"#
+            + #""fields":{"pages":500}}"#,
+          #"{"change":"removed","path":"books/emma","oldIndex":1}"#,
+        ])
+      #expect(watch.finish().status == 0)
+    }
+
+    @Test func `a document that is not there yet can be watched`() async throws {
+      _ = try hearth("set", "a.hearth", "other/one", "{}")
+      let watch = try hearth.start(["watch", "a.hearth", "books/dune", "--count", "2"])
+      #expect(try await watch.reaches(lines: 1))
+      _ = try hearth("set", "a.hearth", "books/dune", #"{"pages": 412}"#)
+      let result = watch.finish()
+      #expect(
+        result.lines == [
+          "(books/dune is not there yet; watching for it)", "+ books/dune  {pages: 412}",
+        ])
+    }
+
+    @Test func `a query is watched with places and what changed`() async throws {
+      for (id, pages) in [("dune", 412), ("emma", 300), ("short", 20)] {
+        _ = try hearth("set", "a.hearth", "books/\(id)", #"{"pages": \#(pages), "n": 1}"#)
+      }
+      let query = "books where pages > 100 order by pages desc limit 2"
+      let watch = try hearth.start(["watch", "a.hearth", query, "--count", "4"])
+      #expect(try await watch.reaches(lines: 4))
+      for (id, fields, lines) in [
+        ("emma", #"{"pages": 200}"#, 5), ("emma", #"{"pages": 450}"#, 6),
+        ("dune", #"{"pages": 9}"#, 7),
+      ] {
+        _ = try hearth("set", "a.hearth", "books/\(id)", fields, "--merge")
+        #expect(try await watch.reaches(lines: lines))
+      }
+      let result = watch.finish()
+      #expect(result.status == 0)
+      #expect(
+        result.lines == [
+          "      n  pages", "dune  1  412  ", "emma  1  300  ", "(2 documents; watching)",
+          "~ 2 books/emma  pages: 300 → 200", "~ 2→1 books/emma  pages: 200 → 450",
+          "- 2 books/dune",
+        ])
+    }
+
+    @Test func `counts and sums are watched`() async throws {
+      _ = try hearth("set", "a.hearth", "books/dune", #"{"pages": 412}"#)
+      let watch = try hearth.start(
+        ["watch", "a.hearth", "books count, sum(pages)", "--count", "2"])
+      #expect(try await watch.reaches(lines: 1))
+      _ = try hearth("set", "a.hearth", "books/emma", #"{"pages": 300}"#)
+      #expect(watch.finish().lines == ["count: 1  sum(pages): 412", "count: 2  sum(pages): 712"])
+    }
+
+    @Test func `a database is counted`() throws {
+      for path in ["books/dune", "books/emma", "books/dune/notes/1"] {
+        _ = try hearth("set", "a.hearth", path, #"{"a": 1}"#)
+      }
+      let counted = try hearth("stat", "a.hearth", "--json")
+      let json = try #require(
+        try JSONSerialization.jsonObject(with: Data(counted.output.utf8)) as? [String: Any])
+      #expect(json["documents"] as? Int == 3)
+      #expect(json["changesLogged"] as? Int == 3)
+      #expect(json["formatVersion"] as? Int == 2)
+      let size = try FileManager.default.attributesOfItem(atPath: hearth.folder.path + "/a.hearth")
+      #expect(json["fileBytes"] as? Int == size[.size] as? Int)
+      let collections = try #require(json["collections"] as? [[String: Any]])
+      #expect(collections.map { $0["path"] as? String } == ["books", "books/dune/notes"])
+      #expect(collections.map { $0["documents"] as? Int } == [2, 1])
+      #expect(collections.allSatisfy { ($0["bytes"] as? Int ?? 0) > 0 })
+      let shown = try hearth("stat", "a.hearth")
+      #expect(shown.lines.first?.hasPrefix("collection") == true)
+      #expect(shown.lines.contains { $0.hasPrefix("books/dune/notes ") })
+    }
+
+    @Test(arguments: [
+      (["get", "none.hearth", "books/dune"], "There is no database at none.hearth."),
+      (["get", "a.hearth", "books/none"], "There is no document books/none in a.hearth."),
+      (["delete", "a.hearth", "books/none"], "There is no document books/none in a.hearth."),
+      (
+        ["get", "a.hearth", "books"],
+        "Invalid document reference. Document references must have an even number of segments, "
+          + "but books has 1"
+      ),
+      (
+        ["set", "a.hearth", "books/dune", #"{"a": }"#],
+        "The JSON is not valid: expected a value at line 1, column 7."
+      ),
+      (
+        ["set", "a.hearth", "books/dune", "[]"],
+        #"A document's fields are a JSON object: {"title": "Dune"}."#
+      ),
+      (
+        ["set", "a.hearth", "books/dune", #"{"a": {"$geo": [1]}}"#],
+        #"$geo cannot be [1]; it looks like {"$geo": [59.91, 10.75]}."#
+      ),
+      (
+        ["set", "a.hearth", "books/dune", #"{"a": {"$price": 1}}"#],
+        #"$price is not a known type; write {"$map": …} around a map with this name."#
+      ),
+      (
+        ["get", "text.hearth", "a/b"], "Cannot open text.hearth. The file is not an LMDB database."
+      ),
+    ])
+    func `what goes wrong is said in one sentence`(arguments: [String], sentence: String) throws {
+      _ = try hearth("set", "a.hearth", "books/dune", "{}")
+      try "hello".write(
+        toFile: hearth.folder.path + "/text.hearth", atomically: true, encoding: .utf8)
+      let result = try hearth.start(arguments).finish()
+      #expect(result.status == 1)
+      #expect(result.output.isEmpty)
+      let error = result.error.replacingOccurrences(of: hearth.folder.path + "/", with: "")
+      #expect(error == "Error: \(sentence)\n")
+      #expect(!FileManager.default.fileExists(atPath: hearth.folder.path + "/none.hearth"))
+      #expect(
+        try hearth("get", "a.hearth", "books/dune", "--json").output.contains(#""fields":{}"#))
+    }
   }
-}
+#endif

@@ -1,78 +1,80 @@
-import Foundation
-import Testing
+#if Tools
+  import Foundation
+  import Testing
 
-@Suite struct DemoCommandTests {
-  let hearth = HearthProcess()
+  @Suite struct DemoCommandTests {
+    let hearth = HearthProcess()
 
-  /// Two packages as the index has them, and a stanza that is none.
-  static let index = """
-    Package: hearth-dev
-    Version: 1:0.2-3~deb12u1
-    Architecture: amd64
-    Section: libdevel
-    Maintainer: Ida Bergland <ida@example.org>
-    Homepage: https://example.org/hearth
-    Installed-Size: 4711
-    Size: 1024
-    Depends: liblmdb-dev (>= 0.9.24), libxxhash-dev | xxhash-dev (<< 2), swift
-    Tag: devel::library, implemented-in::swift,
-     role::devel-lib
-    Description: Firestore at home
-    Essential: yes
+    /// Two packages as the index has them, and a stanza that is none.
+    static let index = """
+      Package: hearth-dev
+      Version: 1:0.2-3~deb12u1
+      Architecture: amd64
+      Section: libdevel
+      Maintainer: Ida Bergland <ida@example.org>
+      Homepage: https://example.org/hearth
+      Installed-Size: 4711
+      Size: 1024
+      Depends: liblmdb-dev (>= 0.9.24), libxxhash-dev | xxhash-dev (<< 2), swift
+      Tag: devel::library, implemented-in::swift,
+       role::devel-lib
+      Description: Firestore at home
+      Essential: yes
 
-    Comment: nothing
+      Comment: nothing
 
 
-    Package: kettle
-    Version: 2
-    Architecture: all
-    Section: misc
-    Description: boils water
-    """
-
-  @Test func `an index is imported, and everything in it is kept`() throws {
-    try Self.index.write(
-      toFile: hearth.folder.path + "/index", atomically: true, encoding: .utf8)
-    let demo = try hearth("demo", "--index", "index", "--database", "a.hearth")
-    #expect(demo.status == 0, "\(demo.error)")
-    #expect(demo.error.isEmpty)
-    #expect(demo.output.contains("2 documents in "))
-    #expect(demo.output.contains("Everything checked holds."))
-    let stored = try hearth("get", "a.hearth", "packages/hearth-dev", "--json")
-    let fields = """
-      {"architecture":"amd64","dependencies":[{"name":"liblmdb-dev","relation":">=",\
-      "version":"0.9.24"},{"alternatives":[{"name":"xxhash-dev","relation":"<<","version":"2"}],\
-      "name":"libxxhash-dev"},{"name":"swift"}],"downloadBytes":1024,\
-      "homepage":"https://example.org/hearth","installedKilobytes":4711,"isEssential":true,\
-      "maintainer":{"email":"ida@example.org","name":"Ida Bergland"},"name":"hearth-dev",\
-      "section":"libdevel","summary":"Firestore at home",\
-      "tags":["devel::library","implemented-in::swift","role::devel-lib"],\
-      "version":"1:0.2-3~deb12u1","visits":50}
+      Package: kettle
+      Version: 2
+      Architecture: all
+      Section: misc
+      Description: boils water
       """
-    #expect(stored.output.contains(#""fields":"# + fields), "\(stored.output)")
-    let again = try hearth("demo", "--index", "index", "--database", "a.hearth")
-    #expect(again.status == 1)
-    #expect(again.error.contains("There is a file at a.hearth already"))
-  }
 
-  @Test func `figures come as JSON, too`() throws {
-    let demo = try hearth("demo", "--books", "--json")
-    #expect(demo.status == 0, "\(demo.error)")
-    let json = try #require(
-      try JSONSerialization.jsonObject(with: Data(demo.output.utf8)) as? [String: Any])
-    #expect(json["collection"] as? String == "books")
-    #expect(json["documents"] as? Int == 12)
-    for figure in ["importDocumentsPerSecond", "importCommits", "fileBytes", "bytesPerDocument"] {
-      #expect(json[figure] as? Int ?? 0 > 0, "\(figure)")
+    @Test func `an index is imported, and everything in it is kept`() throws {
+      try Self.index.write(
+        toFile: hearth.folder.path + "/index", atomically: true, encoding: .utf8)
+      let demo = try hearth("demo", "--index", "index", "--database", "a.hearth")
+      #expect(demo.status == 0, "\(demo.error)")
+      #expect(demo.error.isEmpty)
+      #expect(demo.output.contains("2 documents in "))
+      #expect(demo.output.contains("Everything checked holds."))
+      let stored = try hearth("get", "a.hearth", "packages/hearth-dev", "--json")
+      let fields = """
+        {"architecture":"amd64","dependencies":[{"name":"liblmdb-dev","relation":">=",\
+        "version":"0.9.24"},{"alternatives":[{"name":"xxhash-dev","relation":"<<","version":"2"}],\
+        "name":"libxxhash-dev"},{"name":"swift"}],"downloadBytes":1024,\
+        "homepage":"https://example.org/hearth","installedKilobytes":4711,"isEssential":true,\
+        "maintainer":{"email":"ida@example.org","name":"Ida Bergland"},"name":"hearth-dev",\
+        "section":"libdevel","summary":"Firestore at home",\
+        "tags":["devel::library","implemented-in::swift","role::devel-lib"],\
+        "version":"1:0.2-3~deb12u1","visits":50}
+        """
+      #expect(stored.output.contains(#""fields":"# + fields), "\(stored.output)")
+      let again = try hearth("demo", "--index", "index", "--database", "a.hearth")
+      #expect(again.status == 1)
+      #expect(again.error.contains("There is a file at a.hearth already"))
     }
-    #expect(json["newsMilliseconds"] as? Double ?? 0 > 0)
-  }
 
-  @Test func `an index that names a package twice is refused`() throws {
-    let twice = "Package: kettle\nVersion: 1\n\nPackage: kettle\nVersion: 2\n"
-    try twice.write(toFile: hearth.folder.path + "/index", atomically: true, encoding: .utf8)
-    let demo = try hearth("demo", "--index", "index")
-    #expect(demo.status == 1)
-    #expect(demo.error == "Error: The demo failed. The index names kettle twice.\n")
+    @Test func `figures come as JSON, too`() throws {
+      let demo = try hearth("demo", "--books", "--json")
+      #expect(demo.status == 0, "\(demo.error)")
+      let json = try #require(
+        try JSONSerialization.jsonObject(with: Data(demo.output.utf8)) as? [String: Any])
+      #expect(json["collection"] as? String == "books")
+      #expect(json["documents"] as? Int == 12)
+      for figure in ["importDocumentsPerSecond", "importCommits", "fileBytes", "bytesPerDocument"] {
+        #expect(json[figure] as? Int ?? 0 > 0, "\(figure)")
+      }
+      #expect(json["newsMilliseconds"] as? Double ?? 0 > 0)
+    }
+
+    @Test func `an index that names a package twice is refused`() throws {
+      let twice = "Package: kettle\nVersion: 1\n\nPackage: kettle\nVersion: 2\n"
+      try twice.write(toFile: hearth.folder.path + "/index", atomically: true, encoding: .utf8)
+      let demo = try hearth("demo", "--index", "index")
+      #expect(demo.status == 1)
+      #expect(demo.error == "Error: The demo failed. The index names kettle twice.\n")
+    }
   }
-}
+#endif

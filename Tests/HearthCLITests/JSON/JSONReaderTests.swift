@@ -1,64 +1,67 @@
-import Hearth
-import Testing
+#if Tools
+  import Hearth
+  import Testing
 
-@testable import HearthCLI
+  @testable import HearthCLI
 
-@Suite struct JSONReaderTests {
-  @Test(arguments: [
-    ("9223372036854775807", JSON.integer(.max)), ("-9223372036854775808", .integer(.min)),
-    ("1.0", .double(1)), ("-0", .double(-0.0)), ("1e2", .double(100)), (" [ ] ", .array([])),
-    (#""a\u00e9\ud83c\udfdc\/\b""#, .string("aé🏜/\u{8}")), ("{ }", .object([])),
-    (
-      #"{"b": [true, null], "a": {}}"#,
-      .object([
-        JSON.Member("b", .array([.boolean(true), .null])), JSON.Member("a", .object([])),
-      ])
-    ),
-  ])
-  func `a value is read exactly`(text: String, value: JSON) throws {
-    let read = try JSONReader.read(text)
-    #expect(read == value)
-    #expect(try JSONReader.read(read.text) == value)
-    // -0.0 == 0.0, but they are not the same.
-    if case .double(let number) = read, case .double(let expected) = value {
-      #expect(number.bitPattern == expected.bitPattern)
-    }
-  }
-
-  @Test(arguments: [
-    "", "nul", "01", "1.", "+1", ".5", "1e", "1e400", "9223372036854775808", "[1,]", "[1 2]",
-    "{\"a\" 1}", "{a: 1}", "{\"a\":1,}", "{\"a\":1,\"a\":2}", "\"", "\"\u{1}\"", "\"\\x\"",
-    "\"\\ud800\"", "\"\\u12g4\"", "1 2", String(repeating: "[", count: 10_000),
-  ])
-  func `what is no JSON is refused with its place`(text: String) {
-    #expect {
-      try JSONReader.read(text)
-    } throws: { error in
-      "\(error)".hasPrefix("The JSON is not valid: ") && "\(error)".contains(" at line 1, column ")
-    }
-  }
-
-  @Test func `no bytes trap the reader`() {
-    // Always the same texts: splitmix64 from a fixed seed.
-    struct Generator: RandomNumberGenerator {
-      var state: UInt64 = 0x4845_4152_5448
-
-      mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
+  @Suite struct JSONReaderTests {
+    @Test(arguments: [
+      ("9223372036854775807", JSON.integer(.max)), ("-9223372036854775808", .integer(.min)),
+      ("1.0", .double(1)), ("-0", .double(-0.0)), ("1e2", .double(100)), (" [ ] ", .array([])),
+      (#""a\u00e9\ud83c\udfdc\/\b""#, .string("aé🏜/\u{8}")), ("{ }", .object([])),
+      (
+        #"{"b": [true, null], "a": {}}"#,
+        .object([
+          JSON.Member("b", .array([.boolean(true), .null])), JSON.Member("a", .object([])),
+        ])
+      ),
+    ])
+    func `a value is read exactly`(text: String, value: JSON) throws {
+      let read = try JSONReader.read(text)
+      #expect(read == value)
+      #expect(try JSONReader.read(read.text) == value)
+      // -0.0 == 0.0, but they are not the same.
+      if case .double(let number) = read, case .double(let expected) = value {
+        #expect(number.bitPattern == expected.bitPattern)
       }
     }
-    var generator = Generator()
-    let alphabet = Array("{}[]\",:\\u0123dDeE+-.tfn é\n")
-    for _ in 0..<20_000 {
-      let text = String(
-        (0..<Int.random(in: 0..<12, using: &generator)).map { _ in
-          alphabet[Int.random(in: 0..<alphabet.count, using: &generator)]
-        })
-      guard let read = try? JSONReader.read(text) else { continue }
-      #expect(throws: Never.self, "\(text)") { try JSONReader.read(read.text) }
+
+    @Test(arguments: [
+      "", "nul", "01", "1.", "+1", ".5", "1e", "1e400", "9223372036854775808", "[1,]", "[1 2]",
+      "{\"a\" 1}", "{a: 1}", "{\"a\":1,}", "{\"a\":1,\"a\":2}", "\"", "\"\u{1}\"", "\"\\x\"",
+      "\"\\ud800\"", "\"\\u12g4\"", "1 2", String(repeating: "[", count: 10_000),
+    ])
+    func `what is no JSON is refused with its place`(text: String) {
+      #expect {
+        try JSONReader.read(text)
+      } throws: { error in
+        "\(error)".hasPrefix("The JSON is not valid: ")
+          && "\(error)".contains(" at line 1, column ")
+      }
+    }
+
+    @Test func `no bytes trap the reader`() {
+      // Always the same texts: splitmix64 from a fixed seed.
+      struct Generator: RandomNumberGenerator {
+        var state: UInt64 = 0x4845_4152_5448
+
+        mutating func next() -> UInt64 {
+          state &+= 0x9E37_79B9_7F4A_7C15
+          var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+          word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+          return word ^ (word >> 31)
+        }
+      }
+      var generator = Generator()
+      let alphabet = Array("{}[]\",:\\u0123dDeE+-.tfn é\n")
+      for _ in 0..<20_000 {
+        let text = String(
+          (0..<Int.random(in: 0..<12, using: &generator)).map { _ in
+            alphabet[Int.random(in: 0..<alphabet.count, using: &generator)]
+          })
+        guard let read = try? JSONReader.read(text) else { continue }
+        #expect(throws: Never.self, "\(text)") { try JSONReader.read(read.text) }
+      }
     }
   }
-}
+#endif

@@ -1,124 +1,126 @@
-import Foundation
-import Testing
+#if Tools
+  import Foundation
+  import Testing
 
-/// The built `hearth`, run as people run it.
-struct HearthProcess {
-  /// Every invocation works in here, with relative names.
-  let folder = TemporaryFolder()
+  /// The built `hearth`, run as people run it.
+  struct HearthProcess {
+    /// Every invocation works in here, with relative names.
+    let folder = TemporaryFolder()
 
-  struct Result {
-    var status: Int32
-    var output: String
-    var error: String
+    struct Result {
+      var status: Int32
+      var output: String
+      var error: String
 
-    var lines: [String] { output.split(separator: "\n").map(String.init) }
-  }
-
-  /// Beside the running tests, where the package manager puts it.
-  private static let executable: URL = {
-    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-    return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("hearth")
-  }()
-
-  var path: String { Self.executable.path }
-
-  func start(_ arguments: [String], input: String? = nil) throws -> Running {
-    let running = Running(folder: folder)
-    running.process.executableURL = Self.executable
-    running.process.arguments = arguments
-    running.process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-    running.process.standardOutput = try running.handle("output")
-    running.process.standardError = try running.handle("error")
-    if let input {
-      try Data(input.utf8).write(to: running.file("input"))
-      running.process.standardInput = try FileHandle(forReadingFrom: running.file("input"))
-    } else {
-      running.process.standardInput = FileHandle.nullDevice
-    }
-    try running.process.run()
-    return running
-  }
-
-  func callAsFunction(_ arguments: String..., input: String? = nil) throws -> Result {
-    try start(arguments, input: input).finish()
-  }
-
-  /// Runs a line of a shell, for what only a shell can do with streams.
-  func shell(_ line: String) throws -> Result {
-    let running = Running(folder: folder)
-    running.process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    running.process.arguments = ["-c", "hearth() { '\(Self.executable.path)' \"$@\"; }\n\(line)"]
-    running.process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-    running.process.standardOutput = try running.handle("output")
-    running.process.standardError = try running.handle("error")
-    running.process.standardInput = FileHandle.nullDevice
-    try running.process.run()
-    return running.finish()
-  }
-
-  /// The names in the folder, except for those of captured output.
-  var files: Set<String> {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    return Set(
-      names.filter { name in ![".output", ".error", ".input"].contains { name.hasSuffix($0) } })
-  }
-
-  /// Files that are being made.
-  var unfinished: Set<String> { files.filter { $0.contains("-unfinished") } }
-
-  /// A process under way, whose output goes to files: a full pipe would hold it up.
-  final class Running {
-    let process = Process()
-    private let folder: TemporaryFolder
-    private let name = UUID().uuidString
-
-    init(folder: TemporaryFolder) { self.folder = folder }
-
-    deinit { if process.isRunning { process.terminate() } }
-
-    func file(_ kind: String) -> URL {
-      URL(fileURLWithPath: "\(folder.path)/\(name).\(kind)")
+      var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    func handle(_ kind: String) throws -> FileHandle {
-      try Data().write(to: file(kind))
-      return try FileHandle(forWritingTo: file(kind))
-    }
+    /// Beside the running tests, where the package manager puts it.
+    private static let executable: URL = {
+      let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+      return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("hearth")
+    }()
 
-    private func text(_ kind: String) -> String {
-      (try? String(contentsOf: file(kind), encoding: .utf8)) ?? ""
-    }
+    var path: String { Self.executable.path }
 
-    var output: String { text("output") }
-
-    func finish() -> Result {
-      process.waitUntilExit()
-      return Result(
-        status: process.terminationStatus, output: text("output"), error: text("error"))
-    }
-
-    /// Waits until the output has so many lines. False if that takes too long.
-    func reaches(lines count: Int) async throws -> Bool {
-      for _ in 0..<1000 {
-        if output.split(separator: "\n").count >= count { return true }
-        if !process.isRunning { return output.split(separator: "\n").count >= count }
-        try await Task.sleep(for: .milliseconds(10))
+    func start(_ arguments: [String], input: String? = nil) throws -> Running {
+      let running = Running(folder: folder)
+      running.process.executableURL = Self.executable
+      running.process.arguments = arguments
+      running.process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+      running.process.standardOutput = try running.handle("output")
+      running.process.standardError = try running.handle("error")
+      if let input {
+        try Data(input.utf8).write(to: running.file("input"))
+        running.process.standardInput = try FileHandle(forReadingFrom: running.file("input"))
+      } else {
+        running.process.standardInput = FileHandle.nullDevice
       }
-      return false
+      try running.process.run()
+      return running
+    }
+
+    func callAsFunction(_ arguments: String..., input: String? = nil) throws -> Result {
+      try start(arguments, input: input).finish()
+    }
+
+    /// Runs a line of a shell, for what only a shell can do with streams.
+    func shell(_ line: String) throws -> Result {
+      let running = Running(folder: folder)
+      running.process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      running.process.arguments = ["-c", "hearth() { '\(Self.executable.path)' \"$@\"; }\n\(line)"]
+      running.process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+      running.process.standardOutput = try running.handle("output")
+      running.process.standardError = try running.handle("error")
+      running.process.standardInput = FileHandle.nullDevice
+      try running.process.run()
+      return running.finish()
+    }
+
+    /// The names in the folder, except for those of captured output.
+    var files: Set<String> {
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+      return Set(
+        names.filter { name in ![".output", ".error", ".input"].contains { name.hasSuffix($0) } })
+    }
+
+    /// Files that are being made.
+    var unfinished: Set<String> { files.filter { $0.contains("-unfinished") } }
+
+    /// A process under way, whose output goes to files: a full pipe would hold it up.
+    final class Running {
+      let process = Process()
+      private let folder: TemporaryFolder
+      private let name = UUID().uuidString
+
+      init(folder: TemporaryFolder) { self.folder = folder }
+
+      deinit { if process.isRunning { process.terminate() } }
+
+      func file(_ kind: String) -> URL {
+        URL(fileURLWithPath: "\(folder.path)/\(name).\(kind)")
+      }
+
+      func handle(_ kind: String) throws -> FileHandle {
+        try Data().write(to: file(kind))
+        return try FileHandle(forWritingTo: file(kind))
+      }
+
+      private func text(_ kind: String) -> String {
+        (try? String(contentsOf: file(kind), encoding: .utf8)) ?? ""
+      }
+
+      var output: String { text("output") }
+
+      func finish() -> Result {
+        process.waitUntilExit()
+        return Result(
+          status: process.terminationStatus, output: text("output"), error: text("error"))
+      }
+
+      /// Waits until the output has so many lines. False if that takes too long.
+      func reaches(lines count: Int) async throws -> Bool {
+        for _ in 0..<1000 {
+          if output.split(separator: "\n").count >= count { return true }
+          if !process.isRunning { return output.split(separator: "\n").count >= count }
+          try await Task.sleep(for: .milliseconds(10))
+        }
+        return false
+      }
     }
   }
-}
 
-/// A folder that is there as long as this is.
-final class TemporaryFolder: Sendable {
-  let path: String
+  /// A folder that is there as long as this is.
+  final class TemporaryFolder: Sendable {
+    let path: String
 
-  init() {
-    path =
-      FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-      .appendingPathComponent("hearth-cli-tests-\(UUID().uuidString)").path
-    try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    init() {
+      path =
+        FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+        .appendingPathComponent("hearth-cli-tests-\(UUID().uuidString)").path
+      try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
   }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-}
+#endif

@@ -1,0 +1,14 @@
+#if !Tools
+  import Foundation
+
+  /// Commands need a parser of arguments, which whoever embeds Hearth does not fetch.
+  @main
+  enum WithoutTools {
+    static func main() {
+      let sentence =
+        "hearth was built without its commands. Build it with the trait Tools: swift build --traits Tools\n"
+      FileHandle.standardError.write(Data(sentence.utf8))
+      exit(EX_UNAVAILABLE)
+    }
+  }
+#endif
