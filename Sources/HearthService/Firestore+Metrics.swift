@@ -28,12 +28,14 @@
       factory: any MetricsFactory = MetricsSystem.factory
     ) throws {
       let meters = Meters(label, dimensions, factory)
-      try observeWrites { [weak self] report in
-        meters.note(report)
-        guard let self, meters.isDue() else { return }
-        if let use = storageUse { meters.note(use) }
-      } onSample: {
-        meters.note($0)
+      try observeWrites { [weak self] figures in
+        switch figures {
+        case .sample(let sample): meters.note(sample)
+        case .group(let report):
+          meters.note(report)
+          guard let self, meters.isDue() else { return }
+          if let use = storageUse { meters.note(use) }
+        }
       } onLostFailure: {
         meters.unobserved.increment()
       }

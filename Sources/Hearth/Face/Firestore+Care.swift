@@ -1,28 +1,9 @@
 import Foundation
-import Synchronization
 
 /// The care of the file: looking whether it is whole, copying it, making it small again.
 extension Firestore {
   /// What a check looked at, and what it found wrong.
-  public struct CheckReport: Sendable, Hashable {
-    /// The first hundred problems, each with its place. Empty if the file is whole.
-    public var problems: [String]
-    public var problemCount: Int
-    public var fileBytes: Int
-    /// Pages in use, and pages free to be used again.
-    public var pages: Int
-    public var freePages: Int
-    public var documents: Int
-    public var collections: Int
-    /// In the change log.
-    public var changes: Int
-    /// Of all indexes.
-    public var indexEntries: Int
-    /// Documents that have a time at which they expire.
-    public var expiringDocuments: Int
-
-    public var isWhole: Bool { problemCount == 0 }
-  }
+  public typealias CheckReport = HearthEngine.CheckReport
 
   /// Is told from time to time how far the work is, on a thread of the work's.
   public typealias ProgressHandler = @Sendable (CareProgress) -> Void
@@ -40,9 +21,7 @@ extension Firestore {
   public static func check(
     at path: String, progress: ProgressHandler? = nil
   ) async throws -> CheckReport {
-    try await Care.run(progress) { progress in
-      CheckReport(try FileCheck.run(at: path, Care.configuration, progress: progress))
-    }
+    try await reporting { try await FileCare.usual.check(at: path, progress) }
   }
 
   /// Looks at everything in the open database, as of one commit.
@@ -50,10 +29,7 @@ extension Firestore {
   /// Reads and writes go on. It keeps one state for as long as it takes, so that pages which commits free
   /// meanwhile are used again only afterwards. Throws like any read, and `CancellationError`.
   public func check(progress: ProgressHandler? = nil) async throws -> CheckReport {
-    let backend = try Care.reporting { try self.file() }
-    return try await Care.run(progress) { progress in
-      CheckReport(try backend.check(progress))
-    }
+    try await reporting { try await file().check(progress) }
   }
 
   /// Copies the database as of one commit into a new file, checks the copy, and flushes it.
@@ -74,12 +50,9 @@ extension Firestore {
     to path: String, compacting: Bool = false, replacing: Bool = false,
     progress: ProgressHandler? = nil
   ) async throws -> CheckReport {
-    let backend = try Care.reporting { try self.file() }
-    return try await Care.run(progress) { progress in
-      CheckReport(
-        try backend.backup(
-          to: OpenDatabases.canonical(path), compacting: compacting, replacing: replacing,
-          progress))
+    try await reporting {
+      try await file().backup(
+        to: OpenDatabases.canonical(path), compacting: compacting, replacing: replacing, progress)
     }
   }
 
@@ -98,11 +71,9 @@ extension Firestore {
   public static func restore(
     _ backup: String, to path: String, progress: ProgressHandler? = nil
   ) async throws -> CheckReport {
-    try await Care.run(progress) { progress in
-      CheckReport(
-        try FileCopy.restore(
-          OpenDatabases.canonical(backup), to: OpenDatabases.canonical(path), Care.configuration,
-          progress: progress))
+    try await reporting {
+      try await FileCare.usual.restore(
+        OpenDatabases.canonical(backup), to: OpenDatabases.canonical(path), progress)
     }
   }
 
@@ -115,10 +86,8 @@ extension Firestore {
   public static func compact(
     at path: String, progress: ProgressHandler? = nil
   ) async throws -> (bytesBefore: Int, bytesAfter: Int) {
-    try await Care.run(progress) { progress in
-      let (before, after) = try FileCopy.compact(
-        at: OpenDatabases.canonical(path), Care.configuration, progress: progress)
-      return (before.fileBytes, after.fileBytes)
+    try await reporting {
+      try await FileCare.usual.compact(at: OpenDatabases.canonical(path), progress)
     }
   }
 }
@@ -127,28 +96,7 @@ extension Firestore {
   // MARK: Repair
 
   /// What could be read of a damaged file.
-  public struct RepairReport: Sendable, Hashable {
-    /// What is wrong with the damaged file; the first hundred.
-    public var problems: [String]
-    public var problemCount: Int
-    /// In the new file.
-    public var documents: Int
-    /// Of these, documents on pages that nothing leads to any more.
-    public var documentsFoundAgain: Int
-    /// Of these, documents that may have been changed or deleted since.
-    public var doubtfulDocuments: Int
-    /// Records of documents that are there and cannot be read.
-    public var unreadableDocuments: Int
-    /// Collections that have fewer documents than the damaged file counted, as far as it still says.
-    public var losses: [Loss]
-
-    public struct Loss: Sendable, Hashable {
-      public var collection: String
-      /// In the new file.
-      public var documents: Int
-      public var lost: Int
-    }
-  }
+  public typealias RepairReport = HearthEngine.RepairReport
 
   /// Builds a new file from everything that can be read of a damaged one, which is left as it is.
   ///
@@ -160,17 +108,9 @@ extension Firestore {
   public static func repair(
     at path: String, to target: String, progress: ProgressHandler? = nil
   ) async throws -> RepairReport {
-    try await Care.run(progress) { progress in
-      let report = try FileRepair.run(
-        from: OpenDatabases.canonical(path), to: OpenDatabases.canonical(target),
-        Care.configuration, progress: progress)
-      return RepairReport(
-        problems: report.problems, problemCount: report.problemCount,
-        documents: report.documents, documentsFoundAgain: report.foundLost,
-        doubtfulDocuments: report.doubtful, unreadableDocuments: report.unreadable,
-        losses: report.losses.map {
-          RepairReport.Loss(collection: $0.collection, documents: $0.documents, lost: $0.lost)
-        })
+    try await reporting {
+      try await FileCare.usual.repair(
+        at: OpenDatabases.canonical(path), to: OpenDatabases.canonical(target), progress)
     }
   }
 
@@ -186,9 +126,8 @@ extension Firestore {
   public func export(
     to path: String, replacing: Bool = false, progress: ProgressHandler? = nil
   ) async throws -> Int {
-    let backend = try Care.reporting { try self.file() }
-    return try await Care.run(progress) { progress in
-      try backend.export(to: OpenDatabases.canonical(path), replacing: replacing, progress)
+    try await reporting {
+      try await file().export(to: OpenDatabases.canonical(path), replacing: replacing, progress)
     }
   }
 
@@ -196,26 +135,11 @@ extension Firestore {
   package func export(
     progress: ProgressHandler? = nil, _ write: @escaping @Sendable ([UInt8]) throws -> Void
   ) async throws -> Int {
-    let backend = try Care.reporting { try self.file() }
-    return try await Care.run(progress) { progress in
-      try backend.export(progress, write)
-    }
+    try await reporting { try await file().export(progress, write) }
   }
 
   /// What an import did.
-  public struct ImportReport: Sendable, Hashable {
-    /// Taken; those that were there already, too.
-    public var documents: Int
-    /// The first hundred lines that were skipped.
-    public var faults: [Fault]
-    public var faultCount: Int
-
-    public struct Fault: Sendable, Hashable {
-      /// From one.
-      public var line: Int
-      public var problem: String
-    }
-  }
+  public typealias ImportReport = HearthEngine.ImportReport
 
   /// Writes the documents of an export into this database; see <doc:ExportFormat>.
   ///
@@ -229,11 +153,9 @@ extension Firestore {
   public func importDocuments(
     from path: String, skippingFaults: Bool = false, progress: ProgressHandler? = nil
   ) async throws -> ImportReport {
-    let backend = try Care.reporting { try self.file() }
-    return try await Care.run(progress) { progress in
-      ImportReport(
-        try backend.importDocuments(
-          from: path, skippingFaults: skippingFaults, progress))
+    try await reporting {
+      try await file().importDocuments(
+        from: path, skippingFaults: skippingFaults, progress)
     }
   }
 
@@ -248,68 +170,15 @@ extension Firestore {
     from path: String, toNew target: String, keepingTimes: Bool = true,
     skippingFaults: Bool = false, progress: ProgressHandler? = nil
   ) async throws -> ImportReport {
-    try await Care.run(progress) { progress in
-      ImportReport(
-        try DocumentImport.build(
-          from: path, to: OpenDatabases.canonical(target), Care.configuration,
-          keepingTimes: keepingTimes, skippingFaults: skippingFaults, progress: progress))
+    try await reporting {
+      try await FileCare.usual.importDocuments(
+        from: path, toNew: OpenDatabases.canonical(target), keepingTimes: keepingTimes,
+        skippingFaults: skippingFaults, progress)
     }
   }
 }
 
-extension Firestore.ImportReport {
-  init(_ report: DocumentImport.Report) {
-    self.init(
-      documents: report.documents,
-      faults: report.faults.map { Fault(line: $0.line, problem: $0.problem) },
-      faultCount: report.faultCount)
-  }
-}
-
-extension Firestore.CheckReport {
-  init(_ report: CheckReport) {
-    self.init(
-      problems: report.problems, problemCount: report.problemCount, fileBytes: report.fileBytes,
-      pages: report.pages, freePages: report.freePages, documents: report.documents,
-      collections: report.collections, changes: report.changes, indexEntries: report.entries,
-      expiringDocuments: report.dueDocuments)
-  }
-}
-
-/// Work that takes long and blocks: on a thread of its own, and not on one of the few that async code
-/// runs on.
-enum Care {
+extension FileCare {
   /// For files that nobody opens as a database.
-  static var configuration: StoreConfiguration { FirestoreSettings().embedded.storeConfiguration }
-
-  /// Ends early with `CancellationError` when the task is cancelled.
-  static func run<R: Sendable>(
-    _ handler: Firestore.ProgressHandler?, _ body: @escaping @Sendable (CareReporter) throws -> R
-  ) async throws -> R {
-    let isCancelled = Flag()
-    let progress = CareReporter { progress in
-      if isCancelled.isSet { throw CancellationError() }
-      handler?(progress)
-    }
-    return try await withTaskCancellationHandler {
-      try await onBlockingThread { try reporting { try body(progress) } }
-    } onCancel: {
-      isCancelled.set()
-    }
-  }
-
-  /// What is thrown of the engine becomes the `NSError` that users catch.
-  static func reporting<R>(_ body: () throws -> R) throws -> R {
-    do {
-      return try body()
-    } catch let status as Status {
-      throw status.nsError
-    }
-  }
-
-  private final class Flag: Sendable {
-    private let flag = Atomic<Bool>(false)
-    var isSet: Bool { flag.load(ordering: .relaxed) }
-    func set() { flag.store(true, ordering: .relaxed) }
-  }
+  fileprivate static var usual: FileCare { FileCare(FirestoreSettings().embedded) }
 }

@@ -14,15 +14,15 @@ extension Firestore {
   ///
   /// - Parameter field: A name or dotted path; nil for documents that do not expire any more.
   public func setExpiry(collectionID: String, field: String?) async throws {
-    let backend = try Care.reporting { try self.file() }
-    try await Care.run(nil) { _ in
+    try await reporting {
+      let backend = try file()
       try ResourcePath.check(collectionGroupID: collectionID)
       let segments = try field.map { field throws(Status) in
         let segments = try FieldSegments(dotted: field)
         try segments.checkNames()
         return segments
       }
-      try backend.setExpiry(collectionID, segments)
+      try await backend.setExpiry(collectionID, segments)
     }
   }
 
@@ -47,7 +47,6 @@ extension Firestore {
   /// Deletes every document whose time has come, without waiting for the next sweep. Returns their number.
   @discardableResult
   public func deleteExpiredDocuments() async throws -> Int {
-    let backend = try Care.reporting { try self.file() }
-    return try await Care.run(nil) { _ in try backend.deleteExpiredDocuments() }
+    try await reporting { try await file().deleteExpiredDocuments() }
   }
 }

@@ -40,31 +40,35 @@ public struct FirestoreIndexes: Sendable {
 
   /// As `declare` with a list of arguments.
   public func declare(_ indexes: [FirestoreIndex]) async throws {
-    try await change { try $0.declare(indexes.map { try $0.definition() }) }
+    try await reporting {
+      try await firestore.file().declare(indexes.map { try $0.definition() })
+    }
   }
 
   /// Drops indexes, declared or learned. Those that do not exist are dropped already.
   public func drop(_ indexes: FirestoreIndex...) async throws {
-    try await change { try $0.drop(indexes.map { try $0.definition() }) }
+    try await reporting {
+      try await firestore.file().drop(indexes.map { try $0.definition() })
+    }
   }
 
   /// Every index, as the newest commit has it.
   public func list() async throws -> [Listing] {
-    try await reporting { try firestore.file().indexes.list().map(Listing.init) }
+    try await reporting { try firestore.file().indexList().map(Listing.init) }
   }
 
   /// Waits until no index is being built.
   ///
   /// Throws what keeps one from being built, and `CancellationError`.
   public func waitUntilReady() async throws {
-    try await reporting { try await firestore.file().indexes.waitUntilReady() }
+    try await reporting { try await firestore.file().waitForIndexes() }
   }
 
   /// What was declared, and what was learned, as a `firestore.indexes.json` for Firebase's command line.
   ///
   /// Indexes on one field are listed as overrides of the field.
   public func configuration() async throws -> String {
-    try await reporting { try firestore.file().indexes.exported() }
+    try await reporting { try firestore.file().indexConfiguration() }
   }
 
   /// Takes the content of a `firestore.indexes.json` instead of everything declared before: what it does not
@@ -74,15 +78,7 @@ public struct FirestoreIndexes: Sendable {
   /// field. Vector indexes and times to live are kept and told again, and do nothing. Throws
   /// `invalidArgument` with the place of what is wrong.
   public func setConfiguration(_ json: String) async throws {
-    try await change { try $0.configure(IndexConfiguration(json: json)) }
-  }
-
-  /// Runs `body`, which waits for the writer, on no thread of the cooperative pool.
-  private func change(_ body: @escaping @Sendable (IndexKeeper) throws -> Void) async throws {
-    try await reporting {
-      let keeper = try firestore.file().indexes
-      try await onBlockingThread { try body(keeper) }
-    }
+    try await reporting { try await firestore.file().declare(onlyThoseIn: json) }
   }
 }
 
@@ -144,11 +140,11 @@ extension Firestore {
 
   /// Carries out what the index manager is asked.
   func carryOut(_ command: PersistentCacheIndexManager.Command) throws {
-    let keeper = try file().indexes
+    let file = try file()
     switch command {
-    case .enableAutoCreation: keeper.advisor.isLearning = true
-    case .disableAutoCreation: keeper.advisor.isLearning = false
-    case .deleteAll: try keeper.dropLearned()
+    case .enableAutoCreation: file.learnIndexes(true)
+    case .disableAutoCreation: file.learnIndexes(false)
+    case .deleteAll: try file.dropLearnedIndexes()
     }
   }
 }

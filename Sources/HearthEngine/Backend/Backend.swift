@@ -226,37 +226,48 @@ package protocol LocalBackend: Backend {
 
 /// What only a backend with a file can do.
 package protocol FileBackend: LocalBackend {
-  // MARK: Care of the file. All of these block; call them on a thread that may.
+  // MARK: Care of the file; see `FileCare` for one that is not open.
 
-  func check(_ progress: CareReporter) throws -> CheckReport
+  func check(_ progress: CareHandler?) async throws -> CheckReport
   func backup(
-    to path: String, compacting: Bool, replacing: Bool, _ progress: CareReporter
-  ) throws -> CheckReport
-  func export(to path: String, replacing: Bool, _ progress: CareReporter) throws -> Int
+    to path: String, compacting: Bool, replacing: Bool, _ progress: CareHandler?
+  ) async throws -> CheckReport
+  func export(to path: String, replacing: Bool, _ progress: CareHandler?) async throws -> Int
   func export(
-    _ progress: CareReporter, _ write: @escaping @Sendable ([UInt8]) throws -> Void
-  ) throws -> Int
+    _ progress: CareHandler?, _ write: @escaping @Sendable ([UInt8]) throws -> Void
+  ) async throws -> Int
   func importDocuments(
-    from path: String, skippingFaults: Bool, _ progress: CareReporter
-  ) throws -> DocumentImport.Report
+    from path: String, skippingFaults: Bool, _ progress: CareHandler?
+  ) async throws -> ImportReport
 
   // MARK: Indexes
 
-  var indexes: IndexKeeper { get }
+  /// Adds definitions. Returns when this is durable, before they are built.
+  func declare(_ indexes: [IndexDefinition]) async throws
+  /// Takes a `firestore.indexes.json` instead of what was declared before.
+  func declare(onlyThoseIn json: String) async throws
+  func drop(_ indexes: [IndexDefinition]) async throws
+  /// Blocks.
+  func dropLearnedIndexes() throws
+  func learnIndexes(_ isLearning: Bool)
+  func indexList() throws -> [StoredIndex]
+  /// As a `firestore.indexes.json`.
+  func indexConfiguration() throws -> String
+  func waitForIndexes() async throws
 
-  // MARK: Expiry. The first and the last block.
+  // MARK: Expiry
 
-  func setExpiry(_ collectionID: String, _ field: FieldSegments?) throws
+  func setExpiry(_ collectionID: String, _ field: FieldSegments?) async throws
   func expiryRules() throws -> [ExpiryRules.Rule]
-  func deleteExpiredDocuments() throws -> Int
+  func deleteExpiredDocuments() async throws -> Int
 
   // MARK: Figures
 
-  func statistics() async throws -> StoreStatistics
-  func listenerStatistics(_ done: @escaping @Sendable (ListeningStatistics) -> Void)
-  func observeWriter(
-    onGroup: @escaping @Sendable (WriterReport) -> Void,
-    onSample: @escaping @Sendable (WriterSample) -> Void)
+  func statistics() async throws -> DatabaseStatistics
+  func listenerStatistics(_ done: @escaping @Sendable (ListenerStatistics) -> Void)
+  /// Calls `body` after every group of writes, on the writer's thread, and once a second, whatever the writer does, on
+  /// a thread that must not be blocked.
+  func observeWriter(_ body: @escaping @Sendable (WriterFigures) -> Void)
   var storageUse: StorageUse { get throws }
 }
 

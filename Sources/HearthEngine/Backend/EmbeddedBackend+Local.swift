@@ -68,38 +68,72 @@ extension EmbeddedBackend: LocalBackend {
 extension EmbeddedBackend: FileBackend {
   // MARK: Care of the file
 
-  package func check(_ progress: CareReporter) throws -> CheckReport {
-    try store.check(includingPages: true, progress: progress)
+  package func check(_ progress: CareHandler?) async throws -> CheckReport {
+    try await CareReporter.run(progress) { [self] progress in
+      try store.check(includingPages: true, progress: progress)
+    }
   }
 
   package func backup(
-    to path: String, compacting: Bool, replacing: Bool, _ progress: CareReporter
-  ) throws -> CheckReport {
-    try settled()
-    return try FileCopy.backup(
-      store, to: path, compacting: compacting, replacing: replacing, progress: progress)
-  }
-
-  package func export(to path: String, replacing: Bool, _ progress: CareReporter) throws -> Int {
-    try settled()
-    return try DocumentExport.run(store, to: path, replacing: replacing, progress: progress)
+    to path: String, compacting: Bool, replacing: Bool, _ progress: CareHandler?
+  ) async throws -> CheckReport {
+    try await CareReporter.run(progress) { [self] progress in
+      try settled()
+      return try FileCopy.backup(
+        store, to: path, compacting: compacting, replacing: replacing, progress: progress)
+    }
   }
 
   package func export(
-    _ progress: CareReporter, _ write: @escaping @Sendable ([UInt8]) throws -> Void
-  ) throws -> Int {
-    try settled()
-    return try DocumentExport.run(store, progress: progress, write)
+    to path: String, replacing: Bool, _ progress: CareHandler?
+  ) async throws -> Int {
+    try await CareReporter.run(progress) { [self] progress in
+      try settled()
+      return try DocumentExport.run(store, to: path, replacing: replacing, progress: progress)
+    }
+  }
+
+  package func export(
+    _ progress: CareHandler?, _ write: @escaping @Sendable ([UInt8]) throws -> Void
+  ) async throws -> Int {
+    try await CareReporter.run(progress) { [self] progress in
+      try settled()
+      return try DocumentExport.run(store, progress: progress, write)
+    }
   }
 
   package func importDocuments(
-    from path: String, skippingFaults: Bool, _ progress: CareReporter
-  ) throws -> DocumentImport.Report {
-    let report = try DocumentImport.run(
-      from: path, into: writer, skippingFaults: skippingFaults, progress: progress)
-    try report.definitions.adopt(into: store, indexes)
-    return report
+    from path: String, skippingFaults: Bool, _ progress: CareHandler?
+  ) async throws -> ImportReport {
+    try await CareReporter.run(progress) { [self] progress in
+      let report = try DocumentImport.run(
+        from: path, into: writer, skippingFaults: skippingFaults, progress: progress)
+      try report.definitions.adopt(into: store, indexes)
+      return report.told
+    }
   }
+
+  // MARK: Indexes. What waits for the writer does so on no thread of the cooperative pool.
+
+  package func declare(_ definitions: [IndexDefinition]) async throws {
+    try await onBlockingThread { [indexes] in try indexes.declare(definitions) }
+  }
+
+  package func declare(onlyThoseIn json: String) async throws {
+    try await onBlockingThread { [indexes] in
+      try indexes.configure(IndexConfiguration(json: json))
+    }
+  }
+
+  package func drop(_ definitions: [IndexDefinition]) async throws {
+    try await onBlockingThread { [indexes] in try indexes.drop(definitions) }
+  }
+
+  package func dropLearnedIndexes() throws { try indexes.dropLearned() }
+  package func learnIndexes(_ isLearning: Bool) { indexes.advisor.isLearning = isLearning }
+  package func indexList() throws -> [StoredIndex] { try indexes.list() }
+  package func indexConfiguration() throws -> String { try indexes.exported() }
+  package func waitForIndexes() async throws { try await indexes.waitUntilReady() }
 
   /// Waits for every write that was handed over before. Blocks.
   private func settled() throws(Status) {
@@ -108,39 +142,38 @@ extension EmbeddedBackend: FileBackend {
 
   // MARK: Expiry
 
-  package func setExpiry(_ collectionID: String, _ field: FieldSegments?) throws {
-    try store.setExpiry(collectionID, field)
+  package func setExpiry(_ collectionID: String, _ field: FieldSegments?) async throws {
+    try await onBlockingThread { [store] in try store.setExpiry(collectionID, field) }
   }
 
   package func expiryRules() throws -> [ExpiryRules.Rule] {
     try store.read { try ExpiryRules.read($0.lmdb, store.tables).rules }
   }
 
-  package func deleteExpiredDocuments() throws -> Int {
-    try settled()
-    guard let sweeper else {
-      throw Status(.failedPrecondition, "The database is open for reading only.")
+  package func deleteExpiredDocuments() async throws -> Int {
+    try await CareReporter.run(nil) { [self] _ in
+      try settled()
+      guard let sweeper else {
+        throw Status(.failedPrecondition, "The database is open for reading only.")
+      }
+      return try sweeper.sweep()
     }
-    return try sweeper.sweep()
   }
 
   // MARK: Figures
 
-  package func statistics() async throws -> StoreStatistics {
+  package func statistics() async throws -> DatabaseStatistics {
     await writer.settle(.everything)
-    return try store.read { try StoreStatistics($0) }
+    return try store.read { try DatabaseStatistics($0) }
   }
 
-  package func listenerStatistics(_ done: @escaping @Sendable (ListeningStatistics) -> Void) {
+  package func listenerStatistics(_ done: @escaping @Sendable (ListenerStatistics) -> Void) {
     registry.statistics(done)
   }
 
-  package func observeWriter(
-    onGroup: @escaping @Sendable (WriterReport) -> Void,
-    onSample: @escaping @Sendable (WriterSample) -> Void
-  ) {
-    writer.observe(onGroup)
-    writer.sample(onSample)
+  package func observeWriter(_ body: @escaping @Sendable (WriterFigures) -> Void) {
+    writer.observe { body(.group($0)) }
+    writer.sample { body(.sample($0)) }
   }
 
   package var storageUse: StorageUse {

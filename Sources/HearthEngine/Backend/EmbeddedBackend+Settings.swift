@@ -59,7 +59,7 @@ extension EmbeddedBackend {
 
 extension EmbeddedBackend.Settings {
   /// In the terms of storage, with what checks and builds of whole files need from the floor of indexes.
-  package var storeConfiguration: StoreConfiguration {
+  var storeConfiguration: StoreConfiguration {
     var configuration = StoreConfiguration()
     configuration.isReadOnly = isReadOnly
     configuration.mapSizeBytes = mapSizeBytes

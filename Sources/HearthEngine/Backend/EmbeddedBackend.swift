@@ -9,7 +9,7 @@ package final class EmbeddedBackend: Sendable {
   let store: Store
   let writer: Writer
   let registry: Registry
-  package let indexes: IndexKeeper
+  let indexes: IndexKeeper
   /// Nil if nothing may be written.
   let sweeper: ExpirySweeper?
   /// What a token of another database, or from before a restore, is told by.

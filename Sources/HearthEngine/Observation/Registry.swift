@@ -36,7 +36,7 @@ final class Registry: Sendable {
     var hasToldNews = false
     /// What listeners that come after the end are told.
     var end: End?
-    var counts = ListeningStatistics.Counts()
+    var counts = Counts()
 
     var isWatching: Bool { !views.isEmpty || !tails.isEmpty }
   }
@@ -60,6 +60,21 @@ final class Registry: Sendable {
   }
 
   /// Since the database was opened.
+  struct Counts: Sendable {
+    /// Commits that touched a watched collection.
+    var commits = 0
+    /// Views that were asked to take in a commit.
+    var visits = 0
+    /// Of these, those that changed.
+    var updates = 0
+    /// Queries that were run again because a limit's spare results were used up.
+    var refills = 0
+    /// Times that every query was run again because the log had been trimmed.
+    var reloads = 0
+    /// Of listeners that ended since.
+    var ended = Listener.Counts()
+  }
+
   private let store: Store
   private let writer: Writer
   private let acknowledgements: Acknowledgements
@@ -652,20 +667,28 @@ final class Registry: Sendable {
 
   // MARK: Statistics
 
-  func statistics(_ body: @escaping @Sendable (ListeningStatistics) -> Void) {
+  func statistics(_ body: @escaping @Sendable (ListenerStatistics) -> Void) {
     queue.async { [self] in
-      var statistics = ListeningStatistics(counts: state.counts)
+      let counts = state.counts
+      var statistics = ListenerStatistics()
       statistics.views = state.views.count
+      statistics.commits = counts.commits
+      statistics.visits = counts.visits
+      statistics.updates = counts.updates
+      statistics.refills = counts.refills
+      statistics.reloads = counts.reloads
+      statistics.snapshotsTold = counts.ended.told
+      statistics.snapshotsSkipped = counts.ended.skipped
       for view in state.views.values {
         statistics.listeners += view.listeners.count
         statistics.documents += view.heldCount
         statistics.largestView = max(statistics.largestView, view.heldCount)
-        statistics.counts.refills += view.refills
+        statistics.refills += view.refills
         for listener in view.listeners {
           let counts = listener.counts
-          statistics.counts.ended.told += counts.told
-          statistics.counts.ended.skipped += counts.skipped
-          if listener.isBehind { statistics.waiting += 1 }
+          statistics.snapshotsTold += counts.told
+          statistics.snapshotsSkipped += counts.skipped
+          if listener.isBehind { statistics.waitingListeners += 1 }
         }
       }
       if state.isWatching, let newest = try? store.read({ try $0.state().lastSequence }) {
@@ -674,32 +697,6 @@ final class Registry: Sendable {
       body(statistics)
     }
   }
-}
-
-/// Listening in figures.
-package struct ListeningStatistics: Sendable {
-  package struct Counts: Sendable {
-    /// Commits that touched a watched collection.
-    package var commits = 0
-    /// Views that were asked to take in a commit.
-    package var visits = 0
-    /// Of these, those that changed.
-    package var updates = 0
-    /// Queries that were run again because a limit's spare results were used up.
-    package var refills = 0
-    /// Times that every query was run again because the log had been trimmed.
-    package var reloads = 0
-    /// Of listeners that ended since.
-    package var ended = Listener.Counts()
-  }
-
-  package var counts = Counts()
-  package var listeners = 0
-  package var views = 0
-  package var documents = 0
-  package var largestView = 0
-  package var waiting = 0
-  package var changesBehind = 0
 }
 
 extension Status {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// How far a long piece of care for a file is: a check, a backup, an export.
 public struct CareProgress: Sendable, Hashable {
   public enum Step: String, Sendable {
@@ -18,15 +20,41 @@ public struct CareProgress: Sendable, Hashable {
   public var total: Int
 }
 
+/// Hears from time to time how far the work is, on a thread of the work's.
+package typealias CareHandler = @Sendable (CareProgress) -> Void
+
 /// Told from time to time by long work; stops it by throwing.
-package struct CareReporter: Sendable {
+struct CareReporter: Sendable {
   private let tell: @Sendable (CareProgress) throws -> Void
 
-  package init(_ tell: @escaping @Sendable (CareProgress) throws -> Void) { self.tell = tell }
+  init(_ tell: @escaping @Sendable (CareProgress) throws -> Void) { self.tell = tell }
 
   static let silent = CareReporter { _ in }
 
   func callAsFunction(_ step: CareProgress.Step, _ done: Int, of total: Int) throws {
     try tell(CareProgress(step: step, done: min(done, max(total, 1)), total: max(total, 1)))
+  }
+
+  /// Runs work that takes long and blocks, on a thread of its own and not on one of the few that async code
+  /// runs on. Ends early with `CancellationError` when the task is cancelled.
+  static func run<Result: Sendable>(
+    _ handler: CareHandler?, _ body: @escaping @Sendable (CareReporter) throws -> Result
+  ) async throws -> Result {
+    let isCancelled = Flag()
+    let progress = CareReporter { progress in
+      if isCancelled.isSet { throw CancellationError() }
+      handler?(progress)
+    }
+    return try await withTaskCancellationHandler {
+      try await onBlockingThread { try body(progress) }
+    } onCancel: {
+      isCancelled.set()
+    }
+  }
+
+  private final class Flag: Sendable {
+    private let flag = Atomic<Bool>(false)
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+    func set() { flag.store(true, ordering: .relaxed) }
   }
 }

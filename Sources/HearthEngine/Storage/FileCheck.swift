@@ -4,13 +4,13 @@ internal import LMDB
 ///
 ///     pages ─▶ checksum of every record under its key ─▶ whole? ─ yes ─▶ open ─▶ tables against each other
 ///              with `pread`, nothing is mapped              └── no ──▶ report
-package enum FileCheck {
+enum FileCheck {
   /// Looks at a file that this process has not open. One that nobody has open is looked at before
   /// anything of it is mapped, and nobody can open it meanwhile.
   ///
   /// Throws `notFound`, `unavailable` if the system refuses, `failedPrecondition` if this process has
   /// the file open or a newer Hearth wrote it. Whatever is wrong with the file is in the report.
-  package static func run(
+  static func run(
     at path: String, _ configuration: StoreConfiguration, progress: CareReporter = .silent
   ) throws -> CheckReport {
     do {

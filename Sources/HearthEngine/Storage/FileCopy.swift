@@ -2,7 +2,7 @@ internal import LMDB
 
 /// Copies of a whole file: written beside their place, checked, flushed, and moved there. A crash at any
 /// moment leaves what was there before, or the whole copy.
-package enum FileCopy {
+enum FileCopy {
   /// Copies the newest state of an open store, which goes on reading and writing.
   ///
   /// One read transaction: pages that commits free meanwhile are not used again until it ends, and the
@@ -26,7 +26,7 @@ package enum FileCopy {
   /// Replaces a file that nobody has open by one without free pages.
   ///
   /// Throws `failedPrecondition` if it is open, `dataLoss` if it is damaged; the file is then as before.
-  package static func compact(
+  static func compact(
     at path: String, _ configuration: StoreConfiguration, progress: CareReporter = .silent
   ) throws -> (before: CheckReport, after: CheckReport) {
     do {
@@ -50,7 +50,7 @@ package enum FileCopy {
   /// The copy is checked first, and gets a history of its own: what tokens of the old file name may never have
   /// happened in it. Throws `failedPrecondition` if either file is open, `dataLoss` if the backup is damaged;
   /// the file at `path` is then as before.
-  package static func restore(
+  static func restore(
     _ backup: String, to path: String, _ configuration: StoreConfiguration,
     progress: CareReporter = .silent
   ) throws -> CheckReport {

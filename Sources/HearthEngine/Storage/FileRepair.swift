@@ -1,26 +1,27 @@
 internal import LMDB
 
-/// What was found in a damaged file, and what was not.
-package struct RepairReport: Sendable, Equatable {
-  /// What the check finds wrong with the damaged file; the first hundred.
-  package var problems: [String] = []
-  package var problemCount = 0
+/// What could be read of a damaged file.
+public struct RepairReport: Sendable, Hashable {
+  /// What is wrong with the damaged file; the first hundred.
+  public var problems: [String] = []
+  public var problemCount = 0
   /// In the new file.
-  package var documents = 0
-  /// Of them, those from pages that nothing leads to any more.
-  package var foundLost = 0
-  /// Of those, documents that may have been changed or deleted since: the list of free pages is damaged, and
-  /// an old page cannot be told from a lost one.
-  package var doubtful = 0
-  /// Records of documents that cannot be read.
-  package var unreadable = 0
-  /// Collections that hold fewer documents than they did, or are gone, as far as the old file says.
-  package var losses: [Loss] = []
+  public var documents = 0
+  /// Of these, documents on pages that nothing leads to any more.
+  public var documentsFoundAgain = 0
+  /// Of these, documents that may have been changed or deleted since: the list of free pages is damaged, and an old
+  /// page cannot be told from a lost one.
+  public var doubtfulDocuments = 0
+  /// Records of documents that are there and cannot be read.
+  public var unreadableDocuments = 0
+  /// Collections that have fewer documents than the damaged file counted, as far as it still says.
+  public var losses: [Loss] = []
 
-  package struct Loss: Sendable, Equatable {
-    package var collection: String
-    package var documents: Int
-    package var lost: Int
+  public struct Loss: Sendable, Hashable {
+    public var collection: String
+    /// In the new file.
+    public var documents: Int
+    public var lost: Int
   }
 }
 
@@ -33,7 +34,7 @@ package struct RepairReport: Sendable, Equatable {
 ///     indexes      those that were declared are built anew; those that were learned are learned again
 ///
 /// A record is believed if its checksum is right under its key.
-package final class FileRepair {
+final class FileRepair {
   private let builder: StoreBuilder
   private let progress: CareReporter
   private var report = RepairReport()
@@ -54,7 +55,7 @@ package final class FileRepair {
 
   /// Throws `failedPrecondition` if the damaged file is open, `alreadyExists` if there is a file at
   /// `target`, and what reading and writing throw. The damaged file is not changed.
-  package static func run(
+  static func run(
     from source: String, to target: String, _ configuration: StoreConfiguration,
     progress: CareReporter = .silent
   ) throws -> RepairReport {
@@ -122,7 +123,7 @@ package final class FileRepair {
       progress: { [progress] in try progress(.salvaging, $0, of: $1) })
     report.problemCount += pages.problemCount
     report.problems = Array((pages.problems + report.problems).prefix(CheckReport.problemLimit))
-    if !pages.knowsFreePages { report.doubtful = report.foundLost }
+    if !pages.knowsFreePages { report.doubtfulDocuments = report.documentsFoundAgain }
   }
 
   private func visit(
@@ -147,7 +148,7 @@ package final class FileRepair {
     } catch let error as Status where error.code == .dataLoss || error.code == .failedPrecondition {
       // The latter of a damaged version, too.
       report.add("\(name) \(CheckReport.hex(key)): \(error.message)")
-      if name == KeyLayout.Table.documents.rawValue { report.unreadable += 1 }
+      if name == KeyLayout.Table.documents.rawValue { report.unreadableDocuments += 1 }
     }
   }
 
@@ -200,7 +201,7 @@ package final class FileRepair {
       guard try DocumentRecord(parsing: other).sequence < record.sequence else { return }
       place = stored
     } else {
-      report.foundLost += 1
+      report.documentsFoundAgain += 1
       if name.key.isCut {
         place = try snapshot.tables.documentsByName.freeKey(name.cut, in: snapshot.lmdb) { _ in
           false

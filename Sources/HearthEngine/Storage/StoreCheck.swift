@@ -1,22 +1,26 @@
 internal import LMDB
 
-/// What a check of a whole file looked at, and what it found wrong.
-package struct CheckReport: Sendable, Equatable {
-  package var fileBytes = 0
-  /// Pages in use; 0 if they were not looked at.
-  package var pages = 0
-  package var freePages = 0
-  package var documents = 0
-  package var collections = 0
-  package var changes = 0
+/// What a check looked at, and what it found wrong.
+public struct CheckReport: Sendable, Hashable {
+  /// The first hundred problems, each with its place. Empty if the file is whole.
+  public var problems: [String] = []
+  public var problemCount = 0
+  public var fileBytes = 0
+  /// Pages in use, and pages free to be used again.
+  public var pages = 0
+  public var freePages = 0
+  public var documents = 0
+  public var collections = 0
+  /// In the change log.
+  public var changes = 0
+  /// Of all indexes.
+  public var indexEntries = 0
+  /// Documents that have a time at which they expire.
+  public var expiringDocuments = 0
+  /// Of deleted documents, in the change log.
   var tombstones = 0
-  /// Documents that expire.
-  package var dueDocuments = 0
-  /// Of indexes.
-  package var entries = 0
-  /// The first hundred, in the order they were met. Empty if the store is whole.
-  package private(set) var problems: [String] = []
-  package private(set) var problemCount = 0
+
+  public var isWhole: Bool { problemCount == 0 }
 
   static let problemLimit = 100
 
@@ -129,7 +133,8 @@ private final class StoreCheck {
     try checkChanges()
     try checkTombstones()
     try checkDueDocuments()
-    report.entries = try store.store.configuration.indexCheck?(store) { self.report.add($0) } ?? 0
+    report.indexEntries =
+      try store.store.configuration.indexCheck?(store) { self.report.add($0) } ?? 0
     try progress(.records, total, of: total)
   }
 
@@ -395,7 +400,7 @@ private final class StoreCheck {
     var cursor = try store.lmdb.cursor(store.tables.due)
     var found = try cursor.first()
     while found {
-      report.dueDocuments += 1
+      report.expiringDocuments += 1
       try looking(at: "due document \(hex(cursor.key))") {
         let time = try DueTable.time(fromKey: cursor.key)
         let key = try DueTable.documentKey(cursor.value, key: cursor.key)
@@ -413,8 +418,9 @@ private final class StoreCheck {
       }
       found = try cursor.next()
     }
-    if report.dueDocuments != expected {
-      report.add("due: \(report.dueDocuments) documents are in the table, and \(expected) expire")
+    if report.expiringDocuments != expected {
+      report.add(
+        "due: \(report.expiringDocuments) documents are in the table, and \(expected) expire")
     }
   }
 

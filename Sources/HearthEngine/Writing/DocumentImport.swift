@@ -1,22 +1,46 @@
 import Foundation
 internal import LMDB
 
+/// What an import did.
+public struct ImportReport: Sendable, Hashable {
+  /// Taken; those that were there already, too.
+  public var documents: Int
+  /// The first hundred lines that were skipped.
+  public var faults: [Fault]
+  public var faultCount: Int
+
+  public struct Fault: Sendable, Hashable {
+    /// From one.
+    public var line: Int
+    public var problem: String
+  }
+}
+
 /// Writes the documents of an export.
 ///
 ///     lines ─▶ portions of up to a megabyte ─▶ the writer, several under way at once
 ///
 /// Documents become what the lines say, whole. So an import that was interrupted is done again from
 /// the beginning: what is there already is not changed, and wakes nobody.
-package final class DocumentImport {
-  package struct Report: Sendable, Equatable {
-    package var documents = 0
+final class DocumentImport {
+  struct Report: Sendable, Equatable {
+    /// Taken; those that were there already, too.
+    var documents = 0
     /// What the export asks for besides.
     var definitions = ExportedDefinitions()
     /// Of the export, if it says so.
     var commitTime: Instant?
     /// The first hundred lines that could not be taken.
-    package var faults: [ExportedLines.Fault] = []
-    package var faultCount = 0
+    var faults: [ExportedLines.Fault] = []
+    var faultCount = 0
+
+    /// As users read it.
+    var told: ImportReport {
+      ImportReport(
+        documents: documents,
+        faults: faults.map { ImportReport.Fault(line: $0.line, problem: $0.problem) },
+        faultCount: faultCount)
+    }
   }
 
   static let portionBytes = 1 << 20
@@ -66,7 +90,7 @@ package final class DocumentImport {
   }
 
   /// Fills a new file, which is there once it is whole, with the times that the lines have, or with now.
-  package static func build(
+  static func build(
     from path: String, to target: String, _ configuration: StoreConfiguration,
     keepingTimes: Bool = true, skippingFaults: Bool, progress: CareReporter = .silent
   ) throws -> Report {

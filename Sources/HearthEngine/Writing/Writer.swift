@@ -704,6 +704,12 @@ final class Writer: Sendable {
   }
 }
 
+/// What a meter hears of the writer.
+package enum WriterFigures: Sendable {
+  case group(WriterReport)
+  case sample(WriterSample)
+}
+
 /// What became of a group.
 package struct WriterReport: Sendable {
   package var requests = 0

@@ -58,7 +58,7 @@ import Testing
     let report = try fixture.store.check()
     #expect(report.problems == [])
     let entries = try entries(fixture)
-    #expect(report.entries == entries.count && entries.count == 60 + 2 * 26)
+    #expect(report.indexEntries == entries.count && entries.count == 60 + 2 * 26)
     for (place, entry) in entries.enumerated() {
       try put(fixture, entry.key, nil)
       #expect(try fixture.store.check().problemCount > 0, "without entry \(place)")

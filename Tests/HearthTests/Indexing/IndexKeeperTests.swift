@@ -38,7 +38,7 @@ import Testing
     try keeper.declare([year])
     try await keeper.waitUntilReady(year)
     #expect(try keeper.list().map(\.state) == [.ready])
-    #expect(try fixture.store.check().entries == 3000)
+    #expect(try fixture.store.check().indexEntries == 3000)
     try keeper.drop([year])
     try await keeper.waitUntilReady()
     await #expect(throws: Status.self) { try await keeper.waitUntilReady(year) }
@@ -197,7 +197,7 @@ import Testing
     keeper.start()
     // Who waits has the keeper look at once.
     try await keeper.waitUntilReady(year)
-    #expect(try fixture.store.check().entries == 10)
+    #expect(try fixture.store.check().indexEntries == 10)
     keeper.close()
   }
 

@@ -161,9 +161,9 @@ private struct ViewScenario {
       while try take(index) {}
       try expectNewest(index)
     }
-    let counts = registry.readStatistics().counts
-    tally.refills += counts.refills
-    tally.skipped += counts.ended.skipped
+    let figures = registry.readStatistics()
+    tally.refills += figures.refills
+    tally.skipped += figures.snapshotsSkipped
   }
 
   /// Nil to delete; mostly what another document had, so that results change.
@@ -238,7 +238,7 @@ private struct ViewScenario {
   /// As after the end of the process: listeners to queries go on by their tokens, others begin anew.
   private mutating func reopen() throws {
     registry.settle()
-    tally.refills += registry.readStatistics().counts.refills
+    tally.refills += registry.readStatistics().refills
     registry.close()
     try fixture.reopen()
     registry = Self.registry(fixture)
@@ -430,8 +430,8 @@ extension ReferenceQuery.Document {
 }
 
 extension Registry {
-  func readStatistics() -> ListeningStatistics {
-    let result = Guarded(ListeningStatistics())
+  func readStatistics() -> ListenerStatistics {
+    let result = Guarded(ListenerStatistics())
     let done = DispatchSemaphore(value: 0)
     statistics { statistics in
       result.withLock { $0 = statistics }

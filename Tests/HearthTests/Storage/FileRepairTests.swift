@@ -57,13 +57,13 @@ import Testing
   @Test func `a whole file is repaired into one with the same documents`() throws {
     let (whole, documents) = try made(1, 7)
     let (report, repaired, check) = try repair(whole)
-    #expect(report.problemCount == 0 && report.foundLost == 0 && report.losses.isEmpty)
+    #expect(report.problemCount == 0 && report.documentsFoundAgain == 0 && report.losses.isEmpty)
     #expect(repaired == documents && report.documents == documents.count)
     // The rules of expiry are there, and the next to open the file follows them.
     #expect(check.problems == [])
     // Both indexes are there and built: each document of theirs has an entry.
     let indexed = documents.keys.count { $0.hasPrefix("books/") }
-    #expect(check.entries == indexed && indexed > 50)
+    #expect(check.indexEntries == indexed && indexed > 50)
   }
 
   @Test func `a damaged branch loses nothing, a damaged header neither`() throws {
@@ -79,7 +79,7 @@ import Testing
       #expect(missing.isEmpty, "page \(page): \(missing.keys)")
       // What was deleted may come back where the list of free pages or the way to the tombstones is gone.
       let extra = repaired.count - documents.count
-      #expect(extra <= report.foundLost, "page \(page)")
+      #expect(extra <= report.documentsFoundAgain, "page \(page)")
     }
   }
 
@@ -109,7 +109,8 @@ import Testing
     store.close()
     let (report, repaired, check) = try repair(Data(contentsOf: URL(fileURLWithPath: path)))
     #expect(Set(repaired.keys) == ["a/1", "a/3"] && check.problems == [])
-    #expect(report.documents == 2 && report.unreadable == 2 && report.foundLost == 0)
+    #expect(
+      report.documents == 2 && report.unreadableDocuments == 2 && report.documentsFoundAgain == 0)
     #expect(
       report.losses == [
         RepairReport.Loss(collection: "a", documents: 2, lost: 1),

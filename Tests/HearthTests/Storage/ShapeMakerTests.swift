@@ -206,7 +206,7 @@ import Testing
     store.close()
     let target = folder.path + "/new.hearth"
     let report = try FileRepair.run(from: path, to: target, DamageWorld.configuration)
-    #expect(report.documents == 500 && report.unreadable == 0)
+    #expect(report.documents == 500 && report.unreadableDocuments == 0)
     #expect(try FileCheck.run(at: target, DamageWorld.configuration).problems == [])
     let repaired = try Store(path: target, configuration: DamageWorld.configuration)
     defer { repaired.close() }

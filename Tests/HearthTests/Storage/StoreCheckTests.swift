@@ -18,7 +18,7 @@ import Testing
     let report = try fixture.store.check()
     #expect(report.problems == [])
     #expect(report.documents == 3 && report.collections == 3)
-    #expect(report.changes == 6 && report.tombstones == 1 && report.dueDocuments == 1)
+    #expect(report.changes == 6 && report.tombstones == 1 && report.expiringDocuments == 1)
     return fixture
   }
 

@@ -1,17 +1,37 @@
 internal import LMDB
 
-/// What the file holds, counted: reads every document once. All sizes are in bytes.
-package struct StoreStatistics: Sendable {
-  /// In the order of their paths.
-  package var collections: [(path: ResourcePath, documents: Int, bytes: Int)] = []
-  package var fileBytes = 0
-  package var freeBytes = 0
-  package var changeLogBytes = 0
-  package var changesLogged = 0
-  package var changes = 0
-  package var commits = 0
-  package var formatVersion = 0
+/// A database in figures. All sizes are in bytes.
+public struct DatabaseStatistics: Sendable, Hashable {
+  /// Every collection that holds documents, in the order of their paths.
+  public var collections: [Collection] = []
+  /// The file's size, with pages that are free to be used again.
+  public var fileBytes = 0
+  /// How much of the file is free to be used again, or was never used.
+  public var freeBytes = 0
+  /// The change log: its size in pages, and the changes it still holds.
+  public var changeLogBytes = 0
+  public var changesLogged = 0
+  /// Changes of documents since the database was made.
+  public var changes = 0
+  /// Durable commits since the database was made. Writes that waited together share one.
+  public var commits = 0
+  /// The version of the format that this Hearth writes.
+  public var formatVersion = 0
 
+  public struct Collection: Sendable, Hashable {
+    /// `books`, or `books/dune/reviews`.
+    public var path: String
+    public var documents: Int
+    /// The documents with their keys, as they are stored.
+    public var bytes: Int
+  }
+
+  public var documents: Int { collections.reduce(0) { $0 + $1.documents } }
+  public var documentBytes: Int { collections.reduce(0) { $0 + $1.bytes } }
+}
+
+extension DatabaseStatistics {
+  /// Reads every document once.
   init(_ snapshot: StoreSnapshot) throws {
     let store = snapshot.store
     let catalogue = try CatalogueScan(below: .root, in: snapshot)
@@ -26,7 +46,7 @@ package struct StoreStatistics: Sendable {
       guard found == count else {
         throw Status.dataLoss("\(path.text) holds \(found) documents, its count says \(count).")
       }
-      collections.append((path: path, documents: found, bytes: bytes))
+      collections.append(Collection(path: path.text, documents: found, bytes: bytes))
     }
     let state = try snapshot.state()
     changes = Int(clamping: state.lastSequence)
