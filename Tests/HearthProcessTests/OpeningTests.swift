@@ -205,7 +205,8 @@ import Testing
     for index in 0..<500 { db.document("a/\(index)").setData(["n": index], completion: nil) }
     try await db.terminate()
     let (_, code) = await listening.value
-    #expect(code == FirestoreErrorCode.failedPrecondition.rawValue)
+    // A sequence that began before the end has no error, and one that began after it throws.
+    #expect(code == nil || code == FirestoreErrorCode.failedPrecondition.rawValue)
     let again = try Firestore.open(at: path)
     #expect(try await again.collection("a").getDocuments().count == 500)
     try await again.terminate()
