@@ -28,13 +28,12 @@
       factory: any MetricsFactory = MetricsSystem.factory
     ) throws {
       let meters = Meters(label, dimensions, factory)
-      try observeWrites { [weak self] figures in
+      try observeWrites { figures in
         switch figures {
         case .sample(let sample): meters.note(sample)
-        case .group(let report):
+        case .group(let report, let storage):
           meters.note(report)
-          guard let self, meters.isDue() else { return }
-          if let use = storageUse { meters.note(use) }
+          if meters.isDue(), let use = storage() { meters.note(use) }
         }
       } onLostFailure: {
         meters.unobserved.increment()

@@ -34,25 +34,21 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, Decodab
   }
 
   public init(from decoder: any Decoder) throws {
-    if let reference = StructureDecoder.of(decoder)?.document as? DocumentReference {
-      wrappedValue = try Value.wrap(reference)
-      return
-    }
-    guard let context = DocumentDecoder.of(decoder)?.context, let path = try context.document?.path
-    else {
+    switch try DocumentOrigin(documentOf: decoder) {
+    case .object(let reference as DocumentReference): wrappedValue = try Value.wrap(reference)
+    case .path(let path, _) where Value.self == String.self:
+      wrappedValue = identity(path.id, as: Value.self)
+    case .path(let path, let context):
+      guard let firestore = context.owner as? Firestore else {
+        throw FirestoreDecodingError.decodingIsNotSupported(
+          "DocumentID values can only be decoded with Firestore.Decoder")
+      }
+      wrappedValue = try Value.wrap(DocumentReference(firestore, path))
+    default:
       throw FirestoreDecodingError.decodingIsNotSupported(
         "Could not find DocumentReference for user info key: DocumentRefUserInfoKey. "
           + "DocumentID values can only be decoded with Firestore.Decoder")
     }
-    if Value.self == String.self {
-      wrappedValue = identity(path.id, as: Value.self)
-      return
-    }
-    guard let firestore = context.owner as? Firestore else {
-      throw FirestoreDecodingError.decodingIsNotSupported(
-        "DocumentID values can only be decoded with Firestore.Decoder")
-    }
-    wrappedValue = try Value.wrap(DocumentReference(firestore, path))
   }
 
   public func encode(to encoder: any Encoder) throws {

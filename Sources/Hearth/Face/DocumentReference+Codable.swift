@@ -1,19 +1,15 @@
 extension DocumentReference: Codable {
   public convenience init(from decoder: any Decoder) throws {
-    if let reference = StructureDecoder.of(decoder)?.reference as? DocumentReference {
+    switch try DocumentOrigin(referenceIn: decoder, as: Self.self) {
+    case .object(let reference as DocumentReference):
       self.init(reference.firestore, reference.resourcePath, fault: reference.fault)
-      return
-    }
-    guard let decoder = DocumentDecoder.of(decoder),
-      let firestore = decoder.context.owner as? Firestore
-    else {
+    case .path(let path, let context):
+      guard let firestore = context.owner as? Firestore else { fallthrough }
+      self.init(firestore, path)
+    default:
       throw FirestoreDecodingError.decodingIsNotSupported(
         "DocumentReference values can only be decoded with Firestore.Decoder")
     }
-    guard let path = try decoder.decodeReference() else {
-      throw decoder.mismatch(DocumentReference.self)
-    }
-    self.init(firestore, path)
   }
 
   public func encode(to encoder: any Encoder) throws {

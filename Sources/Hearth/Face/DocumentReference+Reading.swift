@@ -50,7 +50,7 @@ extension DocumentReference {
   ) async throws -> T {
     try await reporting {
       try await resolved().backend.withBody(at: resourcePath, .lent) { body in
-        try decoder.decodeDocument(type, from: body, context: decodingContext)
+        try decoder.decodeDocument(type, from: body, named: .path(resourcePath), of: firestore)
       }
     }
   }
@@ -65,11 +65,6 @@ extension DocumentReference {
       guard let snapshot else { return completion(.failure(error ?? Status.terminated.nsError)) }
       completion(Result { try snapshot.data(as: type, with: behavior, decoder: decoder) })
     }
-  }
-
-  /// What models may ask about the document they are decoded from.
-  var decodingContext: DocumentDecoder.Context {
-    DocumentDecoder.Context(document: .path(resourcePath), owner: firestore)
   }
 
   /// Reads, and calls back on whatever thread.

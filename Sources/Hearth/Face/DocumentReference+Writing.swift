@@ -341,7 +341,7 @@ extension Mutation {
 
   private static func operation(_ parsed: ParsedSet) throws(Status) -> Operation {
     if let mask = parsed.mask { return .patch(parsed.body, mask: mask) }
-    return .set(try DocumentBody(encoding: parsed.body))
+    return try .set(encoding: parsed.body)
   }
 }
 

@@ -36,8 +36,10 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   /// Of two fields whose names are one `String` to Swift (é composed and decomposed), a dictionary has the first by
   /// bytes, and that is logged; `get` with a `FieldPath` and types with coding keys have both.
   public func data() -> [String: Any]? {
-    guard let stored else { return nil }
-    return reference.firestore.dictionary(stored.body)
+    readable { stored throws(Status) in
+      try stored.dictionary { [firestore = reference.firestore] in DocumentReference(firestore, $0)
+      }
+    }
   }
 
   /// As `data()`: server timestamps are never pending here.
@@ -46,8 +48,13 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   /// One field: a string, whose dots lead into maps, or a `FieldPath`. Nil if it is missing, or if
   /// `field` is neither.
   public func get(_ field: Any) -> Any? {
-    guard let stored, let path = segments(field) else { return nil }
-    return reference.firestore.value(at: path, in: stored.body, of: reference)
+    guard stored != nil, let path = segments(field) else { return nil }
+    if path.isDocumentID { return reference }
+    return readable { stored throws(Status) in
+      try stored.any(at: path) { [firestore = reference.firestore] in
+        DocumentReference(firestore, $0)
+      }
+    }
   }
 
   public func get(_ field: Any, serverTimestampBehavior: ServerTimestampBehavior) -> Any? {
@@ -67,15 +74,27 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
     do {
-      let context = reference.decodingContext
       guard let stored else {
-        return try decoder.decodeDocument(type, from: nil, context: context)
+        return try decoder.decodeDocument(
+          type, from: nil, named: .path(reference.resourcePath), of: reference.firestore)
       }
-      return try stored.body.bytes.withUnsafeBytes {
-        try decoder.decodeDocument(type, from: $0, context: context)
-      }
+      return try stored.decode(type, by: decoder, of: reference.firestore)
     } catch let status as Status {
       throw status.nsError
+    }
+  }
+
+  /// The record's checksum was verified when it was copied out: bytes that are no document all the same were
+  /// written so. That is logged and nothing is given.
+  private func readable<Answer>(
+    _ read: (StoredDocument) throws(Status) -> Answer?
+  ) -> Answer? {
+    guard let stored else { return nil }
+    do throws(Status) {
+      return try read(stored)
+    } catch {
+      Firestore.logger.critical("A document's bytes are damaged.", metadata: ["error": "\(error)"])
+      return nil
     }
   }
 
@@ -116,35 +135,4 @@ public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable 
 
 extension SnapshotMetadata {
   static let committed = SnapshotMetadata(hasPendingWrites: false, isFromCache: false)
-}
-
-extension Firestore {
-  /// A body's fields as users get them. The record's checksum was verified when it was copied out: bytes
-  /// that are no document all the same were written so. That is logged and nothing is given.
-  func dictionary(_ body: DocumentBody) -> [String: Any]? {
-    do throws(Status) {
-      return try body.withView { view throws(Status) in
-        try AnyBridge.dictionary(view) { DocumentReference(self, $0) }
-      }
-    } catch {
-      Self.logger.critical("A document's bytes are damaged.", metadata: ["error": "\(error)"])
-      return nil
-    }
-  }
-
-  /// One field as users get it; the document's own reference for `FieldPath.documentID()`.
-  func value(
-    at path: FieldSegments, in body: DocumentBody, of reference: DocumentReference
-  ) -> Any? {
-    if path.isDocumentID { return reference }
-    do throws(Status) {
-      return try body.withView { view throws(Status) in
-        guard let found = try view.value(at: path) else { return nil }
-        return try AnyBridge.any(found) { DocumentReference(self, $0) }
-      }
-    } catch {
-      Self.logger.critical("A document's bytes are damaged.", metadata: ["error": "\(error)"])
-      return nil
-    }
-  }
 }

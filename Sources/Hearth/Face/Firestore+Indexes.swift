@@ -13,24 +13,7 @@ public struct FirestoreIndexes: Sendable {
   let firestore: Firestore
 
   /// One index as it is now.
-  public struct Listing: Hashable, Sendable, CustomStringConvertible {
-    public enum State: Hashable, Sendable {
-      /// So many documents have been looked at.
-      case building(documents: Int)
-      case ready
-      /// Queries read it no more; it goes.
-      case dropping
-    }
-
-    /// `books: author ↑, year ↓`. An index whose last field is descending is stored and listed with all directions
-    /// reversed.
-    public var description: String
-    /// As an entry of a `firestore.indexes.json`.
-    public var json: String
-    public var state: State
-    /// Made because of queries; never declared.
-    public var isLearned: Bool
-  }
+  public typealias Listing = IndexListing
 
   /// Declares indexes, beside those that were. Nothing happens to those that exist. Returns when this is
   /// durable, before they are built.
@@ -54,7 +37,7 @@ public struct FirestoreIndexes: Sendable {
 
   /// Every index, as the newest commit has it.
   public func list() async throws -> [Listing] {
-    try await reporting { try firestore.file().indexList().map(Listing.init) }
+    try await reporting { try firestore.file().indexList() }
   }
 
   /// Waits until no index is being built.
@@ -79,20 +62,6 @@ public struct FirestoreIndexes: Sendable {
   /// `invalidArgument` with the place of what is wrong.
   public func setConfiguration(_ json: String) async throws {
     try await reporting { try await firestore.file().declare(onlyThoseIn: json) }
-  }
-}
-
-extension FirestoreIndexes.Listing {
-  init(_ index: StoredIndex) {
-    description = index.definition.description
-    json = index.definition.json
-    isLearned = index.origin == .learned
-    state =
-      switch index.state {
-      case .building(let documents, _): .building(documents: Int(clamping: documents))
-      case .ready: .ready
-      case .dropping: .dropping
-      }
   }
 }
 

@@ -14,9 +14,4 @@ extension Firestore {
       throw status.nsError
     }
   }
-
-  /// The file at this moment; nil if the database is not open.
-  package var storageUse: StorageUse? {
-    try? file().storageUse
-  }
 }

@@ -30,8 +30,7 @@ extension Query {
       let backend = try firestore.database().backend
       return try await backend.decoded(matching: effective(), .lent, isParallel: isParallel) {
         [firestore] name, bytes in
-        let context = DocumentDecoder.Context(document: name, owner: firestore)
-        return try decoder.decodeDocument(type, from: bytes, context: context)
+        try decoder.decodeDocument(type, from: bytes, named: name, of: firestore)
       }
     }
   }

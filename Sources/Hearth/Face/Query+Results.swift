@@ -83,8 +83,8 @@ extension Query {
       let wanted = min(asked.limit ?? .max, pageSize)
       query.limit = wanted
       let documents = try await backend.documents(matching: EffectiveQuery(query))
-      let projection = Projection(asked.projection)
-      let shown = try documents.reversed().map { try projection?.applied(to: $0) ?? $0 }
+      let project = asked.projecting
+      let shown = try documents.reversed().map { try project?($0) ?? $0 }
       guard let last = documents.last, documents.count == wanted, asked.limit != wanted else {
         return (shown, nil)
       }

@@ -51,14 +51,9 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
     case .event(let event):
       // A listener ends when a document comes that cannot be projected; here it cannot fail.
       let documents = event.list.documents
-      guard let projection else { return documents }
-      return documents.map { (try? projection.applied(to: $0)) ?? $0 }
+      guard let project = query.structured.projecting else { return documents }
+      return documents.map { (try? project($0)) ?? $0 }
     }
-  }
-
-  /// A listener's documents are whole until they are shown.
-  private var projection: Projection? {
-    if case .event = result { Projection(query.structured.projection) } else { nil }
   }
 
   /// From here a listener or `Firestore.changes(since:)` may go on, also after a restart. Nil if this is
@@ -78,7 +73,8 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
         DocumentChange(.added, document, oldIndex: nil, newIndex: index)
       }
     }
-    let projection = projection
+    // A listener's documents are whole until they are shown.
+    let project = query.structured.projecting
     return changes.map { change in
       let type: DocumentChangeType =
         switch change.kind {
@@ -86,7 +82,7 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
         case .modified: .modified
         case .removed: .removed
         }
-      let shown = (try? projection?.applied(to: change.document)) ?? change.document
+      let shown = (try? project?(change.document)) ?? change.document
       return DocumentChange(
         type, snapshot(shown), oldIndex: change.oldIndex, newIndex: change.newIndex)
     }

@@ -45,7 +45,8 @@ public class ReadSession {
   ) throws -> T {
     try using { reader in
       try reader.withBody(at: document.path(in: firestore)) { body in
-        try decoder.decodeDocument(type, from: body, context: document.decodingContext)
+        try decoder.decodeDocument(
+          type, from: body, named: .path(document.resourcePath), of: document.firestore)
       }
     }
   }
@@ -82,8 +83,7 @@ public class ReadSession {
     try using { reader in
       try reader.decoded(matching: effective(query), isParallel: isParallel) {
         [firestore] name, body in
-        let context = DocumentDecoder.Context(document: name, owner: firestore)
-        return try decoder.decodeDocument(type, from: body, context: context)
+        try decoder.decodeDocument(type, from: body, named: name, of: firestore)
       }
     }
   }

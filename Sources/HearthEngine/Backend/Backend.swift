@@ -250,7 +250,7 @@ package protocol FileBackend: LocalBackend {
   /// Blocks.
   func dropLearnedIndexes() throws
   func learnIndexes(_ isLearning: Bool)
-  func indexList() throws -> [StoredIndex]
+  func indexList() throws -> [IndexListing]
   /// As a `firestore.indexes.json`.
   func indexConfiguration() throws -> String
   func waitForIndexes() async throws
@@ -268,7 +268,6 @@ package protocol FileBackend: LocalBackend {
   /// Calls `body` after every group of writes, on the writer's thread, and once a second, whatever the writer does, on
   /// a thread that must not be blocked.
   func observeWriter(_ body: @escaping @Sendable (WriterFigures) -> Void)
-  var storageUse: StorageUse { get throws }
 }
 
 /// Reads of one state of the database.

@@ -131,7 +131,7 @@ extension EmbeddedBackend: FileBackend {
 
   package func dropLearnedIndexes() throws { try indexes.dropLearned() }
   package func learnIndexes(_ isLearning: Bool) { indexes.advisor.isLearning = isLearning }
-  package func indexList() throws -> [StoredIndex] { try indexes.list() }
+  package func indexList() throws -> [IndexListing] { try indexes.list().map(IndexListing.init) }
   package func indexConfiguration() throws -> String { try indexes.exported() }
   package func waitForIndexes() async throws { try await indexes.waitUntilReady() }
 
@@ -172,11 +172,12 @@ extension EmbeddedBackend: FileBackend {
   }
 
   package func observeWriter(_ body: @escaping @Sendable (WriterFigures) -> Void) {
-    writer.observe { body(.group($0)) }
+    let storage = { @Sendable [weak self] in try? self?.storageUse }
+    writer.observe { body(.group($0, storage: storage)) }
     writer.sample { body(.sample($0)) }
   }
 
-  package var storageUse: StorageUse {
+  private var storageUse: StorageUse {
     get throws {
       let info = try store.environment.info
       return StorageUse(
@@ -301,15 +302,4 @@ private struct RequestWriter: LocalWriter {
   }
 
   func write(_ mutation: Mutation) throws { try request.write(mutation) }
-}
-
-/// The file at one moment.
-package struct StorageUse: Sendable {
-  package var fileBytes: Int
-  /// Up to the last page that was ever used.
-  package var usedBytes: Int
-  package var mapBytes: Int
-  var readers: Int
-  /// How many commits the oldest running read is behind.
-  package var oldestReaderLag: Int
 }

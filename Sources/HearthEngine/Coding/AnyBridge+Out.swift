@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 
 /// What goes out.
 ///
@@ -9,7 +10,7 @@ import Foundation
 /// then has the first by bytes, with its own value.
 extension AnyBridge {
   /// - Parameter reference: makes the public reference for a path.
-  static func any(_ value: Value, reference: (ResourcePath) -> Any) -> Any {
+  package static func any(_ value: Value, reference: (ResourcePath) -> Any) -> Any {
     switch value {
     case .null: NSNull()
     case .boolean(let flag): NSNumber(value: flag)
@@ -44,7 +45,7 @@ extension AnyBridge {
     // `updateValue` keeps the key that was there.
     dictionary[name] = nil
     dictionary[name] = value
-    Firestore.logger.error(
+    Logger(label: "hearth").error(
       "A dictionary lacks a field: the names of two are the same String, and have other bytes.",
       metadata: ["name": "\(name)"])
   }

@@ -118,7 +118,7 @@ package struct DocumentDecoder: BitwiseCopyable {
   func decodeTimestamp() throws -> Instant? { try view().timestamp() }
   func decodeCoordinate() throws -> Coordinate? { try view().geoPoint() }
   func decodeVector() throws -> [Double]? { try view().vector() }
-  package func decodeReference() throws -> ResourcePath? { try view().reference() }
+  func decodeReference() throws -> ResourcePath? { try view().reference() }
   /// Any value that can be decoded whole.
   func decodeStoredValue() throws -> Value {
     let view = try view()

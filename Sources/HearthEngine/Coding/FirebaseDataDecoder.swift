@@ -128,7 +128,7 @@ open class FirebaseDataDecoder {
 
   /// Decodes straight from where a document is stored. Nil stands for a document that does not exist: `T?`
   /// gives nil, other types `DecodingError.valueNotFound` with the document's path.
-  package func decodeDocument<T: Decodable>(
+  func decodeDocument<T: Decodable>(
     _ type: T.Type, from body: StoredBody?,
     context: DocumentDecoder.Context = DocumentDecoder.Context()
   ) throws -> T {
@@ -142,8 +142,18 @@ open class FirebaseDataDecoder {
     }
   }
 
-  /// Decodes a value, a whole body or any other.
+  /// As `decodeDocument` with a context.
+  ///
+  /// - Parameter owner: The database that references belong to, in the face's terms.
   package func decodeDocument<T: Decodable>(
+    _ type: T.Type, from body: StoredBody?, named name: StoredName, of owner: AnyObject
+  ) throws -> T {
+    try decodeDocument(
+      type, from: body, context: DocumentDecoder.Context(document: name, owner: owner))
+  }
+
+  /// Decodes a value, a whole body or any other.
+  func decodeDocument<T: Decodable>(
     _ type: T.Type, from bytes: UnsafeRawBufferPointer,
     context: DocumentDecoder.Context = DocumentDecoder.Context()
   ) throws -> T {

@@ -7,7 +7,7 @@ import Foundation
 ///
 /// Structures are read as they are, lazily, one level at a time: nothing of them is cut or refused that the type
 /// does not ask for.
-package struct StructureDecoder {
+struct StructureDecoder {
   /// What all decoders and containers of one run share.
   final class Run {
     let options: FirebaseDataDecoder
@@ -29,7 +29,7 @@ package struct StructureDecoder {
   private let input: Any
   private let isNull: Bool
   fileprivate let run: Run
-  package let codingPath: [any CodingKey]
+  let codingPath: [any CodingKey]
   /// The keys of a `[String: …]` stay as they are.
   private var keepsKeys = false
 
@@ -258,7 +258,7 @@ extension StructureDecoder: Decoder, SingleValueDecodingContainer {
     return converted
   }
 
-  package func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     try checkDepth()
     guard case .array(let elements) = StructureValue(input) else {
       throw failure(.noArray, (any UnkeyedDecodingContainer).self)
@@ -266,9 +266,9 @@ extension StructureDecoder: Decoder, SingleValueDecodingContainer {
     return StructureUnkeyedContainer(decoder: self, elements: elements)
   }
 
-  package func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 
-  package func decodeNil() -> Bool { isNull }
+  func decodeNil() -> Bool { isNull }
 
   package func decode(_ type: Bool.Type) throws -> Bool { try boolean() }
 

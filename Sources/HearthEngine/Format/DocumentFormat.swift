@@ -1,10 +1,10 @@
 /// The constants of the document's bytes, format version 1. `DocumentFormat.md` shows them at work.
-package enum DocumentFormat {
+enum DocumentFormat {
   // On disk. Changing a value changes the file format; see DocumentFormat.md.
   static let version: UInt8 = 1
 
   /// Maps and arrays inside one another; the document's own map is not counted.
-  package static let maximumDepth = 20
+  static let maximumDepth = 20
 
   /// End offsets have at most four bytes.
   static let maximumBodyBytes = Int(UInt32.max)

@@ -140,7 +140,7 @@ package struct MapView: BitwiseCopyable {
       trusting: UnsafeRawBufferPointer(start: values + start, count: end - start))
   }
 
-  package func nameString(at index: Int) throws(Status) -> String {
+  func nameString(at index: Int) throws(Status) -> String {
     guard let name = String(storedUTF8: try name(at: index)) else {
       throw .dataLoss("A stored field name is not UTF-8.")
     }

@@ -17,7 +17,7 @@ package enum IndexingPolicy: Sendable {
 ///
 /// Thresholds: three runs that each read more than 1,000 documents and more than ten times what they
 /// returned. At most ten learned indexes for one collection id.
-package final class IndexAdvisor: Sendable {
+final class IndexAdvisor: Sendable {
   static let documentsRead = 1000
   static let timesReturned = 10
   static let runs = 3
@@ -37,7 +37,7 @@ package final class IndexAdvisor: Sendable {
   init(isLearning: Bool) { state = Guarded(State(isLearning: isLearning)) }
 
   /// Whether queries are listened to.
-  package var isLearning: Bool {
+  var isLearning: Bool {
     get { state.withLock(\.isLearning) }
     set { state.withLock { $0.isLearning = newValue } }
   }

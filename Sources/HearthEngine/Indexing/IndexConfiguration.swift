@@ -8,7 +8,7 @@ internal import LMDB
 /// Indexes on several fields are told in `indexes`. Those on one field are told by the field's override, as
 /// Firebase has it; an override also says what is never learned for the field: whatever it does not name.
 /// What Hearth makes nothing of (vector and text indexes, times to live) is kept and told again.
-package struct IndexConfiguration: Sendable, Equatable {
+struct IndexConfiguration: Sendable, Equatable {
   struct Override: Sendable, Equatable {
     struct Mode: Hashable, Sendable {
       var kind: IndexDefinition.Component.Kind

@@ -8,7 +8,7 @@ import Logging
 ///                                └─▶ a queue of our own: one step of `IndexWork`, a pause as long, the next
 ///
 /// What a process leaves undone goes on when the file is opened next.
-package final class IndexKeeper: Sendable {
+final class IndexKeeper: Sendable {
   private struct State {
     /// Between `start` and `close`: else nothing is done in the background.
     var isWorking = false
@@ -23,7 +23,7 @@ package final class IndexKeeper: Sendable {
 
   let policy: IndexingPolicy
   /// Told by queries; makes something of it under the automatic policy only.
-  package let advisor: IndexAdvisor
+  let advisor: IndexAdvisor
   private let store: Store
   private let work: IndexWork
   private let logger: Logger
@@ -99,7 +99,7 @@ package final class IndexKeeper: Sendable {
   package func list() throws -> [StoredIndex] { try store.read { try $0.readIndexes() } }
 
   /// What was asked for, and what was learned, as a `firestore.indexes.json`.
-  package func exported() throws -> String {
+  func exported() throws -> String {
     try store.read { snapshot in
       var configuration = try IndexConfiguration.read(snapshot)
       let known = Set(configuration.definitions.map(\.stored))
@@ -161,7 +161,7 @@ package final class IndexKeeper: Sendable {
   }
 
   /// Drops what was learned.
-  package func dropLearned() throws {
+  func dropLearned() throws {
     let learned = try list().filter { $0.origin == .learned }
     try drop(learned.map(\.definition))
   }

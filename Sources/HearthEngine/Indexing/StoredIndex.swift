@@ -2,7 +2,7 @@
 ///
 ///     building ──▶ ready ──▶ dropping ──▶ gone
 ///        └───────────────────▶ ┘
-package enum IndexState: Hashable, Sendable {
+enum IndexState: Hashable, Sendable {
   /// Written to, not read: documents up to a key of the documents table are in it, and as many as were
   /// written since. Next: ready, dropping.
   case building(documents: UInt64, upTo: [UInt8])
@@ -13,9 +13,9 @@ package enum IndexState: Hashable, Sendable {
 }
 
 /// An index as the file has it.
-package struct StoredIndex: Hashable, Sendable {
+struct StoredIndex: Hashable, Sendable {
   /// On disk. Changing a raw value changes the file format; see StorageLayout.md.
-  package enum Origin: UInt8, Sendable {
+  enum Origin: UInt8, Sendable {
     /// Somebody asked for it: it stays until somebody drops it.
     case declared = 0
     /// The advisor made it, and may drop it.

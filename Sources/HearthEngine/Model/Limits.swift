@@ -2,7 +2,7 @@
 ///
 /// Source: "Usage and limits" (quotas) and "Storage size calculations" of Firestore's documentation,
 /// Standard edition, August 2026.
-package enum Limits {
+enum Limits {
   /// A document with its name, by the storage size rules (`Limits.size(ofDocument:fields:)`). 1 MiB.
   static let document = 1_048_576
   /// The value of one field. 1 MiB less 89 bytes.

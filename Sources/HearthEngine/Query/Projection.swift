@@ -1,5 +1,13 @@
+extension StructuredQuery {
+  /// Leaves a document the fields that are asked for; nil if those are all.
+  package var projecting: ((StoredDocument) throws(Status) -> StoredDocument)? {
+    guard let projection = Projection(projection) else { return nil }
+    return { document throws(Status) in try projection.applied(to: document) }
+  }
+}
+
 /// The fields of a query's results, as a tree of names.
-package struct Projection {
+struct Projection {
   private enum Node {
     case whole
     case part([(name: String, node: Node)])

@@ -1,7 +1,7 @@
 internal import LMDB
 
 /// How a file is opened, in the engine's terms. `EmbeddedBackend.Settings` fills it.
-package struct StoreConfiguration: Sendable {
+struct StoreConfiguration: Sendable {
   var isReadOnly = false
   var durability = Durability.full
   /// Address space to reserve, not disk. Grown by itself when the data outgrows it.

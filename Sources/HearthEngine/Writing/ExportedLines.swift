@@ -4,9 +4,9 @@ import Foundation
 ///
 /// A line that is no document is a fault: `invalidArgument`, with its number. So is a file that begins as
 /// an export and lacks its last line: it was cut.
-package struct ExportedLines: ~Copyable {
+struct ExportedLines: ~Copyable {
   /// What an import could not take.
-  package struct Fault: Sendable, Equatable {
+  struct Fault: Sendable, Equatable {
     /// From one.
     package var line: Int
     package var problem: String

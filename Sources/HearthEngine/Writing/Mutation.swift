@@ -8,6 +8,10 @@ package struct Mutation: Sendable {
     case delete
     /// Nothing changes; only the precondition is looked at.
     case verify
+
+    package static func set(encoding fields: MapValue) throws(Status) -> Operation {
+      .set(try DocumentBody(encoding: fields))
+    }
   }
 
   package enum Precondition: Sendable, Equatable {

@@ -704,9 +704,21 @@ final class Writer: Sendable {
   }
 }
 
+/// The file at one moment.
+package struct StorageUse: Sendable {
+  package var fileBytes: Int
+  /// Up to the last page that was ever used.
+  package var usedBytes: Int
+  package var mapBytes: Int
+  var readers: Int
+  /// How many commits the oldest running read is behind.
+  package var oldestReaderLag: Int
+}
+
 /// What a meter hears of the writer.
 package enum WriterFigures: Sendable {
-  case group(WriterReport)
+  /// `storage` looks at the file as it is then.
+  case group(WriterReport, storage: @Sendable () -> StorageUse?)
   case sample(WriterSample)
 }
 
