@@ -11,7 +11,7 @@ import Synchronization
 /// the same, and who has waited for `patience` without anybody's turn ending goes on without one. So a
 /// transaction that waits for another one in its block costs time and no more.
 final class DocumentLines: Sendable {
-  /// How long to wait for a line that does not move.
+  /// What a database waits for.
   static let patience = Duration.seconds(1)
   /// A transaction that read more than this waits for none of it.
   static let pathLimit = 32
@@ -61,8 +61,12 @@ final class DocumentLines: Sendable {
     }
   }
 
+  /// How long to wait for a line that does not move.
+  let patience: Duration
   private let state = Guarded(State())
   private let timer = DispatchQueue(label: "hearth.transactions")
+
+  init(patience: Duration = patience) { self.patience = patience }
 
   // MARK: Waiting
 
@@ -129,7 +133,7 @@ final class DocumentLines: Sendable {
       tell(true)
       return nil
     }
-    giveUp(waiter, path, after: Self.patience)
+    giveUp(waiter, path, after: patience)
     return waiter
   }
 
@@ -137,8 +141,8 @@ final class DocumentLines: Sendable {
     timer.asyncAfter(deadline: .now() + delay / .seconds(1)) { [weak self] in
       guard let self, waiter.isWaiting else { return }
       let moved = state.withLock { $0.lines[path]?.moved }
-      let stood = moved.map { ContinuousClock.now - $0 } ?? Self.patience
-      if stood < Self.patience { return giveUp(waiter, path, after: Self.patience - stood) }
+      let stood = moved.map { ContinuousClock.now - $0 } ?? patience
+      if stood < patience { return giveUp(waiter, path, after: patience - stood) }
       _ = waiter.decide(false, path)
       state.withLock { state in state.lines[path]?.waiting.removeAll { $0 === waiter } }
     }
@@ -172,4 +176,9 @@ final class DocumentLines: Sendable {
 
   /// Documents that somebody has a turn at.
   var count: Int { state.withLock(\.lines.count) }
+
+  /// How many wait for their turn at a document. For tests.
+  func waitingCount(at path: ResourcePath) -> Int {
+    state.withLock { $0.lines[path]?.waiting.count ?? 0 }
+  }
 }

@@ -94,3 +94,6 @@ nonisolated(nonsending) func eventually(
     try await Task.sleep(for: .milliseconds(5))
   }
 }
+
+/// Memory and time are then the sanitizer's, too; helpers are built with it as well.
+let hasSanitizer = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil

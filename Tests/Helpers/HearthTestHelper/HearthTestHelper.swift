@@ -41,6 +41,7 @@ struct HearthTestHelper {
       case "write-once": try await helper.writeOnce()
       case "restore-until-killed": try await helper.restoreUntilKilled()
       case "hostile": try await helper.openHostile()
+      case "listen": try await helper.listen()
       default: exit(64)
       }
     } catch let error as NSError {
