@@ -13,7 +13,8 @@ import CLMDB
 /// after a put or delete until the next move. The entry after a deleted one is reached by `next()`.
 public struct Cursor: ~Copyable {
   @usableFromInline let snapshot: Snapshot
-  @usableFromInline let cursor: OpaquePointer
+  /// Nil for a table that is not there.
+  @usableFromInline let cursor: OpaquePointer?
   /// Keeps the cell.
   @usableFromInline let environment: Environment
   @usableFromInline var currentKey = MDB_val()
@@ -21,7 +22,7 @@ public struct Cursor: ~Copyable {
   @usableFromInline var changes: UInt = 0
 
   @usableFromInline
-  init(snapshot: Snapshot, cursor: OpaquePointer) {
+  init(snapshot: Snapshot, cursor: OpaquePointer?) {
     self.snapshot = snapshot
     self.cursor = cursor
     environment = snapshot.cell.pointee.environment
@@ -108,7 +109,7 @@ public struct Cursor: ~Copyable {
     }
     currentKey = MDB_val()
     currentValue = MDB_val()
-    guard code == MDB_NOTFOUND else { throw snapshot.failure(code, "cursor") }
+    guard code == MDB_NOTFOUND || cursor == nil else { throw snapshot.failure(code, "cursor") }
     return false
   }
 }

@@ -20,6 +20,9 @@ public struct EnvironmentConfiguration: Sendable {
   /// Opened, or created, once: LMDB's table handles must not be made beside other transactions.
   public var tables: [String]
 
+  /// Of `tables`, those that a file may lack which is opened for reading only. They are then empty.
+  public var optionalTables: Set<String> = []
+
   /// How far the file can grow before `grow(toAtLeast:)` is needed. Address space, not disk: a
   /// process has 128 TiB of it, and `ulimit -v` or a container may allow less.
   public var mapSizeBytes: Int

@@ -44,7 +44,9 @@ struct OpenedFile {
       }
       var dead: Int32 = 0
       mdb_reader_check(handle, &dead)
-      let tables = try openTables(names, handle, path, isReadOnly: configuration.isReadOnly)
+      let tables = try openTables(
+        names, handle, path,
+        optional: configuration.isReadOnly ? configuration.optionalTables : nil)
       var readers: UInt32 = 0
       mdb_env_get_maxreaders(handle, &readers)
       var statistics = MDB_stat()
@@ -113,21 +115,25 @@ struct OpenedFile {
   }
 
   /// In a read transaction if they are all there, so that opening need not wait for a writer.
+  ///
+  /// - Parameter optional: Those that may lack where none can be made; nil where they can.
   private static func openTables(
-    _ names: [String], _ handle: OpaquePointer, _ path: String, isReadOnly: Bool
+    _ names: [String], _ handle: OpaquePointer, _ path: String, optional: Set<String>?
   ) throws(LMDBError) -> [String: Table] {
     do throws(LMDBError) {
-      return try openTables(names, handle, path, beginning: UInt32(MDB_RDONLY), opening: 0)
+      return try openTables(
+        names, handle, path, beginning: UInt32(MDB_RDONLY), opening: 0, optional: optional ?? [])
     } catch {
-      guard error == .notFound, !isReadOnly else { throw error }
-      return try openTables(names, handle, path, beginning: 0, opening: UInt32(MDB_CREATE))
+      guard error == .notFound, optional == nil else { throw error }
+      return try openTables(
+        names, handle, path, beginning: 0, opening: UInt32(MDB_CREATE), optional: [])
     }
   }
 
   /// In the order of `names`, so that reopening gives the same handles.
   private static func openTables(
     _ names: [String], _ handle: OpaquePointer, _ path: String, beginning beginFlags: UInt32,
-    opening openFlags: UInt32
+    opening openFlags: UInt32, optional: Set<String>
   ) throws(LMDBError) -> [String: Table] {
     var begun: OpaquePointer?
     try check(mdb_txn_begin(handle, nil, beginFlags, &begun), path)
@@ -136,7 +142,12 @@ struct OpenedFile {
     do throws(LMDBError) {
       for name in names {
         var table: MDB_dbi = 0
-        try check(mdb_dbi_open(transaction, name, openFlags, &table), "\(path), table \(name)")
+        let code = mdb_dbi_open(transaction, name, openFlags, &table)
+        if code == MDB_NOTFOUND, optional.contains(name) {
+          tables[name] = Table(name: name, handle: Table.noHandle)
+          continue
+        }
+        try check(code, "\(path), table \(name)")
         var flags: UInt32 = 0
         try check(mdb_dbi_flags(transaction, table, &flags), path)
         // Sorted duplicates and integer keys: other layouts, other rules, and bugs in 0.9.24.

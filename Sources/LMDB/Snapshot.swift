@@ -4,6 +4,10 @@ import CLMDB
 public struct Table: Sendable, Hashable {
   public let name: String
   @usableFromInline let handle: MDB_dbi
+  /// Of a table that is not there. LMDB refuses it.
+  @usableFromInline static let noHandle = MDB_dbi.max
+
+  @usableFromInline var isThere: Bool { handle != Self.noHandle }
 
   init(name: String, handle: MDB_dbi) {
     self.name = name
@@ -43,8 +47,10 @@ public struct Snapshot {
     var lookedFor = MDB_val(key)
     var found = MDB_val()
     let code = mdb_get(transaction, table.handle, &lookedFor, &found)
-    if code == MDB_NOTFOUND { return nil }
-    guard code == MDB_SUCCESS else { throw failure(code, "get") }
+    guard code == MDB_SUCCESS else {
+      if code == MDB_NOTFOUND || !table.isThere { return nil }
+      throw failure(code, "get")
+    }
     return cell.pointee.isInstrumented ? lend(found.bytes) : found.bytes
   }
 
@@ -55,7 +61,7 @@ public struct Snapshot {
     if cell.pointee.isInstrumented { try admit(.cursor, "cursor") }
     var cursor: OpaquePointer?
     let code = mdb_cursor_open(transaction, table.handle, &cursor)
-    guard code == MDB_SUCCESS, let cursor else { throw failure(code, "cursor") }
+    guard code == MDB_SUCCESS || !table.isThere else { throw failure(code, "cursor") }
     return Cursor(snapshot: self, cursor: cursor)
   }
 
@@ -63,7 +69,7 @@ public struct Snapshot {
     guard isLive else { throw failure(LMDBError.transactionEnded.code, "statistics") }
     var raw = MDB_stat()
     let code = mdb_stat(transaction, table.handle, &raw)
-    guard code == MDB_SUCCESS else { throw failure(code, "statistics") }
+    guard code == MDB_SUCCESS || !table.isThere else { throw failure(code, "statistics") }
     return TableStatistics(raw)
   }
 

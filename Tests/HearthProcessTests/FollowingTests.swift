@@ -12,9 +12,7 @@ import Testing
     var random = SeededGenerator(seed: seed)
     let folder = TemporaryFolder()
     let path = folder.path + "/follow.hearth"
-    let settings = FirestoreSettings()
-    settings.durability = .unsafeWithoutFlushing
-    let db = try Firestore.open(at: path, settings: settings)
+    let db = try Firestore.open(at: path)
     // Both begin with the first change.
     let begin = try await db.changeToken().bytes
     try await db.document("kept/changes").setData(["token": begin])

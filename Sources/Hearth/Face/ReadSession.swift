@@ -138,8 +138,10 @@ extension Firestore {
   /// a commit that another process has under way may still get an earlier time.
   ///
   /// Reads as far back as the change log goes; see `FirestoreSettings.changeLogRetention`. Times are compared in
-  /// whole microseconds. A document costs its own versions since then. A query costs the changes of the whole
-  /// database since then, and holds the earlier versions of its own documents in memory; indexes serve it as always.
+  /// whole microseconds. A document costs its own versions since then, a query the changes of its collections since
+  /// then, whatever else was written: it holds the names of the documents that have changed in memory, and the earlier
+  /// versions that are results. Indexes serve it as always. A query of everything below a document costs the changes of
+  /// the whole database.
   ///
   /// Throws `outOfRange` if the log does not reach back that far, `invalidArgument` for a time in the future, and
   /// what `read(_:)` throws.

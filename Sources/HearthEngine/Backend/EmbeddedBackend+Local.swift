@@ -246,9 +246,8 @@ private struct PastReader: LocalReader {
 
   func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
     try failing {
-      let patch = try snapshot.patch(backTo: sequence, in: query.scope)
-      return try backend.tracing {
-        try snapshot.documents(matching: query, with: patch, trace: $0)
+      try backend.tracing {
+        try snapshot.documents(matching: query, asOf: sequence, trace: $0)
       }
     }
   }
@@ -257,9 +256,8 @@ private struct PastReader: LocalReader {
     _ aggregations: [Aggregation], over query: EffectiveQuery
   ) throws -> [Value] {
     try failing {
-      let patch = try snapshot.patch(backTo: sequence, in: query.scope)
-      return try backend.tracing {
-        try snapshot.aggregate(aggregations, over: query, with: patch, trace: $0)
+      try backend.tracing {
+        try snapshot.aggregate(aggregations, over: query, asOf: sequence, trace: $0)
       }
     }
   }

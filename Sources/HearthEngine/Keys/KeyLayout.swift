@@ -7,6 +7,8 @@
 ///     entries       number of the index, [path of the parent,]       what the key cannot give back
 ///                   components, document id or path
 ///     changes       first sequence of the record                     the record
+///     logIndex      collection id, path of the parent, first         further records of the log with changes
+///                   sequence of a record                             of the collection
 ///     tombstones    as in documents                                  sequence of the deletion
 ///     due           when, hash of the document's key, ordinal        the document's key
 ///     meta          a name                                           depends on the name
@@ -16,7 +18,16 @@
 enum KeyLayout {
   /// On disk: the names of the tables.
   enum Table: String, CaseIterable, Sendable {
-    case documents, collections, changes, tombstones, due, indexes, entries, shapes, meta
+    case documents, collections, changes, tombstones, due, indexes, entries, shapes, logIndex, meta
+
+    /// The version of the format that began to have it.
+    var firstFormat: UInt8 {
+      switch self {
+      case .shapes: 2
+      case .logIndex: 3
+      default: 1
+      }
+    }
   }
 
   /// The smallest bytes that are greater than everything beginning with `prefix`; nil is the end

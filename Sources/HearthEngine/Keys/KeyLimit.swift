@@ -36,6 +36,11 @@ struct KeyLimit: Sendable {
     self.hash = hash
   }
 
+  /// What leaves room for something behind the key, as far as the hash does.
+  func shortened(by byteCount: Int) -> KeyLimit {
+    KeyLimit(max(count - byteCount, KeyLimit.tailCount + 1), hash: hash)
+  }
+
   static let xxh3: @Sendable (UnsafeRawBufferPointer) -> UInt64 = {
     XXH3_64bits($0.baseAddress, $0.count)
   }

@@ -80,12 +80,12 @@ final class QueryWindow {
     hold(try rows(of: found))
   }
 
-  /// The result as it was before some changes: where documents had other versions.
-  func list(_ snapshot: StoreSnapshot, with patch: Patch) throws -> ResultList {
+  /// The result after the change with this sequence.
+  func list(_ snapshot: StoreSnapshot, asOf sequence: UInt64) throws -> ResultList {
     var plain = query
     plain.isReversed = false
     plain.projection = []
-    let found = try rows(of: snapshot.documents(matching: plain, with: patch))
+    let found = try rows(of: snapshot.documents(matching: plain, asOf: sequence))
     return ResultList(ResultTree(sorted: found), isReversed: query.isReversed)
   }
 

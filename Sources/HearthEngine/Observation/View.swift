@@ -179,15 +179,14 @@ final class View {
     }
   }
 
-  /// What it was when the documents of the patch had other versions than in the snapshot.
+  /// What it was after the change with this sequence.
   func list(_ snapshot: StoreSnapshot, asOf sequence: UInt64) throws -> ResultList {
     switch target {
     case .document(let path):
       return ResultList(document: try snapshot.document(at: path, asOf: sequence))
-    case .query(let query):
+    case .query:
       guard case .query(let window) = content else { return ResultList() }
-      return try window.list(
-        snapshot, with: snapshot.patch(backTo: sequence, in: query.scope))
+      return try window.list(snapshot, asOf: sequence)
     case .totals: return ResultList()
     }
   }

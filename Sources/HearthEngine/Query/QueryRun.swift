@@ -79,6 +79,11 @@ final class QueryRun {
     }
   }
 
+  /// Calls `body` with every result, copied out whole, in the order it is found in, until it is false.
+  func forEachDocument(_ body: (StoredDocument) throws -> Bool) throws {
+    try forEachResult { entry, _ in try body(document(entry, nil)) }
+  }
+
   private func document(_ entry: StoredEntry, _ projection: Projection?) throws -> StoredDocument {
     let document = try snapshot.copy(entry.record, key: entry.key, path: path(of: entry))
     return try projection?.applied(to: document) ?? document

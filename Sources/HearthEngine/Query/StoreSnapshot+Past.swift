@@ -58,18 +58,39 @@ extension StoreSnapshot {
     return try StoredDocument(path: change.path, copying: record, try body(record.storedBody))
   }
 
-  /// The versions that a scope's documents had after the change with this sequence, where they have others now.
+  /// What a query is to find instead of documents that have changed since.
   ///
-  /// Throws `outOfRange` if the log does not reach back that far.
-  func patch(backTo sequence: UInt64, in scope: StructuredQuery.Scope) throws -> Patch {
-    var patch = Patch()
-    try changes(after: sequence) { change in
-      if scope.contains(change.path), !patch.covers(change.path) {
-        patch.add(change.path, try version(before: change))
+  /// Throws `outOfRange` if the log does not reach back that far. Of the documents that have changed it holds only the
+  /// versions that can be results.
+  func patch(
+    backTo sequence: UInt64, for query: EffectiveQuery, requiring fields: [FieldSegments] = []
+  ) throws -> Patch {
+    var patch = Patch(for: query, requiring: fields, backTo: sequence)
+    try changes(after: sequence, in: query.scope) { change in
+      // The first change of a document since then.
+      if change.previousSequence <= sequence {
+        try patch.add(change.path, version(before: change))
       }
       return true
     }
     return patch
+  }
+
+  /// The query's results after the change with this sequence, copied out.
+  func documents(
+    matching query: EffectiveQuery, asOf sequence: UInt64, trace: QueryTrace = QueryTrace()
+  ) throws -> [StoredDocument] {
+    try documents(matching: query, with: patch(backTo: sequence, for: query), trace: trace)
+  }
+
+  /// The aggregations' results after the change with this sequence.
+  func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery, asOf sequence: UInt64,
+    trace: QueryTrace = QueryTrace()
+  ) throws -> [Value] {
+    let patch = try patch(
+      backTo: sequence, for: query, requiring: aggregations.compactMap(\.field))
+    return try aggregate(aggregations, over: query, with: patch, trace: trace)
   }
 
   /// The sequence that deleted a document; 0 if the log holds none that did.

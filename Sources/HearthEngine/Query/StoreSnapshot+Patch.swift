@@ -10,7 +10,8 @@ extension StoreSnapshot {
     matching query: EffectiveQuery, with patch: Patch, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
     guard !patch.isEmpty else { return try documents(matching: query, trace: trace) }
-    var found = try results(of: query, with: patch, trace)
+    var found: [StoredDocument] = []
+    try forEachResult(of: query, with: patch, trace) { found.append($0) }
     if let nearest = query.nearest {
       found = try nearest.nearest(among: found)
     } else if query.isReversed {
@@ -26,62 +27,75 @@ extension StoreSnapshot {
     trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
     guard !patch.isEmpty else { return try aggregate(aggregations, over: query, trace: trace) }
-    let found = try results(
-      of: query, requiring: aggregations.compactMap(\.field), with: patch, trace)
-    return try aggregations.map { aggregation in
-      guard let field = aggregation.field else {
-        return .integer(aggregation.counted(Int64(found.count)))
-      }
-      var lookup = FieldLookup(field)
-      var total = NumberTotal()
-      for document in found {
+    var count: Int64 = 0
+    var totals = aggregations.map { aggregation in
+      (lookup: aggregation.field.map(FieldLookup.init), total: NumberTotal())
+    }
+    try forEachResult(
+      of: query, requiring: aggregations.compactMap(\.field), with: patch, trace
+    ) { document in
+      count += 1
+      for index in totals.indices {
         try document.body.withView { body throws(Status) in
-          if let value = try lookup.find(in: body) { try total.add(value) }
+          if let value = try totals[index].lookup?.find(in: body) {
+            try totals[index].total.add(value)
+          }
         }
       }
-      if case .average = aggregation.kind { return total.averageValue }
-      return total.sumValue
+    }
+    return zip(aggregations, totals).map { aggregation, total in
+      switch aggregation.kind {
+      case .count: .integer(aggregation.counted(count))
+      case .sum: total.total.sumValue
+      case .average: total.total.averageValue
+      }
     }
   }
 
-  /// Whole documents, in the order they are found in.
-  private func results(
+  /// Calls `body` with whole documents, in the order they are found in.
+  private func forEachResult(
     of query: EffectiveQuery, requiring fields: [FieldSegments] = [], with patch: Patch,
-    _ trace: QueryTrace
-  ) throws -> [StoredDocument] {
+    _ trace: QueryTrace, _ body: (StoredDocument) throws -> Void
+  ) throws {
+    var patch = patch
+    var patched = try patch.results()[...]
+    var found = 0
+    let (offset, end) = (query.offset, query.lastWanted ?? .max)
+    /// False when no more are wanted.
+    func tell(_ document: StoredDocument) throws -> Bool {
+      found += 1
+      if found > offset { try body(document) }
+      return found < end
+    }
+    guard end > offset else { return }
     var wide = query
     wide.offset = 0
     wide.projection = []
     wide.nearest = nil
     wide.isReversed = false
-    wide.limit = query.limit.map { limit in
-      let (wanted, overflow) = limit.addingReportingOverflow(query.offset &+ patch.count)
-      return overflow ? .max : wanted
+    // So many the patch can take away.
+    wide.limit = query.lastWanted.map { wanted in
+      let (sum, overflow) = wanted.addingReportingOverflow(patch.count)
+      return overflow ? .max : sum
     }
-    let stored = try run(wide, requiring: fields, trace: trace).documents()
-    trace.found = stored.count
-    var test = ResultTest(query, requiring: fields)
-    var patched: [StoredDocument] = []
-    for case (_, let document?) in patch.versions where try test.admits(document) {
-      patched.append(document)
-    }
-    try patched.sort { try test.compare($0, $1) < 0 }
-    var merged: [StoredDocument] = []
-    merged.reserveCapacity(stored.count + patched.count)
-    var next = patched[...]
-    for document in stored where !patch.covers(document.path) {
-      while let first = next.first, try test.compare(first, document) < 0 {
-        merged.append(next.removeFirst())
+    let run = try run(wide, requiring: fields, trace: trace)
+    let replaced = patch.replaced
+    var goesOn = true
+    try run.forEachDocument { document in
+      trace.found += 1
+      if replaced.contains(document) { return true }
+      while let first = patched.first, goesOn, try patch.precedes(first, document) {
+        goesOn = try tell(patched.removeFirst())
       }
-      merged.append(document)
+      if goesOn { goesOn = try tell(document) }
+      return goesOn
     }
-    merged += next
-    return Array(merged.dropFirst(query.offset).prefix(query.limit ?? .max))
+    while goesOn, !patched.isEmpty { goesOn = try tell(patched.removeFirst()) }
   }
 }
 
 /// Says of single documents whether a query finds them, its limit aside, and which comes first.
-private struct ResultTest {
+struct ResultTest {
   private let scope: StructuredQuery.Scope
   private var matcher: Matcher
   private var order: ResultOrder

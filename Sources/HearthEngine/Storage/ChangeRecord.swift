@@ -121,15 +121,28 @@ enum ChangeRecord {
     }
   }
 
-  /// Calls `body` with every change of a record, in order; it returns false to stop.
+  /// Calls `body` with every change of a record, in order; it returns false to stop. Returns the sequence behind the
+  /// last change that was looked at.
+  ///
+  /// - Parameter filter: Changes in other collections are not told.
+  @discardableResult
   static func read(
-    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, in filter: CollectionFilter? = nil,
     _ body: (Change) throws -> Bool
-  ) throws {
+  ) throws -> UInt64 {
+    if let filter {
+      // Most records have none that is wanted; this takes no memory.
+      var isWanted = false
+      let next = try forEachCollection(key: key, value: value) {
+        if filter.admits($0) { isWanted = true }
+      }
+      guard isWanted else { return next }
+    }
     var sequence = try KeyLayout.sequence(fromKey: key)
     var reader = ByteCursor(try RecordFrame.payload(of: value, key: key))
     var time = Instant(microseconds: Int64(bitPattern: try reader.fixed64()))
     var collection = ResourcePath.root
+    var isWanted = true
     var idBytes: [UInt8] = []
     while !reader.isAtEnd {
       let flags = try reader.byte()
@@ -142,7 +155,9 @@ enum ChangeRecord {
           microseconds: time.microseconds &+ Varint.unZigZag(try reader.varint()))
       }
       if flags & Flags.sameCollection == 0 {
-        collection = ResourcePath(relative: try reader.text())
+        let text = try reader.bytes(reader.length())
+        isWanted = filter?.admits(text) ?? true
+        if isWanted { collection = ResourcePath(relative: try String(ofStored: text)) }
       }
       if flags & Flags.sharesID != 0 {
         let shared = try reader.varint()
@@ -154,9 +169,6 @@ enum ChangeRecord {
         idBytes.removeAll(keepingCapacity: true)
       }
       idBytes += try reader.bytes(reader.length())
-      guard let id = idBytes.withUnsafeBytes(String.init(storedUTF8:)) else {
-        throw Status.dataLoss("Stored text is not UTF-8.")
-      }
       var previous: UInt64 = 0
       if flags & Flags.hasPrevious != 0 {
         let back = try reader.varint()
@@ -169,23 +181,52 @@ enum ChangeRecord {
       if flags & Flags.hasBefore != 0 {
         before = try reader.bytes(reader.length())
       }
-      let path = collection.appending(id)
+      defer { sequence &+= 1 }
+      guard isWanted else { continue }
+      let path = collection.appending(try idBytes.withUnsafeBytes { try String(ofStored: $0) })
       try path.checkStoredDocument()
       let change = Change(
         sequence: sequence, kind: kind, path: path, commitTime: time,
         startsCommit: starts, previousSequence: previous, before: before)
-      guard try body(change) else { return }
+      guard try body(change) else { break }
+    }
+    return sequence
+  }
+
+  /// Calls `body` with the path of every collection that a record holds changes of, as text, at least once. Returns
+  /// the sequence behind its last change.
+  static func forEachCollection(
+    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+    _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> UInt64 {
+    var sequence = try KeyLayout.sequence(fromKey: key)
+    var reader = ByteCursor(try RecordFrame.payload(of: value, key: key))
+    _ = try reader.fixed64()
+    while !reader.isAtEnd {
+      let flags = try reader.byte()
+      if flags & Flags.startsCommit != 0 { _ = try reader.varint() }
+      if flags & Flags.sameCollection == 0 { try body(try reader.bytes(reader.length())) }
+      if flags & Flags.sharesID != 0 { _ = try reader.varint() }
+      _ = try reader.bytes(reader.length())
+      if flags & Flags.hasPrevious != 0 { _ = try reader.varint() }
+      if flags & Flags.hasBefore != 0 { _ = try reader.bytes(reader.length()) }
       sequence &+= 1
     }
+    return sequence
   }
 }
 
 extension ByteCursor {
   /// A length, then as many bytes of UTF-8.
-  mutating func text() throws(Status) -> String {
-    guard let text = String(storedUTF8: try bytes(length())) else {
+  mutating func text() throws(Status) -> String { try String(ofStored: bytes(length())) }
+}
+
+extension String {
+  /// Throws `dataLoss` if it is not UTF-8.
+  fileprivate init(ofStored bytes: UnsafeRawBufferPointer) throws(Status) {
+    guard let text = String(storedUTF8: bytes) else {
       throw .dataLoss("Stored text is not UTF-8.")
     }
-    return text
+    self = text
   }
 }

@@ -84,13 +84,11 @@ enum FileCheck {
 }
 
 extension KeyLayout.Table {
-  /// The version of the format that began to have it.
-  var firstFormat: UInt8 { self == .shapes ? 2 : 1 }
-
   /// Each value begins with a `RecordFrame`, whose checksum covers the key, too.
   var hasFramedRecords: Bool {
     switch self {
-    case .documents, .collections, .changes, .tombstones, .due, .indexes, .shapes, .meta: true
+    case .documents, .collections, .changes, .tombstones, .due, .indexes, .shapes, .logIndex, .meta:
+      true
     // Looked at against the documents they were made from.
     case .entries: false
     }

@@ -4,6 +4,7 @@ internal import LMDB
 ///
 ///     none there     ─▶ this version is written
 ///     older          ─▶ step ─▶ step ─▶ … ─▶ this version, in one transaction: all or nothing
+///     older, and the file is only read ─▶ read as it is, if nothing that it lacks is needed for that
 ///     newer          ─▶ refused
 ///
 /// On disk, in `meta` under "format": frame, `History`. The frame's version is the file's.
@@ -16,10 +17,20 @@ struct FileFormat: Sendable {
   let version: UInt8
   /// By the version they begin at. Every version from the first to the one before this has one.
   let steps: [UInt8: Step]
+  /// Files from this version on can be read as they are.
+  var oldestReadable: UInt8
+
+  init(version: UInt8, steps: [UInt8: Step], oldestReadable: UInt8? = nil) {
+    self.version = version
+    self.steps = steps
+    self.oldestReadable = oldestReadable ?? version
+  }
 
   static let key = Array("format".utf8)
-  /// Version 2 has shapes. What version 1 wrote is right in it.
-  static let current = FileFormat(version: 2, steps: [1: { _, _ in }])
+  /// Version 2 has shapes, version 3 an index of the change log, which commits fill bit by bit. What the versions before
+  /// wrote is right in them.
+  static let current = FileFormat(
+    version: 3, steps: [1: { _, _ in }, 2: { _, _ in }], oldestReadable: 1)
 
   /// The version that stands in the file; nil for a file that is new.
   private func found(_ snapshot: Snapshot, _ tables: Tables) throws -> UInt8? {
@@ -44,7 +55,7 @@ struct FileFormat: Sendable {
     let before = try store.read { try found($0.lmdb, store.tables) }
     guard before != version else { return }
     guard !store.configuration.isReadOnly else {
-      guard let before else { return }
+      guard let before, before < oldestReadable else { return }
       throw Status(
         .failedPrecondition,
         "The file has format version \(before). Open it once for writing, which brings it to version "

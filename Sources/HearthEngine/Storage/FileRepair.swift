@@ -29,7 +29,7 @@ public struct RepairReport: Sendable, Hashable {
 ///
 ///     documents    those reached; then those of lost pages, the newest version of each
 ///     catalogue    counted anew
-///     change log   begins anew: listeners that resume get their whole result
+///     change log   begins anew, with its index: listeners that resume get their whole result
 ///     due          by the rules, if they can be read, when the file is opened
 ///     indexes      those that were declared are built anew; those that were learned are learned again
 ///
@@ -143,7 +143,7 @@ final class FileRepair {
           ?? String(storedUTF8: reader.rest).map { ResourcePath(relative: $0) }
         if let path, path.isCollection { counts[path] = count }
       case .meta: try takeMeta(key, value)
-      case .changes, .due, .indexes, .entries, .shapes, nil: break
+      case .changes, .logIndex, .due, .indexes, .entries, .shapes, nil: break
       }
     } catch let error as Status where error.code == .dataLoss || error.code == .failedPrecondition {
       // The latter of a damaged version, too.

@@ -5,6 +5,7 @@ internal import LMDB
 ///     documents    key of (collection id, parent, id)   → the document's record
 ///     collections  key of the collection's path         → how many documents it holds
 ///     changes      first sequence                       → a record of the change log
+///     logIndex     collection, first sequence           → records of the log with changes of the collection
 ///     tombstones   document key                         → the sequence that deleted it
 ///     due          when the document expires            → its key
 ///     indexes, entries                                  → definitions and entries
@@ -42,6 +43,7 @@ final class Store: Sendable {
     self.configuration = configuration
     var settings = EnvironmentConfiguration(tables: Tables.names)
     settings.mapSizeBytes = configuration.mapSizeBytes
+    settings.optionalTables = Set(Tables.laterNames)
     settings.isReadOnly = configuration.isReadOnly
     settings.durability = configuration.durability
     settings.allowsRemoteFileSystem = configuration.allowsRemoteFileSystem
@@ -93,11 +95,14 @@ final class Store: Sendable {
 
 /// The tables, opened once with the file.
 struct Tables: Sendable {
-  let documents, collections, changes, tombstones, due, indexes, entries, shapes, meta: Table
+  let documents, collections, changes, tombstones, due, indexes, entries, shapes, logIndex,
+    meta: Table
 
   let documentsByName, collectionsByName, tombstonesByName: CutKeyTable
 
   static let names = KeyLayout.Table.allCases.map(\.rawValue)
+  /// A file of an earlier format, which is only read, has them not.
+  static let laterNames = KeyLayout.Table.allCases.filter { $0.firstFormat > 1 }.map(\.rawValue)
 
   init(_ environment: Environment) {
     documents = environment.table(KeyLayout.Table.documents.rawValue)
@@ -108,6 +113,7 @@ struct Tables: Sendable {
     indexes = environment.table(KeyLayout.Table.indexes.rawValue)
     entries = environment.table(KeyLayout.Table.entries.rawValue)
     shapes = environment.table(KeyLayout.Table.shapes.rawValue)
+    logIndex = environment.table(KeyLayout.Table.logIndex.rawValue)
     meta = environment.table(KeyLayout.Table.meta.rawValue)
     documentsByName = CutKeyTable(table: documents) { try DocumentRecord(parsing: $0).path }
     collectionsByName = CutKeyTable(table: collections, pathText: NumberRecord.pathText)

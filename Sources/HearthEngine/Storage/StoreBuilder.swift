@@ -80,6 +80,7 @@ final class StoreBuilder {
     // A token of an older log must not pass for one of this.
     state.lastSequence += 1
     state.firstLoggedSequence = state.lastSequence + 1
+    state.indexedSequence = state.lastSequence
     try put(store.tables.meta, StoreState.key, state.encoded())
     return found
   }

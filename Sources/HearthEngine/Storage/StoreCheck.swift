@@ -96,6 +96,7 @@ extension Store {
 ///     documents ──▶ counts of the catalogue, the change that made each version
 ///     catalogue ──▶ a document in every collection
 ///     changes   ──▶ contiguous; what is newer stands in documents or tombstones; the one before
+///     logIndex  ──▶ the records that hold changes of each collection, and no others; as many as there are
 ///     tombstones ─▶ the change that deleted, and no document
 ///     due        ─▶ the document that expires then; as many as there are
 private final class StoreCheck {
@@ -104,6 +105,9 @@ private final class StoreCheck {
   private var rules = ExpiryRules()
   /// Documents that the rules say are in the table of due documents.
   private var expected = 0
+  /// Collections of records that the index of the log has to list.
+  private var listings = 0
+  private var firstRecord: UInt64 = 1
   private(set) var report: CheckReport
   private let progress: CareReporter
   private var looked = 0
@@ -131,6 +135,7 @@ private final class StoreCheck {
     try checkDocuments()
     try checkCatalogue()
     try checkChanges()
+    try checkLogIndex()
     try checkTombstones()
     try checkDueDocuments()
     report.indexEntries =
@@ -295,12 +300,14 @@ private final class StoreCheck {
 
   private func checkChanges() throws {
     var expected = state.firstLoggedSequence
+    firstRecord = expected
     var time = Instant.earliest
     var cursor = try store.lmdb.cursor(store.tables.changes)
     var found = try cursor.first()
     while found {
       try step()
       try looking(at: "changes \(hex(cursor.key))") {
+        try checkListings(cursor.key, cursor.value)
         try ChangeRecord.read(key: cursor.key, value: cursor.value) { [self] change in
           report.changes += 1
           if change.sequence != expected {
@@ -321,6 +328,51 @@ private final class StoreCheck {
     }
     if expected != state.lastSequence &+ 1 {
       report.add("changes: end before \(expected), and the last is \(state.lastSequence)")
+    }
+  }
+
+  // MARK: The index of the change log
+
+  /// A record's collections are listed, if the index goes so far.
+  private func checkListings(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws {
+    var collections: Set<[UInt8]> = []
+    let next = try ChangeRecord.forEachCollection(key: key, value: value) {
+      collections.insert(Array($0))
+    }
+    guard next &- 1 <= state.indexedSequence else { return }
+    let record = try KeyLayout.sequence(fromKey: key)
+    let limit = ChangeLogIndex.limit(store)
+    let prefixes = Set(
+      try collections.map { try $0.withUnsafeBytes { try ChangeLogIndex.prefix($0, limit) } })
+    listings += prefixes.count
+    for prefix in prefixes {
+      var cursor = try store.lmdb.cursor(store.tables.logIndex)
+      var isListed = false
+      if try cursor.seek(toListHolding: record, of: prefix) {
+        try ChangeLogIndex.forEachRecord(key: cursor.key, value: cursor.value) {
+          if $0 == record { isListed = true }
+        }
+      }
+      if !isListed { report.add("changes \(record): a collection's list lacks it") }
+    }
+  }
+
+  private func checkLogIndex() throws {
+    var found = 0
+    var cursor = try store.lmdb.cursor(store.tables.logIndex)
+    while try cursor.next() {
+      try looking(at: "logIndex \(hex(cursor.key))") {
+        let last = try ChangeLogIndex.forEachRecord(key: cursor.key, value: cursor.value) {
+          // Of records that are gone, those at a list's beginning stay in it.
+          if $0 >= firstRecord { found += 1 }
+        }
+        guard last >= firstRecord else { throw Status.dataLoss("All its records are gone.") }
+      }
+    }
+    if found != listings {
+      report.add("logIndex: lists \(found) records, and there are \(listings)")
     }
   }
 

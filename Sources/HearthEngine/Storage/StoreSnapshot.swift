@@ -93,6 +93,13 @@ struct StoreSnapshot {
   ///
   /// Throws `outOfRange` if the log no longer reaches back that far.
   func changes(after sequence: UInt64, _ body: (Change) throws -> Bool) throws {
+    try walkChanges(after: sequence, in: nil, body)
+  }
+
+  /// Record by record; changes in collections that the filter does not admit are not told.
+  func walkChanges(
+    after sequence: UInt64, in filter: CollectionFilter?, _ body: (Change) throws -> Bool
+  ) throws {
     let state = try checkLog(reachesBackTo: sequence)
     guard sequence < state.lastSequence else { return }
     var cursor = try lmdb.cursor(tables.changes)
@@ -100,16 +107,19 @@ struct StoreSnapshot {
       throw Status.dataLoss("The change log lacks sequence \(sequence + 1).")
     }
     var goesOn = true
-    var expected = sequence + 1
+    var expected = try KeyLayout.sequence(fromKey: cursor.key)
     repeat {
-      try ChangeRecord.read(key: cursor.key, value: cursor.value) { change in
+      guard try KeyLayout.sequence(fromKey: cursor.key) == expected else {
+        throw Status.dataLoss("The change log lacks sequence \(expected).")
+      }
+      expected = try ChangeRecord.read(key: cursor.key, value: cursor.value, in: filter) { change in
         guard change.sequence > sequence else { return true }
-        guard change.sequence == expected else {
-          throw Status.dataLoss("The change log lacks sequence \(expected).")
-        }
-        expected &+= 1
         goesOn = try body(change)
         return goesOn
+      }
+      // The record that holds the first one may lack it.
+      guard expected > sequence + 1 else {
+        throw Status.dataLoss("The change log lacks sequence \(sequence + 1).")
       }
     } while try goesOn && cursor.next()
     guard !goesOn || expected > state.lastSequence else {
@@ -142,7 +152,7 @@ struct StoreSnapshot {
   }
 
   /// Moves to the last record that begins at or before `sequence`.
-  private func seek(_ cursor: inout Cursor, toRecordHolding sequence: UInt64) throws -> Bool {
+  func seek(_ cursor: inout Cursor, toRecordHolding sequence: UInt64) throws -> Bool {
     let key = KeyLayout.sequenceKey(sequence)
     if try key.withUnsafeBytes({ try cursor.seek(to: $0) }) {
       if try KeyLayout.sequence(fromKey: cursor.key) == sequence { return true }

@@ -3,7 +3,8 @@ internal import LMDB
 /// Where the database stands, read and written inside transactions only.
 ///
 /// On disk, in `meta` under "state": frame, last sequence, last commit time, first sequence still in
-/// the change log; 8 bytes each, little-endian.
+/// the change log, last sequence in the index of the log; 8 bytes each, little-endian. The last one is not there in a
+/// file of an earlier format than 3.
 struct StoreState: Equatable, Sendable {
   static let key = Array("state".utf8)
 
@@ -13,6 +14,8 @@ struct StoreState: Equatable, Sendable {
   var lastCommitTime = Instant(microseconds: 0)
   /// The log holds every change from here on.
   var firstLoggedSequence: UInt64 = 1
+  /// The index of the log covers all that it holds up to here.
+  var indexedSequence: UInt64 = 0
 
   static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> StoreState {
     try key.withUnsafeBytes { key in
@@ -27,6 +30,7 @@ struct StoreState: Equatable, Sendable {
     record.append(littleEndian: lastSequence)
     record.append(littleEndian: UInt64(bitPattern: lastCommitTime.microseconds))
     record.append(littleEndian: firstLoggedSequence)
+    record.append(littleEndian: indexedSequence)
     RecordFrame.seal(&record, key: Self.key)
     return record
   }
@@ -39,5 +43,6 @@ extension StoreState {
     lastSequence = try reader.fixed64()
     lastCommitTime = Instant(microseconds: Int64(bitPattern: try reader.fixed64()))
     firstLoggedSequence = try reader.fixed64()
+    indexedSequence = reader.isAtEnd ? 0 : try reader.fixed64()
   }
 }

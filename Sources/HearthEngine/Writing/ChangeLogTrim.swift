@@ -10,8 +10,8 @@ struct ChangeLogTrim {
   /// So that no commit grows long on account of it; a large one may trim as much again as it adds.
   static let recordsPerCommit = 256
 
-  /// Deletes of records, and of the tombstones whose deletion leaves the log with them; and the first
-  /// sequence kept, nil if nothing is to go.
+  /// Deletes of records, of the tombstones whose deletion leaves the log with them, and of what the log's index has of
+  /// them; and the first sequence kept, nil if nothing is to go.
   func plan(
     _ store: StoreSnapshot, adding newRecords: Int
   ) throws -> (steps: [GroupPlan.Step], firstKept: UInt64?) {
@@ -21,6 +21,7 @@ struct ChangeLogTrim {
     var excessBytes = pages * store.store.pageSizeBytes - bytesKept
     guard excessBytes > 0 || oldestKept != nil else { return ([], nil) }
     var steps: [GroupPlan.Step] = []
+    var index = ChangeLogIndex.Trim(store)
     var firstKept: UInt64?
     var left = max(Self.recordsPerCommit, 2 * newRecords)
     var cursor = try store.lmdb.cursor(tables.changes)
@@ -42,10 +43,15 @@ struct ChangeLogTrim {
           steps.append(GroupPlan.Step(table: tables.tombstones, key: key, value: nil))
         }
       }
+      try index.remove(
+        try KeyLayout.sequence(fromKey: cursor.key), key: cursor.key, value: cursor.value)
       excessBytes -= cursor.value.count
       firstKept = next
       left -= 1
       found = try cursor.next()
+    }
+    steps += index.steps.map {
+      GroupPlan.Step(table: tables.logIndex, key: $0.key, value: $0.value)
     }
     return (steps, firstKept)
   }

@@ -329,16 +329,17 @@ struct GroupPlan {
     return try store.updateTime(of: name)
   }
 
-  /// What the group and the request change within a scope.
+  /// What the group and the request change of what a query finds.
   mutating func patch(
-    in scope: StructuredQuery.Scope, for request: inout Request
+    for query: EffectiveQuery, requiring fields: [FieldSegments] = [],
+    in request: inout Request
   ) throws -> Patch {
-    var patch = Patch()
-    for document in documents where scope.contains(document.name.path) {
+    var patch = Patch(for: query, requiring: fields)
+    for document in documents where query.scope.contains(document.name.path) {
       if let draft = document.draft {
-        patch.add(document.name.path, try version(of: &request.drafts[draft], at: request.time))
+        try patch.add(document.name.path, version(of: &request.drafts[draft], at: request.time))
       } else if document.isChanged {
-        patch.add(document.name.path, document.version)
+        try patch.add(document.name.path, document.version)
       }
     }
     return patch
@@ -375,7 +376,7 @@ struct GroupPlan {
       if let sequence = seen.sequence, try isUntouched(seen.query.scope, since: sequence) {
         continue
       }
-      let patch = try patch(in: seen.query.scope, for: &request)
+      let patch = try patch(for: seen.query, in: &request)
       guard try seen.holds(for: store.documents(matching: seen.query, with: patch)) else {
         throw Premises.isGone
       }
@@ -390,9 +391,9 @@ struct GroupPlan {
     guard sequence < base.lastSequence else { return true }
     guard sequence &+ 1 >= base.firstLoggedSequence else { return false }
     var isUntouched = true
-    try store.changes(after: sequence) { change in
-      isUntouched = !scope.contains(change.path)
-      return isUntouched
+    try store.changes(after: sequence, in: scope) { _ in
+      isUntouched = false
+      return false
     }
     return isUntouched
   }
@@ -415,7 +416,14 @@ struct GroupPlan {
     let records = log.finish()
     let (trimmed, firstLogged) = try trim.plan(store, adding: records.count)
     state.firstLoggedSequence = firstLogged ?? state.firstLoggedSequence
-    let steps = try trimmed + catalogueSteps() + tombstoneSteps() + dueSteps()
+    var steps = try trimmed + catalogueSteps() + tombstoneSteps() + dueSteps()
+    let index = try ChangeLogIndex.plan(store, from: base, to: state, adding: records)
+    if let index {
+      steps += index.steps.map {
+        Step(table: store.tables.logIndex, key: $0.key, value: $0.value)
+      }
+      state.indexedSequence = index.indexed
+    }
     let changed = documents.indices.filter { documents[$0].isChanged }.sorted {
       precedes(documents[$0].key, documents[$1].key)
     }

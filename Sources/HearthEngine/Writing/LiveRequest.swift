@@ -52,7 +52,7 @@ final class LiveRequest {
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
     try noting {
-      let patch = try plan.pointee.patch(in: query.scope, for: &request)
+      let patch = try plan.pointee.patch(for: query, in: &request)
       let found = try plan.pointee.store.documents(matching: query, with: patch, trace: trace)
       if plan.pointee.hasDrafts(in: query.scope) {
         premises.state = plan.pointee.state
@@ -80,7 +80,8 @@ final class LiveRequest {
   ) throws -> [Value] {
     try noting {
       premises.state = plan.pointee.state
-      let patch = try plan.pointee.patch(in: query.scope, for: &request)
+      let patch = try plan.pointee.patch(
+        for: query, requiring: aggregations.compactMap(\.field), in: &request)
       return try plan.pointee.store.aggregate(aggregations, over: query, with: patch, trace: trace)
     }
   }

@@ -190,15 +190,13 @@ import Testing
         #expect(await arrivals.reached(round, prefix: name))
       }
     }
+    let limit: Duration = Self.isSoak ? .milliseconds(500) : .seconds(1)
     let figures = arrivals.figures
     let worst = Array(figures.sorted { $0.1.p99 > $1.1.p99 }.prefix(1))
     for (name, figures) in Self.isSoak ? figures : worst {
       print("\(crowd.testDescription): \(name): \(figures.text)")
     }
-    // On a busy machine everything is late. What waits for a sleeper does not come at all.
-    if Self.isSoak {
-      for (name, figures) in figures { #expect(figures.p99 < .milliseconds(500), "\(name)") }
-    }
+    for (name, figures) in figures { #expect(figures.p99 < limit, "\(name)") }
     #expect(Sleeper.count(among: sleepers) >= expected)
     for sleeper in sleepers { sleeper.wake() }
     for task in sequences { task.cancel() }
@@ -221,7 +219,7 @@ import Testing
       private(set) var registration: (any ListenerRegistration)?
       func keep(_ registration: any ListenerRegistration) { self.registration = registration }
     }
-    let db = try open("a")
+    let db = try Firestore.open(at: folder.path + "/a.hearth")
     let keeper = Keeper()
     await keeper.keep(db.collection("books").addSnapshotListener(on: .global()) { _, _ in })
     let registration = try #require(await keeper.registration)
@@ -266,7 +264,7 @@ import Testing
     static func count(among sleepers: [Sleeper]) -> Int { sleepers.count { $0.isAsleep } }
 
     static func reaches(_ count: Int, among sleepers: [Sleeper]) async -> Bool {
-      for _ in 0..<12_000 {
+      for _ in 0..<2000 {
         if Self.count(among: sleepers) >= count { return true }
         try? await Task.sleep(for: .milliseconds(10))
       }
@@ -327,7 +325,7 @@ import Testing
 
     /// Waits until every listener of this name has the round's news. False if that takes too long.
     func reached(_ round: Int, prefix: String) async -> Bool {
-      for _ in 0..<60_000 {
+      for _ in 0..<10_000 {
         let isThere = state.withLock { state in
           state.reached.allSatisfy { !$0.key.hasPrefix(prefix) || $0.value == round }
         }
@@ -355,7 +353,7 @@ import Testing
 private func wait(for semaphore: DispatchSemaphore) async -> Bool {
   await withCheckedContinuation { continuation in
     Thread.detachNewThread {
-      continuation.resume(returning: semaphore.wait(timeout: .now() + 110) == .success)
+      continuation.resume(returning: semaphore.wait(timeout: .now() + 20) == .success)
     }
   }
 }

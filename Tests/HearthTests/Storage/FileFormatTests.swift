@@ -78,22 +78,27 @@ import Testing
     try open(madeUp(1)).close()
   }
 
-  /// A file that version 1 wrote: what stands in it is read forever.
-  @Test func `the golden file of version 1 is read`() async throws {
-    let resources = Bundle.module.bundleURL.appendingPathComponent("Resources")
-    try Data(contentsOf: resources.appendingPathComponent("format-1.hearth"))
+  private let resources = Bundle.module.bundleURL.appendingPathComponent("Resources")
+
+  private func copyGolden(_ version: UInt8) throws {
+    try Data(contentsOf: resources.appendingPathComponent("format-\(version).hearth"))
       .write(to: URL(fileURLWithPath: path))
-    // Before it is brought up to date, it is not looked at in part.
-    await #expect {
-      _ = try await Firestore.check(at: path)
-    } throws: {
-      "\($0)".contains("open it once for writing, which brings it to format version")
-    }
+  }
+
+  /// A file that an earlier version wrote: what stands in it is read forever.
+  @Test(arguments: 1..<FileFormat.current.version)
+  func `the golden file of an earlier version is read`(version: UInt8) async throws {
+    try copyGolden(version)
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
+    // Looked at, it stays as it is.
+    let found = try await Firestore.check(at: path)
+    #expect(found.isWhole, "\(found.problems)")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     let db = try Firestore.open(at: path)
     let exported = folder.path + "/golden.jsonl"
     try await db.export(to: exported)
     let lines = try String(contentsOfFile: exported, encoding: .utf8)
-    let expected = resources.appendingPathComponent("format-1.jsonl")
+    let expected = resources.appendingPathComponent("format-\(version).jsonl")
     #expect(try lines == String(contentsOf: expected, encoding: .utf8))
     #expect(try await db.expiryFields() == ["sessions": "until"])
     let changes = try db.database().store.read { store in
@@ -107,10 +112,51 @@ import Testing
     #expect(Set(changes) == [.created, .updated, .deleted])
     let report = try await db.check()
     #expect(report.isWhole, "\(report.problems)")
-    // And written.
-    try await db.document("books/new").setData(["n": 1])
+    // And written, until the index of the log has all of it.
+    for number in 0..<200 { try await db.document("books/new").setData(["n": number]) }
     #expect(try await db.check().isWhole)
+    let state = try db.database().store.read { try $0.state() }
+    #expect(state.indexedSequence > 100)
     try await db.terminate()
+  }
+
+  @Test(arguments: 1..<FileFormat.current.version)
+  func `the golden file of an earlier version is read as it is where nobody may write`(
+    version: UInt8
+  ) throws {
+    try copyGolden(version)
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
+    let store = try open(readOnly: true)
+    try store.read { snapshot in
+      let state = try snapshot.state()
+      #expect(state.indexedSequence == 0)
+      for scope: StructuredQuery.Scope in [
+        .collection(ResourcePath(["books"])), .group("books", below: .root),
+        .subtree(below: .root),
+      ] {
+        var all: [UInt64] = []
+        try snapshot.changes(after: state.firstLoggedSequence - 1) { change in
+          if scope.contains(change.path) { all.append(change.sequence) }
+          return true
+        }
+        var found: [UInt64] = []
+        try snapshot.changes(after: state.firstLoggedSequence - 1, in: scope) { change in
+          found.append(change.sequence)
+          return true
+        }
+        #expect(!all.isEmpty && found == all)
+      }
+      // Before `books/emma` got longer, and `books/gone` came and went.
+      let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["books"]))))
+      let then = try snapshot.documents(matching: query, asOf: state.lastSequence - 3)
+      let emma = try #require(then.first { $0.path.id == "emma" })
+      #expect(try emma.body.map().value(at: ["n"]) == nil)
+      let now = try snapshot.documents(matching: query).first { $0.path.id == "emma" }
+      #expect(try now?.body.map().value(at: ["n"]) == .integer(2))
+    }
+    #expect(try store.check().isWhole)
+    store.close()
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
   }
 
   /// Makes the golden file anew, where HEARTH_GOLDEN says; for a new version of the format only.
@@ -139,8 +185,10 @@ import Testing
     try await db.document("books/emma").updateData(["n": 2])
     try await db.document("books/gone").setData(["n": 1])
     try await db.document("books/gone").delete()
-    try await db.backup(to: target + "/format-1.hearth", compacting: true, replacing: true)
-    try await db.export(to: target + "/format-1.jsonl", replacing: true)
+    try await db.backup(
+      to: target + "/format-\(FileFormat.current.version).hearth", compacting: true, replacing: true
+    )
+    try await db.export(to: target + "/format-\(FileFormat.current.version).jsonl", replacing: true)
     try await db.terminate()
   }
 }

@@ -26,10 +26,12 @@ enum LayoutRecords {
           commitTime: Instant(microseconds: time.microseconds + 1000), startsCommit: true,
           previousSequence: 258, before: before))
     }
-    let state = StoreState(lastSequence: 260, lastCommitTime: time, firstLoggedSequence: 258)
+    let state = StoreState(
+      lastSequence: 260, lastCommitTime: time, firstLoggedSequence: 258, indexedSequence: 258)
     var rules = ExpiryRules()
     rules["sessions"] = ExpiryRules.Rule(
       collectionID: "sessions", field: FieldSegments(["until"]))
+    let list = ChangeLogIndex.list([258, 261, 300], of: ChangeLogIndex.prefix(books, .standard))
     let session = DocumentKey(ResourcePath(relative: "sessions/7")).bytes
     let due = DueTable.prefix(Instant(microseconds: 1), session) + [0]
     let shape = (try? DocumentBody(encoding: MapValue([("title", .null), ("pages", .null)])))
@@ -56,6 +58,7 @@ enum LayoutRecords {
       ),
       ("changes 258 to 260", log.finish().first?.bytes ?? []),
       ("state", state.encoded()),
+      ("books in 258, 261 and 300", list.key), ("records 258, 261 and 300", list.value ?? []),
     ] + indexes
   }
 

@@ -25,6 +25,14 @@ import Testing
   @Test(arguments: KeyLayout.Table.allCases.filter { $0 != .indexes && $0 != .entries })
   func `a turned bit in any record is found`(_ table: KeyLayout.Table) throws {
     let fixture = try filled()
+    if table == .logIndex {
+      // It follows the log with a distance.
+      for number in 0...Int64(ChangeLogIndex.distance) {
+        for outcome in fixture.commitTogether([
+          [try fixture.set("a/1", ("n", .integer(number)))]
+        ]) { _ = try outcome.get() }
+      }
+    }
     let table = fixture.store.environment.table(table.rawValue)
     var keys: [[UInt8]] = []
     try fixture.store.read { snapshot in

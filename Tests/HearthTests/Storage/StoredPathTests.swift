@@ -40,7 +40,7 @@ import Testing
       while try catalogue.next() != nil {}
     }
     read { _ = try $0.portion(after: 0) }
-    read { _ = try $0.patch(backTo: 0, in: .subtree(below: .root)) }
+    read { try $0.changes(after: 0, in: .subtree(below: .root)) { _ in true } }
     read { snapshot in
       try snapshot.changes(after: 0) { change in
         _ = DocumentName(change.path, limit: store.keyLimit)

@@ -5,8 +5,7 @@ extension HearthTestHelper {
   /// Follows the collection `work` until it is killed, and keeps what it makes of that in `kept/changes`
   /// and `kept/result`: each time with the token to go on from, in one write.
   func followUntilKilled() async throws {
-    // Killed, it loses nothing that the system has.
-    let db = try open(.unsafeWithoutFlushing)
+    let db = try open()
     Self.say("ready")
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await followChanges(db) }

@@ -46,12 +46,9 @@ extension HearthTestHelper {
     }
   }
 
-  /// Restores <backup> to the path, again and again, until it is killed. Says `restored` after each time.
+  /// Restores <backup> to the path, again and again, until it is killed.
   func restoreUntilKilled() async throws {
     Self.say("ready")
-    while true {
-      _ = try await Firestore.restore(arguments[0], to: path)
-      Self.say("restored")
-    }
+    while true { _ = try await Firestore.restore(arguments[0], to: path) }
   }
 }
