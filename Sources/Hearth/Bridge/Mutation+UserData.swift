@@ -75,7 +75,7 @@ public enum WritePrecondition: Sendable, Hashable {
       guard time.nanoseconds % 1000 == 0 else {
         throw .invalidArgument("A precondition's update time must be in whole microseconds.")
       }
-      return .updateTime(Instant(time))
+      return .updated(at: time)
     }
   }
 }

@@ -12,7 +12,7 @@ public protocol ListenerRegistration: NSObjectProtocol, Sendable {
 
 /// Listening to a target, for the callbacks and the sequences alike.
 final class Listening: NSObject, ListenerRegistration, Sendable {
-  typealias Watched = (backend: any Backend, target: WatchTarget)
+  typealias Watched = (backend: any Backend, target: Listener.Target)
 
   private let listener: Listener
   /// Nil if it could not begin.
@@ -282,6 +282,6 @@ extension AggregateQuery {
   func watched() throws -> Listening.Watched {
     let (aggregations, _) = try checked()
     let watched = try query.listenable(isOnlyCounted: isOnlyCounted)
-    return (try query.firestore.database().backend, .totals(watched, aggregations))
+    return (try query.firestore.database().backend, .totals(of: watched, aggregations))
   }
 }

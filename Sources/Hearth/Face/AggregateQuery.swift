@@ -37,10 +37,10 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
   @discardableResult
   public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot {
     try await reporting {
-      let (aggregations, effective) = try checked()
+      let (aggregations, checked) = try checked()
       let backend = try query.firestore.database().backend
       let values = try await backend.awaiting {
-        backend.aggregate(aggregations, over: effective, .lent, $0)
+        backend.aggregate(aggregations, over: checked, .lent, $0)
       }
       return AggregateQuerySnapshot(self, values)
     }
@@ -57,9 +57,9 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
       }
     }
     query.answer(query.firestore.courier(isolation), callback) {
-      let (aggregations, effective) = try checked()
+      let (aggregations, checked) = try checked()
       let backend = try query.firestore.database().backend
-      return { backend.aggregate(aggregations, over: effective, .busy, $0) }
+      return { backend.aggregate(aggregations, over: checked, .busy, $0) }
     } showing: { [self] in
       AggregateQuerySnapshot(self, $0)
     }
@@ -68,12 +68,20 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
   /// The number of results does not depend on their order.
   var isOnlyCounted: Bool { fields.allSatisfy(\.isCount) }
 
-  func checked() throws(Status) -> (aggregations: [Aggregation], effective: EffectiveQuery) {
-    let effective = try query.effective(isOnlyCounted: isOnlyCounted)
+  func checked() throws(Status) -> (aggregations: [Aggregation], over: StructuredQuery) {
+    let checked = try query.checked(isOnlyCounted: isOnlyCounted)
     var aggregations: [Aggregation] = []
     for field in fields { aggregations.append(Aggregation(try field.kind.get())) }
     try query.structured.check(aggregations, cursorsReachImpliedOrders: true)
-    return (aggregations, effective)
+    return (aggregations, checked)
+  }
+
+  /// As `checked()`; the query has to be one of this database.
+  func checked(
+    in firestore: Firestore
+  ) throws(Status) -> (aggregations: [Aggregation], over: StructuredQuery) {
+    try query.check(in: firestore)
+    return try checked()
   }
 
   public override func isEqual(_ object: Any?) -> Bool {

@@ -159,13 +159,8 @@ public final class BulkWriter: Sendable {
             .failedPrecondition, "A bulk writer can no longer be used after finish has been called."
           )
         }
-        var request = CommitRequest([mutation])
-        request.isCounted = false
-        request.tellsListenersFirst = false
-        database.backend.submit(request, .busy) { [self] outcome in
-          var failure: Status?
-          if case .failure(let status) = outcome { failure = status }
-          end(document, bytes, failure)
+        database.backend.submit([mutation], tellsListenersFirst: false, isCounted: false) {
+          [self] failure in end(document, bytes, failure)
         }
       }
     } catch {

@@ -9,16 +9,15 @@ final class Database: Sendable {
   let file: (any FileBackend)?
   let logger: Logger
   private let activities = Activities()
-  /// Transactions' blocks that run.
-  let blocks: TransactionBlocks
+  let transactions: TransactionRunner
 
   /// - Parameter name: Of the database, in logs.
   init(_ backend: any Backend, named name: String, logger: Logger) {
-    self.backend = backend
+    self.backend = backend.capabilities == .all ? backend : QueryFallback(backend)
     local = backend as? any LocalBackend
     file = backend as? any FileBackend
     self.logger = logger
-    blocks = TransactionBlocks(name, logger)
+    transactions = TransactionRunner(self.backend, named: name, logger)
   }
 
   /// Runs work of several steps, which `close` waits for. Throws `terminated` once that has been called.
@@ -41,7 +40,7 @@ final class Database: Sendable {
   /// also when it is called again.
   func close() {
     activities.close()
-    blocks.close()
+    transactions.close()
     backend.close()
   }
 }

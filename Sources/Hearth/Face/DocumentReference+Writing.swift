@@ -290,14 +290,7 @@ extension DocumentReference {
   ) {
     do {
       let (database, mutation) = try make()
-      var request = CommitRequest([mutation])
-      request.tellsListenersFirst = tellsListenersFirst
-      database.backend.submit(request, .busy) { outcome in
-        switch outcome {
-        case .success: told(nil)
-        case .failure(let status): told(status)
-        }
-      }
+      database.backend.submit([mutation], tellsListenersFirst: tellsListenersFirst, told)
     } catch {
       told(error as? Status ?? Status(.unknown, "The write failed.", cause: error))
     }
@@ -308,7 +301,7 @@ extension DocumentReference {
   ) async throws {
     do {
       let (database, mutation) = try make()
-      _ = try await database.backend.commit(CommitRequest([mutation]))
+      try await database.backend.commit([mutation])
     } catch let status as Status {
       throw status.nsError
     }

@@ -78,8 +78,8 @@ extension Firestore {
 
   // MARK: In sync
 
-  /// Calls back once soon, and then when commits have been posted to all listeners that they affect; several commits
-  /// at once may be one call. Listeners on other queues may not have been called yet.
+  /// Calls back once soon, and then when commits have been posted to all listeners that they affect, or a listener has
+  /// begun; several commits at once may be one call. Listeners on other queues may not have been called yet.
   ///
   /// A database that cannot be used, as after `terminate`, never calls back, and logs why.
   @discardableResult
@@ -103,7 +103,7 @@ private final class InSyncListening: NSObject, ListenerRegistration, Sendable {
       backend = nil
       firestore.report(unheard: Status(readingFailed: error).nsError)
     }
-    observer = backend?.addSyncObserver { courier.carry((), to: callback) } ?? 0
+    observer = backend?.addSyncObserver { _ in courier.carry((), to: callback) } ?? 0
   }
 
   func remove() { backend?.removeSyncObserver(observer) }

@@ -21,7 +21,7 @@ extension Firestore {
   public static func check(
     at path: String, progress: ProgressHandler? = nil
   ) async throws -> CheckReport {
-    try await reporting { try await FileCare.usual.check(at: path, progress) }
+    try await reporting { try await EmbeddedBackend.FileCare.usual.check(at: path, progress) }
   }
 
   /// Looks at everything in the open database, as of one commit.
@@ -72,7 +72,7 @@ extension Firestore {
     _ backup: String, to path: String, progress: ProgressHandler? = nil
   ) async throws -> CheckReport {
     try await reporting {
-      try await FileCare.usual.restore(
+      try await EmbeddedBackend.FileCare.usual.restore(
         OpenDatabases.canonical(backup), to: OpenDatabases.canonical(path), progress)
     }
   }
@@ -87,7 +87,7 @@ extension Firestore {
     at path: String, progress: ProgressHandler? = nil
   ) async throws -> (bytesBefore: Int, bytesAfter: Int) {
     try await reporting {
-      try await FileCare.usual.compact(at: OpenDatabases.canonical(path), progress)
+      try await EmbeddedBackend.FileCare.usual.compact(at: OpenDatabases.canonical(path), progress)
     }
   }
 }
@@ -109,7 +109,7 @@ extension Firestore {
     at path: String, to target: String, progress: ProgressHandler? = nil
   ) async throws -> RepairReport {
     try await reporting {
-      try await FileCare.usual.repair(
+      try await EmbeddedBackend.FileCare.usual.repair(
         at: OpenDatabases.canonical(path), to: OpenDatabases.canonical(target), progress)
     }
   }
@@ -171,14 +171,16 @@ extension Firestore {
     skippingFaults: Bool = false, progress: ProgressHandler? = nil
   ) async throws -> ImportReport {
     try await reporting {
-      try await FileCare.usual.importDocuments(
+      try await EmbeddedBackend.FileCare.usual.importDocuments(
         from: path, toNew: OpenDatabases.canonical(target), keepingTimes: keepingTimes,
         skippingFaults: skippingFaults, progress)
     }
   }
 }
 
-extension FileCare {
+extension EmbeddedBackend.FileCare {
   /// For files that nobody opens as a database.
-  fileprivate static var usual: FileCare { FileCare(FirestoreSettings().embedded) }
+  fileprivate static var usual: EmbeddedBackend.FileCare {
+    EmbeddedBackend.FileCare(FirestoreSettings().embedded)
+  }
 }

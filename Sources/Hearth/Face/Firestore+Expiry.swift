@@ -29,7 +29,7 @@ extension Firestore {
   /// The fields by which documents expire, by collection id. Throws `failedPrecondition` if two of the ids are one
   /// `String` to Swift and have other bytes: a dictionary cannot hold both, an export names them.
   public func expiryFields() async throws -> [String: String] {
-    try await reporting {
+    try reporting {
       var fields: [String: String] = [:]
       for rule in try file().expiryRules() {
         guard let field = rule.field else { continue }

@@ -37,7 +37,7 @@ public struct FirestoreIndexes: Sendable {
 
   /// Every index, as the newest commit has it.
   public func list() async throws -> [Listing] {
-    try await reporting { try firestore.file().indexList() }
+    try reporting { try firestore.file().indexList() }
   }
 
   /// Waits until no index is being built.
@@ -51,7 +51,7 @@ public struct FirestoreIndexes: Sendable {
   ///
   /// Indexes on one field are listed as overrides of the field.
   public func configuration() async throws -> String {
-    try await reporting { try firestore.file().indexConfiguration() }
+    try reporting { try firestore.file().indexConfiguration() }
   }
 
   /// Takes the content of a `firestore.indexes.json` instead of everything declared before: what it does not

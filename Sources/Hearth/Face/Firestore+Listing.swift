@@ -44,7 +44,7 @@ extension CollectionReference {
   /// documents below them.
   public func listDocuments() async throws -> [DocumentReference] {
     try await reporting {
-      _ = try effective()
+      _ = try checked()
       let backend = try firestore.database().backend
       let paths = try await backend.awaiting {
         backend.documentPaths(in: resourcePath, .lent, $0)

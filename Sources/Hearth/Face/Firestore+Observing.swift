@@ -4,7 +4,7 @@ extension Firestore {
   /// on the writer's thread; `observer` also once a second, whatever the writer does, on a thread that must not be
   /// blocked. Throws as opening does.
   package func observeWrites(
-    _ observer: @escaping @Sendable (WriterFigures) -> Void,
+    _ observer: @escaping @Sendable (EmbeddedBackend.WriterFigures) -> Void,
     onLostFailure: @escaping @Sendable () -> Void
   ) throws {
     do {

@@ -37,7 +37,7 @@ extension Firestore {
   private func delete(
     _ query: Query, and last: ResourcePath?, _ onProgress: (@Sendable (Int) -> Void)?
   ) async throws -> Int {
-    _ = try query.effective()
+    _ = try query.checked()
     let database = try database()
     return try await database.active {
       try await delete(query, and: last, in: database.backend, onProgress)
@@ -54,7 +54,7 @@ extension Firestore {
     var count = 0
     while true {
       var paths = try await backend.decoded(
-        matching: EffectiveQuery(page), .lent, isParallel: false
+        matching: page, .lent, isParallel: false
       ) { name, _ in try name.path }
       if paths.count < Self.deletionBatch, let last,
         try await backend.withBody(at: last, .lent, { $0 != nil })
@@ -62,8 +62,7 @@ extension Firestore {
         paths.append(last)
       }
       guard let end = paths.last else { return count }
-      _ = try await backend.commit(
-        CommitRequest(paths.map { Mutation(path: $0, operation: .delete) }))
+      try await backend.commit(paths.map { Mutation(path: $0, operation: .delete) })
       count += paths.count
       onProgress?(count)
       guard paths.count >= Self.deletionBatch, end != last else { return count }

@@ -56,12 +56,15 @@ public final class Firestore: NSObject, @unchecked Sendable {
   }
 
   init(
-    path: String, named namedPath: String? = nil, app: FirebaseApp, isOfApp: Bool = false
+    path: String, named namedPath: String? = nil, app: FirebaseApp, database: String? = nil
   ) {
     self.path = path
     self.app = app
-    self.isOfApp = isOfApp
-    databaseIdentity = DatabaseIdentity(name: path)
+    isOfApp = database != nil
+    databaseIdentity =
+      database.map {
+        DatabaseIdentity(project: app.options.projectID ?? app.name, database: $0)
+      } ?? DatabaseIdentity(file: path)
     state = Guarded(
       State(
         namedPath: Self.absolute(namedPath ?? path),
@@ -138,7 +141,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
   public class func firestore(app: FirebaseApp, database: String) -> Firestore {
     let path = DefaultLocation.path(app: app, database: database)
     return OpenDatabases.shared.instance(at: path) {
-      Firestore(path: $0, named: path, app: app, isOfApp: true)
+      Firestore(path: $0, named: path, app: app, database: database)
     }
   }
 
@@ -445,7 +448,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
   /// Removes the database's file. Only before the first use or after `terminate`, and while nobody else
   /// has the file open, else `failedPrecondition`.
   public func clearPersistence() async throws {
-    try await reporting {
+    try reporting {
       try state.withLock { state in
         if case .open = state.phase { throw Status.stillRunning }
         #if DEBUG
@@ -491,6 +494,11 @@ func reporting<Result>(
   } catch let status as Status {
     throw status.nsError
   }
+}
+
+/// The same for code that does not await.
+func reporting<Result>(_ body: () throws -> Result) throws -> Result {
+  do { return try body() } catch let status as Status { throw status.nsError }
 }
 
 /// A copy of settings that nobody changes any more.

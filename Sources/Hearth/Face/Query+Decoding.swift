@@ -28,7 +28,7 @@ extension Query {
   ) async throws -> [T] {
     try await reporting {
       let backend = try firestore.database().backend
-      return try await backend.decoded(matching: effective(), .lent, isParallel: isParallel) {
+      return try await backend.decoded(matching: checked(), .lent, isParallel: isParallel) {
         [firestore] name, bytes in
         try decoder.decodeDocument(type, from: bytes, named: name, of: firestore)
       }

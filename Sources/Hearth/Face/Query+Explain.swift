@@ -7,7 +7,7 @@ extension Query {
   ///   queries without their index refuses this one all the same.
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
     try await reporting {
-      let query = try effective()
+      let query = try checked()
       return try await firestore.database().backend.explain(query, analyzes: analyze)
     }
   }
@@ -17,9 +17,9 @@ extension AggregateQuery {
   /// How the numbers are found; see `Query.explain`.
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
     try await reporting {
-      let (aggregations, effective) = try checked()
+      let (aggregations, checked) = try checked()
       return try await query.firestore.database().backend
-        .explain(effective, aggregations, analyzes: analyze)
+        .explain(checked, aggregations, analyzes: analyze)
     }
   }
 }

@@ -71,10 +71,10 @@ extension Query {
     of asked: StructuredQuery, _ pageSize: Int
   ) async throws -> ([StoredDocument], StructuredQuery?) {
     try await reporting {
-      _ = try effective()
+      _ = try checked()
       let backend = try firestore.database().backend
       guard !asked.isLimitToLast, asked.nearest == nil else {
-        let documents = try await backend.documents(matching: EffectiveQuery(asked))
+        let documents = try await backend.documents(matching: asked)
         return (documents.reversed(), nil)
       }
       // Whole documents: where the next page begins may be told by fields nobody asked for.
@@ -82,7 +82,7 @@ extension Query {
       query.projection = []
       let wanted = min(asked.limit ?? .max, pageSize)
       query.limit = wanted
-      let documents = try await backend.documents(matching: EffectiveQuery(query))
+      let documents = try await backend.documents(matching: query)
       let project = asked.projecting
       let shown = try documents.reversed().map { try project?($0) ?? $0 }
       guard let last = documents.last, documents.count == wanted, asked.limit != wanted else {

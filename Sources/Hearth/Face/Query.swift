@@ -36,24 +36,36 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The query as it is executed, everything checked.
+  /// The query, everything checked.
   ///
   /// - Parameter isOnlyCounted: Nobody sees which results are the last.
-  func effective(isOnlyCounted: Bool = false) throws(Status) -> EffectiveQuery {
+  func checked(isOnlyCounted: Bool = false) throws(Status) -> StructuredQuery {
     if let fault { throw fault }
     guard isOnlyCounted || !structured.isLimitToLast || !structured.orders.isEmpty else {
       throw .invalidArgument(
         "limit(toLast:) queries require specifying at least one OrderBy() clause.")
     }
     try structured.check(cursorsReachImpliedOrders: true)
-    return EffectiveQuery(structured)
+    return structured
+  }
+
+  /// As `checked()`; the query has to be one of this database.
+  func checked(in firestore: Firestore) throws(Status) -> StructuredQuery {
+    try check(in: firestore)
+    return try checked()
+  }
+
+  func check(in firestore: Firestore) throws(Status) {
+    guard self.firestore === firestore else {
+      throw .invalidArgument("Provided query is from a different Cloud Firestore instance.")
+    }
   }
 
   /// All documents the query finds, as they are now.
   @discardableResult
   public func getDocuments() async throws -> QuerySnapshot {
     try await reporting {
-      let query = try effective()
+      let query = try checked()
       let documents = try await firestore.database().backend.documents(matching: query)
       return QuerySnapshot(self, first: documents)
     }
@@ -76,7 +88,7 @@ public class Query: NSObject, @unchecked Sendable {
     }
     answer(firestore.courier(isolation), callback) {
       // In this order: a query that cannot be asked needs no database.
-      let query = try effective()
+      let query = try checked()
       let backend = try firestore.database().backend
       return { backend.documents(matching: query, .busy, $0) }
     } showing: { [self] in
@@ -111,28 +123,27 @@ public class Query: NSObject, @unchecked Sendable {
   func watched() throws -> Listening.Watched {
     // In this order: a query that cannot be listened to needs no database.
     let query = try listenable()
-    return (try firestore.database().backend, .query(query))
+    return (try firestore.database().backend, .results(of: query))
   }
 
-  /// The query as it is executed, if it can be listened to.
-  func listenable(isOnlyCounted: Bool = false) throws(Status) -> EffectiveQuery {
-    let effective = try effective(isOnlyCounted: isOnlyCounted)
-    if case .subtree = effective.scope {
+  /// The query, if it can be listened to.
+  func listenable(isOnlyCounted: Bool = false) throws(Status) -> StructuredQuery {
+    let query = try checked(isOnlyCounted: isOnlyCounted)
+    if case .subtree = query.scope {
       throw .invalidArgument("All-collection queries are not supported by real-time queries.")
     }
-    guard effective.nearest == nil else {
+    guard query.nearest == nil else {
       throw .invalidArgument("Nearest-neighbor queries are not supported by real-time queries.")
     }
-    return effective
+    return query
   }
 
   /// Equal queries find the same, and say so in the same way: orders that are implied may be spelled
   /// out, and a composite filter with one member is that member.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Query else { return false }
-    return firestore === other.firestore
-      && EffectiveQuery(structured) == EffectiveQuery(other.structured)
+    return firestore === other.firestore && structured.isEquivalent(to: other.structured)
   }
 
-  public override var hash: Int { EffectiveQuery(structured).hashValue }
+  public override var hash: Int { structured.equivalenceHash }
 }

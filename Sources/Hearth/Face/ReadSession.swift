@@ -54,7 +54,7 @@ public class ReadSession {
   /// All documents the query finds.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
     try using { reader in
-      QuerySnapshot(query, first: try reader.documents(matching: effective(query)))
+      QuerySnapshot(query, first: try reader.documents(matching: query.checked(in: firestore)))
     }
   }
 
@@ -81,7 +81,7 @@ public class ReadSession {
     _ query: Query, as type: T.Type, _ decoder: Firestore.Decoder, isParallel: Bool
   ) throws -> [T] {
     try using { reader in
-      try reader.decoded(matching: effective(query), isParallel: isParallel) {
+      try reader.decoded(matching: query.checked(in: firestore), isParallel: isParallel) {
         [firestore] name, body in
         try decoder.decodeDocument(type, from: body, named: name, of: firestore)
       }
@@ -91,21 +91,9 @@ public class ReadSession {
   /// What the aggregate query adds up.
   public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
     try using { reader in
-      try check(query.query)
-      let (aggregations, effective) = try query.checked()
+      let (aggregations, checked) = try query.checked(in: firestore)
       return AggregateQuerySnapshot(
-        query, try reader.aggregate(aggregations, over: effective))
-    }
-  }
-
-  private func effective(_ query: Query) throws -> EffectiveQuery {
-    try check(query)
-    return try query.effective()
-  }
-
-  private func check(_ query: Query) throws {
-    guard query.firestore === firestore else {
-      throw Status.invalidArgument("Provided query is from a different Cloud Firestore instance.")
+        query, try reader.aggregate(aggregations, over: checked))
     }
   }
 }
@@ -148,18 +136,18 @@ extension Firestore {
   public func read<Result>(
     at time: Timestamp, _ body: (ReadSession) throws -> Result
   ) async throws -> Result {
-    try await read(asOf: Instant(time), body)
+    try await read(asOf: time, body)
   }
 
   /// As the form that is awaited; waits by blocking, as the blocking `read(_:)` does.
   public func read<Result>(
     at time: Timestamp, _ body: (ReadSession) throws -> Result
   ) throws -> Result {
-    try readBlocking(asOf: Instant(time), body)
+    try readBlocking(asOf: time, body)
   }
 
   private func read<Result>(
-    asOf time: Instant?, _ body: (ReadSession) throws -> Result
+    asOf time: Timestamp?, _ body: (ReadSession) throws -> Result
   ) async throws -> Result {
     try await reporting {
       let (backend, logger) = (try local(), try database().logger)
@@ -168,11 +156,10 @@ extension Firestore {
   }
 
   private func readBlocking<Result>(
-    asOf time: Instant?, _ body: (ReadSession) throws -> Result
+    asOf time: Timestamp?, _ body: (ReadSession) throws -> Result
   ) throws -> Result {
     do {
       let (backend, logger) = (try local(), try database().logger)
-      try TransactionBlocks.refuse(in: backend)
       return try backend.readBlocking(at: time) { try run(body, $0, logger) }
     } catch let status as Status {
       throw status.nsError

@@ -218,7 +218,7 @@ extension FirestoreSettings {
     settings.changeLogBytes = changeLogRetention.bytes
     settings.expirySweepInterval = expirySweepInterval
     settings.queueLimitBytes = queueLimitBytes
-    if let clock { settings.clock = { Instant(clock()) } }
+    settings.clock = clock
     settings.durability =
       switch durability {
       case .full: .full

@@ -7,17 +7,15 @@ import Foundation
 /// before writes. Only valid while its block runs.
 public final class Transaction: NSObject {
   private let firestore: Firestore
-  private let backend: any Backend
-  private let context: RequestContext
+  private let reader: TransactionRunner.Reader
   private var writes = PlannedWrites()
   /// Whether the documents that were read or written so far are there.
   private var exists: [ResourcePath: Bool] = [:]
   private var isOver = false
 
-  init(_ firestore: Firestore, _ backend: any Backend, _ id: TransactionID) {
+  init(_ firestore: Firestore, _ reader: TransactionRunner.Reader) {
     self.firestore = firestore
-    self.backend = backend
-    context = RequestContext(thread: .blocked, transaction: id)
+    self.reader = reader
   }
 
   /// Reads a document; blocks while it does. The first read of a transaction waits for its turn if other transactions
@@ -38,7 +36,7 @@ public final class Transaction: NSObject {
     try read {
       let paths = try references.map { try $0.path(in: firestore) }
       guard !paths.isEmpty else { return [] }
-      let found = try backend.waiting { backend.documents(at: paths, context, $0) }
+      let found = try reader.documents(at: paths)
       for (path, document) in zip(paths, found) { exists[path] = document != nil }
       return zip(references, found).map { DocumentSnapshot($0, $1) }
     }
@@ -50,12 +48,7 @@ public final class Transaction: NSObject {
   /// `getDocument` does.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
     try read {
-      guard query.firestore === firestore else {
-        throw Status.invalidArgument(
-          "Provided query is from a different Cloud Firestore instance.")
-      }
-      let effective = try query.effective()
-      let found = try backend.waiting { backend.documents(matching: effective, context, $0) }
+      let found = try reader.documents(matching: query.checked(in: firestore))
       for document in found { exists[document.path] = true }
       return QuerySnapshot(query, first: found)
     }
@@ -288,15 +281,15 @@ extension Firestore {
     completion: @escaping (Any?, Error?) -> Void
   ) {
     let courier = courier(isolation)
-    let callback = Callback<TransactionResult> { completion($0.value, $0.error) }
+    let callback = Callback<TransactionRunner.Result> { completion($0.value, $0.error) }
     let options = options ?? TransactionOptions()
     let attempts = options.maxAttempts
-    let fault = options.fault
-    let block = TransactionBlock(CallSite(file: file, line: line), updateBlock)
+    let block = TransactionBlock(self, updateBlock)
     // Now, not when the task comes to run: `terminate` waits for what was handed over before it.
-    let database = begin(fault)
+    let database = begin(options.fault)
     Task {
-      courier.carry(await run(block, attempts: attempts, in: database), to: callback)
+      let result = await run(block, attempts: attempts, in: database, file, line)
+      courier.carry(result, to: callback)
     }
   }
 
@@ -316,8 +309,8 @@ extension Firestore {
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?,
     file: StaticString = #fileID, line: UInt = #line
   ) async throws -> sending Any? {
-    let block = TransactionBlock(CallSite(file: file, line: line), updateBlock)
-    let result = await run(block, attempts: 5, in: begin(nil))
+    let block = TransactionBlock(self, updateBlock)
+    let result = await run(block, attempts: 5, in: begin(nil), file, line)
     if let error = result.error { throw error }
     return result.value
   }
@@ -333,206 +326,37 @@ extension Firestore {
   }
 
   private func run(
-    _ block: TransactionBlock, attempts: Int, in database: Result<Database, any Error>
-  ) async -> TransactionResult {
+    _ block: TransactionBlock, attempts: Int, in database: Result<Database, any Error>,
+    _ file: StaticString, _ line: UInt
+  ) async -> TransactionRunner.Result {
     do {
       let database = try database.get()
       defer { database.end() }
-      return await run(block, attempts: attempts, in: database)
-    } catch {
-      return TransactionResult(error: (error as? Status)?.nsError ?? error)
-    }
-  }
-
-  private func run(
-    _ block: TransactionBlock, attempts: Int, in database: Database
-  ) async -> TransactionResult {
-    let start = TransactionStart(at: block.callSite)
-    return await withTaskCancellationHandler {
-      await run(block, attempts: attempts, in: database, start)
-    } onCancel: {
-      start.cancel()
-    }
-  }
-
-  private func run(
-    _ block: TransactionBlock, attempts: Int, in database: Database,
-    _ first: TransactionStart
-  ) async -> TransactionResult {
-    var start = first
-    // Also where it was cancelled before another attempt; one that has ended is forgotten already.
-    defer { if let id = start.retrying { database.backend.rollback(id) } }
-    var attempt = 1
-    while true {
-      if Task.isCancelled { return TransactionResult(error: CancellationError()) }
-      start.isExclusive = attempt >= Self.attemptsBeforeLock
-      let (result, id) =
-        start.isExclusive
-        ? await attemptExclusively(block, start, in: database)
-        : await self.attempt(block, start, in: database)
-      guard let error = result.error else { return result }
-      guard !result.isFinal, attempt < attempts, Self.mayTryAgain(error) else {
-        if let id { database.backend.rollback(id) }
-        let mayTryAgain = !result.isFinal && Self.mayTryAgain(error)
-        return mayTryAgain ? result.givenUp(after: attempt) : result
-      }
-      if result.isContention {
-        start.retrying = id
-      } else {
-        start.retrying = nil
-        if let id { database.backend.rollback(id) }
-        let ceiling = 1_000_000 << UInt64(min(attempt, 8))
-        try? await Task.sleep(nanoseconds: UInt64.random(in: 0...UInt64(ceiling)))
-      }
-      attempt += 1
-    }
-  }
-
-  /// From then on nobody else may write meanwhile.
-  private static var attemptsBeforeLock: Int { 5 }
-
-  /// The result, and the transaction if it has not ended.
-  private func attempt(
-    _ block: TransactionBlock, _ start: TransactionStart, in database: Database
-  ) async -> (TransactionResult, TransactionID?) {
-    let backend = database.backend
-    do {
-      let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
-      if Task.isCancelled { return (TransactionResult(error: CancellationError()), id) }
-      let attempt = await database.blocks.run(block.callSite, in: backend) { [self] in
-        TransactionAttempt(block, Transaction(self, backend, id))
-      }
-      if attempt.result.error != nil { return (attempt.result, id) }
-      if Task.isCancelled { return (TransactionResult(error: CancellationError()), id) }
-      do {
-        _ = try await backend.commit(attempt.request(id))
-        return (attempt.result, nil)
-      } catch {
-        return (attempt.failed(error), id)
+      return await database.transactions.run(attempts: attempts, file: file, line: line) {
+        block.run($0)
       }
     } catch {
-      return (TransactionResult(error: (error as? Status)?.nsError ?? error), nil)
+      return TransactionRunner.Result(error: error)
     }
-  }
-
-  /// As `attempt`, with the file's write lock in hand while the block runs, so that nothing it reads
-  /// can change. After a second the lock is let go, and the attempt fails when the block has returned.
-  private func attemptExclusively(
-    _ block: TransactionBlock, _ start: TransactionStart, in database: Database
-  ) async -> (TransactionResult, TransactionID?) {
-    let backend = database.backend
-    return await database.blocks.run(block.callSite, in: backend) { [self] in
-      // From the block's thread: the writer never waits for one that has yet to be found.
-      var id: TransactionID?
-      var attempt: TransactionAttempt?
-      do throws(Status) {
-        let begun = try backend.waiting { backend.beginTransaction(start, .blocked, $0) }
-        id = begun
-        if start.isCancelled {
-          backend.rollback(begun)
-          return (TransactionResult(error: CancellationError()), nil)
-        }
-        // Whatever comes of it, the writer goes on from here.
-        var isCommitted = false
-        defer { if !isCommitted { backend.release(begun) } }
-        let made = TransactionAttempt(block, Transaction(self, backend, begun))
-        attempt = made
-        if made.result.error != nil { return (made.result, begun) }
-        if start.isCancelled { return (TransactionResult(error: CancellationError()), begun) }
-        let request = try made.request(begun)
-        isCommitted = true
-        // Waited for here, but no more so than by a task: its callbacks may come on any thread.
-        _ = try backend.waiting { backend.commit(request, .lent, $0) }
-        return (made.result, nil)
-      } catch {
-        return (attempt?.failed(error) ?? TransactionResult(error: error.nsError), id)
-      }
-    }
-  }
-
-  /// Another attempt may find what this one did not. An error of the user's own is final, and so is
-  /// what Firestore calls permanent.
-  private static func mayTryAgain(_ error: any Error) -> Bool {
-    let error = error as NSError
-    guard error.domain == FirestoreErrorDomain else { return false }
-    switch FirestoreErrorCode.Code(rawValue: error.code) {
-    case .aborted, .alreadyExists, .failedPrecondition: return true
-    case .cancelled, .unknown, .deadlineExceeded, .resourceExhausted, .internal, .unavailable,
-      .unauthenticated:
-      return true
-    default: return false
-    }
-  }
-}
-
-/// What a transaction's block gave back.
-private struct TransactionResult: @unchecked Sendable {
-  // Unchecked: made on one thread, handed on whole, and used on the next only.
-  var value: Any?
-  var error: (any Error)?
-  var isFinal = false
-  /// What was read had changed.
-  var isContention = false
-
-  /// After the last attempt.
-  func givenUp(after attempts: Int) -> TransactionResult {
-    guard isContention else { return self }
-    let status = Status(
-      .aborted,
-      "The transaction was given up because of contention: in each of \(attempts) attempts others had changed "
-        + "what it read before it could be committed, or held the file's write lock. Nothing was applied.",
-      cause: error)
-    return TransactionResult(error: status.nsError)
-  }
-}
-
-/// One run of a transaction's block, and the writes that it leads to.
-private struct TransactionAttempt: Sendable {
-  let result: TransactionResult
-  private let writes: Result<[Mutation], Status>
-
-  init(_ block: TransactionBlock, _ transaction: Transaction) {
-    var result = block.run(transaction)
-    // The block may hand on what a read threw.
-    if let error = result.error as? NSError, error.domain == FirestoreErrorDomain {
-      result.isContention = error.code == FirestoreErrorCode.aborted.rawValue
-    }
-    self.result = result
-    writes = Result { () throws(Status) in try transaction.finish() }
-  }
-
-  func request(_ id: TransactionID) throws(Status) -> CommitRequest {
-    var request = CommitRequest(try writes.get())
-    request.areChecked = true
-    request.transaction = id
-    return request
-  }
-
-  func failed(_ error: any Error) -> TransactionResult {
-    var failed = TransactionResult(error: error)
-    if let status = error as? Status {
-      failed.error = status.nsError
-      failed.isFinal = status.mayBeDone
-      failed.isContention = status.isContention
-    }
-    return failed
   }
 }
 
 /// A transaction's block on its way to the thread it runs on.
 private struct TransactionBlock: @unchecked Sendable {
   // Unchecked: as in Firestore, the block is promised to run in the background.
-  let callSite: CallSite
+  private let firestore: Firestore
   private let body: (Transaction, NSErrorPointer) -> Any?
 
-  init(_ callSite: CallSite, _ body: @escaping (Transaction, NSErrorPointer) -> Any?) {
-    self.callSite = callSite
+  init(_ firestore: Firestore, _ body: @escaping (Transaction, NSErrorPointer) -> Any?) {
+    self.firestore = firestore
     self.body = body
   }
 
-  func run(_ transaction: Transaction) -> TransactionResult {
+  func run(_ reader: TransactionRunner.Reader) -> TransactionRunner.Run {
+    let transaction = Transaction(firestore, reader)
     var error: NSError?
     let value = withUnsafeMutablePointer(to: &error) { body(transaction, $0) }
-    return error.map { TransactionResult(error: $0) } ?? TransactionResult(value: value)
+    let writes = Result { () throws(Status) in try transaction.finish() }
+    return TransactionRunner.Run(value: error == nil ? value : nil, error: error, writes: writes)
   }
 }

@@ -181,9 +181,7 @@ public final class WriteBatch: NSObject {
       // Also for a batch without writes, which a terminated database refuses too.
       let database = try firestore.database()
       guard !mutations.isEmpty else { return }
-      var request = CommitRequest(mutations)
-      request.areChecked = true
-      _ = try await database.backend.commit(request)
+      try await database.backend.commit(mutations, areChecked: true)
     } catch let status as Status {
       throw status.nsError
     }
@@ -196,18 +194,20 @@ public final class WriteBatch: NSObject {
       let mutations = try take()
       let database = try firestore.database()
       guard !mutations.isEmpty else { return told(nil) }
-      var request = CommitRequest(mutations)
-      request.areChecked = true
-      request.tellsListenersFirst = tellsListenersFirst
-      database.backend.submit(request, .busy) { outcome in
-        switch outcome {
-        case .success: told(nil)
-        case .failure(let status): told(status)
-        }
-      }
+      database.backend.submit(
+        mutations, areChecked: true, tellsListenersFirst: tellsListenersFirst, told)
     } catch {
       told(error as? Status ?? Status(.unknown, "The commit failed.", cause: error))
     }
+  }
+
+  /// As `take()`; the batch has to be one of this database.
+  func take(in firestore: Firestore) throws -> [Mutation] {
+    guard self.firestore === firestore else {
+      throw Status.invalidArgument(
+        "Provided write batch is from a different Cloud Firestore instance.")
+    }
+    return try take()
   }
 
   private func take() throws -> [Mutation] {

@@ -142,8 +142,7 @@ extension Firestore {
     let run = WriteClosure(self, body)
     do {
       let backend = try local()
-      let callSite = CallSite(file: file, line: line)
-      _ = try await backend.awaiting { backend.write(from: callSite, run.run, $0) }
+      _ = try await backend.awaiting { backend.write(file: file, line: line, run.run, $0) }
     } catch let status as Status {
       throw run.thrown ?? status.nsError
     }
@@ -162,8 +161,7 @@ extension Firestore {
       let run = WriteClosure(self, body)
       do {
         let backend = try local()
-        try TransactionBlocks.refuse(in: backend)
-        _ = try backend.writeBlocking(from: CallSite(file: file, line: line), run.run)
+        _ = try backend.writeBlocking(file: file, line: line, run.run)
       } catch let status as Status {
         throw run.thrown ?? status.nsError
       }

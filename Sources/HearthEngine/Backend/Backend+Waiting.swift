@@ -19,8 +19,17 @@ extension Backend {
     try await answer(of: verb)
   }
 
-  /// As `awaiting`, for a thread that may block. Throws if the verb would wait for this thread.
+  /// As `awaiting`, for a thread that may block. Throws if the verb would wait for this thread, and in a transaction's
+  /// block.
   package func waiting<Answer: Sendable>(
+    _ verb: (@escaping Completion<Answer>) -> Void
+  ) throws(Status) -> Answer {
+    try BlockThread.refuse(in: self)
+    return try waitingInBlock(verb)
+  }
+
+  /// As `waiting`, for what a transaction's block does with its transaction.
+  func waitingInBlock<Answer: Sendable>(
     _ verb: (@escaping Completion<Answer>) -> Void
   ) throws(Status) -> Answer {
     try blocking { () throws(Status) in
@@ -44,19 +53,80 @@ extension Backend {
     try await documents(at: [path])[0]
   }
 
-  package func documents(matching query: EffectiveQuery) async throws -> [StoredDocument] {
+  package func documents(matching query: StructuredQuery) async throws -> [StoredDocument] {
     try await answer { documents(matching: query, .lent, $0) }
   }
 
+  // MARK: In the past
+
+  package func documents(
+    at paths: [ResourcePath], asOf time: Timestamp
+  ) async throws -> [StoredDocument?] {
+    try await answer { documents(at: paths, .reading(at: time), $0) }
+  }
+
+  package func documents(
+    matching query: StructuredQuery, asOf time: Timestamp
+  ) async throws -> [StoredDocument] {
+    try await answer { documents(matching: query, .reading(at: time), $0) }
+  }
+
+  package func aggregate(
+    _ aggregations: [Aggregation], over query: StructuredQuery, asOf time: Timestamp
+  ) async throws -> [Value] {
+    try await answer { aggregate(aggregations, over: query, .reading(at: time), $0) }
+  }
+
+  /// The time in whole microseconds; if there is none, that of the newest commit.
+  package func time(at time: Timestamp?) async throws -> Timestamp {
+    if let time { return Timestamp(Instant(time)) }
+    return try await answer { newestTime(.lent, $0) }
+  }
+
   package func explain(
-    _ query: EffectiveQuery, _ aggregations: [Aggregation]? = nil, analyzes: Bool
+    _ query: StructuredQuery, _ aggregations: [Aggregation]? = nil, analyzes: Bool
   ) async throws -> QueryExplanation {
-    let request = ExplainRequest(query: query, aggregations: aggregations, analyzes: analyzes)
+    let request = ExplainRequest(
+      query: EffectiveQuery(query), aggregations: aggregations, analyzes: analyzes)
     return try await awaiting { explain(request, .lent, $0) }
   }
 
   package func commit(_ request: CommitRequest) async throws -> CommitResult {
     try await answer { commit(request, .lent, $0) }
+  }
+
+  /// Does all of them or nothing, and returns when that is durable.
+  ///
+  /// - Parameter areChecked: Each of them was checked when it was made.
+  @discardableResult
+  package func commit(
+    _ mutations: [Mutation], areChecked: Bool = false
+  ) async throws -> CommitResult {
+    var request = CommitRequest(mutations)
+    request.areChecked = areChecked
+    return try await commit(request)
+  }
+
+  /// As `commit`, for writes that nobody waits for: reads that begin later do.
+  ///
+  /// - Parameters:
+  ///   - tellsListenersFirst: See `CommitRequest`.
+  ///   - isCounted: See `CommitRequest`.
+  ///   - done: Told what kept them from being done.
+  package func submit(
+    _ mutations: [Mutation], areChecked: Bool = false, tellsListenersFirst: Bool,
+    isCounted: Bool = true, _ done: @escaping @Sendable (Status?) -> Void
+  ) {
+    var request = CommitRequest(mutations)
+    request.areChecked = areChecked
+    request.tellsListenersFirst = tellsListenersFirst
+    request.isCounted = isCounted
+    submit(request, .busy) { outcome in
+      switch outcome {
+      case .success: done(nil)
+      case .failure(let status): done(status)
+      }
+    }
   }
 }
 
@@ -70,7 +140,7 @@ extension LocalReader {
   }
 
   package func decoded<Answer>(
-    matching query: EffectiveQuery, isParallel: Bool,
+    matching query: StructuredQuery, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) throws -> [Answer] {
     try documents(matching: query).map { document in
@@ -84,13 +154,28 @@ extension Backend {
   package func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
   ) async throws -> Answer {
+    try await withOwnedBody(at: path, context, body)
+  }
+
+  package func decoded<Answer>(
+    matching query: StructuredQuery, _ context: RequestContext, isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Answer
+  ) async throws -> [Answer] {
+    try await decodedOwned(matching: query, context, decode)
+  }
+
+  /// Through a copy.
+  func withOwnedBody<Answer>(
+    at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
+  ) async throws -> Answer {
     let found = try await answer { documents(at: [path], context, $0) }
     guard let document = found[0] else { return try body(nil) }
     return try document.body.withBytes { try body(StoredBody($0)) }
   }
 
-  package func decoded<Answer>(
-    matching query: EffectiveQuery, _ context: RequestContext, isParallel: Bool,
+  /// From copies, one after another.
+  func decodedOwned<Answer>(
+    matching query: StructuredQuery, _ context: RequestContext,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) async throws -> [Answer] {
     let found: [StoredDocument] = try await answer { documents(matching: query, context, $0) }

@@ -15,7 +15,9 @@ import Dispatch
 package protocol Backend: AnyObject, Sendable {
   var capabilities: BackendCapabilities { get }
 
-  // MARK: Reading. The first two note what they read for the transaction of their context; the others have none.
+  // MARK: Reading. The first two note what they read for the transaction of their context; the others have none. Those
+  // of documents, results and numbers heed its read time: they throw `outOfRange` for one that the change log does not
+  // reach back to, and `invalidArgument` for one in the future.
 
   /// The documents at these paths, as of one moment, in their order; nil for one that does not exist.
   func documents(
@@ -24,16 +26,16 @@ package protocol Backend: AnyObject, Sendable {
 
   /// What the query finds, in its order.
   func documents(
-    matching query: EffectiveQuery, _ context: RequestContext,
+    matching query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[StoredDocument]>)
 
   /// The same two, for a caller that can be suspended and is in no transaction. Each has a default.
   func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?]
-  func documents(matching query: EffectiveQuery) async throws -> [StoredDocument]
+  func documents(matching query: StructuredQuery) async throws -> [StoredDocument]
 
   /// One value for each aggregation.
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery, _ context: RequestContext,
+    _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>)
 
   /// How a query is answered; see `ExplainRequest`.
@@ -59,7 +61,7 @@ package protocol Backend: AnyObject, Sendable {
 
   /// What `decode` makes of each result, in the query's order: on the caller's thread, or if `isParallel` on several.
   func decoded<Answer>(
-    matching query: EffectiveQuery, _ context: RequestContext, isParallel: Bool,
+    matching query: StructuredQuery, _ context: RequestContext, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) async throws -> [Answer]
 
@@ -92,16 +94,22 @@ package protocol Backend: AnyObject, Sendable {
   // MARK: Listening
 
   /// Posts the target's result to `listener`, and then every change of it. Ends it with what keeps it from going on.
-  func listen(to target: WatchTarget, from token: ChangeToken?, _ listener: Listener)
+  func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener)
 
   /// Posts nothing more, and waits for a callback that is running; see `Listener.remove`.
-  func stopListening(to target: WatchTarget, _ listener: Listener)
+  func stopListening(to target: Listener.Target, _ listener: Listener)
 
-  /// Calls `body` once soon, and then whenever listeners have been posted what a commit changed.
-  func addSyncObserver(_ body: @escaping @Sendable () -> Void) -> Int
+  /// Calls `body` once soon, and then whenever all listeners that a commit concerns, or that have just begun, have been
+  /// posted their news: with the sequence of the state that all of them show. Nobody is posted anything meanwhile; it
+  /// must not linger.
+  func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int
   func removeSyncObserver(_ observer: Int)
 
   // MARK: Changes
+
+  /// The time of the newest commit, with every write that was handed over before. No later commit has it, or an earlier
+  /// one: what is read at this time is one state for ever.
+  func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>)
 
   /// The state after the newest commit and every write that was handed over before.
   func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>)
@@ -136,15 +144,21 @@ package protocol Backend: AnyObject, Sendable {
   func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer
 }
 
-/// What a backend does itself. What it does not is done by the face on more than was asked for, and `explain` says so.
-package struct BackendCapabilities: OptionSet, Sendable {
+/// What a backend does itself. What it does not is done by `QueryFallback` on a superset, and `explain` says so.
+package struct BackendCapabilities: OptionSet, Sendable, CustomStringConvertible {
   package let rawValue: Int
 
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  static let nearestVectors = BackendCapabilities(rawValue: 1 << 1)
-  /// It is a `LocalBackend`.
-  static let local = BackendCapabilities(rawValue: 1 << 2)
+  /// Finds the documents whose vectors are nearest to one.
+  static let nearestVectors = BackendCapabilities(rawValue: 1 << 0)
+
+  package static let all: BackendCapabilities = [.nearestVectors]
+
+  /// Told by `explain`.
+  package var description: String {
+    contains(.nearestVectors) ? "nearest neighbours" : "nothing else"
+  }
 }
 
 /// Who asks, as of when, and how the caller waits.
@@ -162,16 +176,25 @@ package struct RequestContext: Sendable {
   var thread = Thread.busy
   /// Whose reads are noted.
   var transaction: TransactionID?
+  /// The state that is read: after the last commit at or before it, in whole microseconds. Nil for the newest one with
+  /// every write that was handed over. Not in a transaction.
+  var readTime: Timestamp?
   /// Who asks, as a server has it from its client.
   var identity: RequestIdentity?
 
   package init(
     thread: RequestContext.Thread = .busy, transaction: TransactionID? = nil,
-    identity: RequestIdentity? = nil
+    readTime: Timestamp? = nil, identity: RequestIdentity? = nil
   ) {
     self.thread = thread
     self.transaction = transaction
+    self.readTime = readTime
     self.identity = identity
+  }
+
+  /// Of a caller that lends its thread.
+  package static func reading(at time: Timestamp) -> RequestContext {
+    RequestContext(thread: .lent, readTime: time)
   }
 
   package static let busy = RequestContext()
@@ -192,7 +215,7 @@ package struct TransactionStart: Sendable {
   /// Nobody else writes until it ends, for at most a second; then it is aborted.
   package var isExclusive = false
   /// Where in a user's source its block is, for the watchdog.
-  let callSite: CallSite?
+  let callSite: CallSite
   /// Ends waiting for a turn. Shared by copies.
   let cancellation = CancellationSignal()
 
@@ -206,27 +229,29 @@ package struct TransactionStart: Sendable {
 /// What only a backend in this process can do: users' closures on one state of the database.
 package protocol LocalBackend: Backend {
   /// Runs `body` on a consistent state, on the caller's thread: the newest with every write handed over before, or
-  /// the one at `time`.
+  /// the one at `time`. The blocking forms throw in a transaction's block of this backend.
   func read<Answer>(
-    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) async throws -> Answer
   func readBlocking<Answer>(
-    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer
 
   /// Runs `body` once, on the writer's thread, and commits what it wrote.
+  ///
+  /// - Parameters:
+  ///   - file, line: Where in a user's source the closure is, for the watchdog.
   func write(
-    from callSite: CallSite, _ body: @escaping (any LocalWriter) throws -> Void,
+    file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
     _ done: @escaping Completion<CommitResult>)
   func writeBlocking(
-    from callSite: CallSite, _ body: (any LocalWriter) throws -> Void
+    file: StaticString, line: UInt, _ body: (any LocalWriter) throws -> Void
   ) throws -> CommitResult
-
 }
 
 /// What only a backend with a file can do.
 package protocol FileBackend: LocalBackend {
-  // MARK: Care of the file; see `FileCare` for one that is not open.
+  // MARK: Care of the file; see `EmbeddedBackend.FileCare` for one that is not open.
 
   func check(_ progress: CareHandler?) async throws -> CheckReport
   func backup(
@@ -267,7 +292,7 @@ package protocol FileBackend: LocalBackend {
   func listenerStatistics(_ done: @escaping @Sendable (ListenerStatistics) -> Void)
   /// Calls `body` after every group of writes, on the writer's thread, and once a second, whatever the writer does, on
   /// a thread that must not be blocked.
-  func observeWriter(_ body: @escaping @Sendable (WriterFigures) -> Void)
+  func observeWriter(_ body: @escaping @Sendable (EmbeddedBackend.WriterFigures) -> Void)
 }
 
 /// Reads of one state of the database.
@@ -276,12 +301,12 @@ package protocol LocalReader {
   func withBody<Answer>(
     at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
   ) throws -> Answer
-  func documents(matching query: EffectiveQuery) throws -> [StoredDocument]
+  func documents(matching query: StructuredQuery) throws -> [StoredDocument]
   func decoded<Answer>(
-    matching query: EffectiveQuery, isParallel: Bool,
+    matching query: StructuredQuery, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) throws -> [Answer]
-  func aggregate(_ aggregations: [Aggregation], over query: EffectiveQuery) throws -> [Value]
+  func aggregate(_ aggregations: [Aggregation], over query: StructuredQuery) throws -> [Value]
 }
 
 /// Reads and writes that are committed together; reads see the writes before them.

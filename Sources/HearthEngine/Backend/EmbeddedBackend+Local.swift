@@ -4,7 +4,7 @@ extension EmbeddedBackend: LocalBackend {
   // MARK: Closures
 
   package func read<Answer>(
-    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) async throws -> Answer {
     if time == nil {
       await writer.settle(.everything)
@@ -18,7 +18,7 @@ extension EmbeddedBackend: LocalBackend {
   }
 
   package func readBlocking<Answer>(
-    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
     if time == nil {
       try settled()
@@ -29,20 +29,20 @@ extension EmbeddedBackend: LocalBackend {
   }
 
   private func readSettled<Answer>(
-    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
     try store.read { snapshot in
       guard let time else { return try body(SnapshotReader(snapshot: snapshot, backend: self)) }
-      let sequence = try snapshot.sequence(at: time)
+      let sequence = try snapshot.sequence(at: Instant(time))
       return try body(PastReader(snapshot: snapshot, sequence: sequence, backend: self))
     }
   }
 
   package func write(
-    from callSite: CallSite, _ body: @escaping (any LocalWriter) throws -> Void,
+    file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
     _ done: @escaping Completion<CommitResult>
   ) {
-    writer.perform(from: callSite) { [self] request in
+    writer.perform(from: CallSite(file: file, line: line)) { [self] request in
       try body(RequestWriter(request: request, backend: self))
     } complete: {
       done($0)
@@ -50,11 +50,11 @@ extension EmbeddedBackend: LocalBackend {
   }
 
   package func writeBlocking(
-    from callSite: CallSite, _ body: (any LocalWriter) throws -> Void
+    file: StaticString, line: UInt, _ body: (any LocalWriter) throws -> Void
   ) throws -> CommitResult {
-    try withoutActuallyEscaping(body) { body in
+    return try withoutActuallyEscaping(body) { body in
       try waiting { done in
-        writer.perform(from: callSite, isBlocking: true) { [self] request in
+        writer.perform(from: CallSite(file: file, line: line), isBlocking: true) { [self] request in
           try body(RequestWriter(request: request, backend: self))
         } complete: {
           done($0)
@@ -62,7 +62,15 @@ extension EmbeddedBackend: LocalBackend {
       }
     }
   }
+}
 
+extension EmbeddedBackend {
+  /// What a meter hears of the writer.
+  package enum WriterFigures: Sendable {
+    /// `storage` looks at the file as it is then.
+    case group(WriterReport, storage: @Sendable () -> StorageUse?)
+    case sample(WriterSample)
+  }
 }
 
 extension EmbeddedBackend: FileBackend {
@@ -171,7 +179,7 @@ extension EmbeddedBackend: FileBackend {
     registry.statistics(done)
   }
 
-  package func observeWriter(_ body: @escaping @Sendable (WriterFigures) -> Void) {
+  package func observeWriter(_ body: @escaping @Sendable (EmbeddedBackend.WriterFigures) -> Void) {
     let storage = { @Sendable [weak self] in try? self?.storageUse }
     writer.observe { body(.group($0, storage: storage)) }
     writer.sample { body(.sample($0)) }
@@ -203,17 +211,19 @@ private struct SnapshotReader: LocalReader {
     try failing { try body(snapshot.body(at: path)) }
   }
 
-  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
-    try failing {
+  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
+    let query = EffectiveQuery(query)
+    return try failing {
       try backend.tracing { try snapshot.documents(matching: query, trace: $0) }
     }
   }
 
   func decoded<Answer>(
-    matching query: EffectiveQuery, isParallel: Bool,
+    matching query: StructuredQuery, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) throws -> [Answer] {
-    try failing {
+    let query = EffectiveQuery(query)
+    return try failing {
       try backend.tracing {
         try snapshot.decoded(matching: query, trace: $0, isParallel: isParallel, decode)
       }
@@ -221,9 +231,10 @@ private struct SnapshotReader: LocalReader {
   }
 
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery
+    _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
-    try failing {
+    let query = EffectiveQuery(query)
+    return try failing {
       try backend.tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
     }
   }
@@ -244,8 +255,9 @@ private struct PastReader: LocalReader {
     try failing { try snapshot.document(at: path, asOf: sequence) }
   }
 
-  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
-    try failing {
+  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
+    let query = EffectiveQuery(query)
+    return try failing {
       try backend.tracing {
         try snapshot.documents(matching: query, asOf: sequence, trace: $0)
       }
@@ -253,9 +265,10 @@ private struct PastReader: LocalReader {
   }
 
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery
+    _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
-    try failing {
+    let query = EffectiveQuery(query)
+    return try failing {
       try backend.tracing {
         try snapshot.aggregate(aggregations, over: query, asOf: sequence, trace: $0)
       }
@@ -278,14 +291,16 @@ private struct RequestWriter: LocalWriter {
     try request.withBody(at: path, body)
   }
 
-  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
-    try backend.tracing { try request.documents(matching: query, trace: $0) }
+  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
+    let query = EffectiveQuery(query)
+    return try backend.tracing { try request.documents(matching: query, trace: $0) }
   }
 
   func decoded<Answer>(
-    matching query: EffectiveQuery, isParallel: Bool,
+    matching query: StructuredQuery, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) throws -> [Answer] {
+    let query = EffectiveQuery(query)
     var results: [Answer] = []
     try backend.tracing {
       try request.forEachBody(matching: query, trace: $0) { results.append(try decode($0, $1)) }
@@ -294,9 +309,10 @@ private struct RequestWriter: LocalWriter {
   }
 
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery
+    _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
-    try backend.tracing { try request.aggregate(aggregations, over: query, trace: $0) }
+    let query = EffectiveQuery(query)
+    return try backend.tracing { try request.aggregate(aggregations, over: query, trace: $0) }
   }
 
   func write(_ mutation: Mutation) throws { try request.write(mutation) }

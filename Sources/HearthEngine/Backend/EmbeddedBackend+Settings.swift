@@ -25,7 +25,13 @@ extension EmbeddedBackend {
     package var queueLimitBytes = 64 << 20
     package var indexPolicy = IndexingPolicy.automatic
     /// Nil for the system's.
-    package var clock: (@Sendable () -> Instant)?
+    package var clock: (@Sendable () -> Timestamp)?
+
+    /// The clock, in the engine's own terms.
+    var now: @Sendable () -> Instant {
+      guard let clock else { return { Instant.now() } }
+      return { Instant(clock()) }
+    }
 
     package init() {}
 
@@ -72,7 +78,7 @@ extension EmbeddedBackend.Settings {
     configuration.indexCheck = IndexCheck.run
     configuration.indexBuild = { try IndexKeeper.build($0) }
     configuration.expirySweepInterval = expirySweepInterval
-    if let clock { configuration.now = clock }
+    configuration.now = now
     configuration.durability =
       switch durability {
       case .full: .full

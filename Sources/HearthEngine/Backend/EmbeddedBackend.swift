@@ -82,13 +82,34 @@ package final class EmbeddedBackend: Sendable {
   }
 }
 
+extension EmbeddedBackend {
+  /// Works out an answer on the state at a time, where the context says.
+  private func answer<Answer>(
+    at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<Answer>,
+    _ work: @escaping @Sendable (StoreSnapshot, UInt64) throws -> Answer
+  ) {
+    let time = Instant(time)
+    let answer = { @Sendable [self] (context: RequestContext) in
+      self.answer(.nothing, context, done) { try work($0, $0.sequence(at: time)) }
+    }
+    do {
+      // Later commits have later times.
+      if try store.read({ try $0.state().lastCommitTime >= time }) { return answer(context) }
+    } catch {
+      return done(.failure(Status(readingFailed: error)))
+    }
+    // One that has begun may have an earlier time.
+    writer.whenDrained { answer(.busy) }
+  }
+}
+
 /// What reading throws, as a status.
 private func reading<Answer>(_ body: () throws -> Answer) throws(Status) -> Answer {
   do { return try body() } catch { throw Status(readingFailed: error) }
 }
 
 extension EmbeddedBackend: Backend {
-  package var capabilities: BackendCapabilities { [.nearestVectors, .local] }
+  package var capabilities: BackendCapabilities { .all }
 
   package func checkUsable() throws(Status) {
     // Nothing would ever come of what a forked child hands over: it has no writer's thread.
@@ -108,17 +129,28 @@ extension EmbeddedBackend: Backend {
     if let id = context.transaction {
       return transactions.read(id, paths, context, in: self, done)
     }
+    if let time = context.readTime {
+      return answer(at: time, context, done) { snapshot, sequence in
+        try paths.map { try snapshot.document(at: $0, asOf: sequence) }
+      }
+    }
     answer(.all(of: paths), context, isShort: paths.count == 1, done) { snapshot in
       try paths.map { try snapshot.document(at: $0) }
     }
   }
 
   package func documents(
-    matching query: EffectiveQuery, _ context: RequestContext,
+    matching query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[StoredDocument]>
   ) {
+    let query = EffectiveQuery(query)
     if let id = context.transaction {
       return transactions.read(id, query, context, in: self, done)
+    }
+    if let time = context.readTime {
+      return answer(at: time, context, done) { [self] snapshot, sequence in
+        try tracing { try snapshot.documents(matching: query, asOf: sequence, trace: $0) }
+      }
     }
     answer(query.scope.readScope, context, done) { [self] snapshot in
       try tracing { try snapshot.documents(matching: query, trace: $0) }
@@ -132,7 +164,8 @@ extension EmbeddedBackend: Backend {
     return try store.read { snapshot in try paths.map { try snapshot.document(at: $0) } }
   }
 
-  package func documents(matching query: EffectiveQuery) async throws -> [StoredDocument] {
+  package func documents(matching query: StructuredQuery) async throws -> [StoredDocument] {
+    let query = EffectiveQuery(query)
     if writer.hasTickets { await writer.settle(query.scope.readScope) }
     return try store.read { snapshot in
       try tracing { try snapshot.documents(matching: query, trace: $0) }
@@ -140,9 +173,17 @@ extension EmbeddedBackend: Backend {
   }
 
   package func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery, _ context: RequestContext,
+    _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>
   ) {
+    let query = EffectiveQuery(query)
+    if let time = context.readTime {
+      return answer(at: time, context, done) { [self] snapshot, sequence in
+        try tracing {
+          try snapshot.aggregate(aggregations, over: query, asOf: sequence, trace: $0)
+        }
+      }
+    }
     answer(query.scope.readScope, context, done) { [self] snapshot in
       try tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
     }
@@ -174,14 +215,21 @@ extension EmbeddedBackend: Backend {
   package func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
   ) async throws -> Answer {
+    guard context.readTime == nil else {
+      return try await withOwnedBody(at: path, context, body)
+    }
     if writer.hasTickets { await writer.settle(.document(path)) }
     return try store.read { try body($0.body(at: path)) }
   }
 
   package func decoded<Answer>(
-    matching query: EffectiveQuery, _ context: RequestContext, isParallel: Bool,
+    matching query: StructuredQuery, _ context: RequestContext, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) async throws -> [Answer] {
+    guard context.readTime == nil else {
+      return try await decodedOwned(matching: query, context, decode)
+    }
+    let query = EffectiveQuery(query)
     if writer.hasTickets { await writer.settle(query.scope.readScope) }
     return try store.read { snapshot in
       try tracing { trace in
@@ -196,7 +244,7 @@ extension EmbeddedBackend: Backend {
     _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
   ) {
     if let id = request.transaction { return transactions.commit(id, request, in: self, done) }
-    writer.commit(request, done)
+    writer.commit(request, isBlocking: context.thread == .blocked, done)
   }
 
   package func submit(
@@ -223,11 +271,12 @@ extension EmbeddedBackend: Backend {
 
   // MARK: Listening
 
-  package func listen(to target: WatchTarget, from token: ChangeToken?, _ listener: Listener) {
+  package func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener) {
     do throws(Status) {
       registry.add(listener, watching: target, from: try token.map(start) ?? .now)
     } catch {
       listener.end(error)
+      registry.noteNews()
     }
   }
 
@@ -240,16 +289,20 @@ extension EmbeddedBackend: Backend {
     }
   }
 
-  package func stopListening(to target: WatchTarget, _ listener: Listener) {
+  package func stopListening(to target: Listener.Target, _ listener: Listener) {
     registry.remove(listener, watching: target)
   }
 
-  package func addSyncObserver(_ body: @escaping @Sendable () -> Void) -> Int {
+  package func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
     registry.addInSync(body)
   }
   package func removeSyncObserver(_ observer: Int) { registry.removeInSync(observer) }
 
   // MARK: Changes
+
+  package func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>) {
+    answer(.everything, context, isShort: true, done) { Timestamp(try $0.state().lastCommitTime) }
+  }
 
   package func committedToken() throws -> ChangeToken {
     token(after: try store.read { try $0.state().lastSequence })

@@ -13,12 +13,12 @@ import Synchronization
 final class Registry: Sendable {
   /// Touched on `queue` only.
   private final class State {
-    var views: [WatchTarget: View] = [:]
+    var views: [Listener.Target: View] = [:]
     let router = Router()
     let keys = SharedKeys()
     /// First results that are being read, and the one of them that others wait for, too.
     var loads: [Int: Load] = [:]
-    var sharedLoads: [WatchTarget: Int] = [:]
+    var sharedLoads: [Listener.Target: Int] = [:]
     var lastLoad = 0
     /// Completions that were taken and not settled.
     var unsettled: [ObjectIdentifier: Acknowledgement] = [:]
@@ -31,8 +31,8 @@ final class Registry: Sendable {
     var tails: [Int: @Sendable () -> Void] = [:]
     var tailSequence: UInt64 = 0
     /// Told after the views that a commit touched.
-    var inSync: [Int: @Sendable () -> Void] = [:]
-    /// Since they were told.
+    var inSync: [Int: @Sendable (UInt64) -> Void] = [:]
+    /// Since they were told. What a listener begins or ends with is news, too.
     var hasToldNews = false
     /// What listeners that come after the end are told.
     var end: End?
@@ -42,7 +42,7 @@ final class Registry: Sendable {
   }
 
   private struct Load {
-    let target: WatchTarget
+    let target: Listener.Target
     var listeners: [Listener]
     /// Completions of writes that the first result may show.
     var acknowledgements: [ObjectIdentifier: Acknowledgement] = [:]
@@ -124,7 +124,7 @@ final class Registry: Sendable {
 
   /// Begins to tell `listener`: first the result as it is, with all writes that were handed over
   /// before this call; then every later change, none left out and none told twice.
-  func add(_ listener: Listener, watching target: WatchTarget, from start: Start = .now) {
+  func add(_ listener: Listener, watching target: Listener.Target, from start: Start = .now) {
     // From now on: a write that is handed over later completes after this listener was told.
     if listener.count() { acknowledgements.add(target.scope) }
     writer.whenSettled(target.scope) { [self] in
@@ -132,7 +132,7 @@ final class Registry: Sendable {
     }
   }
 
-  func remove(_ listener: Listener, watching target: WatchTarget) {
+  func remove(_ listener: Listener, watching target: Listener.Target) {
     listener.remove()
     discount(listener, target)
     queue.async { [self] in
@@ -150,19 +150,21 @@ final class Registry: Sendable {
   /// Now, and for listeners that come later.
   private func end(_ end: End) {
     state.end = end
-    state.inSync = [:]
     for view in state.views.values { self.end(view, with: end.status) }
+    if case .failed = end { tellSync() }
+    state.inSync = [:]
     for tail in state.tails.values { tail() }
     state.tails = [:]
     stopUnlessNeeded()
   }
 
-  private func end(_ listener: Listener, of target: WatchTarget, with status: Status?) {
+  private func end(_ listener: Listener, of target: Listener.Target, with status: Status?) {
     discount(listener, target)
     listener.end(status)
+    state.hasToldNews = true
   }
 
-  private func discount(_ listener: Listener, _ target: WatchTarget) {
+  private func discount(_ listener: Listener, _ target: Listener.Target) {
     if listener.discount() { acknowledgements.remove(target.scope) }
   }
 
@@ -178,15 +180,23 @@ final class Registry: Sendable {
     }
   }
 
-  /// Calls `body` once soon, and then whenever the listeners that a commit touches have been told.
-  func addInSync(_ body: @escaping @Sendable () -> Void) -> Int {
+  /// See `Backend.addSyncObserver`.
+  func addInSync(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
     let token = tokens.wrappingAdd(1, ordering: .relaxed).newValue
     queue.async { [self] in
       guard state.end == nil else { return }
       state.inSync[token] = body
-      body()
+      body(state.sequence)
     }
     return token
+  }
+
+  /// A listener was told something by somebody else.
+  func noteNews() {
+    queue.async { [self] in
+      state.hasToldNews = true
+      tellSync()
+    }
   }
 
   func removeInSync(_ token: Int) {
@@ -214,8 +224,9 @@ final class Registry: Sendable {
 
   // MARK: Listeners
 
-  private func attach(_ listener: Listener, _ target: WatchTarget, from start: Start) {
+  private func attach(_ listener: Listener, _ target: Listener.Target, from start: Start) {
     guard !listener.isRemoved else { return }
+    defer { tellSync() }
     if let end = state.end { return self.end(listener, of: target, with: end.status) }
     // First, so that completions find the listener, whatever comes of it.
     state.lastLoad += 1
@@ -244,6 +255,7 @@ final class Registry: Sendable {
       queue.async { [self] in
         if start == .now { state.sharedLoads[target] = nil }
         install(loaded, target, load: number)
+        tellSync()
       }
     }
   }
@@ -264,7 +276,7 @@ final class Registry: Sendable {
     var isReset = false
   }
 
-  private func load(_ target: WatchTarget, from start: Start) throws -> Loaded {
+  private func load(_ target: Listener.Target, from start: Start) throws -> Loaded {
     let view = View(target, tuning, note)
     return try store.read { snapshot in
       try view.load(snapshot, isStrict: isStrict)
@@ -282,7 +294,7 @@ final class Registry: Sendable {
   }
 
   private func install(
-    _ loaded: Result<Loaded, any Error>, _ target: WatchTarget, load number: Int
+    _ loaded: Result<Loaded, any Error>, _ target: Listener.Target, load number: Int
   ) {
     func fail(_ status: Status?) {
       finishLoad(number) { load in
@@ -341,6 +353,7 @@ final class Registry: Sendable {
   ) {
     for listener in load.listeners {
       view.listeners.append(listener)
+      state.hasToldNews = true
       listener.begin(
         view.event(as: state.sequence, isReset: isReset), after: past,
         for: Array(load.acknowledgements.values))
@@ -428,17 +441,21 @@ final class Registry: Sendable {
         showInLoads(take(upTo: newest))
         return Swift.Result { try body(snapshot) }
       }
-      if state.hasToldNews {
-        state.hasToldNews = false
-        for body in state.inSync.values { body() }
-      }
+      tellSync()
       return result
     } catch {
       let status = Status(observing: error)
       logger.error("Listeners end with an error.", metadata: ["error": "\(status)"])
       for view in state.views.values { end(view, with: status) }
+      tellSync()
       return .failure(status)
     }
+  }
+
+  private func tellSync() {
+    guard state.hasToldNews else { return }
+    state.hasToldNews = false
+    for body in state.inSync.values { body(state.sequence) }
   }
 
   /// Releases each when everybody whom the write concerns holds it: who listened before the write was handed over

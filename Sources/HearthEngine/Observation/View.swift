@@ -1,19 +1,31 @@
-/// What a listener watches.
-package enum WatchTarget: Hashable, Sendable {
-  case document(ResourcePath)
-  case query(EffectiveQuery)
-  case totals(EffectiveQuery, [Aggregation])
+extension Listener {
+  /// What a listener watches.
+  package enum Target: Hashable, Sendable {
+    case document(ResourcePath)
+    case query(EffectiveQuery)
+    case totals(EffectiveQuery, [Aggregation])
 
-  /// Whose writes the first snapshot waits for.
-  var scope: ReadScope {
-    switch self {
-    case .document(let path): .document(path)
-    case .query(let query), .totals(let query, _): query.scope.readScope
+    package static func results(of query: StructuredQuery) -> Listener.Target {
+      .query(EffectiveQuery(query))
+    }
+
+    package static func totals(
+      of query: StructuredQuery, _ aggregations: [Aggregation]
+    ) -> Listener.Target {
+      .totals(EffectiveQuery(query), aggregations)
+    }
+
+    /// Whose writes the first snapshot waits for.
+    var scope: ReadScope {
+      switch self {
+      case .document(let path): .document(path)
+      case .query(let query), .totals(let query, _): query.scope.readScope
+      }
     }
   }
 }
 
-extension WatchTarget: CustomStringConvertible {
+extension Listener.Target: CustomStringConvertible {
   /// For logs, without the values of filters.
   package var description: String {
     switch self {
@@ -100,7 +112,7 @@ final class View {
     case totals(LiveTotals, told: [Value])
   }
 
-  let target: WatchTarget
+  let target: Listener.Target
   /// The result is as of this sequence, or a later one that changed nothing in it.
   private(set) var sequence: UInt64 = 0
   var listeners: [Listener] = []
@@ -116,7 +128,7 @@ final class View {
   private let note: (QueryTrace) -> Void
 
   init(
-    _ target: WatchTarget, _ tuning: ViewTuning = ViewTuning(),
+    _ target: Listener.Target, _ tuning: ViewTuning = ViewTuning(),
     _ note: @escaping (QueryTrace) -> Void = { _ in }
   ) {
     self.target = target

@@ -37,6 +37,17 @@ package struct EffectiveQuery: Hashable, Sendable {
   var isOrderedByName: Bool { orders.count == 1 }
 }
 
+extension StructuredQuery {
+  /// They find the same, and say so in the same way: orders that are implied may be spelled out, and a composite filter
+  /// with one member is that member.
+  package func isEquivalent(to other: StructuredQuery) -> Bool {
+    EffectiveQuery(self) == EffectiveQuery(other)
+  }
+
+  /// Equal for queries that are equivalent.
+  package var equivalenceHash: Int { EffectiveQuery(self).hashValue }
+}
+
 extension StructuredQuery.Bound {
   /// The same place, seen from the other end.
   var turned: StructuredQuery.Bound { StructuredQuery.Bound(values: values, isBefore: !isBefore) }

@@ -18,6 +18,9 @@ package struct Mutation: Sendable {
     case none
     case exists(Bool)
     case updateTime(Instant)
+
+    /// In whole microseconds.
+    package static func updated(at time: Timestamp) -> Precondition { .updateTime(Instant(time)) }
   }
 
   package var path: ResourcePath

@@ -715,13 +715,6 @@ package struct StorageUse: Sendable {
   package var oldestReaderLag: Int
 }
 
-/// What a meter hears of the writer.
-package enum WriterFigures: Sendable {
-  /// `storage` looks at the file as it is then.
-  case group(WriterReport, storage: @Sendable () -> StorageUse?)
-  case sample(WriterSample)
-}
-
 /// What became of a group.
 package struct WriterReport: Sendable {
   package var requests = 0

@@ -45,13 +45,14 @@ struct FieldValueArraysTests {
   }
 
   @Test func `where references point is remembered`() {
-    let home = DatabaseIdentity(name: "home")
+    let home = DatabaseIdentity(project: "home")
     let reference = Reference("books/dune", in: home)
     #expect(FieldValue.arrayUnion([1, reference]).database == home)
     #expect(FieldValue.arrayUnion([1]).database == nil)
-    let other = Reference("books/dune", in: DatabaseIdentity(name: "away"))
+    let other = Reference("books/dune", in: DatabaseIdentity(project: "away"))
     #expect(
       FieldValue.arrayUnion([reference, other]).fault?.message
-        == "Document Reference is for database away but should be for database home")
+        == "Document Reference is for database away/(default) but should be for database home/(default)"
+    )
   }
 }

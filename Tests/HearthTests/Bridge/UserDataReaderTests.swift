@@ -8,7 +8,7 @@ import Testing
 ///
 /// The sentences are those of Firestore's own validation tests.
 struct UserDataReaderTests {
-  private let home = DatabaseIdentity(name: "home/(default)")
+  private let home = DatabaseIdentity(project: "home")
 
   private enum Write: CaseIterable {
     case set, merge, mergeFields, update
@@ -78,7 +78,7 @@ struct UserDataReaderTests {
   }
 
   @Test func `references into another database`() {
-    let foreign = Reference("books/dune", in: DatabaseIdentity(name: "away/(default)"))
+    let foreign = Reference("books/dune", in: DatabaseIdentity(project: "away"))
     let sentence =
       "Document Reference is for database away/(default) "
       + "but should be for database home/(default)"

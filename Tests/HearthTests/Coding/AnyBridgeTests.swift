@@ -7,7 +7,7 @@ import Testing
 /// What comes in.
 struct AnyBridgeTests {
   private func value(_ input: Any) throws -> Value {
-    try AnyBridge.value(input, database: DatabaseIdentity(name: "home"))
+    try AnyBridge.value(input, database: DatabaseIdentity(project: "home"))
   }
 
   @Test func `every integer width is an integer`() throws {
@@ -234,14 +234,15 @@ struct AnyBridgeTests {
   }
 
   @Test func `a reference into another database is refused`() {
-    let foreign = Reference("books/dune", in: DatabaseIdentity(name: "away/(default)"))
+    let foreign = Reference("books/dune", in: DatabaseIdentity(project: "away"))
     #expect(
       refusal { try value(["foo": foreign]) }
-        == "Document Reference is for database away/(default) but should be for database home "
+        == "Document Reference is for database away/(default) but should be for database home/(default) "
         + "(found in field foo)")
     #expect(
       refusal { try value([foreign]) }
-        == "Document Reference is for database away/(default) but should be for database home")
+        == "Document Reference is for database away/(default) but should be for database home/(default)"
+    )
   }
 
   @Test func `however deep the data is, it is refused and not followed`() throws {

@@ -149,6 +149,13 @@ import Testing
           try db.write { try $0.setData(["n": first + 5], forDocument: document) }
         }
       }
+      try await write(first + 6, to: [seen, own]) {
+        try await onBlockingThread {
+          let batch = db.batch()
+          batch.setData(["n": first + 6], forDocument: document)
+          try db.blocking.commit(batch)
+        }
+      }
     }
     try await db.terminate()
   }
@@ -347,7 +354,8 @@ import Testing
     try await db.terminate()
   }
 
-  @Test func `a blocking write of a callback does not wait for its queue`() async throws {
+  @Test(arguments: [false, true])
+  func `a blocking write of a callback does not wait for its queue`(isBatch: Bool) async throws {
     let db = try open()
     let (document, echo) = (db.document("books/dune"), db.document("books/echo"))
     echo.addSnapshotListener { _, _ in }
@@ -355,7 +363,13 @@ import Testing
     document.addSnapshotListener { snapshot, _ in
       guard let n = snapshot?["n"] as? Int else { return }
       let began = ContinuousClock.now
-      _ = try? db.write { try $0.setData(["n": n], forDocument: echo) }
+      if isBatch {
+        let batch = db.batch()
+        batch.setData(["n": n], forDocument: echo)
+        try? db.blocking.commit(batch)
+      } else {
+        _ = try? db.write { try $0.setData(["n": n], forDocument: echo) }
+      }
       let time = ContinuousClock.now - began
       times.withLock { $0.append(time) }
     }
@@ -421,7 +435,7 @@ import Testing
   @Test func `a listener that is removed lets go of the writes that wait for it`() async throws {
     let fixture = try StoreFixture()
     let registry = Registry(fixture.store, fixture.writer, logger: .silent)
-    let target = WatchTarget.document(ResourcePath(["books", "dune"]))
+    let target = Listener.Target.document(ResourcePath(["books", "dune"]))
     var times: [Duration] = []
     for n in 0..<20 {
       let queue = DispatchQueue(label: "given")

@@ -204,7 +204,7 @@ import Testing
       }
     }
     let registry = Registry(fixture.store, fixture.writer, logger: .silent)
-    let target = WatchTarget.document(ResourcePath(["a", "b"]))
+    let target = Listener.Target.document(ResourcePath(["a", "b"]))
     let told = DispatchSemaphore(value: 0)
     func listener() -> Listener {
       let listener = Listener(.ask { told.signal() }, callback: { _ in })

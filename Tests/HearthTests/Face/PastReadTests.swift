@@ -77,15 +77,18 @@ import Testing
   ) async throws {
     let path = paths.randomElement(using: &random) ?? paths[0]
     let limit = Int.random(in: 1...4, using: &random)
-    let (one, all, some, count) = try await db.read(at: timestamp(time)) { reader in
-      (
-        try reader.getDocument(db.document(path)),
-        try reader.getDocuments(db.allDocuments()),
-        try reader.getDocuments(
-          db.collectionGroup("notes").whereField("n", isGreaterThan: 1).limit(to: limit)),
-        try reader.getAggregation(db.collection("books").count)
-      )
-    }
+    let notes = db.collectionGroup("notes").whereField("n", isGreaterThan: 1).limit(to: limit)
+    let (one, all, some, count) =
+      if Bool.random(using: &random) {
+        try await db.read(at: timestamp(time)) { reader in
+          (
+            try reader.getDocument(db.document(path)), try reader.getDocuments(db.allDocuments()),
+            try reader.getDocuments(notes), try reader.getAggregation(db.collection("books").count)
+          )
+        }
+      } else {
+        try await answers(db.snapshot(at: timestamp(time)), path, db.allDocuments(), notes)
+      }
     #expect(one["n"] as? Int == expected[path], "\(path) at \(time)")
     let found = Dictionary(
       uniqueKeysWithValues: all.documents.map { ($0.reference.path, $0["n"] as? Int ?? -1) })
@@ -94,6 +97,60 @@ import Testing
     #expect(some.count == min(limit, matching.count), "at \(time)")
     let books = expected.keys.count { $0.hasPrefix("books/") && !$0.contains("notes") }
     #expect(count.count.intValue == books, "at \(time)")
+  }
+
+  private func answers(
+    _ state: DatabaseSnapshot, _ path: String, _ all: Query, _ some: Query
+  ) async throws -> (DocumentSnapshot, QuerySnapshot, QuerySnapshot, AggregateQuerySnapshot) {
+    let db = all.firestore
+    return (
+      try await state.getDocument(db.document(path)), try await state.getDocuments(all),
+      try await state.getDocuments(some),
+      try await state.getAggregation(db.collection("books").count)
+    )
+  }
+
+  @Test func `a state stays as it was, however many reads are awaited in between`() async throws {
+    let db = try open()
+    let (a, b) = (db.document("a/1"), db.document("a/2"))
+    try await a.setData(["n": 1])
+    try await b.setData(["n": 1])
+    // Nobody awaits it, and the state has it.
+    a.updateData(["n": 2]) { _ in }
+    let state = try await db.snapshot()
+    for n in 3..<200 {
+      let batch = db.batch()
+      batch.setData(["n": n], forDocument: a)
+      if n % 3 == 0 { batch.deleteDocument(b) } else { batch.setData(["n": n], forDocument: b) }
+      try await batch.commit()
+      guard n % 20 == 0 else { continue }
+      #expect(try await state.getDocument(a, as: [String: Int].self) == ["n": 2])
+      #expect(try await state.getDocument(b)["n"] as? Int == 1)
+      #expect(
+        try await state.getAll([b, a, db.document("a/3")]).map(\.exists) == [true, true, false])
+      #expect(
+        try await state.getDocuments(db.collection("a").order(by: "n"), as: [String: Int].self)
+          == [["n": 1], ["n": 2]])
+      #expect(
+        try await state.getAggregation(db.collection("a").aggregate([.sum("n")])).get(.sum("n"))
+          as? Int == 3)
+    }
+    let other = try await db.snapshot()
+    #expect(try await other.getDocument(a)["n"] as? Int == 199)
+    #expect(other.time.compare(state.time) == .orderedDescending)
+    #expect(try await db.snapshot(at: state.time).getDocument(a)["n"] as? Int == 2)
+    try await db.terminate()
+    await expectRefused(.failedPrecondition) { _ = try await state.getDocument(a) }
+    await expectRefused(.failedPrecondition) { _ = try await db.snapshot() }
+  }
+
+  @Test func `a state of an empty database is empty`() async throws {
+    let db = try open()
+    let state = try await db.snapshot()
+    try await db.document("a/1").setData(["n": 1])
+    #expect(try await state.getDocuments(db.collection("a")).isEmpty)
+    #expect(try await !state.getDocument(db.document("a/1")).exists)
+    try await db.terminate()
   }
 
   @Test(.embedded("The reference keeps all of its log."))
@@ -113,6 +170,12 @@ import Testing
     }
     await expectRefused(.invalidArgument) {
       _ = try await db.read(at: timestamp(last + 1)) { _ in }
+    }
+    await expectRefused(.outOfRange) {
+      _ = try await db.snapshot(at: timestamp(first + 5)).getDocuments(db.collection("a"))
+    }
+    await expectRefused(.invalidArgument) {
+      _ = try await db.snapshot(at: timestamp(last + 1)).getDocument(db.document("a/1"))
     }
     let now = try await db.read(at: timestamp(last)) { try $0.getDocument(db.document("a/0")) }
     #expect(now["n"] as? Int == 99)

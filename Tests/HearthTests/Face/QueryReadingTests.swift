@@ -191,7 +191,7 @@ import Testing
       try await last.aggregate([.count(), .sum("pages")]).getAggregation(source: .server)
     }
     #expect(error?.localizedDescription == sentence)
-    #expect(refusal { try last.effective() } == sentence)
+    #expect(refusal { try last.checked() } == sentence)
     try await db.terminate()
   }
 

@@ -13,7 +13,7 @@ import Testing
 
   private func refused(_ query: Query, sourceLocation: SourceLocation = #_sourceLocation) -> String?
   {
-    refusal({ try query.effective() }, sourceLocation: sourceLocation)
+    refusal({ try query.checked() }, sourceLocation: sourceLocation)
   }
 
   // MARK: What a client refuses
@@ -36,7 +36,7 @@ import Testing
     #expect(query.fault == nil)
     #expect(
       refused(query) == "limit(toLast:) queries require specifying at least one OrderBy() clause.")
-    #expect(throws: Never.self) { try query.order(by: "a").effective() }
+    #expect(throws: Never.self) { try query.order(by: "a").checked() }
   }
 
   @Test func `an order behind a start or an end`() {
@@ -113,7 +113,7 @@ import Testing
         ])
       // Another instance of the same file, as after a `terminate`.
       #expect(throws: Never.self) {
-        try query.start(afterDocument: snapshot(db.document("books/a"))).effective()
+        try query.start(afterDocument: snapshot(db.document("books/a"))).checked()
       }
     }
     let group = db.collectionGroup("books")
@@ -122,7 +122,7 @@ import Testing
     #expect(refusals(descendants, db.document("films/dune")) == outside("films/dune"))
     for query in [group, descendants] {
       #expect(throws: Never.self) {
-        try query.start(afterDocument: snapshot(db.document("books/a/books/b"))).effective()
+        try query.start(afterDocument: snapshot(db.document("books/a/books/b"))).checked()
       }
     }
   }
@@ -142,7 +142,7 @@ import Testing
         == "Invalid query. When querying a collection group and ordering by document ID, you must "
         + "pass a value that results in a valid document path, but 'foo' is not because it contains "
         + "an odd number of segments.")
-    #expect(throws: Never.self) { try group.start(at: ["foo/bar"]).effective() }
+    #expect(throws: Never.self) { try group.start(at: ["foo/bar"]).checked() }
   }
 
   @Test func `names in filters`() {
@@ -224,7 +224,7 @@ import Testing
         == conflict("notIn", "in"))
     #expect(throws: Never.self) {
       try query.whereField("a", arrayContains: 1).whereField("b", in: [1, 2])
-        .whereField("c", isGreaterThan: 1).whereField("d", isLessThan: 2).effective()
+        .whereField("c", isGreaterThan: 1).whereField("d", isLessThan: 2).checked()
     }
   }
 
@@ -248,7 +248,7 @@ import Testing
     #expect(
       refused(query.whereField("a", arrayContainsAny: [[1]])) == "Nested arrays are not supported")
     #expect(refused(query.whereField("a", isEqualTo: self)) == "Unsupported type: QueryTests")
-    #expect(throws: Never.self) { try query.whereField("a", in: [[1], [2]]).effective() }
+    #expect(throws: Never.self) { try query.whereField("a", in: [[1], [2]]).checked() }
   }
 
   @Test func `the first fault is the one that is told`() {

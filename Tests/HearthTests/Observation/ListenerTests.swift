@@ -7,11 +7,12 @@ import Testing
 /// A listener that is asked, so that it is as slow as the test wants.
 final class Asker: Sendable {
   let listener: Listener
-  let target: WatchTarget
+  let target: Listener.Target
 
   /// - Parameter eventLimit: 0: a newer commit takes the place of one that waits.
   init(
-    _ target: WatchTarget, _ registry: Registry, since sequence: UInt64? = nil, eventLimit: Int = 0
+    _ target: Listener.Target, _ registry: Registry, since sequence: UInt64? = nil,
+    eventLimit: Int = 0
   ) {
     self.target = target
     listener = Listener(.ask {}, eventLimit: eventLimit, callback: { _ in })
@@ -64,12 +65,12 @@ struct ExpectedChange: Equatable {
   }
 }
 
-extension WatchTarget {
-  static func collection(_ path: ResourcePath) -> WatchTarget {
+extension Listener.Target {
+  static func collection(_ path: ResourcePath) -> Listener.Target {
     .query(EffectiveQuery(StructuredQuery(.collection(path))))
   }
 
-  static func group(_ id: String) -> WatchTarget {
+  static func group(_ id: String) -> Listener.Target {
     .query(EffectiveQuery(StructuredQuery(.group(id, below: .root))))
   }
 }
@@ -168,7 +169,7 @@ extension Registry {
     for _ in 0..<12 {
       switch generator.below(6) {
       case 0 where watches.count < 4:
-        let targets: [WatchTarget] = [
+        let targets: [Listener.Target] = [
           .document(generator.pick(paths)), .collection(ResourcePath([root])), .group(group),
           .collection(generator.pick(paths).parent), .group(root),
         ]
@@ -214,7 +215,7 @@ extension Registry {
   }
 
   private func result(
-    _ target: WatchTarget, _ state: [ResourcePath: Instant]
+    _ target: Listener.Target, _ state: [ResourcePath: Instant]
   ) -> ExpectedChange.Told {
     let wanted = state.filter { path, _ in
       switch target {
@@ -398,7 +399,7 @@ extension Registry {
     askedSoFar()
     let mayHearNews = DispatchSemaphore(value: 0)
     let isHeldUp = DispatchSemaphore(value: 0)
-    let token = registry.addInSync {
+    let token = registry.addInSync { _ in
       isHeldUp.signal()
       mayHearNews.wait()
     }
@@ -425,7 +426,7 @@ extension Registry {
     let began = DispatchSemaphore(value: 0)
     let calls = Guarded(0)
     let counts = Guarded<[Int]>([])
-    let target = WatchTarget.collection(ResourcePath(["a"]))
+    let target = Listener.Target.collection(ResourcePath(["a"]))
     let queue = DispatchQueue(label: "sleeper")
     let sleeper = Listener(.room(.of(queue)), eventLimit: 2) { result in
       guard let event = try? result.get() else { return }
@@ -458,7 +459,7 @@ extension Registry {
   func `removing is final, from inside the callback and from outside`(_ inside: Bool) throws {
     let fixture = try StoreFixture()
     let registry = registry(fixture)
-    let target = WatchTarget.collection(ResourcePath(["a"]))
+    let target = Listener.Target.collection(ResourcePath(["a"]))
     let queue = DispatchQueue(label: "removal")
     for round in 0..<50 {
       let state = Guarded<(listener: Listener?, isRemoved: Bool, late: Int, calls: Int)>(
@@ -499,7 +500,7 @@ extension Registry {
   {
     let fixture = try StoreFixture()
     let registry = registry(fixture)
-    let target = WatchTarget.group("a")
+    let target = Listener.Target.group("a")
     let total = 400
     let mutations = try (0..<total).map { number in
       try fixture.set("a/\(10_000 + number)", ("n", .integer(Int64(number))))

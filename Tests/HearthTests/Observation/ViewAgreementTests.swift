@@ -226,7 +226,7 @@ private struct ViewScenario {
       let found = results(of: query, states[states.count - 1].state).count
       if found < min(query.limit ?? 3, 3), attempt < 30 { continue }
       let effective = EffectiveQuery(query)
-      let target = aggregations.map { WatchTarget.totals(effective, $0) } ?? .query(effective)
+      let target = aggregations.map { Listener.Target.totals(effective, $0) } ?? .query(effective)
       watches.append(
         Watch(
           query: query, aggregations: aggregations, asker: Asker(target, registry),

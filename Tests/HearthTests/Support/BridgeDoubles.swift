@@ -13,7 +13,7 @@ final class Reference: NSObject, DocumentReferencing {
   let fault: Status?
 
   init(
-    _ path: String, in database: DatabaseIdentity = DatabaseIdentity(name: "home"),
+    _ path: String, in database: DatabaseIdentity = DatabaseIdentity(project: "home"),
     fault: Status? = nil
   ) {
     resourcePath = ResourcePath(relative: path)

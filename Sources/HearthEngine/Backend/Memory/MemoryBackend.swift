@@ -12,7 +12,7 @@ import Synchronization
 /// Everything is looked at for every answer, and all of the log is kept.
 package final class MemoryBackend: Sendable {
   private struct Watch {
-    let target: WatchTarget
+    let target: Listener.Target
     let listener: Listener
     var list: ResultList
     var values: [Value]?
@@ -22,7 +22,7 @@ package final class MemoryBackend: Sendable {
   /// Touched on `queue` only.
   private final class Watches {
     var all: [Watch] = []
-    var sync: [Int: @Sendable () -> Void] = [:]
+    var sync: [Int: @Sendable (UInt64) -> Void] = [:]
     var tails: [Int: @Sendable () -> Void] = [:]
   }
 
@@ -86,18 +86,23 @@ package final class MemoryBackend: Sendable {
   private let queueLimitBytes: Int
   private let logger: Logger
   private let saved: @Sendable (MemoryState) -> Void
+  package let capabilities: BackendCapabilities
   /// Protected by `queue`.
   private nonisolated(unsafe) let watches = Watches()
 
-  /// - Parameter saved: Given the state when it is closed.
+  /// - Parameters:
+  ///   - capabilities: Refuses what takes others, as a backend over a network may.
+  ///   - saved: Given the state when it is closed.
   init(
     _ state: MemoryState = MemoryState(), history: Instant, queueLimitBytes: Int = 64 << 20,
     now: @escaping @Sendable () -> Instant, logger: Logger,
+    capabilities: BackendCapabilities = .all,
     saved: @escaping @Sendable (MemoryState) -> Void = { _ in }
   ) {
     shared = Guarded(Shared(state: state))
     self.now = now
     self.history = history
+    self.capabilities = capabilities
     self.queueLimitBytes = queueLimitBytes
     self.logger = logger
     self.saved = saved
@@ -247,15 +252,16 @@ package final class MemoryBackend: Sendable {
         hasTold = true
       } catch {
         end(watch.listener, watch.target, with: Status(observing: error))
+        hasTold = true
       }
     }
     outbox.send()
-    if hasTold { for body in watches.sync.values { body() } }
+    if hasTold { tellSync(state) }
     watches.all.removeAll { $0.listener.isRemoved }
   }
 
   private static func result(
-    of target: WatchTarget, _ keys: ResultKeys?, in state: MemoryState
+    of target: Listener.Target, _ keys: ResultKeys?, in state: MemoryState
   ) throws -> (ResultList, [Value]?) {
     switch target {
     case .document(let path): return (ResultList(document: state.documents[path]), nil)
@@ -274,7 +280,7 @@ package final class MemoryBackend: Sendable {
     }
   }
 
-  private func begin(_ listener: Listener, _ target: WatchTarget, from token: ChangeToken?) {
+  private func begin(_ listener: Listener, _ target: Listener.Target, from token: ChangeToken?) {
     guard !listener.isRemoved else { return }
     let (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
     guard !isClosed else { return end(listener, target, with: nil) }
@@ -299,14 +305,19 @@ package final class MemoryBackend: Sendable {
     } catch {
       end(listener, target, with: Status(observing: error))
     }
+    tellSync(state)
   }
 
-  private func end(_ listener: Listener, _ target: WatchTarget, with status: Status?) {
+  private func tellSync(_ state: MemoryState) {
+    for body in watches.sync.values { body(state.sequence) }
+  }
+
+  private func end(_ listener: Listener, _ target: Listener.Target, with status: Status?) {
     discount(listener, target)
     listener.end(status)
   }
 
-  private func discount(_ listener: Listener, _ target: WatchTarget) {
+  private func discount(_ listener: Listener, _ target: Listener.Target) {
     if listener.discount() { acknowledgements.remove(target.scope) }
   }
 
@@ -320,8 +331,6 @@ package final class MemoryBackend: Sendable {
 }
 
 extension MemoryBackend: Backend {
-  package var capabilities: BackendCapabilities { [.nearestVectors, .local] }
-
   package func checkUsable() throws(Status) {}
 
   package func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer {
@@ -336,6 +345,7 @@ extension MemoryBackend: Backend {
     _ done: @escaping Completion<[StoredDocument?]>
   ) {
     answer(context, done) { [self] state in
+      let state = try past(state, at: context.readTime)
       let found = paths.map { state.documents[$0] }
       if let id = context.transaction { try note(id) { $0.note(zip(paths, found)) } }
       return found
@@ -343,10 +353,13 @@ extension MemoryBackend: Backend {
   }
 
   package func documents(
-    matching query: EffectiveQuery, _ context: RequestContext,
+    matching query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[StoredDocument]>
   ) {
+    let query = EffectiveQuery(query)
     answer(context, done) { [self] state in
+      try checkCapabilities(query)
+      let state = try past(state, at: context.readTime)
       let answer = MemoryAnswer(query)
       if let id = context.transaction {
         var whole = query
@@ -377,19 +390,28 @@ extension MemoryBackend: Backend {
   }
 
   package func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery, _ context: RequestContext,
+    _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>
   ) {
-    answer(context, done) { state in
-      try MemoryAnswer(query).aggregate(aggregations, state.documents.values)
+    let query = EffectiveQuery(query)
+    answer(context, done) { [self] state in
+      try checkCapabilities(query)
+      let state = try past(state, at: context.readTime)
+      return try MemoryAnswer(query).aggregate(aggregations, state.documents.values)
     }
+  }
+
+  private func checkCapabilities(_ query: EffectiveQuery) throws(Status) {
+    let missing = query.neededCapabilities.subtracting(capabilities)
+    guard missing.isEmpty else { throw Status(.unimplemented, "Not supported: \(missing).") }
   }
 
   package func explain(
     _ request: ExplainRequest, _ context: RequestContext,
     _ done: @escaping Completion<QueryExplanation>
   ) {
-    answer(context, done) { state in
+    answer(context, done) { [self] state in
+      try checkCapabilities(request.query)
       var explanation = QueryExplanation(
         plan: "Every document is looked at, in memory.", indexes: [], isServed: false,
         missingIndexes: [])
@@ -533,22 +555,22 @@ extension MemoryBackend: Backend {
 
   // MARK: Listening
 
-  package func listen(to target: WatchTarget, from token: ChangeToken?, _ listener: Listener) {
+  package func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener) {
     if listener.count() { acknowledgements.add(target.scope) }
     queue.async { [self] in begin(listener, target, from: token) }
   }
 
-  package func stopListening(to target: WatchTarget, _ listener: Listener) {
+  package func stopListening(to target: Listener.Target, _ listener: Listener) {
     listener.remove()
     discount(listener, target)
     queue.async { [self] in watches.all.removeAll { $0.listener === listener } }
   }
 
-  package func addSyncObserver(_ body: @escaping @Sendable () -> Void) -> Int {
+  package func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
     let number = Int(clamping: nextNumber())
     queue.async { [self] in
       watches.sync[number] = body
-      body()
+      body(shared.withLock(\.state.sequence))
     }
     return number
   }
@@ -565,6 +587,10 @@ extension MemoryBackend: Backend {
   }
 
   // MARK: Changes
+
+  package func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>) {
+    answer(context, done) { Timestamp($0.lastTime) }
+  }
 
   package func committedToken() -> ChangeToken { token(after: shared.withLock(\.state.sequence)) }
 
@@ -621,21 +647,21 @@ extension MemoryBackend: Backend {
 
 extension MemoryBackend: LocalBackend {
   package func read<Answer>(
-    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) async throws -> Answer {
     let state = try await awaiting { answer(.lent, $0, \.self) }
     return try body(MemoryReader(draft: MemoryState.Draft(past(state, at: time))))
   }
 
   package func readBlocking<Answer>(
-    at time: Instant?, _ body: (any LocalReader) throws -> Answer
+    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
     let state = try waiting { answer(.blocked, $0, \.self) }
     return try body(MemoryReader(draft: MemoryState.Draft(past(state, at: time))))
   }
 
-  private func past(_ state: MemoryState, at time: Instant?) throws(Status) -> MemoryState {
-    guard let time else { return state }
+  fileprivate func past(_ state: MemoryState, at time: Timestamp?) throws(Status) -> MemoryState {
+    guard let time = time.map({ Instant($0) }) else { return state }
     guard time <= max(now(), state.lastTime) else {
       throw .invalidArgument("The read time cannot be in the future.")
     }
@@ -643,16 +669,16 @@ extension MemoryBackend: LocalBackend {
   }
 
   package func write(
-    from callSite: CallSite, _ body: @escaping (any LocalWriter) throws -> Void,
+    file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
     _ done: @escaping Completion<CommitResult>
   ) {
     perform(from: origin(.lent), done) { [now] in try MemoryWriter.run(body, on: &$0, now()) }
   }
 
   package func writeBlocking(
-    from callSite: CallSite, _ body: (any LocalWriter) throws -> Void
+    file: StaticString, line: UInt, _ body: (any LocalWriter) throws -> Void
   ) throws -> CommitResult {
-    try withoutActuallyEscaping(body) { body in
+    return try withoutActuallyEscaping(body) { body in
       try waiting { done in
         perform(from: origin(.blocked), done) { [now] in
           try MemoryWriter.run(body, on: &$0, now())
@@ -668,14 +694,16 @@ private struct MemoryReader: LocalReader {
 
   func document(at path: ResourcePath) throws -> StoredDocument? { try draft.document(path) }
 
-  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
-    try MemoryAnswer(query).documents(draft.documents())
+  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
+    let query = EffectiveQuery(query)
+    return try MemoryAnswer(query).documents(draft.documents())
   }
 
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery
+    _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
-    try MemoryAnswer(query).aggregate(aggregations, draft.documents())
+    let query = EffectiveQuery(query)
+    return try MemoryAnswer(query).aggregate(aggregations, draft.documents())
   }
 }
 
@@ -715,12 +743,12 @@ private final class MemoryWriter: LocalWriter {
     try reader.document(at: path)
   }
 
-  func documents(matching query: EffectiveQuery) throws -> [StoredDocument] {
+  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
     try reader.documents(matching: query)
   }
 
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery
+    _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
     try reader.aggregate(aggregations, over: query)
   }

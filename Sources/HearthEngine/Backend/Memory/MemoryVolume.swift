@@ -20,7 +20,7 @@
     package static func open(
       _ path: String, isKept: Bool, _ settings: EmbeddedBackend.Settings, _ logger: Logger
     ) -> MemoryBackend {
-      let now = settings.clock ?? Instant.now
+      let now = settings.now
       let key = BytewiseString(path)
       let known = (isKept ? saved.withLock { $0[key] } : nil) ?? Saved(history: now())
       return MemoryBackend(

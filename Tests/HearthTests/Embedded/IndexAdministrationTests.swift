@@ -5,9 +5,8 @@ import Testing
 @testable import Hearth
 @testable import HearthEngine
 
-@Suite struct FirestoreIndexTests {
-  @Test(.embedded("Indexes are the embedded engine's."))
-  func `indexes are declared, listed, exported and dropped`() async throws {
+@Suite(.embedded("Indexes are the embedded engine's.")) struct IndexAdministrationTests {
+  @Test func `indexes are declared, listed, exported and dropped`() async throws {
     let database = try TemporaryDatabase()
     let db = database.firestore
     for index in 0..<20 {
@@ -36,8 +35,7 @@ import Testing
     #expect(try await opened.indexes.list().isEmpty)
   }
 
-  @Test(.embedded("Indexes are the embedded engine's."))
-  func `what cannot be indexed is refused with a sentence`() async throws {
+  @Test func `what cannot be indexed is refused with a sentence`() async throws {
     let database = try TemporaryDatabase()
     let indexes = database.firestore.indexes
     for wrong in [
@@ -54,8 +52,7 @@ import Testing
     #expect(try await indexes.list().isEmpty)
   }
 
-  @Test(.embedded("Indexes are the embedded engine's."))
-  func `the index manager switches learning and drops what was learned`() async throws {
+  @Test func `the index manager switches learning and drops what was learned`() async throws {
     let database = try TemporaryDatabase()
     let manager = try #require(database.firestore.persistentCacheIndexManager)
     let keeper = try database.firestore.database().indexes
@@ -79,8 +76,7 @@ import Testing
     #expect(try keeper.list().isEmpty)
   }
 
-  @Test(.embedded("Indexes are the embedded engine's."))
-  func `an index configuration can come from a stream, and an error goes to the completion`()
+  @Test func `an index configuration can come from a stream, and an error goes to the completion`()
     async throws
   {
     let database = try TemporaryDatabase()

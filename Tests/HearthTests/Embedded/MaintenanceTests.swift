@@ -6,7 +6,7 @@ import Testing
 @testable import HearthEngine
 
 /// Copies, exports and repairs of whole databases, as people ask for them.
-@Suite(.embedded("It is about a file.")) struct FirestoreCareTests {
+@Suite(.embedded("It is about a file.")) struct MaintenanceTests {
   let folder = TemporaryFolder()
   func path(_ name: String) -> String { folder.path + "/" + name }
 

@@ -1,0 +1,305 @@
+import Foundation
+import Logging
+
+/// Runs the blocks of transactions: each on a thread of its own, so that any number of them may wait for each other, and
+/// again after a conflict.
+///
+///     turn ─▶ block, whose reads are noted ─▶ commit, if they still hold
+///      ▲                                        └─ no: another attempt; from the fifth on with the write lock in hand
+///      └──────────────────────────────────────────┘
+package final class TransactionRunner: Sendable {
+  /// What a block reads through. Blocks while it reads.
+  package struct Reader: Sendable {
+    fileprivate let backend: any Backend
+    fileprivate let context: RequestContext
+
+    fileprivate init(_ backend: any Backend, _ id: TransactionID) {
+      self.backend = backend
+      context = RequestContext(thread: .blocked, transaction: id)
+    }
+
+    package func documents(at paths: [ResourcePath]) throws(Status) -> [StoredDocument?] {
+      try backend.waitingInBlock { backend.documents(at: paths, context, $0) }
+    }
+
+    package func documents(matching query: StructuredQuery) throws(Status) -> [StoredDocument] {
+      try backend.waitingInBlock { backend.documents(matching: query, context, $0) }
+    }
+  }
+
+  /// What a block gave back, and what it wrote, each write checked.
+  package struct Run: @unchecked Sendable {
+    // Unchecked: made on one thread, handed on whole, and used on the next only.
+    fileprivate let result: Result
+    fileprivate let writes: Swift.Result<[Mutation], Status>
+
+    package init(value: Any?, error: NSError?, writes: Swift.Result<[Mutation], Status>) {
+      var result = error.map { Result(error: $0) } ?? Result(value: value)
+      // The block may hand on what a read threw.
+      result.isContention =
+        error?.domain == FirestoreErrorDomain
+        && error?.code == FirestoreErrorCode.aborted.rawValue
+      self.result = result
+      self.writes = writes
+    }
+
+    fileprivate func request(_ id: TransactionID) throws(Status) -> CommitRequest {
+      var request = CommitRequest(try writes.get())
+      request.areChecked = true
+      request.transaction = id
+      return request
+    }
+
+    fileprivate static func failed(_ error: any Error) -> Result {
+      var failed = Result(error: error)
+      if let status = error as? Status {
+        failed.error = status.nsError
+        failed.isFinal = status.mayBeDone
+        failed.isContention = status.isContention
+      }
+      return failed
+    }
+  }
+
+  /// What became of a transaction.
+  package struct Result: @unchecked Sendable {
+    // Unchecked: as a run.
+    package fileprivate(set) var value: Any?
+    package fileprivate(set) var error: (any Error)?
+    fileprivate var isFinal = false
+    /// What was read had changed.
+    fileprivate var isContention = false
+
+    fileprivate init(value: Any?) { self.value = value }
+
+    package init(error: any Error) { self.error = (error as? Status)?.nsError ?? error }
+
+    /// After the last attempt.
+    fileprivate func givenUp(after attempts: Int) -> Result {
+      guard isContention, let error else { return self }
+      let status = Status(
+        .aborted,
+        "The transaction was given up because of contention: in each of \(attempts) attempts others had changed "
+          + "what it read before it could be committed, or held the file's write lock. Nothing was applied.",
+        cause: error)
+      return Result(error: status)
+    }
+  }
+
+  package typealias Block = @Sendable (Reader) -> Run
+
+  private struct Running {
+    let callSite: CallSite
+    let since = ContinuousClock.now
+    var reminder = Reminder(after: .seconds(10))
+  }
+
+  private struct State {
+    var running: [Int: Running] = [:]
+    var lastNumber = 0
+  }
+
+  private let backend: any Backend
+  private let path: String
+  private let logger: Logger
+  private let state = Guarded(State())
+  private let watch = Watch()
+
+  /// - Parameter path: Of the database, in logs.
+  package init(_ backend: any Backend, named path: String, _ logger: Logger) {
+    self.backend = backend
+    self.path = path
+    self.logger = logger
+  }
+
+  deinit { close() }
+
+  package func close() { watch.end() }
+
+  // MARK: Attempts
+
+  /// Runs `block`, and commits its writes if nothing it read has changed; else again. Ends early when its task is
+  /// cancelled: then no commit begins.
+  ///
+  /// - Parameters:
+  ///   - file, line: Where in a user's source the block is, for the watchdog.
+  package func run(
+    attempts: Int, file: StaticString, line: UInt, _ block: @escaping Block
+  ) async -> Result {
+    let start = TransactionStart(at: CallSite(file: file, line: line))
+    return await withTaskCancellationHandler {
+      await run(block, attempts: attempts, start)
+    } onCancel: {
+      start.cancel()
+    }
+  }
+
+  private func run(
+    _ block: @escaping Block, attempts: Int, _ first: TransactionStart
+  ) async -> Result {
+    var start = first
+    // Also where it was cancelled before another attempt; one that has ended is forgotten already.
+    defer { if let id = start.retrying { backend.rollback(id) } }
+    var number = 1
+    while true {
+      if Task.isCancelled { return Result(error: CancellationError()) }
+      start.isExclusive = number >= Self.attemptsBeforeLock
+      let (result, id) =
+        start.isExclusive ? await attemptExclusively(block, start) : await attempt(block, start)
+      guard let error = result.error else { return result }
+      let mayTryAgain = !result.isFinal && Self.mayTryAgain(error)
+      guard mayTryAgain, number < attempts else {
+        if let id { backend.rollback(id) }
+        return mayTryAgain ? result.givenUp(after: number) : result
+      }
+      if result.isContention {
+        start.retrying = id
+      } else {
+        start.retrying = nil
+        if let id { backend.rollback(id) }
+        let ceiling = 1_000_000 << UInt64(min(number, 8))
+        try? await Task.sleep(nanoseconds: UInt64.random(in: 0...UInt64(ceiling)))
+      }
+      number += 1
+    }
+  }
+
+  /// From then on nobody else may write meanwhile.
+  private static let attemptsBeforeLock = 5
+
+  /// The result, and the transaction if it has not ended.
+  private func attempt(
+    _ block: @escaping Block, _ start: TransactionStart
+  ) async -> (Result, TransactionID?) {
+    do {
+      let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
+      if Task.isCancelled { return (Result(error: CancellationError()), id) }
+      let run = await onBlockThread(start.callSite) { [backend] in block(Reader(backend, id)) }
+      if run.result.error != nil { return (run.result, id) }
+      if Task.isCancelled { return (Result(error: CancellationError()), id) }
+      do {
+        _ = try await backend.commit(run.request(id))
+        return (run.result, nil)
+      } catch {
+        return (Run.failed(error), id)
+      }
+    } catch {
+      return (Result(error: error), nil)
+    }
+  }
+
+  /// As `attempt`, with the file's write lock in hand while the block runs, so that nothing it reads can change. After a
+  /// second the lock is let go, and the attempt fails when the block has returned.
+  private func attemptExclusively(
+    _ block: @escaping Block, _ start: TransactionStart
+  ) async -> (Result, TransactionID?) {
+    await onBlockThread(start.callSite) { [backend] in
+      // From the block's thread: the writer never waits for one that has yet to be found.
+      var id: TransactionID?
+      var hasRun = false
+      do throws(Status) {
+        let begun = try backend.waitingInBlock { backend.beginTransaction(start, .blocked, $0) }
+        id = begun
+        if start.isCancelled {
+          backend.rollback(begun)
+          return (Result(error: CancellationError()), nil)
+        }
+        // Whatever comes of it, the writer goes on from here.
+        var isCommitted = false
+        defer { if !isCommitted { backend.release(begun) } }
+        let run = block(Reader(backend, begun))
+        hasRun = true
+        if run.result.error != nil { return (run.result, begun) }
+        if start.isCancelled { return (Result(error: CancellationError()), begun) }
+        let request = try run.request(begun)
+        isCommitted = true
+        // Waited for here, but no more so than by a task: its callbacks may come on any thread.
+        _ = try backend.waitingInBlock { backend.commit(request, .lent, $0) }
+        return (run.result, nil)
+      } catch {
+        return (hasRun ? Run.failed(error) : Result(error: error), id)
+      }
+    }
+  }
+
+  /// Another attempt may find what this one did not. An error of the user's own is final, and so is what Firestore calls
+  /// permanent.
+  private static func mayTryAgain(_ error: any Error) -> Bool {
+    let error = error as NSError
+    guard error.domain == FirestoreErrorDomain else { return false }
+    switch FirestoreErrorCode.Code(rawValue: error.code) {
+    case .aborted, .alreadyExists, .failedPrecondition: return true
+    case .cancelled, .unknown, .deadlineExceeded, .resourceExhausted, .internal, .unavailable,
+      .unauthenticated:
+      return true
+    default: return false
+    }
+  }
+
+  // MARK: Threads
+
+  /// Runs `body` on a thread of its own; the watchdog names it if it does not return.
+  private func onBlockThread<Answer: Sendable>(
+    _ callSite: CallSite, _ body: @escaping @Sendable () -> Answer
+  ) async -> Answer {
+    watch.begin { [weak self] in self?.look() }
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      state.running[state.lastNumber] = Running(callSite: callSite)
+      return state.lastNumber
+    }
+    return await withCheckedContinuation { continuation in
+      BlockingThreads.shared.run { [self] in
+        let result = BlockThread.inside(backend, body)
+        state.withLock { $0.running[number] = nil }
+        continuation.resume(returning: result)
+      }
+    }
+  }
+
+  private func look() {
+    let now = ContinuousClock.now
+    let due: [(CallSite, Duration)] = state.withLock { state in
+      state.running.keys.compactMap { number in
+        guard let running = state.running[number],
+          let duration = state.running[number]?.reminder.isDue(running.since, now: now)
+        else { return nil }
+        return (running.callSite, duration)
+      }
+    }
+    for (callSite, duration) in due {
+      logger.warning(
+        "A transaction's block has not returned.",
+        metadata: [
+          "database": "\(path)", "block": "\(callSite)", "duration": "\(duration)",
+        ])
+    }
+  }
+}
+
+/// Which database's transaction a thread runs the block of.
+enum BlockThread {
+  private static let key = {
+    var key = pthread_key_t()
+    pthread_key_create(&key, nil)
+    return key
+  }()
+
+  static func inside<Result>(_ backend: any Backend, _ body: () -> Result) -> Result {
+    pthread_setspecific(
+      key, UnsafeRawPointer(Unmanaged.passUnretained(backend as AnyObject).toOpaque()))
+    defer { pthread_setspecific(key, nil) }
+    return withExtendedLifetime(backend) { body() }
+  }
+
+  /// Throws in a transaction's block of this database: what it did would not be part of the transaction.
+  static func refuse(in backend: any Backend) throws(Status) {
+    guard let current = pthread_getspecific(key),
+      current == UnsafeMutableRawPointer(Unmanaged.passUnretained(backend as AnyObject).toOpaque())
+    else { return }
+    throw Status(
+      .failedPrecondition,
+      "A transaction's block reads and writes with its transaction, and not with read and write of the "
+        + "same database.")
+  }
+}
