@@ -62,8 +62,10 @@ extension Courier {
     let way: Listener.Way =
       if let sharedQueue {
         .room(.of(sharedQueue))
+      } else if isOwnQueue {
+        .ownQueue { listener in carry { listener.deliver() } }
       } else {
-        .schedule(isOwnQueue: isOwnQueue) { listener in carry { listener.deliver() } }
+        .schedule { listener in carry { listener.deliver() } }
       }
     return Listening(resolve, since: token, way) { callback.call($0) }
   }

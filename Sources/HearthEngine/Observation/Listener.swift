@@ -22,8 +22,9 @@ package final class Listener: Recipient {
 
   /// Of an event what is compared with a later one: its changes are not kept.
   fileprivate struct Told {
-    var list: ResultList
+    // In this order, so that what is behind it takes no padding.
     var values: [Value]?
+    var list: ResultList
   }
 
   /// What is taken out of the mailbox at once.
@@ -34,72 +35,101 @@ package final class Listener: Recipient {
     var mustTell = false
   }
 
-  /// Mostly one, which costs no memory of its own.
-  fileprivate struct Waiting {
-    private(set) var first: Untold?
-    private var rest: [Untold] = []
-
-    var count: Int { first == nil ? 0 : 1 + rest.count }
-
-    mutating func append(_ untold: Untold) {
-      if first == nil { first = untold } else { rest.append(untold) }
-    }
-
-    mutating func replaceLast(_ make: (Untold?) -> Untold) {
-      if rest.isEmpty { first = make(first) } else { rest[rest.count - 1] = make(rest.last) }
-    }
-
-    mutating func popFirst() -> Untold? {
-      defer {
-        first = rest.isEmpty ? nil : rest.removeFirst()
-        if rest.isEmpty { rest = [] }
-      }
-      return first
-    }
-  }
+  // Two enums and not a generic one: that would take a byte more for its cases, and with it another word.
 
   /// Mostly none or one, which costs no memory of its own.
-  fileprivate enum Held {
+  fileprivate enum Waiting {
     case none
-    case one(Acknowledgement)
-    case several([Acknowledgement])
+    case one(Untold)
+    case several([Untold])
 
-    mutating func append(_ acknowledgement: Acknowledgement) {
+    var count: Int {
       switch self {
-      case .none: self = .one(acknowledgement)
-      case .one(let first): self = .several([first, acknowledgement])
+      case .none: 0
+      case .one: 1
+      case .several(let all): all.count
+      }
+    }
+
+    mutating func append(_ untold: Untold) {
+      switch self {
+      case .none: self = .one(untold)
+      case .one(let first): self = .several([first, untold])
       case .several(var all):
         self = .none
-        all.append(acknowledgement)
+        all.append(untold)
         self = .several(all)
       }
     }
 
-    mutating func take() -> Held {
+    mutating func replaceLast(_ make: (Untold?) -> Untold) {
+      switch self {
+      case .none: self = .one(make(nil))
+      case .one(let last): self = .one(make(last))
+      case .several(var all):
+        self = .none
+        all[all.count - 1] = make(all.last)
+        self = .several(all)
+      }
+    }
+
+    mutating func popFirst() -> Untold? {
+      switch self {
+      case .none: return nil
+      case .one(let first):
+        self = .none
+        return first
+      case .several(var all):
+        self = .none
+        let first = all.removeFirst()
+        if !all.isEmpty { self = .several(all) }
+        return first
+      }
+    }
+  }
+
+  /// Mostly none or one, which costs no memory of its own.
+  fileprivate enum Groups {
+    case none
+    case one(CallbackGroup)
+    case several([CallbackGroup])
+
+    mutating func append(_ group: CallbackGroup) {
+      switch self {
+      case .none: self = .one(group)
+      case .one(let first): self = .several([first, group])
+      case .several(var all):
+        self = .none
+        all.append(group)
+        self = .several(all)
+      }
+    }
+
+    mutating func take() -> Groups {
       defer { self = .none }
       return self
     }
 
-    func contains(_ acknowledgement: Acknowledgement) -> Bool {
+    func delay(_ acknowledgement: Acknowledgement) -> Bool {
       switch self {
       case .none: false
-      case .one(let first): first === acknowledgement
-      case .several(let all): all.contains { $0 === acknowledgement }
+      case .one(let first): first.delays(acknowledgement)
+      case .several(let all): all.contains { $0.delays(acknowledgement) }
       }
     }
 
-    func release() {
+    func leave() {
       switch self {
       case .none: break
-      case .one(let first): first.release()
-      case .several(let all): for acknowledgement in all { acknowledgement.release() }
+      case .one(let first): first.leave()
+      case .several(let all): for group in all { group.leave() }
       }
     }
   }
 
   fileprivate struct State {
     var told: Told?
-    var untold = Waiting()
+    let eventLimit: UInt8
     /// The first one is told even if nothing changed since what it goes on from.
     var mustTell = true
     var isRemoved = false
@@ -109,8 +139,9 @@ package final class Listener: Recipient {
     var isCounted = false
     /// A completion went on without its callback. Until it is called back.
     var isLate = false
-    /// Completions that wait until what is untold was told.
-    var acknowledgements = Held.none
+    var untold = Waiting.none
+    /// Left when what is untold was told: completions wait for that.
+    var groups = Groups.none
     /// They wait for the callback to end.
     var removers: [DispatchSemaphore] = []
     var counts = Counts()
@@ -122,17 +153,17 @@ package final class Listener: Recipient {
     package var skipped = 0
   }
 
-  private let state = Guarded(State())
+  private let state: Guarded<State>
   private let callback: @Sendable (Result<ResultEvent, Status>) -> Void
   private let way: Way
-  private let eventLimit: UInt8
 
   /// How it comes about that `deliver` is called soon, where the callback belongs.
   package enum Way: Sendable {
     case room(Mailroom)
-    /// Arranges it, on a queue of the listener's own or wherever callbacks belong that a thread may occupy which
-    /// waits for a write. Never called while it is arranged.
-    case schedule(isOwnQueue: Bool, @Sendable (Listener) -> Void)
+    /// Arranges it, wherever callbacks belong that a thread may occupy which waits for a write; or on a queue of the
+    /// listener's own. Never called while it is arranged.
+    case schedule(@Sendable (Listener) -> Void)
+    case ownQueue(@Sendable (Listener) -> Void)
     /// Nobody calls back: the consumer is told that it can ask.
     case ask(@Sendable () -> Void)
   }
@@ -142,7 +173,7 @@ package final class Listener: Recipient {
     callback: @escaping @Sendable (Result<ResultEvent, Status>) -> Void
   ) {
     self.way = way
-    self.eventLimit = UInt8(clamping: eventLimit)
+    state = Guarded(State(eventLimit: UInt8(clamping: eventLimit)))
     self.callback = callback
   }
 
@@ -156,14 +187,14 @@ package final class Listener: Recipient {
   /// closure for a callback that waits to write.
   package func remove() {
     let isInside = CallbackThread.isInside || WriterWaits.isOnWritersThread
-    let (mustWait, acknowledgements): (DispatchSemaphore?, Held) = state.withLock { state in
-      let acknowledgements = state.remove()
-      guard state.isRunning, !isInside else { return (nil, acknowledgements) }
+    let (mustWait, groups): (DispatchSemaphore?, Groups) = state.withLock { state in
+      let groups = state.remove()
+      guard state.isRunning, !isInside else { return (nil, groups) }
       let semaphore = DispatchSemaphore(value: 0)
       state.removers.append(semaphore)
-      return (semaphore, acknowledgements)
+      return (semaphore, groups)
     }
-    acknowledgements.release()
+    groups.leave()
     mustWait?.wait()
   }
 
@@ -190,7 +221,7 @@ package final class Listener: Recipient {
     for acknowledgements: [Acknowledgement] = []
   ) {
     if let past { state.withLock { $0.told = Told(list: past) } }
-    if post(acknowledgements, { $0.untold.append(.latest(event)) }) { arrange() }
+    post(for: acknowledgements) { $0.untold.append(.latest(event)) }
   }
 
   /// A commit changed the result the listener was told, or will be told before. Called back when the
@@ -198,9 +229,9 @@ package final class Listener: Recipient {
   func post(
     _ event: ResultEvent, for acknowledgements: [Acknowledgement] = [], _ outbox: inout Outbox
   ) {
-    let mustSchedule = post(acknowledgements) { state in
+    post(for: acknowledgements, &outbox) { state in
       // One more than the limit: what comes then takes its place.
-      guard state.untold.count > Int(eventLimit) else {
+      guard state.untold.count > Int(state.eventLimit) else {
         return state.untold.append(.next(event))
       }
       state.counts.skipped += 1
@@ -209,19 +240,14 @@ package final class Listener: Recipient {
         return .latest(event)
       }
     }
-    guard mustSchedule else { return }
-    switch way {
-    case .room(let room): outbox.add(self, room)
-    case .schedule, .ask: arrange()
-    }
   }
 
   /// The listener ends, with an error or without any further call. A consumer that asks gets what waits first.
   package func end(_ status: Status?) {
     if status == nil, !isAsked {
-      return state.withLock { $0.remove() }.release()
+      return state.withLock { $0.remove() }.leave()
     }
-    if post([], { $0.untold.append(status.map { .failure($0) } ?? .end) }) { arrange() }
+    post(for: []) { $0.untold.append(status.map { .failure($0) } ?? .end) }
   }
 
   private var isAsked: Bool {
@@ -230,50 +256,68 @@ package final class Listener: Recipient {
 
   private func arrange() {
     switch way {
-    case .room(let room): room.add(CollectionOfOne(self))
-    case .schedule(_, let schedule): schedule(self)
+    case .room(let room): room.add(self)
+    case .schedule(let schedule), .ownQueue(let schedule): schedule(self)
     case .ask(let tell): tell()
     }
   }
 
-  /// Whether `deliver` is to be arranged.
+  private func post(for acknowledgements: [Acknowledgement], _ add: (inout State) -> Void) {
+    guard !acknowledgements.isEmpty else {
+      if post(nil, add).mustCall { arrange() }
+      return
+    }
+    var outbox = Outbox()
+    post(for: acknowledgements, &outbox, add)
+    outbox.send()
+  }
+
+  /// Arranges `deliver`, with the outbox where that can be done for many.
   @inline(__always)
   private func post(
-    _ acknowledgements: [Acknowledgement], _ add: (inout State) -> Void
-  ) -> Bool {
+    for acknowledgements: [Acknowledgement], _ outbox: inout Outbox, _ add: (inout State) -> Void
+  ) {
+    let destination = way.destination
+    guard let batch = outbox.batch(for: destination, acknowledgements, way) else {
+      if post(nil, add).mustCall { arrange() }
+      return
+    }
+    let (mustCall, isAwaited) = post(outbox.group(of: batch), add)
+    if mustCall, !destination.isRoom { arrange() }
+    outbox.add(
+      self, to: batch, mustCall: mustCall && destination.isRoom, isAwaited: isAwaited)
+  }
+
+  /// Whether nobody has arranged for it to be called back, and whether it is in the group.
+  @inline(__always)
+  private func post(
+    _ group: CallbackGroup?, _ add: (inout State) -> Void
+  ) -> (mustCall: Bool, isAwaited: Bool) {
     state.withLock { state in
-      guard !state.isRemoved else { return false }
+      guard !state.isRemoved else { return (false, false) }
       add(&state)
       // What runs may itself wait for the write, and what is late stays so.
-      if !acknowledgements.isEmpty, !state.isRunning, !state.isLate, !isRoomLate {
-        for acknowledgement in acknowledgements
-        where mayHold(acknowledgement.origin) && acknowledgement.hold(for: self) {
-          state.acknowledgements.append(acknowledgement)
-        }
+      var isAwaited = false
+      if let group, !state.isRunning, !state.isLate, !isRoomLate {
+        state.groups.append(group)
+        isAwaited = true
       }
       defer { state.isScheduled = true }
-      return !state.isScheduled
+      return (!state.isScheduled, isAwaited)
     }
   }
 
   // MARK: Completions that wait
 
-  private func mayHold(_ origin: WriteOrigin) -> Bool {
-    switch way {
-    case .room(let room): origin.queue != room.mark
-    // The thread may be the actor's. On its own queue the listener is running.
-    case .schedule(let isOwnQueue, _): isOwnQueue || !origin.isBlocking
-    case .ask: false
-    }
-  }
-
   private var isRoomLate: Bool {
     if case .room(let room) = way { room.isLate } else { false }
   }
 
-  func becomeLate(for acknowledgement: Acknowledgement) -> (any Recipient)? {
+  /// If the callback has not begun, completions wait for it no more until it has returned. The listener whose callback
+  /// keeps them waiting, unless that is known already.
+  func becomeLate(for acknowledgement: Acknowledgement) -> Listener? {
     state.withLock { state in
-      guard state.acknowledgements.contains(acknowledgement) else { return nil }
+      guard state.groups.delay(acknowledgement) else { return nil }
       defer { state.isLate = true }
       // Under the lock: once the callback has begun, the room is late no more.
       if case .room(let room) = way { return room.becomeLate(for: self) }
@@ -286,8 +330,9 @@ package final class Listener: Recipient {
   /// Calls back with what is untold. What is posted from now on takes a turn of its own: a listener that is
   /// slow, and always has more, leaves the queue to others in between.
   package func deliver() {
-    guard let turn = begin() else { return }
-    var (next, count) = (turn.next, turn.count)
+    var next = Next()
+    guard let turn = begin(&next) else { return }
+    var count = turn.count
     let wasInside = CallbackThread.enter()
     while true {
       if let event = event(of: next) { callback(event) }
@@ -297,19 +342,20 @@ package final class Listener: Recipient {
     }
     CallbackThread.leave(wasInside)
     if end() { arrange() }
-    turn.acknowledgements.release()
+    turn.groups.leave()
   }
 
-  /// The first event, and how many there are. Nil if another thread is calling back: when that ends it sees that
-  /// there is more.
-  private func begin() -> (next: Next, count: Int, acknowledgements: Held)? {
+  /// Takes the first event, and says how many there are. Nil if another thread is calling back: when that ends it
+  /// sees that there is more.
+  private func begin(_ next: inout Next) -> (count: Int, groups: Groups)? {
     state.withLock { state in
       state.isScheduled = false
       guard !state.isRunning else { return nil }
       state.isRunning = true
       state.isLate = false
       let count = state.untold.count
-      return (state.next(), count, state.acknowledgements.take())
+      next = state.next()
+      return (count, state.groups.take())
     }
   }
 
@@ -362,7 +408,7 @@ extension Listener.State {
     let next = Listener.Next(untold: untold, told: told.take(), mustTell: mustTell)
     switch untold {
     case .next(let event), .latest(let event):
-      told = Listener.Told(list: event.list, values: event.values)
+      told = Listener.Told(values: event.values, list: event.list)
       mustTell = false
       counts.told += 1
     case .failure, .end: isRemoved = true
@@ -370,11 +416,45 @@ extension Listener.State {
     return next
   }
 
-  /// What waited for the callback is to be released.
-  fileprivate mutating func remove() -> Listener.Held {
+  /// The groups are to be left.
+  fileprivate mutating func remove() -> Listener.Groups {
     isRemoved = true
-    untold = Listener.Waiting()
+    untold = .none
     told = nil
-    return acknowledgements.take()
+    return groups.take()
+  }
+}
+
+extension Listener.Way {
+  /// What listeners have in common whose callbacks the same completions wait for.
+  enum Destination: Equatable {
+    case room(ObjectIdentifier)
+    case elsewhere
+    case ownQueue
+    case consumer
+
+    var isRoom: Bool { if case .room = self { true } else { false } }
+  }
+
+  // Inlined, where the room is not retained: everybody would do that with the same one, on several threads.
+  @inline(__always)
+  var destination: Destination {
+    switch self {
+    case .room(let room): .room(ObjectIdentifier(room))
+    case .schedule: .elsewhere
+    case .ownQueue: .ownQueue
+    case .ask: .consumer
+    }
+  }
+
+  /// Whether completions of writes from there may wait for the callback.
+  func mayDelay(_ origin: WriteOrigin) -> Bool {
+    switch self {
+    case .room(let room): origin.queue != room.mark
+    // The thread may be the actor's. On its own queue the listener is running.
+    case .schedule: !origin.isBlocking
+    case .ownQueue: true
+    case .ask: false
+    }
   }
 }

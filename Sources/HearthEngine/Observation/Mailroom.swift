@@ -17,13 +17,59 @@ import Synchronization
 /// others get at the queue.
 package final class Mailroom: Sendable {
   private struct State {
-    var waiting: Deque<Listener> = []
+    var waiting = Batches()
     /// How many were served, ever.
     var served = 0
     /// There is a turn that has not begun.
     var isArranged = false
     /// Whose callback began last and, on a serial queue, has not returned.
-    var running: Listener?
+    // Unowned, as that is a retain less for each callback: the turn that set it has the listener, and sets another one,
+    // or none, before it lets go.
+    unowned(unsafe) var running: Listener?
+  }
+
+  /// Listeners in the order they were added in. They come in arrays, which are kept as they are.
+  private struct Batches {
+    private enum Batch {
+      case one(Listener)
+      case several([Listener])
+    }
+
+    /// The rest of a batch: those from `index` on.
+    private var first: [Listener] = []
+    private var index = 0
+    private var further: Deque<Batch> = []
+    private(set) var count = 0
+
+    mutating func append(_ listener: Listener) {
+      further.append(.one(listener))
+      count += 1
+    }
+
+    mutating func append(_ listeners: [Listener]) {
+      if listeners.count == 1 { return append(listeners[0]) }
+      guard !listeners.isEmpty else { return }
+      further.append(.several(listeners))
+      count += listeners.count
+    }
+
+    /// The next one, and the batch that it was the last of.
+    mutating func popFirst() -> (Listener, finished: [Listener])? {
+      guard count > 0 else { return nil }
+      count -= 1
+      if first.isEmpty {
+        switch further.removeFirst() {
+        case .one(let listener): return (listener, [])
+        case .several(let listeners): first = listeners
+        }
+      }
+      let listener = first[index]
+      index += 1
+      guard index == first.count else { return (listener, []) }
+      let finished = first
+      (first, index) = ([], 0)
+      return (listener, finished)
+    }
   }
 
   private let state = Guarded(State())
@@ -67,17 +113,25 @@ package final class Mailroom: Sendable {
     }
   }
 
-  /// Sees to it that `deliver` of each is called on the queue.
-  func add(_ listeners: some Collection<Listener>) {
+  /// Sees to it that `deliver` is called on the queue.
+  func add(_ listener: Listener) {
     state.withLock { state in
-      state.waiting.append(contentsOf: listeners)
+      state.waiting.append(listener)
+      arrangeTurn(&state)
+    }
+  }
+
+  /// As `add(_:)`, of each.
+  func add(_ listeners: [Listener]) {
+    state.withLock { state in
+      state.waiting.append(listeners)
       arrangeTurn(&state)
     }
   }
 
   /// Under the lock: what somebody else puts on the queue next must come after the turn.
   private func arrangeTurn(_ state: inout State) {
-    guard !state.isArranged, !state.waiting.isEmpty else { return }
+    guard !state.isArranged, state.waiting.count > 0 else { return }
     state.isArranged = true
     queue.async { [self] in serve() }
   }
@@ -87,21 +141,28 @@ package final class Mailroom: Sendable {
       state.isArranged = false
       return state.served + state.waiting.count
     }
-    while let listener = take(before: end) { listener.deliver() }
+    var next = take(before: end)
+    while let listener = next {
+      listener.deliver()
+      next = take(before: end)
+      // Until here it may be what is running. Without the lock: with its last listener a user's objects may go.
+      withExtendedLifetime(listener) {}
+    }
   }
 
   private func take(before end: Int) -> Listener? {
-    let (listener, last): (Listener?, Listener?) = state.withLock { state in
-      let last = state.running
+    let (listener, finished): (Listener?, [Listener]) = state.withLock { state in
       state.running = nil
-      guard state.served < end, let listener = state.waiting.popFirst() else { return (nil, last) }
+      guard state.served < end, let (listener, finished) = state.waiting.popFirst() else {
+        return (nil, [])
+      }
       state.served += 1
       state.running = listener
       arrangeTurn(&state)
-      return (listener, last)
+      return (listener, finished)
     }
-    // Without the lock: with its last listener a user's objects may go.
-    withExtendedLifetime(last) {}
+    // Without the lock, as above.
+    withExtendedLifetime(finished) {}
     if late.load(ordering: .relaxed) { late.store(false, ordering: .relaxed) }
     return listener
   }
@@ -115,35 +176,5 @@ package final class Mailroom: Sendable {
   func becomeLate(for listener: Listener) -> Listener? {
     guard !late.exchange(true, ordering: .relaxed) else { return nil }
     return state.withLock(\.running) ?? listener
-  }
-}
-
-/// Listeners that have been posted something, and whose queues have yet to hear of it.
-struct Outbox {
-  private var places: [(room: Mailroom, listeners: [Listener])] = []
-  private var count = 0
-  /// With so many the queues are told: they call the first ones back while others are posted to.
-  private var limit = 64
-  /// A queue that is done is woken for more. So that it is not woken often, each batch is larger than the
-  /// one before, up to this many.
-  private static let largestLimit = 1024
-
-  mutating func add(_ listener: Listener, _ room: Mailroom) {
-    if let index = places.firstIndex(where: { $0.room === room }) {
-      places[index].listeners.append(listener)
-    } else {
-      places.append((room, [listener]))
-    }
-    count += 1
-    guard count == limit else { return }
-    send()
-    limit = min(2 * limit, Self.largestLimit)
-  }
-
-  mutating func send() {
-    guard count > 0 else { return }
-    for (room, listeners) in places { room.add(listeners) }
-    places.removeAll(keepingCapacity: true)
-    count = 0
   }
 }

@@ -15,7 +15,7 @@ final class Acknowledgement: Sendable {
     var outcome: Outcome?
     /// Nil once it was called, or the writer does that itself.
     var complete: (@Sendable (Outcome) -> Void)?
-    var recipients: [any Recipient] = []
+    var callbacks: [any Callbacks] = []
   }
 
   /// Of the commit's last change.
@@ -23,8 +23,7 @@ final class Acknowledgement: Sendable {
   /// What the write touches.
   let paths: [ResourcePath]
   let origin: WriteOrigin
-  /// Who has yet to let go: the writer, the registry, and each callback that is waited for. Not in `state`: a
-  /// thousand callbacks let go while the registry still adds those that come later.
+  /// Who has yet to let go: the writer, the registry, and each group of callbacks that is waited for.
   private let holds = Atomic(2)
   private let state: Guarded<State>
 
@@ -50,14 +49,21 @@ final class Acknowledgement: Sendable {
 
   func hold() { holds.wrappingAdd(1, ordering: .relaxed) }
 
-  /// Whether the completion waits until the recipient calls `release`.
-  func hold(for recipient: any Recipient) -> Bool {
+  /// These are held up if the completion goes on before `release(_:)`.
+  func note(_ callbacks: any Callbacks) {
     state.withLock { state in
-      guard state.complete != nil else { return false }
-      hold()
-      state.recipients.append(recipient)
-      return true
+      if state.complete != nil { state.callbacks.append(callbacks) }
     }
+  }
+
+  /// They have returned.
+  func release(_ callbacks: any Callbacks) {
+    state.withLock { state in
+      if let index = state.callbacks.firstIndex(where: { $0 === callbacks }) {
+        state.callbacks.remove(at: index)
+      }
+    }
+    release()
   }
 
   func release() {
@@ -68,15 +74,15 @@ final class Acknowledgement: Sendable {
     if let due { due.complete(due.outcome) }
   }
 
-  /// Completes now. Those whose callbacks may not have returned; nobody if it was complete already.
-  func expire() -> [any Recipient] {
-    let (due, recipients) = state.withLock { state in
-      let recipients = state.recipients
-      return (state.take(), recipients)
+  /// Completes now. The callbacks that may not have returned; none if it was complete already.
+  func expire() -> [any Callbacks] {
+    let (due, callbacks) = state.withLock { state in
+      let callbacks = state.callbacks
+      return (state.take(), callbacks)
     }
     guard let due else { return [] }
     due.complete(due.outcome)
-    return recipients
+    return callbacks
   }
 }
 
@@ -84,7 +90,7 @@ extension Acknowledgement.State {
   fileprivate mutating func take() -> (
     complete: @Sendable (Writer.Outcome) -> Void, outcome: Writer.Outcome
   )? {
-    recipients = []
+    callbacks = []
     guard let complete, let outcome else { return nil }
     self.complete = nil
     return (complete, outcome)
@@ -106,10 +112,13 @@ struct WriteOrigin: Sendable {
 }
 
 /// Whose callback a completion waits for.
-protocol Recipient: AnyObject, Sendable {
-  /// If `release` is yet to be called, completions wait no more until the callback has returned. The one whose
-  /// callback keeps them waiting, unless that is known already.
-  func becomeLate(for acknowledgement: Acknowledgement) -> (any Recipient)?
+protocol Recipient: AnyObject, Sendable {}
+
+/// Callbacks that a completion waits for.
+protocol Callbacks: AnyObject, Sendable {
+  /// Completions wait no more for those that have not begun, until they have returned. The recipients whose callbacks
+  /// keep them waiting, unless that is known already.
+  func becomeLate(for acknowledgement: Acknowledgement) -> [any Recipient]
 }
 
 /// The writes of a database whose completions wait for listeners.
@@ -244,8 +253,8 @@ final class Acknowledgements: Sendable {
     }
     var late: [any Recipient] = []
     for acknowledgement in due {
-      for recipient in acknowledgement.expire() {
-        if let culprit = recipient.becomeLate(for: acknowledgement) { late.append(culprit) }
+      for callbacks in acknowledgement.expire() {
+        late += callbacks.becomeLate(for: acknowledgement)
       }
     }
     if !late.isEmpty { lateHandler.withLock(\.self)?(late) }

@@ -1,0 +1,51 @@
+import Synchronization
+
+/// Callbacks that the same completions wait for. Each acknowledgement is held once for all of them.
+///
+///     made ─▶ closed, with the number of callbacks ─▶ all of these have returned ─▶ acknowledgements released
+///                └─ patience is over ─▶ those that have not begun are late
+///
+/// A hold of each listener's own would be one word that the registry's thread and the callbacks' thread change in
+/// turns, a hundred thousand times for a commit with as many listeners.
+final class CallbackGroup: Sendable {
+  private let acknowledgements: [Acknowledgement]
+  /// Callbacks that have not returned. Less than zero at most until the group is closed: some may return before.
+  private let callbackCount = Atomic(0)
+  /// Those that were posted to, and may be awaited.
+  // Unsafe: set once, before `close` lets an acknowledgement know of the group, and read by way of that only.
+  private nonisolated(unsafe) var listeners: [[Listener]] = []
+
+  init(for acknowledgements: [Acknowledgement]) {
+    self.acknowledgements = acknowledgements
+    for acknowledgement in acknowledgements { acknowledgement.hold() }
+  }
+
+  /// Once. There are `callbackCount` callbacks, each of one of `listeners`.
+  func close(_ listeners: [[Listener]], callbackCount count: Int) {
+    if count > 0 {
+      self.listeners = listeners
+      for acknowledgement in acknowledgements { acknowledgement.note(self) }
+    }
+    if callbackCount.wrappingAdd(count, ordering: .acquiringAndReleasing).newValue == 0 { end() }
+  }
+
+  /// A callback has returned, or will not come.
+  func leave() {
+    let count = callbackCount.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
+    if count == 0 { end() }
+  }
+
+  private func end() {
+    for acknowledgement in acknowledgements { acknowledgement.release(self) }
+  }
+
+  func delays(_ acknowledgement: Acknowledgement) -> Bool {
+    acknowledgements.contains { $0 === acknowledgement }
+  }
+}
+
+extension CallbackGroup: Callbacks {
+  func becomeLate(for acknowledgement: Acknowledgement) -> [any Recipient] {
+    listeners.joined().compactMap { $0.becomeLate(for: acknowledgement) }
+  }
+}
