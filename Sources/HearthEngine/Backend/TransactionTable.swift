@@ -121,7 +121,7 @@ final class TransactionTable: Sendable {
 
   private func entry(_ id: TransactionID) throws(Status) -> Entry {
     guard let entry = state.withLock({ $0.entries[id] }) else {
-      throw .invalidArgument("The transaction has ended, or was never begun.")
+      throw .transactionEnded
     }
     return entry
   }
@@ -270,7 +270,7 @@ final class WriterHold: Sendable {
 
   private func end(_ end: End) {
     let late: Writer.Outcome? = state.withLock { state in
-      guard state.end == nil else { return nil }
+      guard state.end == nil else { return .failure(.transactionEnded) }
       // The writer goes by this, or has gone on without it.
       state.end = end
       return state.outcome
@@ -281,6 +281,8 @@ final class WriterHold: Sendable {
 }
 
 extension Status {
+  fileprivate static let transactionEnded = Status(
+    .invalidArgument, "The transaction has ended, or was never begun.")
   fileprivate static let heldTooLong = {
     var status = Status(
       .aborted,

@@ -71,6 +71,7 @@ package final class MemoryBackend: Sendable {
       defer { ended.signal() }
       return state.withLock { state in
         guard !state.isOver else { return false }
+        state.isOver = true
         state.work = work
         return true
       }

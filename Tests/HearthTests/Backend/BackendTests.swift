@@ -1,0 +1,226 @@
+import Dispatch
+import Logging
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+/// The promises of the verbs, one by one, over each backend.
+@Suite(.timeLimit(patience)) struct BackendTests {
+  enum Kind: CaseIterable { case embedded, memory }
+
+  private let folder = TemporaryFolder()
+
+  private func open(_ kind: Kind, queueLimitBytes: Int = 64 << 20) throws -> any Backend {
+    switch kind {
+    case .embedded:
+      let settings = FirestoreSettings()
+      settings.durability = .unsafeWithoutFlushing
+      settings.queueLimitBytes = queueLimitBytes
+      return try Firestore.open(at: folder.path + "/verbs.hearth", settings: settings)
+        .database().backend
+    case .memory:
+      let clock = TestClock()
+      return MemoryBackend(
+        history: Instant(microseconds: 1), queueLimitBytes: queueLimitBytes, now: { clock.now },
+        logger: Logger(label: "test"))
+    }
+  }
+
+  private let paths = (0..<4).map { ResourcePath(["a", "\($0)"]) }
+
+  private func set(_ path: ResourcePath, _ n: Int64, filler: Int = 0) throws -> Mutation {
+    Mutation(
+      path: path,
+      operation: try .set(
+        encoding: MapValue([
+          ("n", .integer(n)), ("filler", .string(String(repeating: "x", count: filler))),
+        ])))
+  }
+
+  private func n(_ document: StoredDocument?) throws -> Int64? {
+    guard case .integer(let n)? = try document?.body.map().value(at: ["n"]) else { return nil }
+    return n
+  }
+
+  /// Holds all writes until the answer is called.
+  private func hold(_ backend: any Backend) async throws -> @Sendable () -> Void {
+    var start = TransactionStart(at: CallSite(file: #file, line: #line))
+    start.isExclusive = true
+    let id = try await backend.awaiting { backend.beginTransaction(start, .busy, $0) }
+    return { backend.rollback(id) }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `every read shows what was handed over before it`(kind: Kind) async throws {
+    let backend = try open(kind)
+    let query = StructuredQuery(.collection(ResourcePath(["a"])))
+    for n in 1...20 as ClosedRange<Int64> {
+      let letGo = try await hold(backend)
+      backend.submit([try set(paths[0], n)], tellsListenersFirst: false) { _ in }
+      let release = Task {
+        try await Task.sleep(for: .milliseconds(5))
+        letGo()
+      }
+      switch n % 4 {
+      case 0:
+        let sum = Aggregation(.sum(FieldSegments(["n"])))
+        let values = try await backend.awaiting {
+          backend.aggregate([sum], over: query, .lent, $0)
+        }
+        #expect(values == [.integer(n)])
+      case 1: #expect(try self.n(await backend.document(at: paths[0])) == n)
+      case 2: #expect(try self.n(await backend.documents(matching: query).first) == n)
+      default:
+        let token = try await backend.awaiting { backend.newestToken(.lent, $0) }
+        #expect(token.sequence == UInt64(n))
+      }
+      try await release.value
+    }
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `what nobody waits for is refused once too much waits`(kind: Kind) async throws {
+    let backend = try open(kind, queueLimitBytes: 10_000)
+    let letGo = try await hold(backend)
+    let refused = Guarded<[Status.Code]>([])
+    for n in 0..<20 {
+      backend.submit([try set(paths[0], Int64(n), filler: 2_000)], tellsListenersFirst: false) {
+        if let status = $0 { refused.withLock { $0.append(status.code) } }
+      }
+    }
+    letGo()
+    await withCheckedContinuation { continuation in backend.drain { continuation.resume() } }
+    let codes = refused.withLock(\.self)
+    #expect(codes.count >= 10 && codes.count < 20)
+    #expect(codes.allSatisfy { $0 == .resourceExhausted })
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `an exclusive transaction that is released holds nobody up, and commits no more`(
+    kind: Kind
+  ) async throws {
+    let backend = try open(kind)
+    var times: [Duration] = []
+    for n in 0..<4 {
+      var start = TransactionStart(at: CallSite(file: #file, line: #line))
+      start.isExclusive = true
+      let id = try await backend.awaiting { backend.beginTransaction(start, .busy, $0) }
+      let began = ContinuousClock.now
+      backend.release(id)
+      try await backend.commit([set(paths[1], Int64(n))])
+      times.append(ContinuousClock.now - began)
+      var request = CommitRequest([try set(paths[2], 1)])
+      request.transaction = id
+      await #expect(throws: Status.self) { try await backend.commit(request) }
+    }
+    #expect(try await backend.document(at: paths[2]) == nil)
+    // Alone it would end after a second.
+    #expect(try #require(times.min()) < .milliseconds(500))
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a transaction that was rolled back is forgotten`(kind: Kind) async throws {
+    let backend = try open(kind)
+    let start = TransactionStart(at: CallSite(file: #file, line: #line))
+    let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
+    let context = RequestContext(thread: .lent, transaction: id)
+    _ = try await backend.awaiting { backend.documents(at: paths, context, $0) }
+    backend.rollback(id)
+    await #expect(throws: Status.self) {
+      try await backend.awaiting { backend.documents(at: self.paths, context, $0) }
+    }
+    var request = CommitRequest([try set(paths[0], 1)])
+    request.transaction = id
+    await #expect(throws: Status.self) { try await backend.commit(request) }
+    #expect(try await backend.document(at: paths[0]) == nil)
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `changes are those after the token, each once`(kind: Kind) async throws {
+    let backend = try open(kind)
+    for n in 0..<5 { try await backend.commit([set(paths[n % 4], Int64(n))]) }
+    var token = backend.token(after: 0)
+    var seen: [UInt64] = []
+    while true {
+      let from = token
+      let changes = try await backend.awaiting { backend.changes(since: from, .lent, $0) }
+      guard let last = changes.last else { break }
+      seen += changes.map(\.sequence)
+      token = backend.token(after: last.sequence)
+    }
+    #expect(seen == [1, 2, 3, 4, 5])
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a listener goes on from its token, and hears no more once it has stopped`(
+    kind: Kind
+  ) async throws {
+    let backend = try open(kind)
+    try await backend.commit([set(paths[0], 1), set(paths[1], 1)])
+    let token = try backend.committedToken()
+    try await backend.commit([set(paths[1], 2)])
+    let target = Listener.Target.results(of: StructuredQuery(.collection(ResourcePath(["a"]))))
+    let heard = Guarded<[(changes: Int, documents: Int)]>([])
+    let queue = DispatchQueue(label: "test")
+    let listener = Listener(.schedule { listener in queue.async { listener.deliver() } }) {
+      guard case .success(let event) = $0 else { return }
+      let changes = event.changes?.count ?? -1
+      heard.withLock { $0.append((changes, event.list.documents.count)) }
+    }
+    backend.listen(to: target, from: token, listener)
+    let synced = Guarded<[UInt64]>([])
+    let observer = backend.addSyncObserver { sequence in synced.withLock { $0.append(sequence) } }
+    let end = ContinuousClock.now + .seconds(20)
+    while heard.withLock({ $0.isEmpty }), ContinuousClock.now < end {
+      try await Task.sleep(for: .milliseconds(2))
+    }
+    // What has changed since the token, and not all there is.
+    #expect(heard.withLock { $0.first?.changes } == 1)
+    #expect(heard.withLock { $0.first?.documents } == 2)
+    try await backend.commit([set(paths[2], 1)])
+    while synced.withLock({ $0.last }) != 4, ContinuousClock.now < end {
+      try await Task.sleep(for: .milliseconds(2))
+    }
+    #expect(synced.withLock { $0.last } == 4)
+    backend.removeSyncObserver(observer)
+    backend.stopListening(to: target, listener)
+    let count = heard.withLock(\.count)
+    try await backend.commit([set(paths[3], 1)])
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(heard.withLock { $0.count } == count)
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a blocked thread's commit does not wait for callbacks that belong there`(
+    kind: Kind
+  ) async throws {
+    let backend = try open(kind)
+    let queue = DispatchQueue(label: "test")
+    // As an actor's, of which nobody can tell on which thread it is.
+    let listener = Listener(.schedule { listener in queue.async { listener.deliver() } }) { _ in }
+    backend.listen(to: .document(paths[0]), from: nil, listener)
+    var times: [Duration] = []
+    for n in 0..<5 {
+      let request = CommitRequest([try set(paths[0], Int64(n))])
+      let time = await withCheckedContinuation { continuation in
+        queue.async {
+          let began = ContinuousClock.now
+          let result = Result { try backend.waiting { backend.commit(request, .blocked, $0) } }
+          if case .failure(let error) = result { Issue.record(error) }
+          continuation.resume(returning: ContinuousClock.now - began)
+        }
+      }
+      times.append(time)
+    }
+    #expect(try #require(times.min()) < Acknowledgements.patience / 2)
+    backend.stopListening(to: .document(paths[0]), listener)
+    backend.close()
+  }
+}
