@@ -24,6 +24,8 @@ import Testing
       var shown: [(sequence: UInt64, results: [Int: World])] = []
       var failures: [Int: Status] = [:]
       var calls: [[Int]] = []
+      /// A call that was under way when they were removed may still tell of them.
+      var removed: Set<Int> = []
     }
     let state = Guarded(State())
 
@@ -34,6 +36,7 @@ import Testing
           switch event {
           case .result(let id, let result):
             ids.append(id)
+            if state.removed.contains(id) { continue }
             state.results[id] = Dictionary(
               uniqueKeysWithValues: result.list.documents.map { document in
                 guard case .integer(let n)? = try? document.body.map().value(at: ["n"]) else {
@@ -70,6 +73,14 @@ import Testing
       ),
     ]
 
+  /// Until a call that is under way has returned: observers are called one after another.
+  private func settle(_ backend: any Backend) async {
+    let isCalled = Guarded(false)
+    let observer = backend.addSyncObserver { _ in isCalled.withLock { $0 = true } }
+    while !isCalled.withLock(\.self) { await Task.yield() }
+    backend.removeSyncObserver(observer)
+  }
+
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `every state that is named is that of all targets`(seed: UInt64) async throws {
     let db = try open()
@@ -84,10 +95,15 @@ import Testing
       if random.next() % 5 == 0 {
         let id = Int(random.next() % 5) + 1
         if members.contains(id) {
+          told.state.withLock { state in
+            state.results[id] = nil
+            state.removed.insert(id)
+          }
           set.remove(id)
           members.remove(id)
-          told.state.withLock { $0.results[id] = nil }
+          await settle(backend)
         } else {
+          told.state.withLock { _ = $0.removed.remove(id) }
           set.add(id, Self.targets[id]!.target)
           members.insert(id)
         }
@@ -108,6 +124,7 @@ import Testing
       history.append((try backend.committedToken().sequence, world))
       if random.next() % 3 == 0 { await Task.yield() }
     }
+    told.state.withLock { $0.removed = [] }
     for (id, target) in Self.targets where !members.contains(id) { set.add(id, target.target) }
     try await eventually {
       told.state.withLock {
