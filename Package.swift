@@ -46,7 +46,7 @@ let package = Package(
       name: "HearthEngine",
       dependencies: [
         "LMDB", "CXXHash",
-        .product(name: "Collections", package: "swift-collections"),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: [
@@ -59,7 +59,7 @@ let package = Package(
       name: "Hearth",
       dependencies: [
         "HearthEngine",
-        .product(name: "Collections", package: "swift-collections"),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: [

@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 import Foundation
 
 /// Many writes that have nothing to do with one another: each is done or fails alone.

@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 import Dispatch
 
 /// Work on the items of a long walk by several threads, while the walk goes on.

@@ -1,4 +1,4 @@
-import Collections
+import DequeModule
 import Foundation
 internal import LMDB
 import Logging
