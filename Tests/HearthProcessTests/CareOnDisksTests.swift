@@ -8,15 +8,6 @@ import Testing
 @Suite struct CareOnDisksTests {
   private let folder = TemporaryFolder()
 
-  private func code(_ body: () async throws -> Void) async -> FirestoreErrorCode.Code? {
-    do {
-      try await body()
-      return nil
-    } catch {
-      return FirestoreErrorCode.Code(rawValue: (error as NSError).code)
-    }
-  }
-
   private func filled() async throws -> Firestore {
     let settings = FirestoreSettings()
     settings.durability = .unsafeWithoutFlushing

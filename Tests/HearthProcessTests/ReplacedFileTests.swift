@@ -123,15 +123,6 @@ import Testing
   }
 }
 
-private func code(of body: () async throws -> Void) async -> FirestoreErrorCode.Code? {
-  do {
-    try await body()
-    return nil
-  } catch {
-    return FirestoreErrorCode.Code(rawValue: (error as NSError).code)
-  }
-}
-
 private final class World: Sendable {
   private let folder = TemporaryFolder()
   private let replacement: ReplacedFileTests.Replacement

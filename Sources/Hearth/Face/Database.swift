@@ -13,7 +13,7 @@ final class Database: Sendable {
 
   /// - Parameter name: Of the database, in logs.
   init(_ backend: any Backend, named name: String, logger: Logger) {
-    self.backend = backend.capabilities == .all ? backend : QueryFallback(backend)
+    self.backend = backend.complete
     local = backend as? any LocalBackend
     file = backend as? any FileBackend
     self.logger = logger

@@ -8,57 +8,57 @@ import Foundation
 ///     batch.updateData(["read": true], forDocument: dune.reference)
 ///     try db.blocking.commit(batch)
 ///
-/// Over every backend; errors are those of the awaited forms. In a write closure, a transaction's block or a callback that
-/// the call would wait for, each throws `failedPrecondition`.
+/// Over every backend. In a write closure, a transaction's block or a callback that the call would wait for, each throws
+/// `failedPrecondition`; after `terminate()` too.
 public struct BlockingFirestore: Sendable {
   let firestore: Firestore
 
-  /// A missing document gives a snapshot whose `exists` is false.
+  /// A missing document gives a snapshot whose `exists` is false. Throws as `DocumentReference.getDocument()` does:
+  /// `invalidArgument` for a reference to another database, `dataLoss` for a damaged document.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     try getAll([document])[0]
   }
 
-  /// Several documents as of one moment, in the order of `references`.
+  /// Several documents as of one moment, in the order of `references`. Throws as `getDocument(_:)` does: all or nothing.
   public func getAll(_ references: [DocumentReference]) throws -> [DocumentSnapshot] {
-    let paths = try reporting { try references.map { try $0.path(in: firestore) } }
-    let found = try waiting { backend, done in backend.documents(at: paths, .blocked, done) }
-    return zip(references, found).map { DocumentSnapshot($0, $1) }
+    try reporting {
+      let paths = try references.map { try $0.path(in: firestore) }
+      let found = try backend.documentsBlocking(at: paths)
+      return zip(references, found).map { DocumentSnapshot($0, $1) }
+    }
   }
 
-  /// All documents the query finds.
+  /// All documents the query finds. Throws as `Query.getDocuments()` does: `invalidArgument` for a query that was not
+  /// well formed or is of another database, `dataLoss` for a damaged document.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
-    let checked = try reporting { try query.checked(in: firestore) }
-    let found = try waiting { backend, done in
-      backend.documents(matching: checked, .blocked, done)
+    try reporting {
+      let found = try backend.documentsBlocking(matching: query.checked(in: firestore))
+      return QuerySnapshot(query, first: found)
     }
-    return QuerySnapshot(query, first: found)
   }
 
-  /// The numbers that the aggregate query asks for.
+  /// The numbers that the aggregate query asks for. Throws as `getDocuments(_:)` does, and `invalidArgument` for
+  /// fields that are not well formed.
   public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
-    let (aggregations, checked) = try reporting { try query.checked(in: firestore) }
-    let values = try waiting { backend, done in
-      backend.aggregate(aggregations, over: checked, .blocked, done)
+    try reporting {
+      let (aggregations, checked) = try query.checked(in: firestore)
+      let values = try backend.aggregateBlocking(aggregations, over: checked)
+      return AggregateQuerySnapshot(query, values)
     }
-    return AggregateQuerySnapshot(query, values)
   }
 
   /// As `WriteBatch.commit()` with `await`: returns when the batch is durable, and the callbacks of listeners that it
-  /// concerns have returned or 100 ms have passed.
+  /// concerns have returned or 100 ms have passed. Throws as it does, and nothing is written then: `invalidArgument`
+  /// for a write that was not well formed, `failedPrecondition` for a batch that was committed before, `notFound` for
+  /// an update of a missing document, `resourceExhausted` for a full disk or map.
   public func commit(_ batch: WriteBatch) throws {
-    let mutations = try reporting { try batch.take(in: firestore) }
-    var request = CommitRequest(mutations)
-    request.areChecked = true
-    _ = try waiting { backend, done in backend.commit(request, .blocked, done) }
+    try reporting {
+      try backend.commitBlocking(batch.take(in: firestore), areChecked: true)
+    }
   }
 
-  private func waiting<Answer: Sendable>(
-    _ verb: (any Backend, @escaping Completion<Answer>) -> Void
-  ) throws -> Answer {
-    try reporting {
-      let backend = try firestore.database().backend
-      return try backend.waiting { verb(backend, $0) }
-    }
+  private var backend: any Backend {
+    get throws { try firestore.database().backend }
   }
 }
 

@@ -21,7 +21,7 @@ extension Backend {
 
   /// As `awaiting`, for a thread that may block. Throws if the verb would wait for this thread, and in a transaction's
   /// block.
-  package func waiting<Answer: Sendable>(
+  func waiting<Answer: Sendable>(
     _ verb: (@escaping Completion<Answer>) -> Void
   ) throws(Status) -> Answer {
     try BlockThread.refuse(in: self)
@@ -127,6 +127,36 @@ extension Backend {
       case .failure(let status): done(status)
       }
     }
+  }
+}
+
+/// The forms that block their thread. Each throws in a transaction's block, and where the verb would wait for this thread.
+extension Backend {
+  package func documentsBlocking(
+    at paths: [ResourcePath]
+  ) throws(Status) -> [StoredDocument?] {
+    try waiting { documents(at: paths, .blocked, $0) }
+  }
+
+  package func documentsBlocking(
+    matching query: StructuredQuery
+  ) throws(Status) -> [StoredDocument] {
+    try waiting { documents(matching: query, .blocked, $0) }
+  }
+
+  package func aggregateBlocking(
+    _ aggregations: [Aggregation], over query: StructuredQuery
+  ) throws(Status) -> [Value] {
+    try waiting { aggregate(aggregations, over: query, .blocked, $0) }
+  }
+
+  /// - Parameter areChecked: Each of them was checked when it was made.
+  package func commitBlocking(
+    _ mutations: [Mutation], areChecked: Bool = false
+  ) throws(Status) {
+    var request = CommitRequest(mutations)
+    request.areChecked = areChecked
+    _ = try waiting { commit(request, .blocked, $0) }
   }
 }
 

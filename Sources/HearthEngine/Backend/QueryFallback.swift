@@ -4,10 +4,10 @@
 ///                └─ no ─▶ backend, without what it cannot do, limits and projection ─▶ MemoryAnswer
 ///
 /// Costs the superset's transfer, which `explain` tells. Everything else goes to the backend as it is.
-package final class QueryFallback: Backend {
+final class QueryFallback: Backend {
   private let base: any Backend
 
-  package init(_ base: any Backend) { self.base = base }
+  init(_ base: any Backend) { self.base = base }
 
   package var capabilities: BackendCapabilities { .all }
 
@@ -188,6 +188,11 @@ package final class QueryFallback: Backend {
   package func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer {
     try base.blocking(body)
   }
+}
+
+extension Backend {
+  /// This backend, with what it cannot do done here.
+  package var complete: any Backend { capabilities == .all ? self : QueryFallback(self) }
 }
 
 extension EffectiveQuery {

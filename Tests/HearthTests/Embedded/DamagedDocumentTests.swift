@@ -15,18 +15,6 @@ import Testing
     db = try Firestore.open(at: folder.path + "/snapshots.hearth", settings: settings)
   }
 
-  private func code(_ error: (any Error)?) -> Int? { (error as? NSError)?.code }
-  private let dataLoss = Status.Code.dataLoss.rawValue
-
-  private func isDamaged(_ body: () async throws -> Void) async -> Bool {
-    do {
-      try await body()
-      return false
-    } catch {
-      return code(error) == dataLoss
-    }
-  }
-
   @Test
   func `a damaged document throws data loss and never reads as an empty one`() async throws {
     let dune = db.document("books/dune")
@@ -35,9 +23,9 @@ import Testing
     let bodyBytes = try await dune.getDocument().stored?.body.bytes.count ?? 0
     for distance in 1...bodyBytes {
       try store.damage("books/dune", fromEnd: distance)
-      let read = await isDamaged { _ = try await dune.getDocument() }
+      let read = await code { _ = try await dune.getDocument() } == .dataLoss
       #expect(read, "\(distance) bytes from the end")
-      let queried = await isDamaged { _ = try await db.collection("books").getDocuments() }
+      let queried = await code { _ = try await db.collection("books").getDocuments() } == .dataLoss
       #expect(queried, "\(distance) bytes from the end")
       try store.damage("books/dune", fromEnd: distance)
     }
@@ -75,7 +63,7 @@ import Testing
       "query's listener": { for try await _ in books.snapshots { return } },
     ]
     for (name, way) in ways {
-      let found = await isDamaged(way)
+      let found = await code(of: way) == .dataLoss
       #expect(found, "\(name)")
     }
     // The others are read as before.
@@ -93,14 +81,14 @@ import Testing
       try await document.setData(["pages": 1])
       try db.database().store.damage(document.path)
     }
-    let kept = await isDamaged { try await dune.updateData(["title": "Dune"]) }
+    let kept = await code { try await dune.updateData(["title": "Dune"]) } == .dataLoss
     #expect(kept)
     try await dune.setData(["pages": 412])
     try await emma.delete()
     #expect(try await dune.getDocument()["pages"] as? Int == 412)
     #expect(try await emma.getDocument().exists == false)
     // The log has the damaged versions: it says so, too.
-    let logged = await isDamaged { for try await _ in db.changes(since: token) {} }
+    let logged = await code { for try await _ in db.changes(since: token) {} } == .dataLoss
     #expect(logged)
     try await db.terminate()
   }

@@ -58,15 +58,6 @@ import Testing
     }
   }
 
-  private func code(_ body: () async throws -> Void) async -> FirestoreErrorCode.Code? {
-    do {
-      try await body()
-      return nil
-    } catch {
-      return FirestoreErrorCode.Code(rawValue: (error as NSError).code)
-    }
-  }
-
   // MARK: Check
 
   @Test func `a file is checked open and closed`() async throws {
