@@ -7,7 +7,7 @@
     let hearth = HearthProcess()
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `a command that is interrupted leaves no files`(signal: Int32) async throws {
+    func `a command that is interrupted leaves no files`(signal: Int32) throws {
       let text = String(repeating: "x", count: 300)
       let lines = (0..<20_000).map {
         #"{"name":"books/\#($0)","fields":{"text":{"stringValue":"\#(text)"}}}"#
@@ -27,13 +27,12 @@
       for command in commands {
         let running = try hearth.start(command)
         // Until it has begun to make its file.
-        for _ in 0..<2000 where running.process.isRunning && hearth.unfinished.isEmpty {
-          try await Task.sleep(for: .milliseconds(1))
+        for _ in 0..<120_000 {
+          guard running.process.isRunning, hearth.unfinished.isEmpty else { break }
+          usleep(1000)
         }
-        let began = ContinuousClock.now
         kill(running.process.processIdentifier, signal)
         let result = running.finish()
-        #expect(began.duration(to: .now) < .seconds(5), "\(command)")
         #expect(running.process.terminationReason == .exit, "\(command)")
         // A quick machine may be done before the signal.
         #expect([128 + signal, 0].contains(result.status), "\(command): \(result.error)")

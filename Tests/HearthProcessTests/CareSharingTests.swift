@@ -15,6 +15,7 @@ import Testing
     let helper = try Helper("follow-definitions", path)
     #expect(helper.line() == "ready")
     helper.say("go")
+    #expect(helper.line() == "writing")
     for round in 0..<5 {
       let report = try await Firestore.check(at: path)
       #expect(report.isWhole, "\(report.problems)")
@@ -46,6 +47,7 @@ import Testing
     let helper = try Helper("follow-definitions", path)
     #expect(helper.line() == "ready")
     helper.say("go")
+    #expect(helper.line() == "writing")
     let one = FirestoreIndex("items", .ascending("n"))
     let other = FirestoreIndex("items", .contains("tags"), .descending("n"))
     let pause = Duration.milliseconds(isSoak ? 1000 : 150)

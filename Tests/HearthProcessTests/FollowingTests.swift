@@ -12,7 +12,9 @@ import Testing
     var random = SeededGenerator(seed: seed)
     let folder = TemporaryFolder()
     let path = folder.path + "/follow.hearth"
-    let db = try Firestore.open(at: path)
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    let db = try Firestore.open(at: path, settings: settings)
     // Both begin with the first change.
     let begin = try await db.changeToken().bytes
     try await db.document("kept/changes").setData(["token": begin])

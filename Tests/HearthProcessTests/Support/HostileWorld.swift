@@ -55,6 +55,14 @@ final class HostileWorld {
     return path
   }
 
+  /// False, and printed as skipped, where `hearth` was built without its commands: it then looks at no file at all.
+  func hasCommands() throws -> Bool {
+    let path = try file(of: Kind(name: "whole") { _, _ in })
+    guard try hearth(["check", path]).status == 69 else { return true }
+    print("skipped: the commands of hearth, which the trait Tools builds")
+    return false
+  }
+
   func safeCommands(_ path: String) -> [[String]] {
     [
       ["check", path], ["repair", path, path + ".repaired"], ["export", path, path + ".jsonl"],

@@ -29,10 +29,7 @@ import Testing
     try await opened.indexes.drop(pair)
     try await opened.setIndexConfiguration("{\"indexes\": []}")
     try await opened.indexes.waitUntilReady()
-    for _ in 0..<500 where try await !opened.indexes.list().isEmpty {
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    #expect(try await opened.indexes.list().isEmpty)
+    try await eventually { try await opened.indexes.list().isEmpty }
   }
 
   @Test func `what cannot be indexed is refused with a sentence`() async throws {
@@ -65,15 +62,10 @@ import Testing
       keeper.advisor.note(
         missing: IndexDefinition("books", [.init("a", .ascending)]), touched: 9999, returned: 0)
     }
-    for _ in 0..<500 where try keeper.list().isEmpty {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await eventually { try !keeper.list().isEmpty }
     #expect(try await database.firestore.indexes.list().map(\.isLearned) == [true])
     manager.deleteAllIndexes()
-    for _ in 0..<500 where try !keeper.list().isEmpty {
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    #expect(try keeper.list().isEmpty)
+    try await eventually { try keeper.list().isEmpty }
   }
 
   @Test func `an index configuration can come from a stream, and an error goes to the completion`()

@@ -96,15 +96,7 @@ import Testing
     #expect(summary.done == 481 && summary.failed == 0)
     #expect(most.waiting <= 2 * limit + 20_000)
     #expect(try await db.collection("a").getDocuments().count == 481)
-    try await waitUntil { most.told == 481 }
-  }
-
-  private func waitUntil(_ condition: () -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(60)
-    while !condition() {
-      try #require(ContinuousClock.now < end)
-      try await Task.sleep(for: .milliseconds(2))
-    }
+    try await eventually { most.told == 481 }
   }
 
   @Test func `a recursive delete takes all that lies below, and nothing beside`() async throws {

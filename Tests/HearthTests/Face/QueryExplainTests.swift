@@ -126,9 +126,7 @@ import Testing
       #expect(try await db.indexes.list().isEmpty)
       #expect(try await query.getDocuments().count == 12)
     }
-    for _ in 0..<500 where try await db.indexes.list().isEmpty {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await eventually { try await !db.indexes.list().isEmpty }
     try await db.indexes.waitUntilReady()
     #expect(try await db.indexes.list().map(\.isLearned) == [true])
     let explained = try await query.explain(analyze: true)

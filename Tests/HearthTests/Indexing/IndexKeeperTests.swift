@@ -207,10 +207,7 @@ import Testing
     try keeper(fixture).declare([year])
     let keeper = keeper(fixture)
     keeper.start()
-    for _ in 0..<500 where try keeper.list().contains(where: { !$0.isReady }) {
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    #expect(try keeper.list().map(\.isReady) == [true])
+    try await eventually { try keeper.list().map(\.isReady) == [true] }
     keeper.close()
   }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Glibc
 import Testing
 
 @testable import Hearth
@@ -38,7 +39,7 @@ import Testing
       for outcome in fixture.commitTogether([[mutation]]) { _ = try outcome.get() }
       guard random.below(4) == 0 else { continue }
       while seen.withLock({ $0 }) < UInt64(round) {
-        guard arrived.wait(timeout: .now() + 10) == .success else {
+        guard arrived.wait(timeout: .now() + 120) == .success else {
           Issue.record("commit \(round) was not told; the last was \(seen.withLock { $0 })")
           return
         }
@@ -48,6 +49,11 @@ import Testing
   }
 
   @Test func `a process that listens alone is not woken by its own commits`() throws {
+    let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+    guard descriptor >= 0 else {
+      return print("skipped: other processes use all that the kernel has to watch files")
+    }
+    _ = close(descriptor)
     let fixture = try StoreFixture()
     let queue = DispatchQueue(label: "news")
     let calls = Guarded(0)
@@ -64,7 +70,7 @@ import Testing
     #expect(queue.sync { calls.withLock { $0 } } == 0)
     let other = try listener(beside: fixture.store)
     try commit(20)
-    let end = Date(timeIntervalSinceNow: 10)
+    let end = Date(timeIntervalSinceNow: 120)
     while queue.sync(execute: { calls.withLock { $0 } }) == 0, Date() < end { usleep(1000) }
     #expect(queue.sync { calls.withLock { $0 } } > 0)
     _ = consume other

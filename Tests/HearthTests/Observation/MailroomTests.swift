@@ -43,7 +43,7 @@ import Testing
     var outbox = Outbox()
     for listener in slow + others { listener.post(ResultEvent(), &outbox) }
     outbox.send()
-    for _ in others where told.wait(timeout: .now() + 30) == .timedOut {
+    for _ in others where told.wait(timeout: .now() + 120) == .timedOut {
       Issue.record("A listener waits for others.")
       break
     }
@@ -83,7 +83,7 @@ import Testing
     var outbox = Outbox()
     for listener in [busy] + others { listener.post(ResultEvent(), &outbox) }
     outbox.send()
-    for _ in others where told.wait(timeout: .now() + 30) == .timedOut {
+    for _ in others where told.wait(timeout: .now() + 120) == .timedOut {
       Issue.record("A listener waits for one that always has more.")
       break
     }
@@ -115,7 +115,7 @@ import Testing
     pair.withLock { $0[0] }.begin(ResultEvent())
     let passed = DispatchSemaphore(value: 0)
     queue.async { passed.signal() }
-    #expect(passed.wait(timeout: .now() + 30) == .success)
+    #expect(passed.wait(timeout: .now() + 120) == .success)
     isEnough.withLock { $0 = true }
     queue.sync {}
     pair.withLock { $0 = [] }

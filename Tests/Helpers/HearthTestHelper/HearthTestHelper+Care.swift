@@ -3,8 +3,8 @@ import Hearth
 import Synchronization
 
 extension HearthTestHelper {
-  /// From one line of input to the next, writes documents that indexes and rules of expiry are about, and
-  /// says how many there are: at most 2,000, written again and again.
+  /// From one line of input to the next, writes documents that indexes and rules of expiry are about. Says `writing`
+  /// after the first, and at the end how many there are: at most 2,000, written again and again.
   func followDefinitions() async throws {
     let db = try open(.unsafeWithoutFlushing)
     Self.say("ready")
@@ -27,6 +27,7 @@ extension HearthTestHelper {
           "n": written, "tags": ["a", "b\(written % 3)"], "until": time, "later": time,
         ])
         written += 1
+        if written == 1 { Self.say("writing") }
       }
       // Now and then one is written again, and leaves its place in all of them.
       try await db.document("items/\(written / 2 % limit)").updateData(["n": -written])

@@ -5,7 +5,8 @@ extension HearthTestHelper {
   /// Follows the collection `work` until it is killed, and keeps what it makes of that in `kept/changes`
   /// and `kept/result`: each time with the token to go on from, in one write.
   func followUntilKilled() async throws {
-    let db = try open()
+    // Killed, it loses nothing that the system has.
+    let db = try open(.unsafeWithoutFlushing)
     Self.say("ready")
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await followChanges(db) }

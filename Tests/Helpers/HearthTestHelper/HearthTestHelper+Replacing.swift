@@ -46,9 +46,12 @@ extension HearthTestHelper {
     }
   }
 
-  /// Restores <backup> to the path, again and again, until it is killed.
+  /// Restores <backup> to the path, again and again, until it is killed. Says `restored` after each time.
   func restoreUntilKilled() async throws {
     Self.say("ready")
-    while true { _ = try await Firestore.restore(arguments[0], to: path) }
+    while true {
+      _ = try await Firestore.restore(arguments[0], to: path)
+      Self.say("restored")
+    }
   }
 }

@@ -42,7 +42,14 @@ struct LMDBTestHelper {
     _ = Glibc.write(1, bytes, bytes.count)
   }
 
-  static func awaitLine() { _ = readLine() }
+  /// Not with `readLine`, which spins for ever once a signal has interrupted a read.
+  static func awaitLine() {
+    var byte: UInt8 = 0
+    while byte != UInt8(ascii: "\n") {
+      let count = Glibc.read(0, &byte, 1)
+      guard count > 0 || (count < 0 && errno == EINTR) else { return }
+    }
+  }
 
   static func withKey<R>(_ number: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
   {
