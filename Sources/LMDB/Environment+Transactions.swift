@@ -54,7 +54,7 @@ extension Environment {
   ) throws(LMDBError) -> Snapshot {
     guard !isForked else { throw failure(LMDBError.forked.code, "begin reading") }
     var claimed = claimed
-    var patience = Patience(configuration.readersFullPatience)
+    var patience = Backoff(configuration.readersFullPatience)
     while true {
       let cell: CellPointer
       if let claimed {
@@ -200,7 +200,7 @@ extension Environment {
 }
 
 /// Waits in growing steps, until it has waited enough.
-struct Patience {
+struct Backoff {
   private let limit: Duration
   private var waited = Duration.zero
   private var step = Duration.milliseconds(1)

@@ -23,16 +23,16 @@ public final class Environment: Sendable {
   @usableFromInline nonisolated(unsafe) let forkCount: UnsafeMutablePointer<UInt>
   @usableFromInline let forkCountAtOpen: UInt
 
-  let loans: Loans?
+  let loans: BorrowPoisoner?
   private let file: DataFile
   private let tables: [String: Table]
-  @usableFromInline let gate: Gate
+  @usableFromInline let gate: EnvironmentLock
 
   /// Changed only by who is alone behind the gate; used by who is inside.
   nonisolated(unsafe) private(set) var handle: OpaquePointer?
   /// `nil` if this process may not write beside the file: its readers are not registered, and no process may write.
   /// Changed by `close` alone; rung by the writer.
-  nonisolated(unsafe) private(set) var presence: Presence?
+  nonisolated(unsafe) private(set) var presence: PresenceFile?
   /// Changed only by `close`, alone behind the gate.
   nonisolated(unsafe) private var lockFile: LockFile?
   /// The newest header that this environment has seen. Touched by the writer.
@@ -63,7 +63,7 @@ public final class Environment: Sendable {
       throw LMDBError.invalidArgument.adding("open \(path)")
     }
     try admit(.open, "open", path, configuration)
-    var patience = Patience(configuration.openElsewherePatience)
+    var patience = Backoff(configuration.openElsewherePatience)
     var attempts = 0
     while true {
       do throws(LMDBError) {
@@ -118,12 +118,12 @@ public final class Environment: Sendable {
   /// `nil` if the file is only to be read, and nothing may be written beside it.
   private static func enter(
     _ path: String, exists: Bool, _ configuration: EnvironmentConfiguration
-  ) throws(LMDBError) -> Presence? {
+  ) throws(LMDBError) -> PresenceFile? {
     guard exists || !configuration.isReadOnly else {
       throw LMDBError.noSuchFile.adding("open \(path)")
     }
     do throws(LMDBError) {
-      return try Presence.enter(
+      return try PresenceFile.enter(
         at: path + "-presence", namespace: configuration.processNamespace())
     } catch {
       guard configuration.isReadOnly, error == .accessDenied || error == LMDBError(EROFS) else {
@@ -134,7 +134,7 @@ public final class Environment: Sendable {
   }
 
   private init(
-    _ file: DataFile, _ presence: inout Presence?, _ configuration: EnvironmentConfiguration,
+    _ file: DataFile, _ presence: inout PresenceFile?, _ configuration: EnvironmentConfiguration,
     _ forkCount: UnsafeMutablePointer<UInt>
   ) throws(LMDBError) {
     var lockFile = try Self.lock(file, &presence)
@@ -172,9 +172,9 @@ public final class Environment: Sendable {
     self.lockFile = lockFile.take()
     tables = opened.tables
     let isInstrumented = configuration.faultInjector != nil || configuration.poisonsBorrowedBytes
-    loans = configuration.poisonsBorrowedBytes ? Loans() : nil
+    loans = configuration.poisonsBorrowedBytes ? BorrowPoisoner() : nil
     let readers = max(1, min(configuration.readerPoolLimit, opened.maximumReaders))
-    gate = Gate(
+    gate = EnvironmentLock(
       readers: readers, nested: max(1, min(readers, opened.maximumReaders - readers)),
       isInstrumented: isInstrumented)
     gate.attach(self)
@@ -183,17 +183,17 @@ public final class Environment: Sendable {
 
   /// Makes known that the file is in use, and opens LMDB's lock file; `nil` where it may not be written.
   private static func lock(
-    _ file: DataFile, _ presence: inout Presence?
+    _ file: DataFile, _ presence: inout PresenceFile?
   ) throws(LMDBError) -> LockFile? {
     guard presence != nil else {
-      try UseLock.readUnlocked(file.anchor, file.path)
+      try OpenFileLock.readUnlocked(file.anchor, file.path)
       return nil
     }
     try presence?.admit(file.identity)
-    try UseLock.share(file.anchor, file.path)
+    try OpenFileLock.share(file.anchor, file.path)
     let lockPath = file.path + "-lock"
     // Another process has the file open, and its locks are not the files that are here.
-    if UseLock.isShared(elsewhereThan: file.anchor),
+    if OpenFileLock.isShared(elsewhereThan: file.anchor),
       presence?.isAlone == true || FileIdentity(at: lockPath) == nil
     {
       throw LMDBError.openElsewhere.adding("open \(file.path)")
@@ -213,7 +213,7 @@ public final class Environment: Sendable {
 
   /// Removes the file and those beside it. False, and all of them kept, if it is open in any process.
   public static func remove(at path: String) throws(LMDBError) -> Bool {
-    try Presence.whileAbsent(from: path) { () throws(LMDBError) in
+    try PresenceFile.whileAbsent(from: path) { () throws(LMDBError) in
       for suffix in ["", "-lock", "-presence"]
       where unlink(path + suffix) != 0 && errno != ENOENT {
         throw LMDBError(errno, context: "remove \(path + suffix)")
@@ -224,7 +224,7 @@ public final class Environment: Sendable {
   /// Removes what opening a file leaves beside it, unless it is open in any process.
   public static func removeLocks(beside path: String) throws(LMDBError) {
     let real = try DataFile.realPath(path)
-    _ = try Presence.whileAbsent(from: real) { () throws(LMDBError) in
+    _ = try PresenceFile.whileAbsent(from: real) { () throws(LMDBError) in
       for suffix in ["-lock", "-presence"] { unlink(real + suffix) }
     }
   }
@@ -238,16 +238,16 @@ public final class Environment: Sendable {
   /// Runs `body` while no process has the file open; who opens it meanwhile waits. `nil`, and nothing
   /// done, if one has.
   public static func whileClosed<R>(_ path: String, _ body: () throws -> R) throws -> R? {
-    try Presence.alone(at: try DataFile.realPath(path), body)
+    try PresenceFile.alone(at: try DataFile.realPath(path), body)
   }
 
   /// As `whileClosed`, also where there is no file yet.
   public static func whileUnused<R>(_ path: String, _ body: () throws -> R) throws -> R? {
-    try Presence.alone(at: try DataFile.place(of: path), body)
+    try PresenceFile.alone(at: try DataFile.place(of: path), body)
   }
 
   /// A file that is written after every commit of another process, once readers see the commit, if
-  /// `listen` was called before. See `Presence`.
+  /// `listen` was called before. See `PresenceFile`.
   public var doorbellPath: String { path + "-presence" }
 
   /// Asks other processes to ring, until the environment is closed.
@@ -311,7 +311,7 @@ public final class Environment: Sendable {
 
   private func alone(
     _ call: StaticString, evenIfBroken: Bool = false,
-    _ body: (inout Gate.Condition) throws(LMDBError) -> Void
+    _ body: (inout EnvironmentLock.Condition) throws(LMDBError) -> Void
   ) throws(LMDBError) {
     guard !isForked else { throw failure(LMDBError.forked.code, call) }
     do throws(LMDBError) {
@@ -326,7 +326,7 @@ public final class Environment: Sendable {
   }
 
   private func setMapSize(
-    _ bytes: Int, keeping old: Int, _ condition: inout Gate.Condition
+    _ bytes: Int, keeping old: Int, _ condition: inout EnvironmentLock.Condition
   ) throws(LMDBError) {
     try admit(.setMapSize, "set the map size")
     let (rounded, overflow) = bytes.addingReportingOverflow(OpenedFile.mapGranularity - 1)
@@ -342,7 +342,7 @@ public final class Environment: Sendable {
   }
 
   private func reopen(
-    mapSizeBytes: Int, _ condition: inout Gate.Condition
+    mapSizeBytes: Int, _ condition: inout EnvironmentLock.Condition
   ) throws(LMDBError) {
     condition = .broken
     try admit(.open, "reopen")
@@ -499,7 +499,7 @@ public final class Environment: Sendable {
   @inlinable @inline(__always)
   public var isForked: Bool { forkCount.pointee != forkCountAtOpen }
 
-  var turnstile: Turnstile { Turnstile(descriptor: file.anchor) }
+  var turnstile: WriterFairnessLock { WriterFairnessLock(descriptor: file.anchor) }
 
   @usableFromInline
   func failure(_ code: Int32, _ call: StaticString) -> LMDBError {

@@ -50,7 +50,7 @@ public struct EnvironmentConfiguration: Sendable {
 
   // What the tests put in the world's place.
   var fileSystemType: @Sendable (_ path: String) -> UInt32? = FileSystemKind.type(at:)
-  var processNamespace: @Sendable () -> String = Presence.currentProcessNamespace
+  var processNamespace: @Sendable () -> String = PresenceFile.currentProcessNamespace
   var readersFullPatience = Duration.seconds(5)
   var openElsewherePatience = Duration.milliseconds(500)
   var staleReaderInterval = Duration.seconds(10)

@@ -47,7 +47,7 @@ struct FileHeader: Equatable {
   /// - Parameter isAlone: Nobody writes, so that the roots of the trees can be looked at, too.
   static func validate(_ file: DataFile, isAlone: Bool) throws(LMDBError) {
     let path = file.path
-    var patience = Patience(.milliseconds(60))
+    var patience = Backoff(.milliseconds(60))
     while true {
       do throws(LMDBError) {
         let pages = PageReader(using: file.anchor)

@@ -50,7 +50,7 @@ public final class PageWalk {
 
   private enum Kind { case free, main, table }
 
-  private enum Place: UInt8 { case unseen, used, free }
+  private enum PageUse: UInt8 { case unseen, used, free }
 
   private let path: String
   private let file: PageReader
@@ -60,7 +60,7 @@ public final class PageWalk {
   private var pageSize = 0
   private var pagesPresent: UInt64 = 0
   private var lastPage: UInt64 = 0
-  /// `Place` of each page that the file holds.
+  /// `PageUse` of each page that the file holds.
   private var places: [UInt8] = []
   /// Free pages behind the end of the file: taken and given back within a commit, never written.
   private var freeBehindEnd: Set<UInt64> = []
@@ -153,9 +153,9 @@ public final class PageWalk {
       pageSize = Int(getpagesize())
       pagesPresent = UInt64(report.fileSizeBytes / pageSize)
       lastPage = max(pagesPresent, 1) - 1
-      places = [UInt8](repeating: Place.unseen.rawValue, count: Int(pagesPresent))
+      places = [UInt8](repeating: PageUse.unseen.rawValue, count: Int(pagesPresent))
     }
-    for page in places.indices.dropFirst(2) where places[page] == Place.unseen.rawValue {
+    for page in places.indices.dropFirst(2) where places[page] == PageUse.unseen.rawValue {
       guard try read(UInt64(page), level: 0) else { continue }
       if page % 256 == 0 { try progress(page, places.count) }
       let bytes = buffers[0]
@@ -207,7 +207,7 @@ public final class PageWalk {
     report.transactionID = Int(clamping: header.transactionID)
     report.pageSizeBytes = pageSize
     places = [UInt8](
-      repeating: Place.unseen.rawValue, count: Int(min(pagesPresent, header.lastPage + 1)))
+      repeating: PageUse.unseen.rawValue, count: Int(min(pagesPresent, header.lastPage + 1)))
     tiles = [UInt16](repeating: 0, count: pageSize / 2)
   }
 
@@ -301,12 +301,12 @@ public final class PageWalk {
       return false
     }
     for page in Int(first)..<Int(first + count) {
-      if places[page] != Place.unseen.rawValue {
-        let isFree = places[page] == Place.free.rawValue
+      if places[page] != PageUse.unseen.rawValue {
+        let isFree = places[page] == PageUse.free.rawValue
         report.add("\(name): page \(page) is \(isFree ? "free, too" : "reached twice")")
         return false
       }
-      places[page] = Place.used.rawValue
+      places[page] = PageUse.used.rawValue
     }
     report.usedPages += Int(count)
     return true
@@ -318,8 +318,8 @@ public final class PageWalk {
     }
     let isNew: Bool
     if page < UInt64(places.count) {
-      isNew = places[Int(page)] == Place.unseen.rawValue
-      places[Int(page)] = Place.free.rawValue
+      isNew = places[Int(page)] == PageUse.unseen.rawValue
+      places[Int(page)] = PageUse.free.rawValue
     } else {
       isNew = freeBehindEnd.insert(page).inserted
     }
@@ -331,7 +331,7 @@ public final class PageWalk {
     // What lies behind a wrong page number is not reached either: one cause is told once.
     guard report.problemCount == 0 else { return }
     var lost = 0
-    for page in places.indices.dropFirst(2) where places[page] == Place.unseen.rawValue {
+    for page in places.indices.dropFirst(2) where places[page] == PageUse.unseen.rawValue {
       lost += 1
       if lost <= 3 { report.add("page \(page): is neither used nor free") }
     }
@@ -421,7 +421,7 @@ public final class PageWalk {
   /// What it holds may still be readable one by one.
   private func giveUp(_ page: UInt64, _ fault: String) {
     tree.isCutShort = true
-    places[Int(page)] = Place.unseen.rawValue
+    places[Int(page)] = PageUse.unseen.rawValue
     report.add("\(tree.name), page \(page): \(fault)")
   }
 

@@ -155,8 +155,8 @@ struct EnvironmentTests {
     let content = FileManager.default.contents(atPath: bell)
     environment.close()
     // As another process does.
-    let namespace = Presence.currentProcessNamespace()
-    var listener = try Presence.enter(at: bell, namespace: namespace)
+    let namespace = PresenceFile.currentProcessNamespace()
+    var listener = try PresenceFile.enter(at: bell, namespace: namespace)
     try listener.share()
     let isListening = listener.listen()
     #expect(isListening)

@@ -69,8 +69,8 @@ struct OtherProcessTests {
   @Test func `L-15: a process of another pid namespace is refused`() throws {
     let file = try TestFile()
     let other = try TestFile()
-    func enter(_ path: String, _ namespace: String, _ data: FileIdentity) throws -> Presence {
-      var presence = try Presence.enter(at: path, namespace: namespace)
+    func enter(_ path: String, _ namespace: String, _ data: FileIdentity) throws -> PresenceFile {
+      var presence = try PresenceFile.enter(at: path, namespace: namespace)
       try presence.admit(data)
       try presence.share()
       return presence
@@ -88,7 +88,7 @@ struct OtherProcessTests {
       _ = consume second
     }
     // Alone again: namespace and file are whoever's comes first.
-    var patience = Patience(.seconds(60))
+    var patience = Backoff(.seconds(60))
     while (try? enter(other.path, "pid:[2]", otherData)) == nil {
       // A process that another test is starting has our locks until it is there.
       let mayGoOn = patience.wait()
@@ -109,8 +109,8 @@ struct OtherProcessTests {
 
   @Test func `the bell is rung while somebody else listens, and not for oneself`() throws {
     let file = try TestFile()
-    func enter() throws -> Presence {
-      var presence = try Presence.enter(at: file.path, namespace: "pid:[1]")
+    func enter() throws -> PresenceFile {
+      var presence = try PresenceFile.enter(at: file.path, namespace: "pid:[1]")
       try presence.share()
       return presence
     }
@@ -127,7 +127,7 @@ struct OtherProcessTests {
       _ = consume other
     }
     // The kernel took the other's lock back. A process that another test is starting has it until it is there.
-    var patience = Patience(.seconds(60))
+    var patience = Backoff(.seconds(60))
     while ours.isHeard, patience.wait() {}
     heard.append(ours.isHeard)
     #expect(heard == [false, false, true, false, true, false])

@@ -12,7 +12,7 @@ extension Workload {
       return {
         var digest = Digest()
         for bytes in documents {
-          try FloorFigures.validate(documentBytes: bytes)
+          try LayerBenchmarks.validate(documentBytes: bytes)
           digest.add(bytes.count)
         }
         return digest
@@ -22,7 +22,7 @@ extension Workload {
       let documents = try documents(256)
       return {
         var digest = Digest()
-        digest.add(try FloorFigures.find("cover.medium", in: documents))
+        digest.add(try LayerBenchmarks.find("cover.medium", in: documents))
         return digest
       }
     },
@@ -33,7 +33,7 @@ extension Workload {
       let books = (0..<256).map { Book($0) }
       return {
         var digest = Digest()
-        for book in books { digest.add(FloorFigures.key(book.author, book.rating).count) }
+        for book in books { digest.add(LayerBenchmarks.key(book.author, book.rating).count) }
         return digest
       }
     }

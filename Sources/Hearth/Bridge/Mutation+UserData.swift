@@ -1,16 +1,16 @@
 /// Writes of users' data, everything checked that can be without the stored document. All throw `Status`.
 extension Mutation {
   init(
-    setting document: DocumentReference, to data: [String: Any], merge: ParsedSet.Merge? = nil,
+    setting document: DocumentReference, to data: [String: Any], merge: ParsedWrite.Merge? = nil,
     in firestore: Firestore
   ) throws {
-    let parsed = try ParsedSet(set: data, merge: merge, database: firestore.databaseIdentity)
+    let parsed = try ParsedWrite(set: data, merge: merge, database: firestore.databaseIdentity)
     try self.init(setting: document.path(in: firestore), to: parsed)
   }
 
   init(
     setting document: DocumentReference, to encoded: EncodedDocument,
-    merge: ParsedSet.Merge? = nil, in firestore: Firestore
+    merge: ParsedWrite.Merge? = nil, in firestore: Firestore
   ) throws {
     try encoded.check(for: firestore.databaseIdentity)
     try self.init(setting: document.path(in: firestore), to: encoded, merge: merge)
@@ -19,7 +19,7 @@ extension Mutation {
   init(
     updating document: DocumentReference, with fields: [AnyHashable: Any], in firestore: Firestore
   ) throws {
-    let parsed = try ParsedSet(update: fields, database: firestore.databaseIdentity)
+    let parsed = try ParsedWrite(update: fields, database: firestore.databaseIdentity)
     try self.init(setting: document.path(in: firestore), to: parsed)
     precondition = .exists(true)
   }

@@ -73,7 +73,7 @@ struct UserDataReader {
 
   /// Nil for a sentinel.
   private mutating func read(
-    _ shape: AnyBridge.Shape, depth: Int, isElement: Bool
+    _ shape: AnyBridge.Kind, depth: Int, isElement: Bool
   ) throws(Status) -> Value? {
     switch shape {
     case .scalar(let value):

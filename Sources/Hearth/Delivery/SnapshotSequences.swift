@@ -26,11 +26,11 @@ extension DocumentReference {
 
     public struct Iterator: AsyncIteratorProtocol {
       private let documentReference: DocumentReference
-      private let news: NewsStream
+      private let news: SnapshotIterator
 
       fileprivate init(_ documentReference: DocumentReference) {
         self.documentReference = documentReference
-        news = NewsStream(documentReference.watched)
+        news = SnapshotIterator(documentReference.watched)
       }
 
       public mutating func next() async throws -> DocumentSnapshot? {
@@ -79,11 +79,11 @@ extension Query {
 
     public struct Iterator: AsyncIteratorProtocol {
       private let query: Query
-      private let news: NewsStream
+      private let news: SnapshotIterator
 
       fileprivate init(_ query: Query, _ token: ChangeToken?) {
         self.query = query
-        news = NewsStream(query.watched, since: token)
+        news = SnapshotIterator(query.watched, since: token)
       }
 
       public mutating func next() async throws -> QuerySnapshot? {
@@ -115,11 +115,11 @@ extension AggregateQuery {
 
     public struct Iterator: AsyncIteratorProtocol {
       private let query: AggregateQuery
-      private let news: NewsStream
+      private let news: SnapshotIterator
 
       fileprivate init(_ query: AggregateQuery) {
         self.query = query
-        news = NewsStream(query.watched)
+        news = SnapshotIterator(query.watched)
       }
 
       public mutating func next() async throws -> AggregateQuerySnapshot? {
@@ -133,13 +133,13 @@ extension AggregateQuery {
 extension AggregateQuery.AggregateSnapshotsSequence.Iterator: Sendable {}
 
 /// A listener that is asked for its next event. Holds those that wait, as many as a `Listener` does.
-private final class NewsStream: Sendable {
-  private let bell = Bell()
-  private let listening: Listening
+private final class SnapshotIterator: Sendable {
+  private let bell = AsyncSignal()
+  private let listening: SnapshotRegistration
 
-  init(_ resolve: () throws -> Listening.Watched, since token: ChangeToken? = nil) {
+  init(_ resolve: () throws -> SnapshotRegistration.Watched, since token: ChangeToken? = nil) {
     let bell = bell
-    listening = Listening(
+    listening = SnapshotRegistration(
       resolve, since: token, .ask { bell.ring() }, callback: { _ in })
   }
 
@@ -166,7 +166,7 @@ private final class NewsStream: Sendable {
 }
 
 /// Wakes a task that waits for more.
-final class Bell: Sendable {
+final class AsyncSignal: Sendable {
   private struct State {
     /// There is news that nobody has looked for.
     var hasNews = false

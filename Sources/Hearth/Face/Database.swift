@@ -8,7 +8,7 @@ final class Database: Sendable {
   /// The same, if it is a file.
   let file: (any FileBackend)?
   let logger: Logger
-  private let activities = Activities()
+  private let activities = RunningOperations()
   let transactions: TransactionRunner
 
   /// - Parameter name: Of the database, in logs.

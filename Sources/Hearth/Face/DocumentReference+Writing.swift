@@ -222,15 +222,15 @@ extension DocumentReference {
 
   private typealias Planned = (database: Database, mutation: Mutation)
 
-  private func set(_ data: [String: Any], merge: ParsedSet.Merge?) throws -> Planned {
+  private func set(_ data: [String: Any], merge: ParsedWrite.Merge?) throws -> Planned {
     let database = try resolved()
-    let parsed = try ParsedSet(set: data, merge: merge, database: databaseIdentity)
+    let parsed = try ParsedWrite(set: data, merge: merge, database: databaseIdentity)
     return (database, try Mutation(setting: resourcePath, to: parsed))
   }
 
   private func update(_ fields: [AnyHashable: Any]) throws -> Planned {
     let database = try resolved()
-    let parsed = try ParsedSet(update: fields, database: databaseIdentity)
+    let parsed = try ParsedWrite(update: fields, database: databaseIdentity)
     var mutation = try Mutation(setting: resourcePath, to: parsed)
     mutation.precondition = .exists(true)
     return (database, mutation)
@@ -243,7 +243,7 @@ extension DocumentReference {
 
   /// Errors of the coder are thrown as they are, all others reported like any failure of the write.
   private func submitEncoded<T: Encodable>(
-    _ value: T, _ encoder: Firestore.Encoder, merge: ParsedSet.Merge?, _ actor: (any Actor)?,
+    _ value: T, _ encoder: Firestore.Encoder, merge: ParsedWrite.Merge?, _ actor: (any Actor)?,
     _ completion: ((Error?) -> Void)?
   ) throws {
     let encoded: EncodedDocument
@@ -256,12 +256,12 @@ extension DocumentReference {
   }
 
   private func commitEncoded<T: Encodable>(
-    _ value: T, _ encoder: Firestore.Encoder, merge: ParsedSet.Merge?
+    _ value: T, _ encoder: Firestore.Encoder, merge: ParsedWrite.Merge?
   ) async throws {
     try await commit(set(encoder.encodeDocument(value), merge: merge))
   }
 
-  private func set(_ encoded: EncodedDocument, merge: ParsedSet.Merge?) throws -> Planned {
+  private func set(_ encoded: EncodedDocument, merge: ParsedWrite.Merge?) throws -> Planned {
     let database = try resolved()
     try encoded.check(for: databaseIdentity)
     return (database, try Mutation(setting: resourcePath, to: encoded, merge: merge))
@@ -309,7 +309,7 @@ extension DocumentReference {
 }
 
 extension Mutation {
-  init(setting path: ResourcePath, to parsed: ParsedSet) throws(Status) {
+  init(setting path: ResourcePath, to parsed: ParsedWrite) throws(Status) {
     self.init(
       path: path,
       operation: try Self.operation(parsed),
@@ -317,13 +317,13 @@ extension Mutation {
   }
 
   init(
-    setting path: ResourcePath, to encoded: EncodedDocument, merge: ParsedSet.Merge?
+    setting path: ResourcePath, to encoded: EncodedDocument, merge: ParsedWrite.Merge?
   ) throws(Status) {
     let hasDeletes = encoded.transforms.contains { transform in
       if case .delete = transform.transform { true } else { false }
     }
     guard merge == nil, !hasDeletes else {
-      let parsed = try ParsedSet(
+      let parsed = try ParsedWrite(
         encoded: encoded.body.map(), sentinels: encoded.transforms, merge: merge)
       try self.init(setting: path, to: parsed)
       return
@@ -332,7 +332,7 @@ extension Mutation {
     self.init(path: path, operation: .set(encoded.body), transforms: encoded.transforms)
   }
 
-  private static func operation(_ parsed: ParsedSet) throws(Status) -> Operation {
+  private static func operation(_ parsed: ParsedWrite) throws(Status) -> Operation {
     if let mask = parsed.mask { return .patch(parsed.body, mask: mask) }
     return try .set(encoding: parsed.body)
   }

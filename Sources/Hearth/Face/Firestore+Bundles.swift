@@ -96,7 +96,7 @@ private final class InSyncListening: NSObject, ListenerRegistration, Sendable {
   private let backend: (any Backend)?
   private let observer: Int
 
-  init(_ courier: Courier, _ firestore: Firestore, _ callback: Callback<Void>) {
+  init(_ courier: CallbackTarget, _ firestore: Firestore, _ callback: Callback<Void>) {
     do {
       backend = try firestore.database().backend
     } catch {

@@ -6,7 +6,7 @@ extension Firestore {
   public typealias CheckReport = HearthEngine.CheckReport
 
   /// Is told from time to time how far the work is, on a thread of the work's.
-  public typealias ProgressHandler = @Sendable (CareProgress) -> Void
+  public typealias ProgressHandler = @Sendable (MaintenanceProgress) -> Void
 
   /// Looks at everything in a file: each page, each record's checksum, and whether the records agree.
   ///
@@ -21,7 +21,9 @@ extension Firestore {
   public static func check(
     at path: String, progress: ProgressHandler? = nil
   ) async throws -> CheckReport {
-    try await reporting { try await EmbeddedBackend.FileCare.usual.check(at: path, progress) }
+    try await reporting {
+      try await EmbeddedBackend.FileMaintenance.usual.check(at: path, progress)
+    }
   }
 
   /// Looks at everything in the open database, as of one commit.
@@ -72,7 +74,7 @@ extension Firestore {
     _ backup: String, to path: String, progress: ProgressHandler? = nil
   ) async throws -> CheckReport {
     try await reporting {
-      try await EmbeddedBackend.FileCare.usual.restore(
+      try await EmbeddedBackend.FileMaintenance.usual.restore(
         OpenDatabases.canonical(backup), to: OpenDatabases.canonical(path), progress)
     }
   }
@@ -87,7 +89,8 @@ extension Firestore {
     at path: String, progress: ProgressHandler? = nil
   ) async throws -> (bytesBefore: Int, bytesAfter: Int) {
     try await reporting {
-      try await EmbeddedBackend.FileCare.usual.compact(at: OpenDatabases.canonical(path), progress)
+      try await EmbeddedBackend.FileMaintenance.usual.compact(
+        at: OpenDatabases.canonical(path), progress)
     }
   }
 }
@@ -109,7 +112,7 @@ extension Firestore {
     at path: String, to target: String, progress: ProgressHandler? = nil
   ) async throws -> RepairReport {
     try await reporting {
-      try await EmbeddedBackend.FileCare.usual.repair(
+      try await EmbeddedBackend.FileMaintenance.usual.repair(
         at: OpenDatabases.canonical(path), to: OpenDatabases.canonical(target), progress)
     }
   }
@@ -171,16 +174,16 @@ extension Firestore {
     skippingFaults: Bool = false, progress: ProgressHandler? = nil
   ) async throws -> ImportReport {
     try await reporting {
-      try await EmbeddedBackend.FileCare.usual.importDocuments(
+      try await EmbeddedBackend.FileMaintenance.usual.importDocuments(
         from: path, toNew: OpenDatabases.canonical(target), keepingTimes: keepingTimes,
         skippingFaults: skippingFaults, progress)
     }
   }
 }
 
-extension EmbeddedBackend.FileCare {
+extension EmbeddedBackend.FileMaintenance {
   /// For files that nobody opens as a database.
-  fileprivate static var usual: EmbeddedBackend.FileCare {
-    EmbeddedBackend.FileCare(FirestoreSettings().embedded)
+  fileprivate static var usual: EmbeddedBackend.FileMaintenance {
+    EmbeddedBackend.FileMaintenance(FirestoreSettings().embedded)
   }
 }

@@ -101,7 +101,7 @@ extension Firestore.ChangesSequence.Iterator: Sendable {}
 private final class ChangeReading: @unchecked Sendable {
   // Unchecked: what changes belongs to the iterator, which one task uses at a time.
   let backend: any Backend
-  private let bell = Bell()
+  private let bell = AsyncSignal()
   private let observer: Int
   /// Everything up to here has been told.
   private var token: ChangeToken

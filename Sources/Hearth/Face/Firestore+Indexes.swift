@@ -13,7 +13,7 @@ public struct FirestoreIndexes: Sendable {
   let firestore: Firestore
 
   /// One index as it is now.
-  public typealias Listing = IndexListing
+  public typealias Listing = IndexInfo
 
   /// Declares indexes, beside those that were. Nothing happens to those that exist. Returns when this is
   /// durable, before they are built.

@@ -46,7 +46,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   private let state: Guarded<State>
   /// Where callbacks run that belong to no actor, unless the settings name a queue.
-  private let ownQueue = CallbackQueue()
+  private let ownQueue = LazyCallbackQueue()
   private static let isVerbose = Atomic<Bool>(false)
 
   static var logger: Logger {
@@ -237,7 +237,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
       ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
-  func courier(_ actor: (any Actor)?) -> Courier {
+  func courier(_ actor: (any Actor)?) -> CallbackTarget {
     actor.map { .actor($0) } ?? .queue(callbackQueue)
   }
 
@@ -506,7 +506,7 @@ private struct OwnSettings: @unchecked Sendable {
   // Unchecked: made from a copy, and only read.
   let value: FirestoreSettings
 
-  init(_ settings: FirestoreSettings, _ ownQueue: CallbackQueue) {
+  init(_ settings: FirestoreSettings, _ ownQueue: LazyCallbackQueue) {
     value = settings.copied()
     value.ownQueue = ownQueue
   }

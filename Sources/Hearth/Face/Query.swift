@@ -105,7 +105,7 @@ public class Query: NSObject, @unchecked Sendable {
 
   /// Runs the verb that `ask` checks and chooses, and tells its answer to `callback`.
   func answer<Found: Sendable, Answer: Sendable>(
-    _ courier: Courier, _ callback: Callback<Result<Answer, NSError>>,
+    _ courier: CallbackTarget, _ callback: Callback<Result<Answer, NSError>>,
     _ ask: () throws -> (@escaping @Sendable (Result<Found, Status>) -> Void) -> Void,
     showing: @escaping @Sendable (Found) -> Answer
   ) {
@@ -120,7 +120,7 @@ public class Query: NSObject, @unchecked Sendable {
   // MARK: Listening
 
   /// What a listener to this query watches, and where. Throws `Status`.
-  func watched() throws -> Listening.Watched {
+  func watched() throws -> SnapshotRegistration.Watched {
     // In this order: a query that cannot be listened to needs no database.
     let query = try listenable()
     return (try firestore.database().backend, .results(of: query))

@@ -73,7 +73,7 @@
   }
 
   /// A document's or a collection's path: even and odd numbers of segments tell them apart.
-  enum Place {
+  enum Position {
     case document(DocumentReference)
     case collection(CollectionReference)
 

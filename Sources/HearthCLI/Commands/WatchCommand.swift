@@ -30,7 +30,7 @@
 
     func run() async throws {
       try await file.open(.reading) { db in
-        if case .document(let document)? = Place(single: query, in: db) {
+        if case .document(let document)? = Position(single: query, in: db) {
           return try await watch(document)
         }
         switch try QueryText.read(query, in: db) {
@@ -146,7 +146,7 @@
     }
   }
 
-  extension Place {
+  extension Position {
     /// Nil unless the text is a path and nothing else.
     fileprivate init?(single text: String, in db: Firestore) {
       guard !text.contains(where: \.isWhitespace) else { return nil }

@@ -24,7 +24,7 @@ extension Backend {
   func waiting<Answer: Sendable>(
     _ verb: (@escaping Completion<Answer>) -> Void
   ) throws(Status) -> Answer {
-    try BlockThread.refuse(in: self)
+    try TransactionThread.refuse(in: self)
     return try waitingInBlock(verb)
   }
 

@@ -251,18 +251,18 @@ package protocol LocalBackend: Backend {
 
 /// What only a backend with a file can do.
 package protocol FileBackend: LocalBackend {
-  // MARK: Care of the file; see `EmbeddedBackend.FileCare` for one that is not open.
+  // MARK: Care of the file; see `EmbeddedBackend.FileMaintenance` for one that is not open.
 
-  func check(_ progress: CareHandler?) async throws -> CheckReport
+  func check(_ progress: MaintenanceHandler?) async throws -> CheckReport
   func backup(
-    to path: String, compacting: Bool, replacing: Bool, _ progress: CareHandler?
+    to path: String, compacting: Bool, replacing: Bool, _ progress: MaintenanceHandler?
   ) async throws -> CheckReport
-  func export(to path: String, replacing: Bool, _ progress: CareHandler?) async throws -> Int
+  func export(to path: String, replacing: Bool, _ progress: MaintenanceHandler?) async throws -> Int
   func export(
-    _ progress: CareHandler?, _ write: @escaping @Sendable ([UInt8]) throws -> Void
+    _ progress: MaintenanceHandler?, _ write: @escaping @Sendable ([UInt8]) throws -> Void
   ) async throws -> Int
   func importDocuments(
-    from path: String, skippingFaults: Bool, _ progress: CareHandler?
+    from path: String, skippingFaults: Bool, _ progress: MaintenanceHandler?
   ) async throws -> ImportReport
 
   // MARK: Indexes
@@ -275,7 +275,7 @@ package protocol FileBackend: LocalBackend {
   /// Blocks.
   func dropLearnedIndexes() throws
   func learnIndexes(_ isLearning: Bool)
-  func indexList() throws -> [IndexListing]
+  func indexList() throws -> [IndexInfo]
   /// As a `firestore.indexes.json`.
   func indexConfiguration() throws -> String
   func waitForIndexes() async throws
@@ -283,7 +283,7 @@ package protocol FileBackend: LocalBackend {
   // MARK: Expiry
 
   func setExpiry(_ collectionID: String, _ field: FieldSegments?) async throws
-  func expiryRules() throws -> [ExpiryRules.Rule]
+  func expiryRules() throws -> [TTLPolicies.Rule]
   func deleteExpiredDocuments() async throws -> Int
 
   // MARK: Figures

@@ -76,16 +76,16 @@ extension EmbeddedBackend {
 extension EmbeddedBackend: FileBackend {
   // MARK: Care of the file
 
-  package func check(_ progress: CareHandler?) async throws -> CheckReport {
-    try await CareReporter.run(progress) { [self] progress in
+  package func check(_ progress: MaintenanceHandler?) async throws -> CheckReport {
+    try await MaintenanceReporter.run(progress) { [self] progress in
       try store.check(includingPages: true, progress: progress)
     }
   }
 
   package func backup(
-    to path: String, compacting: Bool, replacing: Bool, _ progress: CareHandler?
+    to path: String, compacting: Bool, replacing: Bool, _ progress: MaintenanceHandler?
   ) async throws -> CheckReport {
-    try await CareReporter.run(progress) { [self] progress in
+    try await MaintenanceReporter.run(progress) { [self] progress in
       try settled()
       return try FileCopy.backup(
         store, to: path, compacting: compacting, replacing: replacing, progress: progress)
@@ -93,27 +93,27 @@ extension EmbeddedBackend: FileBackend {
   }
 
   package func export(
-    to path: String, replacing: Bool, _ progress: CareHandler?
+    to path: String, replacing: Bool, _ progress: MaintenanceHandler?
   ) async throws -> Int {
-    try await CareReporter.run(progress) { [self] progress in
+    try await MaintenanceReporter.run(progress) { [self] progress in
       try settled()
       return try DocumentExport.run(store, to: path, replacing: replacing, progress: progress)
     }
   }
 
   package func export(
-    _ progress: CareHandler?, _ write: @escaping @Sendable ([UInt8]) throws -> Void
+    _ progress: MaintenanceHandler?, _ write: @escaping @Sendable ([UInt8]) throws -> Void
   ) async throws -> Int {
-    try await CareReporter.run(progress) { [self] progress in
+    try await MaintenanceReporter.run(progress) { [self] progress in
       try settled()
       return try DocumentExport.run(store, progress: progress, write)
     }
   }
 
   package func importDocuments(
-    from path: String, skippingFaults: Bool, _ progress: CareHandler?
+    from path: String, skippingFaults: Bool, _ progress: MaintenanceHandler?
   ) async throws -> ImportReport {
-    try await CareReporter.run(progress) { [self] progress in
+    try await MaintenanceReporter.run(progress) { [self] progress in
       let report = try DocumentImport.run(
         from: path, into: writer, skippingFaults: skippingFaults, progress: progress)
       try report.definitions.adopt(into: store, indexes)
@@ -139,7 +139,7 @@ extension EmbeddedBackend: FileBackend {
 
   package func dropLearnedIndexes() throws { try indexes.dropLearned() }
   package func learnIndexes(_ isLearning: Bool) { indexes.advisor.isLearning = isLearning }
-  package func indexList() throws -> [IndexListing] { try indexes.list().map(IndexListing.init) }
+  package func indexList() throws -> [IndexInfo] { try indexes.list().map(IndexInfo.init) }
   package func indexConfiguration() throws -> String { try indexes.exported() }
   package func waitForIndexes() async throws { try await indexes.waitUntilReady() }
 
@@ -154,12 +154,12 @@ extension EmbeddedBackend: FileBackend {
     try await onBlockingThread { [store] in try store.setExpiry(collectionID, field) }
   }
 
-  package func expiryRules() throws -> [ExpiryRules.Rule] {
-    try store.read { try ExpiryRules.read($0.lmdb, store.tables).rules }
+  package func expiryRules() throws -> [TTLPolicies.Rule] {
+    try store.read { try TTLPolicies.read($0.lmdb, store.tables).rules }
   }
 
   package func deleteExpiredDocuments() async throws -> Int {
-    try await CareReporter.run(nil) { [self] _ in
+    try await MaintenanceReporter.run(nil) { [self] _ in
       try settled()
       guard let sweeper else {
         throw Status(.failedPrecondition, "The database is open for reading only.")
@@ -278,7 +278,7 @@ private struct PastReader: LocalReader {
 
 /// A request that is made while it is planned, for a user's closure.
 private struct RequestWriter: LocalWriter {
-  let request: LiveRequest
+  let request: WriteContext
   let backend: EmbeddedBackend
 
   func document(at path: ResourcePath) throws -> StoredDocument? {

@@ -76,7 +76,7 @@ extension EmbeddedBackend.Settings {
     configuration.changeLogAge = changeLogAge
     configuration.changeLogBytes = changeLogBytes
     configuration.indexCheck = IndexCheck.run
-    configuration.indexBuild = { try IndexKeeper.build($0) }
+    configuration.indexBuild = { try IndexManager.build($0) }
     configuration.expirySweepInterval = expirySweepInterval
     configuration.now = now
     configuration.durability =

@@ -8,10 +8,10 @@ import Logging
 package final class EmbeddedBackend: Sendable {
   let store: Store
   let writer: Writer
-  let registry: Registry
-  let indexes: IndexKeeper
+  let registry: ListenerRegistry
+  let indexes: IndexManager
   /// Nil if nothing may be written.
-  let sweeper: ExpirySweeper?
+  let sweeper: TTLSweeper?
   /// What a token of another database, or from before a restore, is told by.
   let history: History
   let transactions: TransactionTable
@@ -30,14 +30,14 @@ package final class EmbeddedBackend: Sendable {
     self.memoryFolder = memoryFolder
     history = try store.read { try History.read($0) }
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
-    let indexes = IndexKeeper(store, policy: indexPolicy, logger: logger)
+    let indexes = IndexManager(store, policy: indexPolicy, logger: logger)
     self.indexes = indexes
-    registry = Registry(store, writer, logger: logger, isStrict: indexPolicy == .strict) {
+    registry = ListenerRegistry(store, writer, logger: logger, isStrict: indexPolicy == .strict) {
       if indexes.advisor.isLearning { indexes.note($0) }
     }
     transactions = TransactionTable()
     indexes.start()
-    sweeper = configuration.isReadOnly ? nil : ExpirySweeper(store, writer, logger: logger)
+    sweeper = configuration.isReadOnly ? nil : TTLSweeper(store, writer, logger: logger)
     if let interval = configuration.expirySweepInterval { sweeper?.start(interval: interval) }
   }
 
@@ -117,7 +117,7 @@ extension EmbeddedBackend: Backend {
   }
 
   package func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer {
-    try WriterWaits.waiting(for: writer, body)
+    try WriterWaitGraph.waiting(for: writer, body)
   }
 
   // MARK: Reading
@@ -280,7 +280,7 @@ extension EmbeddedBackend: Backend {
     }
   }
 
-  private func start(_ token: ChangeToken) throws(Status) -> Registry.Start {
+  private func start(_ token: ChangeToken) throws(Status) -> ListenerRegistry.Start {
     do throws(Status) {
       return .after(try sequence(of: token))
     } catch {
@@ -362,7 +362,7 @@ extension EmbeddedBackend: Backend {
   }
 }
 
-extension IndexKeeper {
+extension IndexManager {
   /// Tells the advisor what an answer took.
   func note(_ trace: QueryTrace) {
     if case .entries(let branches)? = trace.plan?.source {

@@ -250,7 +250,7 @@ package final class TransactionRunner: Sendable {
     }
     return await withCheckedContinuation { continuation in
       BlockingThreads.shared.run { [self] in
-        let result = BlockThread.inside(backend, body)
+        let result = TransactionThread.inside(backend, body)
         state.withLock { $0.running[number] = nil }
         continuation.resume(returning: result)
       }
@@ -278,7 +278,7 @@ package final class TransactionRunner: Sendable {
 }
 
 /// Which database's transaction a thread runs the block of.
-enum BlockThread {
+enum TransactionThread {
   private static let key = {
     var key = pthread_key_t()
     pthread_key_create(&key, nil)

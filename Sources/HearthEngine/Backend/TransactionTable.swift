@@ -12,15 +12,15 @@ final class TransactionTable: Sendable {
     struct Reads {
       /// Nil for a document that was not there.
       var documents: [ResourcePath: Instant?] = [:]
-      var results: [SeenResult] = []
+      var results: [ObservedQuery] = []
     }
 
     let reads = Guarded(Reads())
-    let turn: DocumentLines.Turn
+    let turn: DocumentQueues.Turn
     /// Of an exclusive one.
-    let hold: WriterHold?
+    let hold: WriterReservation?
 
-    init(_ turn: DocumentLines.Turn, _ hold: WriterHold? = nil) {
+    init(_ turn: DocumentQueues.Turn, _ hold: WriterReservation? = nil) {
       self.turn = turn
       self.hold = hold
     }
@@ -48,7 +48,7 @@ final class TransactionTable: Sendable {
   }
 
   private let state = Guarded(State())
-  let lines = DocumentLines()
+  let lines = DocumentQueues()
 
   /// How many have begun and not ended.
   var count: Int { state.withLock(\.entries.count) }
@@ -59,32 +59,32 @@ final class TransactionTable: Sendable {
     _ start: TransactionStart, _ context: RequestContext, in backend: EmbeddedBackend,
     _ done: @escaping Completion<TransactionID>
   ) {
-    let begin = { @Sendable [self] (turn: DocumentLines.Turn) in
+    let begin = { @Sendable [self] (turn: DocumentQueues.Turn) in
       guard start.isExclusive else { return done(.success(add(Entry(turn)))) }
       beginExclusively(start, turn, in: backend, done)
     }
-    guard let former = start.retrying.flatMap(end) else { return begin(DocumentLines.Turn()) }
+    guard let former = start.retrying.flatMap(end) else { return begin(DocumentQueues.Turn()) }
     former.hold?.release()
     let paths = former.reads.withLock { Array($0.documents.keys) }
     guard context.thread == .blocked else {
       return lines.whenTurn(at: paths, cancelledBy: start.cancellation, begin)
     }
     // Goes on from the caller's thread: from where a write is handed over says what its completion waits for.
-    let turn = Guarded<DocumentLines.Turn?>(nil)
+    let turn = Guarded<DocumentQueues.Turn?>(nil)
     let arrived = DispatchSemaphore(value: 0)
     lines.whenTurn(at: paths, cancelledBy: start.cancellation) { came in
       turn.withLock { $0 = came }
       arrived.signal()
     }
     arrived.wait()
-    begin(turn.withLock(\.self) ?? DocumentLines.Turn())
+    begin(turn.withLock(\.self) ?? DocumentQueues.Turn())
   }
 
   private func beginExclusively(
-    _ start: TransactionStart, _ turn: DocumentLines.Turn, in backend: EmbeddedBackend,
+    _ start: TransactionStart, _ turn: DocumentQueues.Turn, in backend: EmbeddedBackend,
     _ done: @escaping Completion<TransactionID>
   ) {
-    let hold = WriterHold { [self] hold in
+    let hold = WriterReservation { [self] hold in
       if case .failure = hold { lines.end(turn) }
       done(hold.map { add(Entry(turn, $0)) })
     }
@@ -166,7 +166,7 @@ final class TransactionTable: Sendable {
       ) { [whole] snapshot in
         let found = try backend.tracing { try snapshot.documents(matching: whole, trace: $0) }
         try entry.note(found.lazy.map { ($0.path, $0) })
-        let seen = SeenResult(whole, found, at: try snapshot.state().lastSequence)
+        let seen = ObservedQuery(whole, found, at: try snapshot.state().lastSequence)
         entry.reads.withLock { $0.results.append(seen) }
         guard let projection else { return found }
         return try found.map { try projection.applied(to: $0) }
@@ -191,7 +191,7 @@ final class TransactionTable: Sendable {
       }
       if let hold = entry.hold { return hold.commit(request.mutations, ended) }
       var request = request
-      var premises = Premises()
+      var premises = ReadSet()
       let (documents, results) = entry.reads.withLock { ($0.documents, $0.results) }
       premises.results = results
       if request.mutations.isEmpty, documents.isEmpty, results.isEmpty {
@@ -221,7 +221,7 @@ final class TransactionTable: Sendable {
 ///
 ///     waiting ─ the writer comes ─▶ held ─ commit, release, too long ─▶ ended ─ the writer is done ─▶ finished
 ///        └─ refused ─▶ finished
-final class WriterHold: Sendable {
+final class WriterReservation: Sendable {
   private enum End {
     case commit([Mutation], Completion<CommitResult>)
     case release
@@ -229,7 +229,7 @@ final class WriterHold: Sendable {
 
   private struct State {
     /// Nil once it was called.
-    var begun: (@Sendable (Result<WriterHold, Status>) -> Void)?
+    var begun: (@Sendable (Result<WriterReservation, Status>) -> Void)?
     var end: End?
     var outcome: Writer.Outcome?
   }
@@ -237,7 +237,7 @@ final class WriterHold: Sendable {
   private let state: Guarded<State>
   private let ended = DispatchSemaphore(value: 0)
 
-  init(_ begun: @escaping @Sendable (Result<WriterHold, Status>) -> Void) {
+  init(_ begun: @escaping @Sendable (Result<WriterReservation, Status>) -> Void) {
     state = Guarded(State(begun: begun))
   }
 

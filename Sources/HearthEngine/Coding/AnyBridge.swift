@@ -13,7 +13,7 @@ package protocol DocumentReferencing: AnyObject {
 /// Here is what comes in, one level deep; what goes out is in `AnyBridge+Out.swift`.
 package enum AnyBridge {
   /// What an `Any` turns out to be, one level deep.
-  package enum Shape {
+  package enum Kind {
     case scalar(Value)
     /// An array without arrays, maps or sentinels in it.
     case scalars([Value])
@@ -36,7 +36,7 @@ package enum AnyBridge {
   ///
   /// Comparing the type before casting is faster than a failing cast, and keeps a number class from
   /// passing as a `Bool` or an `Int`.
-  package static func shape(of input: Any) throws(Status) -> Shape {
+  package static func shape(of input: Any) throws(Status) -> Kind {
     let type = type(of: input)
     if type == String.self, let string = input as? String { return .scalar(.string(string)) }
     if type == Int.self, let number = input as? Int { return .scalar(.integer(Int64(number))) }
@@ -72,7 +72,7 @@ package enum AnyBridge {
     return try rareShape(of: input)
   }
 
-  private static func shape(of object: AnyObject) throws(Status) -> Shape {
+  private static func shape(of object: AnyObject) throws(Status) -> Kind {
     switch object {
     case let decimal as NSDecimalNumber: return shape(of: decimal.decimalValue)
     case let number as NSNumber: return shape(of: number)
@@ -91,11 +91,11 @@ package enum AnyBridge {
     }
   }
 
-  private static func shape(of decimal: Decimal) -> Shape {
+  private static func shape(of decimal: Decimal) -> Kind {
     decimal.isNaN ? .decimalNaN : .scalar(.double(EncodingRules.double(decimal)))
   }
 
-  private static func shape(of number: NSNumber) -> Shape {
+  private static func shape(of number: NSNumber) -> Kind {
     switch UInt8(bitPattern: number.objCType.pointee) {
     case UInt8(ascii: "c"), UInt8(ascii: "B"):
       // Only booleans are of this type: an `Int8` becomes an int in Foundation on Linux.
@@ -107,7 +107,7 @@ package enum AnyBridge {
     }
   }
 
-  private static func rareShape(of input: Any) throws(Status) -> Shape {
+  private static func rareShape(of input: Any) throws(Status) -> Kind {
     switch input {
     case let optional as any AnyOptional:
       guard let wrapped = optional.wrapped else { return .scalar(.null) }
@@ -126,7 +126,7 @@ package enum AnyBridge {
     }
   }
 
-  private static func dictionary(_ entries: [(key: Any, value: Any)]) -> Shape {
+  private static func dictionary(_ entries: [(key: Any, value: Any)]) -> Kind {
     var named: [String: Any] = [:]
     named.reserveCapacity(entries.count)
     for (key, value) in entries {

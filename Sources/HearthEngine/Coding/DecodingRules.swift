@@ -66,7 +66,7 @@ enum DecodingRules {
     switch strategy {
     case .useDefaultKeys: name
     case .convertFromSnakeCase: SnakeCase.toCamelCase(name)
-    case .custom(let convert): convert(codingPath() + [PlainKey.name(name)]).stringValue
+    case .custom(let convert): convert(codingPath() + [AnyCodingKey.name(name)]).stringValue
     }
   }
 }

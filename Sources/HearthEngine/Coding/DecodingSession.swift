@@ -13,7 +13,7 @@ struct DecodingSession {
     var epoch: UInt32 = 1
     var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     /// Of the document, if its names do not stand in its bytes.
-    var shape: UnsafePointer<Shape>?
+    var shape: UnsafePointer<FieldNameTable>?
     /// The caller's, who waits for the run to end. Nil between runs.
     var options: Unmanaged<FirebaseDataDecoder>?
     var keysAreDefault = true
@@ -25,10 +25,10 @@ struct DecodingSession {
     var keys = KeyStack()
     var parents = UnsafeMutablePointer<UInt32>.allocate(capacity: 64)
     var parentCapacity = 64
-    let containers = ContainerCache<KeyedPlace>()
+    let containers = ContainerCache<KeyedPosition>()
     /// Under a key strategy, for each keyed container: where each key's field is.
     var converted: [[BytewiseString: Int]] = []
-    var guesses = FieldGuesses()
+    var guesses = FieldPositionCache()
     let elements = ElementTypes()
     /// Values around this one that are decoded in their own place, by single value containers.
     var valuesInPlace = 0
@@ -114,22 +114,22 @@ struct DecodingSession {
 
 /// Remembers where the fields of a type stood in the last document, in the order the type asks for
 /// them: the next document is most often shaped alike, and a name is then compared once, not searched.
-struct FieldGuesses {
+struct FieldPositionCache {
   /// How many fields of a type are remembered.
   static let rowLength = 128
   private static let cursorCount = 256
 
   /// One for each entry of the containers. Only hints: an entry's type may have been another.
   private let rows = UnsafeMutablePointer<UInt16>.allocate(
-    capacity: ContainerCache<KeyedPlace>.entryCount * rowLength)
+    capacity: ContainerCache<KeyedPosition>.entryCount * rowLength)
   /// How many fields a container has asked for so far. Hints too: containers may share one.
   private let cursors = UnsafeMutablePointer<UInt32>.allocate(capacity: cursorCount)
   private var cursorsUsed = 0
 
   init() {
     rows.initialize(
-      repeating: 0, count: ContainerCache<KeyedPlace>.entryCount * FieldGuesses.rowLength)
-    cursors.initialize(repeating: 0, count: FieldGuesses.cursorCount)
+      repeating: 0, count: ContainerCache<KeyedPosition>.entryCount * FieldPositionCache.rowLength)
+    cursors.initialize(repeating: 0, count: FieldPositionCache.cursorCount)
   }
 
   mutating func runEnded() { cursorsUsed = 0 }
@@ -137,10 +137,10 @@ struct FieldGuesses {
   /// A cursor for a container of that entry.
   @inline(__always)
   mutating func open(_ entry: Int) -> Cursor {
-    let cursor = cursorsUsed & (FieldGuesses.cursorCount - 1)
+    let cursor = cursorsUsed & (FieldPositionCache.cursorCount - 1)
     cursorsUsed += 1
     cursors[cursor] = 0
-    return Cursor(row: rows + entry * FieldGuesses.rowLength, asked: cursors + cursor)
+    return Cursor(row: rows + entry * FieldPositionCache.rowLength, asked: cursors + cursor)
   }
 
   struct Cursor {
@@ -151,7 +151,7 @@ struct FieldGuesses {
     @inline(__always)
     func index(of name: UnsafeRawBufferPointer, in map: MapView) throws(Status) -> Int? {
       let place = Int(asked.pointee)
-      guard place < FieldGuesses.rowLength else { return try map.index(of: name) }
+      guard place < FieldPositionCache.rowLength else { return try map.index(of: name) }
       asked.pointee = UInt32(truncatingIfNeeded: place + 1)
       let guess = Int(row[place])
       if try map.hasName(name, at: guess) { return guess }

@@ -201,7 +201,7 @@ package struct DocumentDecoder: BitwiseCopyable {
   private func elements<Element>(
     _ view: ValueView, key: @autoclosure () -> (any CodingKey)?,
     _ decode: (ValueView) throws -> Element?,
-    failing: (DocumentDecoder, ValueView, PlainKey) throws -> Element
+    failing: (DocumentDecoder, ValueView, AnyCodingKey) throws -> Element
   ) throws -> [Element] {
     guard var array = try view.array() else {
       throw failure(.noArray, view, [Element].self, key: key())
@@ -370,8 +370,8 @@ package struct DocumentDecoder: BitwiseCopyable {
   /// An element's, if the key is one of ours.
   @inline(__always)
   private static func index<Key: CodingKey>(_ key: Key) -> Int? {
-    guard Key.self == PlainKey.self else { return nil }
-    return identity(key, as: PlainKey.self).intValue
+    guard Key.self == AnyCodingKey.self else { return nil }
+    return identity(key, as: AnyCodingKey.self).intValue
   }
 
   /// Decodes what stands at `view` as any type.
@@ -567,7 +567,7 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
     guard let map = try map(view) else { throw noMap(view, keyedBy: type) }
     let containers = state.pointee.containers
     let entry = containers.entry(for: type)
-    let place = KeyedPlace(
+    let place = KeyedPosition(
       decoder: self, map: map, guesses: state.pointee.guesses.open(entry),
       converted: state.pointee.keysAreDefault ? -1 : try convertNames(of: map))
     if let holder = containers.holder(entry: entry, at: place) {
@@ -580,7 +580,7 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
   /// Apart from the usual way, which must not look up the container's type.
   @inline(never)
   private func newContainer<Key: CodingKey>(
-    keyedBy type: Key.Type, _ entry: Int, at place: KeyedPlace
+    keyedBy type: Key.Type, _ entry: Int, at place: KeyedPosition
   ) -> KeyedDecodingContainer<Key> {
     let container = KeyedDecodingContainer(DocumentKeyedContainer<Key>(place: place))
     state.pointee.containers.keep(container, entry: entry, at: place)
@@ -674,10 +674,10 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
 // MARK: - Keyed containers
 
 /// Where a keyed container stands. Trivial, and never changed: see `ContainerCache`.
-struct KeyedPlace: BitwiseCopyable {
+struct KeyedPosition: BitwiseCopyable {
   let decoder: DocumentDecoder
   let map: MapView
-  let guesses: FieldGuesses.Cursor
+  let guesses: FieldPositionCache.Cursor
   /// Under a key strategy: which of the session's `converted`. Otherwise -1.
   let converted: Int
 
@@ -702,7 +702,7 @@ struct KeyedPlace: BitwiseCopyable {
 
 private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// Nothing else: see `ContainerCache`.
-  let place: KeyedPlace
+  let place: KeyedPosition
 
   @inline(__always)
   private var decoder: DocumentDecoder { place.decoder }
@@ -919,8 +919,8 @@ private struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPro
   func superDecoder() throws -> any Decoder {
     try decoder.alive()
     return decoder.nested(
-      try place.find(name: PlainKey.super.stringValue) ?? .missing,
-      after: PlainKey.super)
+      try place.find(name: AnyCodingKey.super.stringValue) ?? .missing,
+      after: AnyCodingKey.super)
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder {
@@ -954,7 +954,7 @@ private struct DocumentUnkeyedContainer: UnkeyedDecodingContainer {
   var count: Int? { rest.count }
   var isAtEnd: Bool { currentIndex >= rest.count }
 
-  private var key: PlainKey { .index(currentIndex) }
+  private var key: AnyCodingKey { .index(currentIndex) }
 
   /// The next element, without going on.
   @inline(__always)

@@ -4,7 +4,7 @@
 ///
 /// A document takes its value, after a check; a structure takes the object itself.
 package enum DocumentSink {
-  case stream(EncodingPlace)
+  case stream(EncodingPosition)
   case tree(TreeEncoder)
 
   /// Nil for any other encoder.

@@ -22,7 +22,7 @@ extension Array: ElementwiseDecodable where Element: Decodable {
     elements.reserveCapacity(atOnce)
     for index in 0..<array.count {
       let element = try rest.next()
-      elements.append(try decoder.decode(Element.self, element, key: PlainKey.index(index)))
+      elements.append(try decoder.decode(Element.self, element, key: AnyCodingKey.index(index)))
     }
     return identity(elements, as: type)
   }

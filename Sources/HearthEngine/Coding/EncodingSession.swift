@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Every value that encodes itself has a *frame*, from the moment its encoder is handed out until the
 /// value around it goes on. Encoders and containers are small structs that point at their frame
-/// (`EncodingPlace`), so that none is allocated per value. A frame becomes a map, an array or a
+/// (`EncodingPosition`), so that none is allocated per value. A frame becomes a map, an array or a
 /// single value with the first thing that is encoded into it.
 ///
 /// Streaming asks that values are encoded one after another, as nearly all types do: a container is
@@ -14,7 +14,7 @@ import Foundation
 /// Sessions are never freed, only used again, and frames have serial numbers that never repeat: an
 /// encoder that a type kept beyond its time finds its frame gone and does nothing.
 struct EncodingSession {
-  private let state: UnsafeMutablePointer<EncodingPlace.State>
+  private let state: UnsafeMutablePointer<EncodingPosition.State>
 
   static func encode<T: Encodable>(
     _ value: T, options: FirebaseDataEncoder
@@ -63,19 +63,19 @@ struct EncodingSession {
     return true
   }
 
-  private func start(_ options: FirebaseDataEncoder) -> EncodingPlace {
+  private func start(_ options: FirebaseDataEncoder) -> EncodingPosition {
     state.pointee.options = Unmanaged.passUnretained(options)
     state.pointee.keysAreDefault = options.keysAreDefault
     state.pointee.datesAreTimestamps = options.datesAreTimestamps
     state.pointee.dataIsBlob = options.dataIsBlob
     state.pointee.firstSerial = state.pointee.serial
-    return EncodingPlace.push(on: state, kind: .empty)
+    return EncodingPosition.push(on: state, kind: .empty)
   }
 
   // MARK: - Idle sessions
 
-  private static let pool: SessionPool<EncodingPlace.State> = SessionPool(make: {
-    EncodingPlace.State()
+  private static let pool: SessionPool<EncodingPosition.State> = SessionPool(make: {
+    EncodingPosition.State()
   }) { state in
     if let state { pool.share(state) }
   }

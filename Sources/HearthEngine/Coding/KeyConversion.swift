@@ -1,11 +1,11 @@
 import Foundation
 
 /// A key that no type declared: an index, `super`, or a name after conversion.
-enum PlainKey: CodingKey {
+enum AnyCodingKey: CodingKey {
   case name(String)
   case index(Int)
 
-  static let `super` = PlainKey.name("super")
+  static let `super` = AnyCodingKey.name("super")
 
   init(stringValue: String) { self = .name(stringValue) }
   init(intValue: Int) { self = .index(intValue) }

@@ -34,7 +34,7 @@ struct KeyStack {
   /// `index` must be below `count`.
   subscript(index: Int) -> any CodingKey {
     precondition(index >= 0 && index < count, "A key's index is below the count.")
-    return indexes[index] < 0 ? keys[index] : PlainKey.index(indexes[index])
+    return indexes[index] < 0 ? keys[index] : AnyCodingKey.index(indexes[index])
   }
 
   func prefix(_ length: Int) -> [any CodingKey] {

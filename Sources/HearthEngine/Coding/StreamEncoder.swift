@@ -1,6 +1,6 @@
 /// The encoder that types meet: it streams into the document's bytes.
 struct StreamEncoder: Encoder, SingleValueEncodingContainer {
-  let place: EncodingPlace
+  let place: EncodingPosition
 
   var codingPath: [any CodingKey] { place.codingPath }
   var userInfo: [CodingUserInfoKey: Any] { place.userInfo }
@@ -127,7 +127,7 @@ struct StreamEncoder: Encoder, SingleValueEncodingContainer {
 
 struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   /// Nothing else: see `ContainerCache`.
-  let place: EncodingPlace
+  let place: EncodingPosition
 
   var codingPath: [any CodingKey] { place.codingPath }
 
@@ -230,13 +230,13 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     StreamEncoder(place: place.nested(key)).unkeyedContainer()
   }
 
-  func superEncoder() -> any Encoder { StreamEncoder(place: place.nested(PlainKey.super)) }
+  func superEncoder() -> any Encoder { StreamEncoder(place: place.nested(AnyCodingKey.super)) }
 
   func superEncoder(forKey key: Key) -> any Encoder { StreamEncoder(place: place.nested(key)) }
 }
 
 struct StreamUnkeyedContainer: UnkeyedEncodingContainer {
-  let place: EncodingPlace
+  let place: EncodingPosition
 
   var codingPath: [any CodingKey] { place.codingPath }
   var count: Int { place.elementCount }

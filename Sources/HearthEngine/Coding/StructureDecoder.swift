@@ -396,7 +396,7 @@ private struct StructureKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPr
   // A missing field gives a decoder of null.
 
   func superDecoder() throws -> any Decoder {
-    decoder.nested(fields[PlainKey.super.stringValue] ?? NSNull(), PlainKey.super)
+    decoder.nested(fields[AnyCodingKey.super.stringValue] ?? NSNull(), AnyCodingKey.super)
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder {
@@ -424,7 +424,7 @@ private struct StructureUnkeyedContainer: UnkeyedDecodingContainer {
   private mutating func next<T, Result>(
     _ type: T.Type, _ decode: (StructureDecoder) throws -> Result
   ) throws -> Result {
-    let key = PlainKey.index(currentIndex)
+    let key = AnyCodingKey.index(currentIndex)
     guard !isAtEnd else { throw DecodingFailure.atEnd(type, codingPath: codingPath + [key]) }
     let result = try decode(decoder.nested(elements[currentIndex], key))
     currentIndex += 1

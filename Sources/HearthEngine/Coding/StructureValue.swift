@@ -1,7 +1,7 @@
 import Foundation
 
 /// What an `Any` of a structure turns out to be, one level deep. Nothing is rounded, cut or refused: compare
-/// `AnyBridge.Shape`, which is for storing.
+/// `AnyBridge.Kind`, which is for storing.
 enum StructureValue {
   case null
   case boolean(Bool)

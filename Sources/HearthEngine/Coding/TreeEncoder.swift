@@ -7,11 +7,11 @@ import Foundation
 ///                                        └─ structure() ─▸ [String: Any], [Any], or one value
 ///
 /// For documents it is the answer for types that a stream cannot follow, and the measure of what the
-/// stream writes. Structures, which public encoders return, are made by nothing else. `TreeRun` has the
+/// stream writes. Structures, which public encoders return, are made by nothing else. `TreeEncodingState` has the
 /// rules in which the two differ.
 package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   let node: TreeNode
-  let run: TreeRun
+  let run: TreeEncodingState
   package let codingPath: [any CodingKey]
   var isField = false
   var keepsKeys = false
@@ -21,7 +21,7 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   static func encode<T: Encodable>(
     _ value: T, options: FirebaseDataEncoder
   ) throws -> EncodedDocument {
-    let run = TreeRun(.document, options: options)
+    let run = TreeEncodingState(.document, options: options)
     let root = try encode(value, run)
     switch root.content {
     case .map: break
@@ -39,12 +39,13 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   /// The value as users get it: dictionaries, arrays, `NSNumber`, `NSNull`, `String`, `Data`, and objects that
   /// the passthrough types are. Throws `EncodingError`, `Status`, and what the value throws.
   static func structure<T: Encodable>(of value: T, options: FirebaseDataEncoder) throws -> Any {
-    let root = try encode(value, TreeRun(.structure, options: options))
+    let root = try encode(value, TreeEncodingState(.structure, options: options))
     if case .empty = root.content { throw TopLevel.nothing(value) }
     return try root.structure()
   }
 
-  private static func encode<T: Encodable>(_ value: T, _ run: TreeRun) throws -> TreeNode {
+  private static func encode<T: Encodable>(_ value: T, _ run: TreeEncodingState) throws -> TreeNode
+  {
     let root = TreeNode()
     try TreeEncoder(node: root, run: run, codingPath: []).encodeHere(value)
     if let misuse = run.misuse { throw misuse }
@@ -173,7 +174,7 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
 
 private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let node: TreeNode
-  let run: TreeRun
+  let run: TreeEncodingState
   let codingPath: [any CodingKey]
   let keepsKeys: Bool
 
@@ -274,19 +275,19 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     nested(key).unkeyedContainer()
   }
 
-  func superEncoder() -> any Encoder { nested(PlainKey.super) }
+  func superEncoder() -> any Encoder { nested(AnyCodingKey.super) }
 
   func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
 }
 
 private struct TreeUnkeyedContainer: UnkeyedEncodingContainer {
   let node: TreeNode
-  let run: TreeRun
+  let run: TreeEncodingState
   let codingPath: [any CodingKey]
 
   var count: Int { node.count }
 
-  private var elementPath: [any CodingKey] { codingPath + [PlainKey.index(count)] }
+  private var elementPath: [any CodingKey] { codingPath + [AnyCodingKey.index(count)] }
 
   private func append(_ value: Value) throws { try append(content: .value(value)) }
 

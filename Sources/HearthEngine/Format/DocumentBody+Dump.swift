@@ -24,7 +24,7 @@ extension DocumentRecord {
   /// The header in a line, then the body.
   ///
   /// - Parameter shape: That of the body, if its names do not stand in it.
-  func dump(_ shape: UnsafePointer<Shape>? = nil) -> String {
+  func dump(_ shape: UnsafePointer<FieldNameTable>? = nil) -> String {
     let named = path.map { ", path \($0)" } ?? ""
     let header =
       "version \(DocumentFormat.version), sequence \(sequence), "

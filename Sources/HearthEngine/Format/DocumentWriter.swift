@@ -27,7 +27,7 @@ struct DocumentWriter {
     var frameCapacity: Int
     var deepest = 0
     var isTooLarge = false
-    let shapes = UnsafeMutablePointer<MapShape>.allocate(capacity: DocumentWriter.shapeCount)
+    let shapes = UnsafeMutablePointer<FieldOrderCache>.allocate(capacity: DocumentWriter.shapeCount)
   }
 
   struct Field {
@@ -64,7 +64,7 @@ struct DocumentWriter {
         names: .allocate(byteCount: 1024, alignment: 16), nameCapacity: 1024,
         fields: .allocate(capacity: 64), fieldCapacity: 64,
         frames: .allocate(capacity: 32), frameCapacity: 32))
-    state.pointee.shapes.initialize(repeating: MapShape(), count: DocumentWriter.shapeCount)
+    state.pointee.shapes.initialize(repeating: FieldOrderCache(), count: DocumentWriter.shapeCount)
   }
 
   /// The writer's memory goes back to the system.
@@ -309,7 +309,7 @@ struct DocumentWriter {
   /// Where the shape of that hash is or will be: one of a few places, so that two do not drive out
   /// each other again and again.
   @inline(__always)
-  private func shapeSlot(_ hash: UInt64) -> UnsafeMutablePointer<MapShape> {
+  private func shapeSlot(_ hash: UInt64) -> UnsafeMutablePointer<FieldOrderCache> {
     let home = Int(hash >> 56) & (DocumentWriter.shapeCount - 1)
     for step in 0..<4 {
       let slot = state.pointee.shapes + (home + step) & (DocumentWriter.shapeCount - 1)

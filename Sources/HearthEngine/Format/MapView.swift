@@ -36,7 +36,7 @@ package struct MapView: BitwiseCopyable {
   }
 
   /// The names are the shape's; in the bytes are tag, shape, ends and values.
-  private init(_ bytes: UnsafeRawBufferPointer, _ shape: Shape) throws(Status) {
+  private init(_ bytes: UnsafeRawBufferPointer, _ shape: FieldNameTable) throws(Status) {
     var cursor = ByteCursor(bytes)
     let valueWidthCode = try cursor.bytes(StoredBody.headBytes)[0] & 0x0F
     guard valueWidthCode < 3 else { throw .dataLoss("A stored map has an unknown type.") }

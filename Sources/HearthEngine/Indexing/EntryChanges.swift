@@ -11,7 +11,7 @@ struct EntryChanges: ~Copyable {
   private let store: StoreSnapshot
   private let catalogue: IndexCatalogue
   /// By position in the catalogue, made when needed.
-  private var makers: [EntryMaker?]
+  private var makers: [EntryExtractor?]
   /// The maintained indexes of the collection id that was looked at last.
   private var collectionID: String?
   private var positions: [Int] = []
@@ -79,7 +79,7 @@ struct EntryChanges: ~Copyable {
     _ path: ResourcePath, from old: MapView?, to new: MapView?
   ) throws {
     for position in positions {
-      let maker = makers[position] ?? EntryMaker(catalogue.indexes[position])
+      let maker = makers[position] ?? EntryExtractor(catalogue.indexes[position])
       makers[position] = maker
       try add(path, maker, from: old, to: new)
     }
@@ -87,7 +87,7 @@ struct EntryChanges: ~Copyable {
 
   /// The document in one index.
   private mutating func add(
-    _ path: ResourcePath, _ maker: EntryMaker, from old: MapView?, to new: MapView?
+    _ path: ResourcePath, _ maker: EntryExtractor, from old: MapView?, to new: MapView?
   ) throws {
     if let old, let new, try maker.isSame(old, new) { return }
     let limit = store.keyLimit
@@ -125,7 +125,7 @@ struct EntryChanges: ~Copyable {
     let start = bytes.count
     var valueCount: Int?
     if store.keyLimit.isCut(key) {
-      let cut = CutKey(bytes: Array(key), isCut: true)
+      let cut = TruncatedKey(bytes: Array(key), isCut: true)
       let found = try store.entriesByPath.entry(cut, of: path, in: store.lmdb)?.key
       // An entry that is not there yet need not go, and one that is need not come.
       guard (found == nil) == (identities != nil) else { return }
@@ -172,7 +172,7 @@ struct EntryChanges: ~Copyable {
         ? one.front < other.front : UTF8Order.compare(key(one), key(other)) < 0
     }
     let table = store.tables.entries
-    var end = try TableEnd(table, in: transaction.snapshot)
+    var end = try AppendDetector(table, in: transaction.snapshot)
     func put(_ change: Change, _ valueCount: Int, append: Bool) throws {
       let start = change.start + change.keyCount
       try transaction.put(
@@ -200,8 +200,8 @@ struct EntryChanges: ~Copyable {
 
 extension StoreSnapshot {
   /// Entries whose keys are cut, by their documents.
-  var entriesByPath: CutKeyTable {
-    CutKeyTable(table: tables.entries) { try EntryRecord.path($0).text }
+  var entriesByPath: TruncatedKeyTable {
+    TruncatedKeyTable(table: tables.entries) { try EntryRecord.path($0).text }
   }
 }
 

@@ -48,7 +48,7 @@ final class EntryScan {
   private let snapshot: StoreSnapshot
   private let limit: KeyLimit
   let isBackwards: Bool
-  private let touched: TouchCount
+  private let touched: ReadCounters
   @exclusivity(unchecked) private(set) var range: EntryRange
   /// The bounds of stored keys.
   @exclusivity(unchecked) private var first: [UInt8] = []
@@ -60,13 +60,13 @@ final class EntryScan {
   @exclusivity(unchecked) private var run: [RunEntry] = []
   /// Keeps the key that was told last.
   @exclusivity(unchecked) private var told: PinnedBytes?
-  @exclusivity(unchecked) private var maker: EntryMaker?
+  @exclusivity(unchecked) private var maker: EntryExtractor?
   @exclusivity(unchecked) private var documentKey = KeyBuffer()
   @exclusivity(unchecked) private var collectionPrefix: [UInt8] = []
 
   init(
     _ range: EntryRange, in snapshot: StoreSnapshot, isBackwards: Bool = false,
-    touched: TouchCount = TouchCount()
+    touched: ReadCounters = ReadCounters()
   ) throws {
     self.range = range
     self.snapshot = snapshot
@@ -177,7 +177,7 @@ final class EntryScan {
   /// Reads the run at the cursor and moves behind it.
   private func readRun() throws {
     let stored = Array(cursor.key)
-    let maker = maker ?? EntryMaker(range.index)
+    let maker = maker ?? EntryExtractor(range.index)
     self.maker = maker
     var paths: Set<ResourcePath> = []
     var hasNext = true

@@ -18,7 +18,7 @@ extension IndexCatalogue {
         guard let place = index.definition.containsIndex,
           try isLarge(index.definition.components[place].field, of: fields, bytes.count)
         else { continue }
-        try EntryMaker(index).forEachEntry(of: path, fields) { key, _ in
+        try EntryExtractor(index).forEachEntry(of: path, fields) { key, _ in
           entries += 1
           size += min(key.count, Limits.indexEntry)
         }

@@ -10,7 +10,7 @@ internal import LMDB
 final class IndexCheck {
   private let store: StoreSnapshot
   private let indexes: [StoredIndex]
-  private let makers: [EntryMaker]
+  private let makers: [EntryExtractor]
   private let expected = EntryList()
   /// True entries that were found, by position.
   private var found: [Int]
@@ -24,7 +24,7 @@ final class IndexCheck {
     self.store = store
     self.report = report
     indexes = try store.readIndexes()
-    makers = indexes.map(EntryMaker.init)
+    makers = indexes.map(EntryExtractor.init)
     found = Array(repeating: 0, count: indexes.count)
   }
 
@@ -108,7 +108,7 @@ final class IndexCheck {
     of key: UnsafeRawBufferPointer, _ path: ResourcePath
   ) throws -> UnsafeRawBufferPointer? {
     guard store.keyLimit.isCut(key) else { return try store.lmdb.get(store.tables.entries, key) }
-    let cut = CutKey(bytes: Array(key), isCut: true)
+    let cut = TruncatedKey(bytes: Array(key), isCut: true)
     return try store.entriesByPath.entry(cut, of: path, in: store.lmdb)?.value
   }
 

@@ -171,7 +171,7 @@ extension KeyLayout {
 
 extension KeyLimit {
   /// The stored form of a collection's key, with ordinal 0.
-  func catalogueKey(_ collection: ResourcePath) -> CutKey {
+  func catalogueKey(_ collection: ResourcePath) -> TruncatedKey {
     KeyLayout.catalogueKey(collection).withUnsafeBytes { cut($0) }
   }
 }

@@ -1,7 +1,7 @@
 internal import CXXHash
 
 /// A key as it is stored, with ordinal 0 where it is cut.
-typealias CutKey = (bytes: [UInt8], isCut: Bool)
+typealias TruncatedKey = (bytes: [UInt8], isCut: Bool)
 
 /// How long a stored key may be, and what becomes of longer ones.
 ///

@@ -30,13 +30,13 @@ struct IntervalTree<Owner: AnyObject> {
     func update() {
       highest = interval.upper
       for child in [left, right] {
-        if let child, ResultKeys.compare(child.highest, highest) > 0 { highest = child.highest }
+        if let child, SortKeyEncoder.compare(child.highest, highest) > 0 { highest = child.highest }
       }
     }
 
     /// By lower end, then by owner.
     func isBefore(_ lower: [UInt8], _ owner: Owner) -> Bool {
-      let order = ResultKeys.compare(interval.lower, lower)
+      let order = SortKeyEncoder.compare(interval.lower, lower)
       return order != 0 ? order < 0 : ObjectIdentifier(self.owner) < ObjectIdentifier(owner)
     }
   }

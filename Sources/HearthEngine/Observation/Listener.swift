@@ -10,7 +10,7 @@ package final class Listener: Recipient {
   /// So many commits wait as events of their own. Firebase's SDK tells each commit, and keeps all of them.
   static let eventLimit = 16
 
-  fileprivate enum Untold {
+  fileprivate enum Pending {
     /// The commit right after what is told before, with its changes.
     case next(ResultEvent)
     /// Several commits later, or the first.
@@ -21,7 +21,7 @@ package final class Listener: Recipient {
   }
 
   /// Of an event what is compared with a later one: its changes are not kept.
-  fileprivate struct Told {
+  fileprivate struct Delivered {
     // In this order, so that what is behind it takes no padding.
     var values: [Value]?
     var list: ResultList
@@ -29,9 +29,9 @@ package final class Listener: Recipient {
 
   /// What is taken out of the mailbox at once.
   fileprivate struct Next {
-    var untold: Untold?
+    var untold: Pending?
     /// Before it.
-    var told: Told?
+    var told: Delivered?
     var mustTell = false
   }
 
@@ -40,8 +40,8 @@ package final class Listener: Recipient {
   /// Mostly none or one, which costs no memory of its own.
   fileprivate enum Waiting {
     case none
-    case one(Untold)
-    case several([Untold])
+    case one(Pending)
+    case several([Pending])
 
     var count: Int {
       switch self {
@@ -51,7 +51,7 @@ package final class Listener: Recipient {
       }
     }
 
-    mutating func append(_ untold: Untold) {
+    mutating func append(_ untold: Pending) {
       switch self {
       case .none: self = .one(untold)
       case .one(let first): self = .several([first, untold])
@@ -62,7 +62,7 @@ package final class Listener: Recipient {
       }
     }
 
-    mutating func replaceLast(_ make: (Untold?) -> Untold) {
+    mutating func replaceLast(_ make: (Pending?) -> Pending) {
       switch self {
       case .none: self = .one(make(nil))
       case .one(let last): self = .one(make(last))
@@ -73,7 +73,7 @@ package final class Listener: Recipient {
       }
     }
 
-    mutating func popFirst() -> Untold? {
+    mutating func popFirst() -> Pending? {
       switch self {
       case .none: return nil
       case .one(let first):
@@ -128,7 +128,7 @@ package final class Listener: Recipient {
   }
 
   fileprivate struct State {
-    var told: Told?
+    var told: Delivered?
     let eventLimit: UInt8
     /// The first one is told even if nothing changed since what it goes on from.
     var mustTell = true
@@ -159,7 +159,7 @@ package final class Listener: Recipient {
 
   /// How it comes about that `deliver` is called soon, where the callback belongs.
   package enum Way: Sendable {
-    case room(Mailroom)
+    case room(CallbackQueue)
     /// Arranges it, wherever callbacks belong that a thread may occupy which waits for a write; or on a queue of the
     /// listener's own. Never called while it is arranged.
     case schedule(@Sendable (Listener) -> Void)
@@ -186,7 +186,7 @@ package final class Listener: Recipient {
   /// write closure: two callbacks that remove each other's listeners would wait for ever, and so would a
   /// closure for a callback that waits to write.
   package func remove() {
-    let isInside = CallbackThread.isInside || WriterWaits.isOnWritersThread
+    let isInside = CallbackThread.isInside || WriterWaitGraph.isOnWritersThread
     let (mustWait, groups): (DispatchSemaphore?, Groups) = state.withLock { state in
       let groups = state.remove()
       guard state.isRunning, !isInside else { return (nil, groups) }
@@ -220,14 +220,15 @@ package final class Listener: Recipient {
     _ event: ResultEvent, after past: ResultList? = nil,
     for acknowledgements: [Acknowledgement] = []
   ) {
-    if let past { state.withLock { $0.told = Told(list: past) } }
+    if let past { state.withLock { $0.told = Delivered(list: past) } }
     post(for: acknowledgements) { $0.untold.append(.latest(event)) }
   }
 
   /// A commit changed the result the listener was told, or will be told before. Called back when the
   /// outbox is sent.
   func post(
-    _ event: ResultEvent, for acknowledgements: [Acknowledgement] = [], _ outbox: inout Outbox
+    _ event: ResultEvent, for acknowledgements: [Acknowledgement] = [],
+    _ outbox: inout PendingDeliveries
   ) {
     post(for: acknowledgements, &outbox) { state in
       // One more than the limit: what comes then takes its place.
@@ -267,7 +268,7 @@ package final class Listener: Recipient {
       if post(nil, add).mustCall { arrange() }
       return
     }
-    var outbox = Outbox()
+    var outbox = PendingDeliveries()
     post(for: acknowledgements, &outbox, add)
     outbox.send()
   }
@@ -275,7 +276,8 @@ package final class Listener: Recipient {
   /// Arranges `deliver`, with the outbox where that can be done for many.
   @inline(__always)
   private func post(
-    for acknowledgements: [Acknowledgement], _ outbox: inout Outbox, _ add: (inout State) -> Void
+    for acknowledgements: [Acknowledgement], _ outbox: inout PendingDeliveries,
+    _ add: (inout State) -> Void
   ) {
     let destination = way.destination
     guard let batch = outbox.batch(for: destination, acknowledgements, way) else {
@@ -408,7 +410,7 @@ extension Listener.State {
     let next = Listener.Next(untold: untold, told: told.take(), mustTell: mustTell)
     switch untold {
     case .next(let event), .latest(let event):
-      told = Listener.Told(values: event.values, list: event.list)
+      told = Listener.Delivered(values: event.values, list: event.list)
       mustTell = false
       counts.told += 1
     case .failure, .end: isRemoved = true

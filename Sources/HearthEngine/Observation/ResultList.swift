@@ -151,7 +151,7 @@ package struct ResultList: Sendable {
   }
 
   private func isBefore(_ lhs: ResultRow, _ rhs: ResultRow) -> Bool {
-    let order = ResultKeys.compare(lhs.key, rhs.key)
+    let order = SortKeyEncoder.compare(lhs.key, rhs.key)
     return isReversed ? order > 0 : order < 0
   }
 

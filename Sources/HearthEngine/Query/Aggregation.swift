@@ -245,7 +245,7 @@ private struct AggregationTotals {
     return carriers
   }
 
-  mutating func add(_ stream: EntryStream, _ entry: ScannedEntry, _ positions: [Int?]) throws {
+  mutating func add(_ stream: IndexJoin, _ entry: ScannedEntry, _ positions: [Int?]) throws {
     counted += 1
     var fields: MapView?
     for index in positions.indices {

@@ -63,7 +63,7 @@ struct ResultOrder {
 
   /// Where a document stands as seen from a place in the result: negative is before it.
   func compare(
-    _ keys: SortKeys, _ path: () throws -> ResourcePath, to place: ResultPlace
+    _ keys: SortKeys, _ path: () throws -> ResourcePath, to place: CursorPosition
   ) throws -> Int {
     for index in place.values.indices {
       let order: Int
@@ -84,7 +84,7 @@ struct ResultOrder {
 }
 
 /// A cursor, prepared.
-struct ResultPlace {
+struct CursorPosition {
   let values: [PinnedBytes]
   /// The value for the name, if there is one.
   let name: ResourcePath?
@@ -103,7 +103,7 @@ struct ResultPlace {
 }
 
 /// The first few of many, by an order: keeps at most twice as many as are wanted.
-struct Foremost<Element> {
+struct TopK<Element> {
   private let limit: Int
   private(set) var elements: [Element] = []
   /// No element after this one is among the first.

@@ -1,7 +1,7 @@
 internal import LMDB
 
 /// What an answer has cost, whatever the clock says.
-final class TouchCount {
+final class ReadCounters {
   /// Keys that scans have looked at.
   @exclusivity(unchecked) var keys = 0
   /// Documents whose fields were looked at.
@@ -42,14 +42,14 @@ final class CollectionScan {
   @exclusivity(unchecked) private var walk: PrefixWalk
   /// Sorted backwards, so that the next one is the last.
   @exclusivity(unchecked) private var run: [StoredEntry] = []
-  private let touched: TouchCount
+  private let touched: ReadCounters
 
   /// - Parameters:
   ///   - lowest: No document with a lower id is wanted; a few may be told all the same.
   ///   - highest: No document with a higher id is wanted; a few may be told all the same.
   init(
     _ collection: ResourcePath, in store: StoreSnapshot, from lowest: String? = nil,
-    to highest: String? = nil, isDescending: Bool = false, touched: TouchCount = TouchCount()
+    to highest: String? = nil, isDescending: Bool = false, touched: ReadCounters = ReadCounters()
   ) throws {
     self.store = store
     self.touched = touched
@@ -70,11 +70,11 @@ final class CollectionScan {
   }
 
   /// The same documents for several threads; nil where only a cursor gets at them.
-  func leaves() throws -> LeafScan? {
+  func leaves() throws -> ParallelCollectionScan? {
     guard !isDescending, let leaves = try store.lmdb.leaves(store.tables.documents) else {
       return nil
     }
-    return LeafScan(leaves, walk.lowest, walk.end, of: collection, in: store)
+    return ParallelCollectionScan(leaves, walk.lowest, walk.end, of: collection, in: store)
   }
 
   func next() throws -> ScannedDocument? {
@@ -121,7 +121,7 @@ extension StoreSnapshot {
   /// Reads the run that begins at the cursor, and leaves the cursor on the key behind it, if any.
   /// The documents that `isWanted` takes, the next one to be told last.
   func run(
-    at cursor: inout Cursor, _ touched: TouchCount, isDescending: Bool = false,
+    at cursor: inout Cursor, _ touched: ReadCounters, isDescending: Bool = false,
     where isWanted: (ResourcePath) -> Bool
   ) throws -> (documents: [ScannedDocument], hasNext: Bool) {
     let first = Array(cursor.key)

@@ -13,9 +13,9 @@ final class GroupScan {
   private var mainIsValid = false
   private var hasStarted = false
   private var waiting = PathOrderMerge()
-  private let touched: TouchCount
+  private let touched: ReadCounters
 
-  init(_ id: String, in store: StoreSnapshot, touched: TouchCount = TouchCount()) throws {
+  init(_ id: String, in store: StoreSnapshot, touched: ReadCounters = ReadCounters()) throws {
     self.touched = touched
     self.store = store
     self.id = id

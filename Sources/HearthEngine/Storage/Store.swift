@@ -20,8 +20,8 @@ final class Store: Sendable {
   let tables: Tables
   let pageSizeBytes: Int
   /// Told the last sequence after every commit of this process.
-  let commits = CommitSignal()
-  let shapes = ShapeMemory()
+  let commits = CommitNotifier()
+  let shapes = FieldNameTableCache()
   /// What the floor of indexes remembers of this file. Believed only where the file says the same.
   let indexMemory = Guarded<(any AnyObject & Sendable)?>(nil)
 
@@ -98,7 +98,7 @@ struct Tables: Sendable {
   let documents, collections, changes, tombstones, due, indexes, entries, shapes, logIndex,
     meta: Table
 
-  let documentsByName, collectionsByName, tombstonesByName: CutKeyTable
+  let documentsByName, collectionsByName, tombstonesByName: TruncatedKeyTable
 
   static let names = KeyLayout.Table.allCases.map(\.rawValue)
   /// A file of an earlier format, which is only read, has them not.
@@ -115,8 +115,8 @@ struct Tables: Sendable {
     shapes = environment.table(KeyLayout.Table.shapes.rawValue)
     logIndex = environment.table(KeyLayout.Table.logIndex.rawValue)
     meta = environment.table(KeyLayout.Table.meta.rawValue)
-    documentsByName = CutKeyTable(table: documents) { try DocumentRecord(parsing: $0).path }
-    collectionsByName = CutKeyTable(table: collections, pathText: NumberRecord.pathText)
-    tombstonesByName = CutKeyTable(table: tombstones, pathText: NumberRecord.pathText)
+    documentsByName = TruncatedKeyTable(table: documents) { try DocumentRecord(parsing: $0).path }
+    collectionsByName = TruncatedKeyTable(table: collections, pathText: NumberRecord.pathText)
+    tombstonesByName = TruncatedKeyTable(table: tombstones, pathText: NumberRecord.pathText)
   }
 }

@@ -4,7 +4,7 @@ internal import LMDB
 struct StoreSnapshot {
   let lmdb: Snapshot
   let store: Store
-  let shapes: ShapeMemory.Lookup
+  let shapes: FieldNameTableCache.Lookup
   /// False where another thread than the transaction's may ask.
   var canLoadShapes = true
 
@@ -179,7 +179,7 @@ struct DocumentName: Hashable, Sendable {
     key = DocumentKey(path, limit: limit)
   }
 
-  var cut: CutKey { (key.bytes, key.isCut) }
+  var cut: TruncatedKey { (key.bytes, key.isCut) }
 
   static func == (lhs: DocumentName, rhs: DocumentName) -> Bool {
     lhs.key.bytes == rhs.key.bytes && (!lhs.key.isCut || lhs.path == rhs.path)

@@ -8,12 +8,12 @@ final class CatalogueScan {
   private let store: StoreSnapshot
   private let ancestor: ResourcePath
   private var walk: PrefixWalk
-  private let touched: TouchCount
+  private let touched: ReadCounters
   /// Sorted backwards, so that the next one is the last.
   private var run: [(path: ResourcePath, count: UInt64)] = []
 
   init(
-    below ancestor: ResourcePath, in store: StoreSnapshot, touched: TouchCount = TouchCount()
+    below ancestor: ResourcePath, in store: StoreSnapshot, touched: ReadCounters = ReadCounters()
   ) throws {
     self.store = store
     self.touched = touched
@@ -78,10 +78,10 @@ final class SubtreeScan {
   private let catalogue: CatalogueScan
   private var upcoming: ResourcePath?
   private var waiting = PathOrderMerge()
-  private let touched: TouchCount
+  private let touched: ReadCounters
 
   init(
-    below ancestor: ResourcePath, in store: StoreSnapshot, touched: TouchCount = TouchCount()
+    below ancestor: ResourcePath, in store: StoreSnapshot, touched: ReadCounters = ReadCounters()
   ) throws {
     self.store = store
     self.touched = touched

@@ -7,7 +7,7 @@ package struct JSONReader {
   private var position = 0
   private var depth = 0
 
-  /// The one value that `text` holds. Throws `JSONFault` with the place of what is wrong.
+  /// The one value that `text` holds. Throws `JSONError` with the place of what is wrong.
   package static func read(_ text: String) throws -> JSON { try read(Array(text.utf8)) }
 
   package static func read(_ utf8: [UInt8]) throws -> JSON {
@@ -31,11 +31,11 @@ package struct JSONReader {
 
   private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-  private func failure(_ problem: String) -> JSONFault {
+  private func failure(_ problem: String) -> JSONError {
     let before = bytes[..<min(position, bytes.count)]
     let line = before.count { $0 == UInt8(ascii: "\n") } + 1
     let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
-    return JSONFault("The JSON is not valid: \(problem) at line \(line), column \(column).")
+    return JSONError("The JSON is not valid: \(problem) at line \(line), column \(column).")
   }
 
   private mutating func skipSpace() {
@@ -212,7 +212,7 @@ package struct JSONReader {
 }
 
 /// What is wrong with a text that should be JSON, and where.
-struct JSONFault: Error, CustomStringConvertible {
+struct JSONError: Error, CustomStringConvertible {
   package let description: String
 
   init(_ description: String) { self.description = description }

@@ -14,13 +14,13 @@ struct ChangeLogTrim {
   /// them; and the first sequence kept, nil if nothing is to go.
   func plan(
     _ store: StoreSnapshot, adding newRecords: Int
-  ) throws -> (steps: [GroupPlan.Step], firstKept: UInt64?) {
+  ) throws -> (steps: [CommitPlan.Step], firstKept: UInt64?) {
     let tables = store.tables
     let statistics = try store.lmdb.statistics(tables.changes)
     let pages = statistics.branchPages + statistics.leafPages + statistics.overflowPages
     var excessBytes = pages * store.store.pageSizeBytes - bytesKept
     guard excessBytes > 0 || oldestKept != nil else { return ([], nil) }
-    var steps: [GroupPlan.Step] = []
+    var steps: [CommitPlan.Step] = []
     var index = ChangeLogIndex.Trim(store)
     var firstKept: UInt64?
     var left = max(Self.recordsPerCommit, 2 * newRecords)
@@ -37,10 +37,10 @@ struct ChangeLogTrim {
         return true
       }
       guard excessBytes > 0 || oldestKept.map({ newest < $0 }) ?? false else { break }
-      steps.append(GroupPlan.Step(table: tables.changes, key: Array(cursor.key), value: nil))
+      steps.append(CommitPlan.Step(table: tables.changes, key: Array(cursor.key), value: nil))
       for change in buried {
         if let key = try tombstone(of: change, in: store) {
-          steps.append(GroupPlan.Step(table: tables.tombstones, key: key, value: nil))
+          steps.append(CommitPlan.Step(table: tables.tombstones, key: key, value: nil))
         }
       }
       try index.remove(
@@ -51,7 +51,7 @@ struct ChangeLogTrim {
       found = try cursor.next()
     }
     steps += index.steps.map {
-      GroupPlan.Step(table: tables.logIndex, key: $0.key, value: $0.value)
+      CommitPlan.Step(table: tables.logIndex, key: $0.key, value: $0.value)
     }
     return (steps, firstKept)
   }

@@ -18,7 +18,7 @@ final class Writer: Sendable {
 
   private struct Request {
     enum Work {
-      case mutations([Mutation], on: Premises?)
+      case mutations([Mutation], on: ReadSet?)
       /// Next: what came of it. It runs once, whatever becomes of the group.
       case closure(Closure)
       case failed(Status)
@@ -27,13 +27,13 @@ final class Writer: Sendable {
     /// A closure that is let go before its maker, who waits, goes on.
     final class Closure: @unchecked Sendable {
       // Unchecked: its maker's until it is handed over, then the writer's thread's.
-      private var body: ((LiveRequest) throws -> Void)?
+      private var body: ((WriteContext) throws -> Void)?
       let callSite: CallSite?
       /// No other request is in its group: what it reads in the file is what there is.
       let isAlone: Bool
 
       init(
-        callSite: CallSite?, isAlone: Bool = false, body: @escaping (LiveRequest) throws -> Void
+        callSite: CallSite?, isAlone: Bool = false, body: @escaping (WriteContext) throws -> Void
       ) {
         self.callSite = callSite
         self.isAlone = isAlone
@@ -41,7 +41,7 @@ final class Writer: Sendable {
       }
 
       /// Once; nil from then on.
-      func take() -> ((LiveRequest) throws -> Void)? {
+      func take() -> ((WriteContext) throws -> Void)? {
         defer { body = nil }
         return body
       }
@@ -51,7 +51,7 @@ final class Writer: Sendable {
     var byteCount: Int
     /// Of the limit on what nobody awaits.
     var countedBytes: Int
-    var ticket: TicketBook.Ticket
+    var ticket: PendingWrites.Ticket
     /// Nobody waits for this request, so that reads have to.
     var isTracked: Bool
     /// If it completes after the callbacks of the listeners it concerns.
@@ -102,7 +102,7 @@ final class Writer: Sendable {
     var waitingBytes = 0
     /// The thread sleeps, or is about to: whoever adds to the queue wakes it.
     var isAsleep = false
-    var tickets = TicketBook()
+    var tickets = PendingWrites()
   }
 
   private let store: Store
@@ -176,7 +176,7 @@ final class Writer: Sendable {
   ///   - premises: What it rests on.
   ///   - isBlocking: The caller's thread waits.
   func commit(
-    _ request: CommitRequest, on premises: Premises? = nil, isBlocking: Bool = false,
+    _ request: CommitRequest, on premises: ReadSet? = nil, isBlocking: Bool = false,
     _ complete: @escaping @Sendable (Outcome) -> Void
   ) {
     do throws(Status) {
@@ -205,7 +205,7 @@ final class Writer: Sendable {
   ///   - isBlocking: The caller's thread waits.
   func perform(
     from callSite: CallSite? = nil, isBlocking: Bool = false,
-    _ body: @escaping (LiveRequest) throws -> Void,
+    _ body: @escaping (WriteContext) throws -> Void,
     complete: @escaping @Sendable (Outcome) -> Void
   ) {
     let work = Request.Work.closure(Request.Closure(callSite: callSite, body: body))
@@ -214,7 +214,7 @@ final class Writer: Sendable {
 
   /// As `perform`. What is committed is all there is while `body` runs, and anybody may read it.
   func submitAlone(
-    from callSite: CallSite? = nil, _ body: @escaping (LiveRequest) throws -> Void,
+    from callSite: CallSite? = nil, _ body: @escaping (WriteContext) throws -> Void,
     complete: @escaping @Sendable (Outcome) -> Void
   ) {
     let closure = Request.Closure(callSite: callSite, isAlone: true, body: body)
@@ -226,7 +226,7 @@ final class Writer: Sendable {
   /// Nil if nobody listens: who does so from now on is told of the write as something that is there.
   /// Nor on a writer's thread, whose database would be held up by another one's callbacks.
   private func origin(isBlocking: Bool) -> WriteOrigin? {
-    acknowledgements.isIdle || WriterWaits.isOnWritersThread
+    acknowledgements.isIdle || WriterWaitGraph.isOnWritersThread
       ? nil : WriteOrigin(isBlocking: isBlocking)
   }
 
@@ -414,7 +414,7 @@ final class Writer: Sendable {
   // MARK: The thread
 
   private func run() {
-    WriterWaits.own(self)
+    WriterWaitGraph.own(self)
     while let group = takeGroup() {
       commit(group)
       beIdle()
@@ -508,7 +508,7 @@ final class Writer: Sendable {
   }
 
   private enum Attempt {
-    case committed([Outcome], GroupPlan, [Int: Acknowledgement])
+    case committed([Outcome], CommitPlan, [Int: Acknowledgement])
     /// No request changed anything; there was nothing to commit.
     case unchanged([Outcome])
     case mapFull(LMDBError)
@@ -531,7 +531,7 @@ final class Writer: Sendable {
       begin(.planning)
       let time = now ?? store.configuration.now()
       now = time
-      var plan = try GroupPlan(
+      var plan = try CommitPlan(
         StoreSnapshot(transaction.snapshot, store), now: time,
         documentCount: requests.prefix(count).reduce(0) { $0 + $1.mutationCount })
       let outcomes = try outcomes(of: &requests, count, in: &plan)
@@ -583,7 +583,7 @@ final class Writer: Sendable {
   }
 
   private func outcomes(
-    of requests: inout ArraySlice<Request>, _ count: Int, in plan: inout GroupPlan
+    of requests: inout ArraySlice<Request>, _ count: Int, in plan: inout CommitPlan
   ) throws -> [Outcome] {
     var outcomes: [Outcome] = []
     outcomes.reserveCapacity(count)
@@ -610,7 +610,7 @@ final class Writer: Sendable {
   }
 
   private func run(
-    _ closure: Request.Closure, in plan: inout GroupPlan
+    _ closure: Request.Closure, in plan: inout CommitPlan
   ) -> (Request.Work, Outcome) {
     let began = ContinuousClock.now
     begin(.runningClosure(closure.callSite))
@@ -619,7 +619,7 @@ final class Writer: Sendable {
       begin(.planning)
     }
     return withUnsafeMutablePointer(to: &plan) { plan in
-      let live = LiveRequest(in: plan)
+      let live = WriteContext(in: plan)
       defer { live.drop() }
       do {
         try closure.take()?(live)

@@ -14,13 +14,13 @@ struct UserDataReaderTests {
     case set, merge, mergeFields, update
   }
 
-  private func parse(_ data: [String: Any], _ write: Write) throws -> ParsedSet {
+  private func parse(_ data: [String: Any], _ write: Write) throws -> ParsedWrite {
     switch write {
-    case .set: try ParsedSet(set: data, database: home)
-    case .merge: try ParsedSet(set: data, merge: .all, database: home)
+    case .set: try ParsedWrite(set: data, database: home)
+    case .merge: try ParsedWrite(set: data, merge: .all, database: home)
     case .mergeFields:
-      try ParsedSet(set: data, merge: .fields(Array(data.keys)), database: home)
-    case .update: try ParsedSet(update: data, database: home)
+      try ParsedWrite(set: data, merge: .fields(Array(data.keys)), database: home)
+    case .update: try ParsedWrite(update: data, database: home)
     }
   }
 
@@ -102,13 +102,13 @@ struct UserDataReaderTests {
       ["foo": ["__x__": FieldValue.increment(1)]],
       refusedWith: sentence + " (found in field foo.__x__)")
     #expect(
-      refusal { try ParsedSet(update: ["foo.__baz__": 1], database: home) }
+      refusal { try ParsedWrite(update: ["foo.__baz__": 1], database: home) }
         == sentence + " (found in field foo.__baz__)")
     #expect(
-      refusal { try ParsedSet(update: ["__baz__.foo": 1], database: home) }
+      refusal { try ParsedWrite(update: ["__baz__.foo": 1], database: home) }
         == sentence + " (found in field __baz__.foo)")
     #expect(
-      refusal { try ParsedSet(update: [FieldPath.documentID(): 1], database: home) }
+      refusal { try ParsedWrite(update: [FieldPath.documentID(): 1], database: home) }
         == sentence + " (found in field __name__)")
   }
 
@@ -204,43 +204,43 @@ struct UserDataReaderTests {
     expect(["a": array], refusedWith: sentence)
 
     let names = Array(repeating: "a", count: 22)
-    _ = try ParsedSet(update: [FieldPath(Array(names.dropLast())): 1], database: home)
-    #expect(refusal { try ParsedSet(update: [FieldPath(names): 1], database: home) } == sentence)
+    _ = try ParsedWrite(update: [FieldPath(Array(names.dropLast())): 1], database: home)
+    #expect(refusal { try ParsedWrite(update: [FieldPath(names): 1], database: home) } == sentence)
     #expect(
       refusal {
-        try ParsedSet(
+        try ParsedWrite(
           update: [FieldPath(Array(repeating: "a", count: 100_000)): FieldValue.delete()],
           database: home)
       } == sentence)
     #expect(
-      refusal { try ParsedSet(update: ["a.a": maps(20)], database: home) } == sentence)
+      refusal { try ParsedWrite(update: ["a.a": maps(20)], database: home) } == sentence)
   }
 
   @Test func `keys of an update that name no field`() {
     let keys = "Dictionary keys in updateData: must be NSStrings or FIRFieldPaths."
-    #expect(refusal { try ParsedSet(update: [1: 2], database: home) } == keys)
+    #expect(refusal { try ParsedWrite(update: [1: 2], database: home) } == keys)
     #expect(
-      refusal { try ParsedSet(update: ["foo..baz": 2], database: home) }
+      refusal { try ParsedWrite(update: ["foo..baz": 2], database: home) }
         == "Invalid field path (foo..baz). Paths must not be empty, begin with '.', "
         + "end with '.', or contain '..'")
     #expect(
-      refusal { try ParsedSet(update: ["": 2], database: home) }
+      refusal { try ParsedWrite(update: ["": 2], database: home) }
         == "Invalid field path (). Paths must not be empty, begin with '.', "
         + "end with '.', or contain '..'")
     #expect(
-      refusal { try ParsedSet(update: ["foo~bar": 2], database: home) }
+      refusal { try ParsedWrite(update: ["foo~bar": 2], database: home) }
         == "Invalid field path (foo~bar). Paths must not contain '~', '*', '/', '[', or ']'")
     #expect(
-      refusal { try ParsedSet(update: [FieldPath([]): 2], database: home) }
+      refusal { try ParsedWrite(update: [FieldPath([]): 2], database: home) }
         == "Invalid field path. Provided names must not be empty.")
     #expect(
-      refusal { try ParsedSet(update: [FieldPath(["foo", ""]): 2], database: home) }
+      refusal { try ParsedWrite(update: [FieldPath(["foo", ""]): 2], database: home) }
         == "Invalid field name at index 1. Field names must not be empty.")
   }
 
   @Test func `fields of a merge that name no field of the data`() {
-    func merge(_ fields: [Any]) throws -> ParsedSet {
-      try ParsedSet(
+    func merge(_ fields: [Any]) throws -> ParsedWrite {
+      try ParsedWrite(
         set: ["foo": ["bar": 1], "empty": [:] as [String: Any]], merge: .fields(fields),
         database: home)
     }
@@ -262,15 +262,15 @@ struct UserDataReaderTests {
 
   @Test func `an update that says two things about one field`() {
     #expect(
-      refusal { try ParsedSet(update: ["a": 1, "a.b": 2], database: home) }
+      refusal { try ParsedWrite(update: ["a": 1, "a.b": 2], database: home) }
         == "Field 'a.b' in your update data is inside field 'a', which is specified too.")
     #expect(
       refusal {
-        try ParsedSet(
+        try ParsedWrite(
           update: ["a.b": FieldValue.delete(), "a.b.c": FieldValue.increment(1)], database: home)
       } == "Field 'a.b.c' in your update data is inside field 'a.b', which is specified too.")
     #expect(
-      refusal { try ParsedSet(update: ["a.b": 1, FieldPath(["a", "b"]): 2], database: home) }
+      refusal { try ParsedWrite(update: ["a.b": 1, FieldPath(["a", "b"]): 2], database: home) }
         == "Field 'a.b' is specified more than once in your update data.")
   }
 }

@@ -242,7 +242,7 @@ struct ContainerTests {
         written += 1
         // A dictionary of it that is stored is the same document. A fault is one of what was encoded,
         // though it may have been replaced.
-        let set = try? ParsedSet(set: options.encode(value), database: nil)
+        let set = try? ParsedWrite(set: options.encode(value), database: nil)
         if let set {
           #expect(try set.body == body.map(), "seed \(seed), \(value.step)")
         } else {

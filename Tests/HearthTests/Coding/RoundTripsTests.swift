@@ -72,7 +72,7 @@ struct RoundTripsTests {
         switch keys {
         case .asTheyAre: .useDefaultKeys
         case .snakeCase: .convertToSnakeCase
-        case .custom: .custom { PlainKey(stringValue: "k." + ($0.last?.stringValue ?? "")) }
+        case .custom: .custom { AnyCodingKey(stringValue: "k." + ($0.last?.stringValue ?? "")) }
         }
       if writesInfinities {
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
@@ -114,7 +114,7 @@ struct RoundTripsTests {
         case .asTheyAre: .useDefaultKeys
         case .snakeCase: .convertFromSnakeCase
         case .custom:
-          .custom { PlainKey(stringValue: String(($0.last?.stringValue ?? "").dropFirst(2))) }
+          .custom { AnyCodingKey(stringValue: String(($0.last?.stringValue ?? "").dropFirst(2))) }
         }
       if writesInfinities {
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(

@@ -113,10 +113,10 @@ struct StructureCodingTests {
     seed: UInt64
   ) throws {
     encoder.keyEncodingStrategy = .custom {
-      PlainKey(stringValue: "k." + ($0.last?.stringValue ?? ""))
+      AnyCodingKey(stringValue: "k." + ($0.last?.stringValue ?? ""))
     }
     decoder.keyDecodingStrategy = .custom {
-      PlainKey(stringValue: String(($0.last?.stringValue ?? "").dropFirst(2)))
+      AnyCodingKey(stringValue: String(($0.last?.stringValue ?? "").dropFirst(2)))
     }
     var generator = Generator(random: FormatGenerator(seed: seed))
     for _ in 0..<200 {
@@ -349,7 +349,7 @@ struct StructureCodingTests {
     for _ in 0..<20_000 {
       let stored = Instant(microseconds: Int64(random.below(4_000_000_000_000_000)))
       let fields = try encoder.encode(["at": stored.date])
-      let again = try ParsedSet(set: fields, database: nil).body
+      let again = try ParsedWrite(set: fields, database: nil).body
       #expect(again == map(["at": .timestamp(stored)]))
       #expect(Timestamp(date: stored.date).dateValue() == stored.date)
     }

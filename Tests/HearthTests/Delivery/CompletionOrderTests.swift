@@ -238,8 +238,8 @@ import Testing
 
   @Test func `commits that are delivered as one event are complete after it`() async throws {
     let fixture = try StoreFixture()
-    let registry = Registry(
-      fixture.store, fixture.writer, logger: .silent, tuning: ViewTuning(stepLimit: 2))
+    let registry = ListenerRegistry(
+      fixture.store, fixture.writer, logger: .silent, tuning: MaterializedQueryTuning(stepLimit: 2))
     let told = Seen()
     let queue = DispatchQueue(label: "given")
     let listener = Listener(.room(.of(queue))) { result in
@@ -411,7 +411,7 @@ import Testing
 
   @Test func `a callback that runs already is not waited for`() async throws {
     let fixture = try StoreFixture()
-    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
+    let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
     let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let listener = Listener(.room(.of(DispatchQueue(label: "given")))) { _ in
       begun.signal()
@@ -437,7 +437,7 @@ import Testing
 
   @Test func `a listener that is removed lets go of the writes that wait for it`() async throws {
     let fixture = try StoreFixture()
-    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
+    let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
     let target = Listener.Target.document(ResourcePath(["books", "dune"]))
     var times: [Duration] = []
     for n in 0..<20 {
@@ -464,7 +464,7 @@ import Testing
 
   @Test func `writes that begin to wait one after another are all completed`() async throws {
     let fixture = try StoreFixture()
-    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
+    let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
     let queues = (0..<5).map { DispatchQueue(label: "given \($0)") }
     for (n, queue) in queues.enumerated() {
       let listener = Listener(.room(.of(queue))) { _ in }
@@ -493,12 +493,12 @@ import Testing
   @Test func `a callback that sleeps delays its writes once, and is named`() async throws {
     let lines = LogRecorder()
     let fixture = try StoreFixture()
-    let registry = Registry(
+    let registry = ListenerRegistry(
       fixture.store, fixture.writer, logger: Logger(label: "test") { _ in lines })
     let gate = DispatchSemaphore(value: 0)
     let begun = DispatchSemaphore(value: 0)
     let queue = DispatchQueue(label: "given")
-    let room = Mailroom.of(queue)
+    let room = CallbackQueue.of(queue)
     let sleeper = Listener(.room(room)) { _ in
       begun.signal()
       gate.wait()
@@ -569,8 +569,8 @@ import Testing
 
   @Test func `a write that concerns no listener completes on the writer's thread`() async throws {
     let fixture = try StoreFixture()
-    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
-    let queue = Mailroom.of(DispatchQueue(label: "given"))
+    let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
+    let queue = CallbackQueue.of(DispatchQueue(label: "given"))
     let listener = Listener(.room(queue)) { _ in }
     registry.add(listener, watching: .document(ResourcePath(["books", "dune"])))
     let asker = Listener(.ask {}, callback: { _ in })
@@ -580,7 +580,7 @@ import Testing
       let mutation = try fixture.set(path, ("n", .integer(.random(in: 0...Int64.max))))
       return await withCheckedContinuation { continuation in
         fixture.writer.submit([mutation], tellsListenersFirst: true) { _ in
-          continuation.resume(returning: WriterWaits.isOnWritersThread)
+          continuation.resume(returning: WriterWaitGraph.isOnWritersThread)
         }
       }
     }

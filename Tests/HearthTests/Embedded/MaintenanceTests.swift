@@ -68,7 +68,7 @@ import Testing
     #expect(
       await code { _ = try await Firestore.check(at: path("a.hearth")) } == .failedPrecondition)
     try await db.terminate()
-    let steps = Guarded<Set<CareProgress.Step>>([])
+    let steps = Guarded<Set<MaintenanceProgress.Step>>([])
     let closed = try await Firestore.check(at: path("a.hearth")) { progress in
       #expect((0...progress.total).contains(progress.done))
       steps.withLock { _ = $0.insert(progress.step) }

@@ -162,7 +162,7 @@ import Testing
 
   @Test func `a listener that comes after the end ends`() throws {
     let fixture = try StoreFixture()
-    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
+    let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
     registry.close()
     let listener = Listener(.ask {}, callback: { _ in })
     registry.add(listener, watching: .collection(ResourcePath(["a"])))
@@ -205,7 +205,7 @@ import Testing
         call == .cursor && isFailing.exchange(false, ordering: .relaxed) ? 5 : 0
       }
     }
-    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
+    let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
     let target = Listener.Target.document(ResourcePath(["a", "b"]))
     let told = DispatchSemaphore(value: 0)
     func listener() -> Listener {

@@ -82,7 +82,7 @@ import Testing
     try await document.setData(["n": 0])
     let lines = try db.database().lines
     let path = ResourcePath(["a", "1"])
-    let turn = Guarded<DocumentLines.Turn?>(nil)
+    let turn = Guarded<DocumentQueues.Turn?>(nil)
     let runs = Guarded(0)
     let ended = Guarded(ContinuousClock.now)
     let task = Task {
@@ -358,7 +358,7 @@ import Testing
   // MARK: The lines
 
   @Test func `turns come in the order of the waiting`() async throws {
-    let lines = DocumentLines(patience: .seconds(600))
+    let lines = DocumentQueues(patience: .seconds(600))
     let path = ResourcePath(["a", "b"])
     let first = await lines.turn(at: [path])
     let order = Guarded<[Int]>([])
@@ -380,7 +380,7 @@ import Testing
   }
 
   @Test func `those who want the same documents in another order wait in no circle`() async throws {
-    let lines = DocumentLines(patience: .seconds(600))
+    let lines = DocumentQueues(patience: .seconds(600))
     let paths = [ResourcePath(["a", "b"]), ResourcePath(["a", "c"])]
     let first = await lines.turn(at: paths)
     let done = Guarded(0)
@@ -403,7 +403,7 @@ import Testing
   }
 
   @Test func `who gave up at one document does not wait for the next`() async throws {
-    let lines = DocumentLines()
+    let lines = DocumentQueues()
     // So many that waiting for each is longer than a busy machine makes it.
     let paths = (0..<30).map { ResourcePath(["a", "\($0)"]) }
     let first = await lines.turn(at: paths)
@@ -419,12 +419,12 @@ import Testing
   }
 
   @Test func `however many first attempts have waited, the next one waits`() async throws {
-    let lines = DocumentLines(patience: .seconds(600))
+    let lines = DocumentQueues(patience: .seconds(600))
     let path = ResourcePath(["a", "b"])
     // More than may wait at one time.
     for _ in 0..<100 {
       let first = await lines.turn(at: [path])
-      let turn = DocumentLines.Turn()
+      let turn = DocumentQueues.Turn()
       let hasTurn = Guarded(false)
       let done = DispatchSemaphore(value: 0)
       Thread.detachNewThread {
@@ -460,32 +460,32 @@ import Testing
       return nil
     }
     let times = read.withLock { $0.map { $0 - began } }
-    #expect(times[0] >= DocumentLines.patience)
+    #expect(times[0] >= DocumentQueues.patience)
     // All others together.
-    #expect(times[4] - times[0] < DocumentLines.patience * 4)
+    #expect(times[4] - times[0] < DocumentQueues.patience * 4)
     lines.end(turn)
     #expect(lines.count == 0)
     try await db.terminate()
   }
 
   @Test func `who has read more than thirty-two documents waits for none of them`() async throws {
-    let lines = DocumentLines()
-    let paths = (0...DocumentLines.pathLimit).map { ResourcePath(["a", "\($0)"]) }
+    let lines = DocumentQueues()
+    let paths = (0...DocumentQueues.pathLimit).map { ResourcePath(["a", "\($0)"]) }
     let turn = await lines.turn(at: Array(paths.dropLast()))
-    #expect(lines.count == DocumentLines.pathLimit)
+    #expect(lines.count == DocumentQueues.pathLimit)
     let began = ContinuousClock.now
     lines.end(await lines.turn(at: paths))
-    #expect(ContinuousClock.now - began < DocumentLines.patience)
+    #expect(ContinuousClock.now - began < DocumentQueues.patience)
     lines.end(turn)
   }
 
   @Test func `nobody waits in a line that does not move, nor after cancellation`() async throws {
-    let lines = DocumentLines()
+    let lines = DocumentQueues()
     let paths = [ResourcePath(["a", "b"]), ResourcePath(["a", "c"])]
     let first = await lines.turn(at: paths)
     let began = ContinuousClock.now
     let late = await lines.turn(at: [paths[0]])
-    #expect(ContinuousClock.now - began >= DocumentLines.patience)
+    #expect(ContinuousClock.now - began >= DocumentQueues.patience)
     let cancelled = Task { await lines.turn(at: paths.reversed()) }
     cancelled.cancel()
     lines.end(await cancelled.value)

@@ -140,7 +140,7 @@ import Testing
     try write { try $0.setData(data, forDocument: document) }
   }
 
-  private func write(_ body: @escaping @Sendable (WriteSession) throws -> Void) throws {
+  private func write(_ body: @escaping @Sendable (WriteTransaction) throws -> Void) throws {
     let done = DispatchSemaphore(value: 0)
     let failure = Guarded<NSError?>(nil)
     Thread.detachNewThread { [db] in
@@ -295,7 +295,7 @@ import Testing
     }
     /// Whether a write beside it makes a transaction run again.
     func conflicts(
-      _ query: Query, _ beside: @escaping @Sendable (WriteSession) throws -> Void
+      _ query: Query, _ beside: @escaping @Sendable (WriteTransaction) throws -> Void
     ) async throws -> Bool {
       let (count, error) = await attempts { attempt, transaction in
         _ = try transaction.getDocuments(query)

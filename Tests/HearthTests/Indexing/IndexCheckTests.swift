@@ -22,13 +22,13 @@ import Testing
           ("year", index % 5 == 0 ? .double(Double(index % 7)) : .integer(Int64(index % 7))),
           ("tags", .array([.string("all of them"), .string("some \(index % 3)")]))))
     }
-    let keeper = IndexKeeper(fixture.store, policy: .declared, logger: .silent)
+    let keeper = IndexManager(fixture.store, policy: .declared, logger: .silent)
     try keeper.declare([year])
-    let work = IndexWork(store: fixture.store, lease: Lease(.indexes))
+    let work = IndexBuilder(store: fixture.store, lease: Lease(.indexes))
     while try work.step() != .idle {}
     try keeper.declare([tags])
-    let slow = IndexWork(
-      store: fixture.store, lease: Lease(.indexes), portion: IndexWork.Portion(documents: 13))
+    let slow = IndexBuilder(
+      store: fixture.store, lease: Lease(.indexes), portion: IndexBuilder.StepLimits(documents: 13))
     for _ in 0..<2 { #expect(try slow.step() == .worked(finished: nil)) }
     return fixture
   }

@@ -26,8 +26,8 @@ import Testing
     let seed: UInt64
     let fixture: StoreFixture
     var random: RandomValues
-    var keeper: IndexKeeper
-    var work: IndexWork
+    var keeper: IndexManager
+    var work: IndexBuilder
     var documents: [ResourcePath: MapValue] = [:]
     var wanted: Set<IndexDefinition> = []
 
@@ -35,8 +35,8 @@ import Testing
       self.seed = seed
       random = RandomValues(seed: seed)
       fixture = try StoreFixture(world.configure)
-      keeper = IndexKeeper(fixture.store, policy: .declared, logger: .silent)
-      work = IndexWork(store: fixture.store, lease: Lease(.indexes))
+      keeper = IndexManager(fixture.store, policy: .declared, logger: .silent)
+      work = IndexBuilder(store: fixture.store, lease: Lease(.indexes))
       work.portion.documents = 7
     }
 
@@ -131,9 +131,9 @@ import Testing
 
     mutating func reopen() throws {
       try fixture.reopen()
-      keeper = IndexKeeper(fixture.store, policy: .declared, logger: .silent)
+      keeper = IndexManager(fixture.store, policy: .declared, logger: .silent)
       let lease = work.lease
-      work = IndexWork(store: fixture.store, lease: lease)
+      work = IndexBuilder(store: fixture.store, lease: lease)
       work.portion.documents = 7
     }
 
@@ -174,7 +174,7 @@ import Testing
         let expected = ReferenceQuery(query: query).run(reference).map(\.path)
         let effective = EffectiveQuery(query)
         for plan in try snapshot.planner(effective).candidates() {
-          let found = try QueryRun(effective, in: snapshot, plan: plan).documents().map(\.path)
+          let found = try QueryExecutor(effective, in: snapshot, plan: plan).documents().map(\.path)
           #expect(found == expected, "seed \(seed), round \(round), \(query)\n\(plan)")
         }
       }

@@ -11,7 +11,7 @@ final class Asker: Sendable {
 
   /// - Parameter eventLimit: 0: a newer commit takes the place of one that waits.
   init(
-    _ target: Listener.Target, _ registry: Registry, since sequence: UInt64? = nil,
+    _ target: Listener.Target, _ registry: ListenerRegistry, since sequence: UInt64? = nil,
     eventLimit: Int = 0
   ) {
     self.target = target
@@ -87,7 +87,7 @@ extension ResultEvent {
   }
 }
 
-extension Registry {
+extension ListenerRegistry {
   /// Until what is committed by now stands in the mailboxes.
   func settle() {
     let done = DispatchSemaphore(value: 0)
@@ -101,8 +101,8 @@ extension Registry {
     for outcome in fixture.commitTogether([mutations]) { _ = try outcome.get() }
   }
 
-  private func registry(_ fixture: StoreFixture) -> Registry {
-    Registry(fixture.store, fixture.writer, logger: .silent)
+  private func registry(_ fixture: StoreFixture) -> ListenerRegistry {
+    ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
   }
 
   // MARK: Agreement
@@ -132,7 +132,7 @@ extension Registry {
   }
 
   private func scenario(
-    _ seed: UInt64, _ fixture: StoreFixture, _ registry: Registry
+    _ seed: UInt64, _ fixture: StoreFixture, _ registry: ListenerRegistry
   ) throws {
     var generator = SeededGenerator(seed: seed)
     let root = "c\(seed)"
@@ -313,10 +313,10 @@ extension Registry {
 
   @Test func `listeners that come while much is committed miss nothing`() throws {
     let fixture = try StoreFixture()
-    var tuning = ViewTuning()
+    var tuning = MaterializedQueryTuning()
     // Everything that comes together is merged.
     tuning.stepLimit = 1
-    let registry = Registry(fixture.store, fixture.writer, logger: .silent, tuning: tuning)
+    let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent, tuning: tuning)
     let all = Asker(.collection(ResourcePath(["a"])), registry)
     let count = Aggregation(.count(upTo: nil))
     var step = 0
@@ -362,12 +362,13 @@ extension Registry {
     throws
   {
     let fixture = try StoreFixture()
-    var tuning = ViewTuning()
+    var tuning = MaterializedQueryTuning()
     tuning.stepLimit = 1
     let mayLoad = DispatchSemaphore(value: 0)
     let loads = Guarded(0)
     let loaded = DispatchSemaphore(value: 0)
-    let registry = Registry(fixture.store, fixture.writer, logger: .silent, tuning: tuning) { _ in
+    let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent, tuning: tuning)
+    { _ in
       let load = loads.withLock { count in
         count += 1
         return count
@@ -578,7 +579,7 @@ extension Registry {
     let asker = Asker(.collection(ResourcePath(["a"])), registry)
     registry.settle()
     _ = try asker.take()
-    let count = ViewTuning().stepLimit + 10
+    let count = MaterializedQueryTuning().stepLimit + 10
     let gate = DispatchSemaphore(value: 0)
     registry.afterNews { gate.wait() }
     for outcome in fixture.commitTogether([

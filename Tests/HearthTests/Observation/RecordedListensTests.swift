@@ -31,7 +31,7 @@ import Testing
   private func replay(_ scenario: JSON) throws -> Int {
     let query = try RecordedQuery.read(scenario)
     let fixture = try StoreFixture()
-    let registry = Registry(fixture.store, fixture.writer, logger: .silent)
+    let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
     defer { registry.close() }
     let documents = try (scenario["documents"]?.array ?? []).map {
       try ProtoJSON.mutation(.object([.init(name: "update", value: $0)])) { _ in .earliest }

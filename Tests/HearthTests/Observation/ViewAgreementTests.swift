@@ -97,7 +97,7 @@ private struct ViewScenario {
   let seed: UInt64
   var random: RandomQueries
   let fixture: StoreFixture
-  var registry: Registry
+  var registry: ListenerRegistry
   /// After each commit that changed something.
   var states: [(sequence: UInt64, state: State)] = [(0, [:])]
   var watches: [Watch] = []
@@ -124,11 +124,11 @@ private struct ViewScenario {
     registry = Self.registry(fixture)
   }
 
-  private static func registry(_ fixture: StoreFixture) -> Registry {
-    var tuning = ViewTuning()
+  private static func registry(_ fixture: StoreFixture) -> ListenerRegistry {
+    var tuning = MaterializedQueryTuning()
     tuning.leastSpare = 1
     tuning.stepLimit = 5
-    return Registry(fixture.store, fixture.writer, logger: .silent, tuning: tuning)
+    return ListenerRegistry(fixture.store, fixture.writer, logger: .silent, tuning: tuning)
   }
 
   private mutating func below(_ bound: Int) -> Int { random.values.generator.below(bound) }
@@ -429,7 +429,7 @@ extension ReferenceQuery.Document {
   }
 }
 
-extension Registry {
+extension ListenerRegistry {
   func readStatistics() -> ListenerStatistics {
     let result = Guarded(ListenerStatistics())
     let done = DispatchSemaphore(value: 0)

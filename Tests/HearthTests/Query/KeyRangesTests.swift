@@ -65,7 +65,7 @@ import Testing
       [.group("a", below: .root)] + Set(paths.map(\.parent)).map { .collection($0) }
     var deeper = 0
     for scope in scopes {
-      let places = NamePlace(scope: scope)
+      let places = NamePosition(scope: scope)
       let own = paths.filter {
         switch scope {
         case .collection(let collection): $0.parent == collection

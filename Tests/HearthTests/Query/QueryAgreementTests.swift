@@ -74,7 +74,7 @@ import Testing
     while asked < (Self.isLong ? 1000 : 20) {
       var query = random.query(documents)
       query.scope = .collection(books)
-      let touched = TouchCount()
+      let touched = ReadCounters()
       guard let found = try? world.documents(query, touched: touched) else { continue }
       asked += 1
       if touched.documents > 600 { large += 1 }

@@ -29,7 +29,7 @@ final class QueryWorld: Sendable {
   deinit { database.close() }
 
   func documents(
-    _ query: StructuredQuery, touched: TouchCount = TouchCount()
+    _ query: StructuredQuery, touched: ReadCounters = ReadCounters()
   ) throws -> [StoredDocument] {
     try query.check()
     return try database.store.read {
@@ -37,12 +37,13 @@ final class QueryWorld: Sendable {
     }
   }
 
-  func names(_ query: StructuredQuery, touched: TouchCount = TouchCount()) throws -> [String] {
+  func names(_ query: StructuredQuery, touched: ReadCounters = ReadCounters()) throws -> [String] {
     try documents(query, touched: touched).map(\.path.text)
   }
 
   func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery, touched: TouchCount = TouchCount()
+    _ aggregations: [Aggregation], over query: StructuredQuery,
+    touched: ReadCounters = ReadCounters()
   ) throws -> [Value] {
     try query.check(aggregations)
     return try database.store.read {
@@ -63,7 +64,7 @@ final class QueryWorld: Sendable {
     let query = EffectiveQuery(query)
     return try database.store.read { snapshot in
       try snapshot.planner(query).candidates().map { plan in
-        let run = try QueryRun(query, in: snapshot, plan: plan)
+        let run = try QueryExecutor(query, in: snapshot, plan: plan)
         var answer = Answer(plan: plan, documents: try run.documents())
         if plan.isExact {
           var counted = 0

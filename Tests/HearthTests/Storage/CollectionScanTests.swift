@@ -56,7 +56,7 @@ import Testing
     let books = ResourcePath(["books"])
     let world = try await QueryWorld((100..<200).map { (books.appending("\($0)"), MapValue()) })
     try world.database.store.read { snapshot in
-      let touched = TouchCount()
+      let touched = ReadCounters()
       let scan = try CollectionScan(
         books, in: snapshot, from: "150", to: "159", touched: touched)
       while try scan.next() != nil {}

@@ -28,25 +28,26 @@ enum LayoutRecords {
     }
     let state = StoreState(
       lastSequence: 260, lastCommitTime: time, firstLoggedSequence: 258, indexedSequence: 258)
-    var rules = ExpiryRules()
-    rules["sessions"] = ExpiryRules.Rule(
+    var rules = TTLPolicies()
+    rules["sessions"] = TTLPolicies.Rule(
       collectionID: "sessions", field: FieldSegments(["until"]))
     let list = ChangeLogIndex.list([258, 261, 300], of: ChangeLogIndex.prefix(books, .standard))
     let session = DocumentKey(ResourcePath(relative: "sessions/7")).bytes
-    let due = DueTable.prefix(Instant(microseconds: 1), session) + [0]
+    let due = ExpirationTable.prefix(Instant(microseconds: 1), session) + [0]
     let shape = (try? DocumentBody(encoding: MapValue([("title", .null), ("pages", .null)])))
       .flatMap { body in
         try? body.withView { map throws(Status) in
-          (Shape.id(ends: map.nameEndBytes, names: map.nameBytes), map.headBytes)
+          (FieldNameTable.id(ends: map.nameEndBytes, names: map.nameBytes), map.headBytes)
         }
       }
     return [
-      ("pages and title", shape.map { ShapeRecord.key($0.0) } ?? []),
+      ("pages and title", shape.map { FieldNameTableRecord.key($0.0) } ?? []),
       (
         "of pages and title",
-        shape.map { ShapeRecord.record($0.1, key: ShapeRecord.key($0.0)) } ?? []
+        shape.map { FieldNameTableRecord.record($0.1, key: FieldNameTableRecord.key($0.0)) } ?? []
       ),
-      ("sessions/7 at 1 µs", due), ("of sessions/7", DueTable.record(of: session, under: due)),
+      ("sessions/7 at 1 µs", due),
+      ("of sessions/7", ExpirationTable.record(of: session, under: due)),
       ("sessions expire by until", rules.encoded()),
       (
         "books holds 2 documents",

@@ -24,9 +24,9 @@ import Testing
   }
 
   private func measure(
-    _ what: String, _ next: (TouchCount) throws -> () throws -> ScannedDocument?
+    _ what: String, _ next: (ReadCounters) throws -> () throws -> ScannedDocument?
   ) throws -> (keys: Int, paths: [String]) {
-    let touched = TouchCount()
+    let touched = ReadCounters()
     var paths: [String] = []
     let time = try ContinuousClock().measure {
       let next = try next(touched)

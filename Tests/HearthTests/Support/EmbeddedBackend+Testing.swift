@@ -15,10 +15,10 @@ extension Database {
 
   var store: Store { get throws { try embedded.store } }
   var writer: Writer { get throws { try embedded.writer } }
-  var registry: Registry { get throws { try embedded.registry } }
-  var indexes: IndexKeeper { get throws { try embedded.indexes } }
+  var registry: ListenerRegistry { get throws { try embedded.registry } }
+  var indexes: IndexManager { get throws { try embedded.indexes } }
   var history: History { get throws { try embedded.history } }
-  var lines: DocumentLines { get throws { try embedded.transactions.lines } }
+  var lines: DocumentQueues { get throws { try embedded.transactions.lines } }
 }
 
 extension Store {
@@ -29,7 +29,7 @@ extension Store {
 extension Writer {
   @discardableResult
   func commit(
-    _ mutations: [Mutation], areChecked: Bool = false, on premises: Premises? = nil,
+    _ mutations: [Mutation], areChecked: Bool = false, on premises: ReadSet? = nil,
     tellsListenersFirst: Bool = true
   ) async throws -> CommitResult {
     var request = CommitRequest(mutations)
@@ -42,7 +42,7 @@ extension Writer {
 
   @discardableResult
   func perform(
-    from callSite: CallSite? = nil, _ body: @escaping (LiveRequest) throws -> Void
+    from callSite: CallSite? = nil, _ body: @escaping (WriteContext) throws -> Void
   ) async throws -> CommitResult {
     try await withCheckedContinuation { continuation in
       perform(from: callSite, body) { continuation.resume(returning: $0) }
@@ -56,7 +56,7 @@ extension Writer {
   }
 }
 
-extension DocumentLines {
+extension DocumentQueues {
   /// As `whenTurn`; cancelling the task ends the waiting.
   func turn(at paths: [ResourcePath]) async -> Turn {
     let cancellation = CancellationSignal()

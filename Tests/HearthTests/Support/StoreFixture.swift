@@ -55,11 +55,11 @@ final class StoreFixture: @unchecked Sendable {
 
   /// As if there had never been another rule, nor documents.
   func setExpiry(_ collectionID: String, _ field: String) throws {
-    var rules = ExpiryRules()
-    rules[collectionID] = ExpiryRules.Rule(
+    var rules = TTLPolicies()
+    rules[collectionID] = TTLPolicies.Rule(
       collectionID: collectionID, field: FieldSegments([field]))
     var transaction = try store.environment.beginWrite()
-    try transaction.put(store.tables.meta, ExpiryRules.key, rules.encoded())
+    try transaction.put(store.tables.meta, TTLPolicies.key, rules.encoded())
     try transaction.commit()
   }
 

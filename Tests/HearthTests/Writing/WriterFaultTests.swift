@@ -283,13 +283,13 @@ private final class RunCount: Sendable {
     let fixture = try StoreFixture()
     let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["a"]))))
     let write = try fixture.set("b/1", ("n", .integer(1)))
-    func premises() throws -> Premises {
+    func premises() throws -> ReadSet {
       try fixture.store.read { snapshot in
-        var premises = Premises()
+        var premises = ReadSet()
         premises.documents[fixture.path("c/1")] = .some(
           try snapshot.updateTime(of: fixture.name("c/1")))
         premises.results = [
-          SeenResult(
+          ObservedQuery(
             query, try snapshot.documents(matching: query), at: try snapshot.state().lastSequence)
         ]
         return premises
@@ -335,10 +335,10 @@ private final class RunCount: Sendable {
     let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["a"]))))
     _ = try await fixture.writer.commit([try fixture.set("b/1", ("n", .integer(1)))])
     let premises = try fixture.store.read { snapshot in
-      var premises = Premises()
+      var premises = ReadSet()
       if byQuery {
         premises.results = [
-          SeenResult(
+          ObservedQuery(
             query, try snapshot.documents(matching: query), at: try snapshot.state().lastSequence)
         ]
       } else {
@@ -392,20 +392,20 @@ private final class RunCount: Sendable {
     fixture.clock.advance(by: 60_000_000)
     let now = fixture.clock.now
 
-    func premises(_ body: (LiveRequest) throws -> Void) throws -> Premises {
+    func premises(_ body: (WriteContext) throws -> Void) throws -> ReadSet {
       try fixture.store.read { snapshot in
-        var plan = try GroupPlan(snapshot, now: now, documentCount: 1)
+        var plan = try CommitPlan(snapshot, now: now, documentCount: 1)
         return try withUnsafeMutablePointer(to: &plan) { plan in
-          let live = LiveRequest(in: plan)
+          let live = WriteContext(in: plan)
           defer { live.drop() }
           try body(live)
           return live.premises
         }
       }
     }
-    func isRefused(_ premises: Premises) throws -> Bool {
+    func isRefused(_ premises: ReadSet) throws -> Bool {
       try fixture.store.read { snapshot in
-        var plan = try GroupPlan(snapshot, now: now, documentCount: 1)
+        var plan = try CommitPlan(snapshot, now: now, documentCount: 1)
         do {
           try plan.check(premises)
           return false

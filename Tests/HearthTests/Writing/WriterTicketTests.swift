@@ -55,7 +55,7 @@ import Testing
 
   @Test func `a request is waited for wherever it writes`() {
     let paths = ["a/1", "b/2", "a/1/c/3", "b/2/c/4", "d/5"].map { ResourcePath(relative: $0) }
-    var book = TicketBook()
+    var book = PendingWrites()
     let first = book.issue(touching: paths)
     for path in paths {
       #expect(book.newest(touching: .document(path)) == first)

@@ -16,7 +16,7 @@ package final class MemoryBackend: Sendable {
     let listener: Listener
     var list: ResultList
     var values: [Value]?
-    let keys: ResultKeys?
+    let keys: SortKeyEncoder?
   }
 
   /// Touched on `queue` only.
@@ -232,7 +232,7 @@ package final class MemoryBackend: Sendable {
 
   /// On the queue: every listener gets what became of its result.
   private func tell(_ state: MemoryState, for acknowledgements: [Acknowledgement]) {
-    var outbox = Outbox()
+    var outbox = PendingDeliveries()
     var hasTold = false
     for index in watches.all.indices {
       let watch = watches.all[index]
@@ -262,7 +262,7 @@ package final class MemoryBackend: Sendable {
   }
 
   private static func result(
-    of target: Listener.Target, _ keys: ResultKeys?, in state: MemoryState
+    of target: Listener.Target, _ keys: SortKeyEncoder?, in state: MemoryState
   ) throws -> (ResultList, [Value]?) {
     switch target {
     case .document(let path): return (ResultList(document: state.documents[path]), nil)
@@ -286,8 +286,8 @@ package final class MemoryBackend: Sendable {
     let (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
     guard !isClosed else { return end(listener, target, with: nil) }
     do {
-      let keys: ResultKeys? =
-        if case .query(let query) = target { ResultKeys(query.orders) } else { nil }
+      let keys: SortKeyEncoder? =
+        if case .query(let query) = target { SortKeyEncoder(query.orders) } else { nil }
       var past: ResultList?
       var isReset = false
       if let token {
@@ -651,14 +651,14 @@ extension MemoryBackend: LocalBackend {
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) async throws -> Answer {
     let state = try await awaiting { answer(.lent, $0, \.self) }
-    return try body(MemoryReader(draft: MemoryState.Draft(past(state, at: time))))
+    return try body(MemoryReader(draft: MemoryState.StagedRequest(past(state, at: time))))
   }
 
   package func readBlocking<Answer>(
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
     let state = try waiting { answer(.blocked, $0, \.self) }
-    return try body(MemoryReader(draft: MemoryState.Draft(past(state, at: time))))
+    return try body(MemoryReader(draft: MemoryState.StagedRequest(past(state, at: time))))
   }
 
   fileprivate func past(_ state: MemoryState, at time: Timestamp?) throws(Status) -> MemoryState {
@@ -691,7 +691,7 @@ extension MemoryBackend: LocalBackend {
 
 /// One state, for a user's closure.
 private struct MemoryReader: LocalReader {
-  let draft: MemoryState.Draft
+  let draft: MemoryState.StagedRequest
 
   func document(at path: ResourcePath) throws -> StoredDocument? { try draft.document(path) }
 
@@ -710,12 +710,12 @@ private struct MemoryReader: LocalReader {
 
 /// A request that is made while a user's closure runs.
 private final class MemoryWriter: LocalWriter {
-  private var draft: MemoryState.Draft
+  private var draft: MemoryState.StagedRequest
   private var mutations: [Mutation] = []
   private var byteCount = 0
 
   private init(_ state: MemoryState, at time: Instant) {
-    draft = MemoryState.Draft(state, at: time)
+    draft = MemoryState.StagedRequest(state, at: time)
   }
 
   static func run(

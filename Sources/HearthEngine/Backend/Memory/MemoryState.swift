@@ -16,13 +16,13 @@ struct MemoryState: Sendable {
 
   /// Does all of a request, or throws with nothing done.
   mutating func commit(_ mutations: [Mutation], at time: Instant) throws(Status) -> CommitResult {
-    var draft = Draft(self, at: time)
+    var draft = StagedRequest(self, at: time)
     for mutation in mutations { try draft.write(mutation) }
     return try draft.end(in: &self)
   }
 
   /// A request while it is made: its reads see its writes.
-  struct Draft {
+  struct StagedRequest {
     let time: Instant
     private let base: MemoryState
     /// Documents in the order of their first writes; nil where there is none any more.

@@ -1,0 +1,183 @@
+/// A write of fields in the engine's terms.
+struct ParsedWrite: Sendable {
+  /// The fields to write, without sentinels.
+  var body: MapValue
+  /// Nil: `body` replaces the document. Otherwise what changes: a path in the mask that `body` does not
+  /// have is deleted; what `body` has outside of the mask is ignored. Sorted; no path within another.
+  var mask: [FieldSegments]?
+  /// Applied after the body, never `.delete`. Sorted by field.
+  var transforms: [UserDataReader.Transform]
+
+  /// - Parameter mask: sorted, without overlaps.
+  private init(
+    body: MapValue, mask: [FieldSegments]?, transforms: [UserDataReader.Transform]
+  ) {
+    self.body = body
+    self.mask = mask
+    self.transforms =
+      transforms.count < 2 ? transforms : transforms.sorted { $0.field < $1.field }
+  }
+
+  /// What a merge changes.
+  enum Merge {
+    /// Every leaf of the data.
+    case all
+    /// These fields: strings with dots, or field paths. The rest of the data is ignored.
+    case fields([Any])
+  }
+}
+
+// MARK: - From users' data
+
+extension ParsedWrite {
+  /// `setData(_:)`, with `merge:` and `mergeFields:`.
+  init(
+    set data: [String: Any], merge: Merge? = nil, database: DatabaseIdentity?
+  ) throws(Status) {
+    var reader = UserDataReader(source: merge == nil ? .set : .mergeSet, database: database)
+    let body = try reader.readDocument(data)
+    try self.init(body: body, merge: merge, reader: reader)
+  }
+
+  /// `setData(from:)`, with `merge:` and `mergeFields:`: what an encoder made, and the sentinels it
+  /// found, with their places.
+  init(
+    encoded body: MapValue, sentinels: [UserDataReader.Transform], merge: Merge? = nil
+  ) throws(Status) {
+    var reader = UserDataReader(source: merge == nil ? .set : .mergeSet, database: nil)
+    try reader.readEncoded(body, sentinels: sentinels)
+    try self.init(body: body, merge: merge, reader: reader)
+  }
+
+  private init(body: MapValue, merge: Merge?, reader: UserDataReader) throws(Status) {
+    switch merge {
+    case nil: self.init(body: body, mask: nil, transforms: reader.transforms)
+    case .all:
+      // The data is a tree: no leaf is inside another.
+      self.init(body: body, mask: reader.leaves.sorted(), transforms: reader.transforms)
+    case .fields(let fields):
+      var mask: [FieldSegments] = []
+      for input in fields {
+        let field = try ParsedWrite.field(
+          input, otherwise: "All elements in mergeFields: must be NSStrings or FIRFieldPaths.")
+        let isPresent =
+          reader.leaves.contains { $0.hasPrefix(field) }
+          || reader.transforms.contains { $0.field.hasPrefix(field) }
+        guard isPresent else {
+          throw .invalidArgument(
+            "Field '\(field.canonicalText)' is specified in your field mask "
+              + "but missing from your input data.")
+        }
+        mask.append(field)
+      }
+      let covered = reader.transforms.filter { transform in
+        mask.contains { transform.field.hasPrefix($0) }
+      }
+      // A transform works on what is there: its own field is not deleted before.
+      let changed = mask.filter { field in !covered.contains { $0.field == field } }
+      self.init(body: body, mask: ParsedWrite.withoutOverlaps(changed), transforms: covered)
+    }
+  }
+
+  /// `updateData(_:)`. It is for documents that exist, which the writer has to check.
+  init(update data: [AnyHashable: Any], database: DatabaseIdentity?) throws(Status) {
+    var reader = UserDataReader(source: .update, database: database)
+    var changes: [Change] = []
+    changes.reserveCapacity(data.count)
+    for (key, input) in data {
+      let field = try ParsedWrite.field(
+        key.base, otherwise: "Dictionary keys in updateData: must be NSStrings or FIRFieldPaths.")
+      changes.append((field, try reader.readChange(of: field, input)))
+    }
+    changes.sort { $0.field < $1.field }
+    try ParsedWrite.checkConflicts(changes)
+
+    var values: [Entry] = []
+    var mask: [FieldSegments] = []
+    for (field, change) in changes {
+      switch change {
+      case .value(let value):
+        values.append((field, value))
+        mask.append(field)
+      case .delete: mask.append(field)
+      case .transform: break
+      }
+    }
+    self.init(
+      body: ParsedWrite.nest(values[...], level: 0), mask: mask, transforms: reader.transforms)
+  }
+}
+
+// MARK: - Fields
+
+extension ParsedWrite {
+  private typealias Change = (field: FieldSegments, change: UserDataReader.Change)
+  private typealias Entry = (field: FieldSegments, value: Value)
+
+  private static func field(_ input: Any, otherwise sentence: String) throws(Status)
+    -> FieldSegments
+  {
+    if let text = AnyBridge.string(input) {
+      return isPlain(text) ? FieldSegments([text]) : try FieldSegments(dotted: text)
+    }
+    guard let path = AnyBridge.object(input) as? FieldPath else { throw .invalidArgument(sentence) }
+    return try path.segments()
+  }
+
+  /// Whether the text is a single name of letters, digits and underscores, as most are.
+  private static func isPlain(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy {
+        switch $0 {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+          true
+        default: false
+        }
+      }
+  }
+
+  /// Sorted, without fields inside others: a field comes right before those inside it.
+  private static func withoutOverlaps(_ fields: [FieldSegments]) -> [FieldSegments] {
+    var kept: [FieldSegments] = []
+    kept.reserveCapacity(fields.count)
+    for field in fields.sorted() {
+      if let last = kept.last, field.hasPrefix(last) { continue }
+      kept.append(field)
+    }
+    return kept
+  }
+
+  private static func checkConflicts(_ sorted: [Change]) throws(Status) {
+    for index in sorted.indices.dropFirst() {
+      let outer = sorted[index - 1].field
+      let inner = sorted[index].field
+      guard inner.hasPrefix(outer) else { continue }
+      throw .invalidArgument(
+        outer == inner
+          ? "Field '\(outer.canonicalText)' is specified more than once in your update data."
+          : "Field '\(inner.canonicalText)' in your update data is inside field "
+            + "'\(outer.canonicalText)', which is specified too.")
+    }
+  }
+
+  /// Maps around the values. Entries are sorted, and none is inside another.
+  private static func nest(_ entries: ArraySlice<Entry>, level: Int) -> MapValue {
+    var fields: [MapValue.Field] = []
+    fields.reserveCapacity(entries.count)
+    var rest = entries
+    while let (field, value) = rest.first {
+      let name = field.names[level]
+      guard field.names.count > level + 1 else {
+        fields.append(MapValue.Field(name: name, value: value))
+        rest.removeFirst()
+        continue
+      }
+      let group = rest.prefix { BytewiseString($0.field.names[level]) == BytewiseString(name) }
+      fields.append(
+        MapValue.Field(name: name, value: .map(nest(group, level: level + 1))))
+      rest = rest.dropFirst(group.count)
+    }
+    return MapValue(distinct: fields)
+  }
+}

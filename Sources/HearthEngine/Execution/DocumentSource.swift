@@ -1,0 +1,191 @@
+/// Where a run gets documents from, in the order of their names, or against it.
+enum DocumentSource {
+  case scan(CollectionScan)
+  case group(GroupScan, below: ResourcePath)
+  case subtree(SubtreeScan)
+  /// Documents that the query names. The next one is last.
+  case picked([StoredEntry], keys: [PinnedBytes])
+
+  /// All of the scope that names do not rule out. Against the order of names if the query's results
+  /// are and the source can.
+  init(
+    _ query: EffectiveQuery, in snapshot: StoreSnapshot, touched: ReadCounters
+  ) throws {
+    let names = NameRange(query)
+    if let paths = names.picked {
+      self = try .picked(paths, of: query, in: snapshot, touched)
+      return
+    }
+    switch query.scope {
+    case .collection(let path):
+      let lowest = IDBound(lower: names.lowest, in: path)
+      let highest = IDBound(upper: names.highest, in: path)
+      if lowest == .nothing || highest == .nothing {
+        self = .picked([], keys: [])
+        return
+      }
+      self = .scan(
+        try CollectionScan(
+          path, in: snapshot, from: lowest.id, to: highest.id,
+          isDescending: query.isDescendingByName, touched: touched))
+    case .group(let id, let below):
+      self = .group(try GroupScan(id, in: snapshot, touched: touched), below: below)
+    case .subtree(let below):
+      self = .subtree(try SubtreeScan(below: below, in: snapshot, touched: touched))
+    }
+  }
+
+  private static func picked(
+    _ paths: Set<ResourcePath>, of query: EffectiveQuery, in snapshot: StoreSnapshot,
+    _ touched: ReadCounters
+  ) throws -> DocumentSource {
+    var entries: [StoredEntry] = []
+    var keys: [PinnedBytes] = []
+    let isDescending = query.isDescendingByName
+    let sorted = paths.filter(query.scope.contains).sorted {
+      let order = ResourcePath.compare($0, $1)
+      return isDescending ? order < 0 : order > 0
+    }
+    for path in sorted {
+      touched.keys += 1
+      let name = DocumentName(path, limit: snapshot.keyLimit)
+      guard let (key, record) = try snapshot.storedEntry(of: name) else { continue }
+      let pinned = key.withUnsafeBytes { PinnedBytes(copying: $0) }
+      keys.append(pinned)
+      entries.append(StoredEntry(key: pinned.buffer, record: record))
+    }
+    return .picked(entries, keys: keys)
+  }
+
+  mutating func next() throws -> StoredEntry? {
+    switch self {
+    case .scan(let scan): return try scan.nextEntry()
+    case .group(let scan, let below):
+      while let found = try scan.next() {
+        guard found.path.segments.count > below.segments.count, found.path.hasPrefix(below) else {
+          continue
+        }
+        return StoredEntry(key: found.key, record: found.record)
+      }
+      return nil
+    case .subtree(let scan):
+      return try scan.next().map { StoredEntry(key: $0.key, record: $0.record) }
+    case .picked(var entries, let keys):
+      let next = entries.popLast()
+      self = .picked(entries, keys: keys)
+      return next
+    }
+  }
+}
+
+extension EffectiveQuery {
+  /// The results' order is that of names, backwards.
+  var isDescendingByName: Bool { isOrderedByName && orders[0].isDescending }
+
+  /// Going through the documents of the scope meets the results in their order.
+  var isFoundInOrder: Bool {
+    if case .collection = scope { return isOrderedByName }
+    return isOrderedByName && (!isDescendingByName || picksNames)
+  }
+
+  /// Names the documents that may be results, one by one.
+  var picksNames: Bool { NameRange(self).picked != nil }
+}
+
+extension StructuredQuery.Scope {
+  package func contains(_ path: ResourcePath) -> Bool {
+    switch self {
+    case .collection(let collection): path.isDocument && path.parent == collection
+    case .group(let id, let below):
+      path.isDocument && path.segments.count > below.segments.count && path.hasPrefix(below)
+        && UTF8Order.areEqual(path.parent.id, id)
+    case .subtree(let below):
+      path.isDocument && path.segments.count > below.segments.count && path.hasPrefix(below)
+    }
+  }
+}
+
+/// What a query says about names before any document is read. Rules nothing out that could match.
+private struct NameRange {
+  /// Not below this one.
+  var lowest: ResourcePath?
+  /// Not above this one.
+  var highest: ResourcePath?
+  /// One of these only.
+  var picked: Set<ResourcePath>?
+
+  init(_ query: EffectiveQuery) {
+    for case .comparison(let comparison) in query.filters where comparison.field.isDocumentID {
+      let paths = comparison.comparedPaths
+      switch comparison.operator {
+      case .equal, .in: picked = picked.map { $0.intersection(paths) } ?? Set(paths)
+      case .lessThan, .lessThanOrEqual: lower(to: paths.first)
+      case .greaterThan, .greaterThanOrEqual: raise(to: paths.first)
+      default: break
+      }
+    }
+    guard query.isOrderedByName else { return }
+    let start = CursorPosition.name(of: query.start)
+    let end = CursorPosition.name(of: query.end)
+    raise(to: query.isDescendingByName ? end : start)
+    lower(to: query.isDescendingByName ? start : end)
+  }
+
+  private mutating func raise(to path: ResourcePath?) {
+    guard let path else { return }
+    if let lowest, ResourcePath.compare(path, lowest) <= 0 { return }
+    lowest = path
+  }
+
+  private mutating func lower(to path: ResourcePath?) {
+    guard let path else { return }
+    if let highest, ResourcePath.compare(path, highest) >= 0 { return }
+    highest = path
+  }
+}
+
+extension CursorPosition {
+  /// The first value, which is a name.
+  fileprivate static func name(of bound: StructuredQuery.Bound?) -> ResourcePath? {
+    guard case .reference(let path)? = bound?.values.first else { return nil }
+    return path
+  }
+}
+
+/// What a bound on names comes to within one collection.
+private enum IDBound: Equatable {
+  /// All documents are within.
+  case everything
+  case nothing
+  case id(String)
+
+  var id: String? { if case .id(let id) = self { id } else { nil } }
+
+  init(lower bound: ResourcePath?, in collection: ResourcePath) {
+    self.init(bound, collection, ifBefore: .everything, ifBehind: .nothing)
+  }
+
+  init(upper bound: ResourcePath?, in collection: ResourcePath) {
+    self.init(bound, collection, ifBefore: .nothing, ifBehind: .everything)
+  }
+
+  private init(
+    _ bound: ResourcePath?, _ collection: ResourcePath, ifBefore: IDBound, ifBehind: IDBound
+  ) {
+    guard let bound else {
+      self = .everything
+      return
+    }
+    for (index, segment) in collection.segments.enumerated() {
+      let order =
+        index < bound.segments.count
+        ? ResourcePath.compare(segment: bound.segments[index], segment) : -1
+      if order != 0 {
+        self = order < 0 ? ifBefore : ifBehind
+        return
+      }
+    }
+    let count = collection.segments.count
+    self = bound.segments.count > count ? .id(bound.segments[count]) : ifBefore
+  }
+}

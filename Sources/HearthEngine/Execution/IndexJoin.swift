@@ -1,0 +1,130 @@
+/// Goes through one stretch of an index: the entries that pass a plan's tests and that every joined
+/// index has too, in the order of the index or against it.
+///
+/// A join goes by turns: whoever lags behind seeks to where the others are. What one index skips no
+/// other reads.
+final class IndexJoin {
+  private let plan: EntryPlan
+  private let base: EntryRange
+  private let scan: EntryScan
+  private let followers: [EntryScan]
+  /// Where each follower stands; nil before its first step.
+  private var heads: [ScannedEntry?]
+  /// The next one is last.
+  private var ranges: [KeyRange]
+  private var isAtEnd = false
+
+  /// - Parameter collection: Nil for a group.
+  init(
+    _ plan: EntryPlan, _ stretch: EntryPlan.RangeList, in snapshot: StoreSnapshot,
+    collection: ResourcePath?, touched: ReadCounters
+  ) throws {
+    self.plan = plan
+    ranges = plan.isBackward ? stretch.ranges : stretch.ranges.reversed()
+    func range(_ index: StoredIndex, _ fixed: [[UInt8]]) -> EntryRange {
+      var range = EntryRange(index, in: collection)
+      for key in fixed { range.fix(key: key) }
+      return range
+    }
+    func scan(_ range: EntryRange) throws -> EntryScan {
+      try EntryScan(range, in: snapshot, isBackwards: plan.isBackward, touched: touched)
+    }
+    base = range(plan.index, plan.fixed)
+    self.scan = try scan(base)
+    followers = try plan.followers.map { try scan(range($0.index, $0.fixed)) }
+    heads = followers.map { _ in nil }
+    goOn()
+  }
+
+  /// To the next range.
+  private func goOn() {
+    guard let next = ranges.popLast() else {
+      isAtEnd = true
+      return
+    }
+    let bounds = next.behind(base.prefix)
+    var range = base
+    range.raise(to: bounds.lower)
+    if let upper = bounds.upper { range.lower(to: upper) }
+    scan.restart(range)
+  }
+
+  /// Borrowed until the next step.
+  func next() throws -> ScannedEntry? {
+    while !isAtEnd {
+      guard let entry = try scan.next() else {
+        goOn()
+        continue
+      }
+      guard try passes(entry), try isJoined(entry) else { continue }
+      return entry
+    }
+    return nil
+  }
+
+  func document(of entry: ScannedEntry) throws -> StoredEntry { try scan.document(of: entry) }
+
+  func fields(of entry: ScannedEntry) throws -> MapView { try scan.fields(of: entry) }
+
+  func value(of component: Int, in entry: ScannedEntry) throws -> Value? {
+    try scan.value(of: component, in: entry)
+  }
+
+  /// The end of the entry's key: what tells documents apart.
+  func name(of entry: ScannedEntry) throws -> UnsafeRawBufferPointer {
+    var reader = KeyReader(entry.suffix)
+    for component in plan.index.definition.components[plan.fixed.count...] {
+      try reader.skipValue(descending: component.isDescending)
+    }
+    return reader.rest
+  }
+
+  private func passes(_ entry: ScannedEntry) throws -> Bool {
+    if let names = plan.names {
+      guard names.contains(try name(of: entry)) else { return false }
+    }
+    if plan.tests.isEmpty { return true }
+    let components = plan.index.definition.components
+    var reader = KeyReader(entry.suffix)
+    var position = plan.fixed.count
+    for test in plan.tests {
+      while position < test.component {
+        try reader.skipValue(descending: components[position].isDescending)
+        position += 1
+      }
+      let start = reader.offset
+      try reader.skipValue(descending: components[position].isDescending)
+      position += 1
+      let value = UnsafeRawBufferPointer(rebasing: entry.suffix[start..<reader.offset])
+      guard test.ranges.contains(value) else { return false }
+    }
+    return true
+  }
+
+  /// Whether all followers have the entry. If one does not, the scan goes on where that one is.
+  private func isJoined(_ entry: ScannedEntry) throws -> Bool {
+    for index in followers.indices {
+      let target = entry.suffix
+      if heads[index].map({ isBehind($0.suffix, target) }) ?? true {
+        followers[index].seek(to: target)
+        heads[index] = try followers[index].next()
+      }
+      guard let head = heads[index] else {
+        isAtEnd = true
+        return false
+      }
+      guard UTF8Order.compare(head.suffix, target) == 0 else {
+        scan.seek(to: head.suffix)
+        return false
+      }
+    }
+    return true
+  }
+
+  private func isBehind(
+    _ suffix: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer
+  ) -> Bool {
+    let order = UTF8Order.compare(suffix, target)
+    return plan.isBackward ? order > 0 : order < 0
+  }
+}

@@ -1,0 +1,401 @@
+import Foundation
+internal import LMDB
+import Logging
+
+/// Makes, builds and drops the indexes of an open file.
+///
+///     declare, drop, learn ──▶ the catalogue, in one short commit
+///                                └─▶ a queue of our own: one step of `IndexBuilder`, a pause as long, the next
+///
+/// What a process leaves undone goes on when the file is opened next.
+final class IndexManager: Sendable {
+  private struct State {
+    /// Between `start` and `close`: else nothing is done in the background.
+    var isWorking = false
+    /// The file was looked at for what an earlier process left.
+    var hasBegun = false
+    /// A step is on its way.
+    var isScheduled = false
+    /// Nil after a step that went well.
+    var failure: Status?
+    var failures = 0
+  }
+
+  let policy: IndexingPolicy
+  /// Told by queries; makes something of it under the automatic policy only.
+  let advisor: IndexAdvisor
+  private let store: Store
+  private let work: IndexBuilder
+  private let logger: Logger
+  private let queue = DispatchQueue(label: "hearth.indexes", qos: .utility)
+  private let state = Guarded(State())
+
+  /// A learned index that no query has read for so long is dropped.
+  static let unusedDays: Int64 = 30
+  private static let dayMicroseconds: Int64 = 86_400_000_000
+  /// How often that is looked at.
+  private static let tendingSeconds = 6 * 3600
+
+  init(_ store: Store, policy: IndexingPolicy, logger: Logger, lease: Lease = Lease(.indexes)) {
+    self.store = store
+    self.policy = policy
+    self.logger = logger
+    work = IndexBuilder(store: store, lease: lease)
+    advisor = IndexAdvisor(isLearning: policy == .automatic)
+    advisor.tell { [weak self] definition in
+      guard let self else { return }
+      queue.async { self.learn(definition) }
+    }
+  }
+
+  /// How long the first reads of an open file have the machine to themselves.
+  private static let delay = DispatchTimeInterval.milliseconds(20)
+
+  /// Goes on with what an earlier process began: soon, for opening does not wait for it.
+  func start() {
+    guard !store.configuration.isReadOnly else { return }
+    state.withLock { $0.isWorking = true }
+    queue.asyncAfter(deadline: .now() + Self.delay) { [weak self] in self?.begin() }
+  }
+
+  /// On the queue. Once.
+  private func begin() {
+    let isFirst = state.withLock { state in
+      guard state.isWorking, !state.hasBegun else { return false }
+      state.hasBegun = true
+      return true
+    }
+    guard isFirst else { return }
+    scheduleTending()
+    do {
+      // A file that was put together anew has the configuration, and not what came of it.
+      let isWhole = try store.read { snapshot in
+        let catalogue = try snapshot.indexes()
+        return try IndexConfiguration.read(snapshot).definitions.allSatisfy {
+          catalogue.index($0) != nil
+        }
+      }
+      if !isWhole { try change { _ in } }
+      wake()
+    } catch {
+      logger.error("Indexes could not be looked at.", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Ends the work with its present step. Blocks until then.
+  func close() {
+    queue.sync {
+      let wasWorking = state.withLock { state in
+        defer { state.isWorking = false }
+        return state.isWorking
+      }
+      // If it cannot be given back, the lease runs out.
+      if wasWorking { try? work.giveUp() }
+    }
+  }
+
+  // MARK: Asking
+
+  package func list() throws -> [StoredIndex] { try store.read { try $0.readIndexes() } }
+
+  /// What was asked for, and what was learned, as a `firestore.indexes.json`.
+  func exported() throws -> String {
+    try store.read { snapshot in
+      var configuration = try IndexConfiguration.read(snapshot)
+      let known = Set(configuration.definitions.map(\.stored))
+      for index in try snapshot.readIndexes()
+      where index.isMaintained && !known.contains(index.definition) {
+        configuration.add(index.definition)
+      }
+      return configuration.json
+    }
+  }
+
+  /// Waits until every index that exists now, or this one, is ready.
+  ///
+  /// Throws what keeps it from becoming so, `notFound` if there is none, and `CancellationError`.
+  package func waitUntilReady(_ definition: IndexDefinition? = nil) async throws {
+    if state.withLock({ $0.isWorking && !$0.hasBegun }) {
+      await withCheckedContinuation { continuation in
+        queue.async {
+          self.begin()
+          continuation.resume()
+        }
+      }
+    }
+    var pause = Duration.milliseconds(1)
+    while true {
+      let indexes = try list().filter { index in
+        index.isMaintained && definition.map { $0.stored == index.definition } ?? true
+      }
+      if let definition, indexes.isEmpty {
+        throw Status(.notFound, "There is no index on \(definition).")
+      }
+      if indexes.allSatisfy(\.isReady) { return }
+      let (failure, isWorking) = state.withLock { ($0.failure, $0.isWorking) }
+      if let failure { throw failure }
+      guard isWorking else {
+        throw Status(.failedPrecondition, "Nobody builds indexes: the database was closed.")
+      }
+      wake()
+      try await Task.sleep(for: pause)
+      pause = min(pause * 2, .milliseconds(100))
+    }
+  }
+
+  // MARK: Changing
+
+  /// Declares indexes beside those that are. Nothing happens to those that exist.
+  package func declare(_ definitions: [IndexDefinition]) throws {
+    for definition in definitions { try definition.check() }
+    try change { configuration in
+      for definition in definitions { configuration.add(definition) }
+    }
+  }
+
+  /// Drops indexes, declared or learned. Those that do not exist are dropped already.
+  package func drop(_ definitions: [IndexDefinition]) throws {
+    try change(dropping: Set(definitions.map(\.stored))) { configuration in
+      for definition in definitions { configuration.remove(definition) }
+    }
+  }
+
+  /// Drops what was learned.
+  func dropLearned() throws {
+    let learned = try list().filter { $0.origin == .learned }
+    try drop(learned.map(\.definition))
+  }
+
+  /// Takes this configuration instead of the one before: what it does not name was declared no longer. Learned
+  /// indexes stay.
+  package func configure(_ configuration: IndexConfiguration) throws {
+    for definition in configuration.definitions { try definition.check() }
+    try change { $0 = configuration }
+  }
+
+  /// Takes over what another database was asked for. What was asked for here stays.
+  func adopt(_ configuration: IndexConfiguration) throws {
+    for definition in configuration.definitions { try definition.check() }
+    try change { own in
+      if own == IndexConfiguration() { own = configuration }
+      for definition in configuration.definitions { own.add(definition) }
+    }
+  }
+
+  /// Changes the configuration, and the catalogue with it, in one commit.
+  private func change(
+    dropping dropped: Set<IndexDefinition> = [],
+    _ body: (inout IndexConfiguration) -> Void
+  ) throws {
+    try store.write { transaction in
+      let snapshot = StoreSnapshot(transaction.snapshot, store)
+      let old = try IndexConfiguration.read(snapshot)
+      var configuration = old
+      body(&configuration)
+      let declared = configuration.definitions.map(\.stored)
+      let plan = CataloguePlan(
+        try snapshot.readIndexes(), declared: declared,
+        dropped: dropped.union(old.definitions.map(\.stored)).subtracting(declared))
+      guard plan.count <= Limits.indexes else {
+        throw Status(
+          .resourceExhausted, "A database has at most \(Limits.indexes) indexes.")
+      }
+      if configuration != old { try configuration.put(&transaction, in: store) }
+      for index in plan.changed {
+        try transaction.store(index, number: index.number, in: store)
+      }
+    }
+    wake()
+  }
+
+  /// Makes and builds every index that is asked for, in a file that nobody else has open.
+  static func build(_ store: Store, adopting configuration: IndexConfiguration = .init())
+    throws
+  {
+    let keeper = IndexManager(
+      store, policy: .declared, logger: Logger(label: "hearth") { _ in SwiftLogNoOpLogHandler() })
+    try keeper.adopt(configuration)
+    while try keeper.work.step() != .idle {}
+  }
+
+  // MARK: Learning
+
+  private func learn(_ definition: IndexDefinition) {
+    guard state.withLock(\.isWorking) else { return }
+    do {
+      let made = try store.write { transaction in
+        try learn(definition.stored, &transaction)
+      }
+      guard made else { return }
+      logger.info("An index was learned.", metadata: ["index": "\(definition)"])
+      wake()
+    } catch {
+      logger.warning(
+        "An index could not be learned.",
+        metadata: ["index": "\(definition)", "error": "\(error)"])
+    }
+  }
+
+  private func learn(
+    _ definition: IndexDefinition, _ transaction: inout WriteTransaction
+  ) throws -> Bool {
+    let snapshot = StoreSnapshot(transaction.snapshot, store)
+    let indexes = try snapshot.readIndexes()
+    let learned = indexes.filter {
+      $0.origin == .learned && $0.isMaintained
+        && UTF8Order.areEqual($0.definition.collectionID, definition.collectionID)
+    }
+    guard !indexes.contains(where: { $0.isMaintained && $0.definition == definition }),
+      learned.count < IndexAdvisor.learnedPerCollectionID, indexes.count < Limits.indexes,
+      try IndexConfiguration.read(snapshot).mayLearn(definition)
+    else { return false }
+    let index = StoredIndex(
+      number: CataloguePlan.freeNumber(indexes), definition: definition,
+      state: .building(documents: 0, upTo: []), origin: .learned, lastUse: Instant.now())
+    try transaction.store(index, number: index.number, in: store)
+    return true
+  }
+
+  private func scheduleTending() {
+    queue.asyncAfter(deadline: .now() + .seconds(Self.tendingSeconds)) { [weak self] in
+      guard let self, state.withLock(\.isWorking) else { return }
+      tend(now: Instant.now())
+      scheduleTending()
+    }
+  }
+
+  /// Notes in the file what queries have read, once a day, and drops what they no longer do.
+  func tend(now: Instant) {
+    do {
+      let unused = try store.write { transaction in try tend(now, &transaction) }
+      for definition in unused {
+        logger.info("An index is not used and goes.", metadata: ["index": "\(definition)"])
+      }
+      if !unused.isEmpty { wake() }
+    } catch {
+      logger.warning("Indexes could not be looked after.", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func tend(
+    _ now: Instant, _ transaction: inout WriteTransaction
+  ) throws -> [IndexDefinition] {
+    var unused: [IndexDefinition] = []
+    let indexes = try StoreSnapshot(transaction.snapshot, store).readIndexes()
+    for var index in indexes where index.origin == .learned && index.isReady {
+      if let use = advisor.lastUse(of: index.number),
+        use.microseconds &- index.lastUse.microseconds > Self.dayMicroseconds
+      {
+        index.lastUse = use
+        try transaction.update(index, in: store)
+      }
+      let age = now.microseconds &- index.lastUse.microseconds
+      guard age > Self.unusedDays * Self.dayMicroseconds else { continue }
+      index.state = .dropping
+      try transaction.store(index, number: index.number, in: store)
+      unused.append(index.definition)
+    }
+    return unused
+  }
+
+  // MARK: Working
+
+  /// Sees to it that what is to be done is being done.
+  func wake() { schedule(after: .zero) }
+
+  private func schedule(after pause: Duration) {
+    let isDue = state.withLock { state in
+      guard state.isWorking, !state.isScheduled else { return false }
+      state.isScheduled = true
+      return true
+    }
+    guard isDue else { return }
+    let nanoseconds =
+      pause.components.seconds * 1_000_000_000
+      + pause.components.attoseconds / 1_000_000_000
+    queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: nanoseconds))) { [weak self] in
+      self?.step()
+    }
+  }
+
+  private func step() {
+    let isWorking = state.withLock { state in
+      state.isScheduled = false
+      return state.isWorking
+    }
+    guard isWorking else { return }
+    let begin = ContinuousClock.now
+    do {
+      let outcome = try work.step()
+      state.withLock { state in
+        state.failure = nil
+        state.failures = 0
+      }
+      switch outcome {
+      case .idle: break
+      case .leased: schedule(after: .milliseconds(250))
+      case .worked(let finished):
+        if let finished {
+          logger.debug("An index is finished.", metadata: ["index": "\(finished.definition)"])
+        }
+        schedule(after: max(.milliseconds(1), ContinuousClock.now - begin))
+      }
+    } catch {
+      failed(error as? Status ?? Status(.internal, "Indexes could not be built.", cause: error))
+    }
+  }
+
+  private func failed(_ failure: Status) {
+    let failures = state.withLock { state in
+      state.failure = failure
+      state.failures += 1
+      return state.failures
+    }
+    if failures == 1 {
+      logger.error("Indexes could not be built.", metadata: ["error": "\(failure)"])
+    }
+    schedule(after: .seconds(min(60, 1 << min(failures, 6))))
+  }
+}
+
+/// What a change of the configuration makes of the catalogue.
+private struct CataloguePlan {
+  /// Made, declared from now on, or to be dropped.
+  private(set) var changed: [StoredIndex] = []
+  /// Of all indexes then.
+  private(set) var count: Int
+
+  init(
+    _ indexes: [StoredIndex], declared: [IndexDefinition], dropped: Set<IndexDefinition>
+  ) {
+    var indexes = indexes
+    for position in indexes.indices
+    where indexes[position].isMaintained && dropped.contains(indexes[position].definition) {
+      indexes[position].state = .dropping
+      changed.append(indexes[position])
+    }
+    for definition in declared {
+      let existing = indexes.firstIndex { $0.isMaintained && $0.definition == definition }
+      if let existing {
+        guard indexes[existing].origin == .learned else { continue }
+        indexes[existing].origin = .declared
+        changed.append(indexes[existing])
+        continue
+      }
+      let index = StoredIndex(
+        number: CataloguePlan.freeNumber(indexes), definition: definition,
+        state: .building(documents: 0, upTo: []), origin: .declared)
+      indexes.append(index)
+      changed.append(index)
+    }
+    count = indexes.count
+  }
+
+  /// The smallest that no index has: small numbers are short.
+  static func freeNumber(_ indexes: [StoredIndex]) -> UInt32 {
+    let taken = Set(indexes.map(\.number))
+    var number: UInt32 = 1
+    while taken.contains(number) { number += 1 }
+    return number
+  }
+}

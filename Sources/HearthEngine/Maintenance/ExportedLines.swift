@@ -1,0 +1,148 @@
+import Foundation
+
+/// Reads an export, line by line.
+///
+/// A line that is no document is a fault: `invalidArgument`, with its number. So is a file that begins as
+/// an export and lacks its last line: it was cut.
+struct ExportedLines: ~Copyable {
+  /// What an import could not take.
+  struct InvalidLine: Sendable, Equatable {
+    /// From one.
+    package var line: Int
+    package var problem: String
+  }
+
+  private let path: String
+  private let file: FileHandle
+  private let totalBytes: Int
+  private var buffer: [UInt8] = []
+  private var start = 0
+  private var isAtEnd = false
+  private(set) var bytesRead = 0
+  private(set) var lineNumber = 0
+  private var documents = 0
+  /// The first line says so.
+  private(set) var isWholeExport = false
+  /// Of the first line, if there is one.
+  private(set) var definitions = ExportedDefinitions()
+  private(set) var commitTime: Instant?
+  /// Times behind it are faults, if times are looked at.
+  private let latestTime: Instant?
+  private var hasEnd = false
+
+  static let lineLimitBytes = 256 << 20
+
+  /// - Parameter latestTime: Times of documents behind it are faults: commit times go on from the latest.
+  init(path: String, latestTime: Instant? = nil) throws {
+    self.latestTime = latestTime
+    guard let file = FileHandle(forReadingAtPath: path) else {
+      throw Status(.notFound, "There is no file \(path), or it cannot be read.")
+    }
+    self.path = path
+    self.file = file
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    totalBytes = (attributes?[.size] as? NSNumber)?.intValue ?? 0
+  }
+
+  deinit { try? file.close() }
+
+  func tell(_ progress: MaintenanceReporter) throws {
+    try progress(.importing, bytesRead, of: totalBytes)
+  }
+
+  /// The next document; nil at the end. Throws `InvalidLine`; the next call goes on behind it.
+  mutating func next() throws -> DocumentJSON.Line? {
+    while let line = try nextLine() {
+      lineNumber += 1
+      if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
+      do {
+        let json = try JSONReader.read(Array(line))
+        if lineNumber == 1, let version = json["hearthExport"] {
+          guard version == .integer(1) else {
+            throw Status.invalidArgument("The export has a version that this Hearth cannot read.")
+          }
+          isWholeExport = true
+          commitTime = json["commitTime"]?.string.flatMap { Instant(text: $0) }
+          try checkTime(commitTime, "commitTime")
+          definitions = try ExportedDefinitions(header: json)
+          continue
+        }
+        if json["name"] == nil, case .integer(let count)? = json["documents"] {
+          hasEnd = true
+          guard count == documents else {
+            throw Status.invalidArgument(
+              "The export had \(count) documents, here are \(documents).")
+          }
+          continue
+        }
+        let document = try DocumentJSON.line(json)
+        try Self.check(document)
+        try checkTime(document.createTime, "createTime")
+        try checkTime(document.updateTime, "updateTime")
+        documents += 1
+        return document
+      } catch let error as JSONError {
+        throw fault(error.description.replacingOccurrences(of: " at line 1,", with: " at"))
+      } catch let error as Status {
+        throw fault(error.message)
+      }
+    }
+    if isWholeExport, !hasEnd {
+      hasEnd = true
+      lineNumber += 1
+      throw fault("The file ends early: an export's last line counts its documents.")
+    }
+    return nil
+  }
+
+  private func fault(_ problem: String) -> InvalidLineError {
+    InvalidLineError(fault: InvalidLine(line: lineNumber, problem: problem))
+  }
+
+  struct InvalidLineError: Error {
+    let fault: InvalidLine
+  }
+
+  /// What no database takes, so that it is told with its line.
+  private static func check(_ document: DocumentJSON.Line) throws(Status) {
+    try document.path.checkNames()
+    let body = try DocumentBody(encoding: document.fields)
+    try body.checkFields()
+    try Limits.check(body, at: document.path)
+  }
+
+  private func checkTime(_ time: Instant?, _ name: String) throws(Status) {
+    guard let time, let latestTime, time > latestTime else { return }
+    throw .invalidArgument("The \(name) \(time.text) lies in the future.")
+  }
+
+  private mutating func nextLine() throws -> ArraySlice<UInt8>? {
+    var searched = start
+    while true {
+      if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+        defer { start = end + 1 }
+        return buffer[start..<end]
+      }
+      if isAtEnd {
+        guard start < buffer.count else { return nil }
+        defer { start = buffer.count }
+        return buffer[start...]
+      }
+      guard buffer.count - start <= Self.lineLimitBytes else {
+        throw Status.invalidArgument("Line \(lineNumber + 1) is longer than any document.")
+      }
+      buffer.removeFirst(start)
+      start = 0
+      searched = buffer.count
+      let more: Data
+      do {
+        more = try file.read(upToCount: 1 << 20) ?? Data()
+      } catch {
+        throw Status(.unavailable, "The file \(path) cannot be read.", cause: error)
+      }
+      bytesRead += more.count
+      isAtEnd = more.isEmpty
+      buffer += more
+    }
+  }
+}

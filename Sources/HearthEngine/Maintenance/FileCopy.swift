@@ -1,0 +1,213 @@
+internal import LMDB
+
+/// Copies of a whole file: written beside their place, checked, flushed, and moved there. A crash at any
+/// moment leaves what was there before, or the whole copy.
+enum FileCopy {
+  /// Copies the newest state of an open store, which goes on reading and writing.
+  ///
+  /// One read transaction: pages that commits free meanwhile are not used again until it ends, and the
+  /// file may grow by as much as is written. Throws `alreadyExists` if there is a file and `replacing`
+  /// is false, `failedPrecondition` if that file is a database that is open, `dataLoss` if the store or
+  /// the copy is damaged; the copy is then not there.
+  static func backup(
+    _ store: Store, to path: String, compacting: Bool, replacing: Bool,
+    progress: MaintenanceReporter = .silent
+  ) throws -> CheckReport {
+    try beside(path, replacing: replacing) { file in
+      if compacting {
+        try rebuild(from: store, to: file.path, progress)
+      } else {
+        try copyPages(of: store, to: file.path, progress)
+      }
+      return try verified(file.path, store.configuration, progress)
+    }
+  }
+
+  /// Replaces a file that nobody has open by one without free pages.
+  ///
+  /// Throws `failedPrecondition` if it is open, `dataLoss` if it is damaged; the file is then as before.
+  static func compact(
+    at path: String, _ configuration: StoreConfiguration, progress: MaintenanceReporter = .silent
+  ) throws -> (before: CheckReport, after: CheckReport) {
+    do {
+      let reports = try Environment.whileClosed(path) {
+        let file = try NewFile(for: path, replacing: true)
+        var before = CheckReport()
+        try rebuild(from: path, transactionID: nil, to: file.path, configuration, &before, progress)
+        let after = try verified(file.path, configuration, progress)
+        try file.takePlace()
+        return (before, after)
+      }
+      guard let reports else { throw Status.isOpen(path) }
+      return reports
+    } catch let error as LMDBError {
+      throw Status(copying: path, error)
+    }
+  }
+
+  /// Puts a copy of a backup in the place of a file that nobody has open, or where none is.
+  ///
+  /// The copy is checked first, and gets a history of its own: what tokens of the old file name may never have
+  /// happened in it. Throws `failedPrecondition` if either file is open, `dataLoss` if the backup is damaged;
+  /// the file at `path` is then as before.
+  static func restore(
+    _ backup: String, to path: String, _ configuration: StoreConfiguration,
+    progress: MaintenanceReporter = .silent
+  ) throws -> CheckReport {
+    try beside(path, replacing: true) { file in
+      let hadLocks = try Environment.hasLocks(beside: backup)
+      defer { if !hadLocks { try? Environment.removeLocks(beside: backup) } }
+      guard
+        try Environment.whileClosed(
+          backup,
+          {
+            try Environment.copyFile(at: backup, to: file.path) {
+              try progress(.copying, $0, of: $1)
+            }
+          }) != nil
+      else { throw Status.isOpen(backup) }
+      _ = try verified(file.path, configuration, progress)
+      try beginHistory(at: file.path, configuration)
+      return try verified(file.path, configuration, progress)
+    }
+  }
+
+  private static func beginHistory(at path: String, _ configuration: StoreConfiguration) throws {
+    var configuration = configuration
+    configuration.isReadOnly = false
+    configuration.durability = .unsafeNoSync
+    let store = try Store(path: path, configuration: configuration)
+    defer { store.close() }
+    try store.write { try History.begin(&$0, in: store) }
+    try store.environment.sync()
+  }
+
+  // MARK: Steps
+
+  /// Has `body` write a file and moves it to its place.
+  static func beside<R>(
+    _ path: String, replacing: Bool, _ body: (NewFile) throws -> R
+  ) throws -> R {
+    do {
+      let file = try NewFile(for: path, replacing: replacing)
+      let result = try body(file)
+      if replacing {
+        let hadLocks = (try? Environment.hasLocks(beside: path)) ?? false
+        defer { if !hadLocks { try? Environment.removeLocks(beside: path) } }
+        // A database that somebody has open is not pulled away from under them.
+        guard try Environment.whileUnused(path, { try file.takePlace() }) != nil else {
+          throw Status.isOpen(path)
+        }
+      } else {
+        try file.takePlace()
+      }
+      return result
+    } catch let error as LMDBError {
+      throw Status(copying: path, error)
+    }
+  }
+
+  private static func copyPages(
+    of store: Store, to path: String, _ progress: MaintenanceReporter
+  ) throws {
+    try retrying {
+      try store.environment.read { snapshot in
+        try store.environment.copy(snapshot, to: path) { try progress(.copying, $0, of: $1) }
+      }
+    }
+  }
+
+  private static func rebuild(
+    from store: Store, to path: String, _ progress: MaintenanceReporter
+  ) throws {
+    try retrying {
+      try store.environment.read { snapshot in
+        var report = CheckReport()
+        try rebuild(
+          from: store.path, openIn: store.environment, transactionID: snapshot.transactionID,
+          to: path, store.configuration, &report, progress)
+      }
+    }
+  }
+
+  /// Until a look at the file's header comes in time for the transaction.
+  private static func retrying(_ body: () throws -> Void) throws {
+    for _ in 0..<1000 {
+      do { return try body() } catch LMDBError.tryAgain { continue }
+    }
+    throw LMDBError.tryAgain
+  }
+
+  /// Reads every entry with `pread`, table by table in the order of keys, and fills pages with them.
+  private static func rebuild(
+    from source: String, openIn environment: Environment? = nil, transactionID: Int?,
+    to path: String, _ configuration: StoreConfiguration, _ report: inout CheckReport,
+    _ progress: MaintenanceReporter
+  ) throws {
+    var builder: StoreBuilder?
+    var fault: String?
+    let pages = try PageWalk.check(
+      source, openIn: environment, transactionID: transactionID,
+      visit: { name, key, value in
+        guard let table = KeyLayout.Table(rawValue: name) else { return }
+        if table.hasFramedRecords {
+          do throws(Status) {
+            try RecordFrame.verify(value, key: key)
+          } catch {
+            fault = fault ?? "\(name) \(CheckReport.hex(key)): \(error.message)"
+          }
+        }
+        let target: StoreBuilder
+        if let builder {
+          target = builder
+        } else {
+          target = try StoreBuilder(
+            path: path, expectedBytes: try PageWalk.byteCount(source), configuration)
+          builder = target
+        }
+        // A new file has its own format record, which this replaces.
+        try target.put(
+          target.store.environment.table(name), key, value, append: table != .meta)
+      }, progress: { try progress(.copying, $0, of: $1) })
+    report.fileBytes = pages.fileSizeBytes
+    report.pages = pages.usedPages
+    report.freePages = pages.freePages
+    if let problem = pages.problems.first ?? fault {
+      throw Status.dataLoss("\(source) is damaged. \(problem).")
+    }
+    guard let builder else { throw Status.dataLoss("\(source) is not one of Hearth's files.") }
+    try builder.finish()
+    builder.close()
+  }
+
+  /// Reads the file again, from the disk as far as the system lets us ask for it.
+  static func verified(
+    _ path: String, _ configuration: StoreConfiguration, _ progress: MaintenanceReporter
+  ) throws -> CheckReport {
+    try PageWalk.forgetCached(path)
+    let report = try FileCheck.run(at: path, configuration, progress: progress)
+    guard report.problemCount == 0 else {
+      throw Status.dataLoss(
+        "The copy is not whole and was removed. \(report.problems.first ?? "").")
+    }
+    return report
+  }
+}
+
+extension Status {
+  init(copying path: String, _ error: LMDBError) {
+    switch error {
+    case .alreadyThere:
+      self.init(.alreadyExists, "\(path) is there already.", cause: error)
+    case .alreadyOpen:
+      self.init(.failedPrecondition, "Another is being written to \(path).", cause: error)
+    case .noSpace, .fileTooLarge, .quotaExceeded, .inputOutput:
+      self.init(.resourceExhausted, "Cannot write \(path). \(error.message)", cause: error)
+    default: self.init(opening: path, error)
+    }
+  }
+
+  static func isOpen(_ path: String) -> Status {
+    Status(.failedPrecondition, "\(path) is open. Close it in every process first.")
+  }
+}

@@ -1,0 +1,481 @@
+internal import LMDB
+
+/// What a check looked at, and what it found wrong.
+public struct CheckReport: Sendable, Hashable {
+  /// The first hundred problems, each with its place. Empty if the file is whole.
+  public var problems: [String] = []
+  public var problemCount = 0
+  public var fileBytes = 0
+  /// Pages in use, and pages free to be used again.
+  public var pages = 0
+  public var freePages = 0
+  public var documents = 0
+  public var collections = 0
+  /// In the change log.
+  public var changes = 0
+  /// Of all indexes.
+  public var indexEntries = 0
+  /// Documents that have a time at which they expire.
+  public var expiringDocuments = 0
+  /// Of deleted documents, in the change log.
+  var tombstones = 0
+
+  public var isWhole: Bool { problemCount == 0 }
+
+  static let problemLimit = 100
+
+  mutating func add(_ problem: String) { add(contentsOf: [problem], count: 1) }
+
+  /// So many problems, of which the first are told.
+  mutating func add(contentsOf first: [String], count: Int) {
+    problemCount += count
+    problems += first.prefix(Self.problemLimit - problems.count)
+  }
+
+  /// The beginning of a key.
+  static func hex(_ key: UnsafeRawBufferPointer) -> String {
+    let digits = key.prefix(24).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+    return digits.joined() + (key.count > 24 ? "…" : "")
+  }
+}
+
+extension Store {
+  /// Looks at every record: its checksum, its form, and whether the tables agree with one another; and
+  /// at the pages of the state it looks at.
+  ///
+  /// One read transaction, memory that does not grow with the store. Throws only if the storage below
+  /// cannot be read at all.
+  func check(
+    includingPages: Bool = false, _ report: CheckReport = CheckReport(),
+    progress: MaintenanceReporter = .silent
+  ) throws -> CheckReport {
+    try readInTime { snapshot in
+      let check = StoreCheck(snapshot, report, progress)
+      if includingPages { try check.runOverPages() }
+      try check.run()
+      return check.report
+    }
+  }
+
+  /// Runs `body` on a state whose pages have been looked at before any of them is used.
+  ///
+  /// Throws `dataLoss` if one is damaged.
+  func readWhole<Result>(
+    _ progress: MaintenanceReporter, _ body: (StoreSnapshot) throws -> Result
+  ) throws -> Result {
+    try readInTime { snapshot in
+      let pages = try PageWalk.check(
+        path, openIn: environment, transactionID: snapshot.lmdb.transactionID,
+        progress: { try progress(.pages, $0, of: $1) })
+      if let problem = pages.problems.first {
+        throw Status.dataLoss("\(path) is damaged. \(problem).")
+      }
+      return try body(snapshot)
+    }
+  }
+
+  /// Runs `body` again while two commits come between the beginning of its transaction and the look at its
+  /// header, which it begins with.
+  private func readInTime<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
+    var attempts = 0
+    while true {
+      do {
+        return try read(body)
+      } catch let status as Status
+        where (status.cause as? LMDBError) == .tryAgain && attempts < 1000
+      {
+        attempts += 1
+      }
+    }
+  }
+}
+
+/// The tables tell of each other, so that each is looked at against the rest:
+///
+///     shapes ────▶ the same in both places
+///     documents ──▶ counts of the catalogue, the change that made each version
+///     catalogue ──▶ a document in every collection
+///     changes   ──▶ contiguous; what is newer stands in documents or tombstones; the one before
+///     logIndex  ──▶ the records that hold changes of each collection, and no others; as many as there are
+///     tombstones ─▶ the change that deleted, and no document
+///     due        ─▶ the document that expires then; as many as there are
+private final class StoreCheck {
+  private let store: StoreSnapshot
+  private var state = StoreState()
+  private var rules = TTLPolicies()
+  /// Documents that the rules say are in the table of due documents.
+  private var expected = 0
+  /// Collections of records that the index of the log has to list.
+  private var listings = 0
+  private var firstRecord: UInt64 = 1
+  private(set) var report: CheckReport
+  private let progress: MaintenanceReporter
+  private var looked = 0
+  private var total = 1
+
+  init(_ store: StoreSnapshot, _ report: CheckReport, _ progress: MaintenanceReporter) {
+    self.store = store
+    self.report = report
+    self.progress = progress
+  }
+
+  func runOverPages() throws {
+    try FileCheck.checkPages(
+      at: store.store.path, openIn: store.store.environment,
+      transactionID: store.lmdb.transactionID, &report, progress)
+  }
+
+  func run() throws {
+    for table in [store.tables.documents, store.tables.changes] {
+      total += try store.lmdb.statistics(table).entries
+    }
+    try looking(at: "state") { state = try store.state() }
+    try looking(at: "expiry") { rules = try TTLPolicies.read(store.lmdb, store.tables) }
+    try checkShapes()
+    try checkDocuments()
+    try checkCatalogue()
+    try checkChanges()
+    try checkLogIndex()
+    try checkTombstones()
+    try checkDueDocuments()
+    report.indexEntries =
+      try store.store.configuration.indexCheck?(store) { self.report.add($0) } ?? 0
+    try progress(.records, total, of: total)
+  }
+
+  private func step() throws {
+    looked += 1
+    if looked % 1024 == 0 { try progress(.records, looked, of: total) }
+  }
+
+  /// Runs `body`; what it throws as a `Status` is a problem, at `place`.
+  private func looking(at place: @autoclosure () -> String, _ body: () throws -> Void) throws {
+    do { try body() } catch let status as Status { report.add("\(place()): \(status.message)") }
+  }
+
+  // MARK: Shapes
+
+  private func checkShapes() throws {
+    var ids: Set<UInt32> = []
+    var cursor = try store.lmdb.cursor(store.tables.shapes)
+    while try cursor.next() {
+      try looking(at: "shape \(hex(cursor.key))") {
+        let id = try FieldNameTableRecord.id(fromKey: cursor.key)
+        ids.insert(id)
+        let head = try RecordFrame.payload(of: cursor.value, key: cursor.key)
+        guard try FieldNameTable(parsing: head).id == id else {
+          throw Status.dataLoss("It is filed under another's id.")
+        }
+        try FieldNameTableRecord.copyKey(id).withUnsafeBytes { key in
+          let copy = try store.lmdb.get(store.tables.meta, key)
+          guard let copy, try RecordFrame.payload(of: copy, key: key).elementsEqual(head) else {
+            throw Status.dataLoss("Its copy is not there, or another.")
+          }
+        }
+      }
+    }
+    cursor = try store.lmdb.cursor(store.tables.meta)
+    var isFound = try FieldNameTableRecord.copyPrefix.withUnsafeBytes { try cursor.seek(to: $0) }
+    while isFound, cursor.key.begins(with: FieldNameTableRecord.copyPrefix) {
+      try looking(at: "copy of shape \(hex(cursor.key))") {
+        let id = try FieldNameTableRecord.id(
+          fromKey: cursor.key.from(FieldNameTableRecord.copyPrefix.count))
+        guard ids.contains(id) else { throw Status.dataLoss("There is no such shape.") }
+      }
+      isFound = try cursor.next()
+    }
+  }
+
+  // MARK: Documents
+
+  private func checkDocuments() throws {
+    // A collection's keys stand together, if cut keys tell it; else its run holds several.
+    var counts: [ResourcePath: UInt64] = [:]
+    var latest: ResourcePath?
+    var runStart: [UInt8] = []
+    var cursor = try store.lmdb.cursor(store.tables.documents)
+    var found = try cursor.first()
+    while found {
+      report.documents += 1
+      try step()
+      let isSameRun = runStart.withUnsafeBytes { store.keyLimit.sameRun($0, cursor.key) }
+      try looking(at: "document \(hex(cursor.key))") {
+        let path = try checkDocument(cursor.key, cursor.value)
+        if let latest, !path.isDirectly(in: latest), !isSameRun {
+          try compare(counts)
+          counts = [:]
+        }
+        let collection = path.parent
+        counts[collection, default: 0] += 1
+        latest = collection
+      }
+      if !isSameRun { runStart = store.keyLimit.isCut(cursor.key) ? Array(cursor.key) : [] }
+      found = try cursor.next()
+    }
+    try compare(counts)
+  }
+
+  private func compare(_ counts: [ResourcePath: UInt64]) throws {
+    for (collection, count) in counts {
+      report.collections += 1
+      try looking(at: "collection \(collection.text)") {
+        let told = try store.documentCount(inCollection: collection)
+        guard told != count else { return }
+        report.add("collection \(collection.text): holds \(count) documents, not \(told)")
+      }
+    }
+  }
+
+  private func checkDocument(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws -> ResourcePath {
+    let record = try DocumentRecord(parsing: value)
+    let path = try path(fromKey: key, orRecord: record)
+    try record.verifyChecksum(key: key)
+    let body = try store.body(record.storedBody)
+    try DocumentBody.validate(body)
+    let name = DocumentName(path, limit: store.keyLimit)
+    guard let (place, _) = try store.storedEntry(of: name),
+      place.withUnsafeBytes({ UTF8Order.compare($0, key) == 0 })
+    else {
+      throw Status.dataLoss("\(path.text) is not found where it is stored.")
+    }
+    guard record.sequence <= state.lastSequence, record.updateTime <= state.lastCommitTime,
+      record.createTime <= record.updateTime
+    else {
+      throw Status.dataLoss("\(path.text) is newer than the last commit, or older than itself.")
+    }
+    if try dueTime(path, key, body) != nil { expected += 1 }
+    guard record.sequence >= state.firstLoggedSequence else { return path }
+    guard let change = try store.change(record.sequence), change.path == path,
+      change.kind != .deleted, change.commitTime == record.updateTime
+    else {
+      throw Status.dataLoss("\(path.text) is not as the change log has it.")
+    }
+    return path
+  }
+
+  private func path(
+    fromKey key: UnsafeRawBufferPointer, orRecord record: DocumentRecord
+  ) throws -> ResourcePath {
+    if let path = try KeyLayout.documentPath(fromKey: key, limit: store.keyLimit) {
+      guard record.path == nil else {
+        throw Status.dataLoss("\(path.text) has its path twice.")
+      }
+      return path
+    }
+    guard let text = record.path else {
+      throw Status.dataLoss("A document with a cut key lacks its path.")
+    }
+    return try ResourcePath(storedDocument: text)
+  }
+
+  // MARK: The catalogue
+
+  private func checkCatalogue() throws {
+    var entries = 0
+    var cursor = try store.lmdb.cursor(store.tables.collections)
+    var found = try cursor.first()
+    while found {
+      entries += 1
+      try looking(at: "catalogue \(hex(cursor.key))") {
+        let count = try NumberRecord.decode(cursor.value, key: cursor.key)
+        let path =
+          try KeyLayout.collectionPath(fromKey: cursor.key, limit: store.keyLimit)
+          ?? NumberRecord.pathText(cursor.value).map { ResourcePath(relative: $0) }
+        guard let path, path.isCollection else {
+          throw Status.dataLoss("The entry has no collection's path.")
+        }
+        guard count > 0, try CollectionScan(path, in: store).next() != nil else {
+          throw Status.dataLoss("\(path.text) has no documents.")
+        }
+      }
+      found = try cursor.next()
+    }
+    if entries != report.collections {
+      report.add("catalogue: names \(entries) collections, and there are \(report.collections)")
+    }
+  }
+
+  // MARK: The change log
+
+  private func checkChanges() throws {
+    var expected = state.firstLoggedSequence
+    firstRecord = expected
+    var time = Instant.earliest
+    var cursor = try store.lmdb.cursor(store.tables.changes)
+    var found = try cursor.first()
+    while found {
+      try step()
+      try looking(at: "changes \(hex(cursor.key))") {
+        try checkListings(cursor.key, cursor.value)
+        try ChangeRecord.read(key: cursor.key, value: cursor.value) { [self] change in
+          report.changes += 1
+          if change.sequence != expected {
+            report.add("changes: \(change.sequence) stands where \(expected) should")
+          }
+          expected = change.sequence &+ 1
+          let isRightTime =
+            change.startsCommit ? change.commitTime > time : change.commitTime == time
+          if !isRightTime, report.changes > 1 {
+            report.add("change \(change.sequence): its time does not follow the one before")
+          }
+          time = change.commitTime
+          try looking(at: "change \(change.sequence)") { try check(change) }
+          return true
+        }
+      }
+      found = try cursor.next()
+    }
+    if expected != state.lastSequence &+ 1 {
+      report.add("changes: end before \(expected), and the last is \(state.lastSequence)")
+    }
+  }
+
+  // MARK: The index of the change log
+
+  /// A record's collections are listed, if the index goes so far.
+  private func checkListings(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws {
+    var collections: Set<[UInt8]> = []
+    let next = try ChangeRecord.forEachCollection(key: key, value: value) {
+      collections.insert(Array($0))
+    }
+    guard next &- 1 <= state.indexedSequence else { return }
+    let record = try KeyLayout.sequence(fromKey: key)
+    let limit = ChangeLogIndex.limit(store)
+    let prefixes = Set(
+      try collections.map { try $0.withUnsafeBytes { try ChangeLogIndex.prefix($0, limit) } })
+    listings += prefixes.count
+    for prefix in prefixes {
+      var cursor = try store.lmdb.cursor(store.tables.logIndex)
+      var isListed = false
+      if try cursor.seek(toListHolding: record, of: prefix) {
+        try ChangeLogIndex.forEachRecord(key: cursor.key, value: cursor.value) {
+          if $0 == record { isListed = true }
+        }
+      }
+      if !isListed { report.add("changes \(record): a collection's list lacks it") }
+    }
+  }
+
+  private func checkLogIndex() throws {
+    var found = 0
+    var cursor = try store.lmdb.cursor(store.tables.logIndex)
+    while try cursor.next() {
+      try looking(at: "logIndex \(hex(cursor.key))") {
+        let last = try ChangeLogIndex.forEachRecord(key: cursor.key, value: cursor.value) {
+          // Of records that are gone, those at a list's beginning stay in it.
+          if $0 >= firstRecord { found += 1 }
+        }
+        guard last >= firstRecord else { throw Status.dataLoss("All its records are gone.") }
+      }
+    }
+    if found != listings {
+      report.add("logIndex: lists \(found) records, and there are \(listings)")
+    }
+  }
+
+  private func check(_ change: Change) throws {
+    let name = DocumentName(change.path, limit: store.keyLimit)
+    let newest =
+      try store.record(of: name).map { try DocumentRecord(parsing: $0).sequence }
+      ?? tombstone(of: name)
+    guard let newest, newest >= change.sequence else {
+      throw Status.dataLoss("\(change.path.text) has neither a document nor a tombstone as new.")
+    }
+    guard (change.before == nil) == (change.kind == .created) else {
+      throw Status.dataLoss("A change and the version before it do not agree.")
+    }
+    var sequenceBefore: UInt64?
+    if let before = change.before {
+      let record = try DocumentRecord(parsing: before)
+      if !name.key.isCut { try name.key.bytes.withUnsafeBytes(record.verifyChecksum) }
+      try DocumentBody.validate(store.body(record.storedBody))
+      sequenceBefore = record.sequence
+    }
+    guard change.previousSequence >= state.firstLoggedSequence else { return }
+    guard let previous = try store.change(change.previousSequence),
+      previous.path == change.path, (previous.kind == .deleted) == (change.kind == .created),
+      sequenceBefore ?? previous.sequence == previous.sequence
+    else {
+      throw Status.dataLoss("The change before it is not the one it names.")
+    }
+  }
+
+  private func tombstone(of name: DocumentName) throws -> UInt64? {
+    try store.tables.tombstonesByName.entry(name.cut, of: name.path, in: store.lmdb).map {
+      key, value in try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
+    }
+  }
+
+  // MARK: Tombstones
+
+  private func checkTombstones() throws {
+    var cursor = try store.lmdb.cursor(store.tables.tombstones)
+    var found = try cursor.first()
+    while found {
+      report.tombstones += 1
+      try looking(at: "tombstone \(hex(cursor.key))") {
+        let sequence = try NumberRecord.decode(cursor.value, key: cursor.key)
+        let path =
+          try KeyLayout.documentPath(fromKey: cursor.key, limit: store.keyLimit)
+          ?? NumberRecord.pathText(cursor.value).map { ResourcePath(relative: $0) }
+        guard let path, path.isDocument else {
+          throw Status.dataLoss("The entry has no document's path.")
+        }
+        guard let change = try store.change(sequence), change.kind == .deleted,
+          change.path == path
+        else {
+          throw Status.dataLoss("\(path.text) was not deleted at \(sequence).")
+        }
+        guard try store.storedEntry(of: DocumentName(path, limit: store.keyLimit)) == nil else {
+          throw Status.dataLoss("\(path.text) is there.")
+        }
+      }
+      found = try cursor.next()
+    }
+  }
+
+  // MARK: Due documents
+
+  private func dueTime(
+    _ path: ResourcePath, _ key: UnsafeRawBufferPointer, _ body: StoredBody
+  ) throws -> Instant? {
+    guard let rule = rules[path.parent.id] else { return nil }
+    return try ExpirationTable.time(in: body, at: rule.field(forKey: key))
+  }
+
+  private func checkDueDocuments() throws {
+    // Entries of one time and one document would have one hash, and stand together.
+    var lastDocument: [UInt8] = []
+    var cursor = try store.lmdb.cursor(store.tables.due)
+    var found = try cursor.first()
+    while found {
+      report.expiringDocuments += 1
+      try looking(at: "due document \(hex(cursor.key))") {
+        let time = try ExpirationTable.time(fromKey: cursor.key)
+        let key = try ExpirationTable.documentKey(cursor.value, key: cursor.key)
+        guard let stored = try store.lmdb.get(store.tables.documents, key) else {
+          throw Status.dataLoss("The document is not there.")
+        }
+        let record = try DocumentRecord(parsing: stored)
+        let path = try path(fromKey: key, orRecord: record)
+        guard try dueTime(path, key, store.body(record.storedBody)) == time,
+          !key.elementsEqual(lastDocument)
+        else {
+          throw Status.dataLoss("\(path.text) does not expire then.")
+        }
+        lastDocument = Array(key)
+      }
+      found = try cursor.next()
+    }
+    if report.expiringDocuments != expected {
+      report.add(
+        "due: \(report.expiringDocuments) documents are in the table, and \(expected) expire")
+    }
+  }
+
+  private func hex(_ key: UnsafeRawBufferPointer) -> String { CheckReport.hex(key) }
+}

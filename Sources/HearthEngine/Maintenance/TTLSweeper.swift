@@ -1,0 +1,156 @@
+import Foundation
+internal import LMDB
+import Logging
+import Synchronization
+
+/// Deletes documents that are due, now and then and in small portions.
+///
+///     table of due documents ─▶ a portion of those whose time has come ─▶ one request each ─▶ the writer
+///
+/// A deletion is a change like any other, and is made only if the document is still the one that was due.
+/// So several processes may sweep one file: who comes second does nothing. A lease keeps them from trying.
+final class TTLSweeper: @unchecked Sendable {
+  // Unchecked: `timer` changes in `start` only, before anybody else has this.
+  static let portion = 128
+
+  private let store: Store
+  private let writer: Writer
+  private let logger: Logger
+  private let lease: Lease
+  private let queue = DispatchQueue(label: "hearth.expiry", qos: .utility)
+  private var timer: (any DispatchSourceTimer)?
+  private let isStopped = Atomic<Bool>(false)
+
+  init(
+    _ store: Store, _ writer: Writer, logger: Logger, lease: Lease = Lease(.sweep)
+  ) {
+    self.lease = lease
+    self.store = store
+    self.writer = writer
+    self.logger = logger
+  }
+
+  /// A timer counts nanoseconds in 64 bits, and traps beyond them.
+  private static let longestSeconds = 365.0 * 86_400
+
+  /// Sweeps soon, and then every `interval`. Once.
+  func start(interval: Duration) {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    let seconds = min(max(interval / .seconds(1), 0.001), Self.longestSeconds)
+    timer.schedule(
+      deadline: .now() + min(seconds, 1), repeating: seconds, leeway: .milliseconds(100))
+    timer.setEventHandler { [weak self] in self?.sweepUnasked() }
+    timer.resume()
+    self.timer = timer
+  }
+
+  /// Waits for the sweep that is under way.
+  func close() {
+    isStopped.store(true, ordering: .relaxed)
+    timer?.cancel()
+    queue.sync {}
+  }
+
+  private func sweepUnasked() {
+    do {
+      let count = try sweepIfElected()
+      if count > 0 {
+        logger.debug("Expired documents are deleted.", metadata: ["count": "\(count)"])
+      }
+    } catch {
+      guard !isStopped.load(ordering: .relaxed) else { return }
+      logger.error("Expired documents could not be deleted.", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Deletes everything that is due now, unless another process does. Blocks. Returns how many documents
+  /// it deleted.
+  func sweepIfElected() throws -> Int {
+    let hasWork = try store.read { snapshot in
+      try TTLPolicies.read(snapshot.lmdb, store.tables).hasWalk
+        || snapshot.hasDueDocument(at: store.configuration.now())
+    }
+    guard hasWork, try isElected() else { return 0 }
+    // If it cannot be given back, the lease runs out.
+    defer { try? giveBack() }
+    return try sweep { try self.isElected() }
+  }
+
+  /// Takes the lease, or renews it, unless another process has it.
+  private func isElected() throws -> Bool {
+    guard try store.read({ try lease.state(in: $0) != .own }) else { return true }
+    return try store.write { transaction in
+      switch try lease.state(in: StoreSnapshot(transaction.snapshot, store)) {
+      case .others: return false
+      case .own, .due:
+        try lease.take(&transaction, in: store)
+        return true
+      }
+    }
+  }
+
+  private func giveBack() throws {
+    try store.write { transaction in
+      guard try lease.isHeld(in: StoreSnapshot(transaction.snapshot, store)) else { return }
+      try lease.giveBack(&transaction, in: store)
+    }
+  }
+
+  /// Deletes everything that is due now, portion after portion while `mayGoOn`. Blocks. Returns how many
+  /// documents it deleted.
+  func sweep(while mayGoOn: () throws -> Bool = { true }) throws -> Int {
+    let isStopped = { self.isStopped.load(ordering: .relaxed) }
+    try store.finishExpiryWalks(isStopped: isStopped)
+    let now = store.configuration.now()
+    var deleted = 0
+    var start: [UInt8]? = [0]
+    while let from = start, try !isStopped() && mayGoOn() {
+      let (documents, next) = try store.read {
+        try $0.dueDocuments(at: now, from: from, limit: Self.portion)
+      }
+      deleted += try delete(documents)
+      start = next
+    }
+    return deleted
+  }
+
+  private func delete(
+    _ documents: [(path: ResourcePath, updateTime: Instant)]
+  ) throws -> Int {
+    let done = DispatchGroup()
+    let result = Result()
+    for (path, updateTime) in documents {
+      done.enter()
+      let mutation = Mutation(
+        path: path, operation: .delete,
+        precondition: .updateTime(updateTime))
+      writer.submit([mutation], isCounted: false) { outcome in
+        result.note(outcome)
+        done.leave()
+      }
+    }
+    done.wait()
+    return try result.deleted()
+  }
+
+  private final class Result: Sendable {
+    private let state = Guarded<(deleted: Int, failure: Status?)>((0, nil))
+
+    func note(_ outcome: Writer.Outcome) {
+      state.withLock { state in
+        switch outcome {
+        case .success: state.deleted += 1
+        // Somebody changed or deleted it meanwhile.
+        case .failure(let status) where status.code == .failedPrecondition: break
+        case .failure(let status): state.failure = state.failure ?? status
+        }
+      }
+    }
+
+    func deleted() throws -> Int {
+      let (deleted, failure) = state.withLock { $0 }
+      if let failure { throw failure }
+      return deleted
+    }
+  }
+}

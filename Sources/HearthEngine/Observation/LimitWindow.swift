@@ -1,0 +1,225 @@
+/// What a query finds, kept by the changes alone.
+///
+///     all that match   ├───────────────────────────────── … ──────────────┤
+///     held             ├──────────┼─────────────┼──────────┤ horizon
+///                        offset       result       spare
+///
+/// Without a limit everything that matches is held, and is the result. With one, some more are held
+/// than are told, so that a result that leaves is followed by one that is known; nothing is known of
+/// what stands behind the horizon. Only when the spare ones are used up is the query run again.
+final class LimitWindow {
+  let query: EffectiveQuery
+  /// What is told.
+  private(set) var list: ResultList
+  /// With a limit or an offset: the result, what it skips, and the spare ones.
+  private var held = ResultTree()
+  /// With a limit: the last that was held when it was not known what follows. Nothing behind it is
+  /// held; if there is none, everything that matches is.
+  private(set) var horizon: ResultRow?
+
+  private let required: [FieldSegments]
+  private var matcher: Matcher
+  /// Its own, or that of all views that order alike.
+  var keys: SortKeyEncoder
+  private let start: EncodedCursor?
+  private let end: EncodedCursor?
+  private let projection: Projection?
+  /// The query asks for a part of a group.
+  private let isBelow: Bool
+
+  /// For a query that has been checked, and does not ask for the nearest.
+  ///
+  /// - Parameter fields: A document without each of these is no result.
+  init(
+    _ query: EffectiveQuery, requiring fields: [FieldSegments] = [],
+    tuning: MaterializedQueryTuning = MaterializedQueryTuning()
+  ) {
+    self.query = query
+    spare = min(tuning.leastSpare + (query.limit ?? 0) / 2, 1024)
+    required = fields
+    matcher = Matcher(query.filters, requiring: fields)
+    keys = SortKeyEncoder(query.orders)
+    start = query.start.map { [keys] in EncodedCursor($0, keys) }
+    end = query.end.map { [keys] in EncodedCursor($0, keys) }
+    isBelow = if case .group(_, let below) = query.scope { !below.isRoot } else { false }
+    projection = Projection(query.projection)
+    list = ResultList(isReversed: query.isReversed)
+  }
+
+  // MARK: Reading
+
+  /// So many are held beside what is told, after the query has run; up to twice as many later.
+  private let spare: Int
+
+  private var isWindow: Bool { query.limit != nil || query.offset > 0 }
+
+  /// Offset and limit; nil without a limit.
+  private var wanted: Int? {
+    query.limit.map { limit in
+      let (sum, overflow) = limit.addingReportingOverflow(query.offset)
+      return overflow ? .max : sum
+    }
+  }
+
+  private var capacity: Int? {
+    wanted.map { wanted in
+      let (sum, overflow) = wanted.addingReportingOverflow(spare)
+      return overflow ? .max : sum
+    }
+  }
+
+  /// Runs the query.
+  func load(_ snapshot: StoreSnapshot, _ trace: QueryTrace) throws {
+    var wide = query
+    wide.offset = 0
+    wide.limit = query.limit == 0 ? 0 : capacity
+    wide.isReversed = false
+    wide.projection = []
+    let found = try snapshot.run(wide, requiring: required, trace: trace).documents()
+    trace.found = found.count
+    hold(try rows(of: found))
+  }
+
+  /// The result after the change with this sequence.
+  func list(_ snapshot: StoreSnapshot, asOf sequence: UInt64) throws -> ResultList {
+    var plain = query
+    plain.isReversed = false
+    plain.projection = []
+    let found = try rows(of: snapshot.documents(matching: plain, asOf: sequence))
+    return ResultList(ResultTree(sorted: found), isReversed: query.isReversed)
+  }
+
+  private func rows(of documents: [StoredDocument]) throws -> [ResultRow] {
+    try documents.map { document in
+      guard let row = try row(of: document) else {
+        throw Status(.internal, "A listener's query found what does not match it.")
+      }
+      return row
+    }
+  }
+
+  private func hold(_ rows: [ResultRow]) {
+    guard isWindow else {
+      list = ResultList(ResultTree(sorted: rows), isReversed: query.isReversed)
+      return
+    }
+    held = ResultTree(sorted: rows)
+    horizon = capacity.map { rows.count >= $0 } == true ? rows.last : nil
+    let window = rows.dropFirst(query.offset).prefix(query.limit ?? .max)
+    list = ResultList(ResultTree(sorted: Array(window)), isReversed: query.isReversed)
+  }
+
+  // MARK: Following
+
+  /// Where the document stands if it is found; nil if it is not.
+  private func row(of document: StoredDocument) throws -> ResultRow? {
+    // A group's documents are found by its id alone.
+    if isBelow, !query.scope.contains(document.path) { return nil }
+    let isMatch = try document.body.withBytes { bytes in
+      try matcher.matches(MapView(body: bytes), path: { document.path })
+    }
+    guard isMatch, let key = try keys.key(of: document) else { return nil }
+    if let start, !start.isBefore(key) { return nil }
+    if let end, end.isBefore(key) { return nil }
+    // What cannot be shown ends the listener now, not its snapshot later.
+    if let projection { _ = try projection.applied(to: document.body) }
+    return ResultRow(key: key, document: document)
+  }
+
+  func admits(_ document: StoredDocument) throws -> Bool { try row(of: document) != nil }
+
+  /// Spare ones too.
+  var heldCount: Int { max(list.count, held.count) }
+
+  enum Outcome {
+    case changed(ResultChanges)
+    /// Too few are known: run the query again.
+    case mustLoad
+  }
+
+  /// Takes in what became of some documents of the query's scope.
+  func apply(_ updates: [DocumentUpdate]) throws -> Outcome {
+    if !isWindow, updates.count == 1 {
+      return .changed(try apply(updates[0]).map(ResultChanges.one) ?? .none)
+    }
+    var gone: [ResultRow] = []
+    var come: [ResultRow] = []
+    for update in updates {
+      let old = try update.old.flatMap(row)
+      let new = try update.new.flatMap(row)
+      if let old, let new, old.document.isSameVersion(as: new.document) { continue }
+      if let old { gone.append(old) }
+      if let new { come.append(new) }
+    }
+    if gone.isEmpty, come.isEmpty { return .changed(.none) }
+    guard isWindow else {
+      return .changed(.several(list.apply(gone: gone, come: come)))
+    }
+    return moveWindow(gone, come)
+  }
+
+  /// Without a limit or an offset. Whether the old version matched is known: it stands in the list.
+  private func apply(_ update: DocumentUpdate) throws -> ResultChange? {
+    let old = try update.old.flatMap(keys.key).flatMap { list.rows.find($0).row }
+    let new = try update.new.flatMap(row)
+    if let old, let new, old.document.isSameVersion(as: new.document) { return nil }
+    return list.apply(old, new)
+  }
+
+  private func moveWindow(_ gone: [ResultRow], _ come: [ResultRow]) -> Outcome {
+    if query.limit == 0 { return .changed(.none) }
+    for row in gone { held.remove(row.key) }
+    for row in come {
+      if let horizon, SortKeyEncoder.compare(row.key, horizon.key) > 0 { continue }
+      held.insert(row)
+    }
+    if horizon != nil, let wanted, held.count < wanted { return .mustLoad }
+    trim()
+    let (left, entered) = crossings(gone, come)
+    return .changed(.several(list.apply(gone: left, come: entered)))
+  }
+
+  /// Lets spare ones go that are too many.
+  private func trim() {
+    guard let capacity, let wanted, held.count - 2 * spare > wanted else { return }
+    held = ResultTree(sorted: Array(held.prefix(capacity)))
+    horizon = held.last
+  }
+
+  /// What left the result and what entered it: documents that changed, and at both ends as many as
+  /// those can have pushed across.
+  private func crossings(
+    _ gone: [ResultRow], _ come: [ResultRow]
+  ) -> (left: [ResultRow], entered: [ResultRow]) {
+    let end = min(held.count, wanted ?? .max)
+    let window = min(query.offset, held.count)..<max(end, min(query.offset, held.count))
+    let reach = gone.count + come.count
+    var left: [ResultRow] = []
+    var entered: [ResultRow] = []
+    var seen: Set<[UInt8]> = []
+    func leaves(_ key: [UInt8]) {
+      guard let row = list.rows.find(key).row, seen.insert(key).inserted else { return }
+      let (index, now) = held.find(key)
+      if window.contains(index), let now, now.document === row.document { return }
+      left.append(row)
+    }
+    for row in gone { leaves(row.key) }
+    for row in come { leaves(row.key) }
+    for index in Self.ends(of: 0..<list.count, reach) { leaves(list.rows[index].key) }
+    seen.removeAll()
+    func enters(_ key: [UInt8]) {
+      let (index, row) = held.find(key)
+      guard let row, window.contains(index), seen.insert(key).inserted else { return }
+      if list.rows.find(key).row?.document !== row.document { entered.append(row) }
+    }
+    for row in come { enters(row.key) }
+    for index in Self.ends(of: window, reach) { enters(held[index].key) }
+    return (left, entered)
+  }
+
+  /// The first few and the last few indexes, each once.
+  private static func ends(of range: Range<Int>, _ count: Int) -> [Int] {
+    range.count <= 2 * count
+      ? Array(range) : Array(range.prefix(count)) + Array(range.suffix(count))
+  }
+}

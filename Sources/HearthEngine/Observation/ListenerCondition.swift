@@ -1,0 +1,178 @@
+internal import CXXHash
+
+/// By what a changed document finds a view: one of these per alternative of the view's filters.
+///
+/// A route may lead to documents that the view does not match, for the view looks itself; it never
+/// leads past one that it matches.
+enum ListenerCondition {
+  /// Every document of the scope.
+  case all
+  /// A value, by the hash of its bytes.
+  case value(FieldSegments, UInt64)
+  /// An element of an array, by the hash of its bytes.
+  case element(FieldSegments, UInt64)
+  case range(FieldSegments, lower: [UInt8], upper: [UInt8])
+}
+
+/// The bytes by which values are found: those of an index's key, which order and equal as the values do.
+enum ListenerConditionKey {
+  /// Ends of ranges, and what is looked up in them, are cut to this: cut bytes still order so that no
+  /// range is missed.
+  static let rangeLimit = 64
+
+  static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    XXH3_64bits(bytes.baseAddress, bytes.count)
+  }
+
+  static func bytes(of value: Value) -> [UInt8] {
+    var buffer = KeyBuffer(minimumCapacity: 64)
+    buffer.append(value)
+    return buffer.bytes
+  }
+
+  static func hash(of value: Value) -> UInt64 { bytes(of: value).withUnsafeBytes(hash) }
+
+  static func cut(_ bytes: [UInt8]) -> [UInt8] { Array(bytes.prefix(rangeLimit)) }
+}
+
+extension ListenerCondition {
+  /// The routes to a query's documents. `count` says how many views a route leads to already: of two
+  /// equalities the one that fewer share is taken.
+  ///
+  /// - Parameter horizon: The last that a limited query holds; see `LimitWindow`.
+  static func routes(
+    to query: EffectiveQuery, horizon: ResultRow?, count: (ListenerCondition) -> Int
+  ) -> [ListenerCondition] {
+    // Of a query that was checked there are never too many.
+    guard let disjunctions = try? Disjunctions(query.filters) else { return [.all] }
+    let fallback = ListenerCondition(orderOf: query, horizon)
+    var routes: [ListenerCondition] = []
+    for conjunction in disjunctions.conjunctions {
+      let route = best(of: conjunction, count) ?? fallback
+      if case .all = route { return [.all] }
+      routes.append(route)
+    }
+    return routes
+  }
+
+  private static func best(
+    of conjunction: Set<StructuredQuery.Comparison>, _ count: (ListenerCondition) -> Int
+  ) -> ListenerCondition? {
+    var best: (route: ListenerCondition, cost: Int)?
+    for comparison in conjunction {
+      guard let route = ListenerCondition(exactly: comparison) else { continue }
+      // Half of all documents may share a truth value.
+      let isCoarse = comparison.operand.typeClass == .boolean
+      let cost = count(route) + (isCoarse ? 16 : 0)
+      if best.map({ cost < $0.cost }) ?? true { best = (route, cost) }
+    }
+    return best?.route ?? ranges(of: conjunction).first
+  }
+
+  /// By a value that a document must have.
+  private init?(exactly comparison: StructuredQuery.Comparison) {
+    switch comparison.operator {
+    case .equal: self = .value(comparison.field, ListenerConditionKey.hash(of: comparison.operand))
+    case .isNull: self = .value(comparison.field, ListenerConditionKey.hash(of: .null))
+    case .isNaN: self = .value(comparison.field, ListenerConditionKey.hash(of: .double(.nan)))
+    case .arrayContains:
+      self = .element(comparison.field, ListenerConditionKey.hash(of: comparison.operand))
+    default: return nil
+    }
+  }
+
+  /// One for each field that is compared in order; the narrowest first, as far as that can be said:
+  /// those bounded on both sides.
+  private static func ranges(of conjunction: Set<StructuredQuery.Comparison>) -> [ListenerCondition]
+  {
+    var bounds: [FieldSegments: (lower: [UInt8]?, upper: [UInt8]?)] = [:]
+    for comparison in conjunction {
+      // The ends of the operand's type: no range reaches beyond it.
+      let tag = KeyTag(comparison.operand.typeClass).rawValue
+      let value = ListenerConditionKey.cut(ListenerConditionKey.bytes(of: comparison.operand))
+      let range: (lower: [UInt8], upper: [UInt8])
+      switch comparison.operator {
+      case .lessThan, .lessThanOrEqual: range = ([tag], value)
+      case .greaterThan, .greaterThanOrEqual: range = (value, [tag + 1])
+      default: continue
+      }
+      var bound = bounds[comparison.field] ?? (nil, nil)
+      if comparison.operator.isUpperBound {
+        bound.upper = bound.upper.map { lesser($0, range.upper) } ?? range.upper
+        bound.lower = bound.lower ?? range.lower
+      } else {
+        bound.lower = bound.lower.map { greater($0, range.lower) } ?? range.lower
+        bound.upper = bound.upper ?? range.upper
+      }
+      bounds[comparison.field] = bound
+    }
+    let fields = bounds.sorted { one, other in
+      (width(one.value), one.key) < (width(other.value), other.key)
+    }
+    return fields.map { field, bound in
+      .range(field, lower: bound.lower ?? [], upper: bound.upper ?? [0xFF])
+    }
+  }
+
+  /// 0 where both ends are values, 1 where one is the end of a type.
+  private static func width(_ bound: (lower: [UInt8]?, upper: [UInt8]?)) -> Int {
+    (bound.lower?.count ?? 0) > 1 && (bound.upper?.count ?? 0) > 1 ? 0 : 1
+  }
+
+  private static func lesser(_ one: [UInt8], _ other: [UInt8]) -> [UInt8] {
+    SortKeyEncoder.compare(one, other) <= 0 ? one : other
+  }
+
+  private static func greater(_ one: [UInt8], _ other: [UInt8]) -> [UInt8] {
+    SortKeyEncoder.compare(one, other) >= 0 ? one : other
+  }
+
+  /// By where a document stands in the query's first order: between the cursors, and not behind the
+  /// horizon. `all` if neither says anything.
+  private init(orderOf query: EffectiveQuery, _ horizon: ResultRow?) {
+    guard let order = query.orders.first else {
+      self = .all
+      return
+    }
+    var near: [UInt8]?
+    var far: [UInt8]?
+    if let value = query.start?.values.first {
+      near = ListenerConditionKey.cut(ListenerConditionKey.bytes(of: value))
+    }
+    if let value = query.end?.values.first {
+      far = ListenerConditionKey.cut(ListenerConditionKey.bytes(of: value))
+    }
+    if let horizon, let value = try? horizon.document.routeValue(of: order.field) {
+      // Not farther than the end is.
+      far = value
+    }
+    if near == nil, far == nil {
+      self = .all
+      return
+    }
+    let (lower, upper) = order.isDescending ? (far, near) : (near, far)
+    self = .range(order.field, lower: lower ?? [], upper: upper ?? [0xFF])
+  }
+}
+
+extension StructuredQuery.Comparison.Operator {
+  fileprivate var isUpperBound: Bool { self == .lessThan || self == .lessThanOrEqual }
+}
+
+extension StoredDocument {
+  /// The bytes by which ranges over a field find the document.
+  fileprivate func routeValue(of field: FieldSegments) throws -> [UInt8]? {
+    var buffer = KeyBuffer(minimumCapacity: 64)
+    if field.isDocumentID {
+      buffer.append(.reference(path))
+    } else {
+      let isThere = try body.withView { body throws(Status) in
+        guard let value = try body.value(at: field) else { return false }
+        try buffer.append(value, descending: false)
+        return true
+      }
+      guard isThere else { return nil }
+    }
+    return ListenerConditionKey.cut(buffer.bytes)
+  }
+}

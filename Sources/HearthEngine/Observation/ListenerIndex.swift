@@ -1,0 +1,235 @@
+/// Finds the views that a changed document can touch, without asking the others.
+///
+///     document ─▶ by its path
+///              ─▶ its collection, its group, what lies above it: scopes
+///                   ├─ for each field that views of the scope look at
+///                   │    ├─ by value      hash of the bytes ─▶ views
+///                   │    ├─ by element    hash of the bytes ─▶ views
+///                   │    └─ by range      tree of intervals ─▶ views
+///                   └─ views that cannot be found by a field
+///
+/// Costs two look-ups for each field that any view of the scope is found by, for the old version and the
+/// new, whatever the number of views; and what it finds. What no field tells (no filter, `!=`,
+/// `not-in`, an `or` of such) is asked at every change of the scope: distinct ones cost
+/// what they are many.
+final class ListenerIndex {
+  fileprivate final class Field {
+    var lookup: FieldLookup?
+    var byValue: [UInt64: [MaterializedQuery]] = [:]
+    var byElement: [UInt64: [MaterializedQuery]] = [:]
+    var byRange = IntervalTree<MaterializedQuery>()
+
+    init(_ field: FieldSegments) { lookup = field.isDocumentID ? nil : FieldLookup(field) }
+
+    var isEmpty: Bool { byValue.isEmpty && byElement.isEmpty && byRange.isEmpty }
+  }
+
+  fileprivate final class Scope {
+    var unrouted: [ObjectIdentifier: MaterializedQuery] = [:]
+    var fields: [FieldSegments: Field] = [:]
+
+    var isEmpty: Bool { unrouted.isEmpty && fields.isEmpty }
+  }
+
+  private var documents: [ResourcePath: MaterializedQuery] = [:]
+  private var collections: [ResourcePath: Scope] = [:]
+  private var groups: [Value: Scope] = [:]
+  private var subtrees: [ResourcePath: Scope] = [:]
+  private var buffer = KeyBuffer(minimumCapacity: 64)
+  private var other = KeyBuffer(minimumCapacity: 64)
+
+  // MARK: Views
+
+  func add(_ view: MaterializedQuery, toDocument path: ResourcePath) { documents[path] = view }
+
+  func remove(_ view: MaterializedQuery, fromDocument path: ResourcePath) {
+    if documents[path] === view { documents[path] = nil }
+  }
+
+  /// Leads to `view` what the query could find. Take it out by the routes this returns.
+  func add(_ view: MaterializedQuery, to query: EffectiveQuery, horizon: ResultRow?)
+    -> [ListenerCondition]
+  {
+    let scope = self.scope(query.scope, makingIt: true) ?? Scope()
+    let routes = ListenerCondition.routes(to: query, horizon: horizon) { route in
+      switch route {
+      case .all: scope.unrouted.count
+      case .value(let field, let hash): scope.fields[field]?.byValue[hash]?.count ?? 0
+      case .element(let field, let hash): scope.fields[field]?.byElement[hash]?.count ?? 0
+      case .range(let field, _, _): scope.fields[field]?.byRange.count ?? 0
+      }
+    }
+    for route in routes {
+      switch route {
+      case .all: scope.unrouted[ObjectIdentifier(view)] = view
+      case .value(let field, let hash): scope.field(field).byValue[hash, default: []].append(view)
+      case .element(let field, let hash):
+        scope.field(field).byElement[hash, default: []].append(view)
+      case .range(let field, let lower, let upper):
+        scope.field(field).byRange.insert(.init(lower: lower, upper: upper), view)
+      }
+    }
+    return routes
+  }
+
+  func remove(_ view: MaterializedQuery, from query: EffectiveQuery, _ routes: [ListenerCondition])
+  {
+    guard let scope = self.scope(query.scope, makingIt: false) else { return }
+    for route in routes {
+      switch route {
+      case .all: scope.unrouted[ObjectIdentifier(view)] = nil
+      case .value(let field, let hash):
+        scope.change(field) { Self.remove(view, at: hash, from: &$0.byValue) }
+      case .element(let field, let hash):
+        scope.change(field) { Self.remove(view, at: hash, from: &$0.byElement) }
+      case .range(let field, let lower, let upper):
+        scope.change(field) { $0.byRange.remove(.init(lower: lower, upper: upper), view) }
+      }
+    }
+    guard scope.isEmpty else { return }
+    switch query.scope {
+    case .collection(let path): collections[path] = nil
+    case .group(let id, _): groups[.string(id)] = nil
+    case .subtree(let below): subtrees[below] = nil
+    }
+  }
+
+  private static func remove(
+    _ view: MaterializedQuery, at hash: UInt64, from table: inout [UInt64: [MaterializedQuery]]
+  ) {
+    guard let index = table[hash]?.firstIndex(where: { $0 === view }) else { return }
+    table[hash]?.remove(at: index)
+    if table[hash]?.isEmpty == true { table[hash] = nil }
+  }
+
+  private func scope(_ scope: StructuredQuery.Scope, makingIt: Bool) -> Scope? {
+    func find<Key>(_ table: inout [Key: Scope], _ key: Key) -> Scope? {
+      if let found = table[key] { return found }
+      guard makingIt else { return nil }
+      let made = Scope()
+      table[key] = made
+      return made
+    }
+    switch scope {
+    case .collection(let path): return find(&collections, path)
+    // Canonically equal ids are two groups.
+    case .group(let id, _): return find(&groups, .string(id))
+    case .subtree(let below): return find(&subtrees, below)
+    }
+  }
+
+  // MARK: Changes
+
+  /// Whether any view could look at the document, whatever is in it.
+  func isWatched(_ path: ResourcePath) -> Bool {
+    if !collections.isEmpty || !groups.isEmpty {
+      let collection = path.parent
+      if collections[collection] != nil || groups[.string(collection.id)] != nil { return true }
+    }
+    if documents[path] != nil { return true }
+    return !subtrees.isEmpty && hasSubtree(above: path)
+  }
+
+  private func hasSubtree(above path: ResourcePath) -> Bool {
+    (0..<path.segments.count).contains {
+      subtrees[ResourcePath(Array(path.segments[..<$0]))] != nil
+    }
+  }
+
+  /// Calls `body` with the view of every route that the change takes; with a view of several routes
+  /// several times.
+  func forEach(touchedBy update: DocumentUpdate, _ body: (MaterializedQuery) -> Void) throws {
+    if let view = documents[update.path] { body(view) }
+    let collection = update.path.parent
+    if let scope = collections[collection] { try visit(scope, update, body) }
+    if !groups.isEmpty, let scope = groups[.string(collection.id)] {
+      try visit(scope, update, body)
+    }
+    guard !subtrees.isEmpty else { return }
+    for length in 0..<update.path.segments.count {
+      let above = ResourcePath(Array(update.path.segments[..<length]))
+      if let scope = subtrees[above] { try visit(scope, update, body) }
+    }
+  }
+
+  private func visit(_ scope: Scope, _ update: DocumentUpdate, _ body: (MaterializedQuery) -> Void)
+    throws
+  {
+    for view in scope.unrouted.values { body(view) }
+    for field in scope.fields.values {
+      let old = try update.old.map { try field.bytes(of: $0, in: &buffer) } ?? false
+      if old { try visit(field, buffer.buffer, update.old, body) }
+      let new = try update.new.map { try field.bytes(of: $0, in: &other) } ?? false
+      guard new else { continue }
+      // Most changes leave most fields as they were.
+      if old, UTF8Order.compare(buffer.buffer, other.buffer) == 0 { continue }
+      try visit(field, other.buffer, update.new, body)
+    }
+  }
+
+  private func visit(
+    _ field: Field, _ bytes: UnsafeRawBufferPointer, _ document: StoredDocument?,
+    _ body: (MaterializedQuery) -> Void
+  ) throws {
+    if !field.byValue.isEmpty {
+      for view in field.byValue[ListenerConditionKey.hash(bytes)] ?? [] { body(view) }
+    }
+    if !field.byRange.isEmpty {
+      let point = UnsafeRawBufferPointer(rebasing: bytes.prefix(ListenerConditionKey.rangeLimit))
+      field.byRange.forEach(holding: point, body)
+    }
+    if !field.byElement.isEmpty, let document {
+      try field.forEachElementHash(of: document) { hash in
+        for view in field.byElement[hash] ?? [] { body(view) }
+      }
+    }
+  }
+}
+
+extension ListenerIndex.Scope {
+  fileprivate func field(_ name: FieldSegments) -> ListenerIndex.Field {
+    if let found = fields[name] { return found }
+    let made = ListenerIndex.Field(name)
+    fields[name] = made
+    return made
+  }
+
+  fileprivate func change(_ name: FieldSegments, _ body: (ListenerIndex.Field) -> Void) {
+    guard let field = fields[name] else { return }
+    body(field)
+    if field.isEmpty { fields[name] = nil }
+  }
+}
+
+extension ListenerIndex.Field {
+  /// Puts the bytes of the document's value into the buffer. False if it has none.
+  fileprivate func bytes(
+    of document: StoredDocument, in buffer: inout KeyBuffer
+  ) throws -> Bool {
+    buffer.removeAll()
+    guard lookup != nil else {
+      buffer.append(tag: .reference)
+      buffer.append(path: document.path)
+      return true
+    }
+    return try document.body.withBytes { bytes in
+      guard let value = try lookup?.find(in: MapView(body: bytes)) else { return false }
+      try buffer.append(value, descending: false)
+      return true
+    }
+  }
+
+  fileprivate func forEachElementHash(
+    of document: StoredDocument, _ body: (UInt64) -> Void
+  ) throws {
+    var buffer = KeyBuffer(minimumCapacity: 64)
+    try document.body.withBytes { bytes in
+      guard var elements = try lookup?.find(in: MapView(body: bytes))?.array() else { return }
+      for _ in 0..<elements.count {
+        buffer.removeAll()
+        try buffer.append(elements.next(), descending: false)
+        body(ListenerConditionKey.hash(buffer.buffer))
+      }
+    }
+  }
+}

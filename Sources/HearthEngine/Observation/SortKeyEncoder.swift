@@ -1,0 +1,127 @@
+/// Tells where documents stand in a query's results, as bytes.
+///
+///     key    first order's value, second's, …, path; each inverted where its order is descending
+///
+/// Law: comparing two keys as bytes is the same as comparing the documents by the query's orders. No
+/// component is the beginning of another, so a cursor is compared with as many bytes as it has.
+///
+/// Keep one for many documents: it learns where the fields are. Used by one thread at a time.
+final class SortKeyEncoder {
+  private var fields: [(lookup: FieldLookup, isDescending: Bool)]
+  private let isNameDescending: Bool
+  private var buffer = KeyBuffer(minimumCapacity: 64)
+  /// What was made last: the views that share this ask one after another.
+  private var recent: (document: StoredDocument, key: [UInt8]?)?
+  private var recentBefore: (document: StoredDocument, key: [UInt8]?)?
+
+  /// Among which it is one; nil if it has one user.
+  private unowned let shared: SharedSortKeys?
+
+  /// For effective orders, which end with the name.
+  init(_ orders: [StructuredQuery.Order], among shared: SharedSortKeys? = nil) {
+    self.shared = shared
+    fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
+      (FieldLookup($0.field), $0.isDescending)
+    }
+    isNameDescending = orders.last?.isDescending ?? false
+  }
+
+  /// Remembers the last two, the versions before and after a change, until `forget`.
+  func key(of document: StoredDocument) throws(Status) -> [UInt8]? {
+    if document === recent?.document { return recent?.key }
+    if document === recentBefore?.document { return recentBefore?.key }
+    let key: [UInt8]? = try document.body.withView { body throws(Status) in
+      try self.key(of: document.path, body)
+    }
+    if recent == nil { shared?.used.append(self) }
+    recentBefore = recent
+    recent = (document, key)
+    return key
+  }
+
+  func forget() {
+    recent = nil
+    recentBefore = nil
+  }
+
+  /// Nil if the document lacks one of the fields: then it is no result.
+  private func key(of path: ResourcePath, _ body: MapView) throws(Status) -> [UInt8]? {
+    buffer.removeAll()
+    for index in fields.indices {
+      guard let value = try fields[index].lookup.find(in: body) else { return nil }
+      try buffer.append(value, descending: fields[index].isDescending)
+    }
+    let start = buffer.count
+    buffer.append(tag: .reference)
+    buffer.append(path: path)
+    if isNameDescending { buffer.invert(from: start) }
+    return buffer.bytes
+  }
+
+  /// A cursor's place. A document with the same values begins with the same bytes.
+  func place(of bound: StructuredQuery.Bound) -> [UInt8] {
+    buffer.removeAll()
+    for (index, value) in bound.values.prefix(fields.count + 1).enumerated() {
+      let isDescending =
+        index < fields.count ? fields[index].isDescending : isNameDescending
+      buffer.append(value, descending: isDescending)
+    }
+    return buffer.bytes
+  }
+
+  @inline(__always)
+  static func compare(_ lhs: [UInt8], _ rhs: [UInt8]) -> Int {
+    lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { UTF8Order.compare(left, $0) } }
+  }
+}
+
+/// One `SortKeyEncoder` for all views whose results are ordered alike: a changed document's place is worked out
+/// once for all of them.
+final class SharedSortKeys {
+  private var table: [[StructuredQuery.Order]: (keys: SortKeyEncoder, users: Int)] = [:]
+  /// Those that remember something.
+  fileprivate var used: [SortKeyEncoder] = []
+
+  func take(_ orders: [StructuredQuery.Order]) -> SortKeyEncoder {
+    let keys = table[orders]?.keys ?? SortKeyEncoder(orders, among: self)
+    table[orders, default: (keys, 0)].users += 1
+    return keys
+  }
+
+  func giveBack(_ orders: [StructuredQuery.Order]) {
+    table[orders]?.users -= 1
+    if table[orders]?.users == 0 { table[orders] = nil }
+  }
+
+  /// Lets go of the documents of a step that all views have taken in.
+  func forget() {
+    for keys in used { keys.forget() }
+    used.removeAll(keepingCapacity: true)
+  }
+}
+
+/// A cursor, prepared to be compared with keys.
+struct EncodedCursor {
+  private let place: [UInt8]
+  private let isBefore: Bool
+
+  init(_ bound: StructuredQuery.Bound, _ keys: SortKeyEncoder) {
+    place = keys.place(of: bound)
+    isBefore = bound.isBefore
+  }
+
+  /// Whether a document with this key stands behind the cursor.
+  func isBefore(_ key: [UInt8]) -> Bool {
+    let order = order(of: key)
+    return order > 0 || order == 0 && isBefore
+  }
+
+  /// Negative for a key that stands before the documents with the cursor's values.
+  private func order(of key: [UInt8]) -> Int {
+    key.withUnsafeBytes { key in
+      place.withUnsafeBytes {
+        UTF8Order.compare(UnsafeRawBufferPointer(rebasing: key.prefix($0.count)), $0)
+      }
+    }
+  }
+}

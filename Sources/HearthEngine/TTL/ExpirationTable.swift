@@ -1,0 +1,118 @@
+internal import CXXHash
+internal import LMDB
+
+/// The documents that expire, in the order in which they do.
+///
+///     key    ┌─────────────────────────────┬───────────────────────────┬─────────┐
+///            │ when, 8 bytes, as in keys   │ hash of the document's key │ ordinal │
+///            └─────────────────────────────┴───────────────────────────┴─────────┘
+///     value  frame ‖ the document's key, as it is stored
+///
+/// Documents with one time and one hash are told apart by the ordinal, and by comparing their keys.
+///
+/// On disk. Changing this changes the file format; see StorageLayout.md.
+enum ExpirationTable {
+  /// When the document expires: a time in the field. Whatever else is there never does.
+  static func time(
+    in body: StoredBody, at field: FieldSegments?
+  ) throws(Status) -> Instant? {
+    guard let field, let value = try MapView(body: body).value(at: field) else { return nil }
+    return try value.kind() == .timestamp ? try value.timestamp() : nil
+  }
+
+  static func time(fromKey key: UnsafeRawBufferPointer) throws(Status) -> Instant {
+    guard key.count == 17 else { throw .dataLoss("A due document's key has the wrong length.") }
+    var reader = KeyReader(key)
+    return Instant(microseconds: Int64(bitPattern: try reader.readUInt64() ^ (1 << 63)))
+  }
+
+  static func documentKey(
+    _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
+  ) throws(Status) -> UnsafeRawBufferPointer {
+    let documentKey = try RecordFrame.payload(of: value, key: key)
+    guard !documentKey.isEmpty else { throw .dataLoss("A due document has no key.") }
+    return documentKey
+  }
+
+  static func record(of documentKey: [UInt8], under key: [UInt8]) -> [UInt8] {
+    var record = RecordFrame.room()
+    record += documentKey
+    RecordFrame.seal(&record, key: key)
+    return record
+  }
+
+  /// An entry's key without the ordinal.
+  static func prefix(_ time: Instant, _ document: [UInt8]) -> [UInt8] {
+    var buffer = KeyBuffer()
+    buffer.append(bigEndian: UInt64(bitPattern: time.microseconds) ^ (1 << 63))
+    buffer.append(bigEndian: document.withUnsafeBytes { XXH3_64bits($0.baseAddress, $0.count) })
+    return buffer.bytes
+  }
+}
+
+/// What changed documents put into the table of due documents and take out of it, planned before
+/// anything is put.
+struct ExpirationChanges {
+  /// A put, or a delete where the value is nil.
+  private(set) var steps: [(key: [UInt8], value: [UInt8]?)] = []
+
+  private let store: StoreSnapshot
+  private let rules: TTLPolicies
+  private var planned: [[UInt8]: [UInt8]?] = [:]
+
+  init(_ store: StoreSnapshot, _ rules: TTLPolicies) {
+    self.store = store
+    self.rules = rules
+  }
+
+  /// No document expires: nothing is to be told.
+  var isIdle: Bool { rules.rules.isEmpty }
+
+  /// A document's bodies before and after; nil where it is not there.
+  mutating func change(
+    _ path: ResourcePath, key: [UInt8], from before: StoredBody?, to after: StoredBody?
+  ) throws {
+    guard let rule = rules[path.parent.id] else { return }
+    let field = key.withUnsafeBytes { rule.field(forKey: $0) }
+    try change(
+      key: key, from: try before.flatMap { try ExpirationTable.time(in: $0, at: field) },
+      to: try after.flatMap { try ExpirationTable.time(in: $0, at: field) })
+  }
+
+  mutating func change(key: [UInt8], from before: Instant?, to after: Instant?) throws {
+    guard before != after else { return }
+    if let before, let entry = try place(of: key, at: before).stored {
+      plan(entry, nil)
+    }
+    guard let after else { return }
+    let (stored, free) = try place(of: key, at: after)
+    guard stored == nil, let free else { return }
+    plan(free, ExpirationTable.record(of: key, under: free))
+  }
+
+  private mutating func plan(_ key: [UInt8], _ value: [UInt8]?) {
+    planned[key] = .some(value)
+    steps.append((key, value))
+  }
+
+  /// Where the document's entry is; else the first place that is free, if any is.
+  private func place(
+    of document: [UInt8], at time: Instant
+  ) throws -> (stored: [UInt8]?, free: [UInt8]?) {
+    let prefix = ExpirationTable.prefix(time, document)
+    var entries = planned.filter { $0.key.starts(with: prefix) }
+    var cursor = try store.lmdb.cursor(store.tables.due)
+    var isFound = try prefix.withUnsafeBytes { try cursor.seek(to: $0) }
+    while isFound, cursor.key.begins(with: prefix) {
+      let key = Array(cursor.key)
+      if entries[key] == nil { entries[key] = Array(cursor.value) }
+      isFound = try cursor.next()
+    }
+    for case (let key, let value?) in entries
+    where value.dropFirst(RecordFrame.byteCount).elementsEqual(document) {
+      return (key, nil)
+    }
+    let free = (0...UInt8.max).lazy.map { prefix + [$0] }.first { (entries[$0] ?? nil) == nil }
+    return (nil, free)
+  }
+}

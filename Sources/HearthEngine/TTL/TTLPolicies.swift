@@ -1,0 +1,99 @@
+internal import LMDB
+
+/// Which documents expire: for each collection id the field that says when.
+///
+/// A rule that was set, changed or taken away walks once over its documents, in small transactions,
+/// from the first key to the last. Documents below `cursor` are as `field` has them in the table of due
+/// documents, those from there on as `previous` has them; whoever writes one keeps it so.
+///
+/// On disk, in `meta` under "expiry"; see StorageLayout.md.
+package struct TTLPolicies: Equatable, Sendable {
+  package struct Rule: Equatable, Sendable {
+    package var collectionID: String
+    package var field: FieldSegments?
+    var previous: FieldSegments?
+    /// Nil when the walk is done.
+    var cursor: [UInt8]?
+
+    /// The field by which a document with this key is in the table.
+    func field(forKey key: UnsafeRawBufferPointer) -> FieldSegments? {
+      guard let cursor else { return field }
+      let isBelow = cursor.withUnsafeBytes { UTF8Order.compare(key, $0) < 0 }
+      return isBelow ? field : previous
+    }
+  }
+
+  static let key = Array("expiry".utf8)
+
+  /// In the order of their ids.
+  private(set) var rules: [Rule] = []
+
+  subscript(collectionID: String) -> Rule? {
+    get { rules.first { UTF8Order.areEqual($0.collectionID, collectionID) } }
+    set {
+      rules.removeAll { UTF8Order.areEqual($0.collectionID, collectionID) }
+      if let newValue { rules.append(newValue) }
+      rules.sort { UTF8Order.compare($0.collectionID, $1.collectionID) < 0 }
+    }
+  }
+
+  /// Documents still have to be looked at.
+  var hasWalk: Bool { rules.contains { $0.cursor != nil } }
+
+  // MARK: Stored
+
+  static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> TTLPolicies {
+    try key.withUnsafeBytes { key in
+      guard let stored = try snapshot.get(tables.meta, key) else { return TTLPolicies() }
+      try RecordFrame.verify(stored, key: key)
+      return try TTLPolicies(parsing: stored)
+    }
+  }
+
+  init() {}
+
+  /// Does not look at the checksum.
+  private init(parsing stored: UnsafeRawBufferPointer) throws(Status) {
+    var reader = ByteCursor(try RecordFrame.open(stored).payload)
+    while !reader.isAtEnd {
+      var rule = Rule(collectionID: try reader.text())
+      rule.field = try Self.field(from: &reader)
+      rule.previous = try Self.field(from: &reader)
+      let cursorCount = try reader.length()
+      if cursorCount > 0 { rule.cursor = Array(try reader.bytes(cursorCount)) }
+      rules.append(rule)
+    }
+  }
+
+  /// The record of the same rules over an empty table of due documents.
+  static func begunAnew(_ record: [UInt8]) throws -> [UInt8] {
+    var rules = try record.withUnsafeBytes { try TTLPolicies(parsing: $0) }
+    for index in rules.rules.indices {
+      rules.rules[index].previous = nil
+      rules.rules[index].cursor = [0]
+    }
+    return rules.encoded()
+  }
+
+  private static func field(from reader: inout ByteCursor) throws(Status) -> FieldSegments? {
+    let count = try reader.length()
+    guard count > 0 else { return nil }
+    var names: [String] = []
+    for _ in 0..<count { names.append(try reader.text()) }
+    return FieldSegments(names)
+  }
+
+  func encoded() -> [UInt8] {
+    var record = RecordFrame.room()
+    for rule in rules {
+      record.append(lengthPrefixed: rule.collectionID.utf8)
+      for field in [rule.field, rule.previous] {
+        record.append(varint: UInt64(field?.names.count ?? 0))
+        for name in field?.names ?? [] { record.append(lengthPrefixed: name.utf8) }
+      }
+      record.append(lengthPrefixed: rule.cursor ?? [])
+    }
+    RecordFrame.seal(&record, key: Self.key)
+    return record
+  }
+}
