@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Targets stand in floor order, so that this file is the architecture diagram.
+// Targets are in layer order, so that this file is the architecture diagram.
 let package = Package(
   name: "Hearth",
   products: [
@@ -13,7 +13,7 @@ let package = Package(
     .library(name: "HearthService", targets: ["HearthService"]),
     .executable(name: "hearth", targets: ["HearthCLI"]),
   ],
-  // Off unless asked for: whoever embeds Hearth resolves nothing of them.
+  // Off by default: a package that embeds Hearth then resolves none of their dependencies.
   traits: [
     .trait(
       name: "Tools",
@@ -32,16 +32,16 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
-    // Floor 0: the C libraries, as Debian ships them.
+    // Layer 0: the C libraries, as Debian ships them.
     .systemLibrary(
       name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
     .systemLibrary(
       name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
 
-    // Floor 1: safe, concrete Swift over the C library; bytes in, bytes out.
+    // Layer 1: safe, concrete Swift over the C library; bytes in, bytes out.
     .target(name: "LMDB", dependencies: ["CLMDB"]),
 
-    // Floor 2: the embedded database, and the seam that any other place for documents has to fill.
+    // Layer 2: the embedded database, and the interface for any other document store.
     .target(
       name: "HearthEngine",
       dependencies: [
@@ -54,7 +54,7 @@ let package = Package(
         .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
 
-    // Floor 3: the face. What users name; it knows no storage.
+    // Layer 3: the public API. It knows no storage.
     .target(
       name: "Hearth",
       dependencies: [
@@ -67,7 +67,7 @@ let package = Package(
         .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
 
-    // The roof: drop-in module names, help for adopters' tests, and the command line.
+    // The top layer: drop-in module names, helpers for users' tests, and the command line.
     .target(name: "FirebaseCore", dependencies: ["Hearth"]),
     .target(name: "FirebaseSharedSwift", dependencies: ["Hearth"]),
     .target(name: "FirebaseFirestore", dependencies: ["Hearth", "FirebaseCore"]),
@@ -96,7 +96,7 @@ let package = Package(
           condition: .when(traits: ["Tools"])),
       ]),
 
-    // The other processes in the tests of `LMDB` and of `HearthProcessTests`.
+    // Helper processes for the tests in `LMDBTests` and `HearthProcessTests`.
     .executableTarget(
       name: "lmdb-test-helper", dependencies: ["LMDB", "CLMDB"],
       path: "Tests/Helpers/LMDBTestHelper"),

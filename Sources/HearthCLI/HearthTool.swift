@@ -19,11 +19,12 @@
 
         The first ^C ends a command that makes files once it has removed them; the second ends it at once.
 
-        With --json every document is one line of JSON. Types that JSON lacks are tagged: \
-        {"$timestamp": "1965-08-01T00:00:00Z"}, {"$bytes": "base64"}, {"$ref": "books/dune"}, \
-        {"$geo": [59.91, 10.75]}, {"$vector": [0.25, 0.5]}, {"$double": "NaN"} (for doubles without a \
-        fraction, too), and {"$map": {…}} for a map that would look like one of these. What get prints, \
-        set takes.
+        With --json every document is one line of JSON in the form of Firestore's REST interface, as in an \
+        export, such as {"name":"books/dune","fields":{"pages":{"integerValue":"412"}}}; set --json takes \
+        what get --json prints. Without --json, set and queries take plain JSON; for types that JSON lacks \
+        they take typed values: {"timestampValue": "1965-08-01T00:00:00Z"}, {"bytesValue": "base64"}, \
+        {"referenceValue": "books/dune"}, {"geoPointValue": {"latitude": 59.91, "longitude": 10.75}}, \
+        {"doubleValue": "NaN"}.
         """,
       subcommands: [
         DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, QueryCommand.self,
@@ -47,13 +48,14 @@
           try command.run()
         }
       } catch {
-        // What is done in spite of the signal is done.
+        // A command that succeeds despite the signal ends normally. A failed one ends with the
+        // signal's status.
         if let status = Interruption.status { HearthTool.exit(withError: ExitCode(status)) }
         HearthTool.exit(withError: sentence(of: error))
       }
     }
 
-    /// Swift repairs arguments that are no UTF-8: they would name another file or document.
+    /// Swift repairs arguments that are not UTF-8. They would then name another file or document.
     private static func checkArguments() throws {
       for index in 1..<max(Int(CommandLine.argc), 1) {
         guard let argument = CommandLine.unsafeArgv[index],
@@ -64,14 +66,14 @@
       }
     }
 
-    /// What the database reports is an `NSError`, whose sentence is its description.
+    /// The database throws an `NSError`; its description is one sentence.
     private static func sentence(of error: any Error) -> any Error {
       let report = error as NSError
       return report.domain == FirestoreErrorDomain ? Failure(report.localizedDescription) : error
     }
   }
 
-  /// What went wrong, in one sentence.
+  /// An error, in one sentence.
   struct Failure: Error, CustomStringConvertible {
     let description: String
 

@@ -1,23 +1,23 @@
 #if Tools
   import Foundation
-  import Synchronization
+  import Hearth
 
-  /// What ^C and a request to end do.
+  /// Handles ^C (SIGINT) and SIGTERM.
   ///
-  ///     signal ─▶ a command that makes files is under way ─▶ its task is cancelled, and removes them
-  ///            └─ otherwise, and a second time            ─▶ the process ends at once
+  ///     signal ─▶ while a command creates files      ─▶ its task is cancelled, and removes them
+  ///            └─ otherwise, and for a second signal ─▶ the process ends immediately
   ///
   /// The process ends with the status that a shell shows for the signal: 130, or 143.
   enum Interruption {
     private struct State {
-      /// Cancels what is under way.
+      /// Cancels the running command.
       var cancel: (@Sendable () -> Void)?
       var signal: Int32?
     }
 
-    private static let state = Mutex(State())
+    private static let state = Guarded(State())
 
-    /// What the handler writes into, and a thread reads.
+    /// The signal handler writes into it, and a thread reads from it.
     private static let pipe: (reading: Int32, writing: Int32) = {
       var ends: [Int32] = [-1, -1]
       _ = Foundation.pipe(&ends)
@@ -45,7 +45,7 @@
         sigaction(signal, nil, &old)
         guard !old.isIgnored else { continue }
         var action = sigaction()
-        // Only what is safe in a handler.
+        // Only async-signal-safe calls.
         action.__sigaction_handler.sa_handler = { signal in
           var number = UInt8(truncatingIfNeeded: signal)
           _ = write(Interruption.pipe.writing, &number, 1)
@@ -65,14 +65,14 @@
       cancel()
     }
 
-    /// The status to end with, once a signal came.
+    /// The exit status, after a signal came.
     static var status: Int32? { state.withLock(\.signal).map { 128 + $0 } }
 
-    /// Runs `body`, which is cancelled by the first signal and removes what it has made.
+    /// Runs `body`. The first signal cancels it, and `body` removes the files it has created.
     static func cancelling<R: Sendable>(
       _ body: @escaping @Sendable () async throws -> R
     ) async throws -> R {
-      // What cancels it is there before it begins.
+      // `cancel` is set before the task begins.
       let (begin, go) = AsyncStream.makeStream(of: Void.self)
       let task = Task {
         for await _ in begin { break }

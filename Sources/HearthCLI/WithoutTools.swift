@@ -1,7 +1,7 @@
 #if !Tools
   import Foundation
 
-  /// Commands need a parser of arguments, which whoever embeds Hearth does not fetch.
+  /// The commands need an argument parser, which packages that embed Hearth do not fetch.
   @main
   enum WithoutTools {
     static func main() {

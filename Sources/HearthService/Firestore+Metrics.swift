@@ -1,28 +1,36 @@
 #if Service
   import CoreMetrics
   import Hearth
-  import Synchronization
 
   extension Firestore {
-    /// Tells the metrics system what the database does, until it is closed.
+    /// Reports metrics of this database until it is closed.
     ///
     ///     try db.reportMetrics(dimensions: [("database", "books")])
     ///
-    /// | Label | Kind | What it tells |
+    /// | Label | Kind | Value |
     /// |---|---|---|
     /// | `hearth_commits` | counter | durable commits |
-    /// | `hearth_writes`, `hearth_writes_failed` | counters | requests, and those of them that failed |
-    /// | `hearth_failures_unobserved` | counter | failures that nobody awaited |
+    /// | `hearth_writes`, `hearth_writes_failed` | counters | write requests; failed ones |
+    /// | `hearth_failures_unobserved` | counter | failed writes whose result no caller awaited |
     /// | `hearth_group_size` | recorder | requests in a commit |
-    /// | `hearth_commit_bytes` | recorder | bytes put by a commit, about |
-    /// | `hearth_flush` | timer | what a commit takes to be written and flushed |
-    /// | `hearth_queue_bytes`, `hearth_queue_requests` | meters | what waits for the writer |
-    /// | `hearth_writer_busy_seconds` | meter | how long the writer has been at one step; 0 if idle |
-    /// | `hearth_oldest_reader_lag` | meter | commits the oldest running read is behind |
-    /// | `hearth_map_use`, `hearth_file_bytes` | meters | how full the map is, 0 to 1; the file's size |
+    /// | `hearth_commit_bytes` | recorder | bytes written by a commit, approximately |
+    /// | `hearth_flush` | timer | time to write and flush a commit |
+    /// | `hearth_queue_bytes`, `hearth_queue_requests` | meters | writes that wait for the writer |
+    /// | `hearth_writer_busy_seconds` | meter | time in the current step; 0 if idle |
+    /// | `hearth_oldest_reader_lag` | meter | commits by which the oldest running read is behind |
+    /// | `hearth_map_use`, `hearth_file_bytes` | meters | used part of the map, 0 to 1; file size |
     ///
-    /// The queue and the writer are sampled once a second, also while the writer is held up; the last two rows
-    /// are looked at with commits, once a second at most. Throws as opening does.
+    /// The queue and the writer are sampled once a second, also while the writer is blocked. The
+    /// last two rows are updated after writes, at most once a second.
+    ///
+    /// Opens the database if this is its first use, and throws the errors of
+    /// `Firestore.open(at:settings:)`. Throws `failedPrecondition` after `terminate()`,
+    /// `unimplemented` if the database is not a file.
+    ///
+    /// - Parameters:
+    ///   - label: The prefix of all labels.
+    ///   - dimensions: Dimensions to add to all metrics.
+    ///   - factory: Creates the metrics; by default the system's.
     public func reportMetrics(
       label: String = "hearth", dimensions: [(String, String)] = [],
       factory: any MetricsFactory = MetricsSystem.factory
@@ -47,7 +55,7 @@
     private let groupSize, commitBytes: Recorder
     private let flush: CoreMetrics.Timer
     private let queueBytes, queueRequests, writerBusy, readerLag, mapUse, fileBytes: Meter
-    private let lastLook = Mutex<ContinuousClock.Instant?>(nil)
+    private let lastLook = Guarded<ContinuousClock.Instant?>(nil)
 
     init(_ label: String, _ dimensions: [(String, String)], _ factory: any MetricsFactory) {
       func counter(_ name: String) -> Counter {

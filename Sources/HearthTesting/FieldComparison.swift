@@ -1,10 +1,10 @@
 import Foundation
 import Hearth
 
-/// Finds where two values of one type differ, by looking into them with `Mirror`.
+/// Finds where two values of one type differ, by inspecting them with `Mirror`.
 ///
-/// A value's own `==` decides whether there is a difference; looking inside only says where. What
-/// reading is meant to change does not count: ids, ignored fields, the instance a reference belongs to.
+/// A value's own `==` decides whether there is a difference; `Mirror` only finds the place.
+/// Expected changes do not count: ids, ignored fields, the database instance of a reference.
 struct FieldComparison {
   typealias Field = RoundTripDifference.Field
 
@@ -21,7 +21,7 @@ struct FieldComparison {
     return comparison.differences
   }
 
-  /// The ids that reading has not filled in.
+  /// The ids that reading did not fill in.
   static func forgottenIDs(in read: Any, ignoring ignored: Set<String>) -> [Field] {
     DocumentIDs.all(in: read).filter { $0.value == nil && !ignored.contains($0.path.plain) }
       .map { id in
@@ -33,7 +33,7 @@ struct FieldComparison {
 
   private init(ignored: Set<String>) { self.ignored = ignored }
 
-  /// Where something is in a model: with indexes, and without them.
+  /// The place of a value in a model: with indexes, and without them.
   struct Path {
     var text = ""
     var plain = ""
@@ -54,14 +54,14 @@ struct FieldComparison {
     }
     let found = differences.count + allowedCount
     switch (Shown.unwrapped(written), Shown.unwrapped(read)) {
-    // An optional inside an optional may be nil, or hold one that is.
+    // An optional inside an optional may be nil, or hold nil.
     case (nil, nil) where "\(written)" == "\(read)": return
     case (let written?, let read?):
       if areEqual(written, read) { return }
       if type(of: written) == type(of: read) { lookInside(written, read, path) }
     default: break
     }
-    // Nothing inside says why, so it is the value itself.
+    // Nothing inside differs, so the value itself does.
     if differences.count + allowedCount == found { note(written, read, path) }
   }
 
@@ -119,7 +119,7 @@ struct FieldComparison {
     }
   }
 
-  /// Nil for a member that is not there.
+  /// `written` or `read` is nil if the member is missing.
   private mutating func compareMembers(_ written: Any?, _ read: Any?, _ path: Path) {
     switch (written, read) {
     case (let written?, let read?): compare(written, read, path)
@@ -141,7 +141,7 @@ struct FieldComparison {
         read: Shown.value(read), hint: hint))
   }
 
-  /// What is known to change.
+  /// The reason for a known change.
   private func hint(_ written: Any?, _ read: Any?) -> String? {
     switch (written, read) {
     case (let date as Date, let other as Date) where abs(date.timeIntervalSince(other)) < 2e-6:
@@ -153,7 +153,7 @@ struct FieldComparison {
     }
   }
 
-  /// References to one document; the database may have been opened again, as another instance.
+  /// Whether both refer to one document; the database may be another instance after reopening.
   private func areSame(_ written: Any?, _ read: Any?) -> Bool {
     guard let written = written as? DocumentReference, let read = read as? DocumentReference else {
       return false
@@ -205,9 +205,9 @@ enum DocumentIDs {
   }
 }
 
-/// How values are looked into, and told.
+/// How values are inspected and printed.
 enum Shown {
-  /// Without its optionals; nil if one of them is.
+  /// The value without its optionals; nil if one of them is nil.
   static func unwrapped(_ value: Any) -> Any? {
     var value = value
     while true {
@@ -218,28 +218,28 @@ enum Shown {
     }
   }
 
-  /// Whatever is inside is nobody's business.
+  /// Values that are not inspected further.
   static func isLeaf(_ value: Any) -> Bool {
     switch value {
     case is String, is any Numeric, is Bool, is Date, is Data, is URL, is UUID, is Decimal: true
-    // Not `is NSObject`, which an array is too, on Linux.
+    // Not `is NSObject`: on Linux an array is one, too.
     default: type(of: value) is NSObject.Type
     }
   }
 
-  /// Those of superclasses first.
+  /// Inherited properties come first.
   static func properties(_ mirror: Mirror) -> [(label: String, value: Any)] {
     let own = mirror.children.enumerated().map { ($1.label ?? ".\($0)", $1.value) }
     return (mirror.superclassMirror.map(properties) ?? []) + own
   }
 
-  /// A wrapper and what it wraps have the property's name.
+  /// A property wrapper and its value share the property's name.
   static func path(_ path: FieldComparison.Path, to label: String) -> FieldComparison.Path {
     if label == "wrappedValue" { return path }
     return path.property(label.hasPrefix("_") ? String(label.dropFirst()) : label)
   }
 
-  /// A dictionary's entries, by its keys as they are told.
+  /// A dictionary's entries, by the printed form of their keys.
   static func entries(_ mirror: Mirror) -> [String: Any] {
     var entries: [String: Any] = [:]
     for child in mirror.children {
@@ -257,7 +257,7 @@ enum Shown {
       case let date as Date:
         "\(date.formatted(.iso8601)) (\(date.timeIntervalSince1970) s since 1970)"
       case let data as Data: "\(data.count) bytes: \(data.base64EncodedString())"
-      // Of types inside functions, without what stands for the function.
+      // For types declared in functions, removes the placeholder of the function.
       default: "\(value)".replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
       }
     return text.count > 200 ? text.prefix(200) + "…" : text

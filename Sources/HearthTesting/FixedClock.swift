@@ -1,7 +1,7 @@
 import Foundation
 import Hearth
 
-/// A clock that stands until it is moved.
+/// A clock that a test sets.
 ///
 ///     let clock = FixedClock(at: Date(timeIntervalSince1970: 1_700_000_000))
 ///     let database = try TemporaryDatabase(clock: clock)
@@ -11,17 +11,18 @@ import Hearth
 ///     assert(seen == clock.now)
 ///     clock.advance(by: .seconds(60))
 ///
-/// Commits take their time from it: server timestamps, `createTime` and `updateTime`. No two commits have
-/// the same time: where the clock stands, each is a microsecond after the one before.
+/// Commits take their time from it: server timestamps, `createTime` and `updateTime`. No two
+/// commits have the same time: while the clock does not move, each is one microsecond after the one
+/// before.
 public final class FixedClock: Sendable {
   private let microseconds: Guarded<Int64>
 
-  /// By default at 2026-01-01T00:00:00Z.
+  /// Sets the clock to `date`, by default 2026-01-01T00:00:00Z.
   public init(at date: Date = Date(timeIntervalSince1970: 1_767_225_600)) {
     microseconds = Guarded(FixedClock.microseconds(date))
   }
 
-  /// In whole microseconds, as times are stored.
+  /// The current time, in whole microseconds, as times are stored.
   public var now: Timestamp {
     let (seconds, rest) = microseconds.withLock { $0.quotientAndRemainder(dividingBy: 1_000_000) }
     let isBefore = rest < 0
@@ -30,12 +31,15 @@ public final class FixedClock: Sendable {
       nanoseconds: Int32(isBefore ? rest + 1_000_000 : rest) * 1000)
   }
 
-  /// Moves the clock, forwards or back. Commit times never go back: they wait for the clock.
+  /// Sets the clock, forwards or back.
+  ///
+  /// Commit times never go back: until the clock catches up, each is one microsecond after the one
+  /// before.
   public func set(_ date: Date) {
     microseconds.withLock { $0 = FixedClock.microseconds(date) }
   }
 
-  /// Moves the clock by whole microseconds.
+  /// Moves the clock by `duration`, in whole microseconds.
   public func advance(by duration: Duration) {
     let (seconds, attoseconds) = duration.components
     let step = attoseconds / 1_000_000_000_000
@@ -46,7 +50,7 @@ public final class FixedClock: Sendable {
     }
   }
 
-  /// A date out of all range counts as 1970.
+  /// A date out of range counts as 1970.
   private static func microseconds(_ date: Date) -> Int64 {
     let interval = date.timeIntervalSince1970
     guard abs(interval) < 2e11 else { return 0 }
@@ -56,7 +60,7 @@ public final class FixedClock: Sendable {
 }
 
 extension FirestoreSettings {
-  /// The database opened with these settings takes its time from that clock.
+  /// Makes a database that is opened with these settings take its time from `clock`.
   ///
   ///     let settings = FirestoreSettings()
   ///     settings.useClock(clock)

@@ -1,30 +1,35 @@
 import Foundation
 import Hearth
 
-/// Writes a model to a database, reads it back with each of the reading calls and by way of a dictionary, and throws
-/// if what comes back is not equal to it.
+/// Checks that a model can be stored: writes it, reads it back in several ways, and compares.
 ///
 ///     @Test func `a book is stored whole`() async throws {
 ///       try await expectRoundTrip(Book(title: "Dune", pages: 412, tags: ["sand"]))
 ///     }
 ///
-/// The model is written with `setData(encoding:)` and read with `getDocument(as:)` and `data(as:)`; it goes
-/// through `[String: Any]`, with `Firestore.Encoder`, `setData`, `data()` and `Firestore.Decoder`; and it
-/// is read once more after the file was closed and opened again. The first time that what comes back is not equal to the
-/// model, `RoundTripDifference` tells, field by field, what became of it.
+/// The model is written with `setData(committing:)` and read with `getDocument(as:)` and `data(as:)`.
+/// It is also converted with `Firestore.Encoder`, written with `setData`, read with `data()` and
+/// converted back with `Firestore.Decoder`. Finally the file is reopened and the model read again.
+/// The first result that is not equal to the model throws a `RoundTripDifference`, which lists the
+/// differences field by field.
 ///
-/// - `@DocumentID` is filled in as it is read: an id that is nil in the model may come back as any, an id
-///   that is set is the document's. One that stays nil is told, for `CodingKeys` that forget it.
-/// - `@ServerTimestamp` that is nil is filled in as well, and is then not what it was: set it, or
-///   name it in `ignoring`.
-/// - Times are stored in microseconds, finer than which `Date()` is: make dates of whole seconds.
-/// - A model with a `DocumentReference` needs the `database` the reference is of. It is reopened; see
-///   `TemporaryDatabase.reopen()`.
+/// - `@DocumentID` is filled in by reading: an id that is nil in the model may come back with any
+///   value, an id that is set names the document. An id that stays nil is reported: the
+///   `CodingKeys` may lack it.
+/// - `@ServerTimestamp` that is nil is filled in as well, and then differs: set it, or name it in
+///   `ignoring`.
+/// - Times are stored in microseconds, and `Date()` is finer: use dates of whole seconds.
+/// - A model with a `DocumentReference` needs the `database` of that reference, which is reopened;
+///   see `TemporaryDatabase.reopen()`.
 ///
 /// - Parameters:
-///   - ignoring: Properties that may change, by their path: `created`, `author.seen`, and for all elements
-///     of an array `chapters.read`.
-/// - Throws: `RoundTripDifference`; and what the model's own coding or the database throws.
+///   - model: The model to store.
+///   - encoder: Encodes the model.
+///   - decoder: Decodes it.
+///   - database: The database to write to; by default a new one.
+///   - ignoring: Properties that may change, by their path: `created`, `author.seen`, and for all
+///     elements of an array `chapters.read`.
+/// - Throws: `RoundTripDifference`, and the errors of the model's coding and of the database.
 public func expectRoundTrip<Model: Codable & Equatable>(
   _ model: Model, encoder: Firestore.Encoder = Firestore.Encoder(),
   decoder: Firestore.Decoder = Firestore.Decoder(), in database: TemporaryDatabase? = nil,
@@ -35,7 +40,7 @@ public func expectRoundTrip<Model: Codable & Equatable>(
     line: line)
 }
 
-/// The same for many models, with one database.
+/// Like `expectRoundTrip`, for several models in one database.
 ///
 ///     try await expectRoundTrips([.dune, .emma, Book(title: "", pages: 0, tags: [])])
 public func expectRoundTrips<Model: Codable & Equatable>(
@@ -44,7 +49,7 @@ public func expectRoundTrips<Model: Codable & Equatable>(
   ignoring: Set<String> = [], fileID: String = #fileID, line: Int = #line
 ) async throws {
   let database = try database ?? TemporaryDatabase()
-  let place = "\(fileID):\(line)"
+  let position = "\(fileID):\(line)"
   var hasIDs = false
   func check(_ read: Model, _ model: Model, _ way: String, _ fields: [String: Any]?) throws {
     var differences = FieldComparison.differences(between: model, and: read, ignoring: ignoring)
@@ -52,7 +57,7 @@ public func expectRoundTrips<Model: Codable & Equatable>(
     guard !differences.isEmpty else { return }
     throw RoundTripDifference(
       type: "\(Model.self)", way: way, fields: differences, stored: fields.map(Shown.fields) ?? "",
-      place: place)
+      position: position)
   }
 
   var paths: [String] = []
@@ -61,7 +66,7 @@ public func expectRoundTrips<Model: Codable & Equatable>(
     if !ids.isEmpty { hasIDs = true }
     let typed = document(ids.compactMap(\.value), index, in: database.firestore)
     paths.append(typed.path)
-    try await typed.setData(encoding: model, encoder: encoder)
+    try await typed.setData(committing: model, encoder: encoder)
     let snapshot = try await typed.getDocument()
     let stored = snapshot.data()
     try check(
@@ -72,7 +77,7 @@ public func expectRoundTrips<Model: Codable & Equatable>(
     let untyped = database.firestore.collection("untyped").document(typed.documentID)
     try await untyped.setData(encoder.encode(model))
     let fields = try await untyped.getDocument().data() ?? [:]
-    // With the reference that an id in the model may be compared with.
+    // In `typed`, so that an id in the model can be compared with its reference.
     try check(
       decoder.decode(Model.self, from: fields, in: typed), model, "[String: Any]", fields)
   }
@@ -86,7 +91,7 @@ public func expectRoundTrips<Model: Codable & Equatable>(
   }
 }
 
-/// Where a model is written: where its own id says, if it has one.
+/// The document to write a model to: the one that its own id names, if it has one.
 private func document(
   _ ids: [Any], _ index: Int, in firestore: Firestore
 ) -> DocumentReference {
@@ -101,7 +106,7 @@ private func document(
   return firestore.collection("typed\(index)").document()
 }
 
-/// A model was not equal to itself after it was stored.
+/// The error of `expectRoundTrip`: a model was not equal to itself after it was stored.
 ///
 ///     Book came back changed by getDocument(as:), at BookTests/BookTests.swift:12:
 ///       pages: 412 became 0
@@ -109,30 +114,35 @@ private func document(
 ///         Times are stored in microseconds.
 ///     Stored: pages: 412, published: …
 public struct RoundTripDifference: Error, CustomStringConvertible {
+  /// A property that changed.
   public struct Field: Hashable, Sendable {
-    /// From the model: `author.name`, `tags[1]`, `prices["USD"]`; `self` for the model as a whole.
+    /// The path in the model: `author.name`, `tags[1]`, `prices["USD"]`; `self` for the whole
+    /// model.
     public let path: String
+    /// The value in the model.
     public let written: String
+    /// The value that was read.
     public let read: String
-    /// Why this may be, if it is a known trap.
+    /// The probable reason, if it is a known one.
     public let hint: String?
   }
 
   /// The model's type.
   public let type: String
-  /// How it was read.
+  /// The call that read it.
   public let way: String
-  /// What is not what it was.
+  /// The properties that changed.
   public let fields: [Field]
-  /// The document's fields.
+  /// The fields of the stored document.
   public let stored: String
-  let place: String
+  let position: String
 
   public var description: String {
     let lines = fields.map { field in
       "\n  \(field.path): \(field.written) became \(field.read)"
         + (field.hint.map { "\n    \($0)" } ?? "")
     }
-    return "\(type) came back changed by \(way), at \(place):\(lines.joined())\nStored: \(stored)"
+    return
+      "\(type) came back changed by \(way), at \(position):\(lines.joined())\nStored: \(stored)"
   }
 }

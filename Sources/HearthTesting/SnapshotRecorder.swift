@@ -1,15 +1,15 @@
 import Foundation
 import Hearth
 
-/// Listens, and keeps the snapshots in the order they came, for a test to ask for.
+/// A listener that keeps its snapshots in order, for a test to read.
 ///
 ///     let recorder = SnapshotRecorder(db.collection("books"))
 ///     #expect(try await recorder.next().isEmpty)
 ///     try await db.document("books/dune").setData(["title": "Dune"])
 ///     #expect(try await recorder.next().documents.map(\.documentID) == ["dune"])
 ///
-/// Ends when it is released, or with `stop()`. Each snapshot is given once. More than 16 commits that wait for it are
-/// combined, as for every listener.
+/// Stops when it is released, or with `stop()`. Returns each snapshot once. If more than 16 commits
+/// wait for it, the later ones are combined, as for every listener.
 public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
   private let inbox: Inbox
   private let registration: any ListenerRegistration
@@ -37,15 +37,17 @@ public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
     self.init { callback in document.addSnapshotListener(isolation: nil) { callback($0, $1) } }
   }
 
-  /// The next snapshot: the oldest that was not given yet, or else the first to come.
+  /// Returns the next snapshot: the oldest one not returned yet, or else the next to arrive.
   ///
-  /// Throws `SnapshotTimeout` if none comes in time, the listener's error if it failed, and
-  /// `CancellationError`. Asked by several tasks at once, the order among them is open.
+  /// Throws `SnapshotTimeout` if none arrives in time, the listener's error if it failed, and
+  /// `CancellationError`. If several tasks wait, their order is not defined.
   public func next(timeout: Duration = .seconds(5)) async throws -> Snapshot {
     try await snapshots(count: 1, timeout: timeout)[0]
   }
 
-  /// The next `count` snapshots, all in `timeout`. Those that came stay for later if too few came.
+  /// Returns the next `count` snapshots, all within `timeout`.
+  ///
+  /// Throws the errors of `next(timeout:)`. If too few arrive, those that did stay for later.
   public func snapshots(count: Int, timeout: Duration = .seconds(5)) async throws -> [Snapshot] {
     let count = max(0, count)
     let deadline = ContinuousClock.now + timeout
@@ -59,10 +61,10 @@ public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
     }
   }
 
-  /// Ends the listener. What came before can still be asked for.
+  /// Ends the listener. Snapshots that arrived before can still be read.
   public func stop() { registration.remove() }
 
-  /// What came and was not given yet, and who waits for more.
+  /// The snapshots that were not returned yet, and the tasks that wait for more.
   private final class Inbox: Sendable {
     private struct State {
       var snapshots: [Snapshot] = []
@@ -99,7 +101,8 @@ public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
       }
     }
 
-    /// Until something comes while there are fewer than `count`, time is over, or the task is cancelled.
+    /// Waits while there are fewer than `count`, until one arrives, time is over, or the task is
+    /// cancelled.
     func wait(for count: Int, until deadline: ContinuousClock.Instant) async {
       let waiter = state.withLock { state in
         state.lastWaiter += 1
@@ -111,7 +114,7 @@ public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
       }
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
-          // An alarm that rang already will not ring again.
+          // An alarm that has fired does not fire again.
           let mustWait = state.withLock { state in
             guard state.snapshots.count < count, state.failure == nil, !alarm.isCancelled,
               ContinuousClock.now < deadline
@@ -133,10 +136,13 @@ public final class SnapshotRecorder<Snapshot: Sendable>: Sendable {
   }
 }
 
-/// A listener told fewer snapshots than a test waited for.
+/// The error of `SnapshotRecorder`: too few snapshots arrived in time.
 public struct SnapshotTimeout: Error, CustomStringConvertible {
+  /// The number of snapshots that the test waited for.
   public let expected: Int
+  /// The number that arrived.
   public let received: Int
+  /// The time limit.
   public let timeout: Duration
 
   public var description: String {

@@ -1,7 +1,7 @@
 import Foundation
 import Hearth
 
-/// A database in a folder of its own, which is gone with it.
+/// A database in its own temporary folder, which is removed with it.
 ///
 ///     let database = try TemporaryDatabase()
 ///     let books = database.firestore.collection("books")
@@ -10,11 +10,11 @@ import Hearth
 ///     let dune = try await database.firestore.document("books/dune").getDocument()
 ///     assert(dune["title"] as? String == "Dune")
 ///
-/// Flushes nothing to the disk. Keep it as long as its `firestore` is used: when
-/// it is released, the database is terminated and its files are removed. Every one has a folder of its
-/// own, so that tests may run side by side.
+/// Flushes nothing to the disk. Keep it as long as its `firestore` is used: when it is released,
+/// the database is terminated and its files are removed. Each one has its own folder, so that tests
+/// may run in parallel.
 public final class TemporaryDatabase: Sendable {
-  /// Where the database file is.
+  /// The path of the database file.
   public let path: String
 
   private let folder: String
@@ -22,14 +22,17 @@ public final class TemporaryDatabase: Sendable {
   private let settings: Guarded<Settings>
 
   private struct Settings: @unchecked Sendable {
-    // Unchecked: a copy of our own, which nobody changes.
+    // Unchecked: a private copy that never changes.
     let value: FirestoreSettings
   }
 
   /// Opens a new database.
   ///
-  /// `settings` count but for `durability`: nothing is flushed to the disk. `clock` is the time its
-  /// commits see; by default the system's. Throws what `Firestore.open` throws.
+  /// - Parameters:
+  ///   - settings: The settings, except `durability`: nothing is flushed to the disk. Without
+  ///     settings the map is 1 GiB.
+  ///   - clock: The clock for its commits; by default the system's.
+  /// - Throws: The errors of `Firestore.open(at:settings:)`.
   public init(settings: FirestoreSettings? = nil, clock: FixedClock? = nil) throws {
     let own = settings?.copy() as? FirestoreSettings ?? FirestoreSettings()
     own.durability = .unsafeWithoutFlushing
@@ -45,16 +48,19 @@ public final class TemporaryDatabase: Sendable {
 
   deinit {
     let firestore = firestore
-    // Open files outlive their names.
+    // Open files stay usable without their names.
     try? FileManager.default.removeItem(atPath: folder)
     Task { try? await firestore.terminate() }
   }
 
-  /// The database, as it is open now.
+  /// The open database; a new instance after `reopen()`.
   public var firestore: Firestore { current.withLock(\.self) }
 
-  /// Closes the file and opens it again, as a program does that is started anew: what is read then comes
-  /// from the file. The `firestore` before, and its references, are terminated.
+  /// Closes the file and opens it again, like a program that restarts: later reads come from the
+  /// file.
+  ///
+  /// The previous `firestore` and its references are terminated. Throws the errors of
+  /// `Firestore.terminate()` and `Firestore.open(at:settings:)`.
   public func reopen() async throws {
     try await firestore.terminate()
     let opened = try Firestore.open(at: path, settings: settings.withLock(\.value))

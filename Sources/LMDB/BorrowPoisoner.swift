@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Borrowed bytes in the poisoning test mode: copies that turn to 0xDB when their loan ends.
+/// Borrowed bytes in the poisoning test mode: copies that turn to 0xDB when the borrow ends.
 ///
-/// A poisoned copy is freed only when its cell ends another transaction, so that a late reader
-/// meets the poison and not somebody else's memory.
+/// A poisoned copy is freed when its cell next ends a transaction, so that a late reader finds the
+/// poison, not reused memory.
 final class BorrowPoisoner: Sendable {
   private struct Ledger {
     var lent: [UnsafeMutableRawBufferPointer] = []
     var poisoned: [UnsafeMutableRawBufferPointer] = []
   }
 
-  // The pointers are only followed under the lock, or by who borrowed.
+  // Unchecked: the pointers are followed only under the lock, or by the borrower.
   private struct Books: @unchecked Sendable { var ledgers: [CellPointer: Ledger] = [:] }
 
   private let books = Mutex(Books())
@@ -31,7 +31,7 @@ final class BorrowPoisoner: Sendable {
     return lent
   }
 
-  /// Ends what `cell` lent: at its next change, and finally with its transaction.
+  /// Ends the borrows of `cell`: at the transaction's next change, and finally with its end.
   func end(by cell: CellPointer, isFinal: Bool) {
     let address = Int(bitPattern: cell)
     books.withLock { books in

@@ -9,13 +9,14 @@ import CLMDB
 ///       found = try cursor.next()
 ///     }
 ///
-/// Each move says whether there is an entry. `key` and `value` are empty where there is none, and
-/// after a put or delete until the next move. The entry after a deleted one is reached by `next()`.
+/// Each move returns whether there is an entry. `key` and `value` are empty if there is none, and
+/// after a put or delete until the next move. After an entry is deleted, `next()` moves to the one
+/// that followed it.
 public struct Cursor: ~Copyable {
   @usableFromInline let snapshot: Snapshot
-  /// Nil for a table that is not there.
+  /// Nil if the table does not exist.
   @usableFromInline let cursor: OpaquePointer?
-  /// Keeps the cell.
+  /// Keeps the environment, and with it the cell, alive.
   @usableFromInline let environment: Environment
   @usableFromInline var currentKey = MDB_val()
   @usableFromInline var currentValue = MDB_val()
@@ -30,39 +31,44 @@ public struct Cursor: ~Copyable {
 
   deinit {
     // LMDB closes a writer's cursors with the transaction; a reader's are always ours to close.
-    if snapshot.isLive || snapshot.cell != environment.gate.writerCell { mdb_cursor_close(cursor) }
+    if snapshot.isLive || snapshot.cell != environment.lock.writerCell { mdb_cursor_close(cursor) }
   }
 
+  /// Moves to the first entry.
   @inlinable
   public mutating func first() throws(LMDBError) -> Bool { try move(MDB_FIRST) }
 
+  /// Moves to the last entry.
   @inlinable
   public mutating func last() throws(LMDBError) -> Bool { try move(MDB_LAST) }
 
-  /// From before the first entry, to the first.
+  /// Moves to the next entry; from a new cursor, to the first.
   @inlinable
   public mutating func next() throws(LMDBError) -> Bool { try move(MDB_NEXT) }
 
-  /// From before the first entry, to the last.
+  /// Moves to the previous entry; from a new cursor, to the last.
   @inlinable
   public mutating func previous() throws(LMDBError) -> Bool { try move(MDB_PREV) }
 
-  /// To the first entry whose key is `key` or above.
+  /// Moves to the first entry whose key is at or above `key`.
   @inlinable
   public mutating func seek(to key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
     try seek(key, MDB_SET_RANGE)
   }
 
+  /// Moves to the entry whose key is `key`.
   @inlinable
   public mutating func seek(exactly key: UnsafeRawBufferPointer) throws(LMDBError) -> Bool {
     try seek(key, MDB_SET_KEY)
   }
 
+  /// The key of the current entry.
   @inlinable
   public var key: UnsafeRawBufferPointer {
     isCurrent ? currentKey.bytes : UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
+  /// The value of the current entry.
   @inlinable
   public var value: UnsafeRawBufferPointer {
     isCurrent ? currentValue.bytes : UnsafeRawBufferPointer(start: nil, count: 0)
@@ -80,8 +86,8 @@ public struct Cursor: ~Copyable {
     return try move(operation)
   }
 
-  /// As `next`, for a walk over values that are each looked into: asks the memory for the entry after the
-  /// next one's place before it is needed. Entries put in order lie one below the other in their page.
+  /// Like `next`, for a walk that reads every value: also prefetches the entry that probably
+  /// follows. Entries put in order lie one below the other in their page.
   @inlinable
   public mutating func nextAhead() throws(LMDBError) -> Bool {
     guard try move(MDB_NEXT) else { return false }

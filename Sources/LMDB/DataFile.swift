@@ -1,23 +1,24 @@
 import Glibc
 
-/// Where the data file is, and whether it is still there.
+/// The path and the identity of the data file, and whether the file is still there.
 struct DataFile {
   /// Without symbolic links, so that every process uses the same lock file.
   let path: String
   let identity: FileIdentity
-  /// Keeps the inode's number from being given to another file while it is in `OpenFiles`. Pages are read
-  /// through it, so that they are those of the open file whatever is at the path.
+  /// An open descriptor. Keeps the inode number from being reused while it is in `OpenFiles`. Pages
+  /// are read through it, so that they come from the open file even if another file is now at the
+  /// path.
   let anchor: Int32
-  /// The path by which the file was asked for, absolute. A link in it may later lead to another file.
+  /// The path that the caller gave, made absolute. A link in it may later lead to another file.
   private let namedPath: String
 
-  /// The last thing done with an environment's file.
+  /// Called last, when an environment no longer uses its file.
   func release() {
     OpenFiles.release(identity)
     _ = Glibc.close(anchor)
   }
 
-  /// The folders in which the paths' last names are.
+  /// The folders that contain the last components of both paths.
   var folders: [String] {
     let own = Self.directory(of: path)
     return namedPath == path ? [own] : [own, Self.directory(of: namedPath)]
@@ -29,11 +30,11 @@ struct DataFile {
       && (namedPath == path || FileIdentity(followingLinksAt: namedPath) == identity)
   }
 
-  /// Opens the file, or makes an empty one, which LMDB takes for a new database.
+  /// Opens the file, or creates an empty one, which LMDB treats as a new database.
   ///
   /// - Parameters:
-  ///   - path: As `resolve` gave it.
-  ///   - namedPath: The path by which the file was asked for.
+  ///   - path: The path that `resolve` returned.
+  ///   - namedPath: The path that the caller gave.
   static func open(
     _ path: String, named namedPath: String, isReadOnly: Bool, mayCreate: Bool
   ) throws(LMDBError) -> DataFile {
@@ -44,18 +45,19 @@ struct DataFile {
       }
       if descriptor >= 0 {
         _ = Glibc.close(descriptor)
-        // What is flushed into a file is lost with the file's name.
+        // Without its name in the folder, the file's flushed contents would be lost.
         try flushFolder(of: path)
       }
     }
-    // As LMDB will: where a file system copies what is written to, this is the copy.
+    // Opened as LMDB will open it: if the file system copies a file on opening for writing, this is
+    // the copy.
     let access = isReadOnly ? O_RDONLY : O_RDWR
     let anchor = Glibc.open(path, access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     var info = stat()
     guard anchor >= 0, fstat(anchor, &info) == 0 else {
       let code = errno
       if anchor >= 0 { _ = Glibc.close(anchor) }
-      // It was there before.
+      // The file existed when its path was resolved.
       if code == ENOENT { throw LMDBError.fileReplaced.adding("open \(path)") }
       throw LMDBError(code, context: "open \(path)")
     }
@@ -68,7 +70,7 @@ struct DataFile {
       namedPath: normalized(namedPath))
   }
 
-  /// The file's path without symbolic links, whether the file is there or not, and whether it is.
+  /// Returns the path without symbolic links, and whether the file exists.
   static func resolve(
     _ path: String, _ configuration: EnvironmentConfiguration
   ) throws(LMDBError) -> (path: String, exists: Bool) {
@@ -88,20 +90,20 @@ struct DataFile {
     return (try exists ? realPath(path) : realPath(ofMissing: path), exists)
   }
 
-  /// The path without symbolic links of a file that is there, or where it would be made.
-  static func place(of path: String) throws(LMDBError) -> String {
+  /// The path, without symbolic links, of an existing file or of one that would be created.
+  static func position(of path: String) throws(LMDBError) -> String {
     var info = stat()
     return stat(path, &info) == 0 ? try realPath(path) : try realPath(ofMissing: path)
   }
 
-  /// Of a file that is there.
+  /// The real path of an existing file.
   static func realPath(_ path: String) throws(LMDBError) -> String {
     guard let real = realpath(path, nil) else { throw LMDBError(errno, context: "open \(path)") }
     defer { free(real) }
     return String(cString: real)
   }
 
-  /// Of a file that is not there: where it is made. A link that leads nowhere yet is followed.
+  /// The real path of a file to be created. Follows a link whose target does not exist yet.
   private static func realPath(ofMissing path: String) throws(LMDBError) -> String {
     var path = path
     for _ in 0..<40 {
@@ -120,9 +122,9 @@ struct DataFile {
     throw LMDBError(ELOOP, context: "open \(path)")
   }
 
-  /// Absolute, and without what leads nowhere: `//` and `/./`.
+  /// An absolute path, without `//` and `/./`.
   private static func normalized(_ path: String) -> String {
-    // As most are.
+    // The usual case.
     if isNormal(path) { return path }
     var path = path
     if path.utf8.first != UInt8(ascii: "/"), let folder = getcwd(nil, 0) {

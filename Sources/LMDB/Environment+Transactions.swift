@@ -4,9 +4,9 @@ import Glibc
 extension Environment {
   // MARK: Reading
 
-  /// Runs `body` in a read transaction of its own, which starts from the newest commit.
+  /// Runs `body` in a new read transaction, which sees the newest commit.
   ///
-  /// Waits for its turn when `readerPoolLimit` reads are running.
+  /// Waits while `readerPoolLimit` reads are running.
   @inlinable
   public func read<R>(_ body: (Snapshot) throws -> R) throws -> R {
     let snapshot = try beginSnapshot()
@@ -14,6 +14,7 @@ extension Environment {
     return try body(snapshot)
   }
 
+  /// Begins a read transaction, which sees the newest commit.
   @inlinable
   public func beginRead() throws(LMDBError) -> ReadTransaction {
     ReadTransaction(environment: self, snapshot: try beginSnapshot())
@@ -22,7 +23,7 @@ extension Environment {
   @inlinable @inline(__always)
   func beginSnapshot() throws(LMDBError) -> Snapshot {
     let thread = pthread_self()
-    if !isForked, let cell = gate.claimQuickly(for: thread) {
+    if !isForked, let cell = lock.claimQuickly(for: thread) {
       if let transaction = cell.pointee.transaction, !cell.pointee.isInstrumented,
         mdb_txn_renew(transaction) == MDB_SUCCESS
       {
@@ -35,32 +36,32 @@ extension Environment {
 
   @inlinable @inline(__always)
   func endSnapshot(_ snapshot: Snapshot) {
-    // In a forked child the slot in the lock file is the parent's.
+    // In a forked child the slot in the lock file belongs to the parent.
     if isForked { return }
     let cell = snapshot.cell
-    if cell.pointee.isInstrumented { endLoans(by: cell, isFinal: true) }
+    if cell.pointee.isInstrumented { endBorrows(by: cell, isFinal: true) }
     mdb_txn_reset(snapshot.transaction)
     cell.pointee.endGeneration()
-    gate.release(cell)
+    lock.release(cell)
   }
 
   @usableFromInline
-  func endLoans(by cell: CellPointer, isFinal: Bool) { loans?.end(by: cell, isFinal: isFinal) }
+  func endBorrows(by cell: CellPointer, isFinal: Bool) { borrows?.end(by: cell, isFinal: isFinal) }
 
-  /// Off the fast path: the first use of a cell, a full pool, a shut gate, a full lock file.
+  /// The slow path: the first use of a cell, a full pool, a shut lock, a full lock file.
   @usableFromInline
   func beginSnapshot(
     in claimed: CellPointer?, for thread: pthread_t
   ) throws(LMDBError) -> Snapshot {
     guard !isForked else { throw failure(LMDBError.forked.code, "begin reading") }
     var claimed = claimed
-    var patience = Backoff(configuration.readersFullPatience)
+    var backoff = Backoff(configuration.readersFullBackoff)
     while true {
       let cell: CellPointer
       if let claimed {
         cell = claimed
       } else {
-        do { cell = try gate.claim(for: thread) } catch {
+        do { cell = try lock.claim(for: thread) } catch {
           throw failure(error.code, "begin reading")
         }
       }
@@ -69,7 +70,7 @@ extension Environment {
       if code == MDB_SUCCESS, let transaction = cell.pointee.transaction {
         return Snapshot(cell: cell, transaction: transaction)
       }
-      gate.release(cell)
+      lock.release(cell)
       switch code {
       case MDB_MAP_RESIZED:
         do { try adoptMapSize() } catch {
@@ -77,12 +78,12 @@ extension Environment {
         }
       case MDB_READERS_FULL:
         if clearStaleReaders() > 0 { continue }
-        claimed = gate.claimPrepared(for: thread)
-        if claimed == nil && !patience.wait() { throw failure(code, "begin reading") }
+        claimed = lock.claimPrepared(for: thread)
+        if claimed == nil && !backoff.wait() { throw failure(code, "begin reading") }
       case EAGAIN:
         throw failure(LMDBError.sharedProcessID.code, "begin reading")
       case MDB_PANIC:
-        gate.refuseWriting()
+        lock.refuseWriting()
         throw failure(LMDBError.needsReopen.code, "begin reading")
       default:
         throw failure(code, "begin reading")
@@ -98,8 +99,10 @@ extension Environment {
 
   // MARK: Writing
 
-  /// Waits for other writers, of this and other processes. Throws `nestedWrite` if this thread has
-  /// one already, and `needsReopen` after a failed commit.
+  /// Begins a write transaction. Waits for other writers, in this and other processes.
+  ///
+  /// Throws `nestedWrite` if this thread already has one, `needsReopen` after a failed commit,
+  /// `readOnly`, and `fileReplaced`.
   public func beginWrite() throws(LMDBError) -> WriteTransaction {
     guard !isForked else { throw failure(LMDBError.forked.code, "begin writing") }
     guard !configuration.isReadOnly else {
@@ -108,10 +111,10 @@ extension Environment {
     clearStaleReadersNowAndThen()
     let thread = pthread_self()
     while true {
-      do { try gate.enterAsWriter(thread) } catch {
+      do { try lock.enterAsWriter(thread) } catch {
         throw failure(error.code, "begin writing")
       }
-      let cell = gate.writerCell
+      let cell = lock.writerCell
       let code = begin(cell)
       if code == MDB_SUCCESS, let transaction = cell.pointee.transaction {
         cell.pointee.holder.store(UInt(thread), ordering: .relaxed)
@@ -122,14 +125,14 @@ extension Environment {
         }
         return WriteTransaction(environment: self, snapshot: snapshot)
       }
-      gate.leaveAsWriter()
+      lock.leaveAsWriter()
       switch code {
       case MDB_MAP_RESIZED:
         do { try adoptMapSize() } catch {
           throw error == .transactionOpen ? failure(MDB_MAP_RESIZED, "begin writing") : error
         }
       case MDB_PANIC:
-        gate.refuseWriting()
+        lock.refuseWriting()
         throw failure(LMDBError.needsReopen.code, "begin writing")
       default:
         throw failure(code, "begin writing")
@@ -139,8 +142,8 @@ extension Environment {
 
   private func begin(_ cell: CellPointer) -> Int32 {
     do { try admit(.begin, "begin writing") } catch { return error.code }
-    turnstile.enter()
-    defer { turnstile.leave() }
+    fairnessLock.enter()
+    defer { fairnessLock.leave() }
     return begin(cell, 0)
   }
 
@@ -156,26 +159,26 @@ extension Environment {
     checkThread(snapshot)
     do { try admit(.commit, "commit") } catch {
       mdb_txn_abort(snapshot.transaction)
-      if error.code > 0 { gate.refuseWriting() }
+      if error.code > 0 { lock.refuseWriting() }
       leave(snapshot)
       throw error
     }
     let commit = UInt64(mdb_txn_id(snapshot.transaction))
     let code = mdb_txn_commit(snapshot.transaction)
-    // A system error says that writing or flushing failed, and not how far it came.
-    if code > 0 || code == MDB_PANIC { gate.refuseWriting() }
+    // A system error means that writing or flushing failed, but not how much was written.
+    if code > 0 || code == MDB_PANIC { lock.refuseWriting() }
     defer { leave(snapshot) }
     guard code == MDB_SUCCESS else { throw failure(code, "commit") }
     try checkPlace(afterCommit: commit)
-    if ringing { presence?.ring() }
+    if ringing { presenceFile?.notifyCommit() }
   }
 
-  /// Tells whoever watches `doorbellPath` of a commit that did not.
-  public func ring() {
-    _ = try? visiting("ring") { (_) throws(LMDBError) in presence?.ring() }
+  /// Sends the notification of a commit that was made without one (`ringing: false`).
+  public func notifyCommit() {
+    _ = try? visiting("ring") { (_) throws(LMDBError) in presenceFile?.notifyCommit() }
   }
 
-  /// Nothing if it has ended already.
+  /// Does nothing if the transaction has ended.
   func abort(_ snapshot: Snapshot) {
     guard snapshot.isLive, !isForked else { return }
     checkThread(snapshot)
@@ -185,34 +188,16 @@ extension Environment {
 
   private func leave(_ snapshot: Snapshot) {
     let cell = snapshot.cell
-    endLoans(by: cell, isFinal: true)
+    endBorrows(by: cell, isFinal: true)
     cell.pointee.endGeneration()
     cell.pointee.hold(nil)
     cell.pointee.holder.store(0, ordering: .relaxed)
-    gate.leaveAsWriter()
+    lock.leaveAsWriter()
   }
 
   private func checkThread(_ snapshot: Snapshot) {
     precondition(
       snapshot.cell.pointee.holder.load(ordering: .relaxed) == UInt(pthread_self()),
       "A write transaction ends on the thread that began it.")
-  }
-}
-
-/// Waits in growing steps, until it has waited enough.
-struct Backoff {
-  private let limit: Duration
-  private var waited = Duration.zero
-  private var step = Duration.milliseconds(1)
-
-  init(_ limit: Duration) { self.limit = limit }
-
-  /// False, at once, when patience has run out.
-  mutating func wait() -> Bool {
-    guard waited < limit else { return false }
-    usleep(UInt32(clamping: step.components.attoseconds / 1_000_000_000_000))
-    waited += step
-    step = min(step * 2, .milliseconds(50))
-    return true
   }
 }

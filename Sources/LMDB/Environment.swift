@@ -9,52 +9,57 @@ import Synchronization
 ///     let documents = environment.table("documents")
 ///     let title = try environment.read { try $0.get(documents, key).map(Array.init) }
 ///
-/// Beside the data file `path` lie `path-lock` (LMDB's readers) and `path-presence` (which pid namespace
-/// uses it; written after every commit). Each is readable by its owner only. Several processes of one
-/// host may use the file; within one process it is open once.
+/// Beside the data file `path` are `path-lock` (LMDB's reader table) and `path-presence` (the pid
+/// namespace that uses the file; carries commit notifications). Only their owner can read them.
+/// Several processes of one host may use the file; within one process it is open once.
 ///
 ///     read {}  ─▶ a reader from the pool ─▶ renew ─▶ body ─▶ reset ─▶ back
-///     grow, reopen, close ─▶ alone behind the gate
+///     grow, reopen, close ─▶ exclusive access
 public final class Environment: Sendable {
+  /// The path of the data file, without symbolic links.
   public let path: String
+  /// The configuration it was opened with.
   public let configuration: EnvironmentConfiguration
 
-  /// `ForkGuard.count`, which only the handler writes, in a child that has one thread.
+  /// `ForkGuard.count`. Written only by the fork handler, in a child that has one thread.
   @usableFromInline nonisolated(unsafe) let forkCount: UnsafeMutablePointer<UInt>
   @usableFromInline let forkCountAtOpen: UInt
 
-  let loans: BorrowPoisoner?
+  let borrows: BorrowPoisoner?
   private let file: DataFile
   private let tables: [String: Table]
-  @usableFromInline let gate: EnvironmentLock
+  @usableFromInline let lock: EnvironmentLock
 
-  /// Changed only by who is alone behind the gate; used by who is inside.
+  /// Changed only with exclusive access; used only inside `lock`.
   nonisolated(unsafe) private(set) var handle: OpaquePointer?
-  /// `nil` if this process may not write beside the file: its readers are not registered, and no process may write.
-  /// Changed by `close` alone; rung by the writer.
-  nonisolated(unsafe) private(set) var presence: PresenceFile?
-  /// Changed only by `close`, alone behind the gate.
+  /// `nil` if this process may not write beside the file: its readers are then not registered, and
+  /// no process may write. Changed only by `close`; notified by the writer.
+  nonisolated(unsafe) private(set) var presenceFile: PresenceFile?
+  /// Changed only by `close`, with exclusive access.
   nonisolated(unsafe) private var lockFile: LockFile?
-  /// The newest header that this environment has seen. Touched by the writer.
+  /// The newest header that this environment has seen. Used only by the writer.
   nonisolated(unsafe) private var knownHeader: [UInt8] = []
-  /// Touched by the writer.
+  /// Used only by the writer.
   nonisolated(unsafe) private var folderWatch: FolderWatch
-  /// Nothing is written any more; see `LMDBError.fileReplaced`.
+  /// If true, nothing is written any more; see `LMDBError.fileReplaced`.
   private let isReplaced = Atomic(false)
   private let pageSize: Int
-  /// Nanoseconds; when dead readers were last looked for.
+  /// When stale readers were last cleared, in nanoseconds of the monotonic clock.
   private let lastStaleCheck = Atomic<UInt64>(0)
 
   // MARK: Opening
 
-  /// Opens the file, or makes it.
+  /// Opens the file, or creates it.
   ///
-  /// Throws `alreadyOpen` if this process has it open already; `openElsewhere`, after half a second, if another has
-  /// the file open that was there before, or this one under another name; `readElsewhere` and `writtenElsewhere` if
-  /// one process may not write the files beside it, and another may; `notAPlainFile` if a link is in their place.
+  /// Throws `alreadyOpen` if this process already has it open; `openElsewhere` if another process
+  /// still has the file open that was at this path before, or has this one open under another name;
+  /// `readElsewhere` or `writtenElsewhere` if one process may not write the files beside it, and
+  /// another may; `notAPlainFile` if a link is in the place of one of those files. Retries for half
+  /// a second before it throws `foreignProcessNamespace`, `openElsewhere`, `readElsewhere` or
+  /// `writtenElsewhere`.
   ///
-  /// - Parameter namedPath: The path by which a person named the file, if `path` is not that: nothing is
-  ///   written any more once it leads to another file.
+  /// - Parameter namedPath: The path that the user gave, if it is not `path`. Nothing is written
+  ///   any more once it leads to another file.
   public static func open(
     at path: String, named namedPath: String? = nil, configuration: EnvironmentConfiguration
   ) throws(LMDBError) -> Environment {
@@ -63,19 +68,19 @@ public final class Environment: Sendable {
       throw LMDBError.invalidArgument.adding("open \(path)")
     }
     try admit(.open, "open", path, configuration)
-    var patience = Backoff(configuration.openElsewherePatience)
+    var backoff = Backoff(configuration.openElsewhereBackoff)
     var attempts = 0
     while true {
       do throws(LMDBError) {
         return try open(path, namedPath ?? path, configuration, forkCount)
       } catch {
         switch error {
-        // Another file was put in its place while this waited for whoever did it.
+        // Another process replaced the file while this one waited for it.
         case .fileReplaced where attempts < 100: attempts += 1
-        // Another process may just be opening or closing it; one that is just being started has the locks of
-        // whoever starts it.
+        // Another process may be opening or closing it. A process that is being started briefly
+        // holds the locks of its parent.
         case .foreignProcessNamespace, .openElsewhere, .readElsewhere, .writtenElsewhere:
-          guard patience.wait() else { throw error }
+          guard backoff.wait() else { throw error }
         default: throw error
         }
       }
@@ -87,35 +92,35 @@ public final class Environment: Sendable {
     _ forkCount: UnsafeMutablePointer<UInt>
   ) throws(LMDBError) -> Environment {
     var (path, exists) = try DataFile.resolve(path, configuration)
-    var presence = try enter(path, exists: exists, configuration)
-    // Whoever was alone may have made it meanwhile.
+    var presenceFile = try enter(path, exists: exists, configuration)
+    // A process with exclusive access may have created it meanwhile.
     if !exists { exists = FileIdentity(at: path) != nil }
-    if !exists, presence?.isAlone == false {
+    if !exists, presenceFile?.isAlone == false {
       throw LMDBError(
         LMDBError.openElsewhere.code, context: "open \(path)",
-        processIDs: presence?.otherProcesses ?? [])
+        processIDs: presenceFile?.otherProcesses ?? [])
     }
     do throws(LMDBError) {
       let file = try DataFile.open(
         path, named: namedPath, isReadOnly: configuration.isReadOnly,
-        mayCreate: !exists && presence?.isAlone == true)
+        mayCreate: !exists && presenceFile?.isAlone == true)
       guard OpenFiles.reserve(file.identity) else {
         _ = Glibc.close(file.anchor)
         throw LMDBError.alreadyOpen.adding("open \(file.path)")
       }
       do throws(LMDBError) {
-        return try Environment(file, &presence, configuration, forkCount)
+        return try Environment(file, &presenceFile, configuration, forkCount)
       } catch {
         file.release()
         throw error
       }
     } catch {
-      presence?.withdraw()
+      presenceFile?.withdraw()
       throw error
     }
   }
 
-  /// `nil` if the file is only to be read, and nothing may be written beside it.
+  /// `nil` if the file is opened for reading only, and this process may not write beside it.
   private static func enter(
     _ path: String, exists: Bool, _ configuration: EnvironmentConfiguration
   ) throws(LMDBError) -> PresenceFile? {
@@ -134,28 +139,29 @@ public final class Environment: Sendable {
   }
 
   private init(
-    _ file: DataFile, _ presence: inout PresenceFile?, _ configuration: EnvironmentConfiguration,
+    _ file: DataFile, _ presenceFile: inout PresenceFile?,
+    _ configuration: EnvironmentConfiguration,
     _ forkCount: UnsafeMutablePointer<UInt>
   ) throws(LMDBError) {
-    var lockFile = try Self.lock(file, &presence)
+    var lockFile = try Self.lock(file, &presenceFile)
     let opened: OpenedFile
     do throws(LMDBError) {
       opened = try OpenedFile.open(
-        file, configuration, isUnlocked: lockFile == nil, isAlone: presence?.isAlone ?? true
+        file, configuration, isUnlocked: lockFile == nil, isAlone: presenceFile?.isAlone ?? true
       ) { () throws(LMDBError) in
-        // Reading all pages takes long: others need not wait for it.
-        try presence?.share()
+        // Reading all pages takes long; other processes do not have to wait for it.
+        try presenceFile?.share()
       }
     } catch {
-      if presence?.isAlone == true { lockFile?.withdraw() }
+      if presenceFile?.isAlone == true { lockFile?.withdraw() }
       throw error
     }
     lockFile?.reserve()
     do throws(LMDBError) {
-      guard file.isInPlace, lockFile?.isInPlace ?? true, presence?.isInPlace ?? true else {
+      guard file.isInPlace, lockFile?.isInPlace ?? true, presenceFile?.isInPlace ?? true else {
         throw LMDBError.fileReplaced.adding("open \(file.path)")
       }
-      try presence?.share()
+      try presenceFile?.share()
     } catch {
       mdb_env_close(opened.handle)
       throw error
@@ -168,33 +174,33 @@ public final class Environment: Sendable {
     folderWatch = FolderWatch(file.folders)
     handle = opened.handle
     pageSize = opened.pageSizeBytes
-    self.presence = presence.take()
+    self.presenceFile = presenceFile.take()
     self.lockFile = lockFile.take()
     tables = opened.tables
     let isInstrumented = configuration.faultInjector != nil || configuration.poisonsBorrowedBytes
-    loans = configuration.poisonsBorrowedBytes ? BorrowPoisoner() : nil
+    borrows = configuration.poisonsBorrowedBytes ? BorrowPoisoner() : nil
     let readers = max(1, min(configuration.readerPoolLimit, opened.maximumReaders))
-    gate = EnvironmentLock(
+    lock = EnvironmentLock(
       readers: readers, nested: max(1, min(readers, opened.maximumReaders - readers)),
       isInstrumented: isInstrumented)
-    gate.attach(self)
+    lock.attach(self)
     lastStaleCheck.store(Self.now(), ordering: .relaxed)
   }
 
-  /// Makes known that the file is in use, and opens LMDB's lock file; `nil` where it may not be written.
+  /// Marks the file as in use, and opens LMDB's lock file; `nil` if that may not be written.
   private static func lock(
-    _ file: DataFile, _ presence: inout PresenceFile?
+    _ file: DataFile, _ presenceFile: inout PresenceFile?
   ) throws(LMDBError) -> LockFile? {
-    guard presence != nil else {
+    guard presenceFile != nil else {
       try OpenFileLock.readUnlocked(file.anchor, file.path)
       return nil
     }
-    try presence?.admit(file.identity)
+    try presenceFile?.admit(file.identity)
     try OpenFileLock.share(file.anchor, file.path)
     let lockPath = file.path + "-lock"
-    // Another process has the file open, and its locks are not the files that are here.
+    // Another process has the file open, with other lock files than those at this path.
     if OpenFileLock.isShared(elsewhereThan: file.anchor),
-      presence?.isAlone == true || FileIdentity(at: lockPath) == nil
+      presenceFile?.isAlone == true || FileIdentity(at: lockPath) == nil
     {
       throw LMDBError.openElsewhere.adding("open \(file.path)")
     }
@@ -203,7 +209,7 @@ public final class Environment: Sendable {
 
   deinit { close() }
 
-  /// A table named in the configuration.
+  /// The table of this name, which the configuration must contain.
   public func table(_ name: String) -> Table {
     guard let table = tables[name] else {
       preconditionFailure("The table is not named in the environment's configuration.")
@@ -211,7 +217,8 @@ public final class Environment: Sendable {
     return table
   }
 
-  /// Removes the file and those beside it. False, and all of them kept, if it is open in any process.
+  /// Removes the file and those beside it. Returns false, and removes nothing, if a process has it
+  /// open.
   public static func remove(at path: String) throws(LMDBError) -> Bool {
     try PresenceFile.whileAbsent(from: path) { () throws(LMDBError) in
       for suffix in ["", "-lock", "-presence"]
@@ -221,7 +228,7 @@ public final class Environment: Sendable {
     }
   }
 
-  /// Removes what opening a file leaves beside it, unless it is open in any process.
+  /// Removes the files that opening leaves beside the data file, unless a process has it open.
   public static func removeLocks(beside path: String) throws(LMDBError) {
     let real = try DataFile.realPath(path)
     _ = try PresenceFile.whileAbsent(from: real) { () throws(LMDBError) in
@@ -229,61 +236,61 @@ public final class Environment: Sendable {
     }
   }
 
-  /// Whether opening a file has left something beside it.
+  /// Whether opening has left files beside the data file.
   public static func hasLocks(beside path: String) throws(LMDBError) -> Bool {
     let real = try DataFile.realPath(path)
     return ["-lock", "-presence"].contains { access(real + $0, F_OK) == 0 }
   }
 
-  /// Runs `body` while no process has the file open; who opens it meanwhile waits. `nil`, and nothing
-  /// done, if one has.
+  /// Runs `body` while no process has the file open; a process that opens it meanwhile waits.
+  /// Returns `nil`, without running `body`, if a process has it open.
   public static func whileClosed<R>(_ path: String, _ body: () throws -> R) throws -> R? {
     try PresenceFile.alone(at: try DataFile.realPath(path), body)
   }
 
-  /// As `whileClosed`, also where there is no file yet.
+  /// Like `whileClosed`, also if there is no file yet.
   public static func whileUnused<R>(_ path: String, _ body: () throws -> R) throws -> R? {
-    try PresenceFile.alone(at: try DataFile.place(of: path), body)
+    try PresenceFile.alone(at: try DataFile.position(of: path), body)
   }
 
-  /// A file that is written after every commit of another process, once readers see the commit, if
-  /// `listen` was called before. See `PresenceFile`.
-  public var doorbellPath: String { path + "-presence" }
+  /// The file that is written after every commit of another process, once readers see the commit,
+  /// if `listen` was called before. See `PresenceFile`.
+  public var commitNotificationPath: String { path + "-presence" }
 
-  /// Asks other processes to ring, until the environment is closed.
+  /// Asks other processes to send commit notifications, until the environment is closed.
   public func listen() throws {
-    // Inside a transaction: the file is not closed meanwhile.
-    try read { _ in _ = presence?.listen() }
+    // Inside a transaction, so that the file is not closed meanwhile.
+    try read { _ in _ = presenceFile?.listen() }
   }
 
-  // MARK: Alone behind the gate
+  // MARK: Exclusive access
 
-  /// Waits for this process's transactions to end, and closes. Later calls throw `closed`.
+  /// Waits for this process's transactions to end, and closes the file. Later calls throw `closed`.
   ///
   /// A thread must end its own transactions first. In a forked child this does nothing: the
-  /// environment is the parent's.
+  /// environment belongs to the parent.
   public func close() {
     guard !isForked else { return }
     do throws(LMDBError) {
-      try gate.alone { (condition) throws(LMDBError) in
+      try lock.alone { (condition) throws(LMDBError) in
         if condition == .closed { return }
         condition = .closed
         closeHandle()
-        // LMDB's locks go with it.
+        // Closing the lock file releases LMDB's locks.
         lockFile = nil
-        // Whoever is alone finds the file unused.
+        // Before the presence file: a process with exclusive access must find the file unused.
         file.release()
-        presence = nil
+        presenceFile = nil
       }
     } catch {
       preconditionFailure("A thread closes an environment in which it has a transaction open.")
     }
   }
 
-  /// Makes the map hold at least `bytes`, and twice what it did, in steps of 256 GiB at most. Does
-  /// nothing if it holds them already.
+  /// Grows the map to `bytes`, or to twice its size (at most 256 GiB more) if that is larger. Does
+  /// nothing if it already holds `bytes`.
   ///
-  /// Waits for this process's transactions; throws `transactionOpen` if one is this thread's, and
+  /// Waits for this process's transactions. Throws `transactionOpen` if this thread has one, and
   /// `outOfMemory`, with the old size kept, if the address space does not suffice.
   public func grow(toAtLeast bytes: Int) throws(LMDBError) {
     try alone("grow") { (condition) throws(LMDBError) in
@@ -294,15 +301,15 @@ public final class Environment: Sendable {
     }
   }
 
-  /// Another process grew the map: takes its size over.
+  /// Adopts the map size that another process has set.
   func adoptMapSize() throws(LMDBError) {
     try alone("adopt the map size") { (condition) throws(LMDBError) in
       try self.setMapSize(0, keeping: self.mapSizeBytes, &condition)
     }
   }
 
-  /// Closes and opens the file again, after a failed commit or flush. What the failed commit left
-  /// behind can then be read.
+  /// Closes and opens the file again, after a failed commit or flush. Afterwards reads show whether
+  /// that commit reached the file.
   public func reopen() throws(LMDBError) {
     try alone("reopen", evenIfBroken: true) { (condition) throws(LMDBError) in
       try self.reopen(mapSizeBytes: self.mapSizeBytes, &condition)
@@ -315,7 +322,7 @@ public final class Environment: Sendable {
   ) throws(LMDBError) {
     guard !isForked else { throw failure(LMDBError.forked.code, call) }
     do throws(LMDBError) {
-      try gate.alone { (condition) throws(LMDBError) in
+      try lock.alone { (condition) throws(LMDBError) in
         if condition == .closed { throw .closed }
         if condition == .broken && !evenIfBroken { throw .needsReopen }
         try body(&condition)
@@ -336,7 +343,7 @@ public final class Environment: Sendable {
       rounded / OpenedFile.mapGranularity
         * OpenedFile.mapGranularity)
     guard code != MDB_SUCCESS else { return }
-    // LMDB unmaps before it maps: there is no map now.
+    // LMDB unmaps before it maps, so there is no map now.
     try reopen(mapSizeBytes: old, &condition)
     throw failure(code, "set the map size")
   }
@@ -365,7 +372,7 @@ public final class Environment: Sendable {
 
   private func closeHandle() {
     guard let handle else { return }
-    gate.forEachReaderCell { cell in
+    lock.forEachReaderCell { cell in
       if let transaction = cell.pointee.transaction { mdb_txn_abort(transaction) }
       cell.pointee.hold(nil)
     }
@@ -382,17 +389,18 @@ public final class Environment: Sendable {
 
   // MARK: In place
 
-  /// Whether the file is still the one at its path, and the files beside it are those that are open.
+  /// Whether the data file and the files beside it are still at their paths, and none was replaced.
   public var isInPlace: Bool { !isReplaced.load(ordering: .relaxed) && hasItsFiles }
 
   private var hasItsFiles: Bool {
-    file.isInPlace && lockFile?.isInPlace ?? true && presence?.isInPlace ?? true
+    file.isInPlace && lockFile?.isInPlace ?? true && presenceFile?.isInPlace ?? true
   }
 
-  /// Throws `fileReplaced`, for good, unless what is at the paths is what is open: the same files, and in the
-  /// data file the header of the last commit, which `cp` over it does not leave.
+  /// Throws `fileReplaced`, and from then on always, unless the files at the paths are the open
+  /// ones, and the data file has the header of the last commit (which `cp` over it would not
+  /// leave).
   ///
-  /// For the writer, which has LMDB's mutex.
+  /// Called by the writer, which holds LMDB's mutex.
   func checkPlace(before transaction: OpaquePointer) throws(LMDBError) {
     let last = UInt64(mdb_txn_id(transaction)) - 1
     let header = header(of: last)
@@ -405,14 +413,14 @@ public final class Environment: Sendable {
     knownHeader = header.bytes
   }
 
-  /// As `checkPlace(before:)`, for the writer after its commit: others may have committed since.
+  /// Like `checkPlace(before:)`, after the writer's commit. Others may have committed since.
   func checkPlace(afterCommit commit: UInt64) throws(LMDBError) {
     let header = header(of: commit)
     guard folderWatch.isUnchanged({ hasItsFiles }) else { throw replaced("commit") }
     if header.transactionID == commit {
       knownHeader = header.bytes
     } else if header.transactionID < commit {
-      // A commit of nothing writes no header.
+      // An empty commit writes no header.
       guard
         self.header(of: commit - 1).bytes == knownHeader
           || self.header(of: commit).transactionID >= commit
@@ -425,7 +433,7 @@ public final class Environment: Sendable {
     return failure(LMDBError.fileReplaced.code, call)
   }
 
-  /// Of the two headers the one that a commit writes, and the number of the commit in the other.
+  /// Of the two headers, the one that a commit writes, and the commit number in the other.
   private func header(of commit: UInt64) -> (bytes: [UInt8], transactionID: UInt64, other: UInt64) {
     var bytes = [UInt8](repeating: 0, count: FileHeader.byteCount)
     var other: UInt64 = 0
@@ -437,30 +445,31 @@ public final class Environment: Sendable {
     return (bytes, bytes.transactionID, UInt64(littleEndian: other))
   }
 
-  /// Of the file that is open, whatever is at its path.
+  /// Reads the file that is open, even if another file is at its path.
   func openPages() throws(LMDBError) -> PageReader { try PageReader(copying: file.anchor) }
 
-  /// The process that holds LMDB's mutex for writing; `nil` if none does or it cannot be told.
+  /// The process that holds LMDB's mutex for writing; `nil` if none does or it cannot be
+  /// determined.
   ///
-  /// Waits for nobody. Not to be called beside `close`.
+  /// Never waits. Must not be called concurrently with `close`.
   public var writingProcess: Int32? { lockFile?.writingProcess }
 
-  // MARK: Beside transactions
+  // MARK: Concurrent with transactions
 
-  /// Flushes what weaker durabilities have not.
+  /// Flushes the commits that a weaker `durability` has not flushed.
   public func sync() throws(LMDBError) {
     try visiting("sync") { (handle) throws(LMDBError) in
       try self.admit(.sync, "sync")
       let code = mdb_env_sync(handle, 1)
       guard code == MDB_SUCCESS else {
-        if code > 0 { self.gate.refuseWriting() }
+        if code > 0 { self.lock.refuseWriting() }
         throw self.failure(code, "sync")
       }
     }
   }
 
-  /// Frees the slots of readers whose process died. Says how many. Also done at open, every ten
-  /// seconds of writing, and when slots run out.
+  /// Frees the slots of readers whose process died, and returns their number. Also done at open,
+  /// every ten seconds of writing, and when slots run out.
   @discardableResult
   public func clearStaleReaders() -> Int {
     var dead: Int32 = 0
@@ -484,7 +493,7 @@ public final class Environment: Sendable {
   ) throws(LMDBError) -> R {
     guard !isForked else { throw failure(LMDBError.forked.code, call) }
     do throws(LMDBError) {
-      return try gate.visiting { () throws(LMDBError) in
+      return try lock.visiting { () throws(LMDBError) in
         guard let handle else { throw .needsReopen }
         return try body(handle)
       }
@@ -493,13 +502,13 @@ public final class Environment: Sendable {
     }
   }
 
-  // MARK: Small things
+  // MARK: Helpers
 
-  /// This process is a fork of the one that opened the file, and may do nothing with it.
+  /// This process is a fork of the one that opened the file, and must not use it.
   @inlinable @inline(__always)
   public var isForked: Bool { forkCount.pointee != forkCountAtOpen }
 
-  var turnstile: WriterFairnessLock { WriterFairnessLock(descriptor: file.anchor) }
+  var fairnessLock: WriterFairnessLock { WriterFairnessLock(descriptor: file.anchor) }
 
   @usableFromInline
   func failure(_ code: Int32, _ call: StaticString) -> LMDBError {
@@ -527,6 +536,6 @@ public final class Environment: Sendable {
 }
 
 extension [UInt8] {
-  /// Of a header's page; 0 if these are no bytes.
+  /// The commit number in a header page; 0 if the array is too short.
   fileprivate var transactionID: UInt64 { load(FileHeader.transactionOffset, as: UInt64.self) }
 }

@@ -1,58 +1,63 @@
 import CLMDB
 
-/// What a commit promises when it returns.
+/// The guarantee that a commit gives when it returns.
 public enum Durability: Sendable, Hashable {
   /// The commit is on the disk.
   case full
-  /// The file stays whole; a power cut may undo the last commit (`MDB_NOMETASYNC`).
+  /// The file stays intact; a power cut may undo the last commit (`MDB_NOMETASYNC`).
   case lastCommitMayBeLost
   /// Nothing is flushed (`MDB_NOSYNC`). A power cut may lose everything since the system last
-  /// flushed, **and the file itself**. For files that can be made again.
+  /// flushed, **and the file itself**. Only for files that can be recreated.
   case unsafeNoSync
 }
 
-/// One call down to LMDB, as a fault injector sees it.
+/// A call to LMDB, as a fault injector sees it.
 public enum StorageCall: Sendable, Hashable, CaseIterable {
   case open, begin, get, put, delete, cursor, commit, sync, setMapSize
 }
 
+/// How an environment is opened.
 public struct EnvironmentConfiguration: Sendable {
-  /// Opened, or created, once: LMDB's table handles must not be made beside other transactions.
+  /// All tables, opened or created with the file: LMDB must not open a table while other
+  /// transactions run.
   public var tables: [String]
 
-  /// Of `tables`, those that a file may lack which is opened for reading only. They are then empty.
+  /// The `tables` that may be missing from a file opened for reading only. They then read as empty.
   public var optionalTables: Set<String> = []
 
-  /// How far the file can grow before `grow(toAtLeast:)` is needed. Address space, not disk: a
-  /// process has 128 TiB of it, and `ulimit -v` or a container may allow less.
+  /// How large the file can grow before `grow(toAtLeast:)` is needed. Reserves address space, not
+  /// disk: a process has 128 TiB of it, and `ulimit -v` or a container may allow less.
   public var mapSizeBytes: Int
 
-  /// Reader slots of the file, for all processes. Taken from the first process that opens it.
+  /// The number of reader slots, for all processes. The first process that opens the file sets it.
   public var maximumReaders: Int
 
-  /// Reads that run at once in this process; more wait for their turn.
+  /// The number of concurrent reads in this process; further reads wait.
   public var readerPoolLimit: Int
 
+  /// Opens the file for reading only.
   public var isReadOnly: Bool
+  /// The guarantee that a commit gives when it returns.
   public var durability: Durability
+  /// Allows a remote file system; see `LMDBError.remoteFileSystem`.
   public var allowsRemoteFileSystem: Bool
 
-  /// Opening reads every page first, without mapping it, and throws `damagedPage` if one is wrong. LMDB believes
-  /// its pages: a damaged one may end the process.
+  /// Opening first reads every page, without mapping it, and throws `damagedPage` if one is wrong.
+  /// LMDB trusts its pages: a damaged one may crash the process.
   public var validatesPages = false
 
-  /// For tests: borrowed bytes are copies, overwritten with 0xDB when their loan ends.
+  /// For tests: borrowed bytes are copies, overwritten with 0xDB when the borrow ends.
   public var poisonsBorrowedBytes: Bool
 
-  /// For tests: called before each storage call; a code other than 0 fails it before it does
-  /// anything.
+  /// For tests: called before each storage call. A code other than 0 makes the call fail before it
+  /// does anything.
   public var faultInjector: (@Sendable (StorageCall) -> Int32)?
 
-  // What the tests put in the world's place.
+  // Replaced by tests.
   var fileSystemType: @Sendable (_ path: String) -> UInt32? = FileSystemKind.type(at:)
   var processNamespace: @Sendable () -> String = PresenceFile.currentProcessNamespace
-  var readersFullPatience = Duration.seconds(5)
-  var openElsewherePatience = Duration.milliseconds(500)
+  var readersFullBackoff = Duration.seconds(5)
+  var openElsewhereBackoff = Duration.milliseconds(500)
   var staleReaderInterval = Duration.seconds(10)
 
   public init(

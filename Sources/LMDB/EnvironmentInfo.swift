@@ -1,21 +1,24 @@
 import CLMDB
 import Glibc
 
+/// The state of an environment and its file.
 public struct EnvironmentInfo: Sendable, Hashable {
   public var mapSizeBytes: Int
-  /// Pages used so far, free ones among them, are 0...lastPage.
+  /// Pages 0...lastPage were used so far; some of them may be free.
   public var lastPage: Int
   public var pageSizeBytes: Int
   public var fileSizeBytes: Int
   /// The number of the last commit.
   public var lastTransactionID: Int
   public var maximumReaders: Int
-  /// Slots with a running read transaction, of all processes.
+  /// Slots with a running read transaction, in all processes.
   public var readersInUse: Int
-  /// How many commits the oldest running read is behind. It keeps their freed pages from reuse.
+  /// How many commits the oldest running read is behind. The pages that these commits freed cannot
+  /// be reused yet.
   public var oldestReaderLag: Int
 }
 
+/// The counts of a table's tree.
 public struct TableStatistics: Sendable, Hashable {
   public var entries: Int
   public var depth: Int
@@ -33,6 +36,7 @@ public struct TableStatistics: Sendable, Hashable {
 }
 
 extension Environment {
+  /// The current state of the environment and its file.
   public var info: EnvironmentInfo {
     get throws(LMDBError) {
       try visiting("info") { (handle) throws(LMDBError) in
@@ -56,14 +60,15 @@ extension Environment {
     }
   }
 
+  /// The counts of a table's tree, in a new read transaction.
   public func tableStatistics(_ table: Table) throws -> TableStatistics {
     try read { try $0.statistics(table) }
   }
 }
 
-/// LMDB tells its readers only as lines of text: `pid thread txnid`, or `-` for one at rest.
+/// LMDB lists its readers only as lines of text: `pid thread txnid`, or `-` for an idle one.
 enum ReaderList {
-  /// The commits that running reads see.
+  /// The number of the last commit that each running read sees.
   static func snapshots(_ handle: OpaquePointer) -> [Int] {
     var text = ""
     withUnsafeMutablePointer(to: &text) { text in

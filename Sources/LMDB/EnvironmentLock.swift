@@ -1,25 +1,26 @@
 import Glibc
 import Synchronization
 
-/// Who may be inside: many readers, one writer, or one alone who moves the walls.
+/// Admits many readers, one writer and some visitors, or one thread with exclusive access.
 ///
 ///     readers   ─ take a cell ──────────────┐
-///     writer    ─ the write place ──────────┼─▶ inside      shut: new ones queue,
+///     writer    ─ the writer slot ──────────┼─▶ inside      shut: new ones queue,
 ///     visitors  ─ counted (info, sync) ─────┘               nested ones are let in
-///     resize, reopen, close ─ shut, wait until nobody is inside ─▶ alone
+///     resize, reopen, close ─ shut, wait until no thread is inside ─▶ exclusive access
 ///
-/// A thread that is inside is always let in again, also while somebody waits to be alone: it is
-/// the one who is waited for.
+/// A thread that is inside is always admitted again, even while another thread waits for exclusive
+/// access: that one waits for this thread.
 ///
-/// A reader takes its cell with one compare-and-swap and then looks at `isShut`; whoever shuts the
-/// gate sets `isShut` and then looks at the cells. Both in one total order, so one sees the other.
+/// A reader takes its cell with one compare-and-swap and then reads `isShut`. A thread that wants
+/// exclusive access sets `isShut` and then reads the cells. All four are sequentially consistent,
+/// so at least one of the two threads sees the other.
 @usableFromInline
-final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` where not atomic.
+final class EnvironmentLock: @unchecked Sendable {  // Unchecked: guarded by `monitor`, or atomic.
   enum Condition {
     case open
-    /// A commit failed. Reading goes on.
+    /// A commit failed. Reads continue.
     case refusesWriting
-    /// There is no environment any more; `reopen()` may bring it back.
+    /// LMDB's environment is closed; `reopen()` may open it again.
     case broken
     case closed
   }
@@ -31,21 +32,21 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
   }
 
   @usableFromInline let cells: CellPointer
-  /// Cells for any reader. Those behind are for threads that read already, so that nesting cannot
-  /// lock up a full pool.
+  /// The number of cells for any reader. Those after them are for threads that are already inside,
+  /// so that nested reads cannot deadlock a full pool.
   @usableFromInline let poolLimit: Int
   private let cellCount: Int
   let writerCell: CellPointer
 
   @usableFromInline let isShut = Atomic(false)
-  /// Threads to be told when a cell becomes free.
+  /// The number of threads to signal when a cell becomes free.
   @usableFromInline let watchers = Atomic(0)
 
   private let monitor = Monitor()
   private var condition = Condition.open
   private var solitude = Solitude.none
   private var writer: pthread_t = 0
-  /// Who had the write place last lets those who wait go first.
+  /// The last thread that had the writer slot. It lets waiting threads go first.
   private var lastWriter: pthread_t = 0
   private var writersWaiting = 0
   private var visitors = 0
@@ -63,7 +64,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
     writerCell = cells + cellCount
   }
 
-  /// Before the first use.
+  /// Called before the first use.
   func attach(_ environment: Environment) {
     for index in 0...cellCount { cells[index].owner = Unmanaged.passUnretained(environment) }
   }
@@ -75,10 +76,11 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
 
   // MARK: Readers
 
-  /// The thread's own cell, if it is free and the gate open: no lock, no neighbour's cache line.
+  /// The cell that the thread's id maps to, if it is free and the lock is open. Takes no mutex and
+  /// touches no other cell's cache line.
   @inlinable @inline(__always)
   func claimQuickly(for thread: pthread_t) -> CellPointer? {
-    // Thread ids are addresses far apart; the product's high bits are well spread.
+    // Thread ids are addresses far apart; the high bits of the product are well distributed.
     let spread = (UInt(thread) >> 6 &* 0x9E37_79B9_7F4A_7C15) >> 32
     let cell = cells + Int((spread &* UInt(poolLimit)) >> 32)
     guard take(cell) else { return nil }
@@ -90,7 +92,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
     return cell
   }
 
-  /// Waits for a cell. Throws when the environment is closed or broken.
+  /// Waits for a cell. Throws `closed`, or `needsReopen` if the environment is broken.
   func claim(for thread: pthread_t) throws(LMDBError) -> CellPointer {
     monitor.lock()
     watchers.add(1, ordering: .sequentiallyConsistent)
@@ -115,7 +117,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
     }
   }
 
-  /// A free cell that has a transaction to renew, for when the file gives no new ones.
+  /// A free cell with a transaction to renew, for when the file has no free reader slot.
   func claimPrepared(for thread: pthread_t) -> CellPointer? {
     monitor.lock()
     defer { monitor.unlock() }
@@ -133,7 +135,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
   func release(_ cell: CellPointer) {
     cell.pointee.holder.store(0, ordering: .relaxed)
     cell.pointee.state.store(TransactionCell.free, ordering: .sequentiallyConsistent)
-    if watchers.load(ordering: .sequentiallyConsistent) != 0 { tellFreed() }
+    if watchers.load(ordering: .sequentiallyConsistent) != 0 { notifyFreed() }
   }
 
   @inlinable @inline(__always)
@@ -151,21 +153,21 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
   }
 
   @usableFromInline
-  func tellFreed() {
+  func notifyFreed() {
     monitor.lock()
     signalFreed()
     monitor.unlock()
   }
 
   private func signalFreed() {
-    // A cell behind the limit is only for nested readers: the one woken might not be one.
+    // A cell after `poolLimit` is only for nested readers, and a signal might wake another thread.
     if nestedWaiting > 0 { monitor.broadcast(.freed) } else { monitor.signal(.freed) }
     if solitude != .none { monitor.broadcast(.drained) }
   }
 
   // MARK: The writer
 
-  /// Waits for the write place. A thread that has it gets `nestedWrite`.
+  /// Waits for the writer slot. Throws `nestedWrite` if this thread has it.
   func enterAsWriter(_ thread: pthread_t) throws(LMDBError) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -176,7 +178,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
         try checkCondition()
         if condition == .refusesWriting { throw .needsReopen }
       } catch {
-        // Who let this thread go first waits for it.
+        // A thread that let this one go first is still waiting.
         monitor.broadcast(.written)
         throw error
       }
@@ -198,7 +200,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
     monitor.lock()
     lastWriter = writer
     writer = 0
-    // All of them: one that finds writing refused would keep the news to itself.
+    // Wakes all waiting writers: a single one might find that writing is refused and throw.
     monitor.broadcast(.written)
     if solitude != .none { monitor.broadcast(.drained) }
     monitor.unlock()
@@ -206,7 +208,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
 
   // MARK: Visitors
 
-  /// Runs `body` beside readers and writer, and never beside a resize, a reopening or a closing.
+  /// Runs `body` concurrently with readers and writer, but never with a resize, reopen or close.
   func visiting<R>(_ body: () throws(LMDBError) -> R) throws(LMDBError) -> R {
     let thread = pthread_self()
     monitor.lock()
@@ -226,9 +228,9 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
     return try body()
   }
 
-  // MARK: Alone
+  // MARK: Exclusive access
 
-  /// Waits until nobody is inside and runs `body` alone. The condition is what `body` makes of it.
+  /// Waits until no thread is inside, and runs `body` alone. `body` may change the condition.
   func alone<R>(
     _ body: (inout Condition) throws(LMDBError) -> R
   ) throws(LMDBError) -> R {
@@ -297,7 +299,7 @@ final class EnvironmentLock: @unchecked Sendable {  // Guarded by `monitor` wher
     return false
   }
 
-  /// For who is alone.
+  /// Only with exclusive access.
   func forEachReaderCell(_ body: (CellPointer) -> Void) {
     for index in 0..<cellCount { body(cells + index) }
   }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The two meta pages, read with `pread` before anything is mapped: LMDB believes what they say.
+/// The two meta pages, read with `pread` before anything is mapped, because LMDB trusts them.
 ///
-///     page 0, page 1 (whichever has the higher txnid is valid)
+///     page 0, page 1 (the one with the higher txnid is valid)
 ///     ┌──────────────── page header, 16 ───────────────┬───────────────────── meta, 136 ─────────┐
 ///     │ pgno 8 │ pad 2 │ flags 2 │ lower 2 │ upper 2   │ magic 4 │ version 4 │ address 8 │ map 8 │
 ///     └────────────────────────────────────────────────┤ free db 48 │ main db 48 │ last page 8 │
@@ -31,36 +31,37 @@ struct FileHeader: Equatable {
   static let version: UInt32 = 1
   static let metaPageFlag: UInt16 = 0x08
   static let noRoot = UInt64.max
-  /// LMDB's cursor stack.
+  /// The size of LMDB's cursor stack.
   static let maximumDepth: UInt16 = 32
   static let byteCount = 16 + 136
-  /// In a page.
+  /// The offset of the txnid in a page.
   static let transactionOffset = 144
 
   // MARK: Validating
 
-  /// Throws `notADatabase`, `truncated`, `damagedHeader` or `versionMismatch`. An empty file is a
-  /// new database.
+  /// Throws `notADatabase`, `truncated`, `damagedHeader` or `versionMismatch`; with `isAlone` also
+  /// `damagedPage`. An empty file is a new database.
   ///
-  /// Another process may be writing: a page is not read in one moment. So a bad look is repeated.
+  /// Another process may be writing, and a page is not read atomically. So a failed check is
+  /// repeated for 60 ms.
   ///
-  /// - Parameter isAlone: Nobody writes, so that the roots of the trees can be looked at, too.
+  /// - Parameter isAlone: No process writes, so the roots of the trees are checked, too.
   static func validate(_ file: DataFile, isAlone: Bool) throws(LMDBError) {
     let path = file.path
-    var patience = Backoff(.milliseconds(60))
+    var backoff = Backoff(.milliseconds(60))
     while true {
       do throws(LMDBError) {
         let pages = PageReader(using: file.anchor)
         guard let header = try validate(pages), isAlone else { return }
         return try header.validateRoots(pages)
       } catch {
-        guard error.code <= LMDBError.closed.code || error == .versionMismatch, patience.wait()
+        guard error.code <= LMDBError.closed.code || error == .versionMismatch, backoff.wait()
         else { throw error.adding("open \(path)") }
       }
     }
   }
 
-  /// The newest header; `nil` of an empty file.
+  /// The newest header; `nil` for an empty file.
   @discardableResult
   static func validate(_ file: borrowing PageReader) throws(LMDBError) -> FileHeader? {
     if try file.byteCount() == 0 { return nil }
@@ -71,16 +72,16 @@ struct FileHeader: Equatable {
     guard let next = try file.read(at: first.pageSize, count: byteCount) else { throw .truncated }
     let second = try FileHeader(next, page: 1)
     guard first.pageSize == second.pageSize else { throw .damagedHeader }
-    // LMDB takes the second only if it is newer.
+    // LMDB uses the second only if it is newer.
     let newest = second.transactionID > first.transactionID ? second : first
     let oldest = second.transactionID > first.transactionID ? first : second
     guard oldest.lastPage <= newest.lastPage else { throw .damagedHeader }
-    // Now, not earlier: the file grows before the meta page says so.
+    // Read here, not earlier: the file grows before the meta page says so.
     let length = try file.byteCount()
     guard length >= 2 * first.pageSize else { throw .truncated }
     let pagesPresent = length / first.pageSize
     guard newest.lastPage >= pagesPresent else { return newest }
-    // Pages taken and given back within one commit are never written. Those may lack at the end.
+    // Pages allocated and freed within one commit are never written, and may be missing at the end.
     var freeList = FreeList(newest, after: pagesPresent)
     try freeList.walk(newest.free.root, depth: newest.free.depth, file)
     guard UInt64(freeList.found.count) == newest.lastPage - pagesPresent + 1 else {
@@ -89,7 +90,7 @@ struct FileHeader: Equatable {
     return newest
   }
 
-  /// Looks at the first page of each tree, a dozen in all: what LMDB reads to open the tables.
+  /// Checks the root page of each tree, a dozen in all: the pages LMDB reads to open the tables.
   private func validateRoots(_ file: borrowing PageReader) throws(LMDBError) {
     let pagesPresent = try file.byteCount() / pageSize
     let lastPage = lastPage
@@ -112,7 +113,7 @@ struct FileHeader: Equatable {
     }
   }
 
-  /// One page after the other, and room for what looking at it takes.
+  /// A buffer for one page at a time, and the scratch space for checking it.
   private struct PageBuffer {
     var bytes: [UInt8]
     var tiles: [UInt16]
@@ -123,7 +124,7 @@ struct FileHeader: Equatable {
     }
   }
 
-  /// A count and as many numbers of pages, the largest first. LMDB may have reserved room for more.
+  /// A count, and as many page numbers, in descending order. LMDB may have reserved room for more.
   private static func isFreeList(_ value: UnsafeRawBufferPointer, _ lastPage: UInt64) -> Bool {
     guard value.count >= 8, value.count % 8 == 0,
       value.loadUnaligned(as: UInt64.self) <= UInt64(value.count / 8 - 1)
@@ -149,7 +150,7 @@ struct FileHeader: Equatable {
       try file.read(at: tree.root * UInt64(size), into: &buffer.bytes, count: size)
     else { throw .damagedPage }
     let isLeaf = tree.depth == 1
-    // The bytes outlive what is borrowed of them.
+    // The bytes outlive the nodes that borrow them.
     let fault = buffer.bytes.withUnsafeBytes { bytes -> LMDBError? in
       let page = NodePage(bytes)
       guard page.fault(page: tree.root, isLeaf: isLeaf, tiles: &buffer.tiles) == nil else {
@@ -185,8 +186,8 @@ struct FileHeader: Equatable {
     guard (512...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
       throw .damagedHeader
     }
-    // Integer keys (8) are how the free list is kept, 0x4000 says that the path is a file. A fixed
-    // address (1) is nothing anybody should let a file ask for.
+    // The free list has integer keys (8); 0x4000 means that the path is a file. A fixed address (1)
+    // is refused: a file must not choose where it is mapped.
     guard free.flags & ~0x4008 == 0, main.flags == 0 else { throw .damagedHeader }
     guard lastPage >= 1, lastPage < UInt64(Int64.max) / pageSize, transactionID < UInt64(Int64.max)
     else { throw .damagedHeader }
@@ -201,7 +202,7 @@ struct FileHeader: Equatable {
 }
 
 extension FileHeader {
-  /// Whether everything is zero that LMDB leaves zero: padding, bounds, the fixed address.
+  /// Whether the fields that LMDB leaves zero are zero: padding, bounds, the fixed address.
   static func isPlain(_ bytes: [UInt8]) -> Bool {
     bytes.load(8, as: UInt16.self) == 0 && bytes.load(10, as: UInt16.self) == metaPageFlag
       && bytes.load(12, as: UInt32.self) == 0 && bytes.load(24, as: UInt64.self) == 0
@@ -212,7 +213,7 @@ extension FileHeader {
 extension FileHeader.Tree {
   static let byteCount = 48
 
-  /// A table's record. `nil` if that is not its size.
+  /// A table's record; `nil` if `bytes` has another size.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == Self.byteCount else { return nil }
     self.init(Array(bytes), at: 0)
@@ -229,7 +230,7 @@ extension FileHeader.Tree {
 }
 
 extension [UInt8] {
-  /// The caller has checked the bounds of its page; a wrong one reads as zeros.
+  /// Callers have checked the bounds of their page; an offset out of bounds reads as zeros.
   func load<T: FixedWidthInteger>(_ offset: Int, as type: T.Type) -> T {
     guard offset >= 0, offset <= count - MemoryLayout<T>.size else { return 0 }
     return withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: type) }
@@ -247,14 +248,14 @@ struct PageReader: ~Copyable {
     if descriptor < 0 { throw LMDBError(errno) }
   }
 
-  /// Of a file that is open, whatever is at its path.
+  /// Reads a file that is open, even if another file is at its path.
   init(copying descriptor: Int32) throws(LMDBError) {
     isOwned = true
     self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     if self.descriptor < 0 { throw LMDBError(errno) }
   }
 
-  /// As `copying`, for as long as that is not closed.
+  /// Like `init(copying:)`, but valid only until the caller closes the descriptor.
   init(using descriptor: Int32) {
     isOwned = false
     self.descriptor = descriptor
@@ -270,13 +271,13 @@ struct PageReader: ~Copyable {
     return UInt64(clamping: info.st_size)
   }
 
-  /// `nil` if the file ends before.
+  /// `nil` if the file is too short.
   func read(at offset: UInt64, count: Int) throws(LMDBError) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: count)
     return try read(at: offset, into: &bytes, count: count) ? bytes : nil
   }
 
-  /// False if the file ends before. The buffer has room for `count` bytes.
+  /// Returns false if the file is too short. The buffer must have room for `count` bytes.
   func read(at offset: UInt64, into bytes: inout [UInt8], count: Int) throws(LMDBError) -> Bool {
     precondition(bytes.count >= count, "A page is read into a buffer that is too small.")
     guard let start = off_t(exactly: offset), count <= Int.max - Int(start) else { return false }

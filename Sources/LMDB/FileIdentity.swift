@@ -1,6 +1,6 @@
 import Glibc
 
-/// Which file something is, whatever it is called: two paths lead to the same file if these are equal.
+/// The device and inode of a file. Two paths lead to the same file if these are equal.
 struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
@@ -10,14 +10,14 @@ struct FileIdentity: Hashable, Sendable {
     inode = UInt64(info.st_ino)
   }
 
-  /// `nil` if there is none.
+  /// `nil` if there is no file.
   init?(followingLinksAt path: String) {
     var info = stat()
     guard stat(path, &info) == 0 else { return nil }
     self.init(info)
   }
 
-  /// Of a link its own.
+  /// For a link, the identity of the link itself.
   init?(at path: String) {
     var info = stat()
     guard lstat(path, &info) == 0 else { return nil }
@@ -30,23 +30,24 @@ struct FileIdentity: Hashable, Sendable {
     self.init(info)
   }
 
-  /// `2051:1183`, device and inode.
+  /// `2051:1183`: device and inode.
   var text: String { "\(device):\(inode)" }
 }
 
-/// A file that Hearth makes beside a database, open. Nothing is ever written through a link somebody put there.
+/// An open file that Hearth created beside a database. It is never opened through a link.
 struct OwnFile {
   let descriptor: Int32
   let identity: FileIdentity
-  /// It was made by this.
+  /// Whether this call created the file.
   let isNew: Bool
 
-  /// Opens a file for reading and writing, or makes it for its owner only.
+  /// Opens a file for reading and writing, or creates it with access for its owner only.
   ///
-  /// Throws `notAPlainFile` for a symbolic link, a file with a second name, and what is no file.
+  /// Throws `notAPlainFile` for a symbolic link, a file with a second name, and anything that is
+  /// not a regular file.
   static func open(_ path: String) throws(LMDBError) -> OwnFile {
     for _ in 0..<100 {
-      // Mostly it is there.
+      // The usual case.
       if let file = try openExisting(path) { return file }
       let new = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       guard new >= 0 else {
@@ -63,7 +64,7 @@ struct OwnFile {
     throw LMDBError(EAGAIN, context: "make \(path)")
   }
 
-  /// `nil` if there is none.
+  /// `nil` if there is no file.
   static func openExisting(_ path: String) throws(LMDBError) -> OwnFile? {
     let descriptor = Glibc.open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -79,7 +80,7 @@ struct OwnFile {
       _ = Glibc.close(descriptor)
       throw LMDBError(code, context: "open \(path)")
     }
-    // Without a name: it was removed between the two calls.
+    // No name is left if the file was removed between the two calls.
     if info.st_mode & S_IFMT == S_IFREG, info.st_nlink <= 1 {
       return OwnFile(descriptor: descriptor, identity: FileIdentity(info), isNew: false)
     }

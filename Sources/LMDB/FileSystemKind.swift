@@ -1,7 +1,7 @@
 import CLMDB
 import Glibc
 
-/// Tells local disks from file systems on which locks and shared maps do not hold.
+/// Distinguishes local disks from file systems on which locks and shared maps do not work.
 enum FileSystemKind {
   static func type(at path: String) -> UInt32? {
     var info = statfs()
@@ -11,8 +11,8 @@ enum FileSystemKind {
 
   static func isRemote(_ type: UInt32) -> Bool { remoteTypes[type] != nil }
 
-  /// From Linux's `magic.h` and coreutils' `stat`. FUSE is here because `sshfs` and `gluster`
-  /// cannot be told from a local one.
+  /// From Linux's `magic.h` and coreutils' `stat`. FUSE is included because `sshfs` and `gluster`
+  /// cannot be distinguished from a local FUSE file system.
   static let remoteTypes: [UInt32: String] = [
     0x6969: "nfs", 0x517B: "smb", 0xFF53_4D42: "cifs", 0xFE53_4D42: "smb2", 0x0102_1997: "9p",
     0x5346_414F: "afs", 0x6B41_4653: "k-afs", 0x00C3_6400: "ceph", 0x7375_7245: "coda",

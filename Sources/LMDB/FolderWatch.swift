@@ -1,12 +1,12 @@
 import Glibc
 
-/// Whether names in some folders may have changed since they were looked at.
+/// Detects whether names in some folders may have changed since they were last checked.
 ///
-/// Making, removing or replacing a name sets its folder's time of change. So one look at the folder stands for a look
-/// at each name, as long as that time is the same.
+/// Creating, removing or replacing a name sets its folder's modification time. While that time is
+/// unchanged, one check of the folder replaces a check of each name.
 ///
-/// Law: a folder counts as unchanged only if its time was older, when the names were looked at, than the kernel's
-/// clock can lag behind. A later change then has a later time.
+/// Law: a folder counts as unchanged only if its time, when the names were checked, was older than
+/// the kernel's clock can lag. A later change then has a later time.
 struct FolderWatch {
   private struct Folder: Equatable {
     let identity: FileIdentity
@@ -21,7 +21,7 @@ struct FolderWatch {
       nanoseconds = info.st_mtim.tv_nsec
     }
 
-    /// A file system that keeps whole seconds only lags by up to two.
+    /// On a file system that keeps only whole seconds, the time lags by up to two.
     func isOlder(than now: timespec) -> Bool {
       let age = (now.tv_sec - seconds) * 1_000_000_000 + now.tv_nsec - nanoseconds
       return age > (nanoseconds == 0 ? 3_000_000_000 : 100_000_000)
@@ -33,7 +33,8 @@ struct FolderWatch {
 
   init(_ paths: [String]) { self.paths = paths }
 
-  /// False if `look` says so, which looks at the names and is called if they may have changed.
+  /// Returns true if no name can have changed; otherwise the result of `look`, which checks the
+  /// names.
   mutating func isUnchanged(_ look: () -> Bool) -> Bool {
     if !seen.isEmpty, zip(paths, seen).allSatisfy({ Folder($0) == $1 }) { return true }
     var now = timespec()

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Counts forks, so that an environment can tell its process from a child without a system call.
+/// Counts forks, so that an environment detects a forked child without a system call.
 enum ForkGuard {
-  /// Written only by the handler, in a child that still has one thread; so plain loads are safe.
+  /// Written only by the handler, in a child that still has one thread, so plain loads are safe.
   nonisolated(unsafe) static let count: UnsafeMutablePointer<UInt> = {
     let count = UnsafeMutablePointer<UInt>.allocate(capacity: 1)
     count.initialize(to: 0)

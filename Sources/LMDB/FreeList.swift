@@ -3,9 +3,9 @@
 ///     page    │ pgno 8 │ pad 2 │ flags 2 │ lower 2 │ upper 2 │ node offsets, 2 each │ … nodes │
 ///     node    │ low 2 │ high 2 │ flags 2 │ key size 2 │ key │ data │
 ///     branch  low, high, flags: the page below
-///     leaf    low, high: data size; data, or the overflow page that has it: count 8, page 8, page 8, …
+///     leaf    low, high: data size; data, or its overflow page: count 8, page 8, page 8, …
 struct FreeList {
-  /// Free pages that the file is too short to hold.
+  /// Free pages beyond the end of the file.
   private(set) var found: Set<UInt64> = []
 
   private let header: FileHeader
@@ -22,7 +22,7 @@ struct FreeList {
   ) throws(LMDBError) {
     guard depth > 0 else { return }
     visited += 1
-    // More pages than there are: a ring.
+    // More visits than pages: the tree has a cycle.
     guard visited <= pagesPresent else { throw .damagedHeader }
     let page = try read(root, count: header.pageSize, file)
     let flags = page.load(10, as: UInt16.self)

@@ -1,19 +1,19 @@
 import CLMDB
 import Glibc
 
-/// What LMDB, the system or one of our own guards said.
+/// An error of LMDB, of the system, or of one of our own checks.
 ///
 ///     do { try writing.put(table, key, value) } catch .mapFull { … }
 ///
-/// Two errors are equal when their codes are; `context` only tells a reader where it happened.
+/// Two errors are equal if their codes are equal; `context` is only for people.
 public struct LMDBError: Error, Sendable, CustomStringConvertible {
-  /// LMDB's codes are -30799…-30780, the system's are positive, our own are -20000 and below.
+  /// LMDB's codes are -30799…-30780, the system's are positive, our own go down from -20001.
   public let code: Int32
 
-  /// The call and the file.
+  /// The call that failed, and the file.
   public let context: String
 
-  /// Other processes that have to do with it, as far as the system says which.
+  /// Other processes involved, as far as the system lists them.
   public let processIDs: [Int32]
 
   public init(_ code: Int32, context: String = "", processIDs: [Int32] = []) {
@@ -22,6 +22,7 @@ public struct LMDBError: Error, Sendable, CustomStringConvertible {
     self.processIDs = processIDs
   }
 
+  /// The error in one sentence, without `context`.
   public var message: String {
     if let sentence = Self.sentences[code] {
       guard !processIDs.isEmpty else { return sentence }
@@ -50,12 +51,12 @@ extension LMDBError: Hashable {
   }
 }
 
-// LMDB's own.
+// LMDB's codes.
 extension LMDBError {
   public static let keyExists = LMDBError(MDB_KEYEXIST)
-  /// The entry or the table is not there. A read-only environment creates no tables.
+  /// The entry or the table does not exist. A read-only environment creates no tables.
   public static let notFound = LMDBError(MDB_NOTFOUND)
-  /// A page points to a page that is not there. Restore a backup.
+  /// A page refers to a page that does not exist. Restore a backup.
   public static let pageNotFound = LMDBError(MDB_PAGE_NOTFOUND)
   /// A page is of the wrong kind. Restore a backup.
   public static let corrupted = LMDBError(MDB_CORRUPTED)
@@ -67,85 +68,90 @@ extension LMDBError {
   /// `mapSizeBytes`.
   public static let mapFull = LMDBError(MDB_MAP_FULL)
   public static let tablesFull = LMDBError(MDB_DBS_FULL)
-  /// Every reader slot of the file stayed taken, by other processes too. Open with more
-  /// `maximumReaders` when no process has the file open, or hold reads for a shorter time.
+  /// All reader slots of the file stayed in use, some perhaps by other processes. Open with more
+  /// `maximumReaders` when no process has the file open, or keep reads shorter.
   public static let readersFull = LMDBError(MDB_READERS_FULL)
-  /// The transaction changed too many pages. Write in smaller ones.
+  /// The transaction changed too many pages. Use smaller transactions.
   public static let txnFull = LMDBError(MDB_TXN_FULL)
-  /// Another process grew the map, and this thread holds a transaction so that the new size
-  /// cannot be taken over. End that transaction first.
+  /// Another process grew the map, and this thread has an open transaction, so the new size cannot
+  /// be adopted. End that transaction first.
   public static let mapResized = LMDBError(MDB_MAP_RESIZED)
   /// The table has a layout this library does not use (duplicates, integer keys).
   public static let incompatible = LMDBError(MDB_INCOMPATIBLE)
   public static let badReaderSlot = LMDBError(MDB_BAD_RSLOT)
-  /// An earlier call of this transaction failed. Abort it.
+  /// An earlier call in this transaction failed. Abort the transaction.
   public static let badTransaction = LMDBError(MDB_BAD_TXN)
   /// Keys are 1 to 511 bytes, values below 4 GiB.
   public static let badValueSize = LMDBError(MDB_BAD_VALSIZE)
 }
 
-// The system's.
+// The system's codes.
 extension LMDBError {
-  /// Reading or writing the file failed. A full disk is reported so too.
+  /// Reading or writing the file failed. Also reported for a full disk.
   public static let inputOutput = LMDBError(EIO)
   public static let noSpace = LMDBError(ENOSPC)
-  /// `ulimit -f`, or what the file system can hold.
+  /// The file would exceed `ulimit -f` or the file system's limit.
   public static let fileTooLarge = LMDBError(EFBIG)
   public static let quotaExceeded = LMDBError(EDQUOT)
-  /// The address space does not hold the map. Lower `mapSizeBytes` or raise `ulimit -v`.
+  /// The address space is too small for the map. Lower `mapSizeBytes` or raise `ulimit -v`.
   public static let outOfMemory = LMDBError(ENOMEM)
   public static let noSuchFile = LMDBError(ENOENT)
   public static let accessDenied = LMDBError(EACCES)
   public static let invalidArgument = LMDBError(EINVAL)
-  /// A commit that was to be looked at has been overtaken by two others.
+  /// Later commits superseded the state to be read. Begin a new read transaction and try again.
   public static let tryAgain = LMDBError(EAGAIN)
 }
 
-// Our own.
+// Our own codes.
 extension LMDBError {
   public static let closed = LMDBError(-20001)
-  /// Open the file in the child, after `exec`.
+  /// The environment belongs to the parent process. Open the file in the child, after `exec`.
   public static let forked = LMDBError(-20002)
-  /// One write transaction per thread. Pass the open one on instead.
+  /// This thread already has a write transaction. Pass that one on.
   public static let nestedWrite = LMDBError(-20003)
-  /// Share the environment that is open. A link to the same file is the same file.
+  /// This process already has the file open. Share that environment. A link to the file is the same
+  /// file.
   public static let alreadyOpen = LMDBError(-20004)
   public static let transactionEnded = LMDBError(-20005)
-  /// Growing and reopening wait for every transaction; one of this thread would never end.
+  /// This thread still has a transaction open. Growing and reopening would wait for it forever.
   public static let transactionOpen = LMDBError(-20006)
-  /// A commit or flush failed, and whether it reached the disk is unknown. Call `reopen()`, then
-  /// look.
+  /// A commit or flush failed, and it is unknown whether it reached the disk. Call `reopen()`, then
+  /// read what is there.
   public static let needsReopen = LMDBError(-20007)
-  /// Locks and shared maps do not hold there. Use a local disk, or set `allowsRemoteFileSystem`
-  /// if only one host ever uses the file.
+  /// Locks and shared maps do not work on this file system. Use a local disk, or set
+  /// `allowsRemoteFileSystem` if only one host ever uses the file.
   public static let remoteFileSystem = LMDBError(-20008)
-  /// Let the containers share a pid namespace (`--pid=host`, `--pid=container:…`,
-  /// `shareProcessNamespace`).
+  /// A process in another pid namespace has the file open. Let the containers share one
+  /// (`--pid=host`, `--pid=container:…`, `shareProcessNamespace`).
   public static let foreignProcessNamespace = LMDBError(-20009)
-  /// As `foreignProcessNamespace`, noticed by LMDB's own reader lock.
+  /// Like `foreignProcessNamespace`, detected by LMDB's own reader lock.
   public static let sharedProcessID = LMDBError(-20010)
   public static let notADatabase = LMDBError(-20011)
-  /// Restore a backup.
+  /// The file is shorter than its header says. Restore a backup.
   public static let truncated = LMDBError(-20012)
-  /// Restore a backup.
+  /// The header contradicts itself. Restore a backup.
   public static let damagedHeader = LMDBError(-20013)
-  /// The file was replaced, overwritten or removed while it was open. Nothing more is written to it. Close
-  /// it and open it again, once no other process has the old file open.
+  /// The file was replaced, overwritten or removed while it was open. Nothing more is written to
+  /// it. Close it, and open it again once no other process has the old file open.
   public static let fileReplaced = LMDBError(-20014)
-  /// Open it without `isReadOnly`.
+  /// The environment is open for reading only. Open it without `isReadOnly`.
   public static let readOnly = LMDBError(-20015)
-  /// Ask for it to be replaced, or choose another path.
+  /// A file already exists. Ask for it to be replaced, or choose another path.
   public static let alreadyThere = LMDBError(-20016)
-  /// Close the old file in the other processes, or end them, and open again.
+  /// The old file, or this one under another name, is open in another process. Close it there, or
+  /// end that process, and open again.
   public static let openElsewhere = LMDBError(-20017)
-  /// Open it when the readers without write permission have closed it, or let them write the files beside it.
+  /// A process that may not write the files beside it reads the file. Wait until it has closed the
+  /// file, or give it that permission.
   public static let readElsewhere = LMDBError(-20018)
-  /// Give write permission for the files beside the database, or read a backup.
+  /// Another process has the file open, and this one may not write the files beside it. Give it
+  /// that permission, or read a backup.
   public static let writtenElsewhere = LMDBError(-20019)
-  /// Somebody has put it there. Look at it and remove it.
+  /// A link, a directory or a special file is in the place of a file beside the database. Find out
+  /// where it comes from, and remove it.
   public static let notAPlainFile = LMDBError(-20020)
 
-  /// Restore a backup, or repair the file.
+  /// A page of the file is damaged. Restore a backup, or repair the file.
   public static let damagedPage = LMDBError(-20021)
 
   static let sentences: [Int32: String] = [

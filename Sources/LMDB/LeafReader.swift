@@ -3,27 +3,28 @@ import Glibc
 
 /// The leaf pages of a table as one read transaction sees it, for several threads to share.
 ///
-///     branch pages ─▶ numbers of leaf pages      by who deals them out
-///     leaf page    ─▶ its entries                by any thread
+///     branch pages ─▶ numbers of leaf pages      read by the thread that distributes them
+///     leaf page    ─▶ its entries                read by any thread
 ///
-/// A cursor has one user. But the pages of a commit do not change as long as a transaction reads it, and
-/// are found by their numbers: nobody needs a cursor, nor a transaction of his own.
+/// A cursor can be used by one thread only. But the pages of a commit do not change while a
+/// transaction reads it, and are found by number: a thread needs neither a cursor nor its own
+/// transaction.
 ///
-/// Valid as long as its transaction, and so are keys and values. Looks at bounds before it follows them: a
-/// damaged page throws.
+/// Valid as long as its transaction, and so are keys and values. Bounds are checked before they are
+/// followed: a damaged page throws `corrupted` or `pageNotFound`.
 public struct LeafReader {
   private let map: UnsafeRawPointer
   private let pageSize: Int
   private let lastPage: UInt64
   private let root: UInt64
   private let depth: Int
-  /// On average, of all the table.
+  /// The average over the whole table.
   public let entriesPerPage: Int
 
-  /// The table's record says where its root is, and its address, with the number in the head of its page,
-  /// where the file is mapped.
+  /// The table's record gives the page of its root. The record's address, and the page number at
+  /// the start of its page, give the address of the map.
   ///
-  /// - Parameter mapped: How many bytes of the file are mapped.
+  /// - Parameter mapped: The number of mapped bytes.
   fileprivate init?(_ record: UnsafeRawBufferPointer, pageSize: Int, mapped: Int) {
     guard pageSize <= Int(getpagesize()), let tree = FileHeader.Tree(record),
       tree.root != FileHeader.noRoot, (1...FileHeader.maximumDepth).contains(tree.depth),
@@ -34,7 +35,7 @@ public struct LeafReader {
       case let (offset, overflow) = UInt(number).multipliedReportingOverflow(by: UInt(pageSize)),
       !overflow, offset < page, let map = UnsafeRawPointer(bitPattern: page - offset)
     else { return nil }
-    // The number may be wrong: asks before it looks.
+    // The number may be wrong: checks that the address is mapped before it reads there.
     var residence: [UInt8] = [0, 0]
     guard mincore(UnsafeMutableRawPointer(mutating: map), 2 * pageSize, &residence) == 0,
       map.load(fromByteOffset: 16, as: UInt32.self) == FileHeader.magic,
@@ -42,7 +43,8 @@ public struct LeafReader {
     else { return nil }
     self.map = map
     self.pageSize = pageSize
-    // Of the newest commit: the file never shrinks. Another process may have made it larger than the map.
+    // Of the newest commit: the file never shrinks. Another process may have grown it beyond the
+    // map.
     let newest = max(
       map.load(fromByteOffset: 136, as: UInt64.self),
       map.load(fromByteOffset: pageSize + 136, as: UInt64.self))
@@ -52,11 +54,11 @@ public struct LeafReader {
     entriesPerPage = Int(clamping: tree.entries / max(1, tree.pages[1]))
   }
 
-  /// Calls `body` with the pages that may hold keys from `lowest` on and below `end`, in the order of
-  /// their keys, until it is false.
+  /// Calls `body` with the pages that may hold keys at or above `lowest` and below `end`, in key
+  /// order, until it returns false.
   ///
-  /// - Parameter body: `separator` is above all keys of the pages before, and at or below those of this
-  ///   one; nil for the first of the table.
+  /// - Parameter body: `separator` is above all keys of the pages before, and at or below those of
+  ///   this one; nil for the first page of the table.
   public func forEachPage(
     from lowest: UnsafeRawBufferPointer, below end: UnsafeRawBufferPointer?,
     _ body: (_ page: UInt64, _ separator: UnsafeRawBufferPointer?) throws -> Bool
@@ -89,16 +91,16 @@ public struct LeafReader {
     }
   }
 
-  /// Asks the memory for where the entries of a page begin, before they are needed.
+  /// Prefetches the header of a page and the probable place of its first entries.
   public func prefetch(_ page: UInt64) {
     guard page <= lastPage else { return }
     let start = map + Int(page) * pageSize
     hearth_prefetch(start)
-    // Entries put in order stand one below the other.
+    // Entries put in order lie one below the other, beginning at the end of the page.
     for line in 1...10 { hearth_prefetch(start + pageSize - line * 64) }
   }
 
-  /// The entries of a page that `forEachPage` has told.
+  /// The entries of a page whose number `forEachPage` passed to its body.
   public func page(_ number: UInt64) throws -> LeafPage {
     let nodes = NodePage(try bytes(of: number))
     guard nodes.isReadable(isLeaf: true) else { throw LMDBError.corrupted }
@@ -137,8 +139,10 @@ public struct LeafPage {
   fileprivate let nodes: NodePage
   fileprivate let leaves: LeafReader
 
+  /// The number of entries.
   public var count: Int { nodes.count }
 
+  /// The entry at `index`. Throws `corrupted` or `pageNotFound` if the page is damaged.
   public func entry(
     _ index: Int
   ) throws -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
@@ -152,13 +156,15 @@ public struct LeafPage {
 }
 
 extension Snapshot {
-  /// Nil where they cannot be had: in a write transaction, whose pages are not all in the file yet; where
-  /// tests lend copies or make calls fail; of an empty table.
+  /// The leaf pages of a table. Nil if they cannot be read this way: in a write transaction, whose
+  /// pages are not all in the file yet; if tests copy borrowed bytes or inject faults; for an empty
+  /// table.
   public func leaves(_ table: Table) throws(LMDBError) -> LeafReader? {
     guard isLive else { throw failure(LMDBError.transactionEnded.code, "leaves") }
     let environment = cell.pointee.environment
-    guard !cell.pointee.isInstrumented, cell != environment.gate.writerCell else { return nil }
-    // The table of tables is always the second.
+    guard PageLayout.isKnown, !cell.pointee.isInstrumented, cell != environment.lock.writerCell
+    else { return nil }
+    // The table of tables always has the second handle.
     let tables: MDB_dbi = 1
     var statistics = MDB_stat()
     var info = MDB_envinfo()
@@ -166,12 +172,43 @@ extension Snapshot {
       mdb_env_info(mdb_txn_env(transaction), &info) == MDB_SUCCESS
     else { return nil }
     var name = table.name
-    return name.withUTF8 { name in
+    let leaves: LeafReader? = name.withUTF8 { name in
       var key = MDB_val(UnsafeRawBufferPointer(name))
       var record = MDB_val()
       guard mdb_get(transaction, tables, &key, &record) == MDB_SUCCESS else { return nil }
       return LeafReader(
         record.bytes, pageSize: Int(statistics.ms_psize), mapped: Int(info.me_mapsize))
     }
+    return leaves.flatMap { agrees($0, table) ? $0 : nil }
   }
+
+  /// Whether LMDB's own cursor finds the table's first entry at the address where `leaves` does. If
+  /// not, the pages are not laid out as `LeafReader` expects, and cursors have to be used.
+  private func agrees(_ leaves: LeafReader, _ table: Table) -> Bool {
+    var first: UnsafeRawPointer?
+    do {
+      try leaves.forEachPage(from: UnsafeRawBufferPointer(start: nil, count: 0), below: nil) {
+        page, _ in
+        first = try leaves.page(page).entry(0).key.baseAddress
+        return false
+      }
+    } catch {
+      // Damage: reading throws it again, where a cursor might end the process.
+      return true
+    }
+    guard var cursor = try? cursor(table), (try? cursor.first()) == true else { return false }
+    return cursor.key.baseAddress == first
+  }
+}
+
+/// Whether this LMDB lays out pages as `LeafReader` reads them.
+enum PageLayout {
+  static let isKnown: Bool = {
+    var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
+    _ = mdb_version(&major, &minor, &patch)
+    return isKnown(major: major, minor: minor)
+  }()
+
+  /// LMDB 0.9: a header of 16 bytes, node offsets of 2 bytes, two meta pages. LMDB 1.0 changes them.
+  static func isKnown(major: Int32, minor: Int32) -> Bool { major == 0 && minor == 9 }
 }

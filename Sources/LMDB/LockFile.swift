@@ -1,20 +1,22 @@
 import CLMDB
 import Glibc
 
-/// LMDB's lock file, opened before LMDB does: it is no link, and stays the same file.
+/// LMDB's lock file, opened before LMDB opens it, so that it is not a link and stays the same file.
 ///
-/// The file is sparse, and mapped: a reader's slot on a page that a full disk has no block for
-/// would end the process with SIGBUS. So blocks are reserved under all of it. Where they cannot be had in
-/// advance, things stay as they are.
+/// The file is sparse and mapped: on a full disk, a reader's slot in a page without a block would
+/// end the process with SIGBUS. So blocks are reserved for the whole file. If the file system
+/// cannot reserve them, that risk remains.
 struct LockFile: ~Copyable {
-  // Kept: LMDB's locks belong to the process, and closing any descriptor of the file drops them.
+  // Kept open: LMDB's locks belong to the process, and closing any descriptor of the file drops
+  // them.
   private let descriptor: Int32
   private let path: String
   private let identity: FileIdentity
   private let isNew: Bool
 
-  /// Before LMDB opens it; gone after LMDB has closed it. Throws `openElsewhere` if this process has it open
-  /// already, for another data file: opening and closing it would drop the locks of that one.
+  /// Created before LMDB opens the file, and released after LMDB has closed it. Throws
+  /// `openElsewhere` if this process already has it open for another data file: opening and closing
+  /// it would drop that one's locks.
   init(_ path: String) throws(LMDBError) {
     if let identity = FileIdentity(at: path), OpenFiles.isOpen(identity) {
       throw LMDBError.openElsewhere.adding("open \(path)")
@@ -35,12 +37,12 @@ struct LockFile: ~Copyable {
     _ = Glibc.close(descriptor)
   }
 
-  /// Removes the file if it was made here: opening failed, and nobody else has come.
+  /// Removes the file if it was created here. Called if opening failed, without other users.
   func withdraw() {
     if isNew, isInPlace { unlink(path) }
   }
 
-  /// After LMDB has given it its size.
+  /// Called after LMDB has set the file's size.
   func reserve() {
     var info = stat()
     if fstat(descriptor, &info) == 0 { _ = fallocate(descriptor, 0, 0, info.st_size) }
@@ -48,14 +50,15 @@ struct LockFile: ~Copyable {
 
   var isInPlace: Bool { FileIdentity(at: path) == identity }
 
-  /// The process whose thread holds LMDB's mutex for writing; `nil` if nobody does, or it cannot be told.
+  /// The process whose thread holds LMDB's mutex for writing; `nil` if none does, or if it cannot
+  /// be determined.
   ///
   ///     ┌─────────────────┬───────────────────┬───────────────┬─────────┬┄┄┄┬───────────────────┐
   ///     │ magic, format 8 │ mutex for readers │ last commit 8 │ slots 4 │   │ mutex for writers │
   ///     └─────────────────┴───────────────────┴───────────────┴─────────┴┄┄┄┴───────────────────┘
   ///                                                       a cache line begins here ─┘
   ///
-  /// A mutex of glibc has the thread that holds it after two words.
+  /// glibc stores the thread that holds a mutex after two words.
   var writingProcess: Int32? {
     let mutex = (8 + MemoryLayout<pthread_mutex_t>.size + 12 + 63) / 64 * 64
     var thread: Int32 = 0

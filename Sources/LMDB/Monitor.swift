@@ -1,16 +1,16 @@
 import Glibc
 
-/// A mutex and the things threads wait for.
-/// Unlike `Synchronization.Mutex`, known to the thread sanitizer.
-struct Monitor: ~Copyable, @unchecked Sendable {  // The pointers lead to pthread's own objects.
+/// A mutex and the events that threads wait for.
+/// The thread sanitizer knows it, unlike `Synchronization.Mutex`.
+struct Monitor: ~Copyable, @unchecked Sendable {  // Unchecked: points to pthread objects.
   enum Event: Int, CaseIterable {
     /// A cell became free.
     case freed
-    /// The write place became free.
+    /// The writer slot became free.
     case written
-    /// One that somebody with the gate shut waits for has ended.
+    /// A thread left the environment lock while another waits for exclusive access.
     case drained
-    /// The gate opened.
+    /// The environment lock opened.
     case opened
   }
 

@@ -1,49 +1,49 @@
 import Glibc
 
-/// Files that become what they are in one moment: written beside their place, flushed, and moved there.
+/// A file that appears in one step: it is written beside its place, flushed, and moved there.
 ///
 ///     let file = try NewFile(for: "books.hearth", replacing: false)
 ///     … write file.path …
 ///     try file.takePlace()
 ///
-/// Dropped before, it leaves nothing behind. A crash leaves the unfinished file, which the next one for the
-/// same place writes over.
+/// If it is released before `takePlace()`, nothing is left. A crash leaves the unfinished file,
+/// which the next one for the same place replaces.
 public final class NewFile {
-  /// Where it is written.
+  /// The path to write to.
   public let path: String
-  private let place: String
+  private let position: String
   private let isReplacing: Bool
   private let lock: Int32
   private var isInPlace = false
 
-  /// Throws `alreadyThere` if there is a file and it is not to be replaced, `alreadyOpen` if another
-  /// is being written for this place.
-  public init(for place: String, replacing isReplacing: Bool) throws(LMDBError) {
-    guard !place.isEmpty, !place.utf8.contains(0) else {
-      throw LMDBError.invalidArgument.adding("write \(place)")
+  /// Creates the unfinished file. Throws `alreadyThere` if a file exists that must not be replaced,
+  /// `alreadyOpen` if another `NewFile` for this place exists.
+  public init(for position: String, replacing isReplacing: Bool) throws(LMDBError) {
+    guard !position.isEmpty, !position.utf8.contains(0) else {
+      throw LMDBError.invalidArgument.adding("write \(position)")
     }
-    if !isReplacing, access(place, F_OK) == 0 {
-      throw LMDBError.alreadyThere.adding("write \(place)")
+    if !isReplacing, access(position, F_OK) == 0 {
+      throw LMDBError.alreadyThere.adding("write \(position)")
     }
-    let path = place + "-unfinished"
-    self.lock = try Self.make(path, for: place)
+    let path = position + "-unfinished"
+    self.lock = try Self.make(path, for: position)
     self.path = path
-    self.place = place
+    self.position = position
     self.isReplacing = isReplacing
     Self.removeLocks(beside: path)
   }
 
-  /// A new file, locked. One that somebody left unfinished is removed.
-  private static func make(_ path: String, for place: String) throws(LMDBError) -> Int32 {
-    // A process that was killed while it gave the file its place left it with two names.
-    if let file = FileIdentity(at: path), file == FileIdentity(at: place) { unlink(path) }
+  /// Creates the file and locks it. Removes one that was left unfinished.
+  private static func make(_ path: String, for position: String) throws(LMDBError) -> Int32 {
+    // A process killed while it moved the file left it with two names.
+    if let file = FileIdentity(at: path), file == FileIdentity(at: position) { unlink(path) }
     for _ in 0..<100 {
       let file = try OwnFile.open(path)
       guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else {
         _ = Glibc.close(file.descriptor)
         throw LMDBError.alreadyOpen.adding("write \(path)")
       }
-      // Another may have removed it in between.
+      // Another process may have removed it in between.
       let isOurs = file.identity == FileIdentity(at: path)
       if file.isNew, isOurs { return file.descriptor }
       if isOurs { unlink(path) }
@@ -60,38 +60,38 @@ public final class NewFile {
     _ = Glibc.close(lock)
   }
 
-  /// Flushes the file, moves it to its place, and flushes the folder. Throws `alreadyThere` if a file
-  /// came there meanwhile and is not to be replaced.
+  /// Flushes the file, moves it to its place, and flushes the folder. Throws `alreadyThere` if a
+  /// file that must not be replaced has appeared there meanwhile.
   public func takePlace() throws(LMDBError) {
     guard fsync(lock) == 0 else { throw LMDBError(errno, context: "flush \(path)") }
     if isReplacing {
-      guard rename(path, place) == 0 else { throw LMDBError(errno, context: "move \(path)") }
+      guard rename(path, position) == 0 else { throw LMDBError(errno, context: "move \(path)") }
     } else {
-      // Fails where a file is, and so never replaces one.
-      guard link(path, place) == 0 else {
+      // Fails if a file exists, so it never replaces one.
+      guard link(path, position) == 0 else {
         throw errno == EEXIST
-          ? LMDBError.alreadyThere.adding("write \(place)")
+          ? LMDBError.alreadyThere.adding("write \(position)")
           : LMDBError(errno, context: "move \(path)")
       }
       unlink(path)
     }
     isInPlace = true
     Self.removeLocks(beside: path)
-    try DataFile.flushFolder(of: place)
+    try DataFile.flushFolder(of: position)
   }
 
-  /// What opening it has left.
+  /// Removes the files that opening it has left.
   private static func removeLocks(beside path: String) {
     for suffix in ["-lock", "-presence"] { unlink(path + suffix) }
   }
 }
 
 extension Environment {
-  /// Copies the state that a snapshot sees, page by page, into a file that is there and empty.
+  /// Copies the state that a snapshot sees, page by page, into an existing empty file.
   ///
-  /// The copy has free pages, too. While it is made, pages that commits free are kept from reuse: the
-  /// file may grow. Throws `tryAgain` if two commits came since the snapshot began; what `progress`
-  /// throws ends it.
+  /// The copy includes free pages. Meanwhile pages that commits free cannot be reused, so the file
+  /// may grow. Throws `tryAgain` if a commit came after the snapshot began and before the headers
+  /// were read. An error that `progress` throws ends the copy.
   public func copy(
     _ snapshot: Snapshot, to path: String,
     progress: (_ pages: Int, _ of: Int) throws -> Void = { _, _ in }
@@ -100,8 +100,8 @@ extension Environment {
     let target = Glibc.open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
     guard target >= 0 else { throw LMDBError(errno, context: "copy to \(path)") }
     defer { _ = Glibc.close(target) }
-    // Both headers as they are now: the copy is a file at rest. The states of both are kept from reuse,
-    // since the free pages of the later one are the used ones of the earlier.
+    // Copies both headers: the copy is like a file that is not in use. The pages of both states are
+    // kept from reuse, because the pages that the later state frees are used by the earlier one.
     let (headers, last) = try Self.headers(of: source, at: snapshot.transactionID)
     let pageSize = headers.count / 2
     try Self.write(headers, count: headers.count, to: target, at: 0, path)
@@ -110,7 +110,7 @@ extension Environment {
     var page = 2
     while page <= last {
       let count = min(chunk, last - page + 1)
-      // Pages at the end that were never written are free ones.
+      // Pages at the end that were never written are free.
       guard
         try source.read(
           at: UInt64(page * pageSize), into: &buffer, count: count * pageSize)
@@ -126,7 +126,7 @@ extension Environment {
     guard fsync(target) == 0 else { throw LMDBError(errno, context: "flush \(path)") }
   }
 
-  /// Copies a file that nobody writes to, byte for byte, into a file that is there and empty.
+  /// Copies a file that no process writes to, byte for byte, into an existing empty file.
   public static func copyFile(
     at path: String, to target: String,
     progress: (_ bytes: Int, _ of: Int) throws -> Void = { _, _ in }

@@ -1,19 +1,21 @@
 import Glibc
 
-/// Says on the data file itself that a process has it open, whatever the file is called by now.
+/// Marks on the data file itself that a process has it open, even if the file is renamed.
 ///
-/// The lock file and the presence file are found by path. Someone who moves the data file, gives it a second
-/// name or removes the files beside it would open it with locks of its own, beside those who have it open.
+/// The lock file and the presence file are found by path. If the data file is moved, gets a second
+/// name or loses the files beside it, another process would open it with different locks than those
+/// that have it open.
 ///
 ///     sharing    shares the locks beside the file: readers are registered, writers take turns
 ///     unlocked   only reads, and may not write the locks beside the file
 ///
-/// Law: a file is never open in both ways. Each says what it is before it looks for the other.
+/// Law: a file is never open in both ways. Each process sets its own mark before it looks for the
+/// other.
 ///
-/// Locks of the open file description, on bytes far behind the data: the kernel takes them back when the
-/// process ends. Where there are no such locks, nobody is seen.
+/// The marks are open file description locks, on bytes far beyond the data: the kernel releases
+/// them when the process ends. If the file system has no such locks, no other process is detected.
 enum OpenFileLock {
-  /// Throws `readElsewhere` if somebody reads the file without locks.
+  /// Throws `readElsewhere` if a process reads the file without locks.
   static func share(_ descriptor: Int32, _ path: String) throws(LMDBError) {
     _ = DescriptionLock.sharing.set(F_RDLCK, on: descriptor)
     guard DescriptionLock.unlocked.isHeldElsewhere(than: descriptor) == true else { return }
@@ -21,7 +23,7 @@ enum OpenFileLock {
     throw LMDBError.readElsewhere.adding("open \(path)")
   }
 
-  /// Throws `writtenElsewhere` if somebody may write to the file.
+  /// Throws `writtenElsewhere` if a process that may write has the file open.
   static func readUnlocked(_ descriptor: Int32, _ path: String) throws(LMDBError) {
     _ = DescriptionLock.unlocked.set(F_RDLCK, on: descriptor)
     guard isShared(elsewhereThan: descriptor) else { return }
@@ -29,8 +31,8 @@ enum OpenFileLock {
     throw LMDBError.writtenElsewhere.adding("open \(path)")
   }
 
-  /// Runs `body` while nobody who may write has the file open, or can open it. `nil`, and nothing done, if somebody
-  /// has.
+  /// Runs `body` while no process that may write has the file open, or can open it. Returns `nil`,
+  /// without running `body`, if one has.
   static func whileReadUnlocked<R>(_ path: String, _ body: () throws -> R) throws -> R? {
     let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -42,12 +44,12 @@ enum OpenFileLock {
     return try body()
   }
 
-  /// Whether another process, or another description of this one, shares the locks beside the file.
+  /// Whether another process, or another description in this one, shares the locks beside the file.
   static func isShared(elsewhereThan descriptor: Int32) -> Bool {
     DescriptionLock.sharing.isHeldElsewhere(than: descriptor) == true
   }
 
-  /// Whether anybody has the file open. False if there is none.
+  /// Whether any process has the file open. False if there is no file.
   static func isHeld(onFileAt path: String) throws(LMDBError) -> Bool {
     let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -60,26 +62,26 @@ enum OpenFileLock {
   }
 }
 
-/// A lock of one byte that belongs to an open file description, and not to the process, which would lose it
-/// with any other descriptor of the file that it closes.
+/// A lock of one byte that belongs to an open file description. The process would lose a lock of
+/// its own when it closes any other descriptor of the file.
 struct DescriptionLock {
   private let byte: Int64
 
-  /// On the presence file: the process wants to hear of commits.
+  /// On the presence file: the process listens for commit notifications.
   static let listening = DescriptionLock(byte: 1 << 40)
   /// On the data file: the process waits for LMDB's mutex; see `WriterFairnessLock`.
-  static let turnstile = DescriptionLock(byte: 1 << 62)
+  static let fairnessLock = DescriptionLock(byte: 1 << 62)
   /// On the data file; see `OpenFileLock`.
   static let sharing = DescriptionLock(byte: 1 << 62 + 1)
   /// On the data file; see `OpenFileLock`.
   static let unlocked = DescriptionLock(byte: 1 << 62 + 2)
 
-  // Linux's numbers; <fcntl.h> names them for `_GNU_SOURCE` only.
+  // Linux's numbers; <fcntl.h> declares them for `_GNU_SOURCE` only.
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
   private static let setLockWaiting: Int32 = 38
 
-  /// False, with `errno`, if it cannot be had.
+  /// Returns false, with `errno` set, if the lock is not available.
   func set(_ type: Int32, on descriptor: Int32, waiting: Bool = false) -> Bool {
     var lock = record(type)
     return fcntl(descriptor, waiting ? Self.setLockWaiting : Self.setLock, &lock) == 0
@@ -98,9 +100,9 @@ struct DescriptionLock {
   }
 }
 
-/// Who holds locks on files, as the kernel lists them.
+/// The holders of file locks, as the kernel lists them.
 enum ProcessLocks {
-  /// Processes with a `flock` on the file. Empty if the kernel does not say.
+  /// The processes with a `flock` on the file. Empty if the kernel does not list them.
   static func holders(of file: FileIdentity) -> [Int32] {
     // `7: FLOCK  ADVISORY  READ 4711 08:01:1183 0 EOF`
     let (major, minor) = (
@@ -112,16 +114,16 @@ enum ProcessLocks {
       let words = line.split(separator: " ")
       guard words.count >= 6, words[1] == "FLOCK", let process = Int32(words[4]), process > 0
       else { continue }
-      let place = words[5].split(separator: ":")
-      guard place.count == 3, UInt64(place[0], radix: 16) == major,
-        UInt64(place[1], radix: 16) == minor, UInt64(place[2]) == file.inode
+      let position = words[5].split(separator: ":")
+      guard position.count == 3, UInt64(position[0], radix: 16) == major,
+        UInt64(position[1], radix: 16) == minor, UInt64(position[2]) == file.inode
       else { continue }
       processes.insert(process)
     }
     return processes.sorted()
   }
 
-  /// A file of the kernel's, whose size is not known before it is read.
+  /// The text of a kernel file, whose size is not known before it is read.
   static func text(at path: String) -> String {
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return "" }

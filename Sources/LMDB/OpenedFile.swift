@@ -1,7 +1,7 @@
 import CLMDB
 import Glibc
 
-/// LMDB's side of opening: an environment handle and the handles of its tables.
+/// A file that LMDB has opened: the environment handle and the handles of its tables.
 struct OpenedFile {
   let handle: OpaquePointer
   let tables: [String: Table]
@@ -11,9 +11,9 @@ struct OpenedFile {
   static let mapGranularity = 64 << 10
 
   /// - Parameters:
-  ///   - isUnlocked: Readers are not registered; nobody may write.
+  ///   - isUnlocked: Readers are not registered, and no process may write.
   ///   - isAlone: No other process has the file open.
-  ///   - beforeAllPages: Called before every page is read, if the configuration asks for that.
+  ///   - beforeAllPages: Called before all pages are read, if the configuration asks for that.
   static func open(
     _ file: DataFile, _ configuration: EnvironmentConfiguration, isUnlocked: Bool, isAlone: Bool,
     beforeAllPages: () throws(LMDBError) -> Void = {}
@@ -62,11 +62,11 @@ struct OpenedFile {
     }
   }
 
-  /// Reads every page of one state without using the map.
+  /// Reads every page of one state, without using the map.
   private static func validatePages(_ handle: OpaquePointer, _ file: DataFile) throws(LMDBError) {
     var attempts = 0
     while true {
-      // It keeps the state's pages from being written over meanwhile.
+      // The transaction keeps the pages of this state from being overwritten.
       var begun: OpaquePointer?
       try check(mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun), file.path)
       guard let transaction = begun else { throw LMDBError(ENOMEM, context: "open \(file.path)") }
@@ -85,8 +85,8 @@ struct OpenedFile {
     }
   }
 
-  /// Throws `openElsewhere` if the last commit that the other processes know of is not the file's: it was
-  /// overwritten under them.
+  /// Throws `openElsewhere` if the last commit according to the lock file is not the last one in
+  /// the data file: the data file was overwritten while other processes had it open.
   private func checkLastCommit(of file: DataFile) throws(LMDBError) {
     var begun: OpaquePointer?
     try Self.check(mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun), file.path)
@@ -96,10 +96,11 @@ struct OpenedFile {
     let pages = PageReader(using: file.anchor)
     var newest: UInt64 = 0
     for page in 0...1 {
-      let place = UInt64(page * pageSizeBytes + FileHeader.transactionOffset)
-      newest = max(newest, try pages.read(at: place, count: 8)?.load(0, as: UInt64.self) ?? 0)
+      let position = UInt64(page * pageSizeBytes + FileHeader.transactionOffset)
+      newest = max(newest, try pages.read(at: position, count: 8)?.load(0, as: UInt64.self) ?? 0)
     }
-    // A writer writes the header first, and may be killed before it says so; others may have committed since.
+    // A writer writes the header first, and may be killed before it updates the lock file. Others
+    // may have committed since.
     guard newest >= known, newest <= known + 1 || hasCommitted(since: known) else {
       throw LMDBError.openElsewhere.adding("open \(file.path), which was overwritten")
     }
@@ -114,9 +115,9 @@ struct OpenedFile {
     return UInt64(mdb_txn_id(transaction)) > known
   }
 
-  /// In a read transaction if they are all there, so that opening need not wait for a writer.
+  /// Uses a read transaction if all tables exist, so that opening does not wait for a writer.
   ///
-  /// - Parameter optional: Those that may lack where none can be made; nil where they can.
+  /// - Parameter optional: The tables that may be missing, if none can be created; nil if they can.
   private static func openTables(
     _ names: [String], _ handle: OpaquePointer, _ path: String, optional: Set<String>?
   ) throws(LMDBError) -> [String: Table] {
@@ -130,7 +131,7 @@ struct OpenedFile {
     }
   }
 
-  /// In the order of `names`, so that reopening gives the same handles.
+  /// Opens the tables in the order of `names`, so that reopening gives the same handles.
   private static func openTables(
     _ names: [String], _ handle: OpaquePointer, _ path: String, beginning beginFlags: UInt32,
     opening openFlags: UInt32, optional: Set<String>
@@ -150,7 +151,7 @@ struct OpenedFile {
         try check(code, "\(path), table \(name)")
         var flags: UInt32 = 0
         try check(mdb_dbi_flags(transaction, table, &flags), path)
-        // Sorted duplicates and integer keys: other layouts, other rules, and bugs in 0.9.24.
+        // Sorted duplicates and integer keys have other layouts, other rules, and bugs in 0.9.24.
         guard flags == 0 else { throw LMDBError.incompatible.adding("\(path), table \(name)") }
         tables[name] = Table(name: name, handle: table)
       }

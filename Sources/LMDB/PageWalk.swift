@@ -1,20 +1,20 @@
 import CLMDB
 import Glibc
 
-/// What a walk over a file's pages looked at, and what it found wrong.
+/// The result of a walk over a file's pages, with the problems it found.
 public struct FileReport: Sendable, Hashable {
-  /// Of the commit that was looked at.
+  /// The number of the commit that was checked.
   public internal(set) var transactionID = 0
   public internal(set) var pageSizeBytes = 0
   public internal(set) var fileSizeBytes = 0
-  /// Reached from the root: pages of trees, and those of large values.
+  /// Pages reached from the root: those of trees, and those of large values.
   public internal(set) var usedPages = 0
   public internal(set) var freePages = 0
-  /// How many entries of each table were reached.
+  /// The number of entries reached in each table.
   public internal(set) var entries: [String: Int] = [:]
-  /// The list of free pages was read to its end.
+  /// The list of free pages was read to its end without a problem.
   public internal(set) var knowsFreePages = false
-  /// The first hundred, in the order they were met. Empty if the file is whole.
+  /// The first hundred problems, in the order they were found. Empty if the file is intact.
   public internal(set) var problems: [String] = []
   public internal(set) var problemCount = 0
 
@@ -26,24 +26,26 @@ public struct FileReport: Sendable, Hashable {
   }
 }
 
-/// Looks at every page of a file with `pread`, and never maps it: LMDB believes its pages, this does not.
+/// Checks every page of a file with `pread`, never mapped: unlike LMDB, it does not trust the
+/// pages.
 ///
 ///     header ─▶ free list ─▶ every free page once
 ///        └────▶ table of tables ─▶ each table ─▶ branch ─▶ leaf ─▶ pages of a large value
 ///
-/// Law: each page from 2 to the last is reached from the root exactly once, or free exactly once.
-/// So a wrong page number anywhere is noticed twice: at the page it names, and at the one it lost.
+/// Law: each page from 2 to the last is either reached from the root exactly once, or free exactly
+/// once. So a wrong page number anywhere is detected twice: at the page it names, and at the one it
+/// lost.
 ///
-/// Looked at besides: a page's own number and kind; that its nodes fill it without gap or overlap; keys
-/// in order, and between the keys above them; depth, pages and entries as each tree's record has them; in
-/// both headers that the newest free pages are those of its commit.
+/// Also checked: a page's own number and kind; that its nodes fill it without gap or overlap; that
+/// keys are in order, and between the keys above them; that depth, pages and entries match each
+/// tree's record; in both headers, that the newest free pages are those of its commit.
 ///
-/// Not noticed, because they mean nothing: bytes between a page's offsets and its nodes, the byte that
-/// makes a node even, a key above two pages that still separates them, how large the map once was,
-/// and of the older header what only its own commit means.
+/// Not detected, because they have no meaning: bytes between a page's offsets and its nodes, the
+/// byte that pads a node to an even size, a wrong key above two pages that still separates them,
+/// the former size of the map, and fields of the older header that only its own commit uses.
 public final class PageWalk {
-  /// Called with each entry of each table, and of the table of tables with those that are no tables
-  /// (`name` is then empty). What is borrowed ends with the call.
+  /// Called with each entry of each table, and with an empty `name` for each entry of the table of
+  /// tables that is not a table. The borrowed bytes are valid during the call.
   public typealias Visit = (
     _ name: String, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) throws -> Void
@@ -60,18 +62,18 @@ public final class PageWalk {
   private var pageSize = 0
   private var pagesPresent: UInt64 = 0
   private var lastPage: UInt64 = 0
-  /// `PageUse` of each page that the file holds.
-  private var places: [UInt8] = []
-  /// Free pages behind the end of the file: taken and given back within a commit, never written.
+  /// The `PageUse` of each page in the file.
+  private var pageUses: [UInt8] = []
+  /// Free pages beyond the end of the file: allocated and freed within one commit, never written.
   private var freeBehindEnd: Set<UInt64> = []
   private var pagesRead = 0
   private var buffers: [[UInt8]] = []
-  /// Sizes of the nodes of a page, at half their offsets.
+  /// The sizes of a page's nodes, indexed by half their offsets.
   private var tiles: [UInt16] = []
   private var large: [UInt8] = []
   private var tree = Counts()
 
-  /// What a walk over one tree has counted.
+  /// The counts of a walk over one tree.
   private struct Counts {
     var name = ""
     var kind = Kind.main
@@ -79,7 +81,7 @@ public final class PageWalk {
     var leaves: UInt64 = 0
     var overflow: UInt64 = 0
     var entries: UInt64 = 0
-    var isCutShort = false
+    var isIncomplete = false
     var newestFree: UInt64 = 0
   }
 
@@ -93,12 +95,15 @@ public final class PageWalk {
     self.file = file
   }
 
-  /// Looks at a file that nobody writes to, or at the state of one commit that a read transaction keeps.
+  /// Checks a file that no process writes to, or the state of one commit that a read transaction
+  /// keeps.
   ///
-  /// Throws `LMDBError` if the system does not let it read, and what `visit` and `progress` throw. Whatever
-  /// is wrong with the file is in the report.
+  /// Throws `LMDBError` if the file cannot be read, `tryAgain` if the header of that commit was
+  /// overwritten by a later one, and what `visit` and `progress` throw. Problems of the file are in
+  /// the report.
   ///
-  /// - Parameter environment: Has the file open: it is looked at whatever is at the path by now.
+  /// - Parameter environment: Has the file open: the open file is checked, even if another one is
+  ///   at the path.
   public static func check(
     _ path: String, openIn environment: Environment? = nil, transactionID: Int? = nil,
     visit: @escaping Visit = { _, _, _ in },
@@ -111,7 +116,7 @@ public final class PageWalk {
     return walk.report
   }
 
-  /// As of one commit, which a read transaction keeps.
+  /// Checks the state of one commit, which a read transaction keeps.
   static func check(_ file: DataFile, transactionID: Int) throws -> FileReport {
     let pages = try PageReader(copying: file.anchor)
     let walk = PageWalk(file.path, pages, { _, _, _ in }, { _, _ in })
@@ -119,11 +124,12 @@ public final class PageWalk {
     return walk.report
   }
 
-  /// Looks at a damaged file for what can be read.
+  /// Reads the readable part of a damaged file.
   ///
-  /// `visit` is told the entries that are reached, as `check` does; then `visitLost` those of pages that
-  /// are neither reached nor known to be free, and of pages that are damaged. Such a page may be an old
-  /// one whose entries were changed or deleted since, and what it says may be wrong: look at checksums.
+  /// Calls `visit` with the entries that are reached, like `check`. Then calls `visitLost` with the
+  /// entries of pages that are damaged, or neither reached nor known to be free. Such a page may be
+  /// an old one whose entries were changed or deleted since, and its content may be wrong: verify
+  /// checksums.
   public static func salvage(
     _ path: String, visit: @escaping Visit,
     visitLost: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Void,
@@ -136,11 +142,12 @@ public final class PageWalk {
     return report
   }
 
+  /// The size of a file.
   public static func byteCount(_ path: String) throws(LMDBError) -> Int {
     Int(clamping: try PageReader(path: path).byteCount())
   }
 
-  /// Asks the system to read the file from the disk next time.
+  /// Drops the system's cache of the file, so that it is read from the disk next time.
   public static func forgetCached(_ path: String) throws(LMDBError) {
     try PageReader(path: path).forgetCached()
   }
@@ -149,15 +156,15 @@ public final class PageWalk {
     _ visitLost: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Void
   ) throws {
     if pageSize == 0 {
-      // No header tells: it is what the system's pages are.
+      // No header gives the page size: LMDB uses the size of the system's pages.
       pageSize = Int(getpagesize())
       pagesPresent = UInt64(report.fileSizeBytes / pageSize)
       lastPage = max(pagesPresent, 1) - 1
-      places = [UInt8](repeating: PageUse.unseen.rawValue, count: Int(pagesPresent))
+      pageUses = [UInt8](repeating: PageUse.unseen.rawValue, count: Int(pagesPresent))
     }
-    for page in places.indices.dropFirst(2) where places[page] == PageUse.unseen.rawValue {
+    for page in pageUses.indices.dropFirst(2) where pageUses[page] == PageUse.unseen.rawValue {
       guard try read(UInt64(page), level: 0) else { continue }
-      if page % 256 == 0 { try progress(page, places.count) }
+      if page % 256 == 0 { try progress(page, pageUses.count) }
       let bytes = buffers[0]
       try bytes.withUnsafeBytes { bytes in
         for node in NodePage(bytes).readableNodes() {
@@ -206,7 +213,7 @@ public final class PageWalk {
     pagesPresent = UInt64(report.fileSizeBytes) / header.pageSize
     report.transactionID = Int(clamping: header.transactionID)
     report.pageSizeBytes = pageSize
-    places = [UInt8](
+    pageUses = [UInt8](
       repeating: PageUse.unseen.rawValue, count: Int(min(pagesPresent, header.lastPage + 1)))
     tiles = [UInt16](repeating: 0, count: pageSize / 2)
   }
@@ -238,7 +245,7 @@ public final class PageWalk {
     }
   }
 
-  /// Commits take turns in the two headers.
+  /// Commits alternate between the two headers.
   private func checkPair(_ headers: [FileHeader]) {
     let numbers = headers.map(\.transactionID)
     for (page, number) in numbers.enumerated() where number != 0 && number & 1 != UInt64(page) {
@@ -262,15 +269,15 @@ public final class PageWalk {
 
   /// Every commit frees the page that was the root before it, so the newest free pages are its own.
   private func checkNewest(_ newestFree: UInt64, _ header: FileHeader) {
-    guard header.transactionID > 1, !tree.isCutShort, newestFree != header.transactionID else {
+    guard header.transactionID > 1, !tree.isIncomplete, newestFree != header.transactionID else {
       return
     }
     report.add(
       "header: is of commit \(header.transactionID), its newest free pages of \(newestFree)")
   }
 
-  /// What passes for the older state must not be the newer one. Its own pages may be gone, where the
-  /// newest header is not flushed.
+  /// The older header must not describe a newer state than the newest one. Its own pages may be
+  /// gone if the newest header was not flushed.
   private func checkOlder(_ older: FileHeader, _ newest: FileHeader) throws {
     var page = older.free.root
     for depth in stride(from: older.free.depth, to: 0, by: -1) {
@@ -290,7 +297,8 @@ public final class PageWalk {
 
   // MARK: Pages
 
-  /// False, and told, if the pages are not there or taken already.
+  /// Marks the pages as used. Returns false, and reports a problem, if they are not in the file or
+  /// already marked.
   private func take(_ first: UInt64, count: UInt64, by name: String) -> Bool {
     guard first >= 2, first <= lastPage, count <= lastPage - first + 1 else {
       report.add("\(name): names page \(first), and the last is \(lastPage)")
@@ -301,12 +309,12 @@ public final class PageWalk {
       return false
     }
     for page in Int(first)..<Int(first + count) {
-      if places[page] != PageUse.unseen.rawValue {
-        let isFree = places[page] == PageUse.free.rawValue
+      if pageUses[page] != PageUse.unseen.rawValue {
+        let isFree = pageUses[page] == PageUse.free.rawValue
         report.add("\(name): page \(page) is \(isFree ? "free, too" : "reached twice")")
         return false
       }
-      places[page] = PageUse.used.rawValue
+      pageUses[page] = PageUse.used.rawValue
     }
     report.usedPages += Int(count)
     return true
@@ -317,9 +325,9 @@ public final class PageWalk {
       return report.add("the free list: names page \(page), and the last is \(lastPage)")
     }
     let isNew: Bool
-    if page < UInt64(places.count) {
-      isNew = places[Int(page)] == PageUse.unseen.rawValue
-      places[Int(page)] = PageUse.free.rawValue
+    if page < UInt64(pageUses.count) {
+      isNew = pageUses[Int(page)] == PageUse.unseen.rawValue
+      pageUses[Int(page)] = PageUse.free.rawValue
     } else {
       isNew = freeBehindEnd.insert(page).inserted
     }
@@ -328,10 +336,10 @@ public final class PageWalk {
   }
 
   private func checkEveryPage() {
-    // What lies behind a wrong page number is not reached either: one cause is told once.
+    // Pages behind a wrong page number are not reached either, so one cause is reported once.
     guard report.problemCount == 0 else { return }
     var lost = 0
-    for page in places.indices.dropFirst(2) where places[page] == PageUse.unseen.rawValue {
+    for page in pageUses.indices.dropFirst(2) where pageUses[page] == PageUse.unseen.rawValue {
       lost += 1
       if lost <= 3 { report.add("page \(page): is neither used nor free") }
     }
@@ -352,7 +360,7 @@ public final class PageWalk {
 
   // MARK: Trees
 
-  /// The largest key, of the free list.
+  /// Walks a tree. Returns the largest key of the free list.
   @discardableResult
   private func walk(_ record: FileHeader.Tree, _ kind: Kind, _ name: String) throws -> UInt64 {
     let outer = tree
@@ -365,7 +373,7 @@ public final class PageWalk {
     }
     if kind == .table { report.entries[name] = Int(clamping: tree.entries) }
     let found = [tree.branches, tree.leaves, tree.overflow]
-    if !tree.isCutShort, found != record.pages || tree.entries != record.entries {
+    if !tree.isIncomplete, found != record.pages || tree.entries != record.entries {
       report.add(
         """
         \(name): has \(tree.entries) entries in pages \(found), and its record says \
@@ -375,7 +383,7 @@ public final class PageWalk {
     return tree.newestFree
   }
 
-  /// Tables are walked while the page that names them is still looked at.
+  /// Tables are walked while the page that names them is still in its buffer.
   private var baseLevel: Int { tree.kind == .table ? 33 : 0 }
 
   private func walk(
@@ -383,13 +391,13 @@ public final class PageWalk {
     high: UnsafeRawBufferPointer?
   ) throws {
     guard take(page, count: 1, by: tree.name), try read(page, level: level) else {
-      tree.isCutShort = true
+      tree.isIncomplete = true
       return
     }
     if pagesRead % 256 == 0 {
       try progress(Int(clamping: pagesRead), Int(clamping: min(lastPage, pagesPresent)))
     }
-    // Lent out for the calls below, which use the buffers of other levels only.
+    // Taken out for the calls below, which use only the buffers of other levels.
     var bytes: [UInt8] = []
     swap(&bytes, &buffers[level])
     defer { swap(&bytes, &buffers[level]) }
@@ -418,15 +426,15 @@ public final class PageWalk {
     }
   }
 
-  /// What it holds may still be readable one by one.
+  /// Reports the page. Its entries may still be readable one by one.
   private func giveUp(_ page: UInt64, _ fault: String) {
-    tree.isCutShort = true
-    places[Int(page)] = PageUse.unseen.rawValue
+    tree.isIncomplete = true
+    pageUses[Int(page)] = PageUse.unseen.rawValue
     report.add("\(tree.name), page \(page): \(fault)")
   }
 
-  /// Strictly ascending, at or above `low` and below `high`. A branch's first key is not looked at by
-  /// anybody.
+  /// Whether the keys ascend strictly, at or above `low` and below `high`. The first key of a
+  /// branch is never used.
   private func keysAreInOrder(
     _ nodes: NodePage, isLeaf: Bool, low: UnsafeRawBufferPointer?, high: UnsafeRawBufferPointer?
   ) -> Bool {
@@ -462,56 +470,56 @@ public final class PageWalk {
   // MARK: Entries
 
   private func look(at node: NodePage.Node, page: UInt64) throws {
-    let place = "\(tree.name), page \(page)"
+    let location = "\(tree.name), page \(page)"
     switch tree.kind {
     case .main where node.flags == NodePage.subtree:
       guard let name = String(validating: node.key, as: UTF8.self),
         let record = FileHeader.Tree(node.data), record.pad == 0, record.flags == 0,
         record.depth <= FileHeader.maximumDepth, (record.depth == 0) == (record.root == .max)
-      else { return report.add("\(place): has a table that is not one of ours") }
+      else { return report.add("\(location): has a table that is not one of ours") }
       try walk(record, .table, name)
     case .table where node.flags == 0: try visit(tree.name, node.key, node.data)
     case .main where node.flags == 0: try visit("", node.key, node.data)
-    case .free where node.flags == 0: lookAtFree(node.data, node.key, place)
+    case .free where node.flags == 0: lookAtFree(node.data, node.key, location)
     case _ where node.flags == NodePage.large:
-      guard let value = try largeValue(of: node, place) else {
-        tree.isCutShort = true
+      guard let value = try largeValue(of: node, location) else {
+        tree.isIncomplete = true
         return
       }
       try value.withUnsafeBytes { value in
         let value = UnsafeRawBufferPointer(rebasing: value[..<node.valueSize])
         switch tree.kind {
-        case .free: lookAtFree(value, node.key, place)
+        case .free: lookAtFree(value, node.key, location)
         case .main: try visit("", node.key, value)
         case .table: try visit(tree.name, node.key, value)
         }
       }
-    default: report.add("\(place): has an entry of an unknown kind")
+    default: report.add("\(location): has an entry of an unknown kind")
     }
   }
 
-  /// Without `taking`, the pages need not be its own.
+  /// Without `taking`, the pages are not marked as used.
   private func largeValue(
-    of node: NodePage.Node, _ place: String, taking: Bool = true
+    of node: NodePage.Node, _ location: String, taking: Bool = true
   ) throws -> [UInt8]? {
     let page = node.data.loadUnaligned(as: UInt64.self)
     let needed = UInt64(node.valueSize + NodePage.headerSize - 1) / UInt64(pageSize) + 1
-    // Behind the end of the file there is nothing to make room for.
+    // Beyond the end of the file there is no value, and no buffer must be allocated for it.
     guard page >= 2, page < pagesPresent, needed <= pagesPresent - page,
       let header = try file.read(at: page * UInt64(pageSize), count: NodePage.headerSize)
     else {
-      report.add("\(place): names page \(page) for a large value")
+      report.add("\(location): names page \(page) for a large value")
       return nil
     }
     let count = UInt64(header.load(12, as: UInt32.self))
     guard header.load(0, as: UInt64.self) == page, header.load(8, as: UInt16.self) == 0,
       header.load(10, as: UInt16.self) == NodePage.overflowPage, count >= needed
     else {
-      report.add("\(place): page \(page) does not hold the large value it names")
+      report.add("\(location): page \(page) does not hold the large value it names")
       return nil
     }
     if taking {
-      guard take(page, count: count, by: place) else { return nil }
+      guard take(page, count: count, by: location) else { return nil }
       tree.overflow += count
     }
     if large.count < node.valueSize { large = [UInt8](repeating: 0, count: node.valueSize) }
@@ -520,24 +528,24 @@ public final class PageWalk {
         at: page * UInt64(pageSize) + UInt64(NodePage.headerSize), into: &large,
         count: node.valueSize)
     else {
-      report.add("\(place): the file ends within a large value")
+      report.add("\(location): the file ends within a large value")
       return nil
     }
     return large
   }
 
-  /// A count and as many page numbers, the largest first.
+  /// A count, and as many page numbers, in descending order.
   private func lookAtFree(
-    _ value: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ place: String
+    _ value: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ location: String
   ) {
     tree.newestFree = key.loadUnaligned(as: UInt64.self)
     guard value.count >= 8, value.count % 8 == 0,
       value.loadUnaligned(as: UInt64.self) == UInt64(value.count / 8 - 1)
-    else { return report.add("\(place): counts other pages than it has") }
+    else { return report.add("\(location): counts other pages than it has") }
     var last = UInt64.max
     for offset in stride(from: 8, to: value.count, by: 8) {
       let page = value.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      guard page < last else { return report.add("\(place): its pages are out of order") }
+      guard page < last else { return report.add("\(location): its pages are out of order") }
       last = page
       takeFree(page)
     }
@@ -550,7 +558,7 @@ public final class PageWalk {
 ///     │ pgno 8 │ pad 2 │ flags 2 │ lower 2 │ offsets, 2 each │ unused      │ nodes │
 ///     │        │       │         │ upper 2 │                 │             │       │
 ///     └────────────────────────────────────┴─────────────── lower ─────── upper ───┘
-///     node    │ low 2 │ high 2 │ flags 2 │ key size 2 │ key │ data │ to an even size
+///     node    │ low 2 │ high 2 │ flags 2 │ key size 2 │ key │ data │ padded to an even size
 struct NodePage {
   static let headerSize = 16
   static let nodeHeaderSize = 8
@@ -560,10 +568,10 @@ struct NodePage {
   static let large: UInt16 = 0x01
   static let subtree: UInt16 = 0x02
 
-  /// Trusted as far as `fault` was asked.
+  /// Can be trusted only as far as `fault` has checked the page.
   struct Node {
     let key: UnsafeRawBufferPointer
-    /// Of a leaf: the value, or the number of the page that has it.
+    /// In a leaf: the value, or the number of the page that holds it.
     let data: UnsafeRawBufferPointer
     let flags: UInt16
     let valueSize: Int
@@ -595,20 +603,20 @@ struct NodePage {
       flags: flags, valueSize: valueSize, child: low | UInt64(flags) << 32)
   }
 
-  /// Those of a leaf whose bounds are in the page, whatever the others are like.
+  /// The nodes of a leaf whose bounds are within the page. Others are left out.
   func readableNodes() -> [Node] {
     guard bytes.count >= 512, load(10) == Self.leafPage else { return [] }
     let offsets = min(max(0, count), (bytes.count - Self.headerSize) / 2)
     return (0..<offsets).compactMap { readableNode($0) }
   }
 
-  /// Whether it is of this kind and its offsets are in the page.
+  /// Whether the page is of this kind and its offsets are within it.
   func isReadable(isLeaf: Bool) -> Bool {
     load(10) == (isLeaf ? Self.leafPage : Self.branchPage)
       && (Self.headerSize...bytes.count).contains(Int(load(12)))
   }
 
-  /// Nil if its bounds are not in the page. Its offset is.
+  /// Nil if the node's bounds are not within the page. Its offset must be.
   func readableNode(_ index: Int) -> Node? {
     let start = Int(load(Self.headerSize + 2 * index))
     guard start % 2 == 0, nodeSize(at: start, Self.headerSize, isLeaf) != nil else { return nil }
@@ -621,9 +629,10 @@ struct NodePage {
     for line in 0..<6 { hearth_prefetch(node + line * 64) }
   }
 
-  /// What keeps the page from being read; `nil` if every node can be.
+  /// Why the page cannot be read; `nil` if every node can be.
   ///
-  /// `tiles` holds zeros, at least half the page's size, and does so again afterwards.
+  /// `tiles` must hold zeros, at least half as many as the page has bytes; it does so again
+  /// afterwards.
   func fault(page: UInt64, isLeaf: Bool, tiles: inout [UInt16]) -> String? {
     guard bytes.count >= 512, bytes.loadUnaligned(as: UInt64.self) == page else {
       return "it is another page"
@@ -645,7 +654,7 @@ struct NodePage {
       tiles[Int(load(Self.headerSize + 2 * index)) / 2] = UInt16(size)
       stored = index + 1
     }
-    // The nodes stand one after the other up to the end of the page.
+    // The nodes follow each other up to the end of the page.
     var position = upper
     var met = 0
     while isWhole, position < bytes.count {

@@ -1,43 +1,45 @@
 import Glibc
 
-/// A lock file that says which data file is in use, and from which pid namespace.
+/// A lock file that records which data file is in use, and from which pid namespace.
 ///
-/// LMDB knows its readers by process id. Two containers, each with its own process 1, would take
-/// each other's slots for their own and never clear those of the dead. And LMDB finds its lock file by
-/// path: a process that opens another file at the path of one that is in use would take the readers and the
-/// last commit of that one for those of its own file.
+/// LMDB identifies its readers by process id. Two containers, each with its own process 1, would
+/// take each other's slots for their own and never clear those of dead readers. And LMDB finds its
+/// lock file by path: a process that opens another file at the path of one that is in use would
+/// take the readers and the last commit of that one for those of its own file.
 ///
 ///     enter ─▶ alone?  ─ yes ─▶ write namespace and data file ─▶ open the file ─▶ share ─▶ present
-///                 └──── no ──▶ share ─▶ same namespace and data file? ─ yes ──────────────▶ present
+///                 └──── no ──▶ share ─▶ same namespace and data file? ─ yes ─────────────▶ present
 ///
-/// Changing an exclusive `flock` into a shared one lets go in between. Whoever comes in then finds the
-/// data file in use (`OpenFileLock`), and tries again.
+/// Changing an exclusive `flock` into a shared one releases the lock in between. A process that
+/// enters then finds the data file in use (`OpenFileLock`), and tries again.
 ///
-/// It is also the doorbell: written after a commit, so that whoever watches it hears of the commit when
-/// readers can see it. The data file is written before that: who looks then may look too early.
+/// The file also carries commit notifications: it is written after a commit, so that a process that
+/// watches it learns of the commit when readers can see it. The data file is written before that: a
+/// process that watched the data file might read too early.
 ///
-/// A process that watches says so before, with a shared lock on a byte that the file does not have; who
-/// commits asks whether anybody else does, and rings only then. The kernel takes the lock back when the
-/// process ends. Law: who watches and looks after saying so misses nothing: a commit that it does not
-/// see then asks later.
+/// A process first takes a shared lock on a byte beyond the file's end, which means that it
+/// listens. A process that commits checks for such a lock of another process, and notifies only
+/// then. The kernel releases the lock when the process ends. Law: a process that takes the lock and
+/// then reads misses nothing: a commit that it does not see checks for the lock later.
 struct PresenceFile: ~Copyable {
   private let descriptor: Int32
   private let path: String
   private let namespace: String
-  /// This process made the file.
+  /// Whether this process created the file.
   private let isNew: Bool
   let identity: FileIdentity
-  /// Nobody else uses the database, and nobody can begin to before `share`.
+  /// No other process uses the database, and none can begin to before `share`.
   private(set) var isAlone = false
 
-  /// Waits while somebody is alone. Throws `notAPlainFile` if a link is in the file's place.
+  /// Waits while another process has exclusive access. Throws `notAPlainFile` if a link is in the
+  /// file's place.
   static func enter(at path: String, namespace: String) throws(LMDBError) -> PresenceFile {
     for _ in 0..<100 {
-      var presence = PresenceFile(try OwnFile.open(path), path, namespace)
-      presence.isAlone = try presence.lock(LOCK_EX | LOCK_NB)
-      if !presence.isAlone { _ = try presence.lock(LOCK_SH) }
-      // Somebody may have removed the file since it was opened: others then lock another one.
-      if presence.isInPlace { return presence }
+      var presenceFile = PresenceFile(try OwnFile.open(path), path, namespace)
+      presenceFile.isAlone = try presenceFile.lock(LOCK_EX | LOCK_NB)
+      if !presenceFile.isAlone { _ = try presenceFile.lock(LOCK_SH) }
+      // The file may have been removed since it was opened: other processes then lock another one.
+      if presenceFile.isInPlace { return presenceFile }
     }
     throw LMDBError(EAGAIN, context: "flock \(path)")
   }
@@ -54,16 +56,16 @@ struct PresenceFile: ~Copyable {
 
   var isInPlace: Bool { FileIdentity(at: path) == identity }
 
-  /// Says which data file is in use, or compares it with what the others said.
+  /// Records which data file is in use, or compares it with the record of the other processes.
   ///
-  /// Throws `foreignProcessNamespace`, and `openElsewhere` if the others have another file open.
+  /// Throws `foreignProcessNamespace`, or `openElsewhere` if they have another file open.
   func admit(_ file: FileIdentity) throws(LMDBError) {
     let own = namespace + " " + file.text
     let present = read()
     if present == own { return }
-    // Mostly it is there already, from the last time. To make it anew costs a block of the disk.
+    // Usually the record is already there from the last time. Writing it again costs a disk block.
     if isAlone { return try write(own) }
-    // Empty: who was alone ended before it wrote. Then somebody is alone again soon.
+    // Empty: the process with exclusive access ended before it wrote. A later attempt will succeed.
     guard present.isEmpty || present.hasPrefix(namespace + " ") else {
       throw LMDBError.foreignProcessNamespace.adding("\(path): \(present), here \(namespace)")
     }
@@ -71,46 +73,48 @@ struct PresenceFile: ~Copyable {
       LMDBError.openElsewhere.code, context: "open \(path)", processIDs: otherProcesses)
   }
 
-  /// Lets the others in.
+  /// Gives up exclusive access, so that other processes can enter.
   mutating func share() throws(LMDBError) {
     guard isAlone else { return }
     _ = try lock(LOCK_SH)
     isAlone = false
   }
 
-  /// Removes the file if this process made it and nobody else has come: opening failed.
+  /// Removes the file if this process created it and no other has entered. Called if opening
+  /// failed.
   func withdraw() {
     if isNew, isAlone, isInPlace { unlink(path) }
   }
 
-  /// Other processes that use the database, as far as the kernel says.
+  /// Other processes that use the database, as far as the kernel lists them.
   var otherProcesses: [Int32] {
     ProcessLocks.holders(of: identity).filter { $0 != getpid() }
   }
 
   // MARK: Without entering
 
-  /// Runs `body` while nobody uses the database at `path` and nobody can begin to: who opens it waits.
-  /// `nil`, and nothing done, if somebody uses it.
+  /// Runs `body` while no process uses the database at `path`, and none can begin to: opening it
+  /// waits. Returns `nil`, without running `body`, if a process uses it.
   static func alone<R>(at path: String, _ body: () throws -> R) throws -> R? {
-    let presence: PresenceFile?
+    let presenceFile: PresenceFile?
     do throws(LMDBError) {
-      presence = try enterAlone(path, isMaking: true)
+      presenceFile = try enterAlone(path, isMaking: true)
     } catch {
       guard error == .accessDenied || error == LMDBError(EROFS) else { throw error }
       return try OpenFileLock.whileReadUnlocked(path, body)
     }
-    guard let presence else { return nil }
+    guard let presenceFile else { return nil }
     let before = FileIdentity(at: path)
     let result = try body()
-    // Those who wait to open it are not to take each other for users of the old file.
+    // Processes that wait to open it must not take each other for users of the old file.
     if let file = FileIdentity(at: path), file != before {
-      try? presence.write(currentProcessNamespace() + " " + file.text)
+      try? presenceFile.write(currentProcessNamespace() + " " + file.text)
     }
     return result
   }
 
-  /// Runs `body` while nobody uses the database at `path`. False, and nothing done, if somebody does.
+  /// Runs `body` while no process uses the database at `path`. Returns false, without running
+  /// `body`, if one does.
   static func whileAbsent(
     from path: String, _ body: () throws(LMDBError) -> Void
   ) throws(LMDBError) -> Bool {
@@ -119,42 +123,44 @@ struct PresenceFile: ~Copyable {
       try body()
       return true
     }
-    let presence = try enterAlone(path, isMaking: false)
-    guard presence != nil else { return false }
+    let presenceFile = try enterAlone(path, isMaking: false)
+    guard presenceFile != nil else { return false }
     try body()
     return true
   }
 
-  /// `nil` if somebody uses the database.
+  /// `nil` if a process uses the database.
   private static func enterAlone(_ path: String, isMaking: Bool) throws(LMDBError) -> PresenceFile?
   {
-    let place = path + "-presence"
-    // A process that is just being started has the locks of the one that starts it, for a moment.
-    var patience = Backoff(.milliseconds(60))
+    let position = path + "-presence"
+    // A process that is being started briefly holds the locks of its parent.
+    var backoff = Backoff(.milliseconds(60))
     repeat {
-      let file: OwnFile? = isMaking ? try OwnFile.open(place) : try OwnFile.openExisting(place)
+      let file: OwnFile? =
+        isMaking ? try OwnFile.open(position) : try OwnFile.openExisting(position)
       guard let file else { return nil }
-      let presence = PresenceFile(file, place)
-      if try presence.lock(LOCK_EX | LOCK_NB), presence.isInPlace,
+      let presenceFile = PresenceFile(file, position)
+      if try presenceFile.lock(LOCK_EX | LOCK_NB), presenceFile.isInPlace,
         try !OpenFileLock.isHeld(onFileAt: path)
       {
-        return presence
+        return presenceFile
       }
-    } while patience.wait()
+    } while backoff.wait()
     return nil
   }
 
-  // MARK: The doorbell
+  // MARK: Commit notifications
 
-  /// From now on other processes ring. False if the file system has no such locks: then they always do.
+  /// From now on other processes notify. False if the file system has no such locks: then they
+  /// always do.
   @discardableResult
   func listen() -> Bool { DescriptionLock.listening.set(F_RDLCK, on: descriptor) }
 
-  /// Whether somebody else may be listening: another process, or whoever opened the file again.
+  /// Whether another process, or another open file in this one, may be listening.
   var isHeard: Bool { DescriptionLock.listening.isHeldElsewhere(than: descriptor) ?? true }
 
   /// Writes the first byte again: nothing else changes, and a full disk does not matter.
-  func ring() {
+  func notifyCommit() {
     guard isHeard else { return }
     var byte = namespace.utf8.first ?? 0
     _ = pwrite(descriptor, &byte, 1, 0)
@@ -170,7 +176,7 @@ struct PresenceFile: ~Copyable {
     return true
   }
 
-  /// Ends with a newline, so that half a line is not taken for a whole one.
+  /// Ends with a newline, so that a partial line is not taken for a complete one.
   private func write(_ text: String) throws(LMDBError) {
     let line = Array((text + "\n").utf8)
     guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, line, line.count, 0) == line.count
@@ -188,8 +194,8 @@ struct PresenceFile: ~Copyable {
   /// Guarded by `monitor`.
   nonisolated(unsafe) private static var lastNamespace: (text: String, forkCount: UInt)?
 
-  /// `pid:[4026531836]`; without `/proc`, a word that equals itself. A process stays in its namespace, a child may be
-  /// born into another one.
+  /// `pid:[4026531836]`; `unknown` without `/proc`. A process stays in its namespace; a child may
+  /// be created in another one.
   static func currentProcessNamespace() -> String {
     let forkCount = ForkGuard.count.pointee
     monitor.lock()

@@ -4,7 +4,7 @@ import CLMDB
 public struct Table: Sendable, Hashable {
   public let name: String
   @usableFromInline let handle: MDB_dbi
-  /// Of a table that is not there. LMDB refuses it.
+  /// The handle of a table that does not exist. LMDB rejects it.
   @usableFromInline static let noHandle = MDB_dbi.max
 
   @usableFromInline var isThere: Bool { handle != Self.noHandle }
@@ -15,13 +15,13 @@ public struct Table: Sendable, Hashable {
   }
 }
 
-/// What a transaction sees.
+/// The state of the file that a transaction sees.
 ///
 ///     let value = try environment.read { try $0.get(table, key).map(Array.init) }
 ///
-/// Valid as long as its transaction. Borrowed bytes end with the transaction; in a write
-/// transaction also with the next put, reserve or delete. Not aligned: load unaligned.
-/// A call after the transaction's end throws `transactionEnded`.
+/// Valid as long as its transaction. Borrowed bytes are valid until the transaction ends; in a
+/// write transaction, only until the next put, reserve or delete. They are not aligned: use
+/// unaligned loads. A call after the transaction's end throws `transactionEnded`.
 public struct Snapshot {
   @usableFromInline let cell: CellPointer
   @usableFromInline let transaction: OpaquePointer
@@ -37,6 +37,7 @@ public struct Snapshot {
   @inlinable @inline(__always)
   var isLive: Bool { cell.pointee.generation == generation }
 
+  /// The value of a key; nil if there is none.
   @inlinable
   public func get(
     _ table: Table, _ key: UnsafeRawBufferPointer
@@ -65,6 +66,7 @@ public struct Snapshot {
     return Cursor(snapshot: self, cursor: cursor)
   }
 
+  /// The counts of a table's tree.
   public func statistics(_ table: Table) throws(LMDBError) -> TableStatistics {
     guard isLive else { throw failure(LMDBError.transactionEnded.code, "statistics") }
     var raw = MDB_stat()
@@ -73,11 +75,11 @@ public struct Snapshot {
     return TableStatistics(raw)
   }
 
-  /// The number of the last commit this sees; in a write transaction, of the commit it will be.
-  /// 0 when the transaction has ended.
+  /// The number of the last commit this sees; in a write transaction, the number of the commit it
+  /// will be. 0 after the transaction has ended.
   public var transactionID: Int { isLive ? mdb_txn_id(transaction) : 0 }
 
-  // MARK: Off the fast path
+  // MARK: Slow path
 
   @usableFromInline
   func failure(_ code: Int32, _ call: StaticString) -> LMDBError {
@@ -90,14 +92,14 @@ public struct Snapshot {
     try cell.pointee.environment.admit(storageCall, call)
   }
 
-  /// In the poisoning test mode, a copy that ends when the loan does.
+  /// In the poisoning test mode, a copy that is poisoned when the borrow ends.
   @usableFromInline
   func lend(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    cell.pointee.environment.loans?.lend(bytes, by: cell) ?? bytes
+    cell.pointee.environment.borrows?.lend(bytes, by: cell) ?? bytes
   }
 }
 
-/// LMDB's limit; empty keys are no keys.
+/// LMDB's limit: 1 to 511 bytes.
 @inlinable @inline(__always)
 func isValidKey(_ key: UnsafeRawBufferPointer) -> Bool { UInt(bitPattern: key.count &- 1) < 511 }
 

@@ -2,13 +2,14 @@ import CLMDB
 import Glibc
 import Synchronization
 
-/// A place for one running transaction, a cache line to itself.
+/// A slot for one running transaction, in its own cache line.
 ///
 ///     ┌───────┬────────┬─────────────┬────────────┬─────────┬──────────────┬───────┐
 ///     │ state │ holder │ transaction │ generation │ changes │ instrumented │ owner │
 ///     └───────┴────────┴─────────────┴────────────┴─────────┴──────────────┴───────┘
 ///
-/// `state` and `holder` are for everybody. The rest belongs to whoever made `state` taken.
+/// Any thread may use `state` and `holder`. The rest belongs to the thread that set `state` to
+/// taken.
 @usableFromInline
 struct TransactionCell: ~Copyable {
   @usableFromInline static var free: UInt { 0 }
@@ -19,16 +20,16 @@ struct TransactionCell: ~Copyable {
   /// The thread that began the transaction; 0 when free.
   @usableFromInline let holder: Atomic<UInt>
 
-  // Relaxed atomics cost what plain words do, and let the other threads' looks at `state` stand
-  // beside changes of these.
+  // Relaxed atomics cost as much as plain words. Plain ones would conflict with other threads that
+  // read `state` at the same time.
   @usableFromInline let heldTransaction: Atomic<OpaquePointer?>
   @usableFromInline let currentGeneration: Atomic<UInt>
   @usableFromInline let changeCount: Atomic<UInt>
 
-  /// Faults are injected or borrowed bytes poisoned: take the slow way.
+  /// Faults are injected or borrowed bytes poisoned: take the slow path.
   @usableFromInline let isInstrumented: Bool
 
-  /// Owns the cell, so it is there as long as the cell is.
+  /// Owns the cell, so it lives as long as the cell.
   @usableFromInline var owner: Unmanaged<Environment>?
 
   /// Fills the cache line.
@@ -55,14 +56,14 @@ struct TransactionCell: ~Copyable {
     heldTransaction.store(transaction, ordering: .relaxed)
   }
 
-  /// Rises when the transaction ends, so that what is left of it can be told.
+  /// Increases when the transaction ends, so that later use of its snapshots is detected.
   @inlinable
   var generation: UInt { currentGeneration.load(ordering: .relaxed) }
 
   @inlinable
   func endGeneration() { currentGeneration.store(generation &+ 1, ordering: .relaxed) }
 
-  /// Rises with each put and delete.
+  /// Increases with each put and delete.
   @inlinable
   var changes: UInt { changeCount.load(ordering: .relaxed) }
 

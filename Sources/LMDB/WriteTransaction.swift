@@ -7,10 +7,11 @@ import Glibc
 ///     try writing.put(table, key, value)
 ///     try writing.commit()
 ///
-/// Belongs to the thread that began it and ends there. After a failed put or delete the rest fails
-/// with `badTransaction`: abort.
+/// Belongs to the thread that began it and must end there. After a failed put or delete, every
+/// further one throws `badTransaction`: abort.
 public struct WriteTransaction: ~Copyable {
   @usableFromInline let environment: Environment
+  /// The state that the transaction sees, with its own changes.
   public let snapshot: Snapshot
 
   init(environment: Environment, snapshot: Snapshot) {
@@ -18,9 +19,9 @@ public struct WriteTransaction: ~Copyable {
     self.snapshot = snapshot
   }
 
-  /// False, and nothing changed, if `ifAbsent` and the key is there.
+  /// Writes an entry. Returns false, and changes nothing, if `ifAbsent` is set and the key exists.
   ///
-  /// With `append` the key must be above every other; else `keyExists` is thrown.
+  /// With `append` the key must be above every other; otherwise this throws `keyExists`.
   @inlinable @discardableResult
   public mutating func put(
     _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
@@ -39,7 +40,7 @@ public struct WriteTransaction: ~Copyable {
     return true
   }
 
-  /// Room for a value of `byteCount` bytes, to be filled before the next call.
+  /// Reserves room for a value of `byteCount` bytes, to be filled before the next call.
   @inlinable
   public mutating func reserve(
     _ table: Table, _ key: UnsafeRawBufferPointer, byteCount: Int
@@ -56,7 +57,7 @@ public struct WriteTransaction: ~Copyable {
     return UnsafeMutableRawBufferPointer(start: rawValue.mv_data, count: byteCount)
   }
 
-  /// False if there was nothing.
+  /// Deletes an entry. Returns false if there was none.
   @inlinable @discardableResult
   public mutating func delete(
     _ table: Table, _ key: UnsafeRawBufferPointer
@@ -70,14 +71,15 @@ public struct WriteTransaction: ~Copyable {
     return true
   }
 
-  /// Durable as the environment's `durability` says, once it returns. A thrown system error leaves
-  /// the environment refusing writes until `reopen()`.
+  /// Commits. When it returns, the commit is as durable as the environment's `durability` says.
+  /// After a system error the environment refuses writes until `reopen()`.
   ///
-  /// - Parameter ringing: Who commits without rings later, with `Environment.ring`.
+  /// - Parameter ringing: If false, the caller notifies later, with `Environment.notifyCommit`.
   public consuming func commit(ringing: Bool = true) throws(LMDBError) {
     try environment.commit(snapshot, ringing: ringing)
   }
 
+  /// Ends the transaction without committing.
   public consuming func abort() {}
 
   deinit { environment.abort(snapshot) }
@@ -88,7 +90,7 @@ public struct WriteTransaction: ~Copyable {
   ) throws(LMDBError) {
     if snapshot.cell.pointee.isInstrumented {
       try snapshot.admit(storageCall, call)
-      environment.endLoans(by: snapshot.cell, isFinal: false)
+      environment.endBorrows(by: snapshot.cell, isFinal: false)
     }
     snapshot.cell.pointee.noteChange()
   }

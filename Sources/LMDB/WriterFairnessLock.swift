@@ -1,20 +1,22 @@
 import Glibc
 
-/// Lets the processes that write take turns.
+/// Makes the processes that write take turns.
 ///
-///     turnstile ─▶ LMDB's mutex ─▶ leave the turnstile ─▶ write, commit
+///     fairness lock ─▶ LMDB's mutex ─▶ release the fairness lock ─▶ write, commit
 ///
-/// LMDB's mutex is not fair: who commits and begins again finds it free before those who wait are
-/// awake. Who waits for the mutex waits in the turnstile, so that who comes back stands behind.
+/// LMDB's mutex is not fair: a process that commits and begins again finds it free before those
+/// that wait are awake. A process holds the fairness lock while it waits for the mutex, so that a
+/// process that comes back queues behind it.
 ///
-/// Only fairness rests on it. Where there are no such locks, everybody walks through.
+/// Only fairness depends on it. If the file system has no such locks, every process passes.
 struct WriterFairnessLock {
-  /// Of the data file, open for writing.
+  /// A descriptor of the data file, open for writing.
   let descriptor: Int32
 
   func enter() {
-    while !DescriptionLock.turnstile.set(F_WRLCK, on: descriptor, waiting: true), errno == EINTR {}
+    while !DescriptionLock.fairnessLock.set(F_WRLCK, on: descriptor, waiting: true), errno == EINTR
+    {}
   }
 
-  func leave() { _ = DescriptionLock.turnstile.set(F_UNLCK, on: descriptor) }
+  func leave() { _ = DescriptionLock.fairnessLock.set(F_UNLCK, on: descriptor) }
 }

@@ -15,7 +15,7 @@ import Testing
     let folder = TemporaryFolder()
     let path = folder.path + "/churn.hearth"
     let settings = FirestoreSettings()
-    settings.changeLogRetention = (seconds: 3600, bytes: 8 << 20)
+    settings.changeLogLimitBytes = 8 << 20
     let db = try Firestore.open(at: path, settings: settings)
     let notes = Notes()
     let registrations = (0..<4).map { index in

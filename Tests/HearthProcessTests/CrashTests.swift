@@ -132,8 +132,8 @@ import Testing
         let isDone = helper.lines() == ["done"]
         #expect(helper.wasKilled != isDone)
         if isThere || isDone || FileManager.default.fileExists(atPath: target) {
-          let report = try await Firestore.check(at: target)
-          #expect(report.isWhole && report.documents == 20, "\(fate) \(call): \(report.problems)")
+          let report = try await FirestoreFile(at: target).check()
+          #expect(report.isIntact && report.documents == 20, "\(fate) \(call): \(report.problems)")
         }
         if isDone { break }
         deaths += 1

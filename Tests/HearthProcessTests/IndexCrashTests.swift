@@ -66,9 +66,7 @@ import Testing
   }
 
   private func open(_ path: String) throws -> Store {
-    var configuration = StoreConfiguration()
-    configuration.indexCheck = IndexCheck.run
-    return try Store(path: path, configuration: configuration)
+    try Store(path: path, configuration: StoreConfiguration())
   }
 
   /// What is wrong, and how many documents the building has looked at; all if it is done.

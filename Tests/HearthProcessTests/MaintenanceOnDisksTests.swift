@@ -26,26 +26,28 @@ import Testing
     let target = disk.path + "/b"
     let before = Data("what was there".utf8)
     try before.write(to: URL(fileURLWithPath: target))
-    try await db.export(to: folder.path + "/a.jsonl")
+    try await db.maintenance.export(to: folder.path + "/a.jsonl")
     for compacting in [false, true] {
       let failure = await code {
-        try await db.backup(to: target, compacting: compacting, replacing: true)
+        try await db.maintenance.backup(to: target, compacting: compacting, replacing: true)
       }
       #expect(failure == .resourceExhausted)
     }
-    #expect(await code { try await db.export(to: target, replacing: true) } == .resourceExhausted)
+    #expect(
+      await code { try await db.maintenance.export(to: target, replacing: true) }
+        == .resourceExhausted)
     try await db.terminate()
     let source = folder.path + "/a.hearth"
     #expect(
-      await code { _ = try await Firestore.repair(at: source, to: target + "2") }
+      await code { _ = try await FirestoreFile(at: source).repair(to: target + "2") }
         == .resourceExhausted)
     let lines = folder.path + "/a.jsonl"
     #expect(
-      await code { try await Firestore.importDocuments(from: lines, toNew: target + "2") }
+      await code { try await FirestoreFile(at: target + "2").import(from: lines) }
         == .resourceExhausted)
     #expect(try Data(contentsOf: URL(fileURLWithPath: target)) == before)
     #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == ["b"])
-    #expect(try await Firestore.check(at: source).isWhole)
+    #expect(try await FirestoreFile(at: source).check().isIntact)
   }
 
   @Test(.enabled(if: SmallDisk.canBeMade))
@@ -58,20 +60,24 @@ import Testing
     try FileManager.default.removeItem(atPath: path + "-lock")
     try FileManager.default.removeItem(atPath: path + "-presence")
     try disk.forbidWriting()
-    #expect(try await Firestore.check(at: path).documents == 50)
+    #expect(try await FirestoreFile(at: path).check().documents == 50)
     let settings = FirestoreSettings()
     settings.isReadOnly = true
     let read = try Firestore.open(at: path, settings: settings)
-    #expect(try await read.check().isWhole)
-    try await read.backup(to: folder.path + "/b.hearth")
-    #expect(try await read.export(to: folder.path + "/b.jsonl") == 50)
-    await #expect(throws: NSError.self) { try await read.backup(to: disk.path + "/b.hearth") }
-    await #expect(throws: NSError.self) { try await read.export(to: disk.path + "/b.jsonl") }
+    #expect(try await read.maintenance.check().isIntact)
+    try await read.maintenance.backup(to: folder.path + "/b.hearth")
+    #expect(try await read.maintenance.export(to: folder.path + "/b.jsonl") == 50)
+    await #expect(throws: NSError.self) {
+      try await read.maintenance.backup(to: disk.path + "/b.hearth")
+    }
+    await #expect(throws: NSError.self) {
+      try await read.maintenance.export(to: disk.path + "/b.jsonl")
+    }
     try await read.terminate()
-    _ = try await Firestore.repair(at: path, to: folder.path + "/c.hearth")
-    await #expect(throws: NSError.self) { try await Firestore.compact(at: path) }
+    _ = try await FirestoreFile(at: path).repair(to: folder.path + "/c.hearth")
+    await #expect(throws: NSError.self) { try await FirestoreFile(at: path).compact() }
     for name in ["b", "c"] {
-      #expect(try await Firestore.check(at: "\(folder.path)/\(name).hearth").documents == 50)
+      #expect(try await FirestoreFile(at: "\(folder.path)/\(name).hearth").check().documents == 50)
     }
   }
 }

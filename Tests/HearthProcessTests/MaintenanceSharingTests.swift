@@ -4,7 +4,7 @@ import Testing
 @testable import Hearth
 @testable import HearthEngine
 
-/// The care of a file that another process writes to.
+/// Maintenance of a file that another process writes to.
 @Suite struct MaintenanceSharingTests {
   private let folder = TemporaryFolder()
   private var path: String { folder.path + "/shared.hearth" }
@@ -17,16 +17,16 @@ import Testing
     helper.say("go")
     #expect(helper.line() == "writing")
     for round in 0..<5 {
-      let report = try await Firestore.check(at: path)
-      #expect(report.isWhole, "\(report.problems)")
+      let report = try await FirestoreFile(at: path).check()
+      #expect(report.isIntact, "\(report.problems)")
       let db = try Firestore.open(at: path)
       let copy = folder.path + "/copy\(round).hearth"
-      #expect(try await db.backup(to: copy, compacting: round % 2 == 1).isWhole)
+      #expect(try await db.maintenance.backup(to: copy, compacting: round % 2 == 1).isIntact)
       try await db.terminate()
     }
     for body: () async throws -> Void in [
-      { try await Firestore.compact(at: path) },
-      { _ = try await Firestore.repair(at: path, to: folder.path + "/new.hearth") },
+      { try await FirestoreFile(at: path).compact() },
+      { _ = try await FirestoreFile(at: path).repair(to: folder.path + "/new.hearth") },
     ] {
       await #expect { try await body() } throws: {
         ($0 as NSError).code == FirestoreErrorCode.failedPrecondition.rawValue
@@ -34,12 +34,12 @@ import Testing
     }
     let first = try Firestore.open(at: folder.path + "/copy0.hearth")
     await #expect {
-      try await first.backup(to: path, replacing: true)
+      try await first.maintenance.backup(to: path, replacing: true)
     } throws: { ($0 as NSError).code == FirestoreErrorCode.failedPrecondition.rawValue }
     try await first.terminate()
     helper.say("stop")
     #expect(helper.lines().count == 1)
-    #expect(try await Firestore.check(at: path).isWhole)
+    #expect(try await FirestoreFile(at: path).check().isIntact)
   }
 
   @Test func `definitions of one process hold in the next commits of the other`() async throws {
@@ -55,16 +55,16 @@ import Testing
       let isEven = round % 2 == 0
       try await db.indexes.declare(isEven ? one : other)
       if round > 1 { try await db.indexes.drop(isEven ? other : one) }
-      try await db.setExpiry(collectionID: "items", field: isEven ? "until" : "later")
+      try await db.ttl.setPolicy(collectionGroup: "items", field: isEven ? "until" : "later")
       try await Task.sleep(for: pause)
-      let report = try await db.check()
-      #expect(report.isWhole, "round \(round): \(report.problems)")
+      let report = try await db.maintenance.check()
+      #expect(report.isIntact, "round \(round): \(report.problems)")
     }
     helper.say("stop")
     let written = try #require(helper.lines().last)
     try await db.indexes.waitUntilReady()
-    let report = try await db.check()
-    #expect(report.isWhole, "\(report.problems)")
+    let report = try await db.maintenance.check()
+    #expect(report.isIntact, "\(report.problems)")
     #expect("wrote \(report.documents)" == written && report.expiringDocuments == report.documents)
     // Each document has two tags.
     #expect(report.indexEntries == 2 * report.documents && report.documents > 0)
@@ -77,7 +77,7 @@ import Testing
     let settings = FirestoreSettings()
     settings.durability = .unsafeWithoutFlushing
     let db = try Firestore.open(at: path, settings: settings)
-    try await db.setExpiry(collectionID: "items", field: "until")
+    try await db.ttl.setPolicy(collectionGroup: "items", field: "until")
     let count = 3000
     for start in stride(from: 0, to: count, by: 500) {
       let batch = db.batch()
@@ -97,17 +97,17 @@ import Testing
       usleep(UInt32.random(in: 1_000_000...1_200_000))
       for helper in helpers { helper.kill(SIGKILL) }
       for helper in helpers { #expect(helper.wasKilled) }
-      #expect(try await Firestore.check(at: path).isWhole)
+      #expect(try await FirestoreFile(at: path).check().isIntact)
     }
-    settings.expirySweepInterval = .milliseconds(50)
+    settings.ttlSweepInterval = .milliseconds(50)
     let again = try Firestore.open(at: path, settings: settings)
     try await eventually {
       try await again.collection("items").count.getAggregation(source: .server).count as? Int
         == count / 3
     }
-    #expect(try await again.deleteExpiredDocuments() == 0)
-    let report = try await again.check()
-    #expect(report.isWhole && report.documents == count / 3)
+    #expect(try await again.ttl.deleteExpired() == 0)
+    let report = try await again.maintenance.check()
+    #expect(report.isIntact && report.documents == count / 3)
     try await again.terminate()
   }
 }

@@ -109,9 +109,9 @@ import Testing
     try await db.terminate()
     let bytes = try Data(contentsOf: URL(fileURLWithPath: whole))
     for length in [1, 100, 4096, 5000, 8192, bytes.count / 2] {
-      let cut = folder.path + "/cut-\(length).hearth"
-      try bytes.prefix(length).write(to: URL(fileURLWithPath: cut))
-      await expect(.dataLoss) { _ = try Firestore.open(at: cut) }
+      let truncated = folder.path + "/cut-\(length).hearth"
+      try bytes.prefix(length).write(to: URL(fileURLWithPath: truncated))
+      await expect(.dataLoss) { _ = try Firestore.open(at: truncated) }
     }
   }
 

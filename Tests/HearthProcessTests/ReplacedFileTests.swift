@@ -72,9 +72,9 @@ import Testing
 
   @Test func `a restore cut at any moment leaves the old file or the restored one`() async throws {
     let world = try await World(.move)
-    let old = try await Firestore.check(at: world.path).documents
+    let old = try await FirestoreFile(at: world.path).check().documents
     try await world.write(60)
-    let changed = try await Firestore.check(at: world.path).documents
+    let changed = try await FirestoreFile(at: world.path).check().documents
     #expect(old != changed)
     var seen: Set<Int> = []
     for round in 0..<(isSoak ? 200 : 12) {
@@ -85,8 +85,8 @@ import Testing
       usleep(UInt32(round * 7919 % 60_000))
       helper.kill(SIGKILL)
       #expect(helper.wasKilled)
-      let report = try await Firestore.check(at: world.path)
-      #expect(report.isWhole, "\(report.problems)")
+      let report = try await FirestoreFile(at: world.path).check()
+      #expect(report.isIntact, "\(report.problems)")
       #expect([old, changed].contains(report.documents))
       seen.insert(report.documents)
       if report.documents == old { try await world.write(60) }
@@ -98,25 +98,27 @@ import Testing
     let world = try await World(.move)
     var db = try Firestore.open(at: world.path)
     let token = try await db.changeToken()
-    let refusal = await code(of: { try await Firestore.restore(world.backup, to: world.path) })
+    let refusal = await code(of: {
+      try await FirestoreFile(at: world.path).restore(from: world.backup)
+    })
     #expect(refusal == .failedPrecondition)
     try await db.terminate()
-    try await Firestore.restore(world.backup, to: world.path)
+    try await FirestoreFile(at: world.path).restore(from: world.backup)
     db = try Firestore.open(at: world.path)
     #expect(await code(of: { for try await _ in db.changes(since: token) {} }) == .outOfRange)
     let newToken = try await db.changeToken()
     #expect(newToken != token)
-    let options = SnapshotListenOptions().withChanges(since: token)
+    let options = SnapshotListenOptions().resuming(from: token)
     let events = AsyncStream<Bool> { stream in
       db.collection("books").addSnapshotListener(options: options) { snapshot, error in
-        if error == nil { stream.yield(snapshot?.isReset == true) }
+        if error == nil { stream.yield(snapshot?.isFullResync == true) }
       }
     }
-    let isReset = await events.first { _ in true }
-    #expect(isReset == true)
+    let isFullResync = await events.first { _ in true }
+    #expect(isFullResync == true)
     try await db.terminate()
     // And once more: its own tokens are of the past then.
-    try await Firestore.restore(world.backup, to: world.path)
+    try await FirestoreFile(at: world.path).restore(from: world.backup)
     db = try Firestore.open(at: world.path)
     for old in [token, newToken] {
       #expect(await code(of: { for try await _ in db.changes(since: old) {} }) == .outOfRange)
@@ -141,7 +143,7 @@ private final class World: Sendable {
     }
     let db = try open()
     for number in 0..<20 { try await db.document("books/\(number)").setData(["n": number]) }
-    try await db.backup(to: backup)
+    try await db.maintenance.backup(to: backup)
     try await db.terminate()
   }
 
@@ -180,8 +182,8 @@ private final class World: Sendable {
       #expect(acknowledged.isEmpty, "The file is gone, and had \(acknowledged)")
       return
     }
-    let report = try await Firestore.check(at: path)
-    #expect(report.isWhole, "\(report.problems)")
+    let report = try await FirestoreFile(at: path).check()
+    #expect(report.isIntact, "\(report.problems)")
     let db = try open()
     for id in acknowledged {
       let isThere = try await db.document("after/\(id)").getDocument().exists

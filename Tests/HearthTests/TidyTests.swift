@@ -1,18 +1,19 @@
 import Foundation
 import Testing
 
-/// The house stays in order. Every failure says where to move what.
+/// The sources keep their order. Each failure says what to move where.
 @Suite struct TidyTests {
-  // MARK: Floors
+  // MARK: Layers
 
-  /// Folders of `Sources/HearthEngine` from the ground up.
-  static let floors: [[String]] = [
+  /// Folders of `Sources/HearthEngine`, lowest layer first.
+  static let layers: [[String]] = [
     ["Support"], ["Model"], ["Format", "Keys"], ["Coding"], ["Storage"], ["TTL"], ["Indexing"],
-    ["Query", "Planning", "Execution"], ["Writing"], ["Maintenance"], ["Observation"], ["Backend"],
+    ["Query"],
+    ["Planning"], ["Execution"], ["Writing"], ["Maintenance"], ["Observation"], ["Backend"],
   ]
 
   @Test(arguments: [
-    ("Sources/HearthEngine", floors.flatMap(\.self)),
+    ("Sources/HearthEngine", layers.flatMap(\.self)),
     ("Sources/Hearth", ["Face", "Bridge", "Delivery"]),
   ])
   func `every file is in a folder that has its place`(module: String, folders: [String]) {
@@ -27,17 +28,17 @@ import Testing
     }
   }
 
-  @Test func `a file mentions types of its own floor and below`() {
-    let house = Self.floors.map { folders in
+  @Test func `a file mentions types of its own layer and below`() {
+    let house = Self.layers.map { folders in
       SourceTree.swiftFiles(in: "Sources/HearthEngine").filter { file in
         let folder = file.folder(below: "Sources/HearthEngine").split(separator: "/").first ?? ""
         return folders.contains(String(folder))
       }
     }
     #expect(house.joined().count > 50, "The sources were not found at \(SourceTree.root.path).")
-    let floorBelow = Set(
+    let layerBelow = Set(
       SourceTree.swiftFiles(in: "Sources/LMDB").flatMap(\.declarations).map(\.name))
-    for sentence in Self.upwardMentions(in: house, besides: floorBelow) {
+    for sentence in Self.upwardMentions(in: house, besides: layerBelow) {
       Issue.record("\(sentence)")
     }
   }
@@ -46,7 +47,8 @@ import Testing
   /// of. The compiler enforces that as long as these stay so.
   static let belowTheSeam: Set<String> = [
     "Writer", "Store", "StoreSnapshot", "ListenerRegistry", "WriteContext", "CommitPlan",
-    "DocumentName", "PendingWrites", "TTLSweeper", "ReadSet",
+    "DocumentName",
+    "PendingWrites", "TTLSweeper", "ReadSet",
   ]
 
   @Test func `the face speaks to a backend and to nothing below`() {
@@ -77,24 +79,24 @@ import Testing
     }
   }
 
-  /// A sentence for each type that a file mentions and a higher floor declares.
+  /// A sentence for each type that a file mentions and a higher layer declares.
   static func upwardMentions(in house: [[SourceFile]], besides known: Set<String>) -> [String] {
-    var homes: [String: (floor: Int, path: String)] = [:]
-    // From the roof down, so that a name with two homes counts as the lower one's.
-    for (floor, files) in house.enumerated().reversed() {
+    var homes: [String: (layer: Int, path: String)] = [:]
+    // From the top down, so that a name with two homes counts as the lower one's.
+    for (layer, files) in house.enumerated().reversed() {
       for file in files {
-        for type in file.declarations where type.isVisible { homes[type.name] = (floor, file.path) }
+        for type in file.declarations where type.isVisible { homes[type.name] = (layer, file.path) }
       }
     }
     var sentences: [String] = []
     var around = known
-    for (floor, files) in house.enumerated() {
-      // Nested and private types may share a name with one of a higher floor.
+    for (layer, files) in house.enumerated() {
+      // Nested and private types may share a name with one of a higher layer.
       around.formUnion(files.flatMap(\.declarations).map(\.name))
       for file in files {
         var told: Set<String> = []
         for (line, name) in file.mentions {
-          guard let home = homes[name], home.floor > floor, !around.contains(name),
+          guard let home = homes[name], home.layer > layer, !around.contains(name),
             told.insert(name).inserted
           else { continue }
           sentences.append(
@@ -165,6 +167,18 @@ import Testing
           safe: `// Unchecked: …`.
           """)
       }
+    }
+  }
+
+  @Test func `unchecked exclusivity has its reason in the type`() {
+    for file in Self.sources
+    where file.code.contains(where: { $0.contains("@exclusivity(unchecked)") }) {
+      #expect(
+        file.lines.contains { $0.contains("// Exclusivity is unchecked: ") },
+        """
+        \(file.path) turns off checks of exclusive access without a reason. Write in the type why no two \
+        accesses overlap: `// Exclusivity is unchecked: …`.
+        """)
     }
   }
 
@@ -254,9 +268,58 @@ import Testing
     }
   }
 
+  /// Files of several small types, whose name is their subject.
+  static let subjects: Set<String> = [
+    "CodingErrors", "EncodingRules", "Exports", "FirebaseCore", "FirebaseFirestore",
+    "FirebaseSharedSwift",
+    "ErrorReporting", "KeyConversion", "MaintenanceCommands", "OpenFile", "Options",
+    "PassthroughTypes",
+    "RecursiveQueries", "RoundTrip", "SnapshotListeners", "SnapshotSequences", "SnapshotsInSync",
+    "WantedIndexes",
+  ]
+
+  @Test func `a file is named after the type that it declares or extends`() {
+    for file in Self.sources {
+      let subject = String(file.name.dropLast(6).prefix { $0 != "+" })
+      guard !Self.subjects.contains(subject) else { continue }
+      let declaration = try? Regex(
+        "\\b(struct|class|enum|protocol|actor|extension|typealias) (\\w+\\.)*\(subject)\\b")
+      #expect(
+        declaration.map { pattern in file.code.contains { $0.contains(pattern) } } == true,
+        """
+        \(file.path) neither declares nor extends \(subject). Name it after what a reader will look for, or \
+        add its subject to TidyTests.subjects.
+        """)
+    }
+  }
+
+  /// Words that `STYLE` replaces by plainer ones; see the prose of any public docstring for the tone.
+  @Test func `comments are in plain technical English`() throws {
+    let banned = try Regex("\\b(tells?|told|anew|besides|save for|stands)\\b").ignoresCase()
+    let subject = try Regex("(^|[.:;] )(Who|What|Whoever|Whatever) [a-z]+ [^?]*$")
+    for path in Self.texts where path.hasPrefix("Sources/") || path == "README.md" {
+      guard let text = SourceTree.text(of: path) else { continue }
+      let isMarkdown = path.hasSuffix(".md")
+      var isCode = false
+      for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+        .enumerated()
+      {
+        if isMarkdown, line.hasPrefix("```") { isCode.toggle() }
+        let prose: Substring? =
+          isMarkdown
+          ? (isCode ? nil : line) : line.firstRange(of: "// ").map { line[$0.upperBound...] }
+        guard let prose else { continue }
+        let plain = prose.replacing(/`[^`]*`/, with: "")
+        if plain.contains(banned) || plain.contains(subject) {
+          Issue.record("\(path):\(index + 1) needs a second reading: \(prose)")
+        }
+      }
+    }
+  }
+
   @Test func `what is stored says so`() {
     let pattern = /static let \w+: UInt8 = |case \w+ = (0x)?[0-9]/
-    for folder in ["Format", "Keys", "Storage", "Indexing"] {
+    for folder in ["Format", "Keys", "Storage", "TTL", "Indexing"] {
       for file in SourceTree.swiftFiles(in: "Sources/HearthEngine/" + folder) {
         guard let index = file.code.firstIndex(where: { $0.contains(pattern) }) else { continue }
         #expect(

@@ -143,20 +143,21 @@ struct EnvironmentTests {
   @Test func `the bell is written by commits, and not by opening again`() throws {
     let file = try TestFile()
     var environment = try file.open()
-    let bell = environment.doorbellPath
+    let signal = environment.commitNotificationPath
     func forgetRings() throws {
       try FileManager.default.setAttributes(
-        [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: bell)
+        [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: signal)
     }
     func hasRung() throws -> Bool {
-      let date = try FileManager.default.attributesOfItem(atPath: bell)[.modificationDate] as? Date
+      let date =
+        try FileManager.default.attributesOfItem(atPath: signal)[.modificationDate] as? Date
       return date != Date(timeIntervalSince1970: 0)
     }
-    let content = FileManager.default.contents(atPath: bell)
+    let content = FileManager.default.contents(atPath: signal)
     environment.close()
     // As another process does.
     let namespace = PresenceFile.currentProcessNamespace()
-    var listener = try PresenceFile.enter(at: bell, namespace: namespace)
+    var listener = try PresenceFile.enter(at: signal, namespace: namespace)
     try listener.share()
     let isListening = listener.listen()
     #expect(isListening)
@@ -170,12 +171,12 @@ struct EnvironmentTests {
     try writing.put(environment.table("t"), "a", "2")
     try writing.commit(ringing: false)
     #expect(try !hasRung())
-    environment.ring()
+    environment.notifyCommit()
     #expect(try hasRung())
-    #expect(FileManager.default.contents(atPath: bell) == content)
+    #expect(FileManager.default.contents(atPath: signal) == content)
     environment.close()
     try forgetRings()
-    environment.ring()
+    environment.notifyCommit()
     #expect(try !hasRung())
     _ = consume listener
   }

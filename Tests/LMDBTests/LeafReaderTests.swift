@@ -46,6 +46,13 @@ import Testing
     return entries
   }
 
+  @Test func `pages are read directly only if this LMDB lays them out as expected`() {
+    #expect(PageLayout.isKnown)
+    #expect(PageLayout.isKnown(major: 0, minor: 9))
+    #expect(!PageLayout.isKnown(major: 0, minor: 10))
+    #expect(!PageLayout.isKnown(major: 1, minor: 0))
+  }
+
   @Test func `pages between two keys hold all entries between them, in order`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = Random(seed: seed)

@@ -25,7 +25,7 @@ struct OtherProcessTests {
     // LMDB rounds the lock file up to a page of slots: 62 or 126 of 64 bytes.
     let environment = try file.open {
       $0.maximumReaders = 2
-      $0.readersFullPatience = .milliseconds(50)
+      $0.readersFullBackoff = .milliseconds(50)
     }
     let slots = try environment.info.maximumReaders
     let helper = try Helper(["hold-readers", file.path, "\(slots)"])
@@ -70,10 +70,10 @@ struct OtherProcessTests {
     let file = try TestFile()
     let other = try TestFile()
     func enter(_ path: String, _ namespace: String, _ data: FileIdentity) throws -> PresenceFile {
-      var presence = try PresenceFile.enter(at: path, namespace: namespace)
-      try presence.admit(data)
-      try presence.share()
-      return presence
+      var presenceFile = try PresenceFile.enter(at: path, namespace: namespace)
+      try presenceFile.admit(data)
+      try presenceFile.share()
+      return presenceFile
     }
     let data = try #require(FileIdentity(at: file.directory))
     let otherData = try #require(FileIdentity(at: "/"))
@@ -110,9 +110,9 @@ struct OtherProcessTests {
   @Test func `the bell is rung while somebody else listens, and not for oneself`() throws {
     let file = try TestFile()
     func enter() throws -> PresenceFile {
-      var presence = try PresenceFile.enter(at: file.path, namespace: "pid:[1]")
-      try presence.share()
-      return presence
+      var presenceFile = try PresenceFile.enter(at: file.path, namespace: "pid:[1]")
+      try presenceFile.share()
+      return presenceFile
     }
     let ours = try enter()
     var heard = [ours.isHeard]

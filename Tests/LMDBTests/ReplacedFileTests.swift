@@ -98,7 +98,7 @@ import Testing
     try #require(rename(copy, file.path) == 0)
     func expectRefusal(_ code: LMDBError, names: Bool) {
       let error = #expect(throws: LMDBError.self) {
-        _ = try file.open { $0.openElsewherePatience = .milliseconds(20) }
+        _ = try file.open { $0.openElsewhereBackoff = .milliseconds(20) }
       }
       #expect(error == code)
       if names { #expect(error?.message.contains("\(helper.process.processIdentifier)") == true) }
@@ -119,14 +119,14 @@ import Testing
     #expect(helper.line() == "ready")
     for suffix in removed { unlink(file.path + suffix) }
     #expect(throws: LMDBError.openElsewhere) {
-      _ = try file.open { $0.openElsewherePatience = .milliseconds(20) }
+      _ = try file.open { $0.openElsewhereBackoff = .milliseconds(20) }
     }
     // Nor under a second name, nor removed, nor rebuilt.
     let second = file.directory + "/second"
     try #require(link(file.path, second) == 0)
     #expect(throws: LMDBError.openElsewhere) {
       var configuration = EnvironmentConfiguration(tables: ["t"])
-      configuration.openElsewherePatience = .milliseconds(20)
+      configuration.openElsewhereBackoff = .milliseconds(20)
       _ = try Environment.open(at: second, configuration: configuration)
     }
     #expect(try !Environment.remove(at: second))
@@ -256,7 +256,7 @@ import Testing
     let second = try Helper(["read-as-nobody", file.path])
     #expect(second.line() == "reads 1")
     #expect(throws: LMDBError.readElsewhere) {
-      _ = try file.open { $0.openElsewherePatience = .milliseconds(20) }
+      _ = try file.open { $0.openElsewhereBackoff = .milliseconds(20) }
     }
     for helper in [reader, second] {
       helper.goOn()

@@ -63,7 +63,7 @@ final class HearthEngine: Engine {
   }
 
   func put(_ book: Book, _ id: String) async throws {
-    try await books.document(id).setData(encoding: book)
+    try await books.document(id).setData(committing: book)
   }
 
   func get(_ id: String) async throws -> Book {

@@ -47,7 +47,7 @@ private final class HearthSide: Observers {
     for author in 0..<authors {
       for index in 0..<Library.booksEach {
         let book = Book(author, index)
-        try await bulk.setData(from: book, forDocument: db.document("books/\(book.id)"))
+        try await bulk.enqueueSet(from: book, forDocument: db.document("books/\(book.id)"))
       }
     }
     _ = await bulk.finish()

@@ -51,7 +51,7 @@ struct ListeningFigures {
       let db = try open()
       let books = db.collection("books")
       let bulk = db.bulkWriter()
-      for index in 0..<200 { await bulk.setData(Mix.book(index), forDocument: books.document()) }
+      for index in 0..<200 { await bulk.enqueueSet(Mix.book(index), forDocument: books.document()) }
       _ = await bulk.finish()
       let hot = books.document("hot")
       try await hot.setData(Mix.hot)
@@ -214,7 +214,7 @@ struct ListeningFigures {
       let books = db.collection("books")
       let bulk = db.bulkWriter()
       for index in 0..<size {
-        await bulk.setData(
+        await bulk.enqueueSet(
           ["n": index, "title": "The book with the number \(index)"],
           forDocument: books.document("\(index)"))
       }

@@ -255,7 +255,7 @@ struct QueryFigures {
       ("euclidean", DistanceMeasure.euclidean), ("cosine", .cosine), ("dot product", .dotProduct),
     ] {
       let query = db.collection("vectors").findNearest(
-        "v", to: VectorValue(target), limit: 10, measure: measure)
+        vectorField: "v", queryVector: VectorValue(target), limit: 10, distanceMeasure: measure)
       var found: [Double] = []
       var added: [Double] = []
       for _ in 0..<rounds {

@@ -9,7 +9,7 @@ extension Workload {
       return {
         var digest = Digest()
         for number in 0..<16 {
-          try await shelf.document(number).setData(encoding: Book(number))
+          try await shelf.document(number).setData(committing: Book(number))
           digest.add(number)
         }
         return digest

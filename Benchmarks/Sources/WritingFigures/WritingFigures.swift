@@ -49,7 +49,7 @@ struct WritingFigures {
     for (index, peer) in names.enumerated() {
       print(
         Comparison.line(
-          "durable writes/s, \(name), setData(encoding:) over \(peer) (WAL, FULL)",
+          "durable writes/s, \(name), setData(committing:) over \(peer) (WAL, FULL)",
           zip(rates[0], rates[index + 1]).map { $0 / $1 }))
     }
     // For orientation: what a disk does differs from hour to hour.
@@ -82,7 +82,7 @@ struct WritingFigures {
     let db = try Firestore.open(at: model)
     for index in 0..<count {
       let book = Book(index)
-      try await db.document("books/\(book.id)").setData(encoding: book)
+      try await db.document("books/\(book.id)").setData(committing: book)
     }
     try await db.terminate()
     let entries = raw_copy(model, "documents")
@@ -143,7 +143,7 @@ struct HearthShelf: Sendable {
   }
 
   @Sendable func write(_ book: Book) async throws {
-    try await books.document(book.id).setData(encoding: book)
+    try await books.document(book.id).setData(committing: book)
   }
 
   func close() async throws { try await db.terminate() }

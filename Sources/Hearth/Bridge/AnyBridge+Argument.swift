@@ -1,8 +1,8 @@
-/// What comes in, all the way down.
+/// Reads arguments of queries, with the values inside them.
 extension AnyBridge {
   /// A value for a query or a cursor. Maps may have any names here, but no sentinels.
   ///
-  /// - Parameter allowsNestedArrays: for `in` and its kin, whose elements may be arrays.
+  /// - Parameter allowsNestedArrays: True for `in` and `notIn`, whose elements may be arrays.
   static func value(
     _ input: Any, database: DatabaseIdentity?, allowsNestedArrays: Bool = false
   ) throws(Status) -> Value {

@@ -1,11 +1,12 @@
-/// Writes of users' data, everything checked that can be without the stored document. All throw `Status`.
+/// Mutations from users' data, after all checks that do not need the stored document. All throw
+/// `Status`.
 extension Mutation {
   init(
     setting document: DocumentReference, to data: [String: Any], merge: ParsedWrite.Merge? = nil,
     in firestore: Firestore
   ) throws {
     let parsed = try ParsedWrite(set: data, merge: merge, database: firestore.databaseIdentity)
-    try self.init(setting: document.path(in: firestore), to: parsed)
+    try self.init(setting: document.uncheckedPath(in: firestore), to: parsed)
   }
 
   init(
@@ -13,29 +14,29 @@ extension Mutation {
     merge: ParsedWrite.Merge? = nil, in firestore: Firestore
   ) throws {
     try encoded.check(for: firestore.databaseIdentity)
-    try self.init(setting: document.path(in: firestore), to: encoded, merge: merge)
+    try self.init(setting: document.uncheckedPath(in: firestore), to: encoded, merge: merge)
   }
 
   init(
     updating document: DocumentReference, with fields: [AnyHashable: Any], in firestore: Firestore
   ) throws {
     let parsed = try ParsedWrite(update: fields, database: firestore.databaseIdentity)
-    try self.init(setting: document.path(in: firestore), to: parsed)
+    try self.init(setting: document.uncheckedPath(in: firestore), to: parsed)
     precondition = .exists(true)
   }
 
   init(deleting document: DocumentReference, in firestore: Firestore) throws {
-    self.init(path: try document.path(in: firestore), operation: .delete)
+    self.init(path: try document.uncheckedPath(in: firestore), operation: .delete)
   }
 
-  /// The same, but only if the document is not there.
+  /// The same mutation, on condition that the document does not exist.
   func creating() -> Mutation {
     var mutation = self
     mutation.precondition = .exists(false)
     return mutation
   }
 
-  /// The same, but only if that holds of what is stored.
+  /// The same mutation, on condition that `precondition` holds.
   func requiring(_ precondition: WritePrecondition) throws(Status) -> Mutation {
     var mutation = self
     mutation.precondition = try precondition.checked()
@@ -44,38 +45,63 @@ extension Mutation {
 }
 
 extension DocumentReference {
-  /// The document's path in its database, which has to be this one. Throws `Status`.
+  /// The document's path. Throws `Status` if the reference or a name in it is invalid, or if it is of
+  /// another database.
   func path(in firestore: Firestore) throws -> ResourcePath {
+    let path = try uncheckedPath(in: firestore)
+    try path.checkNames()
+    return path
+  }
+
+  /// The same without a check of the names, for mutations: `Mutation.check` checks those.
+  func uncheckedPath(in firestore: Firestore) throws -> ResourcePath {
     guard self.firestore === firestore else {
       throw Status.invalidArgument(
         "Provided document reference is from a different Cloud Firestore instance.")
     }
-    if let fault { throw fault }
-    try resourcePath.checkNames()
+    if let validationError { throw validationError }
     return resourcePath
   }
 }
 
-/// What has to hold of the stored document for a write to be done.
-///
-///     try await dune.updateData(["pages": 412], precondition: .lastUpdateTime(snapshot.updateTime!))
-///
-/// A write that is refused changes nothing, and takes the rest of its batch with it.
-public enum WritePrecondition: Sendable, Hashable {
-  /// Else `notFound`, or `alreadyExists`.
-  case exists(Bool)
-  /// The document has not changed since, else `failedPrecondition`. In whole microseconds, as
-  /// `DocumentSnapshot.updateTime` tells it.
-  case lastUpdateTime(Timestamp)
+extension Mutation {
+  init(setting path: ResourcePath, to parsed: ParsedWrite) throws(Status) {
+    self.init(
+      path: path,
+      operation: try Self.operation(parsed),
+      transforms: parsed.transforms)
+  }
 
-  func checked() throws(Status) -> Mutation.Precondition {
-    switch self {
-    case .exists(let exists): return .exists(exists)
-    case .lastUpdateTime(let time):
-      guard time.nanoseconds % 1000 == 0 else {
-        throw .invalidArgument("A precondition's update time must be in whole microseconds.")
-      }
-      return .updated(at: time)
+  init(
+    setting path: ResourcePath, to encoded: EncodedDocument, merge: ParsedWrite.Merge?
+  ) throws(Status) {
+    let hasDeletes = encoded.transforms.contains { transform in
+      if case .delete = transform.transform { true } else { false }
+    }
+    guard merge == nil, !hasDeletes else {
+      let parsed = try ParsedWrite(
+        encoded: encoded.body.map(), sentinels: encoded.transforms, merge: merge)
+      try self.init(setting: path, to: parsed)
+      return
+    }
+    // The usual case: the bytes are stored as they were encoded.
+    self.init(path: path, operation: .set(encoded.body), transforms: encoded.transforms)
+  }
+
+  private static func operation(_ parsed: ParsedWrite) throws(Status) -> Operation {
+    if let mask = parsed.mask { return .patch(parsed.body, mask: mask) }
+    return try .set(encoding: parsed.body)
+  }
+}
+
+extension EncodedDocument {
+  /// Throws if this cannot be stored in `database`.
+  func check(for database: DatabaseIdentity) throws(Status) {
+    if let validationError { throw validationError }
+    for foreign in databases where foreign != database {
+      throw .invalidArgument(
+        "Document Reference is for database \(foreign.name) but should be for database "
+          + database.name)
     }
   }
 }

@@ -1,9 +1,10 @@
-/// A write of fields in the engine's terms.
+/// A write of fields, as engine values.
 struct ParsedWrite: Sendable {
   /// The fields to write, without sentinels.
   var body: MapValue
-  /// Nil: `body` replaces the document. Otherwise what changes: a path in the mask that `body` does not
-  /// have is deleted; what `body` has outside of the mask is ignored. Sorted; no path within another.
+  /// Nil: `body` replaces the document. Otherwise the paths that change: a path that `body` lacks
+  /// is deleted, and fields of `body` outside the mask are ignored. Sorted; no path is inside
+  /// another.
   var mask: [FieldSegments]?
   /// Applied after the body, never `.delete`. Sorted by field.
   var transforms: [UserDataReader.Transform]
@@ -18,7 +19,7 @@ struct ParsedWrite: Sendable {
       transforms.count < 2 ? transforms : transforms.sorted { $0.field < $1.field }
   }
 
-  /// What a merge changes.
+  /// The fields that a merge changes.
   enum Merge {
     /// Every leaf of the data.
     case all
@@ -39,8 +40,8 @@ extension ParsedWrite {
     try self.init(body: body, merge: merge, reader: reader)
   }
 
-  /// `setData(from:)`, with `merge:` and `mergeFields:`: what an encoder made, and the sentinels it
-  /// found, with their places.
+  /// `setData(from:)`, with `merge:` and `mergeFields:`: an encoded document, and the sentinels
+  /// that the encoder found, with their paths.
   init(
     encoded body: MapValue, sentinels: [UserDataReader.Transform], merge: Merge? = nil
   ) throws(Status) {
@@ -73,13 +74,13 @@ extension ParsedWrite {
       let covered = reader.transforms.filter { transform in
         mask.contains { transform.field.hasPrefix($0) }
       }
-      // A transform works on what is there: its own field is not deleted before.
+      // A transform needs the stored value: its field must not be deleted before.
       let changed = mask.filter { field in !covered.contains { $0.field == field } }
       self.init(body: body, mask: ParsedWrite.withoutOverlaps(changed), transforms: covered)
     }
   }
 
-  /// `updateData(_:)`. It is for documents that exist, which the writer has to check.
+  /// `updateData(_:)`. The writer has to check that the document exists.
   init(update data: [AnyHashable: Any], database: DatabaseIdentity?) throws(Status) {
     var reader = UserDataReader(source: .update, database: database)
     var changes: [Change] = []
@@ -137,7 +138,7 @@ extension ParsedWrite {
       }
   }
 
-  /// Sorted, without fields inside others: a field comes right before those inside it.
+  /// Sorted, without fields inside others: a field precedes those inside it.
   private static func withoutOverlaps(_ fields: [FieldSegments]) -> [FieldSegments] {
     var kept: [FieldSegments] = []
     kept.reserveCapacity(fields.count)
@@ -161,7 +162,7 @@ extension ParsedWrite {
     }
   }
 
-  /// Maps around the values. Entries are sorted, and none is inside another.
+  /// Nests the values in maps. Entries are sorted, and none is inside another.
   private static func nest(_ entries: ArraySlice<Entry>, level: Int) -> MapValue {
     var fields: [MapValue.Field] = []
     fields.reserveCapacity(entries.count)

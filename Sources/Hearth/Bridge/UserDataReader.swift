@@ -1,16 +1,16 @@
-/// Reads what users hand over, and refuses what cannot be stored with Firebase's sentences.
+/// Reads users' data. Refuses what cannot be stored, with the messages of Firebase's SDK.
 ///
-/// One reader reads one write or one argument. It keeps the path to where it is, for sentences and for
-/// the mask; inside arrays there are no paths.
+/// One reader reads one write or one argument. It tracks the current path, for messages and for the
+/// mask; there are no paths inside arrays.
 struct UserDataReader {
-  /// What the data is for; it decides which sentinels and names are welcome.
+  /// The use of the data, which decides what sentinels and names are allowed.
   enum Source {
     case set, mergeSet, update
     /// An element of `arrayUnion` or `arrayRemove`.
     case element
     /// A query's or cursor's value, which is never stored.
     case argument
-    /// The same, whose elements may be arrays.
+    /// As `argument`, with elements that may be arrays.
     case arrayArgument
 
     var acceptsSentinels: Bool { self == .set || self == .mergeSet || self == .update }
@@ -19,20 +19,20 @@ struct UserDataReader {
 
   typealias Transform = (field: FieldSegments, transform: FieldTransform)
 
-  /// Maps and arrays inside each other; a field of the document is at depth 0.
+  /// The limit of nested maps and arrays; a field of the document is at depth 0.
   static let deepest = Value.deepestNesting
 
   private let source: Source
-  /// Nil if references may point anywhere.
+  /// Nil if references may point to any database.
   private let database: DatabaseIdentity?
   private var path: [String] = []
-  /// The arrays around us. A path into an array does not exist.
+  /// The number of arrays around the current value. No path leads into an array.
   private var arrays = 0
 
-  /// In a merge: the path of every leaf, deleted ones too. An empty map is a leaf.
+  /// In a merge: the path of every leaf, including deleted ones. An empty map is a leaf.
   private(set) var leaves: [FieldSegments] = []
   private(set) var transforms: [Transform] = []
-  /// Where the references seen so far point.
+  /// The database of the references that were read so far.
   private(set) var referencedDatabase: DatabaseIdentity?
 
   init(source: Source, database: DatabaseIdentity?) {
@@ -40,12 +40,12 @@ struct UserDataReader {
     self.database = database
   }
 
-  /// A whole document.
+  /// Reads a whole document.
   mutating func readDocument(_ data: [String: Any]) throws(Status) -> MapValue {
     try readFields(data, depth: 0)
   }
 
-  /// What an update says about one field.
+  /// The change of one field in an update.
   enum Change {
     case value(Value)
     case delete
@@ -53,18 +53,18 @@ struct UserDataReader {
     case transform
   }
 
-  /// One field of an update.
+  /// Reads one field of an update.
   mutating func readChange(of field: FieldSegments, _ input: Any) throws(Status) -> Change {
     try enter(field)
-    let shape = try AnyBridge.shape(of: input)
-    if case .sentinel(let sentinel) = shape, case .delete = sentinel.transform { return .delete }
-    let value = try read(shape, depth: field.names.count - 1, isElement: false)
+    let kind = try AnyBridge.kind(of: input)
+    if case .sentinel(let sentinel) = kind, case .delete = sentinel.transform { return .delete }
+    let value = try read(kind, depth: field.names.count - 1, isElement: false)
     return value.map(Change.value) ?? .transform
   }
 
   mutating func readArgument(_ input: Any) throws(Status) -> Value {
     // A sentinel, the only input without a value, has been refused.
-    try read(AnyBridge.shape(of: input), depth: 0, isElement: false) ?? .null
+    try read(AnyBridge.kind(of: input), depth: 0, isElement: false) ?? .null
   }
 
   mutating func readElements(_ elements: [Any]) throws(Status) -> [Value] {
@@ -73,9 +73,9 @@ struct UserDataReader {
 
   /// Nil for a sentinel.
   private mutating func read(
-    _ shape: AnyBridge.Kind, depth: Int, isElement: Bool
+    _ kind: AnyBridge.Kind, depth: Int, isElement: Bool
   ) throws(Status) -> Value? {
-    switch shape {
+    switch kind {
     case .scalar(let value):
       noteLeaf()
       return value
@@ -92,7 +92,7 @@ struct UserDataReader {
       noteLeaf()
       return .array(try readArray(elements, depth: depth + 1))
     case .reference(let reference):
-      if let fault = reference.fault { throw fault }
+      if let validationError = reference.validationError { throw validationError }
       try checkDatabase(reference.databaseIdentity)
       noteLeaf()
       return .reference(reference.resourcePath)
@@ -100,16 +100,17 @@ struct UserDataReader {
       try note(sentinel)
       return nil
     case .tooLarge(let digits):
-      throw .invalidArgument("NSNumber (\(digits)) is too large\(place)")
+      throw .invalidArgument("NSNumber (\(digits)) is too large\(position)")
     case .decimalNaN:
-      throw .invalidArgument("Unsupported value: Decimal.nan. Use Double.nan\(place)")
+      throw .invalidArgument("Unsupported value: Decimal.nan. Use Double.nan\(position)")
     case .unsupported(let typeName):
-      throw .invalidArgument("Unsupported type: \(typeName)\(place)")
+      throw .invalidArgument("Unsupported type: \(typeName)\(position)")
     case .unsupportedKey(let typeName):
       throw .invalidArgument(
-        "Invalid data. Keys of a map must be strings, but one is of type: \(typeName)\(place)")
+        "Invalid data. Keys of a map must be strings, but one is of type: \(typeName)\(position)")
     case .repeatedKey(let name):
-      throw .invalidArgument("Invalid data. Two keys of a map are the String \"\(name)\"\(place)")
+      throw .invalidArgument(
+        "Invalid data. Two keys of a map are the String \"\(name)\"\(position)")
     }
   }
 
@@ -122,7 +123,7 @@ struct UserDataReader {
     for (name, input) in dictionary {
       path.append(name)
       try check(name)
-      if let value = try read(AnyBridge.shape(of: input), depth: depth, isElement: false) {
+      if let value = try read(AnyBridge.kind(of: input), depth: depth, isElement: false) {
         fields.append(MapValue.Field(name: name, value: value))
       }
       path.removeLast()
@@ -137,7 +138,7 @@ struct UserDataReader {
     values.reserveCapacity(elements.count)
     for element in elements {
       // A sentinel, the only input without a value, is refused inside arrays.
-      let value = try read(AnyBridge.shape(of: element), depth: depth, isElement: true)
+      let value = try read(AnyBridge.kind(of: element), depth: depth, isElement: true)
       values.append(value ?? .null)
     }
     arrays -= 1
@@ -152,12 +153,13 @@ struct UserDataReader {
   private mutating func note(_ sentinel: FieldValue) throws(Status) {
     let method = sentinel.transform.methodName
     guard source.acceptsSentinels else {
-      throw .invalidArgument("\(method) can only be used with updateData() and setData()\(place)")
+      throw .invalidArgument(
+        "\(method) can only be used with updateData() and setData()\(position)")
     }
     guard arrays == 0 else {
       throw .invalidArgument("\(method) is not currently supported inside arrays")
     }
-    if let fault = sentinel.fault { throw fault }
+    if let validationError = sentinel.validationError { throw validationError }
     if let database = sentinel.database { try checkDatabase(database) }
     try note(sentinel.transform)
   }
@@ -171,15 +173,15 @@ struct UserDataReader {
     case .mergeSet: noteLeaf()
     case .update:
       throw .invalidArgument(
-        "\(transform.methodName) can only appear at the top level of your update data\(place)")
+        "\(transform.methodName) can only appear at the top level of your update data\(position)")
     default:
       throw .invalidArgument(
         "\(transform.methodName) can only be used with updateData() "
-          + "and setData() with merge:true\(place)")
+          + "and setData() with merge:true\(position)")
     }
   }
 
-  /// Stands at a field whose names were not read one by one.
+  /// Moves to a field, and checks its names.
   private mutating func enter(_ field: FieldSegments) throws(Status) {
     path = field.names
     for name in field.names { try check(name) }
@@ -191,11 +193,11 @@ struct UserDataReader {
   /// `name` is part of `path`.
   private func check(_ name: String) throws(Status) {
     guard !name.isEmpty else {
-      throw .invalidArgument("Invalid data. Document fields must not be empty\(place)")
+      throw .invalidArgument("Invalid data. Document fields must not be empty\(position)")
     }
     guard !(source.isStored && UserDataReader.isReserved(name)) else {
       throw .invalidArgument(
-        "Invalid data. Document fields cannot begin and end with \"__\"\(place)")
+        "Invalid data. Document fields cannot begin and end with \"__\"\(position)")
     }
   }
 
@@ -207,7 +209,7 @@ struct UserDataReader {
       && name.utf8.suffix(2).allSatisfy { $0 == underscore }
   }
 
-  /// Before going deeper, so that no depth of data overflows the stack.
+  /// Called before each deeper level, so that deeply nested data cannot overflow the stack.
   private func checkDepth(_ depth: Int) throws(Status) {
     guard depth <= UserDataReader.deepest else {
       let subject = path.first.map { "Property \($0)" } ?? "The value"
@@ -219,7 +221,7 @@ struct UserDataReader {
 
   private func checkArray(isElement: Bool) throws(Status) {
     guard !isElement || source == .arrayArgument else {
-      throw .invalidArgument("Nested arrays are not supported\(place)")
+      throw .invalidArgument("Nested arrays are not supported\(position)")
     }
   }
 
@@ -227,13 +229,13 @@ struct UserDataReader {
     if let expected = database ?? referencedDatabase, expected != other {
       throw .invalidArgument(
         "Document Reference is for database \(other.name) "
-          + "but should be for database \(expected.name)\(place)")
+          + "but should be for database \(expected.name)\(position)")
     }
     referencedDatabase = other
   }
 
-  /// Where we are, for the end of a sentence.
-  private var place: String {
+  /// The current path, for the end of a message.
+  private var position: String {
     path.isEmpty || arrays > 0 ? "" : " (found in field \(FieldSegments(path).canonicalText))"
   }
 }
@@ -241,8 +243,8 @@ struct UserDataReader {
 // MARK: - Encoded documents
 
 extension UserDataReader {
-  /// A document that an encoder has made, and the sentinels it found: the same checks, leaves and
-  /// transforms as for a dictionary.
+  /// Reads an encoded document, and the sentinels that the encoder found, with the same checks,
+  /// leaves and transforms as for a dictionary.
   mutating func readEncoded(
     _ document: MapValue, sentinels: [Transform]
   ) throws(Status) {
@@ -259,7 +261,7 @@ extension UserDataReader {
     _ map: MapValue, around sentinels: [FieldSegments], depth: Int
   ) throws(Status) {
     try checkDepth(depth)
-    // A map in which there were only sentinels is not a leaf.
+    // A map that had only sentinels is not a leaf.
     if map.isEmpty, sentinels.isEmpty, !path.isEmpty { noteLeaf() }
     for field in map.fields {
       path.append(field.name)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A number out of all results of a query.
+/// One aggregation over the results of a query: a count, a sum or an average.
 public final class AggregateField: NSObject, Sendable {
   let kind: Result<Aggregation.Kind, Status>
   private let text: String
-  /// In Firebase's sentences: `count()`, `sum(pages)`, `avg(pages)`.
+  /// As Firebase's messages write it: `count()`, `sum(pages)`, `avg(pages)`.
   let call: String
 
   private init(_ text: String, call: String, _ kind: Result<Aggregation.Kind, Status>) {
@@ -13,25 +13,30 @@ public final class AggregateField: NSObject, Sendable {
     self.kind = kind
   }
 
-  /// How many results there are.
+  /// The number of results.
   public class func count() -> AggregateField {
     AggregateField("count", call: "count()", .success(.count(upTo: nil)))
   }
 
-  /// The numbers in a field, added up: an integer if all are and it fits, else a double. 0 of none.
+  /// The sum of the numbers in a field.
+  ///
+  /// An integer if every number is one and the sum fits, otherwise a double. 0 if there are no
+  /// numbers.
   public class func sum(_ field: String) -> AggregateField {
     make("sum", call: "sum", field) { () throws(Status) in .sum(try FieldSegments(dotted: field)) }
   }
+  /// The same for a field given as a `FieldPath`.
   public class func sum(_ path: FieldPath) -> AggregateField {
     make("sum", call: "sum", path.description) { () throws(Status) in .sum(try path.segments()) }
   }
 
-  /// The mean of the numbers in a field. `NSNull` of none.
+  /// The mean of the numbers in a field. `NSNull` if there are no numbers.
   public class func average(_ field: String) -> AggregateField {
     make("average", call: "avg", field) { () throws(Status) in
       .average(try FieldSegments(dotted: field))
     }
   }
+  /// The same for a field given as a `FieldPath`.
   public class func average(_ path: FieldPath) -> AggregateField {
     make("average", call: "avg", path.description) { () throws(Status) in
       .average(try path.segments())
@@ -44,7 +49,7 @@ public final class AggregateField: NSObject, Sendable {
     AggregateField("\(name)(\(field))", call: "\(call)(\(field))", Result(catching: kind))
   }
 
-  /// Only counts need no field.
+  /// Whether this is a count, which needs no field.
   var isCount: Bool { if case .success(.count) = kind { true } else { false } }
 
   public override func isEqual(_ object: Any?) -> Bool {

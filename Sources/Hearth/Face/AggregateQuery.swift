@@ -1,31 +1,33 @@
 import Foundation
 
 extension Query {
-  /// Counts the results.
+  /// A query that counts the results.
   ///
   ///     let books = try await db.collection("books").count.getAggregation(source: .server).count
   public var count: AggregateQuery { aggregate([.count()]) }
 
-  /// Counts, adds up and averages, up to five of them at once.
+  /// A query that counts, sums and averages: up to five aggregations at once.
   ///
   ///     let pages = AggregateField.sum("pages")
   ///     let totals = try await books.aggregate([.count(), pages]).getAggregation(source: .server)
   ///     print(totals.count, totals.get(pages))
   ///
-  /// A document counts, also in `count()`, if it has every field that is added up or averaged.
+  /// A document contributes, also to `count()`, only if it has every field that is summed or
+  /// averaged.
   ///
-  /// A query with `limit(toLast:)` and no order can be counted. Its sums and averages fail with `invalidArgument`:
-  /// no order says which results are the last.
+  /// A query with `limit(toLast:)` and no order can be counted. With a sum or an average it throws
+  /// `invalidArgument`, because no order says which results are the last.
   public func aggregate(_ fields: [AggregateField]) -> AggregateQuery {
     AggregateQuery(self, fields)
   }
 }
 
-/// A query whose results are added up where they are.
+/// A query that returns aggregations of its results instead of documents.
 public final class AggregateQuery: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
+  /// The query whose results are aggregated.
   public let query: Query
-  /// Each once.
+  /// Without duplicates.
   fileprivate let fields: [AggregateField]
 
   fileprivate init(_ query: Query, _ fields: [AggregateField]) {
@@ -34,18 +36,23 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     self.fields = fields.filter { seen.insert($0).inserted }
   }
 
+  /// Returns the aggregations, all as of one commit. `source` has no effect.
+  ///
+  /// Throws `invalidArgument` for an invalid query, an invalid field, no aggregation or more than
+  /// five.
   @discardableResult
   public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot {
     try await reporting {
       let (aggregations, checked) = try checked()
       let backend = try query.firestore.database().backend
       let values = try await backend.awaiting {
-        backend.aggregate(aggregations, over: checked, .lent, $0)
+        backend.aggregate(aggregations, over: checked, $0, $1)
       }
       return AggregateQuerySnapshot(self, values)
     }
   }
 
+  /// Calls `completion` with the aggregations or an error; see `getAggregation(source:)`.
   public func getAggregation(
     source: AggregateSource, isolation: isolated (any Actor)? = #isolation,
     completion: @escaping (AggregateQuerySnapshot?, Error?) -> Void
@@ -56,7 +63,7 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
       case .failure(let error): completion(nil, error)
       }
     }
-    query.answer(query.firestore.courier(isolation), callback) {
+    query.answer(query.firestore.callbackTarget(isolation), callback) {
       let (aggregations, checked) = try checked()
       let backend = try query.firestore.database().backend
       return { backend.aggregate(aggregations, over: checked, .busy, $0) }
@@ -76,7 +83,7 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     return (aggregations, checked)
   }
 
-  /// As `checked()`; the query has to be one of this database.
+  /// As `checked()`. Throws if the query belongs to another database.
   func checked(
     in firestore: Firestore
   ) throws(Status) -> (aggregations: [Aggregation], over: StructuredQuery) {
@@ -97,9 +104,10 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
   }
 }
 
-/// What an aggregate query found, as it was at one moment.
+/// The result of an aggregate query, as of one commit.
 public final class AggregateQuerySnapshot: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
+  /// The query that returned this result.
   public let query: AggregateQuery
   private let values: [Value]
 
@@ -108,17 +116,17 @@ public final class AggregateQuerySnapshot: NSObject, @unchecked Sendable {
     self.values = values
   }
 
-  /// How many results there are. Not a number (NaN) if the query did not request `count()`.
+  /// The number of results. Not a number (NaN) if the query did not request `count()`.
   ///
-  /// Firebase's SDK raises an exception there, which Swift cannot catch. Hearth does not end the process. It logs
-  /// Firebase's sentence at the level critical and returns NaN, which equals no count: 0 would pass for one.
-  /// `value(of:)` throws instead.
+  /// Firebase's SDK raises an exception in that case, which Swift cannot catch. Hearth does not end
+  /// the process: it logs Firebase's message at the level critical and returns NaN. NaN equals no
+  /// count; 0 would look like one. `value(of:)` throws instead.
   public var count: NSNumber { self.get(.count()) as? NSNumber ?? NSNumber(value: Double.nan) }
 
   /// A requested number: `NSNumber`, or `NSNull` for the average of no numbers.
   ///
-  /// `NSNull` for a number that was not requested, which is also logged at the level critical; see `count` for the
-  /// reason. `value(of:)` throws instead.
+  /// Returns `NSNull` for a number that was not requested, and logs that at the level critical; see
+  /// `count` for the reason. `value(of:)` throws instead.
   public func get(_ field: AggregateField) -> Any {
     do throws(Status) {
       return AnyBridge.any(try requested(field)) { $0 }
@@ -128,7 +136,7 @@ public final class AggregateQuerySnapshot: NSObject, @unchecked Sendable {
     }
   }
 
-  /// A requested number; nil for the average of no numbers.
+  /// A requested number. Nil for the average of no numbers.
   ///
   ///     let pages = try totals.value(of: .sum("pages"))?.int64Value
   ///

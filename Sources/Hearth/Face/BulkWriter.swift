@@ -1,45 +1,52 @@
 import DequeModule
 import Foundation
 
-/// Many writes that have nothing to do with one another: each is done or fails alone.
+/// Writes many documents independently: each write succeeds or fails alone.
 ///
 ///     let bulk = db.bulkWriter { failure in print(failure.document.path, failure.error) }
 ///     for book in shelf {
-///       try await bulk.setData(from: book, forDocument: books.document(book.isbn))
+///       try await bulk.enqueueSet(from: book, forDocument: books.document(book.isbn))
 ///     }
 ///     let summary = await bulk.finish()
 ///
-/// A call waits only until there is room for its write, so that the writes that wait take bounded memory; failures go
-/// to `onFailure`, and the summary counts them. Writes of one task to one document are done in their order; others in
-/// any. Reads of this process that begin after a call see its write. No write waits for the callbacks of listeners.
+/// A call waits only until there is room for its write, so pending writes use bounded memory.
+/// Failures go to `onFailure`, and the summary counts them. Writes of one task to one document are
+/// applied in order; all other writes in any order. Reads of this process that begin after a call
+/// see its write. No write waits for the callbacks of listeners.
 public final class BulkWriter: Sendable {
-  /// A write that was not done. Nothing of it was applied, unless its error says that that is unknown.
+  /// A write that failed. Nothing of it was applied, unless `error` says that the outcome is
+  /// unknown.
   public struct Failure: Sendable {
+    /// The document that was not written.
     public let document: DocumentReference
+    /// Why the write failed.
     public let error: NSError
   }
 
-  /// How far the writes have come.
+  /// The progress of a bulk writer. Counts start at its creation.
   public struct Progress: Sendable, Hashable {
-    /// Handed over so far, done or not.
+    /// All writes so far, done or not.
     public var writes = 0
+    /// Writes that were committed.
     public var done = 0
+    /// Writes that failed.
     public var failed = 0
-    /// Of those that are done or failed, as they waited in memory.
+    /// Memory, in bytes, that the done and failed writes used while pending. A write that was
+    /// refused before it was queued counts as 0.
     public var bytes = 0
   }
 
   fileprivate struct State {
     var progress = Progress()
-    /// Of the writes that are handed over and not done.
+    /// Of the writes that were admitted and are not done.
     var bytes = 0
-    /// For room, in order.
+    /// Calls that wait for room, in order.
     var waiting: Deque<(bytes: Int, resume: CheckedContinuation<Void, Never>)> = []
-    /// For the end of all that was handed over.
+    /// Calls of `flush` that wait until the writer is idle.
     var finishing: [CheckedContinuation<Void, Never>] = []
     var isFinished = false
-    /// A delivery of progress is on its way.
-    var isTelling = false
+    /// A call of `onProgress` is scheduled.
+    var isReporting = false
   }
 
   private let firestore: Firestore
@@ -58,9 +65,11 @@ public final class BulkWriter: Sendable {
     self.onFailure = onFailure
   }
 
+  /// The progress so far.
   public var progress: Progress { state.withLock(\.progress) }
 
-  /// Takes no more writes, and waits until all are done or have failed.
+  /// Waits until all writes are done or have failed, and returns the totals. Later writes fail with
+  /// `failedPrecondition`.
   @discardableResult
   public func finish() async -> Progress {
     state.withLock { $0.isFinished = true }
@@ -68,7 +77,8 @@ public final class BulkWriter: Sendable {
     return progress
   }
 
-  /// Waits until all writes handed over so far, and perhaps more, are done or have failed.
+  /// Waits until all writes added so far are done or have failed. May also wait for writes added
+  /// meanwhile.
   public func flush() async {
     await withCheckedContinuation { continuation in
       let isIdle = state.withLock { state in
@@ -81,14 +91,16 @@ public final class BulkWriter: Sendable {
   }
 
   // MARK: Writes
+  // Each returns once there is room for the write. How it ends is reported later.
 
-  /// Replaces the document, or makes it.
-  public func setData(_ data: [String: Any], forDocument document: DocumentReference) async {
+  /// Replaces the document, or creates it.
+  public func enqueueSet(_ data: [String: Any], forDocument document: DocumentReference) async {
     await add(document) { try Mutation(setting: document, to: data, in: firestore) }
   }
 
-  /// Merges into the document: maps field by field, everything else as a whole.
-  public func setData(
+  /// Merges `data` into the document, or creates it. Maps are merged field by field; other values
+  /// are replaced.
+  public func enqueueSet(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
   ) async {
     await add(document) {
@@ -96,8 +108,9 @@ public final class BulkWriter: Sendable {
     }
   }
 
-  /// Replaces the document with an encoded value. Throws if it cannot be encoded.
-  public func setData<T: Encodable>(
+  /// Replaces the document with an encoded value, or creates it. Throws if the value cannot be
+  /// encoded.
+  public func enqueueSet<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) async throws {
@@ -105,15 +118,16 @@ public final class BulkWriter: Sendable {
     await add(document) { try Mutation(setting: document, to: encoded, in: firestore) }
   }
 
-  /// Makes the document; fails with `alreadyExists` if it is there.
-  public func create(_ data: [String: Any], forDocument document: DocumentReference) async {
+  /// Creates the document. Fails with `alreadyExists` if it exists.
+  public func enqueueCreate(_ data: [String: Any], forDocument document: DocumentReference) async {
     await add(document) {
       try Mutation(setting: document, to: data, in: firestore).creating()
     }
   }
 
-  /// Makes the document from an encoded value. Throws if it cannot be encoded.
-  public func create<T: Encodable>(
+  /// Creates the document from an encoded value. Throws if the value cannot be encoded; fails with
+  /// `alreadyExists` if the document exists.
+  public func enqueueCreate<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) async throws {
@@ -123,8 +137,9 @@ public final class BulkWriter: Sendable {
     }
   }
 
-  /// Changes fields of a document that exists, or for which `precondition` holds.
-  public func updateData(
+  /// Updates fields of the document if `precondition` holds; by default, if the document exists.
+  /// Otherwise fails, with `notFound` by default.
+  public func enqueueUpdate(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference,
     precondition: WritePrecondition = .exists(true)
   ) async {
@@ -133,11 +148,13 @@ public final class BulkWriter: Sendable {
     }
   }
 
-  public func deleteDocument(_ document: DocumentReference) async {
+  /// Deletes the document, if it exists. Collections below it stay.
+  public func enqueueDelete(_ document: DocumentReference) async {
     await add(document) { try Mutation(deleting: document, in: firestore) }
   }
 
-  public func deleteDocument(
+  /// Deletes the document if `precondition` holds; otherwise fails.
+  public func enqueueDelete(
     _ document: DocumentReference, precondition: WritePrecondition
   ) async {
     await add(document) {
@@ -152,14 +169,14 @@ public final class BulkWriter: Sendable {
       let mutation = try make()
       let bytes = mutation.byteCount
       let database = try firestore.database()
-      // Closing waits until this has room, too.
+      // `Database.close` also waits while this waits for room.
       try await database.active {
         guard await hasRoom(for: bytes) else {
           throw Status(
             .failedPrecondition, "A bulk writer can no longer be used after finish has been called."
           )
         }
-        database.backend.submit([mutation], tellsListenersFirst: false, isCounted: false) {
+        database.backend.submit([mutation], completesAfterListeners: false, isCounted: false) {
           [self] failure in end(document, bytes, failure)
         }
       }
@@ -169,11 +186,11 @@ public final class BulkWriter: Sendable {
         state.progress.failed += 1
       }
       onFailure(Failure(document: document, error: Status(writingFailed: error).nsError))
-      tellProgress()
+      reportProgress()
     }
   }
 
-  /// Waits for room. False once the writer is finished.
+  /// Waits for room. Returns false once the bulk writer is finished.
   private func hasRoom(for bytes: Int) async -> Bool {
     let isOpen: Bool? = state.withLock { state in
       if state.isFinished { return false }
@@ -193,7 +210,7 @@ public final class BulkWriter: Sendable {
     return true
   }
 
-  /// On the writer's thread, or where a write was refused at once.
+  /// Runs on the writer's thread, or on the caller's if a write was refused at once.
   private func end(
     _ document: DocumentReference, _ bytes: Int, _ failure: Status?
   ) {
@@ -214,20 +231,21 @@ public final class BulkWriter: Sendable {
       return ready
     }
     for resume in ready { resume.resume() }
-    tellProgress()
+    reportProgress()
   }
 
-  /// One delivery at a time, which tells the newest: a slow listener slows down nobody.
-  private func tellProgress() {
+  /// At most one delivery is scheduled, and it reports the newest state: a slow handler delays no
+  /// write.
+  private func reportProgress() {
     guard let onProgress else { return }
     let isFirst = state.withLock { state in
-      defer { state.isTelling = true }
-      return !state.isTelling
+      defer { state.isReporting = true }
+      return !state.isReporting
     }
     guard isFirst else { return }
-    firestore.courier(nil).carry { [self] in
+    firestore.callbackTarget(nil).carry { [self] in
       let progress = state.withLock { state in
-        state.isTelling = false
+        state.isReporting = false
         return state.progress
       }
       onProgress(progress)
@@ -238,12 +256,12 @@ public final class BulkWriter: Sendable {
 extension BulkWriter.State {
   var isIdle: Bool { bytes == 0 && waiting.isEmpty }
 
-  /// One write always fits, however large.
+  /// A single write always fits, however large.
   func hasRoom(for bytes: Int, _ limitBytes: Int) -> Bool {
     self.bytes == 0 || self.bytes + bytes <= limitBytes
   }
 
-  /// Those of the waiting, in order, that there is room for.
+  /// Admits waiting calls in order, as long as there is room.
   mutating func admit(_ limitBytes: Int) -> [CheckedContinuation<Void, Never>] {
     var ready: [CheckedContinuation<Void, Never>] = []
     while let first = waiting.first, hasRoom(for: first.bytes, limitBytes) {
@@ -262,12 +280,15 @@ extension Status {
 }
 
 extension Firestore {
-  /// A writer for many writes of which each is done or fails alone.
+  /// Returns a bulk writer, for many writes that succeed or fail independently.
   /// - Parameters:
-  ///   - limitBytes: How much memory the writes that wait may take; one is always taken, however large.
-  ///   - onFailure: Runs on the writer's thread, or on the caller's if the write is refused at once: be quick. By
-  ///     default failures go to `unobservedWriteFailureHandler`.
-  ///   - onProgress: Runs at times, on the queue of the database's callbacks. Nothing waits for it.
+  ///   - limitBytes: How much memory pending writes may use, in bytes. One write is always
+  ///     accepted, however large.
+  ///   - onFailure: Called for each failed write, on the writer's thread, or on the caller's if the
+  ///     write is refused at once; it must return quickly. Defaults to
+  ///     `unobservedWriteFailureHandler`.
+  ///   - onProgress: Called from time to time, on the queue of the database's callbacks. No write
+  ///     waits for it.
   public func bulkWriter(
     limitBytes: Int = 16 << 20, onFailure: (@Sendable (BulkWriter.Failure) -> Void)? = nil,
     onProgress: (@Sendable (BulkWriter.Progress) -> Void)? = nil

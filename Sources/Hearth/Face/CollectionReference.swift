@@ -1,17 +1,17 @@
 import Foundation
 
-/// A collection of documents, and the query for all of them.
+/// A reference to a collection of documents. It is also the query for all of them.
 ///
 ///     let books = db.collection("books")
 ///     let added = try await books.addDocument(data: ["title": "Dune"])
 ///     let all = try await books.getDocuments()
 public final class CollectionReference: Query, @unchecked Sendable {
-  // Unchecked: the superclass is Sendable and nothing is added but a constant.
+  // Unchecked: the superclass is Sendable, and this adds only a constant.
   let resourcePath: ResourcePath
 
-  init(_ firestore: Firestore, _ path: ResourcePath, fault: Status? = nil) {
+  init(_ firestore: Firestore, _ path: ResourcePath, validationError: Status? = nil) {
     resourcePath = path
-    super.init(firestore, StructuredQuery(.collection(path)), fault: fault)
+    super.init(firestore, StructuredQuery(.collection(path)), validationError: validationError)
   }
 
   convenience init(
@@ -19,11 +19,11 @@ public final class CollectionReference: Query, @unchecked Sendable {
   ) {
     let root = base?.resourcePath ?? .root
     do throws(Status) {
-      if let fault = base?.fault { throw fault }
+      if let validationError = base?.validationError { throw validationError }
       self.init(firestore, try ResourcePath(checkingCollection: text, relativeTo: root))
     } catch {
       let path = root.appending(ResourcePath(relative: text))
-      self.init(firestore, path, fault: error)
+      self.init(firestore, path, validationError: error)
     }
   }
 
@@ -32,25 +32,30 @@ public final class CollectionReference: Query, @unchecked Sendable {
   /// The path from the root of the database: `books/dune/reviews`.
   public var path: String { resourcePath.text }
 
-  /// The document this collection is below; nil at the root.
+  /// The document that contains this collection. Nil for a collection at the root.
   public var parent: DocumentReference? {
     resourcePath.segments.count > 1
-      ? DocumentReference(firestore, resourcePath.parent, fault: fault) : nil
+      ? DocumentReference(firestore, resourcePath.parent, validationError: validationError) : nil
   }
 
-  /// A new document with an id of 20 random letters and digits.
+  /// A reference to a new document, with an id of 20 random letters and digits.
   public func document() -> DocumentReference {
-    DocumentReference(firestore, resourcePath.appending(AutoID.make()), fault: fault)
+    DocumentReference(
+      firestore, resourcePath.appending(AutoID.make()), validationError: validationError)
   }
 
+  /// The document at a path relative to this collection: `dune`.
+  ///
+  /// An invalid path is reported by the first operation that uses the reference, as
+  /// `invalidArgument`.
   public func document(_ path: String) -> DocumentReference {
     DocumentReference(firestore, checking: path, below: self)
   }
 
   // MARK: Adding
 
-  /// Adds a document with an id of its own. Returns before it is committed; reads of this process that begin later
-  /// see it.
+  /// Adds a document with a new random id. Returns before the commit; later reads of this process
+  /// see the document.
   @discardableResult
   public func addDocument(data: [String: Any]) -> DocumentReference {
     let added = document()
@@ -58,8 +63,8 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return added
   }
 
-  /// Adds a document with an id of its own. `completion` is called when it is durable and its listeners were called,
-  /// or when it was refused; see <doc:WritesAndListeners>.
+  /// Adds a document with a new random id, and calls `completion` after the commit and the
+  /// callbacks of affected listeners, or with the error; see <doc:WritesAndListeners>.
   @discardableResult
   public func addDocument(
     data: [String: Any], isolation: isolated (any Actor)? = #isolation,
@@ -70,7 +75,8 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return added
   }
 
-  /// Adds a document with an id of its own, and returns when it is durable.
+  /// Adds a document with a new random id, and returns when it is durable. Throws `invalidArgument`
+  /// for data that cannot be stored.
   @discardableResult
   public func addDocument(data: [String: Any]) async throws -> DocumentReference {
     let added = document()
@@ -78,8 +84,8 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return added
   }
 
-  /// Adds a document with an id of its own. Throws if `value` cannot be encoded; any other failure goes to
-  /// `completion`.
+  /// Adds an encoded value as a document with a new random id, and returns before the commit.
+  /// Throws if `value` cannot be encoded; any other failure goes to `completion`.
   @discardableResult
   public func addDocument<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder(),
@@ -90,17 +96,18 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return added
   }
 
-  /// Adds a document with an id of its own, and returns when it is durable.
+  /// Adds an encoded value as a document with a new random id, and returns when it is durable.
   ///
-  ///     let dune = try await books.addDocument(encoding: book)
+  ///     let dune = try await books.addDocument(committing: book)
   ///
-  /// Its label tells it from `addDocument(from:)`, which returns before the commit.
+  /// The label `committing` distinguishes it from `addDocument(from:)`, which returns before the
+  /// commit. Throws if `value` cannot be encoded or stored.
   @discardableResult
   public func addDocument<T: Encodable>(
-    encoding value: T, encoder: Firestore.Encoder = Firestore.Encoder()
+    committing value: T, encoder: Firestore.Encoder = Firestore.Encoder()
   ) async throws -> DocumentReference {
     let added = document()
-    try await added.setData(encoding: value, encoder: encoder)
+    try await added.setData(committing: value, encoder: encoder)
     return added
   }
 }

@@ -1,17 +1,18 @@
 import Logging
 
-/// An open database: its backend, and what is under way. Made when a `Firestore` is first used.
+/// An open database: its backend and its running operations. Created when a `Firestore` is first
+/// used.
 final class Database: Sendable {
   let backend: any Backend
-  /// The same, if it is in this process.
+  /// `backend`, if it is in this process.
   let local: (any LocalBackend)?
-  /// The same, if it is a file.
+  /// `backend`, if it is a file.
   let file: (any FileBackend)?
   let logger: Logger
   private let activities = RunningOperations()
   let transactions: TransactionRunner
 
-  /// - Parameter name: Of the database, in logs.
+  /// - Parameter name: The database's name in logs.
   init(_ backend: any Backend, named name: String, logger: Logger) {
     self.backend = backend.complete
     local = backend as? any LocalBackend
@@ -20,7 +21,8 @@ final class Database: Sendable {
     transactions = TransactionRunner(self.backend, named: name, logger)
   }
 
-  /// Runs work of several steps, which `close` waits for. Throws `terminated` once that has been called.
+  /// Runs an operation of several steps. `close` waits for it; after `close` this throws
+  /// `terminated`.
   func active<Result>(
     _ body: () async throws -> Result
   ) async throws -> Result {
@@ -29,15 +31,16 @@ final class Database: Sendable {
     return try await body()
   }
 
-  /// As `active`, for work that begins in one place and ends in another: `end` follows.
+  /// As `active`, for an operation that begins in one place and ends in another. Must be followed
+  /// by `end`.
   func begin() throws(Status) {
     guard activities.begin() else { throw .terminated }
   }
 
   func end() { activities.end() }
 
-  /// Does what was handed over before, ends the listeners, and closes the backend. Blocks until then,
-  /// also when it is called again.
+  /// Completes pending operations and writes, ends the listeners, and closes the backend. Blocks
+  /// until then, also when called again.
   func close() {
     activities.close()
     transactions.close()

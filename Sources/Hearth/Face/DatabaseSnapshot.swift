@@ -1,18 +1,19 @@
 import Foundation
 
-/// One state of the database for several reads that are awaited.
+/// A consistent snapshot of the database for several awaited reads.
 ///
 ///     let state = try await db.snapshot()
 ///     let author = try await state.getDocument(herbert)
 ///     let books = try await state.getDocuments(herbert.collection("books"))
 ///
-/// Every read shows the database as it was at `time`, whatever is written meanwhile. Holds nothing open: what has changed
-/// since is read from the change log, so that a read costs more the more its own documents have changed, and throws
-/// `outOfRange` once the log no longer reaches back to `time`; see `FirestoreSettings.changeLogRetention`. For short work
-/// `Firestore.read(_:)` reads what is stored, at no such cost.
+/// Every read shows the database as it was at `time`; later writes do not change it. Keeps no
+/// transaction open. Changes since `time` are read from the change log, so a read costs more the
+/// more its own documents have changed since. Once the log no longer reaches back to `time`, reads
+/// throw `outOfRange`; see `FirestoreSettings.changeLogRetention`. For short work,
+/// `Firestore.read(_:)` reads the stored state without that cost.
 public final class DatabaseSnapshot: Sendable {
   private let firestore: Firestore
-  /// In whole microseconds.
+  /// The time of the snapshot, in whole microseconds.
   public let time: Timestamp
 
   init(_ firestore: Firestore, at time: Timestamp) {
@@ -20,12 +21,14 @@ public final class DatabaseSnapshot: Sendable {
     self.time = time
   }
 
-  /// A missing document gives a snapshot whose `exists` is false.
+  /// Returns the document. If it is missing, the snapshot's `exists` is false.
+  ///
+  /// Throws `invalidArgument` for an invalid reference or one of another database.
   public func getDocument(_ document: DocumentReference) async throws -> DocumentSnapshot {
     try await getAll([document])[0]
   }
 
-  /// Several documents, in the order of `references`.
+  /// Returns several documents, in the order of `references`. Missing ones have `exists` false.
   public func getAll(_ references: [DocumentReference]) async throws -> [DocumentSnapshot] {
     try await reporting {
       let paths = try references.map { try $0.path(in: firestore) }
@@ -35,7 +38,8 @@ public final class DatabaseSnapshot: Sendable {
     }
   }
 
-  /// All documents the query finds.
+  /// Returns the query's results. Throws `invalidArgument` for an invalid query or one of another
+  /// database.
   public func getDocuments(_ query: Query) async throws -> QuerySnapshot {
     try await reporting {
       let checked = try query.checked(in: firestore)
@@ -45,22 +49,23 @@ public final class DatabaseSnapshot: Sendable {
     }
   }
 
-  /// The document, decoded. Throws `DecodingError` if it does not fit, or does not exist; an optional type gives nil for
-  /// a document that does not exist.
+  /// Returns the document, decoded. Throws `DecodingError` if it does not match the type or does
+  /// not exist; an optional type gives nil for a document that does not exist.
   public func getDocument<T: Decodable>(
     _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
   ) async throws -> T {
     try await getDocument(document).data(as: type, decoder: decoder)
   }
 
-  /// All documents the query finds, decoded. Throws `DecodingError` if one of them does not fit.
+  /// Returns the query's results, decoded. Throws `DecodingError` if one of them does not match the
+  /// type.
   public func getDocuments<T: Decodable>(
     _ query: Query, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
   ) async throws -> [T] {
     try await getDocuments(query).documents.map { try $0.data(as: type, decoder: decoder) }
   }
 
-  /// The numbers that the aggregate query asks for.
+  /// Returns the aggregations that the query requests.
   public func getAggregation(_ query: AggregateQuery) async throws -> AggregateQuerySnapshot {
     try await reporting {
       let (aggregations, checked) = try query.checked(in: firestore)
@@ -72,10 +77,14 @@ public final class DatabaseSnapshot: Sendable {
 }
 
 extension Firestore {
-  /// The state of the database as it is now, with every write of this process whose call has returned before, or as it
-  /// was at `time`: after the last commit at or before it, in whole microseconds.
+  /// Returns a consistent snapshot for several awaited reads.
   ///
-  /// What is read at a time to come throws `invalidArgument`, and at one that the change log does not reach `outOfRange`.
+  /// Without `time` it shows the newest state, including every write of this process whose call has
+  /// returned before. With `time`, in whole microseconds, it shows the state after the last commit
+  /// at or before `time`.
+  ///
+  /// Throws `invalidArgument` for a time in the future, and `outOfRange` for one that the change
+  /// log does not reach.
   public func snapshot(at time: Timestamp? = nil) async throws -> DatabaseSnapshot {
     try await reporting {
       let backend = try database().backend

@@ -4,33 +4,37 @@ import Synchronization
 
 /// A type that `@DocumentID` can hold.
 public protocol DocumentIDWrappable {
+  /// Converts the reference of the document that is decoded.
   static func wrap(_ documentReference: DocumentReference) throws -> Self
 }
 
 extension String: DocumentIDWrappable {
+  /// The document's id.
   public static func wrap(_ documentReference: DocumentReference) throws -> Self {
     documentReference.documentID
   }
 }
 
-/// The id of the document that a value was read from.
+/// A property that holds the id of the document that its value was read from.
 ///
 ///     struct Book: Codable {
 ///       @DocumentID var id: String?
 ///       var title: String
 ///     }
 ///
-/// Filled in when a document is decoded, in nested values too; left out when it is encoded. A field of
-/// the same name is ignored. A type whose `CodingKeys` leave the property out never asks for the id: it
+/// Set when a document is decoded, in nested values too; not written when it is encoded. A
+/// document's field of the same name is ignored. If a type's `CodingKeys` omit the property, it
 /// stays nil.
 @propertyWrapper
 public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, DecodableWithoutField {
+  /// The id. Set when a document is decoded.
   public var wrappedValue: Value?
 
-  /// A value that is not nil is kept until a document is read, and never written: told once as a warning.
+  /// A value that is not nil is kept until a document is read, and never written. The first such
+  /// value in a process is logged as a warning.
   public init(wrappedValue value: Value?) {
     wrappedValue = value
-    if let value { SetIDWarning.tell(value, unless: SetIDWarning.isTold, to: Firestore.logger) }
+    if let value { SetIDWarning.log(value, unless: SetIDWarning.isLogged, to: Firestore.logger) }
   }
 
   public init(from decoder: any Decoder) throws {
@@ -59,14 +63,14 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, Decodab
   }
 }
 
-/// Firebase warns of every id that is set; once in a process is enough to know.
+/// Firebase warns of every id that is set; here one warning per process is enough.
 enum SetIDWarning {
-  static let isTold = Atomic<Bool>(false)
+  static let isLogged = Atomic<Bool>(false)
 
-  static func tell(
-    _ value: Any, unless isTold: borrowing Atomic<Bool>, to logger: @autoclosure () -> Logger
+  static func log(
+    _ value: Any, unless isLogged: borrowing Atomic<Bool>, to logger: @autoclosure () -> Logger
   ) {
-    if isTold.load(ordering: .relaxed) || isTold.exchange(true, ordering: .relaxed) { return }
+    if isLogged.load(ordering: .relaxed) || isLogged.exchange(true, ordering: .relaxed) { return }
     logger().warning(
       """
       [I-FST000002] Attempting to initialize or set a @DocumentID property with a non-nil value: \
@@ -81,7 +85,7 @@ extension DocumentID: Hashable where Value: Hashable {}
 extension DocumentID: Sendable where Value: Sendable {}
 
 extension KeyedDecodingContainer {
-  /// The field need not be there, and is not looked at if it is.
+  /// Decodes without looking at the field: it may be missing, and its content is ignored.
   public func decode<Value>(
     _ type: DocumentID<Value>.Type, forKey key: Key
   ) throws -> DocumentID<Value> {

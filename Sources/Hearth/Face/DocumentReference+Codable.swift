@@ -1,8 +1,11 @@
 extension DocumentReference: Codable {
+  /// Decodes a reference with `Firestore.Decoder`. Any other decoder throws
+  /// `FirestoreDecodingError`.
   public convenience init(from decoder: any Decoder) throws {
     switch try DocumentOrigin(referenceIn: decoder, as: Self.self) {
     case .object(let reference as DocumentReference):
-      self.init(reference.firestore, reference.resourcePath, fault: reference.fault)
+      self.init(
+        reference.firestore, reference.resourcePath, validationError: reference.validationError)
     case .path(let path, let context):
       guard let firestore = context.owner as? Firestore else { fallthrough }
       self.init(firestore, path)
@@ -12,6 +15,8 @@ extension DocumentReference: Codable {
     }
   }
 
+  /// Encodes the reference with `Firestore.Encoder`. Any other encoder throws
+  /// `FirestoreEncodingError`.
   public func encode(to encoder: any Encoder) throws {
     guard let sink = DocumentSink(encoder, for: self) else {
       throw FirestoreEncodingError.encodingIsNotSupported(
@@ -22,6 +27,7 @@ extension DocumentReference: Codable {
 }
 
 extension DocumentReference: DocumentIDWrappable {
+  /// A reference to the same document.
   public static func wrap(_ documentReference: DocumentReference) throws -> Self {
     Self(documentReference.firestore, documentReference.resourcePath)
   }

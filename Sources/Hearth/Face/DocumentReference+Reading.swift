@@ -1,9 +1,11 @@
 import Foundation
 
-/// Reads see every write of this process whose call has returned before, whether or not it was awaited, and whatever
-/// other processes have committed. There is no server: all sources read the database.
+/// Reads see every write of this process whose call has returned before, awaited or not, and every
+/// commit of other processes. There is no server: all sources read the database.
 extension DocumentReference {
-  /// The document as it is now; a missing one gives a snapshot whose `exists` is false.
+  /// Returns the document as it is now. If it is missing, the snapshot's `exists` is false.
+  ///
+  /// Throws `invalidArgument` for an invalid path, and `dataLoss` for a damaged document.
   @discardableResult
   public func getDocument() async throws -> DocumentSnapshot {
     try await reporting {
@@ -11,25 +13,28 @@ extension DocumentReference {
     }
   }
 
+  /// Same as `getDocument()`. `source` has no effect.
   @discardableResult
   public func getDocument(source: FirestoreSource) async throws -> DocumentSnapshot {
     try await getDocument()
   }
 
+  /// Calls `completion` with the document as it is now, or with an error; see `getDocument()`.
   public func getDocument(
     isolation: isolated (any Actor)? = #isolation,
     completion: @escaping (DocumentSnapshot?, Error?) -> Void
   ) {
-    let courier = firestore.courier(isolation)
+    let callbackTarget = firestore.callbackTarget(isolation)
     let callback = Callback<Result<DocumentSnapshot, NSError>> { result in
       switch result {
       case .success(let snapshot): completion(snapshot, nil)
       case .failure(let error): completion(nil, error)
       }
     }
-    fetch { courier.carry($0, to: callback) }
+    fetch { callbackTarget.carry($0, to: callback) }
   }
 
+  /// Same as `getDocument(completion:)`. `source` has no effect.
   public func getDocument(
     source: FirestoreSource, isolation: isolated (any Actor)? = #isolation,
     completion: @escaping (DocumentSnapshot?, Error?) -> Void
@@ -37,13 +42,14 @@ extension DocumentReference {
     getDocument(completion: completion)
   }
 
-  /// The document, decoded straight from the file.
+  /// Returns the document, decoded directly from the file.
   ///
   ///     let book = try await dune.getDocument(as: Book.self)
   ///     let perhaps = try await dune.getDocument(as: Book?.self)
   ///
-  /// Throws `DecodingError` if the document does not fit, or does not exist: `valueNotFound` with the document's path
-  /// in its description. An optional type gives nil for a document that does not exist.
+  /// Throws `DecodingError` if the document does not match the type. If the document does not
+  /// exist, throws `DecodingError.valueNotFound` with its path in the description; an optional type
+  /// gives nil instead. `behavior` and `source` have no effect.
   public func getDocument<T: Decodable>(
     as type: T.Type, with behavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default
@@ -55,6 +61,7 @@ extension DocumentReference {
     }
   }
 
+  /// Calls `completion` with the decoded document or an error; see `getDocument(as:)`.
   public func getDocument<T: Decodable>(
     as type: T.Type, with behavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default,
@@ -67,11 +74,11 @@ extension DocumentReference {
     }
   }
 
-  /// Reads, and calls back on whatever thread.
+  /// Reads the document, and calls `done` on any thread.
   private func fetch(_ done: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void) {
     do {
       let backend = try resolved().backend
-      backend.documents(at: [resourcePath], .lent) { [self] result in
+      backend.documents(at: [resourcePath], .brief) { [self] result in
         done(result.map { DocumentSnapshot(self, $0[0]) }.mapError(\.nsError))
       }
     } catch {

@@ -1,22 +1,23 @@
 import Foundation
 
-/// Where a document is, whether it exists or not.
+/// A reference to a document, whether the document exists or not.
 ///
 ///     let dune = db.collection("books").document("dune")
 ///     try await dune.setData(["title": "Dune"])
 ///
-/// A reference made from a path that is not one remembers it; whatever is done with it reports
+/// A reference that was created from an invalid path keeps the error: every operation on it reports
 /// `invalidArgument`.
 public final class DocumentReference: NSObject, Sendable, DocumentReferencing {
+  /// The database that the reference belongs to.
   public let firestore: Firestore
   package let resourcePath: ResourcePath
-  package let fault: Status?
+  package let validationError: Status?
 
-  init(_ firestore: Firestore, _ path: ResourcePath, fault: Status? = nil) {
+  init(_ firestore: Firestore, _ path: ResourcePath, validationError: Status? = nil) {
     self.firestore = firestore
     resourcePath = path
-    // Of a path that users gave, the fault is known; others come from what is stored.
-    self.fault = fault ?? (path.isDocument ? nil : .noDocument(path))
+    // A path from a user was checked before; any other path comes from stored data.
+    self.validationError = validationError ?? (path.isDocument ? nil : .noDocument(path))
   }
 
   convenience init(
@@ -24,11 +25,11 @@ public final class DocumentReference: NSObject, Sendable, DocumentReferencing {
   ) {
     let root = base?.resourcePath ?? .root
     do throws(Status) {
-      if let fault = base?.fault { throw fault }
+      if let validationError = base?.validationError { throw validationError }
       self.init(firestore, try ResourcePath(checkingDocument: text, relativeTo: root))
     } catch {
       let path = root.appending(ResourcePath(relative: text))
-      self.init(firestore, path, fault: error)
+      self.init(firestore, path, validationError: error)
     }
   }
 
@@ -39,12 +40,12 @@ public final class DocumentReference: NSObject, Sendable, DocumentReferencing {
   /// The path from the root of the database: `books/dune`.
   public var path: String { resourcePath.text }
 
-  /// The collection the document is in.
+  /// The collection that contains the document.
   public var parent: CollectionReference {
-    CollectionReference(firestore, resourcePath.parent, fault: fault)
+    CollectionReference(firestore, resourcePath.parent, validationError: validationError)
   }
 
-  /// A collection below this document.
+  /// The collection at a path relative to this document: `reviews`.
   public func collection(_ path: String) -> CollectionReference {
     CollectionReference(firestore, checking: path, below: self)
   }
@@ -58,9 +59,9 @@ public final class DocumentReference: NSObject, Sendable, DocumentReferencing {
 
   public override var description: String { "<DocumentReference: \(path)>" }
 
-  /// The open database, everything about the path checked. Throws `Status`.
+  /// Checks the path, and returns the open database. Throws `Status`.
   func resolved() throws -> Database {
-    if let fault { throw fault }
+    if let validationError { throw validationError }
     try resourcePath.checkNames()
     return try firestore.database()
   }

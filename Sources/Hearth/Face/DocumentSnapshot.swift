@@ -1,13 +1,14 @@
 import Foundation
 
-/// A document as it was at one moment. Owns its bytes; fields are decoded when they are asked for.
+/// A document as of one commit. Owns its bytes, and decodes a field when it is read.
 ///
 ///     let snapshot = try await dune.getDocument()
 ///     if let pages = snapshot["pages"] as? Int { print(pages) }
 ///
-/// Equal to another of the same document with the same fields, whatever their times.
+/// Two snapshots are equal if document and fields are equal; times do not count.
 public class DocumentSnapshot: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
+  /// The document's reference.
   public let reference: DocumentReference
   let stored: StoredDocument?
 
@@ -16,25 +17,32 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     self.stored = stored
   }
 
+  /// Whether the document exists.
   public var exists: Bool { stored != nil }
+  /// The document's id.
   public var documentID: String { reference.documentID }
 
-  /// There is one store and no server behind it: never pending, never from a cache.
+  /// The snapshot's metadata: never pending and never from a cache, because there is no server.
   public var metadata: SnapshotMetadata { .committed }
 
-  /// When the document was made, and when it last changed: the times of those commits, in whole
-  /// microseconds. Nil if there is no document.
+  /// When the document was created: the time of that commit, in whole microseconds. Nil if the
+  /// document does not exist.
   public var createTime: Timestamp? { stored.map { Timestamp($0.createTime) } }
+  /// When the document last changed: the time of that commit, in whole microseconds. Nil if the
+  /// document does not exist.
   public var updateTime: Timestamp? { stored.map { Timestamp($0.updateTime) } }
 
-  /// All fields; nil if there is no document. Numbers are `NSNumber`, so that `as? Int`, `as? Int64` and
-  /// `as? Double` all work; null is `NSNull`.
+  /// All fields. Nil if the document does not exist.
   ///
-  /// Booleans are `NSNumber` too, as in Firebase's SDK: `as? Bool`, `as? Int` and `as? NSNumber` all work, and they
-  /// print as 1 and 0. A `Bool` would print as true and false, but on Linux casts to `Bool` and `NSNumber` only.
+  /// Numbers are `NSNumber`, so `as? Int`, `as? Int64` and `as? Double` all work. Null is `NSNull`.
   ///
-  /// Of two fields whose names are one `String` to Swift (é composed and decomposed), a dictionary has the first by
-  /// bytes, and that is logged; `get` with a `FieldPath` and types with coding keys have both.
+  /// Booleans are `NSNumber` too, as in Firebase's SDK: `as? Bool`, `as? Int` and `as? NSNumber`
+  /// all work, and they print as 1 and 0. A `Bool` would print as true and false, but on Linux it
+  /// casts to `Bool` and `NSNumber` only.
+  ///
+  /// If two field names are one `String` to Swift (é composed and decomposed), the dictionary has
+  /// only the first by bytes, and that is logged. `get` with a `FieldPath` and types with coding
+  /// keys read both.
   public func data() -> [String: Any]? {
     readable { stored throws(Status) in
       try stored.dictionary { [firestore = reference.firestore] in DocumentReference(firestore, $0)
@@ -42,11 +50,12 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     }
   }
 
-  /// As `data()`: server timestamps are never pending here.
+  /// Same as `data()`: server timestamps are never pending here.
   public func data(with behavior: ServerTimestampBehavior) -> [String: Any]? { data() }
 
-  /// One field: a string, whose dots lead into maps, or a `FieldPath`. Nil if it is missing, or if
-  /// `field` is neither.
+  /// Returns one field: `field` is a string, whose dots lead into maps, or a `FieldPath`.
+  ///
+  /// Nil if the field is missing, or if `field` is neither.
   public func get(_ field: Any) -> Any? {
     guard stored != nil, let path = segments(field) else { return nil }
     if path.isDocumentID { return reference }
@@ -57,35 +66,35 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     }
   }
 
+  /// Same as `get(_:)`: server timestamps are never pending here.
   public func get(_ field: Any, serverTimestampBehavior: ServerTimestampBehavior) -> Any? {
     get(field)
   }
 
+  /// Same as `get(_:)`.
   public subscript(key: Any) -> Any? { self.get(key) }
 
-  /// The fields, decoded.
+  /// Decodes the fields.
   ///
   ///     let book = try snapshot.data(as: Book.self)
   ///
-  /// Throws `DecodingError` if the document does not fit, or does not exist. An optional type gives nil for a
-  /// document that does not exist.
+  /// Throws `DecodingError` if the document does not match the type or does not exist. An optional
+  /// type gives nil for a document that does not exist.
   public func data<T: Decodable>(
     as type: T.Type, with behavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
-    do {
+    return try reporting {
       guard let stored else {
         return try decoder.decodeDocument(
           type, from: nil, named: .path(reference.resourcePath), of: reference.firestore)
       }
       return try stored.decode(type, by: decoder, of: reference.firestore)
-    } catch let status as Status {
-      throw status.nsError
     }
   }
 
-  /// The record's checksum was verified when it was copied out: bytes that are no document all the same were
-  /// written so. That is logged and nothing is given.
+  /// The record's checksum was verified when it was copied out, so invalid bytes were written that
+  /// way. Logs that, and returns nil.
   private func readable<Answer>(
     _ read: (StoredDocument) throws(Status) -> Answer?
   ) -> Answer? {
@@ -124,12 +133,14 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   }
 }
 
-/// A document in a query's result: it exists.
+/// A document in the result of a query. It always exists.
 public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable {
   // Unchecked: nothing is added to the superclass.
 
+  /// All fields; see `DocumentSnapshot.data()`.
   public override func data() -> [String: Any] { super.data() ?? [:] }
 
+  /// Same as `data()`: server timestamps are never pending here.
   public override func data(with behavior: ServerTimestampBehavior) -> [String: Any] { data() }
 }
 

@@ -1,2 +1,2 @@
-// What users name of the engine (values, paths, tokens, errors) is Hearth's as well.
+// Re-exports the engine's public types: values, paths, tokens, errors.
 @_exported public import HearthEngine

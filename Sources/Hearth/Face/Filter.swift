@@ -6,7 +6,7 @@ import Foundation
 ///     let classic = Filter.whereField("tags", arrayContains: "classic")
 ///     let found = try await books.whereFilter(.orFilter([long, classic])).getDocuments()
 ///
-/// What is wrong with one is reported by the operation that uses it.
+/// An invalid filter keeps its error: the operation that uses it reports `invalidArgument`.
 public final class Filter: NSObject {
   enum Content {
     case field(Result<FieldSegments, Status>, StructuredQuery.Comparison.Operator, Any)
@@ -14,7 +14,7 @@ public final class Filter: NSObject {
     case tooDeep
   }
 
-  /// Composite filters inside one another.
+  /// The maximum nesting of composite filters.
   static let deepest = 100
 
   let content: Content
@@ -23,7 +23,7 @@ public final class Filter: NSObject {
   private init(_ field: String, _ operator: StructuredQuery.Comparison.Operator, _ value: Any) {
     content = .field(
       Result { () throws(Status) in
-        // As in Firestore: a plain text may say `__name__` too.
+        // As in Firestore, a dotted string may also be `__name__`.
         try FieldSegments(dotted: field)
       }, `operator`, value)
     depth = 0
@@ -40,82 +40,110 @@ public final class Filter: NSObject {
       depth > Filter.deepest ? .tooDeep : .composite(isDisjunction: isDisjunction, filters)
   }
 
+  /// Matches documents whose `field` equals `value`. Null equals null, and NaN equals NaN.
   public class func whereField(_ field: String, isEqualTo value: Any) -> Filter {
     Filter(field, .equal, value)
   }
+  /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isEqualTo value: Any) -> Filter {
     Filter(path, .equal, value)
   }
 
+  /// Matches documents that have `field`, if it is not null and does not equal `value`.
   public class func whereField(_ field: String, isNotEqualTo value: Any) -> Filter {
     Filter(field, .notEqual, value)
   }
+  /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Filter {
     Filter(path, .notEqual, value)
   }
 
+  /// Matches documents whose `field` is greater than `value`. Only values of one type compare; all
+  /// numbers are one type.
   public class func whereField(_ field: String, isGreaterThan value: Any) -> Filter {
     Filter(field, .greaterThan, value)
   }
+  /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Filter {
     Filter(path, .greaterThan, value)
   }
 
+  /// Matches documents whose `field` is greater than or equal to `value`. Only values of one type
+  /// compare; all numbers are one type.
   public class func whereField(_ field: String, isGreaterOrEqualTo value: Any) -> Filter {
     Filter(field, .greaterThanOrEqual, value)
   }
+  /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isGreaterOrEqualTo value: Any) -> Filter {
     Filter(path, .greaterThanOrEqual, value)
   }
 
+  /// Matches documents whose `field` is less than `value`. Only values of one type compare; all
+  /// numbers are one type.
   public class func whereField(_ field: String, isLessThan value: Any) -> Filter {
     Filter(field, .lessThan, value)
   }
+  /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isLessThan value: Any) -> Filter {
     Filter(path, .lessThan, value)
   }
 
+  /// Matches documents whose `field` is less than or equal to `value`. Only values of one type
+  /// compare; all numbers are one type.
   public class func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Filter {
     Filter(field, .lessThanOrEqual, value)
   }
+  /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Filter {
     Filter(path, .lessThanOrEqual, value)
   }
 
+  /// Matches documents whose `field` is an array with an element equal to `value`. Null and NaN
+  /// never match.
   public class func whereField(_ field: String, arrayContains value: Any) -> Filter {
     Filter(field, .arrayContains, value)
   }
+  /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, arrayContains value: Any) -> Filter {
     Filter(path, .arrayContains, value)
   }
 
+  /// Matches documents whose `field` is an array with an element equal to one of at most 30 values.
   public class func whereField(_ field: String, arrayContainsAny values: [Any]) -> Filter {
     Filter(field, .arrayContainsAny, values)
   }
+  /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Filter {
     Filter(path, .arrayContainsAny, values)
   }
 
+  /// Matches documents whose `field` equals one of at most 30 values.
   public class func whereField(_ field: String, in values: [Any]) -> Filter {
     Filter(field, .in, values)
   }
+  /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, in values: [Any]) -> Filter {
     Filter(path, .in, values)
   }
 
+  /// Matches documents that have `field`, if it is not null and equals none of at most 10 values.
+  /// With null among the values nothing matches.
   public class func whereField(_ field: String, notIn values: [Any]) -> Filter {
     Filter(field, .notIn, values)
   }
+  /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, notIn values: [Any]) -> Filter {
     Filter(path, .notIn, values)
   }
 
-  /// At least one of them holds. Of one it is that one, of none it is no condition.
+  /// Matches documents that match at least one of `filters`. A single filter is used as it is; an
+  /// empty list is no condition.
   public class func orFilter(_ filters: [Filter]) -> Filter {
     Filter(isDisjunction: true, filters)
   }
 
-  /// All of them hold. Of one it is that one, of none it is no condition.
+  /// Matches documents that match all of `filters`. A single filter is used as it is; an empty list
+  /// is no condition.
   public class func andFilter(_ filters: [Filter]) -> Filter {
     Filter(isDisjunction: false, filters)
   }

@@ -1,17 +1,18 @@
 import Foundation
 
-/// A named set of options that databases are opened for.
+/// A named set of options. Databases of different apps are separate.
 ///
 ///     FirebaseApp.configure()
 ///     let db = Firestore.firestore()
 ///
-/// There is no service behind it: an app only keeps databases of different apps apart. Configuring an
-/// app again keeps the first one.
+/// There is no service behind an app: it only keeps databases apart. Configuring a name again keeps
+/// the first app.
 public final class FirebaseApp: NSObject, Sendable {
+  /// The app's name.
   public let name: String
   private let stored: FirebaseOptions.Fields
 
-  /// A copy: changing it does not change the app.
+  /// A copy of the app's options: changing it does not change the app.
   public var options: FirebaseOptions { FirebaseOptions(stored) }
 
   private init(name: String, options: FirebaseOptions) {
@@ -23,14 +24,15 @@ public final class FirebaseApp: NSObject, Sendable {
   private static let defaultName = "__FIRAPP_DEFAULT"
   static let unconfigured = FirebaseApp(name: defaultName, options: FirebaseOptions())
 
-  /// Makes the default app.
+  /// Creates the default app.
   public class func configure() { configure(options: FirebaseOptions()) }
 
-  /// Makes the default app.
+  /// Creates the default app with options.
   public class func configure(options: FirebaseOptions) {
     configure(name: defaultName, options: options)
   }
 
+  /// Creates an app. If an app of that name exists, it stays unchanged.
   public class func configure(name: String, options: FirebaseOptions) {
     let app = FirebaseApp(name: name, options: options)
     apps.withLock { apps in
@@ -38,15 +40,16 @@ public final class FirebaseApp: NSObject, Sendable {
     }
   }
 
-  /// The default app, if it is configured.
+  /// The default app. Nil if it is not configured.
   public class func app() -> FirebaseApp? { app(name: defaultName) }
 
+  /// The app with this name. Nil if it is not configured.
   public class func app(name: String) -> FirebaseApp? {
     apps.withLock { $0[BytewiseString(name)] }
   }
 
-  /// All apps by name, or nil if there is none. Of two whose names are equal `String`s of other bytes, the first
-  /// by bytes.
+  /// All apps by name; nil if there are none. If two names are one `String` to Swift with different
+  /// bytes, only the app whose name is first by bytes is included.
   public class var allApps: [String: FirebaseApp]? {
     let apps = apps.withLock { $0 }
     guard !apps.isEmpty else { return nil }
@@ -54,12 +57,12 @@ public final class FirebaseApp: NSObject, Sendable {
     return Dictionary(sorted, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Forgets the app and terminates its databases. A new app of that name gets new ones.
+  /// Removes the app and terminates its databases. A new app of that name gets new databases.
   ///
-  /// Calls back before it returns, as Firebase's SDK does: from then on the databases refuse every call. They do
-  /// what was handed over before and close their files in the background; `delete() async` waits for that.
-  /// The result is false if the app was deleted before. Databases opened by a path (`Firestore.open(at:)`) belong
-  /// to no app and stay open.
+  /// Calls `completion` before it returns, as Firebase's SDK does; from then on the databases
+  /// refuse every call. They complete pending operations and close their files in the background.
+  /// `delete() async` waits for that. The result is false if the app was already deleted. Databases
+  /// opened by a path (`Firestore.open(at:)`) belong to no app and stay open.
   public func delete(_ completion: @escaping (Bool) -> Void) {
     let databases = forget()
     completion(databases != nil)
@@ -67,10 +70,11 @@ public final class FirebaseApp: NSObject, Sendable {
     Task { await Self.close(databases) }
   }
 
-  /// Forgets the app and terminates its databases. A new app of that name gets new ones.
+  /// Removes the app and terminates its databases. A new app of that name gets new databases.
   ///
-  /// Returns when the databases are closed; see `Firestore.terminate()`. The result is false if the app was
-  /// deleted before. Databases opened by a path (`Firestore.open(at:)`) belong to no app and stay open.
+  /// Returns when the databases are closed; see `Firestore.terminate()`. The result is false if the
+  /// app was already deleted. Databases opened by a path (`Firestore.open(at:)`) belong to no app
+  /// and stay open.
   @discardableResult
   public func delete() async -> Bool {
     guard let databases = forget() else { return false }
@@ -78,7 +82,8 @@ public final class FirebaseApp: NSObject, Sendable {
     return true
   }
 
-  /// Its databases, which refuse every call from now on; nil if this is no app any more.
+  /// Removes the app and returns its databases, which refuse every call from now on. Nil if the app
+  /// was already deleted.
   private func forget() -> [Firestore]? {
     let isFound = FirebaseApp.apps.withLock { apps in
       guard apps[BytewiseString(name)] === self else { return false }
@@ -100,8 +105,9 @@ public final class FirebaseApp: NSObject, Sendable {
   public override var description: String { "<FirebaseApp: \(name)>" }
 }
 
-/// What an app is known by to Firebase's services. There are none here: the options are kept, and read
-/// from a file, for source compatibility.
+/// An app's identifiers for Firebase's services. There are no services here: the options are kept,
+/// and read from a file, for source compatibility. Only `projectID` has an effect: databases of
+/// different projects do not store each other's references.
 public final class FirebaseOptions: NSObject, NSCopying {
   struct Fields: Hashable, Sendable {
     var googleAppID = ""
@@ -119,13 +125,16 @@ public final class FirebaseOptions: NSObject, NSCopying {
 
   init(_ fields: Fields) { self.fields = fields }
 
+  /// Creates empty options.
   public override convenience init() { self.init(Fields()) }
 
+  /// Creates options with two identifiers, which have no effect here.
   public convenience init(googleAppID: String, gcmSenderID: String) {
     self.init(Fields(googleAppID: googleAppID, gcmSenderID: gcmSenderID))
   }
 
-  /// Reads a `GoogleService-Info.plist`. Nil if there is none.
+  /// Reads a `GoogleService-Info.plist`. Nil if the file is missing, is not a property list, or has
+  /// no `GOOGLE_APP_ID`.
   public convenience init?(contentsOfFile path: String) {
     guard let data = FileManager.default.contents(atPath: path),
       let list = try? PropertyListSerialization.propertyList(from: data, format: nil),

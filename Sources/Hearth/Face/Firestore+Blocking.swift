@@ -1,25 +1,28 @@
 import Foundation
 
-/// Reads and commits that block their thread until they are done: for code that cannot await, on a thread that may
-/// wait. See `Firestore.blocking`.
+/// Reads and commits that block their thread until they are done, for code that cannot await, on a
+/// thread that may wait. See `Firestore.blocking`.
 ///
 ///     let dune = try db.blocking.getDocument(db.document("books/dune"))
 ///     let batch = db.batch()
 ///     batch.updateData(["read": true], forDocument: dune.reference)
 ///     try db.blocking.commit(batch)
 ///
-/// Over every backend. In a write closure, a transaction's block or a callback that the call would wait for, each throws
-/// `failedPrecondition`; after `terminate()` too.
+/// Works with every backend. Every call throws `failedPrecondition` in a write closure, in a
+/// transaction's block, in a callback that the call would wait for, and after `terminate()`.
 public struct BlockingFirestore: Sendable {
   let firestore: Firestore
 
-  /// A missing document gives a snapshot whose `exists` is false. Throws as `DocumentReference.getDocument()` does:
-  /// `invalidArgument` for a reference to another database, `dataLoss` for a damaged document.
+  /// Returns the document. If it is missing, the snapshot's `exists` is false.
+  ///
+  /// Throws the errors of `DocumentReference.getDocument()`: `invalidArgument` for a reference to
+  /// another database, `dataLoss` for a damaged document.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     try getAll([document])[0]
   }
 
-  /// Several documents as of one moment, in the order of `references`. Throws as `getDocument(_:)` does: all or nothing.
+  /// Returns several documents as of one commit, in the order of `references`. Throws the errors of
+  /// `getDocument(_:)`; then no document is returned.
   public func getAll(_ references: [DocumentReference]) throws -> [DocumentSnapshot] {
     try reporting {
       let paths = try references.map { try $0.path(in: firestore) }
@@ -28,8 +31,10 @@ public struct BlockingFirestore: Sendable {
     }
   }
 
-  /// All documents the query finds. Throws as `Query.getDocuments()` does: `invalidArgument` for a query that was not
-  /// well formed or is of another database, `dataLoss` for a damaged document.
+  /// Returns the query's results.
+  ///
+  /// Throws the errors of `Query.getDocuments()`: `invalidArgument` for an invalid query or one of
+  /// another database, `dataLoss` for a damaged document.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
     try reporting {
       let found = try backend.documentsBlocking(matching: query.checked(in: firestore))
@@ -37,8 +42,8 @@ public struct BlockingFirestore: Sendable {
     }
   }
 
-  /// The numbers that the aggregate query asks for. Throws as `getDocuments(_:)` does, and `invalidArgument` for
-  /// fields that are not well formed.
+  /// Returns the aggregations that the query requests. Throws the errors of `getDocuments(_:)`, and
+  /// `invalidArgument` for invalid fields.
   public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
     try reporting {
       let (aggregations, checked) = try query.checked(in: firestore)
@@ -47,10 +52,12 @@ public struct BlockingFirestore: Sendable {
     }
   }
 
-  /// As `WriteBatch.commit()` with `await`: returns when the batch is durable, and the callbacks of listeners that it
-  /// concerns have returned or 100 ms have passed. Throws as it does, and nothing is written then: `invalidArgument`
-  /// for a write that was not well formed, `failedPrecondition` for a batch that was committed before, `notFound` for
-  /// an update of a missing document, `resourceExhausted` for a full disk or map.
+  /// Commits a batch, as `WriteBatch.commit()` with `await` does. Returns when the batch is durable
+  /// and the callbacks of affected listeners have returned, or 100 ms have passed.
+  ///
+  /// Throws the errors of that method, and nothing is written then: `invalidArgument` for an
+  /// invalid write, `failedPrecondition` for a batch that was committed before, `notFound` for an
+  /// update of a missing document, `resourceExhausted` if the disk or the map is full.
   public func commit(_ batch: WriteBatch) throws {
     try reporting {
       try backend.commitBlocking(batch.take(in: firestore), areChecked: true)
@@ -63,6 +70,7 @@ public struct BlockingFirestore: Sendable {
 }
 
 extension Firestore {
-  /// The database for code that cannot await. Not to be used on a thread that must not wait, as the main actor's.
+  /// The database for code that cannot await. Do not use it on a thread that must not block, such
+  /// as the main actor's.
   public var blocking: BlockingFirestore { BlockingFirestore(firestore: self) }
 }

@@ -1,28 +1,29 @@
 /// Every change, one by one, for consumers that must not miss any.
 extension Firestore {
-  /// Every committed change after a token that the change log still holds, in the order of the commits, without gaps;
-  /// then those to come.
+  /// Every committed change after `token`, in commit order and without gaps, and then each new one.
   ///
   ///     for try await change in db.changes(since: token) {
   ///       try await index.update(change.document.path, change.after?.data())
   ///       token = change.token
   ///     }
   ///
-  /// No change is left out or combined with another, as long as the loop is not slower than the log is trimmed: it
-  /// reads the change log, and holds a portion of that. With a token that is stored after the work, each change is
-  /// seen at least once. With one that is stored in the same `write { }` as the work, the work's writes are done
-  /// exactly once, even if the process is killed. Without a token: from now on.
+  /// Changes are neither skipped nor combined. The loop reads the change log and holds one page of
+  /// it in memory; it must keep up with the trimming of the log.
   ///
-  /// Changes of all processes count, the loop's own too. Ends when the task is cancelled. Throws
-  /// `outOfRange` if the log no longer has what follows (see `FirestoreSettings.changeLogRetention`):
-  /// then read everything, and go on from a token of that moment. Throws `invalidArgument` for the
-  /// token of another database.
+  /// To process each change at least once, store its token after the work. To apply the work's
+  /// writes exactly once, even if the process is killed, store the token in the same `write { }` as
+  /// the work. Without a token, only changes from now on are returned.
+  ///
+  /// Includes changes of all processes, and those that the loop makes itself. Ends when the task is
+  /// cancelled. Throws `outOfRange` if the log no longer holds the next change (see
+  /// `FirestoreSettings.changeLogRetention`): read everything then, and continue from a token of
+  /// that state. Throws `invalidArgument` for a token of another database.
   public func changes(since token: ChangeToken? = nil) -> ChangesSequence {
     ChangesSequence(firestore: self, token: token)
   }
 
-  /// The state after the newest commit and every write whose call has returned before. What is read afterwards shows
-  /// at least this.
+  /// The token of the newest commit, after every write whose call has returned before. Later reads
+  /// show at least this state.
   public func changeToken() async throws -> ChangeToken {
     try await reporting {
       let backend = try database().backend
@@ -30,24 +31,33 @@ extension Firestore {
     }
   }
 
-  /// A document as a commit left it, and as it was before.
-  public struct DocumentVersions: Sendable {
-    /// `removed` is a deletion.
-    public let type: DocumentChangeType
+  /// One change of a document: its versions before and after a commit.
+  public struct Change: Sendable {
+    /// The kind of a change.
+    public enum Kind: Sendable, Hashable {
+      case created, updated, deleted
+    }
+
+    /// Whether the document was created, updated or deleted.
+    public let kind: Kind
+    /// The document that changed.
     public let document: DocumentReference
-    /// Nil if the document was made.
+    /// The version before. Nil if the document was created.
     public let before: QueryDocumentSnapshot?
-    /// Nil if it was deleted.
+    /// The version after. Nil if the document was deleted.
     public let after: QueryDocumentSnapshot?
+    /// The time of the commit, in whole microseconds.
     public let commitTime: Timestamp
-    /// The last change of its commit. A batch is applied as a whole up to here.
+    /// Whether this is the last change of its commit. Up to here, all changes of a batch have been
+    /// returned.
     public let endsCommit: Bool
-    /// Goes on after this change.
+    /// The position after this change: `changes(since:)` continues with the next one.
     public let token: ChangeToken
   }
 
+  /// The changes of a database; see `Firestore.changes(since:)`.
   public struct ChangesSequence: AsyncSequence, Sendable {
-    public typealias Element = DocumentVersions
+    public typealias Element = Change
     public typealias Failure = Error
 
     fileprivate let firestore: Firestore
@@ -55,6 +65,7 @@ extension Firestore {
 
     public func makeAsyncIterator() -> Iterator { Iterator(firestore, token) }
 
+    /// Iterates over the changes. Waits for the next commit at the end of the log.
     public struct Iterator: AsyncIteratorProtocol {
       private let firestore: Firestore
       private let reading: Result<ChangeReading, Status>
@@ -68,7 +79,15 @@ extension Firestore {
         }
       }
 
-      public mutating func next() async throws -> DocumentVersions? {
+      /// The next change. Nil when the task is cancelled.
+      public mutating func next() async throws -> Change? {
+        try await next(isolation: #isolation)
+      }
+
+      /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
+      public mutating func next(
+        isolation actor: isolated (any Actor)?
+      ) async throws -> Change? {
         try await reporting {
           let reading = try reading.get()
           return try await reading.next().map { change in
@@ -76,14 +95,14 @@ extension Firestore {
             func snapshot(_ version: StoredDocument?) -> QueryDocumentSnapshot? {
               version.map { QueryDocumentSnapshot(document, $0) }
             }
-            let type: DocumentChangeType =
+            let kind: Change.Kind =
               switch change.kind {
-              case .created: .added
-              case .updated: .modified
-              case .deleted: .removed
+              case .created: .created
+              case .updated: .updated
+              case .deleted: .deleted
               }
-            return DocumentVersions(
-              type: type, document: document, before: snapshot(change.before),
+            return Change(
+              kind: kind, document: document, before: snapshot(change.before),
               after: snapshot(change.after), commitTime: Timestamp(change.commitTime),
               endsCommit: change.endsCommit,
               token: reading.backend.token(after: change.sequence))
@@ -97,40 +116,35 @@ extension Firestore {
 @available(*, unavailable)
 extension Firestore.ChangesSequence.Iterator: Sendable {}
 
-/// A reader of the change log that waits for more at its end.
+/// Reads the change log, and waits for new changes at its end.
 private final class ChangeReading: @unchecked Sendable {
-  // Unchecked: what changes belongs to the iterator, which one task uses at a time.
+  // Unchecked: the mutable state belongs to the iterator, which one task uses at a time.
   let backend: any Backend
-  private let bell = AsyncSignal()
+  private let signal = AsyncSignal()
   private let observer: Int
-  /// Everything up to here has been told.
+  /// The position after the last change that was returned.
   private var token: ChangeToken
-  /// The next one is last.
+  /// In reverse order: the next change is the last element.
   private var page: [LoggedChange] = []
 
   init(_ backend: any Backend, _ token: ChangeToken?) throws {
     self.backend = backend
     self.token = try token ?? backend.committedToken()
-    let bell = bell
-    observer = backend.addChangeObserver { bell.ring() }
+    let signal = signal
+    observer = backend.addChangeObserver { signal.set() }
   }
 
   deinit { backend.removeChangeObserver(observer) }
 
   func next() async throws -> LoggedChange? {
-    try await withTaskCancellationHandler {
-      while true {
-        if bell.isCancelled { return nil }
-        if let change = page.popLast() {
-          token = backend.token(after: change.sequence)
-          return change
-        }
+    try await signal.next {
+      if page.isEmpty {
         let (backend, token) = (backend, token)
-        page = try await backend.awaiting { backend.changes(since: token, .lent, $0) }.reversed()
-        if page.isEmpty { await bell.wait() }
+        page = try await backend.awaiting { backend.changes(since: token, $0, $1) }.reversed()
       }
-    } onCancel: {
-      bell.cancel()
+      guard let change = page.popLast() else { return .nothing }
+      token = backend.token(after: change.sequence)
+      return .element(change)
     }
   }
 }

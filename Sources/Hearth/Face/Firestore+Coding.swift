@@ -1,47 +1,56 @@
 import Foundation
 
 extension Firestore {
-  /// Makes dictionaries of `Encodable` values, and says how ``DocumentReference/setData(from:encoder:completion:)``
-  /// and its kin store them.
+  /// Encodes `Encodable` values as dictionaries. An encoder that is passed to
+  /// ``DocumentReference/setData(from:encoder:completion:)`` or a similar method decides how the
+  /// value is stored.
   ///
   ///     var fields = try Firestore.Encoder().encode(book)
   ///     fields["added"] = FieldValue.serverTimestamp()
   ///     try await dune.setData(fields)
   ///
-  /// Dates become timestamps and `Data` stays as it is, unless a strategy says otherwise. `Timestamp`, `GeoPoint`,
-  /// `VectorValue`, `DocumentReference` and `FieldValue` are the same objects in the dictionary.
+  /// Dates become timestamps and `Data` is unchanged, unless a strategy says otherwise.
+  /// `Timestamp`, `GeoPoint`, `VectorValue`, `DocumentReference` and `FieldValue` are the same
+  /// objects in the dictionary.
   public class Encoder: FirebaseDataEncoder {
+    /// Creates an encoder with the strategies for documents.
     public override init() { super.init(ofDocuments: ()) }
 
-    /// The value's fields, as `setData(_:)` takes them: numbers are `NSNumber`, a `Decimal` is an
-    /// `NSDecimalNumber`, null is `NSNull`, `@ServerTimestamp` that is nil is `FieldValue.serverTimestamp()`.
+    /// Returns the value's fields, as `setData(_:)` takes them.
     ///
-    /// The dictionary holds the value as it is: times to the nanosecond, arrays in arrays, any name. Only writing
-    /// it cuts times to microseconds, makes doubles of decimals, and refuses what documents cannot hold.
+    /// Numbers are `NSNumber`, a `Decimal` is an `NSDecimalNumber`, null is `NSNull`, a
+    /// `@ServerTimestamp` that is nil is `FieldValue.serverTimestamp()`.
     ///
-    /// Throws `EncodingError` if the value is not encoded as a dictionary, and for what else
-    /// ``FirebaseDataEncoder/encode(_:)`` throws it; `invalidArgument` if a date is not in the years 0001 to
-    /// 9999, and if two names of a map are one `String` of other bytes: `setData(from:)` takes such a value,
-    /// a dictionary cannot hold it.
+    /// The dictionary holds the unrounded value: times to the nanosecond, arrays in arrays, any
+    /// name. Only writing it rounds times down to microseconds, converts decimals to doubles, and
+    /// refuses what documents cannot hold.
+    ///
+    /// Throws `EncodingError` if the value is not encoded as a dictionary, and in the cases of
+    /// ``FirebaseDataEncoder/encode(_:)``. Throws `invalidArgument` if a date is not in the years
+    /// 0001 to 9999, or if two names of a map are one `String` with different bytes:
+    /// `setData(from:)` accepts such a map, but a dictionary cannot hold it.
     public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
       try fields(of: value)
     }
   }
 
-  /// Makes `Decodable` values of dictionaries, and says how ``DocumentSnapshot/data(as:with:decoder:)`` and its
-  /// kin read documents.
+  /// Decodes `Decodable` values from dictionaries. A decoder that is passed to
+  /// ``DocumentSnapshot/data(as:with:decoder:)`` or a similar method decides how the document is
+  /// read.
   ///
   ///     let book = try Firestore.Decoder().decode(Book.self, from: ["title": "Dune"])
   ///
-  /// What `Firestore.Encoder` made comes back as it was.
+  /// Reverses `Firestore.Encoder`: an encoded value is decoded unchanged.
   public class Decoder: FirebaseDataDecoder {
+    /// Creates a decoder with the strategies for documents.
     public override init() { super.init(ofDocuments: ()) }
 
-    /// As from the document that `reference` names: its id goes to `@DocumentID`.
+    /// Decodes the fields of the document at `reference`, whose id is assigned to `@DocumentID`.
     ///
-    ///     let book = try Firestore.Decoder().decode(Book.self, from: fields, in: db.document("books/dune"))
+    ///     let book = try Firestore.Decoder().decode(
+    ///       Book.self, from: fields, in: db.document("books/dune"))
     ///
-    /// Throws as ``FirebaseDataDecoder/decode(_:from:)`` does.
+    /// Throws the errors of ``FirebaseDataDecoder/decode(_:from:)``.
     public func decode<T: Decodable>(
       _ type: T.Type, from container: Any, in reference: DocumentReference?
     ) throws -> T {

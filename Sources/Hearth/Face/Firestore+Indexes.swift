@@ -6,61 +6,62 @@ import Foundation
 ///       FirestoreIndex("books", .ascending("author"), .descending("year")))
 ///     try await db.indexes.waitUntilReady()
 ///
-/// Results of queries never depend on indexes, only what they cost. A declared index is kept in the file and
-/// built in the background; queries use it as soon as it is ready. Which indexes there are besides is up to
-/// `FirestoreSettings.indexPolicy`.
+/// Indexes change the cost of a query, never its results. A declared index is stored in the file
+/// and built in the background; queries use it as soon as it is ready.
+/// `FirestoreSettings.indexPolicy` decides whether there are also learned indexes, which are
+/// created automatically.
 public struct FirestoreIndexes: Sendable {
   let firestore: Firestore
 
-  /// One index as it is now.
-  public typealias Listing = IndexInfo
+  /// An index and its current state.
+  public typealias IndexInfo = HearthEngine.IndexInfo
 
-  /// Declares indexes, beside those that were. Nothing happens to those that exist. Returns when this is
-  /// durable, before they are built.
+  /// Declares indexes in addition to the existing ones. Returns when this is durable, before they
+  /// are built.
   ///
-  /// Throws `invalidArgument` for what cannot be indexed, and `resourceExhausted` beyond 1,000 indexes.
+  /// An index that is already declared stays unchanged. Throws `invalidArgument` for an invalid
+  /// index, and `resourceExhausted` for more than 1,000 indexes.
   public func declare(_ indexes: FirestoreIndex...) async throws { try await declare(indexes) }
 
-  /// As `declare` with a list of arguments.
+  /// Same as `declare(_:)` with the indexes as arguments.
   public func declare(_ indexes: [FirestoreIndex]) async throws {
     try await reporting {
       try await firestore.file().declare(indexes.map { try $0.definition() })
     }
   }
 
-  /// Drops indexes, declared or learned. Those that do not exist are dropped already.
+  /// Drops indexes, declared or learned. Ignores indexes that do not exist.
   public func drop(_ indexes: FirestoreIndex...) async throws {
     try await reporting {
       try await firestore.file().drop(indexes.map { try $0.definition() })
     }
   }
 
-  /// Every index, as the newest commit has it.
-  public func list() async throws -> [Listing] {
+  /// Returns every index, as of the newest commit.
+  public func list() async throws -> [IndexInfo] {
     try reporting { try firestore.file().indexList() }
   }
 
-  /// Waits until no index is being built.
-  ///
-  /// Throws what keeps one from being built, and `CancellationError`.
+  /// Waits until no index is being built. Throws the error that keeps one from being built, and
+  /// `CancellationError`.
   public func waitUntilReady() async throws {
     try await reporting { try await firestore.file().waitForIndexes() }
   }
 
-  /// What was declared, and what was learned, as a `firestore.indexes.json` for Firebase's command line.
-  ///
-  /// Indexes on one field are listed as overrides of the field.
-  public func configuration() async throws -> String {
+  /// Returns the declared and learned indexes as a `firestore.indexes.json` for Firebase's command
+  /// line. Indexes on one field are listed as overrides of the field.
+  public func configurationJSON() async throws -> String {
     try reporting { try firestore.file().indexConfiguration() }
   }
 
-  /// Takes the content of a `firestore.indexes.json` instead of everything declared before: what it does not
-  /// name is dropped. Learned indexes stay.
+  /// Replaces the declared indexes with those of a `firestore.indexes.json`. Declared indexes that
+  /// it does not name are dropped. Learned indexes stay.
   ///
-  /// A field override declares the indexes that it lists, and keeps every other from being learned for the
-  /// field. Vector indexes and times to live are kept and told again, and do nothing. Throws
-  /// `invalidArgument` with the place of what is wrong.
-  public func setConfiguration(_ json: String) async throws {
+  /// A field override declares the indexes that it lists, and prevents all others on the field from
+  /// being learned. Vector indexes, text indexes and TTL settings are kept and returned by
+  /// `configuration()`, but have no effect. Throws `invalidArgument` with the position of the
+  /// error.
+  public func setConfigurationJSON(_ json: String) async throws {
     try await reporting { try await firestore.file().declare(onlyThoseIn: json) }
   }
 }
@@ -69,20 +70,21 @@ extension Firestore {
   /// Declares, lists and drops indexes.
   public var indexes: FirestoreIndexes { FirestoreIndexes(firestore: self) }
 
-  /// As `indexes.setConfiguration`.
+  /// Same as `indexes.setConfigurationJSON(_:)`; calls `completion` afterwards or with an error.
   public func setIndexConfiguration(
     _ json: String, isolation: isolated (any Actor)? = #isolation,
     completion: ((Error?) -> Void)? = nil
   ) {
-    answer(isolation, completion) { try await $0.indexes.setConfiguration(json) }
+    answer(isolation, completion) { try await $0.indexes.setConfigurationJSON(json) }
   }
 
-  /// As `indexes.setConfiguration`.
+  /// Same as `indexes.setConfigurationJSON(_:)`.
   public func setIndexConfiguration(_ json: String) async throws {
-    try await indexes.setConfiguration(json)
+    try await indexes.setConfigurationJSON(json)
   }
 
-  /// As `indexes.setConfiguration`.
+  /// Same as `indexes.setConfigurationJSON(_:)`, with the content of a stream; calls `completion`
+  /// afterwards or with an error.
   public func setIndexConfiguration(
     _ stream: InputStream, isolation: isolated (any Actor)? = #isolation,
     completion: ((Error?) -> Void)? = nil
@@ -90,9 +92,9 @@ extension Firestore {
     setIndexConfiguration(Self.readAll(stream), isolation: isolation, completion: completion)
   }
 
-  /// As `indexes.setConfiguration`.
+  /// Same as `indexes.setConfigurationJSON(_:)`, with the content of a stream.
   public func setIndexConfiguration(_ stream: InputStream) async throws {
-    try await indexes.setConfiguration(Self.readAll(stream))
+    try await indexes.setConfigurationJSON(Self.readAll(stream))
   }
 
   private static func readAll(_ stream: InputStream) -> String {
@@ -107,7 +109,7 @@ extension Firestore {
     }
   }
 
-  /// Carries out what the index manager is asked.
+  /// Executes a command of the index manager.
   func carryOut(_ command: PersistentCacheIndexManager.Command) throws {
     let file = try file()
     switch command {

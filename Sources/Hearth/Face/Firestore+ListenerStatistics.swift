@@ -1,5 +1,5 @@
 extension Firestore {
-  /// What listening costs and holds at the moment, in figures.
+  /// Returns counts of the listeners and of what they use.
   ///
   ///     let statistics = try await db.listenerStatistics()
   ///     print(statistics.listeners, "listeners share", statistics.views, "results")
@@ -12,6 +12,6 @@ extension Firestore {
     }
   }
 
-  /// Listening in figures. Counts are of this process, since it opened the database.
+  /// Statistics of the listeners. Counts are of this process, since it opened the database.
   public typealias ListenerStatistics = HearthEngine.ListenerStatistics
 }

@@ -1,20 +1,28 @@
 import Foundation
 
-/// Reading several documents at once, and finding out what is there.
+/// Reading several documents at once, and listing collections and documents.
 extension Firestore {
-  /// Several documents as of one moment, in the order of `references`. Missing ones are told too.
+  /// Returns several documents as of one commit, in the order of `references`. Missing ones have
+  /// `exists` false.
   ///
   ///     let both = try await db.getAll([dune, emma])
+  ///
+  /// Throws `invalidArgument` for an invalid reference or one of another database.
   public func getAll(_ references: [DocumentReference]) async throws -> [DocumentSnapshot] {
     try await reporting {
       let paths = try references.map { try $0.path(in: self) }
-      let found = try await database().backend.documents(at: paths)
-      return zip(references, found).map { DocumentSnapshot($0, $1) }
+      let backend = try database().backend
+      // On the thread of the answer: there may be many.
+      return try await backend.awaiting { context, done in
+        backend.documents(at: paths, context) { found in
+          done(found.map { zip(references, $0).map { DocumentSnapshot($0, $1) } })
+        }
+      }
     }
   }
 
-  /// The collections at the root, in the order of their ids. One that only leads to deeper ones is
-  /// there too.
+  /// Returns the collections at the root, in the order of their ids. Includes collections that have
+  /// only deeper documents.
   public func listCollections() async throws -> [CollectionReference] {
     try await reporting { try await collections(below: .root) }
   }
@@ -23,14 +31,14 @@ extension Firestore {
     below path: ResourcePath
   ) async throws -> [CollectionReference] {
     let backend = try database().backend
-    let paths = try await backend.awaiting { backend.collections(below: path, .lent, $0) }
+    let paths = try await backend.awaiting { backend.collections(below: path, $0, $1) }
     return paths.map { CollectionReference(self, $0) }
   }
 }
 
 extension DocumentReference {
-  /// The collections directly below this document, in the order of their ids. The document itself
-  /// need not exist.
+  /// Returns the collections directly below this document, in the order of their ids. The document
+  /// itself may be missing.
   public func listCollections() async throws -> [CollectionReference] {
     try await reporting {
       _ = try resolved()
@@ -40,16 +48,17 @@ extension DocumentReference {
 }
 
 extension CollectionReference {
-  /// The collection's documents in the order of their ids, also those that do not exist but have
-  /// documents below them.
+  /// Returns the collection's documents, in the order of their ids. Includes documents that do not
+  /// exist but have documents below them.
   public func listDocuments() async throws -> [DocumentReference] {
     try await reporting {
       _ = try checked()
       let backend = try firestore.database().backend
-      let paths = try await backend.awaiting {
-        backend.documentPaths(in: resourcePath, .lent, $0)
+      return try await backend.awaiting { context, done in
+        backend.documentPaths(in: resourcePath, context) { [firestore] paths in
+          done(paths.map { $0.map { DocumentReference(firestore, $0) } })
+        }
       }
-      return paths.map { DocumentReference(firestore, $0) }
     }
   }
 }

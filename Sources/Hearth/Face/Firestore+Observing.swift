@@ -1,17 +1,15 @@
-/// For meters: what the database is doing.
+/// For metrics: the activity of the database.
 extension Firestore {
-  /// Calls `observer` after every group of writes, and `onLostFailure` with every failure that nobody awaits, both
-  /// on the writer's thread; `observer` also once a second, whatever the writer does, on a thread that must not be
-  /// blocked. Throws as opening does.
+  /// Calls `observer` after every group commit, and `onLostFailure` for every write failure that is
+  /// not awaited, both on the writer's thread. Also calls `observer` once a second, even if the
+  /// writer is idle, on a thread that must not be blocked. Throws the errors of opening.
   package func observeWrites(
     _ observer: @escaping @Sendable (EmbeddedBackend.WriterFigures) -> Void,
     onLostFailure: @escaping @Sendable () -> Void
   ) throws {
-    do {
+    try reporting {
       try file().observeWriter(observer)
       observeFailures(onLostFailure)
-    } catch let status as Status {
-      throw status.nsError
     }
   }
 }

@@ -1,11 +1,12 @@
-/// Deleting a document or a collection with all that lies below it.
+/// Deleting a document or a collection with everything below it.
 extension Firestore {
-  /// Deletes the document and every document below it, and returns how many were there.
+  /// Deletes the document and every document below it. Returns the number of deleted documents.
   ///
   ///     let count = try await db.recursiveDelete(author) { print("\($0) deleted") }
   ///
-  /// In batches, each of them durable before the next: should it be interrupted, part is deleted, and
-  /// calling it again deletes the rest. What others add meanwhile may stay.
+  /// Works in batches, each durable before the next. If it is interrupted, some documents are
+  /// deleted; call it again to delete the rest. Documents that are added meanwhile may stay.
+  /// `onProgress` receives the number deleted so far, after each batch.
   @discardableResult
   public func recursiveDelete(
     _ document: DocumentReference, onProgress: (@Sendable (Int) -> Void)? = nil
@@ -16,7 +17,8 @@ extension Firestore {
     }
   }
 
-  /// Deletes the collection's documents and every document below them, and returns how many there were.
+  /// Deletes the collection's documents and every document below them. Returns the number of
+  /// deleted documents.
   @discardableResult
   public func recursiveDelete(
     _ collection: CollectionReference, onProgress: (@Sendable (Int) -> Void)? = nil
@@ -30,10 +32,10 @@ extension Firestore {
     }
   }
 
-  /// How many documents are deleted at once.
+  /// The number of documents in one batch.
   private static let deletionBatch = 500
 
-  /// - Parameter last: Deleted when nothing is left below it.
+  /// - Parameter last: A document to delete when nothing is left below it.
   private func delete(
     _ query: Query, and last: ResourcePath?, _ onProgress: (@Sendable (Int) -> Void)?
   ) async throws -> Int {
@@ -54,7 +56,7 @@ extension Firestore {
     var count = 0
     while true {
       var paths = try await backend.decoded(
-        matching: page, .lent, isParallel: false
+        matching: page, .awaiting(), isParallel: false
       ) { name, _ in try name.path }
       if paths.count < Self.deletionBatch, let last,
         try await backend.withBody(at: last, .lent, { $0 != nil })
@@ -66,7 +68,7 @@ extension Firestore {
       count += paths.count
       onProgress?(count)
       guard paths.count >= Self.deletionBatch, end != last else { return count }
-      // Never back to what was added behind.
+      // Continues after the last deleted document, and never returns to documents added before it.
       page.start = StructuredQuery.Bound(values: [.reference(end)], isBefore: false)
     }
   }

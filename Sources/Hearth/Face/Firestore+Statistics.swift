@@ -1,16 +1,17 @@
 extension Firestore {
-  /// What the file holds, counted: reads every document once.
+  /// Returns counts and sizes of the file's content. Reads every document once.
   ///
   ///     let statistics = try await db.statistics()
   ///     print(statistics.documents, "documents in", statistics.fileBytes, "bytes")
   ///
-  /// One consistent state, with every write whose call has returned before. Throws like any read.
+  /// Describes one consistent state, including every write whose call has returned before. Throws
+  /// the errors of a read.
   public func statistics() async throws -> Statistics {
     try await reporting {
       try await file().statistics()
     }
   }
 
-  /// A database in figures. All sizes are in bytes.
+  /// Statistics of a database. All sizes are in bytes.
   public typealias Statistics = DatabaseStatistics
 }

@@ -2,50 +2,51 @@ import Foundation
 import Logging
 import Synchronization
 
-/// A database: collections of documents, kept in one file beside the process.
+/// A document database in one file, embedded in this process.
 ///
 ///     let db = try Firestore.open(at: "books.hearth")
 ///     try await db.collection("books").document("dune").setData(["title": "Dune", "pages": 412])
 ///     let book = try await db.document("books/dune").getDocument()
 ///     print(book["title"] as? String ?? "")
 ///
-/// Opening the same file twice in a process gives the same instance. Several processes may have a file
-/// open. A write that was acknowledged survives the end of the process and the loss of power, unless
+/// Opening the same file twice in a process returns the same instance. Several processes can have a
+/// file open. An acknowledged write survives the end of the process and a power failure, unless
 /// `FirestoreSettings.durability` says otherwise.
 public final class Firestore: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; all state is in `state`, a mutex, and in constants.
 
-  /// Where the file is, or would be for a database in memory.
+  /// The file's path; for a database in memory, the path that its file would have.
   let path: String
-  /// Databases of different identity do not store each other's references.
+  /// A database does not store references to databases of another identity.
   let databaseIdentity: DatabaseIdentity
+  /// The app that the database belongs to.
   public let app: FirebaseApp
-  /// Found by the app and a name, not by a path: deleting the app terminates it.
+  /// Whether it was opened by app and name, not by path. Deleting the app then terminates it.
   let isOfApp: Bool
 
   private enum Phase {
-    /// Next: open, or failed at every use until one opens it.
+    /// Next: `open`, or `terminated`. Stays `idle` if opening fails.
     case idle
-    /// Next: terminated.
+    /// Next: `terminated`.
     case open(Database)
-    /// With the database that is being closed, if it was open and is not closed yet.
+    /// Final. Holds the database until it is closed, if it was open.
     case terminated(Database?)
   }
 
   private struct State {
     var phase = Phase.idle
-    /// The path it is opened by, absolute; a link may be a part of it.
+    /// The absolute path that it is opened by; may contain symbolic links.
     var namedPath: String
     var settings: OwnSettings
-    var settingsFault: Status?
+    var settingsError: Status?
     var failureHandler: (@Sendable (NSError) -> Void)?
-    /// Of a meter, which takes nothing away from the handler.
+    /// For metrics. Called in addition to the handler.
     var failureObserver: (@Sendable () -> Void)?
     var indexManager: PersistentCacheIndexManager?
   }
 
   private let state: Guarded<State>
-  /// Where callbacks run that belong to no actor, unless the settings name a queue.
+  /// Runs callbacks that belong to no actor, unless the settings name a queue.
   private let ownQueue = LazyCallbackQueue()
   private static let isVerbose = Atomic<Bool>(false)
 
@@ -73,25 +74,29 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   // MARK: Opening
 
-  /// Opens a database file, and makes it, for its owner only, if it is not there.
+  /// Opens a database file. Creates it, accessible to its owner only, if it does not exist.
   ///
   ///     let db = try Firestore.open(at: "books.hearth")
   ///
-  /// The same file opened again gives the same instance. Without settings it is as it is; with others than those it is
-  /// open with, this throws `failedPrecondition`. The first time none stand for the default ones.
+  /// Opening the same file again returns the same instance. Nil `settings` keep the settings of
+  /// that instance; different ones throw `failedPrecondition`. At the first opening, nil means the
+  /// default settings.
   ///
-  /// Throws `failedPrecondition` also if a newer Hearth wrote the file, or if another process has the file open that
-  /// was at the path before; `dataLoss` if it is not a database, or its headers or the first pages of its tables
-  /// are damaged (see `FirestoreSettings.validatesPagesOnOpen` for the others); `notFound` if it is not there and
-  /// to be read only; `unavailable` if the system refuses; `invalidArgument` for contradicting settings.
+  /// Also throws `failedPrecondition` if a newer Hearth wrote the file, or if another process has a
+  /// file open that was at the path before, or if the file is on a network file system (see
+  /// `FirestoreSettings.allowsRemoteFileSystem`); `dataLoss` if the file is not a database, or if
+  /// its headers or the first pages of its tables are damaged (see
+  /// `FirestoreSettings.validatesPagesOnOpen` for the other pages); `notFound` if it is missing and
+  /// the settings are read-only; `unavailable` if the system refuses access; `invalidArgument` for
+  /// contradictory settings.
   public static func open(
     at path: String, settings: FirestoreSettings? = nil
   ) throws -> Firestore {
-    do {
+    return try reporting {
       let firestore = OpenDatabases.shared.instance(at: path) {
         Firestore(path: $0, named: path, app: .hearthDefault)
       }
-      let before = firestore.state.withLock { ($0.settings, $0.settingsFault) }
+      let before = firestore.state.withLock { ($0.settings, $0.settingsError) }
       func mismatch() -> Status {
         Status(
           .failedPrecondition,
@@ -102,21 +107,20 @@ public final class Firestore: NSObject, @unchecked Sendable {
       do {
         _ = try firestore.database()
       } catch {
-        // What could not be opened so is not opened so the next time.
+        // Restores the settings, so that a failed opening has no effect on the next one.
         firestore.state.withLock { state in
-          if case .idle = state.phase { (state.settings, state.settingsFault) = before }
+          if case .idle = state.phase { (state.settings, state.settingsError) = before }
         }
         throw error
       }
-      // Somebody else may have opened it in between.
+      // Another thread may have opened it in between.
       if let settings, !firestore.adopt(settings) { throw mismatch() }
       return firestore
-    } catch let status as Status {
-      throw status.nsError
     }
   }
 
-  /// As `open(at:settings:)` with the path of a file URL; throws `invalidArgument` for any other URL.
+  /// Same as `open(at:settings:)` with the path of a file URL. Throws `invalidArgument` for any
+  /// other URL.
   public static func open(
     at url: URL, settings: FirestoreSettings? = nil
   ) throws -> Firestore {
@@ -126,18 +130,24 @@ public final class Firestore: NSObject, @unchecked Sendable {
     return try open(at: url.path(percentEncoded: false), settings: settings)
   }
 
-  /// The default database, in the file `(default).hearth` of the folder `DefaultLocation.folder`.
+  /// The default database.
+  ///
+  /// Its file is `(default).hearth` in the folder that the environment variable `HEARTH_HOME`
+  /// names, else in `$XDG_DATA_HOME/hearth`, else in `~/.local/share/hearth`. The file is opened at
+  /// the first use, which reports the errors of `open(at:settings:)`.
   public class func firestore() -> Firestore { firestore(database: "(default)") }
 
+  /// The default database of an app. Every named app has its own folder, below the default one's.
   public class func firestore(app: FirebaseApp) -> Firestore {
     firestore(app: app, database: "(default)")
   }
 
-  /// A named database is its own file beside the default one.
+  /// A named database of the default app. Its file is beside the default database's.
   public class func firestore(database: String) -> Firestore {
     firestore(app: .hearthDefault, database: database)
   }
 
+  /// A named database of an app.
   public class func firestore(app: FirebaseApp, database: String) -> Firestore {
     let path = DefaultLocation.path(app: app, database: database)
     return OpenDatabases.shared.instance(at: path) {
@@ -145,7 +155,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The open database; opens it the first time. Throws `Status`.
+  /// The open database. Opens it at the first use. Throws `Status`.
   func database() throws -> Database {
     try state.withLock { state in
       switch state.phase {
@@ -154,7 +164,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
         return database
       case .terminated: throw Status.terminated
       case .idle:
-        if let fault = state.settingsFault { throw fault }
+        if let validationError = state.settingsError { throw validationError }
         let settings = state.settings.value
         let database = try open(settings, named: state.namedPath)
         if settings.isPersistent { OpenDatabases.shared.note(open: self) }
@@ -164,7 +174,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The open database, if it is in this process. Throws `Status`: `unimplemented` if it is elsewhere.
+  /// The open database, if it is in this process; else throws `Status`: `unimplemented`.
   func local() throws -> any LocalBackend {
     guard let local = try database().local else {
       throw Status(
@@ -173,7 +183,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
     return local
   }
 
-  /// The open database, if it is a file. Throws `Status`: `unimplemented` if it is not.
+  /// The open database, if it is a file; else throws `Status`: `unimplemented`.
   func file() throws -> any FileBackend {
     guard let file = try database().file else {
       throw Status(.unimplemented, "This is possible only with a database that is a file.")
@@ -182,7 +192,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
   }
 
   private func open(_ settings: FirestoreSettings, named namedPath: String) throws -> Database {
-    if let fault = settings.fault { throw fault }
+    if let validationError = settings.validationError { throw validationError }
     let logger = Self.logger
     #if DEBUG
       if MemoryVolume.isOn {
@@ -201,7 +211,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   // MARK: Settings
 
-  /// A copy. Settings count from the first use on: later ones, unless equal, are refused and logged.
+  /// A copy of the settings. Set them before the first use: later, different settings are ignored,
+  /// and that is logged as an error.
   public var settings: FirestoreSettings {
     get { state.withLock(\.settings).value.copied() }
     set {
@@ -214,17 +225,17 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
   }
 
-  /// False, and nothing changed, if it is in use with other settings.
+  /// Returns false, and changes nothing, if it is in use with other settings.
   private func adopt(_ settings: FirestoreSettings) -> Bool {
     state.withLock { state in
       guard case .idle = state.phase else { return state.settings.value.isEqual(settings) }
       state.settings = OwnSettings(settings, ownQueue)
-      state.settingsFault = state.settings.value.fault
+      state.settingsError = state.settings.value.validationError
       return true
     }
   }
 
-  /// The path it was asked for last counts, until it is open.
+  /// Until it is open, the path of the last `open` is used.
   private func adopt(name path: String) {
     let path = Self.absolute(path)
     state.withLock { state in
@@ -237,19 +248,19 @@ public final class Firestore: NSObject, @unchecked Sendable {
       ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
-  func courier(_ actor: (any Actor)?) -> CallbackTarget {
+  func callbackTarget(_ actor: (any Actor)?) -> CallbackTarget {
     actor.map { .actor($0) } ?? .queue(callbackQueue)
   }
 
-  /// Where callbacks run that belong to no actor.
+  /// Runs callbacks that belong to no actor.
   var callbackQueue: DispatchQueue { state.withLock(\.settings).value.dispatchQueue }
 
-  /// Called with the error of a write that nobody awaits and that has no completion.
+  /// Called with the error of a failed write that is not awaited and has no completion handler.
   ///
   ///     db.unobservedWriteFailureHandler = { error in metrics.count(error) }
   ///
-  /// By default, and when set to nil, such errors are logged. Runs on the writer's thread, or on the caller's if the
-  /// write is refused when it is handed over: be quick.
+  /// If it is nil, the default, such errors are logged. Called on the writer's thread, or on the
+  /// caller's if the write is refused at once; it must return quickly.
   public var unobservedWriteFailureHandler: (@Sendable (NSError) -> Void)? {
     get { state.withLock(\.failureHandler) }
     set { state.withLock { $0.failureHandler = newValue } }
@@ -266,17 +277,18 @@ public final class Firestore: NSObject, @unchecked Sendable {
     if let handler = unobservedWriteFailureHandler {
       handler(error)
     } else {
-      Self.logger.error("A write that nobody awaits failed.", metadata: ["error": "\(error)"])
+      Self.logger.error("An unawaited write failed.", metadata: ["error": "\(error)"])
     }
   }
 
-  /// The index manager; nil for a database in memory. Every call gives the same object, also after `terminate`.
+  /// The index manager. Nil for a database in memory. Always returns the same object, also after
+  /// `terminate`.
   public var persistentCacheIndexManager: PersistentCacheIndexManager? {
     state.withLock { state in
       guard state.settings.value.isPersistent else { return nil }
       if let manager = state.indexManager { return manager }
       let manager = PersistentCacheIndexManager { [weak self] command in
-        // A database that nobody holds any more was terminated: until then all paths lead to it.
+        // Only a terminated database can be deallocated: until then `OpenDatabases` holds it.
         guard let self else { throw Status.terminated }
         try carryOut(command)
       }
@@ -297,20 +309,20 @@ public final class Firestore: NSObject, @unchecked Sendable {
     DocumentReference(self, checking: path)
   }
 
-  /// All documents of all collections with this id, at any depth.
+  /// A query for all documents of all collections with this id, at any depth.
   public func collectionGroup(_ id: String) -> Query {
     let query = StructuredQuery(.group(id, below: .root))
     do throws(Status) {
       try ResourcePath.check(collectionGroupID: id)
       return Query(self, query)
     } catch {
-      return Query(self, query, fault: error)
+      return Query(self, query, validationError: error)
     }
   }
 
   // MARK: Network
 
-  /// Sets `settings.host`; kept for source compatibility, for there is no server to speak to.
+  /// Sets `settings.host`. For source compatibility only: there is no server.
   public func useEmulator(withHost host: String, port: Int) {
     let changed = settings
     changed.host = "\(host):\(port)"
@@ -318,28 +330,28 @@ public final class Firestore: NSObject, @unchecked Sendable {
     settings = changed
   }
 
-  /// Does nothing: there is no network to switch. Fails with `failedPrecondition` after `terminate`.
+  /// Does nothing: there is no network. Fails with `failedPrecondition` after `terminate`.
   public func enableNetwork(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
     switchNetwork(isolation, completion)
   }
 
-  /// Does nothing: there is no network to switch. Throws `failedPrecondition` after `terminate`.
+  /// Does nothing: there is no network. Throws `failedPrecondition` after `terminate`.
   public func enableNetwork() async throws {
     if let refusal { throw refusal.nsError }
   }
 
-  /// Does nothing: there is no network to switch, reads and writes go on. Fails with `failedPrecondition` after
-  /// `terminate`.
+  /// Does nothing: there is no network, and reads and writes continue. Fails with
+  /// `failedPrecondition` after `terminate`.
   public func disableNetwork(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
     switchNetwork(isolation, completion)
   }
 
-  /// Does nothing: there is no network to switch, reads and writes go on. Throws `failedPrecondition` after
-  /// `terminate`.
+  /// Does nothing: there is no network, and reads and writes continue. Throws `failedPrecondition`
+  /// after `terminate`.
   public func disableNetwork() async throws {
     if let refusal { throw refusal.nsError }
   }
@@ -350,36 +362,38 @@ public final class Firestore: NSObject, @unchecked Sendable {
       if let refusal { report(unheard: refusal.nsError) }
       return
     }
-    courier(actor).carry(refusal?.nsError, to: Callback { completion($0) })
+    callbackTarget(actor).carry(refusal?.nsError, to: Callback { completion($0) })
   }
 
-  /// What calls get that need no open database; nil before `terminate`.
+  /// The error of calls that need no open database, after `terminate`; nil before.
   var refusal: Status? {
     state.withLock { state in
       if case .terminated = state.phase { Status.terminated } else { nil }
     }
   }
 
-  /// Logs what refused a call that has no other way to report it.
+  /// Logs the error of a call that has no other way to report it.
   func report(unheard error: NSError) {
     Self.logger.error("\(error.localizedDescription)", metadata: ["code": "\(error.code)"])
   }
 
-  /// Databases opened from now on log at the level debug.
+  /// Switches logging at the level debug on or off, for databases opened from now on.
   public class func enableLogging(_ logging: Bool) {
     isVerbose.store(logging, ordering: .relaxed)
   }
 
   // MARK: The end
 
-  /// Waits for every write handed over before this call, and for no callback of a listener.
+  /// Calls `completion` when every write passed to the database before this call is done. Does not
+  /// wait for callbacks of listeners.
   public func waitForPendingWrites(
     isolation: isolated (any Actor)? = #isolation, completion: @escaping (Error?) -> Void
   ) {
     answer(isolation, completion) { try await $0.waitForPendingWrites() }
   }
 
-  /// Waits for every write handed over before this call, and for no callback of a listener.
+  /// Waits until every write passed to the database before this call is done. Does not wait for
+  /// callbacks of listeners.
   public func waitForPendingWrites() async throws {
     try await reporting {
       let backend = try database().backend
@@ -389,39 +403,45 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Does what was handed over before, ends the listeners, and closes the file. Idempotent. After it only
-  /// `clearPersistence` may be called; `Firestore.firestore()` then gives a new instance.
+  /// Completes pending operations, ends the listeners, and closes the file. Idempotent.
   ///
-  /// Calls no listener, also not with an error. Sequences (`snapshots`) end without an error. A listener that is
-  /// added afterwards is called once, with `failedPrecondition`; a sequence then throws it.
+  /// Afterwards only `clearPersistence` may be called; `Firestore.firestore()` returns a new
+  /// instance.
   ///
-  /// Waits for writes, write closures, transactions with their further attempts, bulk writers' queues and recursive
-  /// deletes that had begun. What keeps the writer busy for more than a second is logged, and the block of a
-  /// transaction that has not returned after ten.
+  /// Calls no listener, not even with an error. Open sequences (`snapshots`) end without an error.
+  /// A listener that is added afterwards is called once, with `failedPrecondition`; a sequence
+  /// throws it.
+  ///
+  /// Waits for writes, write closures, transactions with all their attempts, the queues of bulk
+  /// writers, and recursive deletes that have begun. Logs what keeps the writer busy for more than
+  /// one second, and a transaction's block that has not returned after ten seconds.
   public func terminate(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
     answer(isolation, completion) { try await $0.terminate() }
   }
 
-  /// Does what was handed over before, ends the listeners, and closes the file. Idempotent. After it only
-  /// `clearPersistence` may be called; `Firestore.firestore()` then gives a new instance.
+  /// Completes pending operations, ends the listeners, and closes the file. Idempotent.
   ///
-  /// Calls no listener, also not with an error. Sequences (`snapshots`) end without an error. A listener that is
-  /// added afterwards is called once, with `failedPrecondition`; a sequence then throws it.
+  /// Afterwards only `clearPersistence` may be called; `Firestore.firestore()` returns a new
+  /// instance.
   ///
-  /// Waits for writes, write closures, transactions with their further attempts, bulk writers' queues and recursive
-  /// deletes that had begun. What keeps the writer busy for more than a second is logged, and the block of a
-  /// transaction that has not returned after ten.
+  /// Calls no listener, not even with an error. Open sequences (`snapshots`) end without an error.
+  /// A listener that is added afterwards is called once, with `failedPrecondition`; a sequence
+  /// throws it.
+  ///
+  /// Waits for writes, write closures, transactions with all their attempts, the queues of bulk
+  /// writers, and recursive deletes that have begun. Logs what keeps the writer busy for more than
+  /// one second, and a transaction's block that has not returned after ten seconds.
   public func terminate() async throws {
     guard let closing = retire() else { return }
-    // Blocks until the writer is done, for whoever asks: not on a thread of the cooperative pool.
+    // Blocks until the writer is done, so it must not run on a thread of the cooperative pool.
     try? await onBlockingThread { closing.close() }
     state.withLock { $0.phase = .terminated(nil) }
   }
 
-  /// Begins the end: refuses every later call, and lets the path have another instance. Idempotent. Returns the
-  /// database that is not closed yet, if any.
+  /// Begins termination: refuses every later call, and lets the path have a new instance.
+  /// Idempotent. Returns the database if it is not closed yet.
   @discardableResult
   func retire() -> Database? {
     let closing: Database? = state.withLock { state in
@@ -437,16 +457,20 @@ public final class Firestore: NSObject, @unchecked Sendable {
     return closing
   }
 
-  /// Removes the database's file. Only before the first use or after `terminate`, and while nobody else
-  /// has the file open, else `failedPrecondition`.
+  /// Removes the database's file. Call it before the first use, or after `terminate`.
+  ///
+  /// Fails with `failedPrecondition` if the database is open, or if another instance or process has
+  /// the file open.
   public func clearPersistence(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)? = nil
   ) {
     answer(isolation, completion) { try await $0.clearPersistence() }
   }
 
-  /// Removes the database's file. Only before the first use or after `terminate`, and while nobody else
-  /// has the file open, else `failedPrecondition`.
+  /// Removes the database's file. Call it before the first use, or after `terminate`.
+  ///
+  /// Throws `failedPrecondition` if the database is open, or if another instance or process has the
+  /// file open.
   public func clearPersistence() async throws {
     try reporting {
       try state.withLock { state in
@@ -460,19 +484,19 @@ public final class Firestore: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Runs `body` on its own and reports the result where the caller is; without a completion, a failure is
-  /// logged.
+  /// Runs `body` in a task, and calls `completion` on the caller's actor or queue. Without a
+  /// completion, a failure is logged.
   func answer(
     _ actor: (any Actor)?, _ completion: ((Error?) -> Void)?,
     _ body: @escaping @Sendable (Firestore) async throws -> Void
   ) {
-    let courier = courier(actor)
+    let callbackTarget = callbackTarget(actor)
     let callback = completion.map { completion in Callback<NSError?> { completion($0) } }
     Task {
       var failure: NSError?
       do { try await body(self) } catch { failure = error as NSError }
       if let callback {
-        courier.carry(failure, to: callback)
+        callbackTarget.carry(failure, to: callback)
       } else if let failure {
         report(unheard: failure)
       }
@@ -485,23 +509,7 @@ extension Status {
     .failedPrecondition, "Persistence cannot be cleared while the client is running.")
 }
 
-/// Runs `body`; what it throws of the engine becomes the `NSError` that users catch.
-func reporting<Result>(
-  _ body: () async throws -> Result
-) async throws -> Result {
-  do {
-    return try await body()
-  } catch let status as Status {
-    throw status.nsError
-  }
-}
-
-/// The same for code that does not await.
-func reporting<Result>(_ body: () throws -> Result) throws -> Result {
-  do { return try body() } catch let status as Status { throw status.nsError }
-}
-
-/// A copy of settings that nobody changes any more.
+/// A private copy of settings, which never changes.
 private struct OwnSettings: @unchecked Sendable {
   // Unchecked: made from a copy, and only read.
   let value: FirestoreSettings

@@ -1,11 +1,14 @@
-/// What an index is on: the documents of the collections with one id, by some of their fields.
+/// The definition of an index: the documents of all collections with one id, by some of their
+/// fields.
 ///
 ///     FirestoreIndex("books", .ascending("author"), .descending("year"))
 ///     FirestoreIndex("reviews", scope: .collectionGroup, .ascending("stars"))
 ///     FirestoreIndex("books", .contains("tags"))
 ///
-/// A document is in the index if it has every field. An index on one field serves both directions.
+/// An index contains a document only if the document has every field. An index on one field serves
+/// both directions.
 public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
+  /// The queries that an index serves.
   public enum Scope: Hashable, Sendable {
     /// For queries of one collection.
     case collection
@@ -13,17 +16,21 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     case collectionGroup
   }
 
-  /// A field and how it is indexed. Names are as in queries: `address.city`.
+  /// A field and how it is indexed. Names are written as in queries: `address.city`.
   public struct Field: Hashable, Sendable {
     let field: ParsedField
     let kind: IndexDefinition.Component.Kind
 
+    /// The field's values in ascending order.
     public static func ascending(_ field: String) -> Field { Field(field, .ascending) }
+    /// The field's values in descending order.
     public static func descending(_ field: String) -> Field { Field(field, .descending) }
     /// Every distinct element of an array, for `array-contains`.
     public static func contains(_ field: String) -> Field { Field(field, .contains) }
 
+    /// The field's values in ascending order.
     public static func ascending(_ field: FieldPath) -> Field { Field(field, .ascending) }
+    /// The field's values in descending order.
     public static func descending(_ field: FieldPath) -> Field { Field(field, .descending) }
     /// Every distinct element of an array, for `array-contains`.
     public static func contains(_ field: FieldPath) -> Field { Field(field, .contains) }
@@ -47,20 +54,27 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What is wrong with a name is told by the operation that uses it.
+  /// A field's name, or the error in it. The operation that uses the index reports the error.
   enum ParsedField: Hashable, Sendable {
     case names(FieldSegments)
     case fault(String)
   }
 
+  /// The id of the collections.
   public var collectionID: String
+  /// The queries that the index serves.
   public var scope: Scope
+  /// The indexed fields, in order.
   public var fields: [Field]
 
+  /// Creates a definition. An invalid one is reported by the operation that uses it, as
+  /// `invalidArgument`.
   public init(_ collectionID: String, scope: Scope = .collection, _ fields: Field...) {
     self.init(collectionID, scope: scope, fields)
   }
 
+  /// Creates a definition. An invalid one is reported by the operation that uses it, as
+  /// `invalidArgument`.
   public init(_ collectionID: String, scope: Scope = .collection, _ fields: [Field]) {
     self.collectionID = collectionID
     self.scope = scope

@@ -1,38 +1,44 @@
 import Foundation
 import Synchronization
 
-/// No limit for a cache's size.
+/// A cache size without a limit. Has no effect: data is never evicted.
 public let FirestoreCacheSizeUnlimited: Int64 = -1
 
-/// How a database is used. Set before the database's first use.
+/// The settings of a database. Set them before its first use.
 ///
 ///     let settings = FirestoreSettings()
 ///     settings.cacheSettings = MemoryCacheSettings()
 ///     Firestore.firestore().settings = settings
 ///
-/// There is no server: `host` and `isSSLEnabled` are kept for source compatibility and do nothing. What
-/// Firestore calls the cache is the database itself: nothing is ever evicted from it, so sizes are
-/// checked and kept, but do nothing either. Memory cache settings make a database that is forgotten when
+/// There is no server: `host` and `isSSLEnabled` exist for source compatibility and have no effect.
+/// Firestore's cache is the database itself. Nothing is ever evicted from it, so cache sizes are
+/// checked and kept, but have no effect. A database with `MemoryCacheSettings` loses its data when
 /// it is closed.
 ///
-/// Settings that contradict each other are refused with `invalidArgument` when the database is opened, and at every
-/// use until then.
+/// Settings that contradict each other are refused: opening the database, and every use of it,
+/// fails with `invalidArgument`.
 public final class FirestoreSettings: NSObject, NSCopying {
+  /// Has no effect: there is no server.
   public var host = FirestoreSettings.defaultHost
+  /// Has no effect: there is no server. `false` is accepted only with another `host` than the
+  /// default.
   public var isSSLEnabled = true
 
-  /// Where completion handlers and listeners run that were handed over outside of any actor.
+  /// The queue for completion handlers and listeners that were added outside of any actor.
   ///
-  /// Unless you set it, each database has a serial queue of its own, which `settings.dispatchQueue` of the database
-  /// returns. A slow callback delays the others of its queue, and a write that waits for one of them by at most 100
-  /// ms; see <doc:WritesAndListeners>. It delays no callback of other queues and no sequence. The main queue is not
-  /// the default: a Linux service has no main run loop that would drain it.
+  /// By default each database has its own serial queue, which `settings.dispatchQueue` of the
+  /// database returns. The main queue is not the default, because a Linux service has no main run
+  /// loop that would drain it.
+  ///
+  /// A slow callback delays the other callbacks of its queue. It delays a write that waits for one
+  /// of them, but by at most 100 ms; see <doc:WritesAndListeners>. It delays no callback of other
+  /// queues and no sequence.
   public var dispatchQueue: DispatchQueue {
     get { chosenQueue ?? ownQueue.queue }
     set { chosenQueue = newValue }
   }
 
-  /// How data is kept. By default in a file.
+  /// Where data is kept. Default: in a file.
   public var cacheSettings: any LocalCacheSettings & NSObjectProtocol {
     get {
       if let chosenCache { return chosenCache }
@@ -43,102 +49,122 @@ public final class FirestoreSettings: NSObject, NSCopying {
     set { chosenCache = newValue }
   }
 
+  /// Whether data is kept in a file.
   @available(*, deprecated, message: "Use cacheSettings instead.")
   public var isPersistenceEnabled: Bool {
     get { legacyIsPersistent ?? (chosenCache.map { $0 is PersistentCacheSettings } ?? true) }
     set { legacyIsPersistent = newValue }
   }
 
+  /// Has no effect: data is never evicted.
   @available(*, deprecated, message: "Use cacheSettings instead.")
   public var cacheSizeBytes: Int64 {
     get { legacySizeBytes ?? defaultCacheBytes }
     set { legacySizeBytes = newValue }
   }
 
-  // MARK: Of this database alone
+  // MARK: Not in Firebase's SDK
 
-  /// What an acknowledged write survives.
+  /// The failures that an acknowledged write survives. Default: `full`.
   public var durability = Durability.full
 
-  /// Opens an existing file without ever writing to it; writes then fail with `failedPrecondition`.
+  /// Opens an existing file without ever writing to it. Writes then fail with `failedPrecondition`.
   public var isReadOnly = false
 
-  /// How many bytes of writes that nobody awaits may wait for their commit, with or without a completion handler. A
-  /// write beyond it fails with `resourceExhausted`; one is always taken if no other waits, however large. Awaited
-  /// writes are not counted and never refused for this; bulk writers have a limit of their own.
+  /// How many bytes of writes that are not awaited may wait for their commit, with or without a
+  /// completion handler. Default: 64 MiB.
+  ///
+  /// A write beyond the limit fails with `resourceExhausted`; if no other write waits, one of any
+  /// size is accepted. Awaited writes are not counted, and are never refused for this. Bulk writers
+  /// have their own limit.
   public var queueLimitBytes = 64 << 20
 
-  /// Address space reserved for the file, in bytes: not disk, and grown by itself when data outgrows it.
-  /// Smaller where `ulimit -v` or very many open databases ask for it.
+  /// The address space reserved for the file, in bytes. Default: 64 GiB.
+  ///
+  /// It is not disk space. It grows automatically when the data exceeds it, and is smaller where
+  /// `ulimit -v` or very many open databases require it.
   public var mapSizeBytes = FirestoreSettings.defaultMapSizeBytes.load(ordering: .relaxed)
 
-  /// Verifies the checksum of a document also where it is decoded in place, by `getDocument(as:)` and
-  /// `getDocuments(as:)`; without this they throw `dataLoss` only for bytes that are no document. A document that
-  /// is copied out (snapshots, results of queries, listeners, exports) is always verified, and throws `dataLoss`
-  /// if it is damaged.
+  /// Also verifies the checksum of a document that is decoded in place, by `getDocument(as:)` and
+  /// `getDocuments(as:)`. Default: false.
+  ///
+  /// Without it, these methods throw `dataLoss` only for bytes that do not form a document. A
+  /// document that is copied (snapshots, query results, listeners, exports) is always verified: if
+  /// it is damaged, the read throws `dataLoss`.
   public var verifiesChecksumsOnRead = false
 
-  /// Reads every page of the file before it is used, and throws `dataLoss` if one is damaged. Opening then takes as
-  /// long as reading the file.
+  /// Reads every page of the file before it is used, and throws `dataLoss` if one is damaged.
+  /// Default: false. Opening then takes as long as reading the file.
   ///
-  /// The file is mapped into memory, and LMDB believes its pages: without this, opening looks at the headers, the
-  /// file's length and the first page of each table, and a page damaged elsewhere may end the process with a signal
-  /// when it is used. Damage that comes after the file was opened is not found by this. `Firestore.check`, `repair`
-  /// and `export` never use a page that they have not looked at.
+  /// LMDB maps the file into memory and trusts its pages. By default, opening checks the headers,
+  /// the file's length and the first page of each table; a page that is damaged elsewhere may end
+  /// the process with a signal when it is used. This setting does not find damage that occurs after
+  /// the file was opened. `Firestore.check`, `repair` and `export` never use a page that they have
+  /// not checked.
   public var validatesPagesOnOpen = false
 
-  /// How many threads one query may take where it looks at, or decodes, very many documents: as many as
-  /// there are processors, at most four. With 1 every query stays on its caller's thread.
+  /// The maximum number of threads for one query that reads, or decodes, very many documents.
+  /// Default: the number of processors, at most 4. With 1, no query is divided among threads.
   ///
-  /// `getDocuments(as:)` decodes results on several threads only if their type is `Sendable` and its
-  /// conformance to `Decodable` belongs to no actor, and if the decoder has no closures and no `userInfo`.
-  /// All other types are decoded where the caller runs.
-  public var queryThreads = EmbeddedBackend.Settings.defaultQueryThreads
+  /// `getDocuments(as:)` decodes results on several threads only if their type is `Sendable`, its
+  /// conformance to `Decodable` belongs to no actor, and the decoder has no closures and no
+  /// `userInfo`. All other types are decoded where the caller runs.
+  public var maxQueryThreads = EmbeddedBackend.Settings.defaultQueryThreads
 
-  /// Opens a file on a network file system, which LMDB does not support: locks there may not hold.
+  /// Opens a file on a network file system. Default: false. LMDB does not support network file
+  /// systems: locks may not hold there.
   public var allowsRemoteFileSystem = false
 
-  /// For how long, and in about how many bytes at most, past changes are kept for `Firestore.changes(since:)` and for
-  /// listeners that resume. What exceeds either is trimmed with later commits.
-  public var changeLogRetention: (seconds: Int, bytes: Int) = (3600, 64 << 20)
+  /// How long past changes are kept for `Firestore.changes(since:)`, `Firestore.read(at:)` and
+  /// listeners that resume. Default: one hour. Later commits remove what exceeds this, or
+  /// `changeLogLimitBytes`.
+  public var changeLogRetention = Duration.seconds(3600)
 
-  /// Which indexes there are. Results of queries are the same under each.
+  /// About how many bytes of past changes are kept. Default: 64 MiB.
+  public var changeLogLimitBytes = 64 << 20
+
+  /// How indexes are created. Does not change the results of queries. Default: `automatic`.
   public var indexPolicy = IndexPolicy.automatic
 
-  /// Who decides which indexes there are.
+  /// How indexes are created.
   public enum IndexPolicy: Sendable, Hashable {
-    /// Declared indexes, and indexes created for a query that ran three times, each time reading more than 1,000
-    /// documents and more than ten times its result. At most ten for one collection id are created so, in the
-    /// background. Those that no query has read for 30 days are dropped. Each is logged.
+    /// Declared indexes, and indexes created for a query that ran three times, each time reading
+    /// more than 1,000 documents and more than ten times its result.
+    ///
+    /// They are created in the background, at most ten for one collection id, and dropped when no
+    /// query has read them for 30 days. Each creation and each drop is logged.
     case automatic
-    /// Declared ones only.
+    /// Declared indexes only.
     case declared
-    /// Declared ones only, and a query whose index is not there is refused with `failedPrecondition`, which
-    /// names it as an entry of a `firestore.indexes.json`.
+    /// Declared indexes only. A query whose index does not exist fails with `failedPrecondition`;
+    /// the error names the index as an entry of a `firestore.indexes.json`.
     case strict
   }
 
-  /// How often documents that have expired are deleted, at least once a year; see `Firestore.setExpiry`. With
-  /// nil only `deleteExpiredDocuments()` deletes them, or another process.
-  public var expirySweepInterval: Duration? = .seconds(60)
+  /// How often expired documents are deleted; see `Firestore.ttl`. Default: 60 seconds. At
+  /// most one year: a longer interval is shortened.
+  ///
+  /// With nil, only `deleteExpiredDocuments()` or another process deletes them.
+  public var ttlSweepInterval: Duration? = .seconds(60)
 
-  /// The wall clock, for `HearthTesting`; nil for the system's. Settings with different clocks are equal.
+  /// The wall clock, for `HearthTesting`; nil for the system's. Ignored when settings are compared.
   package var clock: (@Sendable () -> Timestamp)?
 
-  /// What an acknowledged write survives.
+  /// The failures that an acknowledged write survives.
   public enum Durability: Sendable, Hashable {
-    /// The end of the process, of the system, and of its power.
+    /// Survives the end of the process, a crash of the system, and a power failure.
     case full
-    /// The same, but that after a power failure the very last commit may be gone. One flush a commit
-    /// instead of two.
+    /// As `full`, but a power failure may lose the very last commit. One flush per commit instead
+    /// of two.
     case lastCommitMayBeLost
-    /// The end of the process only: a power failure may destroy the whole database. For tests.
+    /// Survives only the end of the process: a power failure may destroy the whole database. For
+    /// tests.
     case unsafeWithoutFlushing
   }
 
   private var chosenQueue: DispatchQueue?
-  /// Where callbacks run as long as nobody chose a queue. Shared by copies. A database replaces it with
-  /// its own in the settings it keeps.
+  /// The callback queue if `dispatchQueue` was not set. Shared by copies. A database replaces it
+  /// with its own in its copy of the settings.
   var ownQueue = LazyCallbackQueue()
   private var chosenCache: (any LocalCacheSettings & NSObjectProtocol)?
   private var legacyIsPersistent: Bool?
@@ -146,7 +172,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
 
   private static let defaultMapSizeBytes = Atomic<Int>(64 << 30)
 
-  /// For the command line, before it opens anything.
+  /// For the command line, which calls it before it opens a database.
   package static func setDefaultMapSizeBytes(_ bytes: Int) {
     defaultMapSizeBytes.store(bytes, ordering: .relaxed)
   }
@@ -167,11 +193,12 @@ public final class FirestoreSettings: NSObject, NSCopying {
     copy.mapSizeBytes = mapSizeBytes
     copy.validatesPagesOnOpen = validatesPagesOnOpen
     copy.verifiesChecksumsOnRead = verifiesChecksumsOnRead
-    copy.queryThreads = queryThreads
+    copy.maxQueryThreads = maxQueryThreads
     copy.allowsRemoteFileSystem = allowsRemoteFileSystem
     copy.changeLogRetention = changeLogRetention
+    copy.changeLogLimitBytes = changeLogLimitBytes
     copy.indexPolicy = indexPolicy
-    copy.expirySweepInterval = expirySweepInterval
+    copy.ttlSweepInterval = ttlSweepInterval
     copy.clock = clock
     copy.chosenCache = chosenCache
     copy.legacyIsPersistent = legacyIsPersistent
@@ -186,10 +213,11 @@ public final class FirestoreSettings: NSObject, NSCopying {
       && queueLimitBytes == other.queueLimitBytes && mapSizeBytes == other.mapSizeBytes
       && validatesPagesOnOpen == other.validatesPagesOnOpen
       && verifiesChecksumsOnRead == other.verifiesChecksumsOnRead
-      && queryThreads == other.queryThreads
+      && maxQueryThreads == other.maxQueryThreads
       && allowsRemoteFileSystem == other.allowsRemoteFileSystem
-      && changeLogRetention == other.changeLogRetention && indexPolicy == other.indexPolicy
-      && expirySweepInterval == other.expirySweepInterval
+      && changeLogRetention == other.changeLogRetention
+      && changeLogLimitBytes == other.changeLogLimitBytes && indexPolicy == other.indexPolicy
+      && ttlSweepInterval == other.ttlSweepInterval
       && chosenQueue === other.chosenQueue && cacheSettings.isEqual(other.cacheSettings)
   }
 
@@ -205,18 +233,18 @@ public final class FirestoreSettings: NSObject, NSCopying {
 extension FirestoreSettings {
   func copied() -> FirestoreSettings { copy() as? FirestoreSettings ?? FirestoreSettings() }
 
-  /// As the backend takes them.
+  /// The same settings for the backend.
   var embedded: EmbeddedBackend.Settings {
     var settings = EmbeddedBackend.Settings()
     settings.isReadOnly = isReadOnly
     settings.mapSizeBytes = mapSizeBytes
     settings.validatesPages = validatesPagesOnOpen
     settings.verifiesChecksumsOnRead = verifiesChecksumsOnRead
-    settings.queryThreads = queryThreads
+    settings.maxQueryThreads = maxQueryThreads
     settings.allowsRemoteFileSystem = allowsRemoteFileSystem
-    settings.changeLogAge = .seconds(changeLogRetention.seconds)
-    settings.changeLogBytes = changeLogRetention.bytes
-    settings.expirySweepInterval = expirySweepInterval
+    settings.changeLogAge = changeLogRetention
+    settings.changeLogBytes = changeLogLimitBytes
+    settings.ttlSweepInterval = ttlSweepInterval
     settings.queueLimitBytes = queueLimitBytes
     settings.clock = clock
     settings.durability =
@@ -237,8 +265,8 @@ extension FirestoreSettings {
   /// Whether data is kept in a file.
   var isPersistent: Bool { cacheSettings is PersistentCacheSettings }
 
-  /// What the database refuses about these settings.
-  var fault: Status? {
+  /// The error for settings that contradict each other.
+  var validationError: Status? {
     if !isSSLEnabled, host == FirestoreSettings.defaultHost {
       return .invalidArgument(
         "You can't set the 'sslEnabled' setting to false unless you also set a non-default 'host'.")
@@ -247,8 +275,8 @@ extension FirestoreSettings {
       return .invalidArgument(
         "You can't set 'cacheSettings' together with 'isPersistenceEnabled' or 'cacheSizeBytes'.")
     }
-    guard mapSizeBytes > 0, queueLimitBytes > 0, changeLogRetention.seconds >= 0,
-      changeLogRetention.bytes >= 0, expirySweepInterval.map({ $0 > .zero }) ?? true
+    guard mapSizeBytes > 0, queueLimitBytes > 0, changeLogRetention >= .zero,
+      changeLogLimitBytes >= 0, ttlSweepInterval.map({ $0 > .zero }) ?? true
     else {
       return .invalidArgument("Sizes and times in settings cannot be negative.")
     }
@@ -269,10 +297,10 @@ extension FirestoreSettings {
 private let defaultCacheBytes: Int64 = 100 * 1024 * 1024
 private let smallestCacheBytes: Int64 = 1024 * 1024
 
-/// How data is kept: `PersistentCacheSettings` or `MemoryCacheSettings`.
+/// Where data is kept: `PersistentCacheSettings` or `MemoryCacheSettings`.
 public protocol LocalCacheSettings {}
 
-/// Data is kept in a file.
+/// Keeps data in a file.
 public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSettings {
   let sizeBytes: NSNumber
 
@@ -280,7 +308,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
     self.init(sizeBytes: NSNumber(value: defaultCacheBytes))
   }
 
-  /// The size is kept but does nothing: data is never evicted.
+  /// The size is kept, but has no effect: data is never evicted.
   public init(sizeBytes: NSNumber) { self.sizeBytes = sizeBytes }
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
@@ -292,9 +320,10 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   public override var hash: Int { sizeBytes.hash }
 }
 
-/// Data is forgotten when the database is closed, and at the end of the process. Until then it is in a folder of
-/// the temporary directory, for its user only; what a process leaves that was killed, the next one removes that
-/// opens such a database.
+/// Deletes the data when the database is closed, and at the end of the process.
+///
+/// Until then the data is in a folder of the temporary directory, for its user only. If a process
+/// is killed, the next process that opens such a database deletes the folder.
 public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings {
   let garbageCollectorSettings: any MemoryGarbageCollectorSettings & NSObjectProtocol
 
@@ -302,7 +331,7 @@ public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings 
     self.init(garbageCollectorSettings: MemoryLRUGCSettings())
   }
 
-  /// What is collected on Apple's platforms is kept here: there is no server to read it from again.
+  /// `garbageCollectorSettings` has no effect: nothing is collected.
   public init(
     garbageCollectorSettings: any MemoryGarbageCollectorSettings & NSObjectProtocol
   ) {
@@ -319,10 +348,11 @@ public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings 
   public override var hash: Int { garbageCollectorSettings.hash }
 }
 
-/// What Firestore's memory cache forgets: `MemoryEagerGCSetting` or `MemoryLRUGCSettings`.
+/// The garbage collection of Firestore's memory cache: `MemoryEagerGCSetting` or
+/// `MemoryLRUGCSettings`. Has no effect.
 public protocol MemoryGarbageCollectorSettings {}
 
-/// For source compatibility; see `MemoryCacheSettings`.
+/// Has no effect; for source compatibility. See `MemoryCacheSettings`.
 public final class MemoryEagerGCSetting: NSObject, NSCopying, MemoryGarbageCollectorSettings {
   public override init() {}
 
@@ -333,7 +363,7 @@ public final class MemoryEagerGCSetting: NSObject, NSCopying, MemoryGarbageColle
   public override var hash: Int { 0 }
 }
 
-/// For source compatibility; see `MemoryCacheSettings`.
+/// Has no effect; for source compatibility. See `MemoryCacheSettings`.
 public final class MemoryLRUGCSettings: NSObject, NSCopying, MemoryGarbageCollectorSettings {
   let sizeBytes: NSNumber
 

@@ -1,12 +1,15 @@
 import Foundation
 
+/// Identifies an observer of a `LoadBundleTask`.
 public typealias LoadBundleObserverHandle = Int
 
+/// The state of a bundle load. Always `error`: bundles cannot be loaded.
 public enum LoadBundleTaskState: Int, Sendable {
   case error, inProgress, success
 }
 
-/// How far the loading of a bundle has come.
+/// The progress of a bundle load. Bundles cannot be loaded: every number is 0, and `state` is
+/// `error`.
 public final class LoadBundleTaskProgress: NSObject, Sendable {
   public let documentsLoaded: Int
   public let totalDocuments: Int
@@ -41,56 +44,62 @@ public final class LoadBundleTaskProgress: NSObject, Sendable {
   }
 }
 
-/// The loading of a bundle.
+/// The task of a `Firestore.loadBundle` call. Bundles cannot be loaded: the task has failed when it
+/// is returned.
 ///
-/// Observers run on the database's dispatch queue. One that is added late is told the latest progress:
-/// there is no network to wait for, so a bundle may be loaded before anybody looks.
+/// Observers run on the database's callback queue. An observer receives the latest progress when it
+/// is added.
 public final class LoadBundleTask: NSObject, @unchecked Sendable {
-  // Unchecked: NSObject is not Sendable; `lock` protects everything that changes.
-  private typealias Observer = (LoadBundleTaskProgress) -> Void
+  // Unchecked: NSObject is not Sendable; everything here is.
+  private struct State {
+    var observers: [LoadBundleObserverHandle: Callback<LoadBundleTaskProgress>] = [:]
+    var lastHandle = 0
+    var latest: LoadBundleTaskProgress?
+  }
 
   private let queue: DispatchQueue
-  private let lock = NSLock()
-  private var observers: [LoadBundleObserverHandle: Observer] = [:]
-  private var lastHandle = 0
-  private var latest: LoadBundleTaskProgress?
+  private let state = Guarded(State())
 
   init(queue: DispatchQueue) { self.queue = queue }
 
+  /// Adds an observer, which is called with the latest progress and with each later one.
   @discardableResult
   public func addObserver(
     _ observer: @escaping (LoadBundleTaskProgress) -> Void
   ) -> LoadBundleObserverHandle {
-    let (handle, latest) = lock.withLock {
-      lastHandle += 1
-      observers[lastHandle] = observer
-      return (lastHandle, self.latest)
+    let callback = Callback(observer)
+    let (handle, latest) = state.withLock { state in
+      state.lastHandle += 1
+      state.observers[state.lastHandle] = callback
+      return (state.lastHandle, state.latest)
     }
-    if let latest { tell(latest, handle) }
+    if let latest { notify(latest, handle) }
     return handle
   }
 
+  /// Removes one observer.
   public func removeObserverWith(handle: LoadBundleObserverHandle) {
-    lock.withLock { observers[handle] = nil }
+    state.withLock { $0.observers[handle] = nil }
   }
 
+  /// Removes all observers.
   public func removeAllObservers() {
-    lock.withLock { observers = [:] }
+    state.withLock { $0.observers = [:] }
   }
 
-  /// News for all observers, in the order they were added.
+  /// Delivers a progress to all observers, in the order in which they were added.
   func report(_ progress: LoadBundleTaskProgress) {
-    let handles = lock.withLock {
-      latest = progress
-      return observers.keys.sorted()
+    let handles = state.withLock { state in
+      state.latest = progress
+      return state.observers.keys.sorted()
     }
-    for handle in handles { tell(progress, handle) }
+    for handle in handles { notify(progress, handle) }
   }
 
-  private func tell(_ progress: LoadBundleTaskProgress, _ handle: LoadBundleObserverHandle) {
+  private func notify(_ progress: LoadBundleTaskProgress, _ handle: LoadBundleObserverHandle) {
     queue.async { [self] in
-      let observer = lock.withLock { observers[handle] }
-      observer?(progress)
+      let observer = state.withLock { $0.observers[handle] }
+      observer?.call(progress)
     }
   }
 }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The databases of this process, one instance for each file, whatever path it is opened by.
+/// The databases of this process: one instance per file, for every path that leads to the file.
 ///
-/// A file is known by the bytes of its path, and once it is open by its inode, too: a hard link leads to the same
-/// instance.
+/// A file is identified by the bytes of its path and, while it is open, also by its inode: a hard
+/// link leads to the same instance.
 final class OpenDatabases: Sendable {
   static let shared = OpenDatabases()
 
   private struct State {
     var byPath: [BytewiseString: Firestore] = [:]
-    /// Of open files only: an inode that nobody holds may become another file's.
+    /// Only open files: an inode that no process holds may be reused for another file.
     var byFile: [FileIdentity: Firestore] = [:]
   }
 
@@ -20,7 +20,7 @@ final class OpenDatabases: Sendable {
     /// Nil if there is no such file.
     init?(at path: String) {
       var status = stat()
-      // What is behind a zero byte, the system would not see.
+      // The system would ignore everything after a zero byte.
       guard !path.utf8.contains(0), stat(path, &status) == 0 else { return nil }
       device = status.st_dev
       inode = status.st_ino
@@ -49,7 +49,8 @@ final class OpenDatabases: Sendable {
     state.withLock { $0.byPath[BytewiseString(name)] }
   }
 
-  /// The databases of an app. By its name: they may have been asked for before the app was configured.
+  /// The databases of an app, found by its name: they may have been requested before the app was
+  /// configured.
   func instances(of app: FirebaseApp) -> [Firestore] {
     state.withLock { state in
       state.byPath.values.filter {
@@ -58,7 +59,7 @@ final class OpenDatabases: Sendable {
     }
   }
 
-  /// The instance has its file open, until it is forgotten.
+  /// Records that the instance has its file open, until `forget`.
   func note(open instance: Firestore) {
     guard let file = FileIdentity(at: instance.path) else { return }
     state.withLock { $0.byFile[file] = instance }
@@ -74,10 +75,10 @@ final class OpenDatabases: Sendable {
     }
   }
 
-  /// Absolute, and through symbolic links as far as the path is there already: the same before and
-  /// after its file and its folders are made.
+  /// The absolute path, with symbolic links resolved in the part that exists: the same before and
+  /// after the file and its folders are created.
   static func canonical(_ path: String) -> String {
-    // By bytes: to `Character`s a slash with an accent behind it is none.
+    // By bytes: a slash followed by a combining accent is another `Character` than a slash.
     let slash = UInt8(ascii: "/")
     var known =
       path.utf8.first == slash ? path : FileManager.default.currentDirectoryPath + "/" + path
@@ -94,24 +95,24 @@ final class OpenDatabases: Sendable {
   }
 
   private static func realpath(_ path: String) -> String? {
-    // What is behind a zero byte, the system would not see.
+    // The system would ignore everything after a zero byte.
     guard !path.utf8.contains(0), let buffer = Foundation.realpath(path, nil) else { return nil }
     defer { free(buffer) }
     return String(cString: buffer)
   }
 }
 
-/// Where databases without a path of their own are kept.
+/// The location of databases that are opened without a path.
 ///
-/// The folder is the environment's `HEARTH_HOME`, else `hearth` in `XDG_DATA_HOME`, else
-/// `~/.local/share/hearth`. The default database is `(default).hearth` in it; databases of a named app
-/// are in a folder of its name.
+/// The folder is `HEARTH_HOME` of the environment, else `hearth` in `XDG_DATA_HOME`, else
+/// `~/.local/share/hearth`. It contains the default app's databases: the default one is
+/// `(default).hearth`. Databases of another app are in a subfolder with the app's name.
 enum DefaultLocation {
   static var folder: String {
     let environment = ProcessInfo.processInfo.environment
     if let home = environment["HEARTH_HOME"], !home.isEmpty { return home }
     if let data = environment["XDG_DATA_HOME"], !data.isEmpty { return data + "/hearth" }
-    // `NSHomeDirectory` is the one in the list of users, whatever the environment says.
+    // `NSHomeDirectory` reads the list of users and ignores the environment.
     let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
     return home + "/.local/share/hearth"
   }
@@ -122,7 +123,7 @@ enum DefaultLocation {
     return folder + "/" + fileName(database) + ".hearth"
   }
 
-  /// Another for each name, and none that leads out of the folder: `a/b` is `a%2Fb`.
+  /// A file name that differs for each name and does not lead out of the folder: `a/b` is `a%2Fb`.
   static func fileName(_ name: String) -> String {
     if name.isEmpty { return "%" }
     var escaped: [UInt8] = []
@@ -137,7 +138,7 @@ enum DefaultLocation {
     return String(decoding: escaped, as: UTF8.self)
   }
 
-  /// Makes the folder of a file, for its owner only. Throws `unavailable`.
+  /// Creates the folder of a file, for its owner only. Throws `unavailable`.
   static func prepare(forFileAt path: String) throws(Status) {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
     let folder = String(path[...slash])

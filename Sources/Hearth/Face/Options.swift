@@ -1,36 +1,36 @@
 import Foundation
 
-/// Where to read. There is no server: all three read the database.
+/// The source of a read. There is no server: all three values read the database.
 public enum FirestoreSource: UInt, Sendable {
   case `default`, server, cache
 }
 
-/// Where to aggregate. There is no server: the database does.
+/// The source of an aggregation. There is no server: `server` reads the database.
 public enum AggregateSource: UInt, Sendable {
   case server
 }
 
-/// Where a listener's news comes from. There is no server: both listen to the database.
+/// The source of a listener. There is no server: both values listen to the database.
 public enum ListenSource: UInt, Sendable {
   case `default`, cache
 }
 
-/// What stands for a server timestamp that is not known yet. Here it always is: a snapshot shows
-/// committed data only.
+/// The value that a snapshot shows for a server timestamp that is not committed yet. Has no effect:
+/// a snapshot shows committed data only.
 public enum ServerTimestampBehavior: Int, Sendable {
   case none, estimate, previous
 }
 
-/// What happened to a document in a query's result.
+/// How a document of a query's result changed.
 @frozen public enum DocumentChangeType: Int, Sendable {
   case added, modified, removed
 }
 
-/// What is known about a snapshot besides its data.
+/// The state of a snapshot. Both properties are always false: there is one store and no server.
 public final class SnapshotMetadata: NSObject, Sendable {
-  /// Whether the snapshot shows writes that are not committed.
+  /// Whether the snapshot shows writes that are not committed. Always false.
   public let hasPendingWrites: Bool
-  /// Whether the snapshot may be out of date.
+  /// Whether the snapshot may be out of date. Always false.
   public let isFromCache: Bool
 
   init(hasPendingWrites: Bool, isFromCache: Bool) {
@@ -50,16 +50,17 @@ public final class SnapshotMetadata: NSObject, Sendable {
   }
 }
 
-/// How a listener listens.
+/// The options of a snapshot listener.
 ///
-///     let options = SnapshotListenOptions().withChanges(since: token)
+///     let options = SnapshotListenOptions().resuming(from: token)
 public final class SnapshotListenOptions: NSObject, Sendable {
+  /// Has no effect: there is one source.
   public let source: ListenSource
-  /// Changes nothing: metadata never changes here.
+  /// Has no effect: metadata never changes.
   public let includeMetadataChanges: Bool
-  /// What is known already: the first snapshot's changes are those since.
-  public let token: ChangeToken?
-  /// Whether the listener has a serial queue of its own.
+  /// The token to resume from; see `resuming(from:)`.
+  public let resumeToken: ChangeToken?
+  /// Whether the listener has its own serial queue; see `withOwnQueue(_:)`.
   public let hasOwnQueue: Bool
 
   public override convenience init() {
@@ -71,39 +72,45 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   ) {
     self.source = source
     self.includeMetadataChanges = includeMetadataChanges
-    self.token = token
+    resumeToken = token
     self.hasOwnQueue = hasOwnQueue
   }
 
+  /// Returns a copy with `includeMetadataChanges`, which has no effect: metadata never changes.
   public func withIncludeMetadataChanges(_ include: Bool) -> SnapshotListenOptions {
     SnapshotListenOptions(
-      source: source, includeMetadataChanges: include, token: token, hasOwnQueue: hasOwnQueue)
+      source: source, includeMetadataChanges: include, token: resumeToken, hasOwnQueue: hasOwnQueue)
   }
 
+  /// Returns a copy with `source`, which has no effect: there is one source.
   public func withSource(_ source: ListenSource) -> SnapshotListenOptions {
     SnapshotListenOptions(
-      source: source, includeMetadataChanges: includeMetadataChanges, token: token,
+      source: source, includeMetadataChanges: includeMetadataChanges, token: resumeToken,
       hasOwnQueue: hasOwnQueue)
   }
 
-  /// Calls this listener back on a serial queue of its own, where it waits for no other callback of the
-  /// database, as long as no more than 255 such queues run callbacks.
+  /// Calls this listener on its own serial queue, where it waits for no other callback of the
+  /// database.
   ///
   ///     let options = SnapshotListenOptions().withOwnQueue(true)
   ///     books.addSnapshotListener(options: options) { snapshot, _ in render(snapshot) }
   ///
-  /// The callback may then run at the same time as others: what it shares with them needs a lock. Changes nothing for
-  /// a listener that was added by an actor's code, or with a queue or an executor.
+  /// The callback waits for no other one as long as at most 255 such queues run callbacks. It may
+  /// run at the same time as other callbacks: protect the data that it shares with them. Has no
+  /// effect for a listener that is added from an actor's code, or with a queue or an executor.
   public func withOwnQueue(_ own: Bool) -> SnapshotListenOptions {
     SnapshotListenOptions(
-      source: source, includeMetadataChanges: includeMetadataChanges, token: token, hasOwnQueue: own
+      source: source, includeMetadataChanges: includeMetadataChanges, token: resumeToken,
+      hasOwnQueue: own
     )
   }
 
-  /// Goes on from a snapshot's `token`: the first snapshot tells what was added, modified and removed
-  /// since, also what happened while the process was down. If the change log does not reach back that
-  /// far, the first snapshot has everything as added, and its `isReset` is true.
-  public func withChanges(since token: ChangeToken?) -> SnapshotListenOptions {
+  /// Resumes from a snapshot's `token`.
+  ///
+  /// The changes of the first snapshot are the documents that were added, modified and removed
+  /// since the token, also while the process was not running. If the change log does not reach back
+  /// that far, the first snapshot has every document as added, and its `isFullResync` is true.
+  public func resuming(from token: ChangeToken?) -> SnapshotListenOptions {
     SnapshotListenOptions(
       source: source, includeMetadataChanges: includeMetadataChanges, token: token,
       hasOwnQueue: hasOwnQueue)
@@ -112,22 +119,24 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? SnapshotListenOptions else { return false }
     return source == other.source && includeMetadataChanges == other.includeMetadataChanges
-      && token == other.token && hasOwnQueue == other.hasOwnQueue
+      && resumeToken == other.resumeToken && hasOwnQueue == other.hasOwnQueue
   }
 
   public override var hash: Int { Int(source.rawValue) * 2 + (includeMetadataChanges ? 1 : 0) }
 }
 
-/// How a transaction runs.
+/// The options of a transaction.
 public final class TransactionOptions: NSObject, NSCopying {
-  /// How often a transaction is tried. At least once; otherwise the transaction reports `invalidArgument`. The fifth
-  /// attempt, and each after it, holds the file's write lock while the block runs, for at most one second; with fewer
-  /// than five none does.
+  /// The maximum number of attempts: 1...2,147,483,647, otherwise the transaction fails with
+  /// `invalidArgument`.
+  ///
+  /// The fifth attempt, and each later one, holds the file's write lock while the block runs, for
+  /// at most one second. With a maximum below five, no attempt holds the lock.
   public var maxAttempts = 5
 
   public override init() {}
 
-  var fault: Status? {
+  var validationError: Status? {
     (1...Int(Int32.max)).contains(maxAttempts)
       ? nil : .invalidArgument("Invalid maxAttempts: \(maxAttempts)")
   }
@@ -146,6 +155,6 @@ public final class TransactionOptions: NSObject, NSCopying {
 }
 
 #if !canImport(ObjectiveC)
-  /// Where a transaction's block puts its error: `errorPointer?.pointee = error`.
+  /// Receives the error of a transaction's block: `errorPointer?.pointee = error`.
   public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
 #endif

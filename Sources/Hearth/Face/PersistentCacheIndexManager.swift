@@ -1,15 +1,15 @@
 import Foundation
 
-/// Switches the learning of indexes on and off.
+/// Turns the automatic creation of indexes on and off.
 ///
-/// On Apple's platforms this is about the cache's own indexes; here the database is the cache. Results
-/// of queries never depend on it.
+/// In Firebase's SDK this concerns the indexes of the cache; here the database is the cache. The
+/// results of queries never depend on indexes.
 ///
-/// Its calls have no way to report an error, so that one is logged. Firebase's SDK raises an exception after
-/// `terminate`; here such a call does nothing and logs "The client has already been terminated." The calls of
-/// `Firestore.indexes` throw.
+/// These calls cannot throw; they log errors. After `terminate`, Firebase's SDK raises an
+/// exception; here the call does nothing and logs "The client has already been terminated." The
+/// calls of `Firestore.indexes` throw.
 public final class PersistentCacheIndexManager: NSObject {
-  /// What the database is asked to do.
+  /// A request to the database.
   enum Command {
     case enableAutoCreation, disableAutoCreation, deleteAll
   }
@@ -18,13 +18,14 @@ public final class PersistentCacheIndexManager: NSObject {
 
   init(_ carryOut: @escaping (Command) throws -> Void) { self.carryOut = carryOut }
 
-  /// Queries that read much more than they return get their index.
+  /// Creates indexes for queries that read much more than they return; see
+  /// `FirestoreSettings.IndexPolicy.automatic`.
   public func enableIndexAutoCreation() { ask(.enableAutoCreation) }
 
-  /// No further index is made. Those that exist stay.
+  /// Creates no further index automatically. Existing indexes stay.
   public func disableIndexAutoCreation() { ask(.disableAutoCreation) }
 
-  /// Drops the indexes that were learned. Declared ones stay.
+  /// Drops the indexes that were created automatically. Declared indexes stay.
   public func deleteAllIndexes() { ask(.deleteAll) }
 
   private func ask(_ command: Command) {

@@ -1,22 +1,24 @@
-/// Results as the user's types, decoded straight from the file.
+/// Decodes results directly from the file into the user's types.
 extension Query {
-  /// All documents the query finds, decoded.
+  /// Reads all documents that the query finds, and decodes them one after another.
   ///
-  ///     let books = try await db.collection("books").order(by: "title").getDocuments(as: Book.self)
+  ///     let query = db.collection("books").order(by: "title")
+  ///     let books = try await query.getDocuments(as: Book.self)
   ///
-  /// Throws `DecodingError` if one of them does not fit. Decodes where the caller runs, one document after
-  /// another. Many results of a `Sendable` type are decoded by several threads at once; see
-  /// `FirestoreSettings.queryThreads`.
+  /// Decodes where the caller runs, in portions if that is an actor. Many results of a `Sendable`
+  /// type are decoded by several threads at once; see `FirestoreSettings.maxQueryThreads`. A
+  /// document may be decoded twice. Throws `DecodingError` if one does not match the type.
   public func getDocuments<T: Decodable>(
     as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
   ) async throws -> [T] {
     try await decoded(as: type, decoder, isParallel: false)
   }
 
-  /// All documents the query finds, decoded; many of them by several threads at once.
+  /// Reads all documents that the query finds, and decodes them; many of them on several threads at
+  /// once.
   ///
-  /// The type may be decoded on any thread: its `init(from:)` belongs to no actor. Throws `DecodingError` if
-  /// one of them does not fit.
+  /// `init(from:)` of the type runs on any thread: it belongs to no actor. It may run twice for a
+  /// document. Throws `DecodingError` if one does not match the type.
   public func getDocuments<T: Decodable & Sendable & SendableMetatype>(
     as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
   ) async throws -> [T] {
@@ -28,10 +30,21 @@ extension Query {
   ) async throws -> [T] {
     try await reporting {
       let backend = try firestore.database().backend
-      return try await backend.decoded(matching: checked(), .lent, isParallel: isParallel) {
-        [firestore] name, bytes in
+      let decoder = isParallel ? decoder.copiedForThreads() : decoder
+      return try await backend.decoded(
+        matching: checked(), .awaiting(), isParallel: isParallel
+      ) { [firestore] name, bytes in
         try decoder.decodeDocument(type, from: bytes, named: name, of: firestore)
       }
     }
+  }
+}
+
+extension Firestore.Decoder {
+  /// For a decoder that is free of user code.
+  fileprivate func copiedForThreads() -> Firestore.Decoder {
+    let copy = Firestore.Decoder()
+    copy.adopt(self)
+    return copy
   }
 }

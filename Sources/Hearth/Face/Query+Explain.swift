@@ -1,10 +1,12 @@
 extension Query {
-  /// How the query is answered: which indexes are read, in which order, and what would serve it better.
+  /// Explains the query: which indexes it reads, in which order, and which index would serve it
+  /// better.
   ///
   ///     print(try await books.order(by: "pages").limit(to: 20).explain(analyze: true))
   ///
-  /// - Parameter analyze: Answers the query, too, and tells what that took. A database that refuses
-  ///   queries without their index refuses this one all the same.
+  /// - Parameter analyze: Also runs the query and measures it. With
+  ///   `FirestoreSettings.IndexPolicy.strict`, throws `failedPrecondition` for a query whose index
+  ///   does not exist.
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
     try await reporting {
       let query = try checked()
@@ -14,7 +16,7 @@ extension Query {
 }
 
 extension AggregateQuery {
-  /// How the numbers are found; see `Query.explain`.
+  /// Explains how the aggregations are computed; see `Query.explain`.
   public func explain(analyze: Bool = false) async throws -> QueryExplanation {
     try await reporting {
       let (aggregations, checked) = try checked()

@@ -1,13 +1,15 @@
 import Foundation
 
-/// Conditions. Each gives a new query in which it holds beside those there are.
+/// Filters. Each method returns a query with one more condition; all conditions must hold.
 extension Query {
-  /// Documents that pass a filter, which may combine others by OR.
+  /// Matches documents that pass `filter`, which can combine other filters with OR.
   ///
   ///     books.whereFilter(.orFilter([
   ///       .whereField("author", isEqualTo: "Herbert"),
   ///       .whereField("pages", isGreaterThan: 1000),
   ///     ]))
+  ///
+  /// A query with an invalid condition fails with `invalidArgument` when it is used.
   public func whereFilter(_ filter: Filter) -> Query {
     changed { query throws(Status) in
       let reader = FilterReader(firestore.databaseIdentity, query.scope)
@@ -17,87 +19,116 @@ extension Query {
     }
   }
 
-  /// Equal to; null and NaN equal themselves.
+  /// Matches documents whose `field` is equal to `value`. Null equals null, and NaN equals NaN.
   public func whereField(_ field: String, isEqualTo value: Any) -> Query {
     whereFilter(.whereField(field, isEqualTo: value))
   }
+
+  /// Same as with the name of a field.
   public func whereField(_ path: FieldPath, isEqualTo value: Any) -> Query {
     whereFilter(.whereField(path, isEqualTo: value))
   }
 
-  /// There, not null, and not equal to.
+  /// Matches documents whose `field` exists, is not null, and is not equal to `value`.
   public func whereField(_ field: String, isNotEqualTo value: Any) -> Query {
     whereFilter(.whereField(field, isNotEqualTo: value))
   }
+
+  /// Same as with the name of a field.
   public func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Query {
     whereFilter(.whereField(path, isNotEqualTo: value))
   }
 
-  /// Matches documents whose `field` is less than `value`. Only values of one type compare; all numbers are one type.
+  /// Matches documents whose `field` is less than `value`. Only values of one type compare; all
+  /// numbers are one type.
   public func whereField(_ field: String, isLessThan value: Any) -> Query {
     whereFilter(.whereField(field, isLessThan: value))
   }
+
+  /// Same as with the name of a field.
   public func whereField(_ path: FieldPath, isLessThan value: Any) -> Query {
     whereFilter(.whereField(path, isLessThan: value))
   }
 
+  /// Matches documents whose `field` is less than or equal to `value`. Only values of one type
+  /// compare; all numbers are one type.
   public func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Query {
     whereFilter(.whereField(field, isLessThanOrEqualTo: value))
   }
+
+  /// Same as with the name of a field.
   public func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Query {
     whereFilter(.whereField(path, isLessThanOrEqualTo: value))
   }
 
-  /// Matches documents whose `field` is greater than `value`. Only values of one type compare; all numbers are one
-  /// type.
+  /// Matches documents whose `field` is greater than `value`. Only values of one type compare; all
+  /// numbers are one type.
   public func whereField(_ field: String, isGreaterThan value: Any) -> Query {
     whereFilter(.whereField(field, isGreaterThan: value))
   }
+
+  /// Same as with the name of a field.
   public func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Query {
     whereFilter(.whereField(path, isGreaterThan: value))
   }
 
+  /// Matches documents whose `field` is greater than or equal to `value`. Only values of one type
+  /// compare; all numbers are one type.
   public func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> Query {
     whereFilter(.whereField(field, isGreaterOrEqualTo: value))
   }
+
+  /// Same as with the name of a field.
   public func whereField(_ path: FieldPath, isGreaterThanOrEqualTo value: Any) -> Query {
     whereFilter(.whereField(path, isGreaterOrEqualTo: value))
   }
 
-  /// An array with an element equal to the value. Null and NaN are never found.
+  /// Matches documents whose `field` is an array with an element equal to `value`. Never matches if
+  /// `value` is null or NaN.
   public func whereField(_ field: String, arrayContains value: Any) -> Query {
     whereFilter(.whereField(field, arrayContains: value))
   }
+
+  /// Same as with the name of a field.
   public func whereField(_ path: FieldPath, arrayContains value: Any) -> Query {
     whereFilter(.whereField(path, arrayContains: value))
   }
 
-  /// An array with an element equal to one of at most 30 values.
+  /// Matches documents whose `field` is an array with an element equal to one of `values`: at least
+  /// 1, at most 30.
   public func whereField(_ field: String, arrayContainsAny values: [Any]) -> Query {
     whereFilter(.whereField(field, arrayContainsAny: values))
   }
+
+  /// Same as with the name of a field.
   public func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Query {
     whereFilter(.whereField(path, arrayContainsAny: values))
   }
 
-  /// Equal to one of at most 30 values, which may be arrays and maps.
+  /// Matches documents whose `field` is equal to one of `values`, which may be arrays and maps: at
+  /// least 1, at most 30.
   public func whereField(_ field: String, in values: [Any]) -> Query {
     whereFilter(.whereField(field, in: values))
   }
+
+  /// Same as with the name of a field.
   public func whereField(_ path: FieldPath, in values: [Any]) -> Query {
     whereFilter(.whereField(path, in: values))
   }
 
-  /// There, not null, and equal to none of at most 10 values. With null among them nothing is found.
+  /// Matches documents whose `field` exists, is not null, and is equal to none of `values`: at
+  /// least 1, at most 10. Matches nothing if one of them is null.
   public func whereField(_ field: String, notIn values: [Any]) -> Query {
     whereFilter(.whereField(field, notIn: values))
   }
+
+  /// Same as with the name of a field.
   public func whereField(_ path: FieldPath, notIn values: [Any]) -> Query {
     whereFilter(.whereField(path, notIn: values))
   }
 }
 
-/// Turns filters as users write them into comparisons, and refuses what a client refuses.
+/// Converts users' filters to comparisons, and refuses what Firebase's SDK refuses.
 private struct FilterReader {
   let database: DatabaseIdentity
   let scope: StructuredQuery.Scope
@@ -107,7 +138,7 @@ private struct FilterReader {
     self.scope = scope
   }
 
-  /// Nil for a composite of nothing.
+  /// Nil for a composite filter without members.
   func read(_ filter: Filter) throws(Status) -> StructuredQuery.Filter? {
     switch filter.content {
     case .field(let field, let `operator`, let value):
@@ -119,7 +150,8 @@ private struct FilterReader {
       var members: [StructuredQuery.Filter] = []
       for filter in filters {
         guard let member = try read(filter) else { continue }
-        // A conjunction of conjunctions is one, so that equal questions are equal values.
+        // Nested conjunctions are flattened, and so are disjunctions: equal queries are equal
+        // values.
         switch (member, isDisjunction) {
         case (.any(let inner), true), (.all(let inner), false): members += inner
         default: members.append(member)
@@ -183,7 +215,7 @@ private struct FilterReader {
 }
 
 extension StructuredQuery.Comparison {
-  /// Null and NaN have operators of their own, which leave no operand.
+  /// The operators for null and NaN have no operand.
   fileprivate var withoutSpecialOperand: StructuredQuery.Comparison {
     switch `operator` {
     case .isNull, .isNaN, .isNotNull, .isNotNaN:
@@ -194,7 +226,7 @@ extension StructuredQuery.Comparison {
 }
 
 extension StructuredQuery.Comparison.Operator {
-  /// How a client asks the server for null and NaN.
+  /// The operator that a client sends for a comparison with null or NaN.
   fileprivate func asked(for value: Value) -> StructuredQuery.Comparison.Operator {
     switch (self, value.typeClass) {
     case (.equal, .null): .isNull
@@ -205,7 +237,7 @@ extension StructuredQuery.Comparison.Operator {
     }
   }
 
-  /// As a client calls it in sentences.
+  /// The name that a client uses in its messages.
   fileprivate var clientName: String {
     switch self {
     case .lessThan: "lessThan"
@@ -221,7 +253,7 @@ extension StructuredQuery.Comparison.Operator {
     }
   }
 
-  /// Unary operators are comparisons to a client.
+  /// A client counts the operators for null and NaN as `equal` and `notEqual`.
   fileprivate var clientOperator: StructuredQuery.Comparison.Operator {
     switch self {
     case .isNull, .isNaN: .equal
@@ -241,7 +273,7 @@ extension StructuredQuery.Comparison.Operator {
 }
 
 extension StructuredQuery {
-  /// What a client refuses to combine.
+  /// Throws for combinations of operators that a client refuses.
   fileprivate func refuseConflicts(with filter: StructuredQuery.Filter) throws(Status) {
     var there = comparisons.map(\.operator.clientOperator)
     try filter.forEachComparison { comparison throws(Status) in
@@ -260,7 +292,7 @@ extension StructuredQuery {
 }
 
 extension StructuredQuery.Scope {
-  /// What a document id stands below.
+  /// The path to which a document id is relative.
   private var base: ResourcePath {
     switch self {
     case .collection(let path): path

@@ -1,14 +1,23 @@
 import Foundation
 
-/// The order of the results, and which part of it is wanted.
+/// Order, limits, start and end of the results.
 extension Query {
-  /// Documents that have the field, in its order; ties in the order of names.
+  /// Orders the results by `field`, ascending.
+  ///
+  /// Only documents that have the field are results. Documents with equal values are ordered by
+  /// path, in the direction of the last order. Add all orders before a start or an end; otherwise
+  /// the query fails with `invalidArgument`.
   public func order(by field: String) -> Query { order(by: field, descending: false) }
+
+  /// Orders the results by a field, ascending; see `order(by:)`.
   public func order(by path: FieldPath) -> Query { order(by: path, descending: false) }
 
+  /// Orders the results by `field`; see `order(by:)`.
   public func order(by field: String, descending: Bool) -> Query {
     ordered(descending) { () throws(Status) in try FieldSegments(dotted: field) }
   }
+
+  /// Orders the results by a field; see `order(by:)`.
   public func order(by path: FieldPath, descending: Bool) -> Query {
     ordered(descending) { () throws(Status) in try path.segments() }
   }
@@ -30,15 +39,17 @@ extension Query {
     }
   }
 
-  // MARK: How many
+  // MARK: Limits
 
-  /// The first `limit` results.
+  /// Limits the results to the first `limit`.
+  ///
+  /// The query fails with `invalidArgument` unless `limit` is positive.
   public func limit(to limit: Int) -> Query { limited(limit, isToLast: false) }
 
-  /// The last `limit` results, in the order of the query.
+  /// Limits the results to the last `limit`, in the order of the query.
   ///
-  /// Reading or listening fails with `invalidArgument` if the query has no order. Counting does not; see
-  /// `aggregate`.
+  /// The query fails with `invalidArgument` unless `limit` is positive. Reading and listening also
+  /// fail with `invalidArgument` if the query has no order; counting does not, see `aggregate`.
   public func limit(toLast limit: Int) -> Query { limited(limit, isToLast: true) }
 
   private func limited(_ limit: Int, isToLast: Bool) -> Query {
@@ -52,60 +63,72 @@ extension Query {
     }
   }
 
-  /// Leaves the first `count` results out. They are found all the same: a start costs less.
+  /// Skips the first `count` results; with `limit(toLast:)`, the last `count`.
+  ///
+  /// The query still finds the skipped results; a start costs less. It fails with `invalidArgument`
+  /// if `count` is negative.
   public func offset(_ count: Int) -> Query {
     changed { query throws(Status) in query.offset = count }
   }
 
-  // MARK: From where to where
+  // MARK: Start and end
 
-  /// From the document on, in the order of the query.
+  /// Starts at the document, inclusive, in the order of the query.
   ///
-  /// The query fails with `invalidArgument` if the document does not exist, lacks a field of an order, or is of a
-  /// collection or database that the query does not read. So it does for the other starts and ends at a document.
+  /// The query fails with `invalidArgument` if the document does not exist, lacks a field of an
+  /// order, or is in a collection or database that the query does not read. The same holds for the
+  /// other methods that take a document.
   public func start(atDocument document: DocumentSnapshot) -> Query {
     changed { query throws(Status) in
-      query.start = try place(of: document, isBefore: true)
+      query.start = try position(of: document, isBefore: true)
     }
   }
 
-  /// From the results with these values on: one value for each of the first orders.
+  /// Starts at the results with these values, inclusive: one value for each of the first orders.
+  ///
+  /// The query fails with `invalidArgument` for more values than orders. The same holds for the
+  /// other methods that take values.
   public func start(at values: [Any]) -> Query {
-    changed { query throws(Status) in query.start = try place(of: values, isBefore: true) }
+    changed { query throws(Status) in query.start = try position(of: values, isBefore: true) }
   }
 
+  /// Starts after the document; see `start(atDocument:)`.
   public func start(afterDocument document: DocumentSnapshot) -> Query {
     changed { query throws(Status) in
-      query.start = try place(of: document, isBefore: false)
+      query.start = try position(of: document, isBefore: false)
     }
   }
 
+  /// Starts after the results with these values; see `start(at:)`.
   public func start(after values: [Any]) -> Query {
-    changed { query throws(Status) in query.start = try place(of: values, isBefore: false) }
+    changed { query throws(Status) in query.start = try position(of: values, isBefore: false) }
   }
 
+  /// Ends before the document; see `start(atDocument:)`.
   public func end(beforeDocument document: DocumentSnapshot) -> Query {
     changed { query throws(Status) in
-      query.end = try place(of: document, isBefore: true)
+      query.end = try position(of: document, isBefore: true)
     }
   }
 
+  /// Ends before the results with these values; see `start(at:)`.
   public func end(before values: [Any]) -> Query {
-    changed { query throws(Status) in query.end = try place(of: values, isBefore: true) }
+    changed { query throws(Status) in query.end = try position(of: values, isBefore: true) }
   }
 
+  /// Ends at the document, inclusive; see `start(atDocument:)`.
   public func end(atDocument document: DocumentSnapshot) -> Query {
     changed { query throws(Status) in
-      query.end = try place(of: document, isBefore: false)
+      query.end = try position(of: document, isBefore: false)
     }
   }
 
-  /// Up to the results with these values, them included.
+  /// Ends at the results with these values, inclusive; see `start(at:)`.
   public func end(at values: [Any]) -> Query {
-    changed { query throws(Status) in query.end = try place(of: values, isBefore: false) }
+    changed { query throws(Status) in query.end = try position(of: values, isBefore: false) }
   }
 
-  private func place(
+  private func position(
     of snapshot: DocumentSnapshot, isBefore: Bool
   ) throws(Status) -> StructuredQuery.Bound {
     guard let document = snapshot.stored else {
@@ -113,7 +136,7 @@ extension Query {
         "Invalid query. You are trying to start or end a query using a document that doesn't exist."
       )
     }
-    // Of the same file is enough: the snapshot may be from before a `terminate`.
+    // The same file is enough: the snapshot may be older than a `terminate`.
     guard snapshot.reference.databaseIdentity == firestore.databaseIdentity else {
       throw .invalidArgument(
         "Provided document snapshot is from a different Cloud Firestore instance.")
@@ -123,10 +146,10 @@ extension Query {
         "\"\(document.path.text)\" is not part of the query result set and cannot be used as a "
           + "query boundary.")
     }
-    return try structured.place(of: document, isBefore: isBefore)
+    return try structured.position(of: document, isBefore: isBefore)
   }
 
-  private func place(of inputs: [Any], isBefore: Bool) throws(Status) -> StructuredQuery.Bound {
+  private func position(of inputs: [Any], isBefore: Bool) throws(Status) -> StructuredQuery.Bound {
     guard inputs.count <= structured.orders.count else {
       throw .invalidArgument(
         "Invalid query. You are trying to start or end a query using more values than were "
@@ -144,8 +167,10 @@ extension Query {
 }
 
 extension StructuredQuery {
-  /// Where a document stands among the results: its values for all orders, also the implied ones.
-  func place(of document: StoredDocument, isBefore: Bool) throws(Status) -> StructuredQuery.Bound {
+  /// The position of a document among the results: its values for all orders, including implied
+  /// ones.
+  func position(of document: StoredDocument, isBefore: Bool) throws(Status) -> StructuredQuery.Bound
+  {
     var values: [Value] = []
     for order in effectiveOrders {
       if order.field.isDocumentID {

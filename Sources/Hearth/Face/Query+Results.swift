@@ -1,12 +1,13 @@
 import Foundation
 
-/// What the results hold, and reading many of them.
+/// Fields of the results, pages, and vector search.
 extension Query {
-  /// Results with some of their fields only; dots lead into maps.
+  /// Returns only these fields of each result; dots lead into maps.
   ///
   ///     let titles = try await books.select(["title", "author.name"]).getDocuments()
   ///
-  /// `FieldPath.documentID()` alone gives documents without fields; nothing at all gives all fields.
+  /// `FieldPath.documentID()` alone gives documents without fields. An empty array gives all
+  /// fields.
   public func select(_ fields: [String]) -> Query {
     changed { query throws(Status) in
       query.projection = []
@@ -14,6 +15,7 @@ extension Query {
     }
   }
 
+  /// Returns only these fields of each result; see `select(_:)`.
   public func select(_ paths: [FieldPath]) -> Query {
     changed { query throws(Status) in
       query.projection = []
@@ -21,16 +23,20 @@ extension Query {
     }
   }
 
-  /// The results one after another, read page by page.
+  /// The results as an asynchronous sequence, which reads them in pages.
   ///
   ///     for try await book in db.collection("books").order(by: "title").documents() { … }
   ///
-  /// Holds one page in memory and nothing open between pages: each page shows the database as it is
-  /// when the page is read. A query for the last, or for the nearest, is one page.
+  /// Holds one page in memory, and keeps nothing open between pages: each page shows the database
+  /// at the time when it is read. A query with `limit(toLast:)` or `findNearest` is read as one
+  /// page.
+  ///
+  /// - Parameter pageSize: The number of results in a page; at least 1.
   public func documents(pageSize: Int = 256) -> DocumentsSequence {
     DocumentsSequence(query: self, pageSize: max(1, pageSize))
   }
 
+  /// The sequence that `documents(pageSize:)` returns.
   public struct DocumentsSequence: AsyncSequence, Sendable {
     public typealias Element = QueryDocumentSnapshot
     public typealias Failure = Error
@@ -43,9 +49,9 @@ extension Query {
     public struct Iterator: AsyncIteratorProtocol {
       private let query: Query
       private let pageSize: Int
-      /// What is still to be read; nil after the last page.
+      /// The query for the results still to be read; nil after the last page.
       private var rest: StructuredQuery?
-      /// The next one is last.
+      /// The unread results of the current page, in reverse order.
       private var page: [StoredDocument] = []
 
       fileprivate init(_ query: Query, _ pageSize: Int) {
@@ -54,7 +60,15 @@ extension Query {
         rest = query.structured
       }
 
+      /// The next result; nil after the last one. Throws as `getDocuments` does.
       public mutating func next() async throws -> QueryDocumentSnapshot? {
+        try await next(isolation: #isolation)
+      }
+
+      /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
+      public mutating func next(
+        isolation actor: isolated (any Actor)?
+      ) async throws -> QueryDocumentSnapshot? {
         if page.isEmpty, let asked = rest {
           rest = nil
           (page, rest) = try await query.page(of: asked, pageSize)
@@ -66,7 +80,7 @@ extension Query {
     }
   }
 
-  /// The next results, the last of them first, and the query for those after them.
+  /// The next results in reverse order, and the query for the results after them.
   private func page(
     of asked: StructuredQuery, _ pageSize: Int
   ) async throws -> ([StoredDocument], StructuredQuery?) {
@@ -77,7 +91,7 @@ extension Query {
         let documents = try await backend.documents(matching: asked)
         return (documents.reversed(), nil)
       }
-      // Whole documents: where the next page begins may be told by fields nobody asked for.
+      // Whole documents: the start of the next page may depend on fields outside the projection.
       var query = asked
       query.projection = []
       let wanted = min(asked.limit ?? .max, pageSize)
@@ -89,7 +103,7 @@ extension Query {
         return (shown, nil)
       }
       var rest = asked
-      rest.start = try asked.place(of: last, isBefore: false)
+      rest.start = try asked.position(of: last, isBefore: false)
       rest.orders = asked.effectiveOrders
       rest.offset = 0
       rest.limit = asked.limit.map { $0 - wanted }
@@ -99,18 +113,25 @@ extension Query {
 
   // MARK: Nearest
 
-  /// The documents whose vector in `field` is nearest to one, out of those this query finds.
+  /// Finds the documents whose vectors in `vectorField` are nearest to `queryVector`, among the
+  /// results of this query. The labels are those of Firebase's other SDKs.
   ///
   ///     let similar = books.whereField("language", isEqualTo: "en")
-  ///       .findNearest("embedding", to: VectorValue(question), limit: 10, measure: .cosine)
+  ///       .findNearest(
+  ///         vectorField: "embedding", queryVector: VectorValue(question), limit: 10,
+  ///         distanceMeasure: .cosine)
   ///
-  /// Results are in the order of their distance. Only vectors of the same dimension are compared.
+  /// Results are ordered by distance, the nearest first. Only vectors of the same dimension are
+  /// compared.
   /// - Parameters:
-  ///   - limit: 1...1000.
-  ///   - distanceResultField: Where each result tells its distance, in place of what is there.
-  ///   - distanceThreshold: The largest distance; of a dot product, the smallest.
+  ///   - limit: The largest number of results: 1...1000, otherwise the query fails with
+  ///     `invalidArgument`.
+  ///   - distanceResultField: The field of each result that contains its distance. Replaces a
+  ///     stored field of the same name.
+  ///   - distanceThreshold: The largest distance of a result; for a dot product, the smallest.
   public func findNearest(
-    _ field: String, to vector: VectorValue, limit: Int, measure: DistanceMeasure,
+    vectorField field: String, queryVector vector: VectorValue, limit: Int,
+    distanceMeasure measure: DistanceMeasure,
     distanceResultField: String? = nil, distanceThreshold: Double? = nil
   ) -> Query {
     nearest(vector, limit, measure, distanceResultField, distanceThreshold) { () throws(Status) in
@@ -118,8 +139,10 @@ extension Query {
     }
   }
 
+  /// Finds the documents with the nearest vectors; see `findNearest(vectorField:queryVector:limit:distanceMeasure:)`.
   public func findNearest(
-    _ path: FieldPath, to vector: VectorValue, limit: Int, measure: DistanceMeasure,
+    vectorField path: FieldPath, queryVector vector: VectorValue, limit: Int,
+    distanceMeasure measure: DistanceMeasure,
     distanceResultField: String? = nil, distanceThreshold: Double? = nil
   ) -> Query {
     nearest(vector, limit, measure, distanceResultField, distanceThreshold) { () throws(Status) in
@@ -144,13 +167,14 @@ extension Query {
 @available(*, unavailable)
 extension Query.DocumentsSequence.Iterator: Sendable {}
 
-/// How the distance between two vectors is measured.
+/// How the distance between two vectors is computed.
 public enum DistanceMeasure: Sendable {
   /// The length of their difference.
   case euclidean
-  /// One less the cosine of the angle between them: 0...2. Zero vectors have none.
+  /// 1 minus the cosine of the angle between them: 0...2. Zero vectors have no angle and are not
+  /// found.
   case cosine
-  /// Their product: the larger, the nearer.
+  /// The dot product: the larger, the nearer.
   case dotProduct
 
   fileprivate var engineMeasure: StructuredQuery.Nearest.Measure {

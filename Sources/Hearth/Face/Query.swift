@@ -1,6 +1,6 @@
 import Foundation
 
-/// A question to the database, for the documents of a collection or of a collection group.
+/// A query for the documents of a collection or of a collection group.
 ///
 ///     let recent = db.collection("books")
 ///       .whereField("pages", isGreaterThan: 300)
@@ -8,39 +8,40 @@ import Foundation
 ///       .limit(to: 10)
 ///     for book in try await recent.getDocuments().documents { print(book.documentID) }
 ///
-/// Without conditions: all of them, in the order of their paths. A query that cannot be asked
-/// remembers the first thing that is wrong with it, and whatever is done with it reports
-/// `invalidArgument`.
+/// Without conditions it finds all documents, in the order of their paths. An invalid query keeps
+/// its first error, and every operation on it fails with `invalidArgument`.
 public class Query: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
+  /// The database of the query.
   public let firestore: Firestore
   let structured: StructuredQuery
-  /// What keeps this query from being asked.
-  let fault: Status?
+  /// The first error of an invalid query.
+  let validationError: Status?
 
-  init(_ firestore: Firestore, _ structured: StructuredQuery, fault: Status? = nil) {
+  init(_ firestore: Firestore, _ structured: StructuredQuery, validationError: Status? = nil) {
     self.firestore = firestore
     self.structured = structured
-    self.fault = fault
+    self.validationError = validationError
   }
 
-  /// This query, changed; or this query with what was wrong with the change.
+  /// A query with the change, or this query with the error of the change.
   func changed(_ change: (inout StructuredQuery) throws(Status) -> Void) -> Query {
-    guard fault == nil else { return self }
+    guard validationError == nil else { return self }
     var copy = structured
     do throws(Status) {
       try change(&copy)
       return Query(firestore, copy)
     } catch {
-      return Query(firestore, structured, fault: error)
+      return Query(firestore, structured, validationError: error)
     }
   }
 
-  /// The query, everything checked.
+  /// The query after all checks.
   ///
-  /// - Parameter isOnlyCounted: Nobody sees which results are the last.
+  /// - Parameter isOnlyCounted: The results are only counted, so that `limit(toLast:)` needs no
+  ///   order.
   func checked(isOnlyCounted: Bool = false) throws(Status) -> StructuredQuery {
-    if let fault { throw fault }
+    if let validationError { throw validationError }
     guard isOnlyCounted || !structured.isLimitToLast || !structured.orders.isEmpty else {
       throw .invalidArgument(
         "limit(toLast:) queries require specifying at least one OrderBy() clause.")
@@ -49,7 +50,7 @@ public class Query: NSObject, @unchecked Sendable {
     return structured
   }
 
-  /// As `checked()`; the query has to be one of this database.
+  /// As `checked()`. Throws if the query is of another database.
   func checked(in firestore: Firestore) throws(Status) -> StructuredQuery {
     try check(in: firestore)
     return try checked()
@@ -61,7 +62,17 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// All documents the query finds, as they are now.
+  /// Reads all documents that the query finds.
+  ///
+  ///     let books = try await db.collection("books").getDocuments()
+  ///     for book in books.documents { print(book.documentID) }
+  ///
+  /// The result is one consistent state of the database. It includes the writes of this process
+  /// whose calls have returned before.
+  ///
+  /// Throws `invalidArgument` for an invalid query, `failedPrecondition` after `terminate` or if
+  /// the index policy is `strict` and the query's index does not exist, and `dataLoss` for a
+  /// damaged document.
   @discardableResult
   public func getDocuments() async throws -> QuerySnapshot {
     try await reporting {
@@ -71,11 +82,14 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
+  /// Same as `getDocuments()`: all sources read the database.
   @discardableResult
   public func getDocuments(source: FirestoreSource) async throws -> QuerySnapshot {
     try await getDocuments()
   }
 
+  /// Reads all documents that the query finds, and calls `completion` on the caller's actor, or
+  /// else on the database's callback queue; see `getDocuments()`.
   public func getDocuments(
     isolation: isolated (any Actor)? = #isolation,
     completion: @escaping (QuerySnapshot?, Error?) -> Void
@@ -86,8 +100,8 @@ public class Query: NSObject, @unchecked Sendable {
       case .failure(let error): completion(nil, error)
       }
     }
-    answer(firestore.courier(isolation), callback) {
-      // In this order: a query that cannot be asked needs no database.
+    answer(firestore.callbackTarget(isolation), callback) {
+      // In this order: an invalid query does not need a database.
       let query = try checked()
       let backend = try firestore.database().backend
       return { backend.documents(matching: query, .busy, $0) }
@@ -96,6 +110,7 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
+  /// Same as `getDocuments(completion:)`: all sources read the database.
   public func getDocuments(
     source: FirestoreSource, isolation: isolated (any Actor)? = #isolation,
     completion: @escaping (QuerySnapshot?, Error?) -> Void
@@ -103,30 +118,31 @@ public class Query: NSObject, @unchecked Sendable {
     getDocuments(completion: completion)
   }
 
-  /// Runs the verb that `ask` checks and chooses, and tells its answer to `callback`.
+  /// Runs the call of the backend that `ask` returns after its checks, and delivers the answer to
+  /// `callback`.
   func answer<Found: Sendable, Answer: Sendable>(
-    _ courier: CallbackTarget, _ callback: Callback<Result<Answer, NSError>>,
+    _ callbackTarget: CallbackTarget, _ callback: Callback<Result<Answer, NSError>>,
     _ ask: () throws -> (@escaping @Sendable (Result<Found, Status>) -> Void) -> Void,
     showing: @escaping @Sendable (Found) -> Answer
   ) {
     do {
       let verb = try ask()
-      verb { courier.carry($0.map(showing).mapError(\.nsError), to: callback) }
+      verb { callbackTarget.carry($0.map(showing).mapError(\.nsError), to: callback) }
     } catch {
-      courier.carry(.failure(Status(readingFailed: error).nsError), to: callback)
+      callbackTarget.carry(.failure(Status(readingFailed: error).nsError), to: callback)
     }
   }
 
   // MARK: Listening
 
-  /// What a listener to this query watches, and where. Throws `Status`.
+  /// The target of a listener to this query, and its backend. Throws `Status`.
   func watched() throws -> SnapshotRegistration.Watched {
-    // In this order: a query that cannot be listened to needs no database.
+    // In this order: an invalid query does not need a database.
     let query = try listenable()
     return (try firestore.database().backend, .results(of: query))
   }
 
-  /// The query, if it can be listened to.
+  /// The query after the checks for listening.
   func listenable(isOnlyCounted: Bool = false) throws(Status) -> StructuredQuery {
     let query = try checked(isOnlyCounted: isOnlyCounted)
     if case .subtree = query.scope {
@@ -138,8 +154,8 @@ public class Query: NSObject, @unchecked Sendable {
     return query
   }
 
-  /// Equal queries find the same, and say so in the same way: orders that are implied may be spelled
-  /// out, and a composite filter with one member is that member.
+  /// Equal queries have the same results in the same order: implied orders may be written out, and
+  /// a composite filter with one member equals that member.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Query else { return false }
     return firestore === other.firestore && structured.isEquivalent(to: other.structured)

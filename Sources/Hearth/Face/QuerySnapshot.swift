@@ -1,17 +1,19 @@
 import Foundation
 
-/// A query's result at one moment, and what changed since the snapshot before.
+/// A query's result at one moment, and its changes since the previous snapshot.
 public final class QuerySnapshot: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
+  /// The query of this result.
   public let query: Query
   private let result: Result
 
-  /// Whether a listener that was to go on from a token could not: the change log does not reach back that
-  /// far. Then every document is told as added, and documents that are gone since are not told.
-  public var isReset: Bool { event?.isReset ?? false }
+  /// Whether a listener could not resume from its token: the change log does not reach back that
+  /// far, or the token is older than a restore from a backup. Then every document is reported as
+  /// added, and documents that were removed since the token are not reported.
+  public var isFullResync: Bool { event?.isFullResync ?? false }
 
   private enum Result {
-    /// Not a listener's: all of it is new.
+    /// Not from a listener: every document is new.
     case documents([StoredDocument])
     case event(ResultEvent)
   }
@@ -30,10 +32,11 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
     if case .event(let event) = result { event } else { nil }
   }
 
-  /// There is one store and no server behind it: never pending, never from a cache.
+  /// Both properties are always false: there is one store and no server.
   public var metadata: SnapshotMetadata { .committed }
+  /// Whether the query found no documents.
   public var isEmpty: Bool { count == 0 }
-  /// Costs nothing, however many there are.
+  /// The number of documents. Takes constant time.
   public var count: Int {
     switch result {
     case .documents(let documents): documents.count
@@ -41,23 +44,25 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The documents in the query's order. Made when asked: a listener that looks at `documentChanges`
-  /// only does not pay for the size of the result.
+  /// The documents in the query's order.
+  ///
+  /// They are created when you access them: a listener that uses only `documentChanges` does not
+  /// pay for the size of the result.
   public var documents: [QueryDocumentSnapshot] { stored.map(snapshot) }
 
   private var stored: [StoredDocument] {
     switch result {
     case .documents(let documents): return documents
     case .event(let event):
-      // A listener ends when a document comes that cannot be projected; here it cannot fail.
+      // Cannot fail here: a document that cannot be projected ends the listener.
       let documents = event.list.documents
       guard let project = query.structured.projecting else { return documents }
       return documents.map { (try? project($0)) ?? $0 }
     }
   }
 
-  /// From here a listener or `Firestore.changes(since:)` may go on, also after a restart. Nil if this is
-  /// not a listener's snapshot.
+  /// The state of this snapshot. A listener or `Firestore.changes(since:)` can resume from it, also
+  /// after a restart. Nil if this is not a listener's snapshot, and after `terminate`.
   public var token: ChangeToken? {
     guard let sequence = event?.sequence, let database = try? query.firestore.database() else {
       return nil
@@ -65,15 +70,17 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
     return database.backend.token(after: sequence)
   }
 
-  /// What changed: removed documents first, then added, then modified, each with its index when the
-  /// changes before it have been applied. In a first snapshot every document is added.
+  /// The changes since the previous snapshot: removed documents first, then added, then modified.
+  /// In a first snapshot every document is added, unless the listener resumes from a token.
+  ///
+  /// Each index is that of the list in which all earlier changes have been applied.
   public var documentChanges: [DocumentChange] {
     guard let changes = event?.changes else {
       return documents.enumerated().map { index, document in
         DocumentChange(.added, document, oldIndex: nil, newIndex: index)
       }
     }
-    // A listener's documents are whole until they are shown.
+    // A listener's documents are projected only here.
     let project = query.structured.projecting
     return changes.map { change in
       let type: DocumentChangeType =
@@ -88,7 +95,7 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
     }
   }
 
-  /// As `documentChanges`: metadata never changes here.
+  /// Same as `documentChanges`: metadata never changes.
   public func documentChanges(includeMetadataChanges: Bool) -> [DocumentChange] {
     documentChanges
   }
@@ -111,14 +118,17 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
   }
 }
 
-/// A document that came, changed or went between two snapshots of a listener.
+/// One document's change between two snapshots of a listener.
 public final class DocumentChange: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; everything here is constant.
+  /// Whether the document was added, modified or removed.
   public let type: DocumentChangeType
+  /// The document after the change; if it was removed, its last version in the result.
   public let document: QueryDocumentSnapshot
-  /// Where the document was with the changes before this one applied; `NSNotFound` if it was added.
+  /// The index of the document before this change, with all earlier changes applied; `NSNotFound`
+  /// if it was added.
   public let oldIndex: UInt
-  /// Where the document is with this change applied; `NSNotFound` if it was removed.
+  /// The index of the document after this change; `NSNotFound` if it was removed.
   public let newIndex: UInt
 
   init(

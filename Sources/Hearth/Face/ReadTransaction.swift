@@ -1,9 +1,10 @@
 import Foundation
 import Logging
 
-/// Many reads of one state of the database, in a closure; see `Firestore.read`.
+/// Reads of one consistent state of the database, in a closure; see `Firestore.read`.
 ///
-/// Only valid while the closure runs, on its thread. Blocks while it reads.
+/// Valid only while the closure runs, and only on its thread; later calls throw
+/// `failedPrecondition`. Every read blocks the thread.
 public class ReadTransaction {
   let firestore: Firestore
   /// Nil once the closure has returned.
@@ -16,30 +17,29 @@ public class ReadTransaction {
 
   func end() { reader = nil }
 
-  /// Runs `body` with what there is to read; what it throws of the engine is what users catch.
+  /// Runs `body` with the reader. Converts a `Status` that it throws to the `NSError` that users
+  /// catch.
   func using<Result>(_ body: (any LocalReader) throws -> Result) throws -> Result {
-    do {
+    return try reporting {
       guard let reader else {
         throw Status(
           .failedPrecondition, "A session can no longer be used after its closure has returned.")
       }
       return try body(reader)
-    } catch let status as Status {
-      throw status.nsError
     }
   }
 
-  /// The document; a missing one gives a snapshot whose `exists` is false.
+  /// Reads a document. If it does not exist, `exists` of the snapshot is false.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     try using { reader in
       DocumentSnapshot(document, try reader.document(at: document.path(in: firestore)))
     }
   }
 
-  /// The document, decoded straight from the file.
+  /// Reads a document, and decodes it directly from the file.
   ///
-  /// Throws `DecodingError` if the document does not fit, or does not exist. An optional type gives nil for a
-  /// document that does not exist.
+  /// Throws `DecodingError` if the document does not match the type or does not exist. An optional
+  /// type gives nil for a document that does not exist.
   public func getDocument<T: Decodable>(
     _ document: DocumentReference, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
@@ -51,26 +51,27 @@ public class ReadTransaction {
     }
   }
 
-  /// All documents the query finds.
+  /// Reads all documents that the query finds.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
     try using { reader in
       QuerySnapshot(query, first: try reader.documents(matching: query.checked(in: firestore)))
     }
   }
 
-  /// All documents the query finds, decoded straight from the file.
+  /// Reads all documents that the query finds, and decodes them directly from the file, on the
+  /// closure's thread.
   ///
-  /// Throws `DecodingError` if one of them does not fit. The closure's thread decodes them all.
+  /// Throws `DecodingError` if a document does not match the type.
   public func getDocuments<T: Decodable>(
     _ query: Query, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> [T] {
     try decoded(query, as: type, decoder, isParallel: false)
   }
 
-  /// All documents the query finds, decoded straight from the file; many of them by several threads at once,
-  /// see `FirestoreSettings.queryThreads`.
+  /// Reads all documents that the query finds, and decodes them directly from the file; many of
+  /// them on several threads at once, see `FirestoreSettings.maxQueryThreads`.
   ///
-  /// Throws `DecodingError` if one of them does not fit.
+  /// Throws `DecodingError` if a document does not match the type.
   public func getDocuments<T: Decodable & Sendable & SendableMetatype>(
     _ query: Query, as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> [T] {
@@ -88,7 +89,7 @@ public class ReadTransaction {
     }
   }
 
-  /// What the aggregate query adds up.
+  /// Computes the aggregations of the query.
   public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
     try using { reader in
       let (aggregations, checked) = try query.checked(in: firestore)
@@ -99,21 +100,24 @@ public class ReadTransaction {
 }
 
 extension Firestore {
-  /// Runs `body` on a consistent snapshot of the database, decoded where it lies in the file.
+  /// Runs `body` on a consistent snapshot of the database.
   ///
   ///     let (author, books) = try await db.read { snapshot in
   ///       let author = try snapshot.getDocument(herbert, as: Author.self)
   ///       return (author, try snapshot.getDocuments(herbert.collection("books"), as: Book.self))
   ///     }
   ///
-  /// Sees every write of this process whose call has returned before. Runs at once and where it is called: `body` is
-  /// synchronous, for while it runs the file keeps the pages of its state; past a second that is logged.
+  /// Documents are decoded where they lie in the file. Sees every write of this process whose call
+  /// has returned before.
+  ///
+  /// `body` runs where the caller runs. It is synchronous, because the file keeps the pages of the
+  /// snapshot while `body` runs; a `body` that takes longer than one second is logged.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) async throws -> Result {
     try await read(asOf: nil, body)
   }
 
-  /// As the form that is awaited; waits for earlier writes that nobody awaits by blocking. Throws
-  /// `failedPrecondition` in a transaction's block of the same database.
+  /// As the async form; blocks while it waits for earlier writes that are not awaited. Throws
+  /// `failedPrecondition` in a write closure or a transaction's block of the same database.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
     try readBlocking(asOf: nil, body)
   }
@@ -122,24 +126,27 @@ extension Firestore {
   ///
   ///     let before = try await db.read(at: change.commitTime) { try $0.getDocuments(books) }
   ///
-  /// Waits for the writes of this process that have begun, so that a time up to now is answered alike ever after; only
-  /// a commit that another process has under way may still get an earlier time.
+  /// Waits for the writes of this process that have begun. After that, a time up to now always
+  /// gives the same state, with one exception: a commit that another process has begun may still
+  /// get an earlier time.
   ///
-  /// Reads as far back as the change log goes; see `FirestoreSettings.changeLogRetention`. Times are compared in
-  /// whole microseconds. A document costs its own versions since then, a query the changes of its collections since
-  /// then, whatever else was written: it holds the names of the documents that have changed in memory, and the earlier
-  /// versions that are results. Indexes serve it as always. A query of everything below a document costs the changes of
-  /// the whole database.
+  /// Reads as far back as the change log goes; see `FirestoreSettings.changeLogRetention`. Times
+  /// are compared in whole microseconds.
   ///
-  /// Throws `outOfRange` if the log does not reach back that far, `invalidArgument` for a time in the future, and
-  /// what `read(_:)` throws.
+  /// A document costs its own versions since then. A query costs the changes of its collections
+  /// since then, not other writes; it uses indexes as usual. It keeps in memory the names of the
+  /// documents that have changed, and the earlier versions that are results. A query of everything
+  /// below a document costs the changes of the whole database.
+  ///
+  /// Throws `outOfRange` if the log does not reach back that far, `invalidArgument` for a time in
+  /// the future, and the errors of `read(_:)`.
   public func read<Result>(
     at time: Timestamp, _ body: (ReadTransaction) throws -> Result
   ) async throws -> Result {
     try await read(asOf: time, body)
   }
 
-  /// As the form that is awaited; waits by blocking, as the blocking `read(_:)` does.
+  /// As the async form; blocks while it waits, and throws, as the blocking `read(_:)` does.
   public func read<Result>(
     at time: Timestamp, _ body: (ReadTransaction) throws -> Result
   ) throws -> Result {
@@ -158,11 +165,9 @@ extension Firestore {
   private func readBlocking<Result>(
     asOf time: Timestamp?, _ body: (ReadTransaction) throws -> Result
   ) throws -> Result {
-    do {
+    return try reporting {
       let (backend, logger) = (try local(), try database().logger)
       return try backend.readBlocking(at: time) { try run(body, $0, logger) }
-    } catch let status as Status {
-      throw status.nsError
     }
   }
 

@@ -1,8 +1,6 @@
 import Dispatch
 
-/// Work of several steps that whoever closes waits for.
-///
-///     open ─ begin, end ─▶ open      close ─▶ begin is refused ─▶ the last end ─▶ idle
+/// Counts operations of several steps, so that `close` can wait for them.
 final class RunningOperations: Sendable {
   private struct State {
     var count = 0
@@ -21,7 +19,7 @@ final class RunningOperations: Sendable {
     }
   }
 
-  /// Once for each `begin` that was true.
+  /// Called once for each `begin` that returned true.
   func end() {
     let waiting: [DispatchSemaphore] = state.withLock { state in
       state.count -= 1
@@ -32,7 +30,7 @@ final class RunningOperations: Sendable {
     for semaphore in waiting { semaphore.signal() }
   }
 
-  /// Lets nothing more begin, and waits for what has begun. Blocks.
+  /// Refuses new operations, and blocks until those that have begun have ended.
   func close() {
     let semaphore: DispatchSemaphore? = state.withLock { state in
       state.isClosing = true

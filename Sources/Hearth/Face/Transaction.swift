@@ -1,15 +1,19 @@
 import Foundation
 
-/// Reads and then writes that are done as if nothing else happened in between.
+/// Reads, followed by writes, that are committed as if no other write happened in between; see
+/// `Firestore.runTransaction`.
 ///
-/// Optimistic: each read notes the version it saw; the commit checks that none of them has changed, in the same step
-/// in which it writes. After a conflict the transaction waits for its turn at the documents it has read. Reads come
-/// before writes. Only valid while its block runs.
+/// Optimistic: each read records the version that it saw; the commit checks that none of them has
+/// changed, in the same step in which it writes. After a conflict the transaction waits for its
+/// turn at the documents it has read. All reads must come before the writes.
+///
+/// Valid only while its block runs. A read that throws, or an invalid write, fails the transaction,
+/// even if the block ignores the error.
 public final class Transaction: NSObject {
   private let firestore: Firestore
   private let reader: TransactionRunner.Reader
   private var writes = PlannedWrites()
-  /// Whether the documents that were read or written so far are there.
+  /// Whether each document that was read or written so far exists.
   private var exists: [ResourcePath: Bool] = [:]
   private var isOver = false
 
@@ -18,16 +22,16 @@ public final class Transaction: NSObject {
     self.reader = reader
   }
 
-  /// Reads a document; blocks while it does. The first read of a transaction waits for its turn if other transactions
-  /// of this process wait for the document.
+  /// Reads a document; blocks while it reads. The first read of a transaction waits for its turn if
+  /// other transactions of this process wait for the document.
   ///
-  /// Throws `invalidArgument` after a write, and `aborted` if the document changed since the transaction
-  /// read it before.
+  /// Throws `invalidArgument` after a write, and `aborted` if the document has changed since the
+  /// transaction read it before.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     try getAll([document])[0]
   }
 
-  /// Several documents as of one moment, in the order of `references`; blocks while it reads.
+  /// Reads several documents at one moment, in the order of `references`; blocks while it reads.
   ///
   ///     let snapshots = try transaction.getAll([from, to])
   ///
@@ -42,10 +46,10 @@ public final class Transaction: NSObject {
     }
   }
 
-  /// All documents the query finds; blocks while it reads.
+  /// Reads all documents that the query finds; blocks while it reads.
   ///
-  /// The transaction is done only if the query still finds the same, in the same versions. Throws as
-  /// `getDocument` does.
+  /// The commit succeeds only if the query still finds the same documents, in the same versions.
+  /// Throws as `getDocument` does.
   public func getDocuments(_ query: Query) throws -> QuerySnapshot {
     try read {
       let found = try reader.documents(matching: query.checked(in: firestore))
@@ -68,6 +72,7 @@ public final class Transaction: NSObject {
     }
   }
 
+  /// Replaces the document, or creates it.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference
@@ -75,6 +80,8 @@ public final class Transaction: NSObject {
     add(document) { try $0.add(Mutation(setting: document, to: data, in: self.firestore)) }
   }
 
+  /// If `merge` is true, merges the data into the document: maps field by field, everything else as
+  /// a whole. Otherwise as `setData(_:forDocument:)`.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
@@ -85,6 +92,7 @@ public final class Transaction: NSObject {
     }
   }
 
+  /// Merges only these fields, strings or `FieldPath`s; each must be in the data.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
@@ -95,7 +103,8 @@ public final class Transaction: NSObject {
     }
   }
 
-  /// Throws if `value` cannot be encoded; everything else fails the transaction.
+  /// Replaces the document with an encoded value, or creates it. Throws if `value` cannot be
+  /// encoded; any other error fails the transaction.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
@@ -107,6 +116,8 @@ public final class Transaction: NSObject {
     }
   }
 
+  /// If `merge` is true, merges an encoded value into the document. Throws as
+  /// `setData(from:forDocument:)` does.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, merge: Bool,
@@ -119,6 +130,7 @@ public final class Transaction: NSObject {
     }
   }
 
+  /// Merges only these fields of an encoded value. Throws as `setData(from:forDocument:)` does.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, mergeFields: [Any],
@@ -132,27 +144,36 @@ public final class Transaction: NSObject {
     }
   }
 
+  /// Changes fields of a document that exists. Keys are strings, whose dots lead into maps, or
+  /// `FieldPath`s.
+  ///
+  /// The transaction fails with `notFound` if the document does not exist, or with
+  /// `invalidArgument` if the transaction has already read that, or has deleted the document.
   @discardableResult
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
   ) -> Transaction {
-    add(document) { writes in
-      let path = try document.path(in: self.firestore)
-      guard self.exists[path] ?? true else {
-        throw Status.invalidArgument("Can't update a document that doesn't exist.")
-      }
-      try writes.add(Mutation(updating: document, with: fields, in: self.firestore))
-    }
+    add(document) { try $0.add(self.update(of: document, with: fields)) }
   }
 
+  private func update(
+    of document: DocumentReference, with fields: [AnyHashable: Any]
+  ) throws -> Mutation {
+    guard exists[try document.path(in: firestore)] ?? true else {
+      throw Status.invalidArgument("Can't update a document that doesn't exist.")
+    }
+    return try Mutation(updating: document, with: fields, in: firestore)
+  }
+
+  /// Deletes the document, if it exists. Collections below it stay.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> Transaction {
     add(document) { try $0.add(Mutation(deleting: document, in: self.firestore)) }
   }
 
-  // MARK: With conditions
+  // MARK: With preconditions
 
-  /// Makes the document; the transaction fails with `alreadyExists` if it is there.
+  /// Creates the document. The transaction fails with `alreadyExists` if it exists.
   @discardableResult
   public func create(
     _ data: [String: Any], forDocument document: DocumentReference
@@ -162,7 +183,8 @@ public final class Transaction: NSObject {
     }
   }
 
-  /// Throws if `value` cannot be encoded; everything else fails the transaction.
+  /// Creates the document from an encoded value. Throws if `value` cannot be encoded; any other
+  /// error fails the transaction.
   @discardableResult
   public func create<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
@@ -174,6 +196,7 @@ public final class Transaction: NSObject {
     }
   }
 
+  /// Replaces the document, or creates it, if the precondition holds.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference,
@@ -185,6 +208,7 @@ public final class Transaction: NSObject {
     }
   }
 
+  /// Changes fields of the document if the precondition holds.
   @discardableResult
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference,
@@ -192,10 +216,11 @@ public final class Transaction: NSObject {
   ) -> Transaction {
     add(document) {
       try $0.add(
-        Mutation(updating: document, with: fields, in: self.firestore).requiring(precondition))
+        self.update(of: document, with: fields).requiring(precondition))
     }
   }
 
+  /// Deletes the document if the precondition holds.
   @discardableResult
   public func deleteDocument(
     _ document: DocumentReference, precondition: WritePrecondition
@@ -223,7 +248,7 @@ public final class Transaction: NSObject {
     return self
   }
 
-  /// Ends it. Its writes, each of them checked.
+  /// Ends the transaction. Returns its writes, each of them checked.
   func finish() throws(Status) -> [Mutation] {
     isOver = true
     return try writes.checked()
@@ -233,130 +258,4 @@ public final class Transaction: NSObject {
 extension Status {
   fileprivate static let transactionIsOver = Status(
     .failedPrecondition, "A transaction can no longer be used after its block has returned.")
-}
-
-extension Firestore {
-  /// A new batch of writes.
-  public func batch() -> WriteBatch { WriteBatch(self) }
-
-  /// Runs `updateBlock`, and commits its writes if nothing it read has changed; else runs it
-  /// again, up to five times in all. It runs on a thread of its own, and may block.
-  ///
-  ///     db.runTransaction { transaction, errorPointer in
-  ///       do {
-  ///         let book = try transaction.getDocument(dune)
-  ///         transaction.updateData(["reads": (book["reads"] as? Int ?? 0) + 1], forDocument: dune)
-  ///       } catch {
-  ///         errorPointer?.pointee = error as NSError
-  ///       }
-  ///       return nil
-  ///     } completion: { _, error in
-  ///       print(error ?? "counted")
-  ///     }
-  ///
-  /// After a conflict the next attempt waits for its turn at the documents that this one read, in the order of
-  /// arrival: at most 32 documents, and not in a line that has not moved for a second. The fifth attempt holds the
-  /// file's write lock while the block runs, so that all other writes wait; after one second the lock is released,
-  /// and the attempt fails. Then the transaction ends with `aborted`, whose sentence names contention and the number
-  /// of attempts, and nothing is applied. See <doc:WritesAndListeners>.
-  ///
-  /// In the block, `read` and `write` of this database throw `failedPrecondition`. `completion` comes after the
-  /// callbacks of this process's listeners that the transaction concerns, as that of any write.
-  public func runTransaction(
-    _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
-    isolation: isolated (any Actor)? = #isolation,
-    file: StaticString = #fileID, line: UInt = #line,
-    completion: @escaping (Any?, Error?) -> Void
-  ) {
-    runTransaction(with: nil, block: updateBlock, file: file, line: line, completion: completion)
-  }
-
-  /// As without options, with as many attempts as they say. With fewer than five, none holds the write lock; with
-  /// more, each from the fifth on does.
-  public func runTransaction(
-    with options: TransactionOptions?,
-    block updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
-    isolation: isolated (any Actor)? = #isolation,
-    file: StaticString = #fileID, line: UInt = #line,
-    completion: @escaping (Any?, Error?) -> Void
-  ) {
-    let courier = courier(isolation)
-    let callback = Callback<TransactionRunner.Result> { completion($0.value, $0.error) }
-    let options = options ?? TransactionOptions()
-    let attempts = options.maxAttempts
-    let block = TransactionBlock(self, updateBlock)
-    // Now, not when the task comes to run: `terminate` waits for what was handed over before it.
-    let database = begin(options.fault)
-    Task {
-      let result = await run(block, attempts: attempts, in: database, file, line)
-      courier.carry(result, to: callback)
-    }
-  }
-
-  /// Runs `updateBlock`, and commits its writes if nothing it read has changed; else runs it
-  /// again, up to five times in all. It runs on a thread of its own, and may block.
-  ///
-  /// After a conflict the next attempt waits for its turn at the documents that this one read; the fifth attempt
-  /// holds the file's write lock while the block runs, for at most one second. See the form with a completion
-  /// handler, and <doc:WritesAndListeners>. Returns after the callbacks of this process's listeners that the
-  /// transaction concerns, as any awaited write.
-  ///
-  /// Throws what the block put into its error pointer; `aborted` after the last attempt, with a sentence that names
-  /// contention and the number of attempts; what else refused the commit; or `CancellationError`: after the task is
-  /// cancelled no commit begins, and the block does not run again.
-  @discardableResult
-  public func runTransaction(
-    _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?,
-    file: StaticString = #fileID, line: UInt = #line
-  ) async throws -> sending Any? {
-    let block = TransactionBlock(self, updateBlock)
-    let result = await run(block, attempts: 5, in: begin(nil), file, line)
-    if let error = result.error { throw error }
-    return result.value
-  }
-
-  /// The database, which is not closed before the transaction is done.
-  private func begin(_ fault: Status?) -> Result<Database, any Error> {
-    Result {
-      if let fault { throw fault }
-      let database = try database()
-      try database.begin()
-      return database
-    }
-  }
-
-  private func run(
-    _ block: TransactionBlock, attempts: Int, in database: Result<Database, any Error>,
-    _ file: StaticString, _ line: UInt
-  ) async -> TransactionRunner.Result {
-    do {
-      let database = try database.get()
-      defer { database.end() }
-      return await database.transactions.run(attempts: attempts, file: file, line: line) {
-        block.run($0)
-      }
-    } catch {
-      return TransactionRunner.Result(error: error)
-    }
-  }
-}
-
-/// A transaction's block on its way to the thread it runs on.
-private struct TransactionBlock: @unchecked Sendable {
-  // Unchecked: as in Firestore, the block is promised to run in the background.
-  private let firestore: Firestore
-  private let body: (Transaction, NSErrorPointer) -> Any?
-
-  init(_ firestore: Firestore, _ body: @escaping (Transaction, NSErrorPointer) -> Any?) {
-    self.firestore = firestore
-    self.body = body
-  }
-
-  func run(_ reader: TransactionRunner.Reader) -> TransactionRunner.Run {
-    let transaction = Transaction(firestore, reader)
-    var error: NSError?
-    let value = withUnsafeMutablePointer(to: &error) { body(transaction, $0) }
-    let writes = Result { () throws(Status) in try transaction.finish() }
-    return TransactionRunner.Run(value: error == nil ? value : nil, error: error, writes: writes)
-  }
 }

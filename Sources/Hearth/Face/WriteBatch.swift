@@ -8,8 +8,8 @@ import Synchronization
 ///     batch.deleteDocument(draft)
 ///     try await batch.commit()
 ///
-/// Writes are applied in order; the same document may be written several times. What is wrong with one of
-/// them is remembered and reported by `commit`, with nothing applied. Listeners receive the batch as one commit.
+/// Writes are applied in order; a document may be written several times. If a write is invalid,
+/// `commit` reports its error and applies nothing. Listeners receive the batch as one commit.
 public final class WriteBatch: NSObject {
   private let firestore: Firestore
   private var writes = PlannedWrites()
@@ -17,6 +17,7 @@ public final class WriteBatch: NSObject {
 
   init(_ firestore: Firestore) { self.firestore = firestore }
 
+  /// Replaces the document, or creates it.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference
@@ -24,6 +25,8 @@ public final class WriteBatch: NSObject {
     add { try $0.add(Mutation(setting: document, to: data, in: self.firestore)) }
   }
 
+  /// If `merge` is true, merges the data into the document: maps field by field, everything else as
+  /// a whole. Otherwise as `setData(_:forDocument:)`.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
@@ -34,6 +37,7 @@ public final class WriteBatch: NSObject {
     }
   }
 
+  /// Merges only these fields, strings or `FieldPath`s; each must be in the data.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
@@ -44,7 +48,8 @@ public final class WriteBatch: NSObject {
     }
   }
 
-  /// Throws if `value` cannot be encoded; everything else is reported by `commit`.
+  /// Replaces the document with an encoded value, or creates it. Throws if `value` cannot be
+  /// encoded; any other error is reported by `commit`.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
@@ -54,6 +59,8 @@ public final class WriteBatch: NSObject {
     return add { try $0.add(Mutation(setting: document, to: encoded, in: self.firestore)) }
   }
 
+  /// If `merge` is true, merges an encoded value into the document. Throws as
+  /// `setData(from:forDocument:)` does.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, merge: Bool,
@@ -66,6 +73,7 @@ public final class WriteBatch: NSObject {
     }
   }
 
+  /// Merges only these fields of an encoded value. Throws as `setData(from:forDocument:)` does.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, mergeFields: [Any],
@@ -79,6 +87,8 @@ public final class WriteBatch: NSObject {
     }
   }
 
+  /// Changes fields of a document that exists; otherwise `commit` fails with `notFound`. Keys are
+  /// strings, whose dots lead into maps, or `FieldPath`s.
   @discardableResult
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
@@ -86,14 +96,15 @@ public final class WriteBatch: NSObject {
     add { try $0.add(Mutation(updating: document, with: fields, in: self.firestore)) }
   }
 
+  /// Deletes the document, if it exists. Collections below it stay.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
     add { try $0.add(Mutation(deleting: document, in: self.firestore)) }
   }
 
-  // MARK: With conditions
+  // MARK: With preconditions
 
-  /// Makes the document; the batch fails with `alreadyExists` if it is there.
+  /// Creates the document. `commit` fails with `alreadyExists` if it exists.
   @discardableResult
   public func create(
     _ data: [String: Any], forDocument document: DocumentReference
@@ -101,7 +112,8 @@ public final class WriteBatch: NSObject {
     add { try $0.add(Mutation(setting: document, to: data, in: self.firestore).creating()) }
   }
 
-  /// Throws if `value` cannot be encoded; everything else is reported by `commit`.
+  /// Creates the document from an encoded value. Throws if `value` cannot be encoded; any other
+  /// error is reported by `commit`.
   @discardableResult
   public func create<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
@@ -113,6 +125,7 @@ public final class WriteBatch: NSObject {
     }
   }
 
+  /// Replaces the document, or creates it, if the precondition holds.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference,
@@ -124,6 +137,7 @@ public final class WriteBatch: NSObject {
     }
   }
 
+  /// Changes fields of the document if the precondition holds.
   @discardableResult
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference,
@@ -135,6 +149,7 @@ public final class WriteBatch: NSObject {
     }
   }
 
+  /// Deletes the document if the precondition holds.
   @discardableResult
   public func deleteDocument(
     _ document: DocumentReference, precondition: WritePrecondition
@@ -153,55 +168,62 @@ public final class WriteBatch: NSObject {
 
   // MARK: Committing
 
-  /// Hands the batch over and returns before the commit; reads of this process that begin later see it. Waits for no
-  /// listener. Counts towards `FirestoreSettings.queueLimitBytes`.
+  /// Submits the batch, and returns before it is committed.
+  ///
+  /// Reads of this process that begin later see it. Waits for no listener. Counts towards
+  /// `FirestoreSettings.queueLimitBytes`; beyond it the commit fails with `resourceExhausted`. A
+  /// failure goes to `Firestore.unobservedWriteFailureHandler`.
   public func commit() {
     let firestore = firestore
     submit { if let status = $0 { firestore.reportUnobserved(status) } }
   }
 
-  /// As `commit()`. `completion` is called when the batch is durable, and the callbacks of this process's listeners
-  /// that it concerns have returned or 100 ms have passed; see <doc:WritesAndListeners>.
+  /// Submits the batch, and returns before it is committed. `completion` is called when the batch
+  /// is durable.
+  ///
+  /// Before that, the callbacks of this process's listeners that the batch concerns have returned,
+  /// or 100 ms have passed; see <doc:WritesAndListeners>. For the rest, see `commit()`.
   public func commit(
     isolation: isolated (any Actor)? = #isolation, completion: ((Error?) -> Void)?
   ) {
     guard let completion else { return commit() }
-    let courier = firestore.courier(isolation)
+    let callbackTarget = firestore.callbackTarget(isolation)
     let callback = Callback<NSError?> { completion($0) }
-    submit(tellsListenersFirst: true) { courier.carry($0?.nsError, to: callback) }
+    submit(completesAfterListeners: true) { callbackTarget.carry($0?.nsError, to: callback) }
   }
 
-  /// Commits the batch, and returns when it is durable, and the callbacks of this process's listeners that it
-  /// concerns have returned or 100 ms have passed; see <doc:WritesAndListeners>.
+  /// Commits the batch, and returns when it is durable.
   ///
-  /// Throws `failedPrecondition` after `terminate` and for a second commit, also if the batch has no writes.
+  /// By then, the callbacks of this process's listeners that the batch concerns have returned, or
+  /// 100 ms have passed; see <doc:WritesAndListeners>.
+  ///
+  /// Throws `failedPrecondition` after `terminate` and for a second commit, also if the batch has
+  /// no writes. Throws the error of an invalid write.
   public func commit() async throws {
-    do {
+    try await reporting {
       let mutations = try take()
-      // Also for a batch without writes, which a terminated database refuses too.
+      // Before the check for writes: a terminated database also refuses an empty batch.
       let database = try firestore.database()
       guard !mutations.isEmpty else { return }
       try await database.backend.commit(mutations, areChecked: true)
-    } catch let status as Status {
-      throw status.nsError
     }
   }
 
   private func submit(
-    tellsListenersFirst: Bool = false, _ told: @escaping @Sendable (Status?) -> Void
+    completesAfterListeners: Bool = false, _ done: @escaping @Sendable (Status?) -> Void
   ) {
     do {
       let mutations = try take()
       let database = try firestore.database()
-      guard !mutations.isEmpty else { return told(nil) }
+      guard !mutations.isEmpty else { return done(nil) }
       database.backend.submit(
-        mutations, areChecked: true, tellsListenersFirst: tellsListenersFirst, told)
+        mutations, areChecked: true, completesAfterListeners: completesAfterListeners, done)
     } catch {
-      told(error as? Status ?? Status(.unknown, "The commit failed.", cause: error))
+      done(error as? Status ?? Status(.unknown, "The commit failed.", cause: error))
     }
   }
 
-  /// As `take()`; the batch has to be one of this database.
+  /// As `take()`. Throws if the batch is of another database.
   func take(in firestore: Firestore) throws -> [Mutation] {
     guard self.firestore === firestore else {
       throw Status.invalidArgument(
@@ -222,40 +244,16 @@ extension Status {
     .failedPrecondition, "A write batch can no longer be used after commit has been called.")
 }
 
-/// Writes on their way into a batch or a transaction, and the first thing that is wrong with them.
-struct PlannedWrites {
-  private(set) var mutations: [Mutation] = []
-  private var fault: Status?
-
-  /// The writes, each of them checked; throws what is wrong with them.
-  func checked() throws(Status) -> [Mutation] {
-    if let fault { throw fault }
-    return mutations
-  }
-
-  mutating func note(_ status: Status) { fault = fault ?? status }
-
-  mutating func add(_ write: (inout PlannedWrites) throws -> Void) {
-    do {
-      try write(&self)
-    } catch {
-      note(error as? Status ?? Status(.unknown, "The write failed.", cause: error))
+extension FirebaseDataEncoder {
+  /// The encoded value. Converts a `Status` to the `NSError` that users catch.
+  func encodedForWriting<T: Encodable>(_ value: T) throws -> EncodedDocument {
+    return try reporting {
+      return try encodeDocument(value)
     }
-  }
-
-  mutating func add(_ mutation: Mutation) throws(Status) {
-    try mutation.check()
-    mutations.append(mutation)
   }
 }
 
-extension FirebaseDataEncoder {
-  /// The value's bytes. Errors of the engine are thrown as users catch them.
-  func encodedForWriting<T: Encodable>(_ value: T) throws -> EncodedDocument {
-    do {
-      return try encodeDocument(value)
-    } catch let status as Status {
-      throw status.nsError
-    }
-  }
+extension Firestore {
+  /// Creates an empty batch of writes.
+  public func batch() -> WriteBatch { WriteBatch(self) }
 }

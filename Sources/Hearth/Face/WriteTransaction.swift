@@ -1,9 +1,11 @@
 import Foundation
 
-/// Reads and writes of one closure that are done together, or not at all; see `Firestore.write`.
+/// Reads and writes of one closure that are committed together, or not at all; see
+/// `Firestore.write`.
 ///
-/// Reads see the writes before them, queries included. A write that throws has done nothing; if the
-/// closure lets that pass, the others are done. Only valid while the closure runs, on its thread.
+/// Reads, including queries, see the writes before them. A write that throws has no effect; if the
+/// closure catches the error, the other writes are committed. Valid only while the closure runs,
+/// and only on its thread; later calls throw `failedPrecondition`.
 public final class WriteTransaction: ReadTransaction {
   private let writer: any LocalWriter
 
@@ -14,12 +16,13 @@ public final class WriteTransaction: ReadTransaction {
 
   // MARK: Set
 
-  /// Replaces the document, or makes it.
+  /// Replaces the document, or creates it.
   public func setData(_ data: [String: Any], forDocument document: DocumentReference) throws {
     try write(Mutation(setting: document, to: data, in: firestore))
   }
 
-  /// Merges into the document: maps field by field, everything else as a whole.
+  /// If `merge` is true, merges the data into the document: maps field by field, everything else as
+  /// a whole. Otherwise as `setData(_:forDocument:)`.
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
   ) throws {
@@ -34,6 +37,7 @@ public final class WriteTransaction: ReadTransaction {
       Mutation(setting: document, to: data, merge: .fields(mergeFields), in: firestore))
   }
 
+  /// Replaces the document, or creates it, if the precondition holds.
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference,
     precondition: WritePrecondition
@@ -41,7 +45,8 @@ public final class WriteTransaction: ReadTransaction {
     try write(Mutation(setting: document, to: data, in: firestore).requiring(precondition))
   }
 
-  /// Replaces the document with an encoded value. Throws if it cannot be encoded or stored.
+  /// Replaces the document with an encoded value, or creates it. Throws if the value cannot be
+  /// encoded or stored.
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
     encoder: Firestore.Encoder = Firestore.Encoder()
@@ -49,6 +54,8 @@ public final class WriteTransaction: ReadTransaction {
     try set(value, document, encoder, merge: nil)
   }
 
+  /// If `merge` is true, merges an encoded value into the document. Throws as
+  /// `setData(from:forDocument:)` does.
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, merge: Bool,
     encoder: Firestore.Encoder = Firestore.Encoder()
@@ -56,6 +63,7 @@ public final class WriteTransaction: ReadTransaction {
     try set(value, document, encoder, merge: merge ? .all : nil)
   }
 
+  /// Merges only these fields of an encoded value. Throws as `setData(from:forDocument:)` does.
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, mergeFields: [Any],
     encoder: Firestore.Encoder = Firestore.Encoder()
@@ -73,12 +81,12 @@ public final class WriteTransaction: ReadTransaction {
 
   // MARK: Create, update, delete
 
-  /// Makes the document; `alreadyExists` if it is there.
+  /// Creates the document. Throws `alreadyExists` if it exists.
   public func create(_ data: [String: Any], forDocument document: DocumentReference) throws {
     try write(Mutation(setting: document, to: data, in: firestore).creating())
   }
 
-  /// Makes the document from an encoded value; `alreadyExists` if it is there.
+  /// Creates the document from an encoded value. Throws `alreadyExists` if it exists.
   public func create<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
     encoder: Firestore.Encoder = Firestore.Encoder()
@@ -87,13 +95,15 @@ public final class WriteTransaction: ReadTransaction {
     try write(Mutation(setting: document, to: encoded, in: firestore).creating())
   }
 
-  /// Changes fields of a document that exists; `notFound` otherwise.
+  /// Changes fields of a document that exists; throws `notFound` otherwise. Keys are strings, whose
+  /// dots lead into maps, or `FieldPath`s.
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
   ) throws {
     try write(Mutation(updating: document, with: fields, in: firestore))
   }
 
+  /// Changes fields of the document if the precondition holds.
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference,
     precondition: WritePrecondition
@@ -106,6 +116,7 @@ public final class WriteTransaction: ReadTransaction {
     try write(Mutation(deleting: document, in: firestore))
   }
 
+  /// Deletes the document if the precondition holds.
   public func deleteDocument(
     _ document: DocumentReference, precondition: WritePrecondition
   ) throws {
@@ -118,8 +129,7 @@ public final class WriteTransaction: ReadTransaction {
 }
 
 extension Firestore {
-  /// Reads and writes as if nothing else happened in between. Returns when that is durable, and the callbacks of this
-  /// process's listeners that it concerns have returned or 100 ms have passed; see <doc:WritesAndListeners>.
+  /// Runs `body`, and commits its writes together, as if no other write happened in between.
   ///
   ///     let left = try await db.write { tx in
   ///       let left = try tx.getDocument(account)["amount"] as? Int ?? 0
@@ -128,12 +138,20 @@ extension Firestore {
   ///       return left - price
   ///     }
   ///
-  /// `body` runs once, on the writer's thread, and never a second time; not at all if the write is refused before.
-  /// All other writes of the file wait for it: be quick; past a second that is logged, with the place of the closure.
-  /// It is synchronous, and cannot wait for other writes of this database. Writes to another one are possible; if two
-  /// databases' closures would wait for each other, one of them gets `failedPrecondition`. Throws what `body` throws,
-  /// with nothing applied. Throws `aborted`, with nothing applied, in the rare case that the storage refused the
-  /// commit at first and what was read had changed before the second.
+  /// Returns when the commit is durable. By then, the callbacks of this process's listeners that it
+  /// concerns have returned, or 100 ms have passed; see <doc:WritesAndListeners>.
+  ///
+  /// `body` runs at most once, on the writer's thread; it does not run if the write is refused
+  /// before. All other writes of the file wait for it: keep it short. A closure that takes longer
+  /// than one second is logged, with its place in the source.
+  ///
+  /// `body` is synchronous, and cannot wait for other writes of this database. It can write to
+  /// another database; if the closures of two databases would wait for each other, one of them gets
+  /// `failedPrecondition`.
+  ///
+  /// Throws what `body` throws, with nothing applied. Throws `aborted`, with nothing applied, in
+  /// the rare case that the storage refused the first commit and the data that `body` had read
+  /// changed before the second.
   @discardableResult
   public func write<Result>(
     _ body: sending @escaping (WriteTransaction) throws -> sending Result,
@@ -149,9 +167,12 @@ extension Firestore {
     return try run.value()
   }
 
-  /// As the form that is awaited; blocks until then. Does not wait for callbacks on the queue that it blocks, nor for
-  /// those of actors other than the main actor and of executors. In a closure of another database it waits for no
-  /// callback. Throws `failedPrecondition` in a transaction's block of the same database.
+  /// As the async form; blocks until then.
+  ///
+  /// Does not wait for callbacks on the queue that it blocks, nor for callbacks of executors and of
+  /// actors other than the main actor. In a write closure of another database it waits for no
+  /// callback. Throws `failedPrecondition` in a write closure or a transaction's block of the same
+  /// database.
   @discardableResult
   public func write<Result>(
     _ body: (WriteTransaction) throws -> Result,
@@ -170,15 +191,15 @@ extension Firestore {
   }
 }
 
-/// A user's closure on its way to the writer's thread, and what became of it on the way back.
+/// Carries a user's closure to the writer's thread, and its result back.
 private final class WriteClosure<Result>: @unchecked Sendable {
-  // Unchecked: the caller, who waits, and the writer's thread touch it in turns.
+  // Unchecked: the caller, which waits, and the writer's thread access it in turns.
   private let firestore: Firestore
   private let body: (WriteTransaction) throws -> Result
   private var result: Result?
   private var failure: (any Error)?
-  /// Locked between their turns. The task goes on only after the thread has told it to, but the thread sanitizer
-  /// does not always see that.
+  /// Locked between the turns. The task continues only after the writer's thread has resumed it,
+  /// but the thread sanitizer does not always see that.
   private let turn = Guarded(())
 
   init(_ firestore: Firestore, _ body: @escaping (WriteTransaction) throws -> Result) {

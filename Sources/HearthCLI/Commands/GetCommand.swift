@@ -13,12 +13,11 @@
     func run() async throws {
       try await file.open(.reading) { db in
         let snapshot = try await db.document(path).getDocument()
-        guard let data = snapshot.data() else {
+        guard let line = try snapshot.jsonLine, let fields = try snapshot.jsonFields else {
           throw Failure("There is no document \(path) in \(file.database).")
         }
-        if output.json { return try Terminal.print(snapshot.json.text) }
+        if output.json { return try Terminal.print(line) }
         try Terminal.print(Terminal.bold(snapshot.reference.path))
-        let fields = JSON(fields: data)
         for line in fields.lines(width: Terminal.width - 2) { try Terminal.print("  " + line) }
         if let createTime = snapshot.createTime, let updateTime = snapshot.updateTime {
           let changed = createTime == updateTime ? "" : ", updated \(updateTime.iso8601)"

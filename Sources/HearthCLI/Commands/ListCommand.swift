@@ -23,7 +23,7 @@
         let query = group ? db.collectionGroup(collection) : db.collection(collection)
         let shown = try await (limit.map(query.limit(to:)) ?? query).getDocuments().documents
         if output.json {
-          for document in shown { try Terminal.print(document.json.text) }
+          for document in shown { try Terminal.print(try document.jsonLine ?? "") }
           return
         }
         let name = { (document: QueryDocumentSnapshot) in
@@ -32,7 +32,7 @@
         let nameWidth = min(shown.map { name($0).count }.max() ?? 0, Terminal.width / 2)
         for document in shown {
           let name = name(document).padded(to: nameWidth)
-          try Terminal.print("\(name)  \(document.line(width: Terminal.width - nameWidth - 2))")
+          try Terminal.print("\(name)  \(try document.line(width: Terminal.width - nameWidth - 2))")
         }
         let total = try await query.count.getAggregation(source: .server).count.intValue
         let documents = Figure.count(total, "document")

@@ -16,12 +16,12 @@
     func run() async throws {
       try file.mustExist()
       let report = try await withProgress { [database = file.database] in
-        try await Firestore.check(at: database, progress: $0)
+        try await FirestoreFile(at: database).check(progress: $0)
       }
       if output.json {
         try Terminal.print(
           JSON.object([
-            .init("whole", .boolean(report.isWhole)), .init("problemCount", report.problemCount),
+            .init("whole", .boolean(report.isIntact)), .init("problemCount", report.problemCount),
             .init("problems", .array(report.problems.map(JSON.string))),
             .init("fileBytes", report.fileBytes), .init("pages", report.pages),
             .init("freePages", report.freePages), .init("documents", report.documents),
@@ -33,7 +33,7 @@
         for problem in report.problems { try Terminal.print(problem) }
         let more = report.problemCount - report.problems.count
         if more > 0 { try Terminal.print("and \(Figure.count(more, "more problem"))") }
-        if report.isWhole {
+        if report.isIntact {
           try Terminal.print(
             "whole: \(Figure.count(report.documents, "document")) in "
               + "\(Figure.count(report.collections, "collection")), "
@@ -41,7 +41,7 @@
               + "\(Figure.count(report.pages, "page")) of \(Figure.bytes(report.fileBytes))")
         }
       }
-      if !report.isWhole { throw ExitCode.failure }
+      if !report.isIntact { throw ExitCode.failure }
     }
   }
 
@@ -59,7 +59,8 @@
     func run() async throws {
       try await file.open(.reading) { db in
         let report = try await withProgress { [target, compact, replace] in
-          try await db.backup(to: target, compacting: compact, replacing: replace, progress: $0)
+          try await db.maintenance.backup(
+            to: target, compacting: compact, replacing: replace, progress: $0)
         }
         if output.json {
           try Terminal.print(
@@ -78,7 +79,7 @@
   struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "restore",
-      abstract: "Put a copy of a backup in the place of a database that nobody has open.",
+      abstract: "Replace a database that no process has open by a copy of a backup.",
       discussion: """
         The backup is checked first, and the database is replaced in one moment. Do not copy or move a backup over \
         a database by other means.
@@ -93,7 +94,7 @@
         throw Failure("There is no backup at \(backup).")
       }
       let report = try await withProgress { [backup, file] in
-        try await Firestore.restore(backup, to: file.database, progress: $0)
+        try await FirestoreFile(at: file.database).restore(from: backup, progress: $0)
       }
       try Terminal.print(
         output.json
@@ -108,7 +109,7 @@
   struct CompactCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "compact",
-      abstract: "Make a file that nobody has open as small as it can be.",
+      abstract: "Rewrite a file that no process has open without free pages.",
       discussion: "For one that is in use, see backup --compact.")
 
     @OptionGroup var file: DatabaseArgument
@@ -117,7 +118,7 @@
     func run() async throws {
       try file.mustExist()
       let (before, after) = try await withProgress { [database = file.database] in
-        try await Firestore.compact(at: database, progress: $0)
+        try await FirestoreFile(at: database).compact(progress: $0)
       }
       if output.json {
         try Terminal.print(
@@ -132,7 +133,7 @@
     static let configuration = CommandConfiguration(
       commandName: "repair",
       abstract: "Build a new file from all that can be read of a damaged one.",
-      discussion: "The damaged file is left as it is. Indexes are built anew.")
+      discussion: "The damaged file is left as it is. Indexes are rebuilt.")
 
     @OptionGroup var file: DatabaseArgument
     @Argument(help: "Where the new file goes.", completion: .file()) var target: String
@@ -141,17 +142,17 @@
     func run() async throws {
       try file.mustExist()
       let report = try await withProgress { [database = file.database, target] in
-        try await Firestore.repair(at: database, to: target, progress: $0)
+        try await FirestoreFile(at: database).repair(to: target, progress: $0)
       }
       if output.json { return try Terminal.print(json(report).text) }
       for problem in report.problems { try Terminal.print(Terminal.faint(problem)) }
       try Terminal.print("\(Figure.count(report.documents, "document")) in \(target)")
-      if report.documentsFoundAgain > 0 {
-        try Terminal.print("  \(Figure.count(report.documentsFoundAgain)) of them from lost pages")
+      if report.recoveredDocuments > 0 {
+        try Terminal.print("  \(Figure.count(report.recoveredDocuments)) of them from lost pages")
       }
-      if report.doubtfulDocuments > 0 {
+      if report.possiblyStaleDocuments > 0 {
         try Terminal.print(
-          "  \(Figure.count(report.doubtfulDocuments)) of them may have been changed or deleted since"
+          "  \(Figure.count(report.possiblyStaleDocuments)) of them may have been changed or deleted since"
         )
       }
       if report.unreadableDocuments > 0 {
@@ -165,11 +166,11 @@
       }
     }
 
-    private func json(_ report: Firestore.RepairReport) -> JSON {
+    private func json(_ report: FirestoreFile.RepairReport) -> JSON {
       .object([
         .init("documents", report.documents),
-        .init("documentsFoundAgain", report.documentsFoundAgain),
-        .init("doubtfulDocuments", report.doubtfulDocuments),
+        .init("recoveredDocuments", report.recoveredDocuments),
+        .init("possiblyStaleDocuments", report.possiblyStaleDocuments),
         .init("unreadableDocuments", report.unreadableDocuments),
         .init(
           "losses",
@@ -199,13 +200,13 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      // Also what is done in the background uses no page that was not looked at.
+      // All pages are validated first, so that background work uses only checked ones, too.
       try await file.open(.reading, validatingPages: true) { db in
         let toOutput = target == "-"
         let count = try await withProgress { [target, replace] progress in
           toOutput
-            ? try await db.export(progress: progress) { try Terminal.write($0) }
-            : try await db.export(to: target, replacing: replace, progress: progress)
+            ? try await db.maintenance.export(progress: progress) { try Terminal.write($0) }
+            : try await db.maintenance.export(to: target, replacing: replace, progress: progress)
         }
         let text =
           output.json
@@ -226,7 +227,7 @@
         database is there once all of it is imported and checked, and not if the import fails. Indexes and \
         rules of expiry are added to those the database has.
 
-        With --skip-faults the status is 0 if any document was imported; the lines that were skipped are \
+        With --skip-invalid-lines the status is 0 if any document was imported; the lines that were skipped are \
         printed. Without any document, or an export's first line, the import fails.
         """)
 
@@ -234,7 +235,7 @@
     @OptionGroup var file: DatabaseArgument
     @Flag(help: "Keep create and update times. The database must not be there yet.")
     var keepTimes = false
-    @Flag(help: "Skip lines that cannot be taken, and tell them.") var skipFaults = false
+    @Flag(help: "Skip invalid lines, and list them.") var skipInvalidLines = false
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
@@ -243,35 +244,41 @@
         throw Failure("There is no file \(source).")
       }
       if keepTimes || !FileManager.default.fileExists(atPath: file.database) {
-        let report = try await withProgress { [database = file.database, skipFaults, keepTimes] in
-          try await Firestore.importDocuments(
-            from: source, toNew: database, keepingTimes: keepTimes, skippingFaults: skipFaults,
+        let report = try await withProgress {
+          [database = file.database, skipInvalidLines, keepTimes] in
+          try await FirestoreFile(at: database).import(
+            from: source, keepingTimes: keepTimes, skippingInvalidLines: skipInvalidLines,
             progress: $0)
         }
-        return try tell(report)
+        return try show(report)
       }
       try await file.open(.writing) { db in
-        let report = try await withProgress { [skipFaults] in
-          try await db.importDocuments(from: source, skippingFaults: skipFaults, progress: $0)
+        let report = try await withProgress { [skipInvalidLines] in
+          try await db.maintenance.import(
+            from: source, skippingInvalidLines: skipInvalidLines, progress: $0)
         }
-        try tell(report)
+        try show(report)
       }
     }
 
-    private func tell(_ report: Firestore.ImportReport) throws {
+    private func show(_ report: FirestoreMaintenance.ImportReport) throws {
       if output.json {
-        let faults = report.faults.map {
+        let faults = report.invalidLines.map {
           JSON.object([.init("line", $0.line), .init("problem", .string($0.problem))])
         }
         return try Terminal.print(
           JSON.object([
-            .init("documents", report.documents), .init("faultCount", report.faultCount),
+            .init("documents", report.documents),
+            .init("invalidLineCount", report.invalidLineCount),
             .init("faults", .array(faults)),
           ]).text)
       }
-      for fault in report.faults { try Terminal.print("line \(fault.line): \(fault.problem)") }
+      for fault in report.invalidLines {
+        try Terminal.print("line \(fault.line): \(fault.problem)")
+      }
       let skipped =
-        report.faultCount == 0 ? "" : ", \(Figure.count(report.faultCount, "line")) skipped"
+        report.invalidLineCount == 0
+        ? "" : ", \(Figure.count(report.invalidLineCount, "line")) skipped"
       try Terminal.print(Figure.count(report.documents, "document") + skipped)
     }
   }
@@ -288,32 +295,34 @@
     }
   }
 
-  /// Runs `body` under a bar on standard error.
+  /// Runs `body` and shows a progress bar on standard error.
   private func withProgress<R: Sendable>(
-    _ body: @escaping @Sendable (@escaping Firestore.ProgressHandler) async throws -> R
+    _ body: @escaping @Sendable (@escaping FirestoreMaintenance.ProgressHandler) async throws -> R
   ) async throws -> R {
     let bar = SharedBar()
     defer { bar.finish() }
     return try await Interruption.cancelling { try await body { bar.show($0) } }
   }
 
-  /// A bar that is drawn from another thread.
-  private final class SharedBar: @unchecked Sendable {
-    // Unchecked: `bar` and `step` are touched under the lock only.
-    private let lock = NSLock()
-    private var bar = ProgressBar(total: 1)
-    private var step: MaintenanceProgress.Step?
+  /// A progress bar that another thread draws.
+  private final class SharedBar: Sendable {
+    private struct State {
+      var bar = ProgressBar(total: 1)
+      var step: MaintenanceProgress.Step?
+    }
+
+    private let state = Guarded(State())
 
     func show(_ progress: MaintenanceProgress) {
-      lock.withLock {
-        if step != progress.step {
-          step = progress.step
-          bar = ProgressBar(total: progress.total, name: progress.step.rawValue)
+      state.withLock { state in
+        if state.step != progress.step {
+          state.step = progress.step
+          state.bar = ProgressBar(total: progress.total, name: progress.step.rawValue)
         }
-        bar.advance(to: progress.done)
+        state.bar.advance(to: progress.done)
       }
     }
 
-    func finish() { lock.withLock { bar.finish() } }
+    func finish() { state.withLock { $0.bar.finish() } }
   }
 #endif

@@ -3,7 +3,7 @@
   import Foundation
   import Hearth
 
-  /// The file that a command is about.
+  /// The database file that a command uses.
   struct DatabaseArgument: ParsableArguments {
     @Argument(help: "The database file.", completion: .file(extensions: ["hearth"]))
     var database: String
@@ -14,14 +14,15 @@
         """)
     var mapSize: ByteCount?
 
-    /// Everything that is opened from now on goes by the option.
+    /// Sets the map size of every database that is opened from now on.
     func validate() throws {
       if let mapSize { FirestoreSettings.setDefaultMapSizeBytes(mapSize.bytes) }
     }
 
     enum Access { case reading, writing, making }
 
-    /// Opens the file, runs `body`, and closes it. Only `making` makes a file that is not there.
+    /// Opens the file, runs `body`, and closes it. Only `making` creates a file that does not
+    /// exist.
     func open(
       _ access: Access, validatingPages: Bool = false, _ body: (Firestore) async throws -> Void
     ) async throws {
@@ -42,7 +43,7 @@
     }
   }
 
-  /// `512MB`, `8GiB`, `1000000`: units in powers of ten, or of two with an i.
+  /// `512MB`, `8GiB`, `1000000`: decimal units, or binary ones with an i.
   struct ByteCount: ExpressibleByArgument {
     let bytes: Int
 
@@ -68,11 +69,11 @@
 
   /// Whether output is for people or for programs.
   struct OutputOptions: ParsableArguments {
-    @Flag(help: "One JSON object a line, for scripts.")
+    @Flag(help: "One JSON object a line; documents in the form of Firestore's REST interface.")
     var json = false
   }
 
-  /// A document's or a collection's path: even and odd numbers of segments tell them apart.
+  /// A document's path (an even number of segments) or a collection's (an odd number).
   enum Position {
     case document(DocumentReference)
     case collection(CollectionReference)
@@ -85,24 +86,14 @@
   }
 
   extension DocumentSnapshot {
-    /// `{"path": …, "fields": …, "createTime": …, "updateTime": …}`; fields are null if there is none.
-    var json: JSON {
-      var members = [JSON.Member("path", .string(reference.path))]
-      members.append(JSON.Member("fields", data().map(JSON.init(fields:)) ?? .null))
-      if let createTime { members.append(JSON.Member("createTime", .string(createTime.iso8601))) }
-      if let updateTime { members.append(JSON.Member("updateTime", .string(updateTime.iso8601))) }
-      return .object(members)
-    }
-
-    /// All fields on one line, at most so wide.
-    func line(width: Int) -> String {
-      guard let data = data() else { return "" }
-      return JSON(fields: data).fieldsBrief.clipped(to: width)
+    /// All fields on one line of at most `width` characters.
+    func line(width: Int) throws -> String {
+      try jsonFields?.fieldsBrief.clipped(to: width) ?? ""
     }
   }
 
   extension String {
-    /// Cut where it is too wide, with a mark; at least a few letters stay.
+    /// Truncated to `width`, at least 8, with an ellipsis.
     func clipped(to width: Int) -> String {
       let width = max(width, 8)
       return count > width ? prefix(width - 1) + "…" : self

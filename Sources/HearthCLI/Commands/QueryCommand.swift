@@ -15,7 +15,7 @@
           all reviews where stars >= 4 count, average(stars)
 
         Conditions: == != < <= > >= in [..] not in [..] contains, contains any [..], is [not] null, \
-        is [not] nan; and, or, ( ). Besides: order by, start at, start after, end at, end before, limit, \
+        is [not] nan; and, or, ( ). Also: order by, start at, start after, end at, end before, limit, \
         limit last, offset, select, count, sum(field), average(field). "all" asks every collection with \
         that id; __name__ is the document's name.
         """)
@@ -32,9 +32,9 @@
         case .documents(let query):
           let found = try await query.getDocuments().documents
           if output.json {
-            for document in found { try Terminal.print(document.json.text) }
+            for document in found { try Terminal.print(try document.jsonLine ?? "") }
           } else {
-            for line in DocumentTable(found).lines(width: Terminal.width) {
+            for line in try DocumentTable(found).lines(width: Terminal.width) {
               try Terminal.print(line)
             }
             try Terminal.print(Terminal.faint("(\(Figure.count(found.count, "document")))"))
@@ -42,7 +42,7 @@
         case .numbers(let query, let fields):
           let numbers = try await query.getAggregation(source: .server)
           let members = fields.map { field in
-            JSON.Member(field.description, JSON(value: numbers.get(field)))
+            JSON.Member(field.description, JSON(aggregate: numbers.get(field)))
           }
           if output.json {
             try Terminal.print(JSON.object(members).text)
@@ -100,9 +100,9 @@
       if let execution {
         members += [
           integer("resultsReturned", execution.resultsReturned),
-          integer("indexEntriesTouched", execution.indexEntriesTouched),
-          integer("documentsTouched", execution.documentsTouched),
-          integer("keysTouched", execution.keysTouched),
+          integer("indexEntriesRead", execution.indexEntriesRead),
+          integer("documentsRead", execution.documentsRead),
+          integer("keysRead", execution.keysRead),
           integer("microseconds", Int(execution.duration / .microseconds(1))),
         ]
       }
@@ -115,9 +115,9 @@
     private let columns: [String]
     private let rows: [[String]]
 
-    init(_ documents: [QueryDocumentSnapshot]) {
-      let fields = documents.map { document -> [JSON.Member] in
-        guard case .object(let members) = JSON(fields: document.data()) else { return [] }
+    init(_ documents: [QueryDocumentSnapshot]) throws {
+      let fields = try documents.map { document -> [JSON.Member] in
+        guard case .object(let members)? = try document.jsonFields else { return [] }
         return members
       }
       var names: [String] = []

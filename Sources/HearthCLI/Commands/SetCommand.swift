@@ -10,7 +10,11 @@
 
     @OptionGroup var file: DatabaseArgument
     @Argument(help: "The document's path, such as books/dune.") var path: String
-    @Argument(help: "Its fields as a JSON object; - reads them from standard input.")
+    @Argument(
+      help: """
+        Its fields as a JSON object, such as {"title": "Dune"}; with --json the document as get --json \
+        prints it. - reads standard input.
+        """)
     var fields: String
     @Flag(help: "Keep the fields that are not mentioned.") var merge = false
     @OptionGroup var output: OutputOptions
@@ -19,9 +23,21 @@
       let json = try JSONReader.read(fields == "-" ? SetCommand.standardInput() : fields)
       try await file.open(.making) { db in
         let document = db.document(path)
-        try await document.setData(try json.fields(in: db), merge: merge)
-        if output.json { try Terminal.print(try await document.getDocument().json.text) }
+        try await document.setData(try fields(of: json).fields(in: db), merge: merge)
+        guard output.json, let line = try await document.getDocument().jsonLine else { return }
+        try Terminal.print(line)
       }
+    }
+
+    /// With --json the input is a document, so that `get --json` can be piped into `set --json`.
+    private func fields(of json: JSON) throws -> JSON {
+      guard output.json else { return json }
+      guard let fields = json.member("fields") else {
+        throw Failure(
+          "With --json the input is a document, as get --json prints it: {\"fields\": {\"pages\": "
+            + "{\"integerValue\": \"412\"}}}.")
+      }
+      return fields
     }
 
     private static func standardInput() throws -> String {

@@ -2,25 +2,25 @@
   import ArgumentParser
   import Foundation
 
-  /// Where output goes, and how wide that is.
+  /// The standard streams, and the width of the terminal.
   enum Terminal {
     static let outputIsTerminal = isatty(STDOUT_FILENO) == 1
     static let errorIsTerminal = isatty(STDERR_FILENO) == 1
 
-    /// Columns of the terminal; wide where there is none.
+    /// Columns of the terminal; 120 without one.
     static let width: Int = {
       var size = winsize()
       guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 120 }
       return Int(size.ws_col)
     }()
 
-    /// Prints a line at once, so that whoever reads a pipe sees news when it comes.
+    /// Prints a line without buffering, so that the reader of a pipe gets it immediately.
     ///
-    /// Throws a `Failure` if it cannot be written. Where nobody reads the pipe any more, ends quietly with the
+    /// Throws a `Failure` if it cannot be written. If the pipe has no reader any more, throws the
     /// status that a shell shows for SIGPIPE.
     static func print(_ line: String) throws { try write(Array((line + "\n").utf8)) }
 
-    /// As `print`, without an end of the line.
+    /// Like `print`, without a newline.
     static func write(_ bytes: [UInt8]) throws {
       let error = write(bytes, to: STDOUT_FILENO)
       guard error != 0 else { return }
@@ -28,13 +28,13 @@
       throw Failure("Cannot write to standard output: \(String(cString: strerror(error))).")
     }
 
-    /// Prints a line beside the output, which may go to a program.
+    /// Prints a line to standard error, because the output may go to a program.
     static func printAside(_ line: String) { writeAside(line + "\n") }
 
-    /// What cannot be written to standard error is not said.
+    /// Ignores errors of writing to standard error.
     static func writeAside(_ text: String) { _ = write(Array(text.utf8), to: STDERR_FILENO) }
 
-    /// Writes all of it. Returns the error's number, or 0.
+    /// Writes all bytes. Returns the error number, or 0.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
       bytes.withUnsafeBytes { bytes in
         var rest = bytes[...]
@@ -44,7 +44,7 @@
           if count >= 0 {
             rest = rest.dropFirst(count)
           } else if errno == EAGAIN {
-            // Somebody else's pipe that does not block: wait until it takes more.
+            // Another process made the pipe non-blocking: wait until it takes more.
             var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             _ = poll(&waiting, 1, -1)
           } else if errno != EINTR {
@@ -55,12 +55,14 @@
       }
     }
 
-    /// Opens the standard streams that are closed, so that no database gets one of their numbers.
+    /// Opens the standard streams that are closed, so that no database gets one of their
+    /// descriptors.
     static func secureStreams() {
       for (descriptor, mode) in [
         (STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY),
       ] where fcntl(descriptor, F_GETFD) < 0 {
-        // The lowest number that is free is this one. Input and output then fail, as closed ones do.
+        // The lowest free descriptor is this one. Input and output then fail, as on a closed
+        // stream.
         _ = open("/dev/null", mode)
       }
     }
@@ -74,7 +76,7 @@
     }
   }
 
-  /// Numbers as people read them.
+  /// Numbers formatted for people.
   enum Figure {
     /// `63,666`
     static func count(_ number: Int) -> String {

@@ -14,8 +14,8 @@
           hearth watch a.hearth 'books where genre == "sf" order by year desc limit 10'
           hearth watch a.hearth 'all reviews count, average(stars)'
 
-        Results begin with + where they came, - where they went and ~ where they changed; numbers tell their \
-        places in the order. Changes of all processes count. Ends with ^C, or after --count snapshots.
+        Results begin with + where they came, - where they went and ~ where they changed; numbers are their \
+        positions. Changes of all processes count. Ends with ^C, or after --count snapshots.
         """)
 
     @OptionGroup var file: DatabaseArgument
@@ -41,55 +41,55 @@
     }
 
     private func watch(_ document: DocumentReference) async throws {
-      var told = 0
+      var printed = 0
       var before: DocumentSnapshot?
       for try await snapshot in document.snapshots {
         if snapshot.exists {
-          try tell(
+          try show(
             Change(kind: before == nil ? .added : .modified, document: snapshot, before: before))
-        } else if told > 0 {
-          try tell(Change(kind: .removed, document: snapshot))
+        } else if printed > 0 {
+          try show(Change(kind: .removed, document: snapshot))
         } else {
           try note("\(document.path) is not there yet; watching for it")
         }
         before = snapshot.exists ? snapshot : nil
-        told += 1
-        if told == count { return }
+        printed += 1
+        if printed == count { return }
       }
     }
 
     private func watch(_ query: Query) async throws {
-      var told = 0
+      var printed = 0
       var known: [DocumentReference: DocumentSnapshot] = [:]
       for try await snapshot in query.snapshots {
-        if told == 0, !output.json {
-          for line in DocumentTable(snapshot.documents).lines(width: Terminal.width) {
+        if printed == 0, !output.json {
+          for line in try DocumentTable(snapshot.documents).lines(width: Terminal.width) {
             try Terminal.print(line)
           }
           try note("\(Figure.count(snapshot.count, "document")); watching")
         }
         for change in snapshot.documentChanges {
           let reference = change.document.reference
-          if told > 0 || output.json { try tell(Change(change, before: known[reference])) }
+          if printed > 0 || output.json { try show(Change(change, before: known[reference])) }
           known[reference] = change.type == .removed ? nil : change.document
         }
-        told += 1
-        if told == count { return }
+        printed += 1
+        if printed == count { return }
       }
     }
 
     private func watch(_ query: AggregateQuery, _ fields: [AggregateField]) async throws {
-      var told = 0
+      var printed = 0
       for try await snapshot in query.snapshots {
         let members = fields.map { field in
-          JSON.Member(field.description, JSON(value: snapshot.get(field)))
+          JSON.Member(field.description, JSON(aggregate: snapshot.get(field)))
         }
         try Terminal.print(
           output.json
             ? JSON.object(members).text
             : members.map { "\($0.name): \($0.value.brief)" }.joined(separator: "  "))
-        told += 1
-        if told == count { return }
+        printed += 1
+        if printed == count { return }
       }
     }
 
@@ -113,31 +113,30 @@
       var newIndex: Int?
 
       /// From 1, as people count: `3`, and `3→1` for a result that moved.
-      var place: String? {
+      var position: String? {
         let numbers = [oldIndex, newIndex].compactMap { $0.map { "\($0 + 1)" } }
         guard let first = numbers.first, let last = numbers.last else { return nil }
         return first == last ? first : "\(first)→\(last)"
       }
     }
 
-    private func tell(_ change: Change) throws {
+    private func show(_ change: Change) throws {
       let path = change.document.reference.path
       guard output.json else {
-        let head = [change.kind.mark, change.place].compactMap(\.self).joined(separator: " ")
+        let head = [change.kind.mark, change.position].compactMap(\.self).joined(separator: " ")
         let width = Terminal.width - head.count - path.count - 4
         try Terminal.print(
-          "\(head) \(Terminal.bold(path))  \(change.text(width: width))".trimmingEnd)
+          "\(head) \(Terminal.bold(path))  \(try change.text(width: width))".trimmingEnd)
         return
       }
-      var members = [
-        JSON.Member("change", .string(change.kind.rawValue)), JSON.Member("path", .string(path)),
-      ]
+      var members = [JSON.Member("change", .string(change.kind.rawValue))]
       for (name, index) in [("oldIndex", change.oldIndex), ("newIndex", change.newIndex)] {
         if let index { members.append(JSON.Member(name, .integer(Int64(index)))) }
       }
-      if change.kind != .removed, let data = change.document.data() {
-        members.append(JSON.Member("fields", JSON(fields: data)))
-      }
+      let line = change.kind == .removed ? nil : try change.document.jsonLine
+      let document = try line.map { try JSONReader.read($0) }
+      members.append(
+        JSON.Member("document", document ?? .object([JSON.Member("name", .string(path))])))
       try Terminal.print(JSON.object(members).text)
     }
 
@@ -169,10 +168,10 @@
     }
 
     /// All fields of a new document, those that changed of another: `pages: 412 → 500`.
-    fileprivate func text(width: Int) -> String {
-      guard kind == .modified, let old = before?.data(), let new = document.data(),
-        case .object(let was) = JSON(fields: old), case .object(let now) = JSON(fields: new)
-      else { return kind == .removed ? "" : document.line(width: width) }
+    fileprivate func text(width: Int) throws -> String {
+      guard kind == .modified, case .object(let was)? = try before?.jsonFields,
+        case .object(let now)? = try document.jsonFields
+      else { return kind == .removed ? "" : try document.line(width: width) }
       var changed = now.compactMap { member -> String? in
         let value = member.value.brief
         guard let old = was.first(where: { $0.name == member.name })?.value.brief else {

@@ -1,5 +1,5 @@
 #if Tools
-  /// What the demo imports where there is no Debian index.
+  /// The demo's records if there is no Debian index.
   struct Book: DemoRecord {
     var id: String
     var title: String
@@ -27,7 +27,7 @@
       tags = stanza["Tags"].map { $0.split(separator: " ").map(String.init) } ?? []
     }
 
-    /// Books of our own shelf; none of them was ever printed.
+    /// Sample books, all invented.
     static let samples = """
       Book: the-warm-stone
       Title: The Warm Stone

@@ -1,7 +1,7 @@
 #if Tools
   import Foundation
 
-  /// A package of Debian's index, with its dependencies taken apart.
+  /// A package of Debian's index, with parsed dependencies.
   struct DebianPackage: DemoRecord {
     var name: String
     var version: String
@@ -23,7 +23,7 @@
       var email: String?
     }
 
-    /// `libfoo (>= 1.2) | libbar`: what stands behind the bar will do as well.
+    /// `libfoo (>= 1.2) | libbar`: either package satisfies it.
     struct Dependency: Codable, Hashable, Sendable {
       var name: String
       var relation: String?
@@ -44,7 +44,7 @@
     }
   }
 
-  // MARK: - Out of the index
+  // MARK: - From the index
 
   extension DebianPackage {
     init?(_ stanza: Stanza) {
@@ -100,7 +100,8 @@
     }
   }
 
-  /// Over bytes: what separates is ASCII, and walking `Character`s would cost most of the import.
+  /// Uses bytes: the separators are ASCII, and iterating over `Character`s would take most of the
+  /// import's time.
   extension StringProtocol where SubSequence == Substring {
     fileprivate var trimmed: String {
       let space = UInt8(ascii: " ")

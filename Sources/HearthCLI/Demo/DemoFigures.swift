@@ -1,7 +1,7 @@
 #if Tools
   import Hearth
 
-  /// What the demo measured.
+  /// The demo's measurements.
   struct DemoFigures {
     var collection = ""
     var exampleID = ""
@@ -11,7 +11,7 @@
     var importCommits = 0
     var readTime = Duration.zero
     var acknowledgements: [Duration] = []
-    var news: [Duration] = []
+    var latencies: [Duration] = []
     var reopenTime = Duration.zero
     var fileBytes = 0
     var documentBytes = 0
@@ -39,7 +39,7 @@
         integer("importDocumentsPerSecond", importRate), integer("importCommits", importCommits),
         milliseconds("readMilliseconds", readTime), integer("readDocumentsPerSecond", readRate),
         milliseconds("acknowledgedMilliseconds", acknowledgements.median),
-        milliseconds("newsMilliseconds", news.median),
+        milliseconds("newsMilliseconds", latencies.median),
         milliseconds("reopenMilliseconds", reopenTime),
         integer("fileBytes", fileBytes), integer("documentBytes", documentBytes),
         integer("changeLogBytes", changeLogBytes), integer("bytesPerDocument", bytesPerDocument),

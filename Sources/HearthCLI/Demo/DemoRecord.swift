@@ -5,10 +5,10 @@
   protocol DemoRecord: Codable, Hashable, Sendable {
     /// The collection it is kept in.
     static var collection: String { get }
-    /// Nil where a stanza is about something else.
+    /// Nil if the stanza describes something else.
     init?(_ stanza: Stanza)
     var documentID: String { get }
-    /// For people.
+    /// One line for people.
     var line: String { get }
   }
 #endif

@@ -2,14 +2,14 @@
   import Foundation
   import Hearth
 
-  /// The demo, step by step: import, read back, listen, reopen. Every step checks what it says.
+  /// The demo, step by step: import, read back, listen, reopen. Every step checks what it prints.
   struct DemoRun<Record: DemoRecord> {
     private let source: StanzaSource
     private let path: String
     private let isQuiet: Bool
     private var figures = DemoFigures()
     private var totalStanzas = 0
-    /// Of all records together, in any order: that nothing is lost, changed or doubled.
+    /// Covers all records, in any order: shows that none is lost, changed or duplicated.
     private var fingerprint = Fingerprint()
 
     init(_ source: StanzaSource, path: String, isQuiet: Bool) {
@@ -49,8 +49,8 @@
       )
     }
 
-    /// So many writes may be on their way at once. They share commits: one flush makes all durable that
-    /// wait for it.
+    /// The number of concurrent writes. They share commits: one flush makes all waiting writes
+    /// durable.
     private static var writesInFlight: Int { 2048 }
 
     private mutating func importAll(_ db: Firestore) async throws {
@@ -123,7 +123,7 @@
           + "\(Figure.duration(figures.readTime)): \(Figure.count(figures.readRate)) a second.")
     }
 
-    /// Returns the fields that the changed document must have from now on.
+    /// Returns the value of `visits` that the changed document must have from now on.
     private mutating func listen(_ db: Firestore) async throws -> Int {
       try title(
         "Listen", "for try await snapshot in db.collection(\"\(Record.collection)\").snapshots")
@@ -138,22 +138,24 @@
         let began = ContinuousClock.now
         try await document.updateData(["visits": FieldValue.increment(1)])
         figures.acknowledgements.append(began.duration(to: .now))
-        guard let news = try await snapshots.next() else { throw Failure("The listener ended.") }
-        figures.news.append(began.duration(to: .now))
-        let change = news.documentChanges.first
+        guard let snapshot = try await snapshots.next() else {
+          throw Failure("The listener ended.")
+        }
+        figures.latencies.append(began.duration(to: .now))
+        let change = snapshot.documentChanges.first
         try check(
-          news.documentChanges.count == 1 && change?.type == .modified
+          snapshot.documentChanges.count == 1 && change?.type == .modified
             && change?.document.documentID == document.documentID
             && change?.document["visits"] as? Int == round,
-          "The listener was told something else than change \(round).")
+          "The listener received something other than change \(round).")
         if round == 1 { try say("  modified \(document.path), visits: \(round)") }
       }
       try say(
         "One listener follows all \(Figure.count(figures.documents)) documents while \(document.path) "
           + "changes \(rounds) times.")
       try say(
-        "A change is durable after \(Figure.duration(figures.acknowledgements.median)), and the news "
-          + "of it there after \(Figure.duration(figures.news.median)) (medians): one change, "
+        "A change is durable after \(Figure.duration(figures.acknowledgements.median)), and the event "
+          + "of it there after \(Figure.duration(figures.latencies.median)) (medians): one change, "
           + "not a new result.")
       return rounds
     }
@@ -189,7 +191,7 @@
       try say(Terminal.bold("Everything checked holds."))
     }
 
-    // MARK: Telling
+    // MARK: Output
 
     private func say(_ line: String) throws {
       if !isQuiet { try Terminal.print(line) }
@@ -205,7 +207,7 @@
     }
   }
 
-  /// A set of records, as a number: equal sets have equal fingerprints, whatever their order.
+  /// A set of records, as a number: equal sets have equal fingerprints, in any order.
   private struct Fingerprint: Equatable {
     private var count = 0
     private var sum = 0

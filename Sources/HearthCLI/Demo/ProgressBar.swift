@@ -1,10 +1,10 @@
 #if Tools
   import Foundation
 
-  /// A bar on standard error, as long as that is a terminal.
+  /// A bar on standard error, drawn only if that is a terminal.
   struct ProgressBar {
     private let total: Int
-    /// Of what is being done, before the bar.
+    /// The name of the current step, before the bar.
     private let name: String
     private let began = ContinuousClock.now
     private var drawn = ContinuousClock.now

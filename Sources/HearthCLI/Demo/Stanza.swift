@@ -1,7 +1,8 @@
 #if Tools
   import Foundation
 
-  /// A paragraph of `Name: value` lines; a line that begins with a space goes on with the one before.
+  /// A paragraph of `Name: value` lines; a line that begins with a space continues the previous
+  /// one.
   struct Stanza {
     private var fields: [String: String] = [:]
 
@@ -22,14 +23,14 @@
     }
   }
 
-  /// Where stanzas come from, read once from the beginning to the end each time.
+  /// A source of stanzas. Every `read` begins at the start.
   enum StanzaSource {
-    /// `apt-cache dumpavail`: everything that Debian offers this machine.
+    /// `apt-cache dumpavail`: all packages available to this machine.
     case apt
     case file(String)
     case text(String)
 
-    /// Calls `body` with every stanza's bytes, holding no more than a megabyte of them.
+    /// Calls `body` with the bytes of every stanza. Reads files and pipes one megabyte at a time.
     func read(_ body: ([UInt8]) async throws -> Void) async throws {
       switch self {
       case .text(let text):
@@ -70,11 +71,11 @@
     }
   }
 
-  /// Cuts a stream of bytes at empty lines.
+  /// Splits a stream of bytes at empty lines.
   struct StanzaCutter {
     private var unfinished: [UInt8] = []
 
-    /// The stanzas that are complete with this chunk.
+    /// The stanzas that this chunk completes.
     mutating func cut(_ chunk: [UInt8]) -> [[UInt8]] {
       let newline = UInt8(ascii: "\n")
       var stanzas: [[UInt8]] = []

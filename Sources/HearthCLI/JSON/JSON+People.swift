@@ -1,9 +1,9 @@
 #if Tools
   import Hearth
 
-  /// JSON for people.
+  /// Typed values formatted for people; see `ValueType`.
   extension JSON {
-    /// A document's fields below each other, over as many lines as they need.
+    /// A document's fields, one below the other, on as many lines as they need.
     ///
     ///     author:
     ///       name: "Frank Herbert"
@@ -14,16 +14,16 @@
       return members.flatMap { member -> [String] in
         let value = member.value
         let line = "\(member.name): \(value.brief)"
-        if !value.isOpenMap, line.count <= width { return [line] }
+        if value.openMap == nil, line.count <= width { return [line] }
         let lines = value.nestedLines(width: width - 2)
-        return lines.count == 1 && !value.isOpenMap
+        return lines.count == 1 && value.openMap == nil
           ? [line] : ["\(member.name):"] + lines.map { "  " + $0 }
       }
     }
 
     private func nestedLines(width: Int) -> [String] {
-      if isOpenMap { return lines(width: width) }
-      guard case .array(let elements) = self else { return [brief] }
+      if let openMap { return openMap.lines(width: width) }
+      guard let elements else { return [brief] }
       return elements.flatMap { element -> [String] in
         let brief = element.brief
         let lines = brief.count <= width - 2 ? [brief] : element.nestedLines(width: width - 2)
@@ -31,41 +31,49 @@
       }
     }
 
-    /// On one line, with spaces for the eye, and types as people know them.
+    /// A value on one line, with spaces, and types in readable form.
     var brief: String {
-      switch self {
-      case .array(let elements): "[" + elements.map(\.brief).joined(separator: ", ") + "]"
-      case .object(let members):
-        switch tagged {
-        case (.timestamp, .string(let text))?, (.double, .string(let text))?: text
-        case (.reference, .string(let path))?: "→ \(path)"
-        case (.bytes, .string(let text))?: "bytes \(text)"
-        case (.geoPoint, let numbers)?: "geo \(numbers.brief)"
-        case (.vector, let numbers)?: "vector \(numbers.brief)"
-        case (.map, let map)?: map.fieldsBrief
-        default: JSON.object(members).fieldsBrief
+      guard let (type, content) = typed else { return text }
+      switch (type, content) {
+      case (.timestamp, .string(let text)), (.integer, .string(let text)),
+        (.double, .string(let text)):
+        return text
+      case (.reference, .string(let path)): return "→ \(path)"
+      case (.bytes, .string(let text)): return "bytes \(text)"
+      case (.geoPoint, _):
+        let (latitude, longitude) = (content.member("latitude"), content.member("longitude"))
+        return "geo [\(latitude?.text ?? "0"), \(longitude?.text ?? "0")]"
+      case (.array, _): return "[" + (elements ?? []).map(\.brief).joined(separator: ", ") + "]"
+      case (.map, _):
+        guard let fields = content.member("fields") else { return "{}" }
+        if let vector = fields.vector {
+          return "vector [" + vector.array.map(\.description).joined(separator: ", ") + "]"
         }
-      default: text
+        return fields.fieldsBrief
+      default: return content.text
       }
     }
 
-    /// A map, whatever its fields are called.
+    /// The fields of a map or a document on one line.
     var fieldsBrief: String {
       guard case .object(let members) = self else { return text }
       return "{" + members.map { "\($0.name): \($0.value.brief)" }.joined(separator: ", ") + "}"
     }
 
-    /// A map with fields, that is no tagged form.
-    private var isOpenMap: Bool {
-      guard case .object(let members) = self else { return false }
-      return !members.isEmpty && tagged == nil
+    /// The elements of an array.
+    private var elements: [JSON]? {
+      guard case (.array, let content)? = typed,
+        case .array(let elements)? = content.member("values")
+      else { return nil }
+      return elements
     }
 
-    private var tagged: (tag: Tag, value: JSON)? {
-      guard case .object(let members) = self, members.count == 1,
-        let tag = Tag(rawValue: members[0].name)
+    /// The fields of a map that has some, and is not a vector.
+    private var openMap: JSON? {
+      guard case (.map, let content)? = typed, let fields = content.member("fields"),
+        case .object(let members) = fields, !members.isEmpty, fields.vector == nil
       else { return nil }
-      return (tag, members[0].value)
+      return fields
     }
   }
 #endif

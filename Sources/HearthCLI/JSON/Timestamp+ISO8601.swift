@@ -1,9 +1,9 @@
 #if Tools
   import Hearth
 
-  /// `1965-08-01T00:00:00.000001Z`: in UTC, with as many digits of a second as there are.
+  /// `1965-08-01T00:00:00.000001Z`: in UTC, with as many fractional digits as needed.
   ///
-  /// By hand, because `Date` cannot hold every microsecond of the years 0001 to 9999.
+  /// Does not use `Date`, which cannot hold every microsecond of the years 0001 to 9999.
   extension Timestamp {
     var iso8601: String {
       let (day, second) = seconds.quotientAndRemainder(floorDividingBy: 86_400)

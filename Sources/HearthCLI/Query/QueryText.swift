@@ -8,8 +8,8 @@
   ///       order by year desc, title start after 1965, "Dune" limit 20 select title, author.name
   ///     all reviews where stars >= 4 count, average(stars)
   ///
-  /// Values are JSON, with tags for the types that JSON lacks. `all` stands for every collection with that
-  /// id. The name of a document is `__name__`.
+  /// Values are JSON, plain or typed; see `ValueType`. `all` selects every collection with
+  /// that id. The name of a document is `__name__`.
   struct QueryText {
     enum Answer {
       case documents(Query)
@@ -47,9 +47,9 @@
             query = query.order(by: field, descending: isDescending)
           } while takeSymbol(",")
         } else if take("start") {
-          query = take("after") ? query.start(after: try values()) : query.start(at: try place())
+          query = take("after") ? query.start(after: try values()) : query.start(at: try cursor())
         } else if take("end") {
-          query = take("before") ? query.end(before: try values()) : query.end(at: try place())
+          query = take("before") ? query.end(before: try values()) : query.end(at: try cursor())
         } else if take("limit") {
           query = take("last") ? query.limit(toLast: try number()) : query.limit(to: try number())
         } else if take("offset") {
@@ -94,7 +94,7 @@
       return isSum ? .sum(field) : .average(field)
     }
 
-    private mutating func place() throws -> [Any] {
+    private mutating func cursor() throws -> [Any] {
       try expect("at")
       return try values()
     }
@@ -150,7 +150,7 @@
 
     // MARK: Words and values
 
-    /// `author.name`; a name with other letters stands in backquotes.
+    /// `author.name`; a name with other characters is in backquotes.
     private mutating func field() throws -> FieldPath {
       var names: [String] = []
       repeat {
@@ -194,7 +194,7 @@
       guard take(keyword) else { throw failure("\(keyword)") }
     }
 
-    /// A keyword, in any case, that no letter follows.
+    /// Reads a keyword, in any case, if it is a whole word.
     private mutating func take(_ keyword: StaticString) -> Bool {
       let start = position
       if word(also: "").lowercased() == keyword.description { return true }
@@ -210,7 +210,7 @@
       return true
     }
 
-    /// Letters, digits, underscores, hyphens, everything beyond ASCII, and these.
+    /// Reads letters, digits, underscores, hyphens, non-ASCII characters, and those in `more`.
     private mutating func word(also more: String) -> String {
       skipSpace()
       let start = position
@@ -240,8 +240,8 @@
 
     private func failure(_ expected: String) -> Failure {
       let rest = String(decoding: bytes[min(position, bytes.count)...], as: UTF8.self)
-      let place = rest.isEmpty ? "at the end" : "before: \(rest)"
-      return Failure("The query cannot be read: expected \(expected) \(place)")
+      let location = rest.isEmpty ? "at the end" : "before: \(rest)"
+      return Failure("The query cannot be read: expected \(expected) \(location)")
     }
   }
 #endif

@@ -1,7 +1,8 @@
 import Dispatch
 
-/// As `Backend.awaiting`. Specialised for each answer, which a method of a protocol is not: looking up types at run time
-/// takes as long as reading a document.
+/// Same as `Backend.awaiting`. A free function, because it is specialised for each type of answer
+/// and a protocol's method is not: looking up types at run time takes as long as reading a
+/// document.
 private func answer<Answer: Sendable>(
   of verb: (@escaping Completion<Answer>) -> Void
 ) async throws -> Answer {
@@ -10,17 +11,25 @@ private func answer<Answer: Sendable>(
   }.get()
 }
 
-/// The forms of verbs that wait, for every backend.
+/// The async and blocking forms of the verbs, for every backend.
 extension Backend {
-  /// Waits for a verb that begins on this thread, and may use it.
+  /// Calls a verb on this thread, which it may use, and waits for its completion.
   package func awaiting<Answer: Sendable>(
     _ verb: (@escaping Completion<Answer>) -> Void
   ) async throws -> Answer {
     try await answer(of: verb)
   }
 
-  /// As `awaiting`, for a thread that may block. Throws if the verb would wait for this thread, and in a transaction's
-  /// block.
+  /// Same, with the context of a caller that awaits: its executor is held for a moment only.
+  package func awaiting<Answer: Sendable>(
+    _ verb: (RequestContext, @escaping Completion<Answer>) -> Void
+  ) async throws -> Answer {
+    let context = RequestContext.awaiting()
+    return try await answer { verb(context, $0) }
+  }
+
+  /// Same as `awaiting`, for a thread that may block. Throws if the verb would wait for this
+  /// thread, and in a transaction's block.
   func waiting<Answer: Sendable>(
     _ verb: (@escaping Completion<Answer>) -> Void
   ) throws(Status) -> Answer {
@@ -28,7 +37,7 @@ extension Backend {
     return try waitingInBlock(verb)
   }
 
-  /// As `waiting`, for what a transaction's block does with its transaction.
+  /// Same as `waiting`, for calls of a transaction's block that belong to its transaction.
   func waitingInBlock<Answer: Sendable>(
     _ verb: (@escaping Completion<Answer>) -> Void
   ) throws(Status) -> Answer {
@@ -46,7 +55,8 @@ extension Backend {
   }
 
   package func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?] {
-    try await answer { documents(at: paths, .lent, $0) }
+    let context = RequestContext.awaiting()
+    return try await answer { documents(at: paths, context, $0) }
   }
 
   package func document(at path: ResourcePath) async throws -> StoredDocument? {
@@ -54,7 +64,8 @@ extension Backend {
   }
 
   package func documents(matching query: StructuredQuery) async throws -> [StoredDocument] {
-    try await answer { documents(matching: query, .lent, $0) }
+    let context = RequestContext.awaiting()
+    return try await answer { documents(matching: query, context, $0) }
   }
 
   // MARK: In the past
@@ -62,25 +73,29 @@ extension Backend {
   package func documents(
     at paths: [ResourcePath], asOf time: Timestamp
   ) async throws -> [StoredDocument?] {
-    try await answer { documents(at: paths, .reading(at: time), $0) }
+    let context = RequestContext.awaiting(at: time)
+    return try await answer { documents(at: paths, context, $0) }
   }
 
   package func documents(
     matching query: StructuredQuery, asOf time: Timestamp
   ) async throws -> [StoredDocument] {
-    try await answer { documents(matching: query, .reading(at: time), $0) }
+    let context = RequestContext.awaiting(at: time)
+    return try await answer { documents(matching: query, context, $0) }
   }
 
   package func aggregate(
     _ aggregations: [Aggregation], over query: StructuredQuery, asOf time: Timestamp
   ) async throws -> [Value] {
-    try await answer { aggregate(aggregations, over: query, .reading(at: time), $0) }
+    let context = RequestContext.awaiting(at: time)
+    return try await answer { aggregate(aggregations, over: query, context, $0) }
   }
 
-  /// The time in whole microseconds; if there is none, that of the newest commit.
+  /// The time in whole microseconds; if it is nil, that of the newest commit.
   package func time(at time: Timestamp?) async throws -> Timestamp {
     if let time { return Timestamp(Instant(time)) }
-    return try await answer { newestTime(.lent, $0) }
+    let context = RequestContext.awaiting()
+    return try await answer { newestTime(context, $0) }
   }
 
   package func explain(
@@ -88,16 +103,17 @@ extension Backend {
   ) async throws -> QueryExplanation {
     let request = ExplainRequest(
       query: EffectiveQuery(query), aggregations: aggregations, analyzes: analyzes)
-    return try await awaiting { explain(request, .lent, $0) }
+    let context = RequestContext.awaiting()
+    return try await awaiting { explain(request, context, $0) }
   }
 
   package func commit(_ request: CommitRequest) async throws -> CommitResult {
     try await answer { commit(request, .lent, $0) }
   }
 
-  /// Does all of them or nothing, and returns when that is durable.
+  /// Commits all mutations or none, and returns when the commit is durable.
   ///
-  /// - Parameter areChecked: Each of them was checked when it was made.
+  /// - Parameter areChecked: Each mutation was checked when it was made.
   @discardableResult
   package func commit(
     _ mutations: [Mutation], areChecked: Bool = false
@@ -107,19 +123,20 @@ extension Backend {
     return try await commit(request)
   }
 
-  /// As `commit`, for writes that nobody waits for: reads that begin later do.
+  /// Same as `commit`, for writes that the caller does not await: reads that begin later wait for
+  /// them.
   ///
   /// - Parameters:
-  ///   - tellsListenersFirst: See `CommitRequest`.
+  ///   - completesAfterListeners: See `CommitRequest`.
   ///   - isCounted: See `CommitRequest`.
-  ///   - done: Told what kept them from being done.
+  ///   - done: Called with the error, or with nil after the commit.
   package func submit(
-    _ mutations: [Mutation], areChecked: Bool = false, tellsListenersFirst: Bool,
+    _ mutations: [Mutation], areChecked: Bool = false, completesAfterListeners: Bool,
     isCounted: Bool = true, _ done: @escaping @Sendable (Status?) -> Void
   ) {
     var request = CommitRequest(mutations)
     request.areChecked = areChecked
-    request.tellsListenersFirst = tellsListenersFirst
+    request.completesAfterListeners = completesAfterListeners
     request.isCounted = isCounted
     submit(request, .busy) { outcome in
       switch outcome {
@@ -130,7 +147,8 @@ extension Backend {
   }
 }
 
-/// The forms that block their thread. Each throws in a transaction's block, and where the verb would wait for this thread.
+/// The blocking forms. Each throws in a transaction's block, and if the verb would wait for this
+/// thread.
 extension Backend {
   package func documentsBlocking(
     at paths: [ResourcePath]
@@ -150,7 +168,7 @@ extension Backend {
     try waiting { aggregate(aggregations, over: query, .blocked, $0) }
   }
 
-  /// - Parameter areChecked: Each of them was checked when it was made.
+  /// - Parameter areChecked: Each mutation was checked when it was made.
   package func commitBlocking(
     _ mutations: [Mutation], areChecked: Bool = false
   ) throws(Status) {
@@ -160,7 +178,7 @@ extension Backend {
   }
 }
 
-/// For readers that lend no bytes: what they find is owned.
+/// Defaults for readers that lend no bytes: they read copies.
 extension LocalReader {
   package func withBody<Answer>(
     at path: ResourcePath, _ body: (StoredBody?) throws -> Answer
@@ -179,7 +197,7 @@ extension LocalReader {
   }
 }
 
-/// The same for backends.
+/// The same defaults for backends.
 extension Backend {
   package func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
@@ -194,7 +212,7 @@ extension Backend {
     try await decodedOwned(matching: query, context, decode)
   }
 
-  /// Through a copy.
+  /// Reads a copy.
   func withOwnedBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
   ) async throws -> Answer {
@@ -203,14 +221,24 @@ extension Backend {
     return try document.body.withBytes { try body(StoredBody($0)) }
   }
 
-  /// From copies, one after another.
+  /// Decodes copies, one after another, where the caller runs. If its executor has other work, that
+  /// gets its turn in between.
   func decodedOwned<Answer>(
     matching query: StructuredQuery, _ context: RequestContext,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) async throws -> [Answer] {
     let found: [StoredDocument] = try await answer { documents(matching: query, context, $0) }
-    return try found.map { document in
-      try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) }
+    var answers: [Answer] = []
+    answers.reserveCapacity(found.count)
+    var deadline = context.thread == .lent ? nil : ReadDeadline.soon
+    for document in found {
+      if deadline?.hasPassed == true {
+        await Task.yield()
+        deadline = .soon
+      }
+      answers.append(
+        try document.body.withBytes { try decode(.path(document.path), StoredBody($0)) })
     }
+    return answers
   }
 }

@@ -1,35 +1,38 @@
 import Dispatch
 
-/// A place for documents: every verb that the face of the database needs of one.
+/// A store for documents: every verb that the public API needs.
 ///
-/// Values are those of `google.firestore.v1`: structured queries, mutations with paths, documents with their times
-/// and an opaque version, watch targets, opaque tokens. A call is dispatched once; what is done per key or per
-/// document happens behind it.
+/// Values are those of `google.firestore.v1`: structured queries, mutations with paths, documents
+/// with their times and an opaque version, watch targets, opaque tokens. A call is dispatched once;
+/// the work per key or per document is done behind it.
 ///
-/// Verbs with a completion call it once: before they return, if nothing has to be waited for and the caller lends
-/// its thread (see `RequestContext.Thread`), or else on a thread that may block, never on one of the few that
-/// async code runs on. So a thread may block until then, and `waiting` and `awaiting` make the forms that do.
+/// Verbs with a completion call it once: before they return, if nothing has to be waited for and
+/// the caller lends its thread (see `RequestContext.Thread`); otherwise on a thread that may block,
+/// never on one of the few that run async code. So a thread may block until the completion, as
+/// `waiting` does.
 ///
-/// **Read your writes.** A read shows every write that was handed over before it began, whether it was awaited or
-/// not: the verbs wait for that.
+/// **Read your writes.** A read shows every write that was completed, or passed to `submit`, before
+/// the read began: the verbs wait for it.
 package protocol Backend: AnyObject, Sendable {
   var capabilities: BackendCapabilities { get }
 
-  // MARK: Reading. The first two note what they read for the transaction of their context; the others have none. Those
-  // of documents, results and numbers heed its read time: they throw `outOfRange` for one that the change log does not
-  // reach back to, and `invalidArgument` for one in the future.
+  // MARK: Reading. The first two verbs record what they read for the transaction of their context;
+  // the others have no transaction. The verbs for documents, results and aggregates use the read
+  // time of their context: they throw `outOfRange` for one before the change log, and
+  // `invalidArgument` for one in the future.
 
-  /// The documents at these paths, as of one moment, in their order; nil for one that does not exist.
+  /// The documents at these paths, from one state, in their order; nil for one that does not exist.
   func documents(
     at paths: [ResourcePath], _ context: RequestContext,
     _ done: @escaping Completion<[StoredDocument?]>)
 
-  /// What the query finds, in its order.
+  /// The query's results, in its order.
   func documents(
     matching query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[StoredDocument]>)
 
-  /// The same two, for a caller that can be suspended and is in no transaction. Each has a default.
+  /// The same two verbs, for a caller that can be suspended and is in no transaction. Each has a
+  /// default.
   func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?]
   func documents(matching query: StructuredQuery) async throws -> [StoredDocument]
 
@@ -48,18 +51,19 @@ package protocol Backend: AnyObject, Sendable {
     below path: ResourcePath, _ context: RequestContext,
     _ done: @escaping Completion<[ResourcePath]>)
 
-  /// The documents of a collection in the order of their ids, and those that do not exist but have documents below
-  /// them.
+  /// The documents of a collection in the order of their ids, including documents that do not exist
+  /// but have documents below them.
   func documentPaths(
     in collection: ResourcePath, _ context: RequestContext,
     _ done: @escaping Completion<[ResourcePath]>)
 
-  /// Lends a document's name and fields to `body`, on the caller's thread; nil if there is no document.
+  /// Lends a document's body to `body`, on the caller's thread; nil if there is no document.
   func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
   ) async throws -> Answer
 
-  /// What `decode` makes of each result, in the query's order: on the caller's thread, or if `isParallel` on several.
+  /// The output of `decode` for each result, in the query's order. Runs on the caller's thread, or
+  /// on any threads if `isParallel`. May be called for a document more than once.
   func decoded<Answer>(
     matching query: StructuredQuery, _ context: RequestContext, isParallel: Bool,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
@@ -67,119 +71,128 @@ package protocol Backend: AnyObject, Sendable {
 
   // MARK: Writing
 
-  /// Does all of a request or nothing, and completes when that is durable. Reads that begin meanwhile do not wait.
+  /// Commits all of a request or nothing, and completes when the commit is durable. Reads that
+  /// begin meanwhile do not wait.
   func commit(
     _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>)
 
-  /// As `commit`, for a request that nobody waits for: reads that begin later do. Refused with
-  /// `resourceExhausted` if too much waits already.
+  /// Same as `commit`, for a request that its caller does not await: reads that begin later wait
+  /// for it. Refused with `resourceExhausted` if too many bytes wait already.
   func submit(
     _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>)
 
   // MARK: Transactions
 
-  /// Begins a transaction. Reads with its id in their context are noted; a commit with it is `aborted` if one of
-  /// them would not find the same any more. Another attempt after a conflict first waits for its turn at the documents that
-  /// the one before had read.
+  /// Begins a transaction. Reads with its id in their context are recorded; a commit with its id is
+  /// `aborted` if one of them would find something else now. Another attempt after a conflict first
+  /// waits for its turn at the documents that the previous attempt read.
   func beginTransaction(
     _ start: TransactionStart, _ context: RequestContext,
     _ done: @escaping Completion<TransactionID>)
 
-  /// Others may write again, though the transaction is exclusive; it can no longer commit.
+  /// Lets others write again, although the transaction is exclusive; it can no longer commit.
   func release(_ transaction: TransactionID)
 
-  /// Forgets a transaction. One that was committed, or is not known, is forgotten already.
+  /// Forgets a transaction. Does nothing if the transaction was committed, or is unknown.
   func rollback(_ transaction: TransactionID)
 
   // MARK: Listening
 
-  /// Posts the target's result to `listener`, and then every change of it. Ends it with what keeps it from going on.
+  /// Posts the target's result to `listener`, and then each change of it. If listening cannot
+  /// continue, ends `listener` with the error.
   func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener)
 
-  /// Posts nothing more, and waits for a callback that is running; see `Listener.remove`.
+  /// Posts nothing more, and waits for a running callback; see `Listener.remove`.
   func stopListening(to target: Listener.Target, _ listener: Listener)
 
-  /// Calls `body` once soon, and then whenever all listeners that a commit concerns, or that have just begun, have been
-  /// posted their news: with the sequence of the state that all of them show. Nobody is posted anything meanwhile; it
-  /// must not linger.
+  /// Calls `body` once soon, and then each time when all listeners that a commit affects, or that
+  /// have just begun, have received their events: with the sequence of the state that all of them
+  /// show. No events are posted meanwhile; `body` must return quickly.
   func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int
   func removeSyncObserver(_ observer: Int)
 
   // MARK: Changes
 
-  /// The time of the newest commit, with every write that was handed over before. No later commit has it, or an earlier
-  /// one: what is read at this time is one state for ever.
+  /// The time of the newest commit, after the writes passed to `submit` before. No later commit has
+  /// this time or an earlier one: reads at this time always show the same state.
   func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>)
 
-  /// The state after the newest commit and every write that was handed over before.
+  /// A token for the state after the newest commit, after the writes passed to `submit` before.
   func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>)
 
-  /// The state after the newest commit, for whom waiting for writes would make no sense. May block for a round trip.
+  /// A token for the state after the newest commit. Waits for no write. May block for a round trip.
   func committedToken() throws -> ChangeToken
 
-  /// The changes after a token in the order of their commits, as many as come at once; none if there are none yet.
+  /// The changes after a token in the order of their commits, one page; empty if there are none
+  /// yet.
   func changes(
     since token: ChangeToken, _ context: RequestContext,
     _ done: @escaping Completion<[LoggedChange]>)
 
-  /// Calls `body` whenever there may be more changes, and at the end. It must not linger.
+  /// Calls `body` whenever there may be more changes, and on close. `body` must return quickly.
   func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int
   func removeChangeObserver(_ observer: Int)
 
-  /// The state after the change, or the event, with this sequence.
+  /// A token for the state after the change, or the event, with this sequence.
   func token(after sequence: UInt64) -> ChangeToken
 
   // MARK: The end
 
-  /// Completes when every write that was handed over before this call is done.
+  /// Completes when every write that was passed to the backend before this call is done.
   func drain(_ done: @escaping @Sendable () -> Void)
 
-  /// Does what was handed over, ends all listeners without a call, and lets go of everything. Blocks until then.
+  /// Completes the writes passed to the backend, ends all listeners without a call, and frees all
+  /// resources. Blocks until then.
   func close()
 
   /// Throws if the backend can no longer be used at all, as in a forked process.
   func checkUsable() throws(Status)
 
-  /// Runs `body`, which blocks this thread until a verb completes. Throws if it never would.
+  /// Runs `body`, which blocks this thread until a verb completes. Throws if it would never
+  /// complete.
   func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer
 }
 
-/// What a backend does itself. What it does not is done by `QueryFallback` on a superset, and `explain` says so.
+/// The optional abilities of a backend. `QueryFallback` replaces a missing one, on a superset of
+/// the results, and `explain` says so.
 package struct BackendCapabilities: OptionSet, Sendable, CustomStringConvertible {
   package let rawValue: Int
 
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Finds the documents whose vectors are nearest to one.
+  /// Finding the documents whose vectors are nearest to one.
   static let nearestVectors = BackendCapabilities(rawValue: 1 << 0)
 
   package static let all: BackendCapabilities = [.nearestVectors]
 
-  /// Told by `explain`.
+  /// The text for `explain`.
   package var description: String {
     contains(.nearestVectors) ? "nearest neighbours" : "nothing else"
   }
 }
 
-/// Who asks, as of when, and how the caller waits.
+/// The caller's identity, transaction and read time, and how the caller waits.
 package struct RequestContext: Sendable {
-  /// What the completion may do with the caller's thread.
+  /// How the caller's thread may be used.
   package enum Thread: Sendable {
-    /// It goes on: long work is done elsewhere.
+    /// It has other work: long work is done elsewhere.
     case busy
-    /// It has nothing else to do: the answer is worked out there, if nothing has to be waited for.
+    /// It has no other work: the answer is computed on it, if nothing has to be waited for.
     case lent
-    /// As `lent`, and it blocks until the completion.
+    /// It has other work that can wait for a moment (`ReadDeadline`): if the answer takes longer, it
+    /// is computed elsewhere.
+    case brief
+    /// Same as `lent`, and it blocks until the completion.
     case blocked
   }
 
   var thread = Thread.busy
-  /// Whose reads are noted.
+  /// The transaction that records the reads.
   var transaction: TransactionID?
-  /// The state that is read: after the last commit at or before it, in whole microseconds. Nil for the newest one with
-  /// every write that was handed over. Not in a transaction.
+  /// The state to read: after the last commit at or before this time, in whole microseconds. Nil
+  /// for the newest state (see `Backend`). Not in a transaction.
   var readTime: Timestamp?
-  /// Who asks, as a server has it from its client.
+  /// The caller's identity, as a server receives it from its client.
   var identity: RequestIdentity?
 
   package init(
@@ -192,17 +205,28 @@ package struct RequestContext: Sendable {
     self.identity = identity
   }
 
-  /// Of a caller that lends its thread.
-  package static func reading(at time: Timestamp) -> RequestContext {
-    RequestContext(thread: .lent, readTime: time)
+  /// For an async function: its thread is lent, unless it runs on an executor with other work, an
+  /// actor's or one that the task prefers. Threads of Swift's global pool are there for work.
+  package static func awaiting(
+    at readTime: Timestamp? = nil, isolation: (any Actor)? = #isolation
+  ) -> RequestContext {
+    let isBrief =
+      isolation != nil
+      || withUnsafeCurrentTask { task in
+        guard let executor = task?.unownedTaskExecutor else { return false }
+        return executor != globalConcurrentExecutor.asUnownedTaskExecutor()
+      }
+    guard isBrief || readTime != nil else { return .lent }
+    return RequestContext(thread: isBrief ? .brief : .lent, readTime: readTime)
   }
 
   package static let busy = RequestContext()
+  package static let brief = RequestContext(thread: .brief)
   package static let lent = RequestContext(thread: .lent)
   package static let blocked = RequestContext(thread: .blocked)
 }
 
-/// Who asks: the id of a user and the claims of a token that was verified.
+/// A caller's identity: the id of a user, and the claims of a verified token.
 package struct RequestIdentity: Sendable {
   var userID: String
   var claims: MapValue
@@ -210,11 +234,12 @@ package struct RequestIdentity: Sendable {
 
 /// How a transaction begins.
 package struct TransactionStart: Sendable {
-  /// The one that this is another attempt of, after a conflict: it waits for its turn at what that one had read.
+  /// The previous attempt, after a conflict: this one waits for its turn at the documents that it
+  /// read.
   package var retrying: TransactionID?
-  /// Nobody else writes until it ends, for at most a second; then it is aborted.
+  /// No other write runs until it ends; after at most a second it is aborted.
   package var isExclusive = false
-  /// Where in a user's source its block is, for the watchdog.
+  /// The place of its block in a user's source, for the watchdog.
   let callSite: CallSite
   /// Ends waiting for a turn. Shared by copies.
   let cancellation = CancellationSignal()
@@ -222,13 +247,13 @@ package struct TransactionStart: Sendable {
   package init(at callSite: CallSite) { self.callSite = callSite }
 
   package var isCancelled: Bool { cancellation.isCancelled }
-  /// Of this attempt, and of those that follow it.
+  /// Cancels this attempt, and those that follow.
   package func cancel() { cancellation.cancel() }
 }
 
-/// What only a backend in this process can do: users' closures on one state of the database.
+/// The verbs that only a backend in this process has: users' closures on one state of the database.
 package protocol LocalBackend: Backend {
-  /// Runs `body` on a consistent state, on the caller's thread: the newest with every write handed over before, or
+  /// Runs `body` on a consistent state, on the caller's thread: the newest one (see `Backend`), or
   /// the one at `time`. The blocking forms throw in a transaction's block of this backend.
   func read<Answer>(
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
@@ -237,10 +262,10 @@ package protocol LocalBackend: Backend {
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer
 
-  /// Runs `body` once, on the writer's thread, and commits what it wrote.
+  /// Runs `body` once, on the writer's thread, and commits its writes.
   ///
   /// - Parameters:
-  ///   - file, line: Where in a user's source the closure is, for the watchdog.
+  ///   - file, line: The place of the closure in a user's source, for the watchdog.
   func write(
     file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
     _ done: @escaping Completion<CommitResult>)
@@ -249,9 +274,9 @@ package protocol LocalBackend: Backend {
   ) throws -> CommitResult
 }
 
-/// What only a backend with a file can do.
+/// The verbs that only a backend with a file has.
 package protocol FileBackend: LocalBackend {
-  // MARK: Care of the file; see `EmbeddedBackend.FileMaintenance` for one that is not open.
+  // MARK: Maintenance; see `EmbeddedBackend.FileMaintenance` for a file that is not open.
 
   func check(_ progress: MaintenanceHandler?) async throws -> CheckReport
   func backup(
@@ -262,14 +287,14 @@ package protocol FileBackend: LocalBackend {
     _ progress: MaintenanceHandler?, _ write: @escaping @Sendable ([UInt8]) throws -> Void
   ) async throws -> Int
   func importDocuments(
-    from path: String, skippingFaults: Bool, _ progress: MaintenanceHandler?
+    from path: String, skippingInvalidLines: Bool, _ progress: MaintenanceHandler?
   ) async throws -> ImportReport
 
   // MARK: Indexes
 
-  /// Adds definitions. Returns when this is durable, before they are built.
+  /// Adds definitions. Returns when they are durable, before the indexes are built.
   func declare(_ indexes: [IndexDefinition]) async throws
-  /// Takes a `firestore.indexes.json` instead of what was declared before.
+  /// Replaces the declared indexes by those of a `firestore.indexes.json`.
   func declare(onlyThoseIn json: String) async throws
   func drop(_ indexes: [IndexDefinition]) async throws
   /// Blocks.
@@ -280,18 +305,18 @@ package protocol FileBackend: LocalBackend {
   func indexConfiguration() throws -> String
   func waitForIndexes() async throws
 
-  // MARK: Expiry
+  // MARK: TTL
 
-  func setExpiry(_ collectionID: String, _ field: FieldSegments?) async throws
-  func expiryRules() throws -> [TTLPolicies.Rule]
+  func setTTL(_ collectionID: String, _ field: FieldSegments?) async throws
+  func ttlPolicies() throws -> [TTLPolicies.Rule]
   func deleteExpiredDocuments() async throws -> Int
 
   // MARK: Figures
 
   func statistics() async throws -> DatabaseStatistics
   func listenerStatistics(_ done: @escaping @Sendable (ListenerStatistics) -> Void)
-  /// Calls `body` after every group of writes, on the writer's thread, and once a second, whatever the writer does, on
-  /// a thread that must not be blocked.
+  /// Calls `body` after every group of writes, on the writer's thread, and once a second, also if
+  /// the writer is idle, on a thread that must not be blocked.
   func observeWriter(_ body: @escaping @Sendable (EmbeddedBackend.WriterFigures) -> Void)
 }
 

@@ -1,19 +1,20 @@
 import Foundation
 
-/// A place in the history of one database: after a certain change, before the next.
+/// A position in the history of one database: after one change, before the next.
 ///
 ///     defaults.set(snapshot.token?.bytes, forKey: "seen")
 ///     …
 ///     let token = try ChangeToken(bytes: bytes)
 ///     for try await change in db.changes(since: token) { … }
 ///
-/// Survives restarts, backups and copies of the file. Codable, as its bytes. What the change log has
-/// trimmed since cannot be gone on from: `outOfRange`; see `FirestoreSettings.changeLogRetention`. Neither
-/// can tokens from before a restore: `outOfRange`; see `Firestore.restore`.
+/// Survives restarts, backups and copies of the file. Codable, as its bytes.
+/// `Firestore.changes(since:)` throws `outOfRange` for a token beyond which the change log has been
+/// trimmed (see `FirestoreSettings.changeLogRetention`), and for one from before a restore (see
+/// `Firestore.restore`).
 public struct ChangeToken: Sendable, Hashable {
   /// The id of the database's history.
   let database: Instant
-  /// The last change that is behind.
+  /// The sequence of the last change before this position.
   let sequence: UInt64
 
   init(database: Instant, sequence: UInt64) {
@@ -21,7 +22,7 @@ public struct ChangeToken: Sendable, Hashable {
     self.sequence = sequence
   }
 
-  /// Throws `invalidArgument` if these are not a token's bytes.
+  /// Creates a token from its bytes. Throws `invalidArgument` if these are not a token's bytes.
   public init(bytes: Data) throws {
     guard bytes.count == 17, bytes.first == Self.version else {
       throw Status.invalidArgument("These bytes are not those of a change token.").nsError
@@ -34,7 +35,7 @@ public struct ChangeToken: Sendable, Hashable {
 
   private static let version: UInt8 = 1
 
-  /// 17 bytes. Of one database, later tokens have greater bytes.
+  /// The token as 17 bytes. For one database, later tokens have greater bytes.
   public var bytes: Data {
     var bytes = Data([Self.version])
     withUnsafeBytes(of: UInt64(bitPattern: database.microseconds).bigEndian) {

@@ -2,26 +2,28 @@ import DequeModule
 import Dispatch
 import Synchronization
 
-/// Transactions of this process that want the same documents, in the order in which they came.
+/// Transactions of this process that use the same documents, in the order in which they came.
 ///
-///     conflict ─▶ the next attempt waits for its turn at every document it had read ─▶ block ─▶ commit ─▶ next
-///     first read of a first attempt, of a document that others wait for ─▶ waits for its turn there, too
+///     conflict ─▶ the next attempt waits for its turn at every document read before
+///              ─▶ block ─▶ commit ─▶ the next transaction
+///     first read of a first attempt, of a document with a queue ─▶ waits for its turn there, too
 ///
-/// Without conflicts nobody waits, and nothing is kept. Turns are a courtesy: the commit checks what was read all
-/// the same, and who has waited for `patience` without anybody's turn ending goes on without one. So a
-/// transaction that waits for another one in its block costs time and no more.
+/// Without conflicts, no transaction waits and nothing is stored here. Turns are optional: the
+/// commit checks the read set in any case, and a transaction continues without a turn if no turn of
+/// its queue has ended for `patience`. So a transaction whose block waits for another transaction
+/// costs time, and no more.
 final class DocumentQueues: Sendable {
-  /// What a database waits for.
+  /// The default for `patience`.
   static let patience = Duration.seconds(1)
-  /// A transaction that read more than this waits for none of it.
+  /// A transaction that read more documents than this waits for none of them.
   static let pathLimit = 32
-  /// So many threads may wait in the middle of a block.
+  /// The number of threads that may wait inside a block.
   private static let threadLimit = 64
 
   /// The turn of one transaction at some documents. Ends with `end`.
   final class Turn: Sendable {
     fileprivate let paths = Guarded<[ResourcePath]>([])
-    /// It did not come, and is not waited for again.
+    /// The transaction gave up waiting, and does not wait again.
     fileprivate let isGivenUp = Atomic<Bool>(false)
   }
 
@@ -37,31 +39,31 @@ final class DocumentQueues: Sendable {
 
   private final class Waiter: Sendable {
     let turn: Turn
-    /// Nil once it is decided. True: it is its turn.
-    private let tell: Guarded<(@Sendable (Bool) -> Void)?>
+    /// Nil once it is decided. Called with true when the turn comes.
+    private let completion: Guarded<(@Sendable (Bool) -> Void)?>
 
-    init(_ turn: Turn, _ tell: @escaping @Sendable (Bool) -> Void) {
+    init(_ turn: Turn, _ completion: @escaping @Sendable (Bool) -> Void) {
       self.turn = turn
-      self.tell = Guarded(tell)
+      self.completion = Guarded(completion)
     }
 
-    var isWaiting: Bool { tell.withLock { $0 != nil } }
+    var isWaiting: Bool { completion.withLock { $0 != nil } }
 
-    /// False if it no longer waits.
+    /// Returns false if it no longer waits.
     func decide(_ hasTurn: Bool, _ path: ResourcePath) -> Bool {
-      let tell: (@Sendable (Bool) -> Void)? = tell.withLock { tell in
-        guard let decided = tell.take() else { return nil }
-        // Under the lock: who gave up has no turn to end.
+      let completion: (@Sendable (Bool) -> Void)? = completion.withLock { completion in
+        guard let decided = completion.take() else { return nil }
+        // Under the lock: a waiter that gave up must not get a turn, which it would not end.
         if hasTurn { turn.paths.withLock { $0.append(path) } }
         return decided
       }
-      if !hasTurn, tell != nil { turn.isGivenUp.store(true, ordering: .relaxed) }
-      tell?(hasTurn)
-      return tell != nil
+      if !hasTurn, completion != nil { turn.isGivenUp.store(true, ordering: .relaxed) }
+      completion?(hasTurn)
+      return completion != nil
     }
   }
 
-  /// How long to wait for a line that does not move.
+  /// How long to wait in a queue that does not move.
   let patience: Duration
   private let state = Guarded(State())
   private let timer = DispatchQueue(label: "hearth.transactions")
@@ -70,15 +72,15 @@ final class DocumentQueues: Sendable {
 
   // MARK: Waiting
 
-  /// Calls `body` once it is the turn at each of these documents, or waiting for that has no point any more;
-  /// cancellation ends it. At once, or on whichever thread ends another turn.
+  /// Calls `body` once the transaction has its turn at each of these documents, has given up
+  /// waiting, or is cancelled: at once, or later on another thread.
   func whenTurn(
     at paths: [ResourcePath], cancelledBy cancellation: CancellationSignal? = nil,
     _ body: @escaping @Sendable (Turn) -> Void
   ) {
     let turn = Turn()
     guard paths.count <= Self.pathLimit else { return body(turn) }
-    // In one order everywhere: nobody waits in a circle.
+    // All transactions use this order: they cannot wait for each other in a circle.
     let sorted = paths.sorted { ResourcePath.compare($0, $1) < 0 }
     wait(for: sorted[...], turn, cancellation, body)
   }
@@ -93,14 +95,14 @@ final class DocumentQueues: Sendable {
     let waiter = enter(path, turn) { [self] _ in
       wait(for: paths.dropFirst(), turn, cancellation, body)
     }
-    // One that was decided at once has gone on, and has set another.
+    // If the waiter has been decided meanwhile, its continuation has set another handler.
     if let waiter, let cancellation {
       cancellation.onCancel(while: { waiter.isWaiting }) { _ = waiter.decide(false, path) }
     }
   }
 
-  /// As `whenTurn`, for a thread that is about to read its first document, if others wait for that and it has no turn
-  /// at another.
+  /// Same as `whenTurn`, for a thread that is about to read its first document. Waits only if the
+  /// document has a queue, and the transaction has no turn at another.
   func waitBlocking(for path: ResourcePath, _ turn: Turn) {
     guard turn.paths.withLock(\.isEmpty), !turn.isGivenUp.load(ordering: .relaxed) else { return }
     let mayWait = state.withLock { state in
@@ -115,22 +117,23 @@ final class DocumentQueues: Sendable {
     state.withLock { $0.waitingThreads -= 1 }
   }
 
-  /// Calls `tell` once, with whether it is the turn; the waiter, if not at once.
+  /// Calls `completion` once, with whether it has the turn. Returns the waiter; nil if called at
+  /// once.
   private func enter(
-    _ path: ResourcePath, _ turn: Turn, _ tell: @escaping @Sendable (Bool) -> Void
+    _ path: ResourcePath, _ turn: Turn, _ completion: @escaping @Sendable (Bool) -> Void
   ) -> Waiter? {
     let waiter: Waiter? = state.withLock { state in
       guard state.lines[path] != nil else {
         state.lines[path] = Line()
         return nil
       }
-      let waiter = Waiter(turn, tell)
+      let waiter = Waiter(turn, completion)
       state.lines[path]?.waiting.append(waiter)
       return waiter
     }
     guard let waiter else {
       turn.paths.withLock { $0.append(path) }
-      tell(true)
+      completion(true)
       return nil
     }
     giveUp(waiter, path, after: patience)
@@ -158,7 +161,7 @@ final class DocumentQueues: Sendable {
     for path in paths { leave(path) }
   }
 
-  /// Whoever waits longest is next.
+  /// The transaction that has waited longest is next.
   private func leave(_ path: ResourcePath) {
     while true {
       let next: Waiter? = state.withLock { state in
@@ -174,10 +177,10 @@ final class DocumentQueues: Sendable {
     }
   }
 
-  /// Documents that somebody has a turn at.
+  /// The number of documents at which a transaction has a turn.
   var count: Int { state.withLock(\.lines.count) }
 
-  /// How many wait for their turn at a document. For tests.
+  /// The number of transactions that wait for their turn at a document. For tests.
   func waitingCount(at path: ResourcePath) -> Int {
     state.withLock { $0.lines[path]?.waiting.count ?? 0 }
   }

@@ -7,28 +7,28 @@ extension EmbeddedBackend: LocalBackend {
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) async throws -> Answer {
     if time == nil {
-      await writer.settle(.everything)
+      await writer.waitForWrites(touching: .everything)
     } else {
-      // One that began before may have an earlier time.
+      // A write that began before may get an earlier time than `time`.
       await withCheckedContinuation { continuation in
         writer.whenDrained { continuation.resume() }
       }
     }
-    return try readSettled(at: time, body)
+    return try readAfterPendingWrites(at: time, body)
   }
 
   package func readBlocking<Answer>(
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
     if time == nil {
-      try settled()
+      try waitForAllWrites()
     } else {
       try waiting { done in writer.whenDrained { done(.success(())) } }
     }
-    return try readSettled(at: time, body)
+    return try readAfterPendingWrites(at: time, body)
   }
 
-  private func readSettled<Answer>(
+  private func readAfterPendingWrites<Answer>(
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
     try store.read { snapshot in
@@ -65,16 +65,16 @@ extension EmbeddedBackend: LocalBackend {
 }
 
 extension EmbeddedBackend {
-  /// What a meter hears of the writer.
+  /// The writer's measurements, for metrics.
   package enum WriterFigures: Sendable {
-    /// `storage` looks at the file as it is then.
+    /// `storage` reads the file's use at the time of the call.
     case group(WriterReport, storage: @Sendable () -> StorageUse?)
     case sample(WriterSample)
   }
 }
 
 extension EmbeddedBackend: FileBackend {
-  // MARK: Care of the file
+  // MARK: Maintenance
 
   package func check(_ progress: MaintenanceHandler?) async throws -> CheckReport {
     try await MaintenanceReporter.run(progress) { [self] progress in
@@ -86,7 +86,7 @@ extension EmbeddedBackend: FileBackend {
     to path: String, compacting: Bool, replacing: Bool, _ progress: MaintenanceHandler?
   ) async throws -> CheckReport {
     try await MaintenanceReporter.run(progress) { [self] progress in
-      try settled()
+      try waitForAllWrites()
       return try FileCopy.backup(
         store, to: path, compacting: compacting, replacing: replacing, progress: progress)
     }
@@ -96,7 +96,7 @@ extension EmbeddedBackend: FileBackend {
     to path: String, replacing: Bool, _ progress: MaintenanceHandler?
   ) async throws -> Int {
     try await MaintenanceReporter.run(progress) { [self] progress in
-      try settled()
+      try waitForAllWrites()
       return try DocumentExport.run(store, to: path, replacing: replacing, progress: progress)
     }
   }
@@ -105,23 +105,23 @@ extension EmbeddedBackend: FileBackend {
     _ progress: MaintenanceHandler?, _ write: @escaping @Sendable ([UInt8]) throws -> Void
   ) async throws -> Int {
     try await MaintenanceReporter.run(progress) { [self] progress in
-      try settled()
+      try waitForAllWrites()
       return try DocumentExport.run(store, progress: progress, write)
     }
   }
 
   package func importDocuments(
-    from path: String, skippingFaults: Bool, _ progress: MaintenanceHandler?
+    from path: String, skippingInvalidLines: Bool, _ progress: MaintenanceHandler?
   ) async throws -> ImportReport {
     try await MaintenanceReporter.run(progress) { [self] progress in
       let report = try DocumentImport.run(
-        from: path, into: writer, skippingFaults: skippingFaults, progress: progress)
+        from: path, into: writer, skippingInvalidLines: skippingInvalidLines, progress: progress)
       try report.definitions.adopt(into: store, indexes)
-      return report.told
+      return report.publicReport
     }
   }
 
-  // MARK: Indexes. What waits for the writer does so on no thread of the cooperative pool.
+  // MARK: Indexes. Calls that wait for the writer block no thread of the cooperative pool.
 
   package func declare(_ definitions: [IndexDefinition]) async throws {
     try await onBlockingThread { [indexes] in try indexes.declare(definitions) }
@@ -143,24 +143,24 @@ extension EmbeddedBackend: FileBackend {
   package func indexConfiguration() throws -> String { try indexes.exported() }
   package func waitForIndexes() async throws { try await indexes.waitUntilReady() }
 
-  /// Waits for every write that was handed over before. Blocks.
-  private func settled() throws(Status) {
-    try waiting { done in writer.whenSettled(.everything) { done(.success(())) } }
+  /// Waits for every write that was submitted before and that its caller does not await. Blocks.
+  private func waitForAllWrites() throws(Status) {
+    try waiting { done in writer.whenWritesAreDone(touching: .everything) { done(.success(())) } }
   }
 
-  // MARK: Expiry
+  // MARK: TTL
 
-  package func setExpiry(_ collectionID: String, _ field: FieldSegments?) async throws {
-    try await onBlockingThread { [store] in try store.setExpiry(collectionID, field) }
+  package func setTTL(_ collectionID: String, _ field: FieldSegments?) async throws {
+    try await onBlockingThread { [store] in try store.setTTL(collectionID, field) }
   }
 
-  package func expiryRules() throws -> [TTLPolicies.Rule] {
+  package func ttlPolicies() throws -> [TTLPolicies.Rule] {
     try store.read { try TTLPolicies.read($0.lmdb, store.tables).rules }
   }
 
   package func deleteExpiredDocuments() async throws -> Int {
     try await MaintenanceReporter.run(nil) { [self] _ in
-      try settled()
+      try waitForAllWrites()
       guard let sweeper else {
         throw Status(.failedPrecondition, "The database is open for reading only.")
       }
@@ -171,7 +171,7 @@ extension EmbeddedBackend: FileBackend {
   // MARK: Figures
 
   package func statistics() async throws -> DatabaseStatistics {
-    await writer.settle(.everything)
+    await writer.waitForWrites(touching: .everything)
     return try store.read { try DatabaseStatistics($0) }
   }
 
@@ -240,12 +240,12 @@ private struct SnapshotReader: LocalReader {
   }
 }
 
-/// What fails below is a status.
+/// Converts LMDB's errors to a `Status`.
 private func failing<Answer>(_ body: () throws -> Answer) throws -> Answer {
   do { return try body() } catch let error as LMDBError { throw Status(reading: error) }
 }
 
-/// The state after a change, for a user's closure.
+/// The state after the change with `sequence`, for a user's closure.
 private struct PastReader: LocalReader {
   let snapshot: StoreSnapshot
   let sequence: UInt64
@@ -276,7 +276,7 @@ private struct PastReader: LocalReader {
   }
 }
 
-/// A request that is made while it is planned, for a user's closure.
+/// A request that is planned while a user's closure makes it.
 private struct RequestWriter: LocalWriter {
   let request: WriteContext
   let backend: EmbeddedBackend

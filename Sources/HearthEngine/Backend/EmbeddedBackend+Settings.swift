@@ -1,9 +1,9 @@
 import Logging
 
 extension EmbeddedBackend {
-  /// How a file is opened as a database. The face fills it from `FirestoreSettings`.
+  /// How a file is opened as a database. The public API fills it from `FirestoreSettings`.
   package struct Settings: Sendable {
-    /// What an acknowledged write survives.
+    /// The failures that an acknowledged write survives.
     package enum Durability: Sendable {
       case full, lastCommitMayBeLost, unsafeWithoutFlushing
     }
@@ -15,19 +15,19 @@ extension EmbeddedBackend {
     /// Opening reads every page of the file first.
     package var validatesPages = false
     package var verifiesChecksumsOnRead = false
-    /// The change log keeps the smaller of these two.
+    /// Limits of the change log. It is trimmed to the smaller of the two.
     package var changeLogAge = Duration.seconds(3600)
     package var changeLogBytes = 64 << 20
-    /// Nil for never.
-    package var expirySweepInterval: Duration? = .seconds(60)
-    package var queryThreads = Settings.defaultQueryThreads
-    /// Of writes that nobody awaits.
+    /// Nil turns the sweeps off.
+    package var ttlSweepInterval: Duration? = .seconds(60)
+    package var maxQueryThreads = Settings.defaultQueryThreads
+    /// The limit for waiting writes that their callers do not await.
     package var queueLimitBytes = 64 << 20
     package var indexPolicy = IndexingPolicy.automatic
-    /// Nil for the system's.
+    /// Nil for the system's clock.
     package var clock: (@Sendable () -> Timestamp)?
 
-    /// The clock, in the engine's own terms.
+    /// The clock, in the engine's own types.
     var now: @Sendable () -> Instant {
       guard let clock else { return { Instant.now() } }
       return { Instant(clock()) }
@@ -35,16 +35,16 @@ extension EmbeddedBackend {
 
     package init() {}
 
-    /// As many as there are processors, and no more than four.
+    /// The number of processors, but at most four.
     package static let defaultQueryThreads = StoreConfiguration.defaultScanThreads
   }
 
-  /// Where its file is.
+  /// The path of the database's file.
   package var path: String { store.path }
 
   /// Opens a file.
   ///
-  /// - Parameter namedPath: The path by which a person named it.
+  /// - Parameter namedPath: The path that the user gave.
   package convenience init(
     at path: String, named namedPath: String, _ settings: Settings, logger: Logger
   ) throws {
@@ -64,20 +64,19 @@ extension EmbeddedBackend {
 }
 
 extension EmbeddedBackend.Settings {
-  /// In the terms of storage, with what checks and builds of whole files need from the floor of indexes.
+  /// The settings for the storage layer, with the functions of the index layer that checks and
+  /// builds of whole files need.
   var storeConfiguration: StoreConfiguration {
     var configuration = StoreConfiguration()
     configuration.isReadOnly = isReadOnly
     configuration.mapSizeBytes = mapSizeBytes
     configuration.validatesPages = validatesPages
     configuration.verifiesChecksumsOnRead = verifiesChecksumsOnRead
-    configuration.scanThreads = max(1, min(queryThreads, 64))
+    configuration.scanThreads = max(1, min(maxQueryThreads, 64))
     configuration.allowsRemoteFileSystem = allowsRemoteFileSystem
     configuration.changeLogAge = changeLogAge
     configuration.changeLogBytes = changeLogBytes
-    configuration.indexCheck = IndexCheck.run
-    configuration.indexBuild = { try IndexManager.build($0) }
-    configuration.expirySweepInterval = expirySweepInterval
+    configuration.ttlSweepInterval = ttlSweepInterval
     configuration.now = now
     configuration.durability =
       switch durability {

@@ -10,16 +10,16 @@ package final class EmbeddedBackend: Sendable {
   let writer: Writer
   let registry: ListenerRegistry
   let indexes: IndexManager
-  /// Nil if nothing may be written.
+  /// Nil for a database that is open for reading only.
   let sweeper: TTLSweeper?
-  /// What a token of another database, or from before a restore, is told by.
+  /// Distinguishes tokens of this database from those of another one, or from before a restore.
   let history: History
   let transactions: TransactionTable
   private let logger: Logger
-  /// Removed with the database: for one that lives in memory, as far as users see.
+  /// The folder of a database that lives in memory, as far as users see. Removed with the database.
   private let memoryFolder: MemoryFolder?
 
-  /// - Parameter namedPath: The path by which a person named the file, if it is not `path`.
+  /// - Parameter namedPath: The path that the user gave for the file, if it is not `path`.
   init(
     path: String, named namedPath: String? = nil, configuration: StoreConfiguration,
     queueLimitBytes: Int, indexPolicy: IndexingPolicy = .declared, logger: Logger,
@@ -38,15 +38,15 @@ package final class EmbeddedBackend: Sendable {
     transactions = TransactionTable()
     indexes.start()
     sweeper = configuration.isReadOnly ? nil : TTLSweeper(store, writer, logger: logger)
-    if let interval = configuration.expirySweepInterval { sweeper?.start(interval: interval) }
+    if let interval = configuration.ttlSweepInterval { sweeper?.start(interval: interval) }
   }
 
-  /// Removes a file. False, and nothing done, if it is open, here or in another process.
+  /// Removes a file. Returns false, and does nothing, if it is open in this or another process.
   package static func removeFile(at path: String) throws(Status) -> Bool {
     try Store.remove(at: path)
   }
 
-  /// Follows the policy, and tells the advisor.
+  /// Runs `body` with a trace that follows the index policy, and reports the trace to the advisor.
   func tracing<Answer>(_ body: (QueryTrace) throws -> Answer) throws -> Answer {
     let trace = QueryTrace(isStrict: indexes.policy == .strict)
     let answer = try body(trace)
@@ -54,43 +54,66 @@ package final class EmbeddedBackend: Sendable {
     return answer
   }
 
-  /// Works out an answer once the writes that touch `scope` are done, where the context says.
-  ///
-  /// - Parameter isShort: It never takes longer than a few documents do.
+  /// How long an answer takes to compute.
+  enum Length {
+    /// No longer than reading a few documents.
+    case short
+    /// Unknown, but the reads observe the deadline of their snapshot.
+    case limited
+    case unlimited
+  }
+
+  /// Computes an answer once the writes that touch `scope` are done, on a thread that `context`
+  /// allows.
   func answer<Answer>(
-    _ scope: ReadScope, _ context: RequestContext, isShort: Bool = false,
+    _ scope: ReadScope, _ context: RequestContext, _ length: Length,
     _ done: @escaping Completion<Answer>,
     _ work: @escaping @Sendable (StoreSnapshot) throws -> Answer
   ) {
     let answer = { @Sendable [self] in
       done(Result { () throws(Status) in try reading { try store.read(work) } })
     }
-    if context.thread == .lent || context.thread == .blocked, writer.isSettled(scope) {
-      return answer()
+    if context.thread != .busy, writer.hasNoPendingWrites(touching: scope) {
+      guard context.thread == .brief else { return answer() }
+      if length != .unlimited, let answer = answerBriefly(work) { return done(answer) }
+      return DispatchQueue.global().async(execute: answer)
     }
     if context.thread == .blocked {
-      // The caller waits here, and reads itself.
+      // The caller's thread waits here, and reads itself.
       let done = DispatchSemaphore(value: 0)
-      writer.whenSettled(scope) { done.signal() }
+      writer.whenWritesAreDone(touching: scope) { done.signal() }
       done.wait()
       return answer()
     }
-    writer.whenSettled(scope) {
-      // A long one not on the writer's thread, nor on that of a caller who has other things to do.
-      if isShort { answer() } else { DispatchQueue.global().async(execute: answer) }
+    writer.whenWritesAreDone(touching: scope) {
+      // Long work must not run on the writer's thread, nor on that of a caller with other work.
+      if length == .short { answer() } else { DispatchQueue.global().async(execute: answer) }
+    }
+  }
+
+  /// Nil if the answer takes longer than a caller's executor may be held.
+  private func answerBriefly<Answer>(
+    _ work: (StoreSnapshot) throws -> Answer
+  ) -> Result<Answer, Status>? {
+    do {
+      return .success(try store.read(until: .soon, work))
+    } catch is ReadDeadline.Passed {
+      return nil
+    } catch {
+      return .failure(Status(readingFailed: error))
     }
   }
 }
 
 extension EmbeddedBackend {
-  /// Works out an answer on the state at a time, where the context says.
+  /// Computes an answer on the state at a time, on a thread that `context` allows.
   private func answer<Answer>(
     at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<Answer>,
     _ work: @escaping @Sendable (StoreSnapshot, UInt64) throws -> Answer
   ) {
     let time = Instant(time)
     let answer = { @Sendable [self] (context: RequestContext) in
-      self.answer(.nothing, context, done) { try work($0, $0.sequence(at: time)) }
+      self.answer(.nothing, context, .unlimited, done) { try work($0, $0.sequence(at: time)) }
     }
     do {
       // Later commits have later times.
@@ -98,12 +121,12 @@ extension EmbeddedBackend {
     } catch {
       return done(.failure(Status(readingFailed: error)))
     }
-    // One that has begun may have an earlier time.
+    // A commit that has begun may have an earlier time.
     writer.whenDrained { answer(.busy) }
   }
 }
 
-/// What reading throws, as a status.
+/// Converts the errors of reading to a `Status`.
 private func reading<Answer>(_ body: () throws -> Answer) throws(Status) -> Answer {
   do { return try body() } catch { throw Status(readingFailed: error) }
 }
@@ -112,7 +135,7 @@ extension EmbeddedBackend: Backend {
   package var capabilities: BackendCapabilities { .all }
 
   package func checkUsable() throws(Status) {
-    // Nothing would ever come of what a forked child hands over: it has no writer's thread.
+    // A forked child has no writer's thread: nothing that it submits would ever complete.
     if store.environment.isForked { throw .forked }
   }
 
@@ -134,8 +157,12 @@ extension EmbeddedBackend: Backend {
         try paths.map { try snapshot.document(at: $0, asOf: sequence) }
       }
     }
-    answer(.all(of: paths), context, isShort: paths.count == 1, done) { snapshot in
-      try paths.map { try snapshot.document(at: $0) }
+    answer(.all(of: paths), context, paths.count == 1 ? .short : .limited, done) { snapshot in
+      let touched = ReadCounters()
+      return try paths.map {
+        try touched.countKey(until: snapshot.deadline)
+        return try snapshot.document(at: $0)
+      }
     }
   }
 
@@ -152,21 +179,30 @@ extension EmbeddedBackend: Backend {
         try tracing { try snapshot.documents(matching: query, asOf: sequence, trace: $0) }
       }
     }
-    answer(query.scope.readScope, context, done) { [self] snapshot in
+    answer(query.scope.readScope, context, .limited, done) { [self] snapshot in
       try tracing { try snapshot.documents(matching: query, trace: $0) }
     }
   }
 
-  // Mostly nothing has to be waited for: then these need no continuation.
+  // Usually no write has to be waited for, and the caller has no other work: then these need no
+  // continuation.
 
   package func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?] {
-    if writer.hasTickets { await writer.settle(.all(of: paths)) }
+    let context = RequestContext.awaiting()
+    guard context.thread == .lent else {
+      return try await awaiting { documents(at: paths, context, $0) }
+    }
+    if writer.hasTickets { await writer.waitForWrites(touching: .all(of: paths)) }
     return try store.read { snapshot in try paths.map { try snapshot.document(at: $0) } }
   }
 
   package func documents(matching query: StructuredQuery) async throws -> [StoredDocument] {
+    let context = RequestContext.awaiting()
+    guard context.thread == .lent else {
+      return try await awaiting { documents(matching: query, context, $0) }
+    }
     let query = EffectiveQuery(query)
-    if writer.hasTickets { await writer.settle(query.scope.readScope) }
+    if writer.hasTickets { await writer.waitForWrites(touching: query.scope.readScope) }
     return try store.read { snapshot in
       try tracing { try snapshot.documents(matching: query, trace: $0) }
     }
@@ -184,7 +220,7 @@ extension EmbeddedBackend: Backend {
         }
       }
     }
-    answer(query.scope.readScope, context, done) { [self] snapshot in
+    answer(query.scope.readScope, context, .limited, done) { [self] snapshot in
       try tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
     }
   }
@@ -193,7 +229,7 @@ extension EmbeddedBackend: Backend {
     _ request: ExplainRequest, _ context: RequestContext,
     _ done: @escaping Completion<QueryExplanation>
   ) {
-    answer(request.query.scope.readScope, context, done) { [self] snapshot in
+    answer(request.query.scope.readScope, context, .unlimited, done) { [self] snapshot in
       try snapshot.explain(request, isStrict: indexes.policy == .strict)
     }
   }
@@ -202,14 +238,14 @@ extension EmbeddedBackend: Backend {
     below path: ResourcePath, _ context: RequestContext,
     _ done: @escaping Completion<[ResourcePath]>
   ) {
-    answer(.everything, context, done) { try $0.collections(below: path) }
+    answer(.everything, context, .unlimited, done) { try $0.collections(below: path) }
   }
 
   package func documentPaths(
     in collection: ResourcePath, _ context: RequestContext,
     _ done: @escaping Completion<[ResourcePath]>
   ) {
-    answer(.everything, context, done) { try $0.documentPaths(in: collection) }
+    answer(.everything, context, .unlimited, done) { try $0.documentPaths(in: collection) }
   }
 
   package func withBody<Answer>(
@@ -218,7 +254,7 @@ extension EmbeddedBackend: Backend {
     guard context.readTime == nil else {
       return try await withOwnedBody(at: path, context, body)
     }
-    if writer.hasTickets { await writer.settle(.document(path)) }
+    if writer.hasTickets { await writer.waitForWrites(touching: .document(path)) }
     return try store.read { try body($0.body(at: path)) }
   }
 
@@ -229,13 +265,21 @@ extension EmbeddedBackend: Backend {
     guard context.readTime == nil else {
       return try await decodedOwned(matching: query, context, decode)
     }
-    let query = EffectiveQuery(query)
-    if writer.hasTickets { await writer.settle(query.scope.readScope) }
-    return try store.read { snapshot in
-      try tracing { trace in
-        try snapshot.decoded(matching: query, trace: trace, isParallel: isParallel, decode)
+    let effective = EffectiveQuery(query)
+    if writer.hasTickets {
+      await writer.waitForWrites(touching: effective.scope.readScope)
+    }
+    let read = { [self] (deadline: ReadDeadline?) in
+      try store.read(until: deadline) { snapshot in
+        try tracing { trace in
+          try snapshot.decoded(matching: effective, trace: trace, isParallel: isParallel, decode)
+        }
       }
     }
+    guard context.thread == .brief else { return try read(nil) }
+    do { return try read(.soon) } catch is ReadDeadline.Passed {}
+    guard isParallel else { return try await decodedOwned(matching: query, .busy, decode) }
+    return try await onFreeThread { try read(nil) }
   }
 
   // MARK: Writing
@@ -252,7 +296,7 @@ extension EmbeddedBackend: Backend {
   ) {
     writer.submit(
       request.mutations, areChecked: request.areChecked, isCounted: request.isCounted,
-      tellsListenersFirst: request.tellsListenersFirst, complete: done)
+      completesAfterListeners: request.completesAfterListeners, complete: done)
   }
 
   package func drain(_ done: @escaping @Sendable () -> Void) { writer.whenDrained(done) }
@@ -276,7 +320,7 @@ extension EmbeddedBackend: Backend {
       registry.add(listener, watching: target, from: try token.map(start) ?? .now)
     } catch {
       listener.end(error)
-      registry.noteNews()
+      registry.noteEvents()
     }
   }
 
@@ -301,7 +345,7 @@ extension EmbeddedBackend: Backend {
   // MARK: Changes
 
   package func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>) {
-    answer(.everything, context, isShort: true, done) { Timestamp(try $0.state().lastCommitTime) }
+    answer(.everything, context, .short, done) { Timestamp(try $0.state().lastCommitTime) }
   }
 
   package func committedToken() throws -> ChangeToken {
@@ -309,7 +353,7 @@ extension EmbeddedBackend: Backend {
   }
 
   package func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>) {
-    answer(.everything, context, isShort: true, done) { [self] in
+    answer(.everything, context, .short, done) { [self] in
       token(after: try $0.state().lastSequence)
     }
   }
@@ -318,15 +362,15 @@ extension EmbeddedBackend: Backend {
     since token: ChangeToken, _ context: RequestContext,
     _ done: @escaping Completion<[LoggedChange]>
   ) {
-    answer(.nothing, context, done) { [self] snapshot in
+    answer(.nothing, context, .unlimited, done) { [self] snapshot in
       let sequence = try sequence(of: token)
       guard try sequence <= snapshot.state().lastSequence else { throw Status.tokenOfTheFuture }
-      let portion = try snapshot.portion(after: sequence)
-      // Nothing more would ever come.
-      guard !portion.isEmpty || store.environment.isInPlace else {
+      let page = try snapshot.changePage(after: sequence)
+      // No changes would ever come.
+      guard !page.isEmpty || store.environment.isInPlace else {
         throw Status(reading: .fileReplaced)
       }
-      return portion
+      return page
     }
   }
 
@@ -339,7 +383,7 @@ extension EmbeddedBackend: Backend {
     ChangeToken(database: history.id, sequence: sequence)
   }
 
-  /// The sequence to go on from, of a token of this database.
+  /// The sequence from which to continue, for a token of this database.
   private func sequence(of token: ChangeToken) throws(Status) -> UInt64 {
     if token.database == history.id { return token.sequence }
     if history.isRestored {
@@ -363,12 +407,12 @@ extension EmbeddedBackend: Backend {
 }
 
 extension IndexManager {
-  /// Tells the advisor what an answer took.
+  /// Reports to the advisor what an answer used, what it lacked, and what it cost.
   func note(_ trace: QueryTrace) {
     if case .entries(let branches)? = trace.plan?.source {
       for branch in branches {
         advisor.note(use: branch.index)
-        for follower in branch.followers { advisor.note(use: follower.index) }
+        for joinedIndex in branch.joined { advisor.note(use: joinedIndex.index) }
       }
     }
     let touched = trace.touched.documents + trace.touched.entries

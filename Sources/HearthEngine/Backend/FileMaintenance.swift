@@ -1,8 +1,9 @@
 extension EmbeddedBackend {
-  /// The care of files that this process has not open as a database: looking at them, and making new ones.
+  /// Maintenance of files that this process does not have open as a database: checking them, and
+  /// making new ones.
   ///
-  /// What is made takes its place in one moment, once it is whole and checked. Each piece of work runs on a thread of its
-  /// own, and ends early with `CancellationError` when its task is cancelled.
+  /// A new file appears under its path in one step, once it is complete and checked. Each operation
+  /// runs on its own thread, and ends early with `CancellationError` when its task is cancelled.
   package struct FileMaintenance: Sendable {
     private let configuration: StoreConfiguration
 
@@ -17,7 +18,7 @@ extension EmbeddedBackend {
       }
     }
 
-    /// The file as small as it can be, in its own place; its size before and after.
+    /// Makes the file as small as possible, in place. Returns its size before and after.
     package func compact(
       at path: String, _ progress: MaintenanceHandler?
     ) async throws -> (bytesBefore: Int, bytesAfter: Int) {
@@ -43,16 +44,16 @@ extension EmbeddedBackend {
       }
     }
 
-    /// A new database of an export.
+    /// Makes a new database from an export.
     package func importDocuments(
-      from path: String, toNew target: String, keepingTimes: Bool, skippingFaults: Bool,
+      from path: String, toNew target: String, keepingTimes: Bool, skippingInvalidLines: Bool,
       _ progress: MaintenanceHandler?
     ) async throws -> ImportReport {
       try await MaintenanceReporter.run(progress) { [configuration] progress in
         try DocumentImport.build(
           from: path, to: target, configuration, keepingTimes: keepingTimes,
-          skippingFaults: skippingFaults, progress: progress
-        ).told
+          skippingInvalidLines: skippingInvalidLines, progress: progress
+        ).publicReport
       }
     }
   }

@@ -1,12 +1,13 @@
-/// What the benchmarks measure below the public face: the format and the keys.
+/// The functions below the public API that the benchmarks measure: the format and the keys.
 @_spi(Figures)
 public enum LayerBenchmarks {
-  /// Checks that bytes are a document in canonical form. Throws the `dataLoss` error of a damaged one.
+  /// Checks that bytes are a document in canonical form. Throws `dataLoss` if they are not.
   public static func validate(documentBytes bytes: [UInt8]) throws {
     do throws(Status) { _ = try DocumentBody(validating: bytes) } catch { throw error.nsError }
   }
 
-  /// Finds a field of documents again and again, as a filter does; how many had it.
+  /// Finds a field in each document, as a filter does, and returns how many documents have it.
+  /// Throws `invalidArgument` for an invalid field, and `dataLoss` for damaged bytes.
   public static func find(_ field: String, in documents: [[UInt8]]) throws -> Int {
     do throws(Status) {
       var lookup = FieldLookup(try FieldSegments(dotted: field))
@@ -23,7 +24,7 @@ public enum LayerBenchmarks {
     }
   }
 
-  /// The keys of a text and a number in an index, one after the other, as bytes.
+  /// The index components of a text and a number, one after the other, as bytes.
   public static func key(_ text: String, _ number: Double) -> [UInt8] {
     var buffer = KeyBuffer()
     buffer.append(.string(text))

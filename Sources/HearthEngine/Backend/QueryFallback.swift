@@ -1,9 +1,11 @@
-/// Answers queries that another backend cannot: on a superset of their results, in this process.
+/// Answers queries that a backend cannot answer itself: in this process, on a superset of the
+/// results.
 ///
 ///     query ─▶ can the backend do all of it? ─ yes ─▶ backend
-///                └─ no ─▶ backend, without what it cannot do, limits and projection ─▶ MemoryAnswer
+///                └─ no ─▶ backend, with scope and filters only ─▶ MemoryAnswer
 ///
-/// Costs the superset's transfer, which `explain` tells. Everything else goes to the backend as it is.
+/// The cost is the transfer of the superset, which `explain` reports. All other calls go to the
+/// backend unchanged.
 final class QueryFallback: Backend {
   private let base: any Backend
 
@@ -15,7 +17,7 @@ final class QueryFallback: Backend {
     query.neededCapabilities.subtracting(base.capabilities)
   }
 
-  /// Finds whatever the query needs, and perhaps more.
+  /// A query that finds all documents that `query` needs, and perhaps more.
   private func superset(of query: EffectiveQuery) -> StructuredQuery {
     var superset = StructuredQuery(query.scope)
     superset.filters = query.filters
@@ -141,7 +143,7 @@ final class QueryFallback: Backend {
   package func release(_ transaction: TransactionID) { base.release(transaction) }
   package func rollback(_ transaction: TransactionID) { base.rollback(transaction) }
 
-  // MARK: Listening, which asks for nothing that a backend may lack
+  // MARK: Listening, which needs no optional capability
 
   package func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener) {
     base.listen(to: target, from: token, listener)
@@ -191,12 +193,12 @@ final class QueryFallback: Backend {
 }
 
 extension Backend {
-  /// This backend, with what it cannot do done here.
+  /// This backend, or a `QueryFallback` that adds what it cannot do.
   package var complete: any Backend { capabilities == .all ? self : QueryFallback(self) }
 }
 
 extension EffectiveQuery {
-  /// What a backend has to be capable of to answer this itself.
+  /// The capabilities that a backend needs to answer this query itself.
   var neededCapabilities: BackendCapabilities { nearest == nil ? [] : .nearestVectors }
 }
 

@@ -1,16 +1,16 @@
-/// Targets that are listened to as one: what a commit changes in several of them is told together, with the state that
-/// all of them are in then. As Firestore's `Listen`.
+/// Targets that are observed as one, like Firestore's `Listen`: changes of several targets by one
+/// commit are delivered together, with the state that all targets are then in.
 ///
 ///     set.add(1, .document(author))
 ///     set.add(2, .results(of: books))       ─▶ [.result(1, …)]  [.result(2, …), .current(token)]
 ///     batch that changes both               ─▶ [.result(1, …), .result(2, …), .current(token)]
 ///
-/// Targets come and go while it listens. Writes do not wait for it.
+/// Targets can be added and removed at any time. Writes do not wait for this.
 package final class TargetSet: Sendable {
   package enum Event: Sendable {
-    /// All of a target's result at first, then what changed.
+    /// The target's whole result first, then its changes.
     case result(Int, ResultEvent)
-    /// The target is gone.
+    /// The target was removed because of an error.
     case failure(Int, Status)
     /// Every target's newest result is of this state.
     case current(ChangeToken)
@@ -26,28 +26,29 @@ package final class TargetSet: Sendable {
     var members: [Int: Member] = [:]
     var observer: Int?
     var isClosed = false
-    /// Of the newest state that all have been told to be in.
+    /// The sequence of the newest state that was delivered as `current`.
     var current: UInt64?
   }
 
   private let backend: any Backend
-  private let tell: @Sendable ([Event]) -> Void
+  private let completion: @Sendable ([Event]) -> Void
   private let state = Guarded(State())
 
-  /// - Parameter tell: Called with what belongs together, on a thread that must not be blocked, once at a time.
-  package init(on backend: any Backend, _ tell: @escaping @Sendable ([Event]) -> Void) {
+  /// - Parameter completion: Called with the events that belong together, one call at a time, on a
+  ///   thread that must not be blocked.
+  package init(on backend: any Backend, _ completion: @escaping @Sendable ([Event]) -> Void) {
     self.backend = backend
-    self.tell = tell
+    self.completion = completion
     let observer = backend.addSyncObserver { [weak self] in self?.collect(upTo: $0) }
     state.withLock { $0.observer = observer }
   }
 
   deinit { close() }
 
-  /// Begins to listen to a target, in place of the one that had this id. With a token, the first result's changes are
-  /// those since then.
+  /// Starts to listen to a target, in place of an earlier one with this id. With a token, the first
+  /// result's changes are those since the token.
   package func add(_ id: Int, _ target: Listener.Target, from token: ChangeToken? = nil) {
-    // What it is posted is taken when all have been posted theirs.
+    // `collect` takes its events, once all listeners have received theirs.
     let listener = Listener(.ask {}) { _ in }
     let (former, isClosed): (Member?, Bool) = state.withLock { state in
       guard !state.isClosed else { return (nil, true) }
@@ -60,7 +61,7 @@ package final class TargetSet: Sendable {
     if !isClosed { backend.listen(to: target, from: token, listener) }
   }
 
-  /// Nothing more is told of it, once a call that is under way has returned.
+  /// No events of this target are delivered after a running call has returned.
   package func remove(_ id: Int) {
     let member = state.withLock { $0.members.removeValue(forKey: id) }
     if let member { backend.stopListening(to: member.target, member.listener) }
@@ -76,13 +77,14 @@ package final class TargetSet: Sendable {
     for member in members { backend.stopListening(to: member.target, member.listener) }
   }
 
-  /// All listeners have been posted what there is up to a sequence, and nobody is posted anything meanwhile.
+  /// Called when all listeners have received their events up to a sequence. None receives events
+  /// meanwhile.
   private func collect(upTo sequence: UInt64) {
     let events: [Event] = state.withLock { state in
       var events: [Event] = []
       for (id, member) in state.members.sorted(by: { $0.key < $1.key }) {
-        while let news = member.listener.take() {
-          switch news {
+        while let event = member.listener.take() {
+          switch event {
           case .success(let event):
             state.members[id]?.hasResult = true
             events.append(.result(id, event))
@@ -99,6 +101,6 @@ package final class TargetSet: Sendable {
       }
       return events
     }
-    if !events.isEmpty { tell(events) }
+    if !events.isEmpty { completion(events) }
   }
 }

@@ -1,14 +1,16 @@
 import Foundation
 import Logging
 
-/// Runs the blocks of transactions: each on a thread of its own, so that any number of them may wait for each other, and
-/// again after a conflict.
+/// Runs the blocks of transactions, each on its own thread, so that any number of them may wait for
+/// each other. Runs a block again after a conflict.
 ///
-///     turn ─▶ block, whose reads are noted ─▶ commit, if they still hold
-///      ▲                                        └─ no: another attempt; from the fifth on with the write lock in hand
-///      └──────────────────────────────────────────┘
+///     turn ─▶ block, whose reads are recorded ─▶ commit, if they still hold
+///      ▲                                           └─ no: another attempt
+///      └─────────────────────────────────────────────┘
+///
+/// From the fifth attempt on, the block runs with the file's write lock held.
 package final class TransactionRunner: Sendable {
-  /// What a block reads through. Blocks while it reads.
+  /// A block's reads. Each blocks the thread.
   package struct Reader: Sendable {
     fileprivate let backend: any Backend
     fileprivate let context: RequestContext
@@ -27,15 +29,15 @@ package final class TransactionRunner: Sendable {
     }
   }
 
-  /// What a block gave back, and what it wrote, each write checked.
+  /// A block's result and its writes, each of them checked.
   package struct Run: @unchecked Sendable {
-    // Unchecked: made on one thread, handed on whole, and used on the next only.
+    // Unchecked: made on one thread, passed on whole, and used on the next thread only.
     fileprivate let result: Result
     fileprivate let writes: Swift.Result<[Mutation], Status>
 
     package init(value: Any?, error: NSError?, writes: Swift.Result<[Mutation], Status>) {
       var result = error.map { Result(error: $0) } ?? Result(value: value)
-      // The block may hand on what a read threw.
+      // The block may rethrow an error of a read.
       result.isContention =
         error?.domain == FirestoreErrorDomain
         && error?.code == FirestoreErrorCode.aborted.rawValue
@@ -61,20 +63,20 @@ package final class TransactionRunner: Sendable {
     }
   }
 
-  /// What became of a transaction.
+  /// The result of a transaction.
   package struct Result: @unchecked Sendable {
-    // Unchecked: as a run.
+    // Unchecked: for the same reason as `Run`.
     package fileprivate(set) var value: Any?
     package fileprivate(set) var error: (any Error)?
     fileprivate var isFinal = false
-    /// What was read had changed.
+    /// Data that was read had changed.
     fileprivate var isContention = false
 
     fileprivate init(value: Any?) { self.value = value }
 
     package init(error: any Error) { self.error = (error as? Status)?.nsError ?? error }
 
-    /// After the last attempt.
+    /// The result after the last attempt.
     fileprivate func givenUp(after attempts: Int) -> Result {
       guard isContention, let error else { return self }
       let status = Status(
@@ -105,7 +107,7 @@ package final class TransactionRunner: Sendable {
   private let state = Guarded(State())
   private let watch = Watch()
 
-  /// - Parameter path: Of the database, in logs.
+  /// - Parameter path: The path of the database, for logs.
   package init(_ backend: any Backend, named path: String, _ logger: Logger) {
     self.backend = backend
     self.path = path
@@ -118,11 +120,11 @@ package final class TransactionRunner: Sendable {
 
   // MARK: Attempts
 
-  /// Runs `block`, and commits its writes if nothing it read has changed; else again. Ends early when its task is
-  /// cancelled: then no commit begins.
+  /// Runs `block`, and commits its writes if nothing it read has changed; otherwise runs it again.
+  /// Ends early when its task is cancelled: then no commit begins.
   ///
   /// - Parameters:
-  ///   - file, line: Where in a user's source the block is, for the watchdog.
+  ///   - file, line: The place of the block in a user's source, for the watchdog.
   package func run(
     attempts: Int, file: StaticString, line: UInt, _ block: @escaping Block
   ) async -> Result {
@@ -138,7 +140,8 @@ package final class TransactionRunner: Sendable {
     _ block: @escaping Block, attempts: Int, _ first: TransactionStart
   ) async -> Result {
     var start = first
-    // Also where it was cancelled before another attempt; one that has ended is forgotten already.
+    // Also if it was cancelled before another attempt. Does nothing for a transaction that has
+    // ended.
     defer { if let id = start.retrying { backend.rollback(id) } }
     var number = 1
     while true {
@@ -164,10 +167,10 @@ package final class TransactionRunner: Sendable {
     }
   }
 
-  /// From then on nobody else may write meanwhile.
+  /// From this attempt on, no other write runs meanwhile.
   private static let attemptsBeforeLock = 5
 
-  /// The result, and the transaction if it has not ended.
+  /// The result, and the transaction's id if it has not ended.
   private func attempt(
     _ block: @escaping Block, _ start: TransactionStart
   ) async -> (Result, TransactionID?) {
@@ -188,13 +191,14 @@ package final class TransactionRunner: Sendable {
     }
   }
 
-  /// As `attempt`, with the file's write lock in hand while the block runs, so that nothing it reads can change. After a
-  /// second the lock is let go, and the attempt fails when the block has returned.
+  /// Same as `attempt`, with the file's write lock held while the block runs, so that nothing it
+  /// reads can change. After a second the lock is released, and the attempt fails when the block
+  /// returns.
   private func attemptExclusively(
     _ block: @escaping Block, _ start: TransactionStart
   ) async -> (Result, TransactionID?) {
     await onBlockThread(start.callSite) { [backend] in
-      // From the block's thread: the writer never waits for one that has yet to be found.
+      // Begins on the block's thread: the writer never waits for a thread to start.
       var id: TransactionID?
       var hasRun = false
       do throws(Status) {
@@ -204,7 +208,7 @@ package final class TransactionRunner: Sendable {
           backend.rollback(begun)
           return (Result(error: CancellationError()), nil)
         }
-        // Whatever comes of it, the writer goes on from here.
+        // On every path, the writer continues from here.
         var isCommitted = false
         defer { if !isCommitted { backend.release(begun) } }
         let run = block(Reader(backend, begun))
@@ -213,7 +217,8 @@ package final class TransactionRunner: Sendable {
         if start.isCancelled { return (Result(error: CancellationError()), begun) }
         let request = try run.request(begun)
         isCommitted = true
-        // Waited for here, but no more so than by a task: its callbacks may come on any thread.
+        // Blocks, but with the context of a task: the callbacks that it waits for may come on any
+        // thread.
         _ = try backend.waitingInBlock { backend.commit(request, .lent, $0) }
         return (run.result, nil)
       } catch {
@@ -222,8 +227,8 @@ package final class TransactionRunner: Sendable {
     }
   }
 
-  /// Another attempt may find what this one did not. An error of the user's own is final, and so is what Firestore calls
-  /// permanent.
+  /// Whether another attempt may succeed. An error of the user's own is final, and so is an error
+  /// that Firestore calls permanent.
   private static func mayTryAgain(_ error: any Error) -> Bool {
     let error = error as NSError
     guard error.domain == FirestoreErrorDomain else { return false }
@@ -238,7 +243,7 @@ package final class TransactionRunner: Sendable {
 
   // MARK: Threads
 
-  /// Runs `body` on a thread of its own; the watchdog names it if it does not return.
+  /// Runs `body` on its own thread. The watchdog logs its call site if it does not return.
   private func onBlockThread<Answer: Sendable>(
     _ callSite: CallSite, _ body: @escaping @Sendable () -> Answer
   ) async -> Answer {
@@ -277,7 +282,7 @@ package final class TransactionRunner: Sendable {
   }
 }
 
-/// Which database's transaction a thread runs the block of.
+/// The database whose transaction's block a thread runs.
 enum TransactionThread {
   private static let key = {
     var key = pthread_key_t()
@@ -292,7 +297,8 @@ enum TransactionThread {
     return withExtendedLifetime(backend) { body() }
   }
 
-  /// Throws in a transaction's block of this database: what it did would not be part of the transaction.
+  /// Throws in a transaction's block of this database: the work would not be part of the
+  /// transaction.
   static func refuse(in backend: any Backend) throws(Status) {
     guard let current = pthread_getspecific(key),
       current == UnsafeMutableRawPointer(Unmanaged.passUnretained(backend as AnyObject).toOpaque())

@@ -2,22 +2,22 @@ import Dispatch
 
 /// The transactions of an embedded database that have begun and not ended.
 ///
-///     begin ─▶ reads, each noted ─▶ commit: what was read has to hold ─▶ ended
-///                                     └─ conflict ─▶ begin another attempt: waits for its turn
+///     begin ─▶ reads, each recorded ─▶ commit, if the read set still holds ─▶ ended
+///                                        └─ conflict ─▶ begin another attempt: waits for its turn
 ///     begin exclusively ─▶ the writer waits, for at most a second ─▶ commit
 ///
-/// Optimistic: nobody waits for a transaction that is not exclusive, and what it holds is what it has read.
+/// Optimistic: a transaction that is not exclusive locks nothing, and stores only its reads.
 final class TransactionTable: Sendable {
   fileprivate final class Entry: Sendable {
     struct Reads {
-      /// Nil for a document that was not there.
+      /// Nil for a document that did not exist.
       var documents: [ResourcePath: Instant?] = [:]
       var results: [ObservedQuery] = []
     }
 
     let reads = Guarded(Reads())
     let turn: DocumentQueues.Turn
-    /// Of an exclusive one.
+    /// Nil if the transaction is not exclusive.
     let hold: WriterReservation?
 
     init(_ turn: DocumentQueues.Turn, _ hold: WriterReservation? = nil) {
@@ -25,7 +25,8 @@ final class TransactionTable: Sendable {
       self.hold = hold
     }
 
-    /// Notes the versions that were read.
+    /// Records the versions that were read. Throws `aborted` if one of them was read before and
+    /// differs.
     func note(_ found: some Sequence<(ResourcePath, StoredDocument?)>) throws(Status) {
       let isSame = reads.withLock { reads in
         for (path, document) in found {
@@ -50,7 +51,7 @@ final class TransactionTable: Sendable {
   private let state = Guarded(State())
   let lines = DocumentQueues()
 
-  /// How many have begun and not ended.
+  /// The number of transactions that have begun and not ended.
   var count: Int { state.withLock(\.entries.count) }
 
   // MARK: Beginning and ending
@@ -69,7 +70,8 @@ final class TransactionTable: Sendable {
     guard context.thread == .blocked else {
       return lines.whenTurn(at: paths, cancelledBy: start.cancellation, begin)
     }
-    // Goes on from the caller's thread: from where a write is handed over says what its completion waits for.
+    // Continues on the caller's thread: the thread that submits a write determines what its
+    // completion waits for.
     let turn = Guarded<DocumentQueues.Turn?>(nil)
     let arrived = DispatchSemaphore(value: 0)
     lines.whenTurn(at: paths, cancelledBy: start.cancellation) { came in
@@ -134,14 +136,14 @@ final class TransactionTable: Sendable {
   ) {
     do throws(Status) {
       let entry = try entry(id)
-      // Who has read something does not wait: others may wait for that.
+      // A transaction that has read something does not wait: others may wait for it.
       if paths.count == 1, context.thread == .blocked, entry.hold == nil,
         entry.reads.withLock({ $0.documents.isEmpty && $0.results.isEmpty })
       {
         lines.waitBlocking(for: paths[0], entry.turn)
       }
       let scope = entry.hold == nil ? ReadScope.all(of: paths) : .nothing
-      backend.answer(scope, context, isShort: paths.count == 1, done) { snapshot in
+      backend.answer(scope, context, paths.count == 1 ? .short : .limited, done) { snapshot in
         let found = try paths.map { try snapshot.document(at: $0) }
         try entry.note(zip(paths, found))
         return found
@@ -157,12 +159,12 @@ final class TransactionTable: Sendable {
   ) {
     do throws(Status) {
       let entry = try entry(id)
-      // Of whole documents: what the query leaves out may have changed as well.
+      // Records whole documents: fields that the projection leaves out may change as well.
       var whole = query
       whole.projection = []
       let projection = Projection(query.projection)
       backend.answer(
-        entry.hold == nil ? query.scope.readScope : .nothing, context, done
+        entry.hold == nil ? query.scope.readScope : .nothing, context, .limited, done
       ) { [whole] snapshot in
         let found = try backend.tracing { try snapshot.documents(matching: whole, trace: $0) }
         try entry.note(found.lazy.map { ($0.path, $0) })
@@ -178,7 +180,7 @@ final class TransactionTable: Sendable {
 
   // MARK: Committing
 
-  /// What the transaction has read has to hold. One that was committed has ended.
+  /// Commits if the read set still holds. A transaction that was committed has ended.
   func commit(
     _ id: TransactionID, _ request: CommitRequest, in backend: EmbeddedBackend,
     _ done: @escaping Completion<CommitResult>
@@ -191,12 +193,12 @@ final class TransactionTable: Sendable {
       }
       if let hold = entry.hold { return hold.commit(request.mutations, ended) }
       var request = request
-      var premises = ReadSet()
+      var readSet = ReadSet()
       let (documents, results) = entry.reads.withLock { ($0.documents, $0.results) }
-      premises.results = results
+      readSet.results = results
       if request.mutations.isEmpty, documents.isEmpty, results.isEmpty {
-        // Nothing to be done, and nothing that has to hold: nobody is waited for.
-        return backend.answer(.nothing, RequestContext(thread: .lent), isShort: true, ended) {
+        // Nothing to write and nothing to validate: waits for no write.
+        return backend.answer(.nothing, .lent, .short, ended) {
           let state = try $0.state()
           return CommitResult(
             commitTime: state.lastCommitTime, sequence: state.lastSequence, results: [])
@@ -210,16 +212,16 @@ final class TransactionTable: Sendable {
             path: path, operation: .verify,
             precondition: version.map { .updateTime($0) } ?? .exists(false))
         } + request.mutations
-      backend.writer.commit(request, on: results.isEmpty ? nil : premises, ended)
+      backend.writer.commit(request, on: results.isEmpty ? nil : readSet, ended)
     } catch {
       done(.failure(error))
     }
   }
 }
 
-/// The writer's thread, which waits for an exclusive transaction to end.
+/// A reservation of the writer's thread, which waits for an exclusive transaction to end.
 ///
-///     waiting ─ the writer comes ─▶ held ─ commit, release, too long ─▶ ended ─ the writer is done ─▶ finished
+///     waiting ─ the writer comes ─▶ held ─ commit, release, timeout ─▶ ended ─ written ─▶ finished
 ///        └─ refused ─▶ finished
 final class WriterReservation: Sendable {
   private enum End {
@@ -241,7 +243,7 @@ final class WriterReservation: Sendable {
     state = Guarded(State(begun: begun))
   }
 
-  /// On the writer's thread: what is to be written.
+  /// On the writer's thread: waits for the transaction to end, and returns what is to be written.
   fileprivate func hold(atMost limit: Duration) throws(Status) -> [Mutation] {
     state.withLock { $0.begun.take() }?(.success(self))
     _ = ended.wait(timeout: .now() + limit / .seconds(1))
@@ -271,7 +273,7 @@ final class WriterReservation: Sendable {
   private func end(_ end: End) {
     let late: Writer.Outcome? = state.withLock { state in
       guard state.end == nil else { return .failure(.transactionEnded) }
-      // The writer goes by this, or has gone on without it.
+      // The writer uses this, or has continued without it.
       state.end = end
       return state.outcome
     }

@@ -1,15 +1,15 @@
 import Foundation
 import Logging
 
-/// What goes out.
+/// Converts engine values to `Any`.
 ///
-/// Numbers are `NSNumber` and null is `NSNull`: in an `Any`, only those cast as users expect it
-/// (`as? Int`, `as? Int64` and `as? Double` of one and the same field).
+/// Numbers become `NSNumber` and null becomes `NSNull`: in an `Any`, only these support the casts
+/// that users expect (`as? Int`, `as? Int64` and `as? Double` of the same field).
 ///
-/// Two names of a map may be one `String` to Swift: canonically equivalent, and of other bytes. A dictionary
-/// then has the first by bytes, with its own value.
+/// Two names of a map may be the same `String` (canonically equivalent) and differ in bytes. The
+/// dictionary then has the first name by bytes, with its own value.
 extension AnyBridge {
-  /// - Parameter reference: makes the public reference for a path.
+  /// - Parameter reference: Makes the public reference for a path.
   package static func any(_ value: Value, reference: (ResourcePath) -> Any) -> Any {
     switch value {
     case .null: NSNull()
@@ -32,17 +32,17 @@ extension AnyBridge {
   ) -> [String: Any] {
     var dictionary: [String: Any] = [:]
     dictionary.reserveCapacity(map.count)
-    // The fields are in the order of their names' bytes: the first is put last.
+    // Fields are sorted by their names' bytes. The first one is put last, so that it wins.
     for field in map.fields.reversed() {
       put(any(field.value, reference: reference), field.name, into: &dictionary)
     }
     return dictionary
   }
 
-  /// In place of a field whose name is the same `String`. That is logged.
+  /// Replaces a field whose name is the same `String`, and logs an error.
   static func put(_ value: Any, _ name: String, into dictionary: inout [String: Any]) {
     guard dictionary.updateValue(value, forKey: name) != nil else { return }
-    // `updateValue` keeps the key that was there.
+    // `updateValue` keeps the old key.
     dictionary[name] = nil
     dictionary[name] = value
     Logger(label: "hearth").error(

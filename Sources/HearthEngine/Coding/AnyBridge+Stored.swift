@@ -1,15 +1,15 @@
 import Foundation
 
-/// What goes out, straight from stored bytes.
+/// Converts stored bytes to `Any`.
 extension AnyBridge {
-  /// - Parameter reference: makes the public reference for a path.
+  /// - Parameter reference: Makes the public reference for a path.
   static func dictionary(
     _ map: MapView, depthLeft: Int = DocumentFormat.maximumDepth,
     reference: (ResourcePath) -> Any
   ) throws(Status) -> [String: Any] {
     var dictionary: [String: Any] = [:]
     dictionary.reserveCapacity(map.count)
-    // The fields are in the order of their names' bytes: the first is put last.
+    // Fields are sorted by their names' bytes. The first one is put last, so that it wins.
     for index in (0..<map.count).reversed() {
       put(
         try any(try map.value(at: index), depthLeft: depthLeft, reference: reference),

@@ -4,39 +4,39 @@ import Foundation
 package protocol DocumentReferencing: AnyObject {
   var resourcePath: ResourcePath { get }
   var databaseIdentity: DatabaseIdentity { get }
-  /// What keeps this reference from being used.
-  var fault: Status? { get }
+  /// Why this reference cannot be used; nil if it can.
+  var validationError: Status? { get }
 }
 
-/// Between `Any`, as users hand it over and get it back, and the engine's values.
+/// Converts between `Any`, as users pass and receive it, and the engine's values.
 ///
-/// Here is what comes in, one level deep; what goes out is in `AnyBridge+Out.swift`.
+/// This file converts input, one level deep; `AnyBridge+Out.swift` converts output.
 package enum AnyBridge {
-  /// What an `Any` turns out to be, one level deep.
+  /// The content of an `Any`, one level deep.
   package enum Kind {
     case scalar(Value)
-    /// An array without arrays, maps or sentinels in it.
+    /// An array without nested arrays, maps or sentinels.
     case scalars([Value])
     case array([Any])
     case dictionary([String: Any])
     case reference(any DocumentReferencing)
     case sentinel(FieldValue)
-    /// A number that fits no `Int64`, in digits.
+    /// An integer outside the range of `Int64`, in decimal digits.
     case tooLarge(String)
-    /// `Decimal.nan`. A double that is not a number is a value.
+    /// `Decimal.nan`. A `Double` NaN is a scalar.
     case decimalNaN
     case unsupported(typeName: String)
-    /// A dictionary with a key that is no string.
+    /// A dictionary with a key that is not a string.
     case unsupportedKey(typeName: String)
-    /// A dictionary with two keys, of different types or bytes, that are one `String`.
+    /// A dictionary with two keys, of different types or bytes, that are the same `String`.
     case repeatedKey(String)
   }
 
-  /// Types that are told by one comparison come first; everything else is `rareShape(of:)`.
+  /// Checks first the types that one comparison recognizes; `rareKind(of:)` handles the others.
   ///
-  /// Comparing the type before casting is faster than a failing cast, and keeps a number class from
-  /// passing as a `Bool` or an `Int`.
-  package static func shape(of input: Any) throws(Status) -> Kind {
+  /// Comparing the type before casting is faster than a failing cast, and prevents a number class
+  /// from passing as a `Bool` or an `Int`.
+  package static func kind(of input: Any) throws(Status) -> Kind {
     let type = type(of: input)
     if type == String.self, let string = input as? String { return .scalar(.string(string)) }
     if type == Int.self, let number = input as? Int { return .scalar(.integer(Int64(number))) }
@@ -67,15 +67,15 @@ package enum AnyBridge {
     }
     if type == FieldValue.self, let sentinel = input as? FieldValue { return .sentinel(sentinel) }
     if type == NSNull.self { return .scalar(.null) }
-    if type == NSNumber.self, let number = input as? NSNumber { return shape(of: number) }
-    if type is AnyClass { return try shape(of: input as AnyObject) }
-    return try rareShape(of: input)
+    if type == NSNumber.self, let number = input as? NSNumber { return kind(of: number) }
+    if type is AnyClass { return try kind(of: input as AnyObject) }
+    return try rareKind(of: input)
   }
 
-  private static func shape(of object: AnyObject) throws(Status) -> Kind {
+  private static func kind(of object: AnyObject) throws(Status) -> Kind {
     switch object {
-    case let decimal as NSDecimalNumber: return shape(of: decimal.decimalValue)
-    case let number as NSNumber: return shape(of: number)
+    case let decimal as NSDecimalNumber: return kind(of: decimal.decimalValue)
+    case let number as NSNumber: return kind(of: number)
     case let point as GeoPoint: return .scalar(.geoPoint(try point.coordinate()))
     case let vector as VectorValue: return .scalar(.vector(vector.array))
     case let string as NSString: return .scalar(.string(String(describing: string)))
@@ -91,14 +91,14 @@ package enum AnyBridge {
     }
   }
 
-  private static func shape(of decimal: Decimal) -> Kind {
+  private static func kind(of decimal: Decimal) -> Kind {
     decimal.isNaN ? .decimalNaN : .scalar(.double(EncodingRules.double(decimal)))
   }
 
-  private static func shape(of number: NSNumber) -> Kind {
+  private static func kind(of number: NSNumber) -> Kind {
     switch UInt8(bitPattern: number.objCType.pointee) {
     case UInt8(ascii: "c"), UInt8(ascii: "B"):
-      // Only booleans are of this type: an `Int8` becomes an int in Foundation on Linux.
+      // Only booleans have this type: Foundation on Linux stores an `Int8` as an int.
       return .scalar(.boolean(number.boolValue))
     case UInt8(ascii: "d"), UInt8(ascii: "f"): return .scalar(.double(number.doubleValue))
     case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int64.max):
@@ -107,17 +107,17 @@ package enum AnyBridge {
     }
   }
 
-  private static func rareShape(of input: Any) throws(Status) -> Kind {
+  private static func rareKind(of input: Any) throws(Status) -> Kind {
     switch input {
     case let optional as any AnyOptional:
       guard let wrapped = optional.wrapped else { return .scalar(.null) }
-      return try shape(of: wrapped)
+      return try kind(of: wrapped)
     case let array as any AnyArray: return .array(array.anyElements)
     case let dictionary as any AnyDictionary: return Self.dictionary(dictionary.anyEntries)
     case let hashable as AnyHashable where type(of: input) == AnyHashable.self:
-      return try shape(of: hashable.base)
+      return try kind(of: hashable.base)
     case let substring as Substring: return .scalar(.string(String(substring)))
-    case let decimal as Decimal: return shape(of: decimal)
+    case let decimal as Decimal: return kind(of: decimal)
     case let number as any BinaryInteger:
       guard let integer = Int64(exactly: number) else { return .tooLarge("\(number)") }
       return .scalar(.integer(integer))
@@ -139,7 +139,7 @@ package enum AnyBridge {
     return .dictionary(named)
   }
 
-  /// A string of any make: `String`, `Substring`, `NSString`, or one of them in an `AnyHashable`.
+  /// The text of a `String`, `Substring`, `NSString`, or one of them in an `AnyHashable`.
   package static func string(_ input: Any) -> String? {
     if type(of: input) == String.self { return input as? String }
     if let object = object(input) { return (object as? NSString).map(String.init(describing:)) }
@@ -152,15 +152,15 @@ package enum AnyBridge {
     }
   }
 
-  /// The input if it is an object. To cast anything else to a class is to bridge it first, all the way
-  /// down: no stack is deep enough for some.
+  /// The input if it is an object. Casting anything else to a class bridges it first, recursively,
+  /// which overflows the stack for deeply nested values.
   package static func object(_ input: Any) -> AnyObject? {
     type(of: input) is AnyClass ? input as AnyObject : nil
   }
 }
 
 extension AnyBridge {
-  /// What is inside of optionals and an `AnyHashable`; nil if that is nothing.
+  /// The value inside optionals and an `AnyHashable`; nil if there is none.
   static func unwrapped(_ input: Any) -> Any? {
     let type = type(of: input)
     if type is AnyClass || type == String.self { return input }
@@ -180,7 +180,7 @@ extension Optional: AnyOptional {
   fileprivate var wrapped: Any? { map { $0 } }
 }
 
-/// An `Array` of whatever elements.
+/// An `Array` of any element type.
 protocol AnyArray {
   var anyElements: [Any] { get }
 }

@@ -1,12 +1,12 @@
-/// A value was asked of a decoder that cannot give it.
+/// An error thrown when a decoder does not support a type.
 public enum FirestoreDecodingError: Error {
   /// Only `Firestore.Decoder` can decode this type.
   case decodingIsNotSupported(String)
-  /// Kept for source compatibility; nothing throws it.
+  /// Never thrown. Exists for source compatibility.
   case fieldNameConflict(String)
 }
 
-/// A value was handed to an encoder that cannot take it.
+/// An error thrown when an encoder does not support a type.
 public enum FirestoreEncodingError: Error {
   /// Only `Firestore.Encoder` can encode this type.
   case encodingIsNotSupported(String)

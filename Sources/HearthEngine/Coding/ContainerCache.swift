@@ -1,18 +1,18 @@
-/// Keyed containers that are used again for values of the same type.
+/// Keyed containers that are reused for values of the same type.
 ///
-/// A keyed container is a box of the standard library's, and making one costs as much as encoding
-/// several fields. So the last box for a key type is kept, and handed out again once nobody else
-/// holds it. What we put into the box is trivial and only says where the container stands (`Place`):
-/// the box is moved by writing into it, and the standard library, which copies it out for every field,
-/// retains nothing.
+/// A keyed container is a box of the standard library, and making one costs as much as encoding
+/// several fields. So the last box for a key type is kept, and reused once nothing else holds it.
+/// The struct that we put into the box is trivial and only holds the container's position
+/// (`Position`): writing into the box moves it, and the standard library, which copies the struct for
+/// every field, retains nothing.
 ///
-/// Boxes are handed out by a `ContainerHolder`. To copy a `KeyedEncodingContainer<Key>` Swift looks up
-/// the metadata of that type in a table that all threads share; that was 10 % of the instructions of
-/// encoding a book, and what kept threads from decoding side by side. A holder has the metadata at
-/// hand: it is its own generic argument.
-struct ContainerCache<Place: BitwiseCopyable> {
+/// A `ContainerHolder` hands out boxes. To copy a `KeyedEncodingContainer<Key>` Swift looks up the
+/// metadata of that type in a table that all threads share; that was 10 % of the instructions of
+/// encoding a book, and prevented threads from decoding in parallel. A holder has the metadata at
+/// hand as its own generic argument.
+struct ContainerCache<Position: BitwiseCopyable> {
   static var entryCount: Int { 128 }
-  /// Where a Swift object's first property is.
+  /// The offset of a Swift object's first property.
   private static var objectHeaderBytes: Int { 16 }
 
   private let keyTypes = UnsafeMutablePointer<UInt>.allocate(capacity: entryCount)
@@ -27,7 +27,7 @@ struct ContainerCache<Place: BitwiseCopyable> {
     boxes.initialize(repeating: nil, count: ContainerCache.entryCount)
   }
 
-  /// The number, below `entryCount`, that stands for a key type for now.
+  /// The index, below `entryCount`, that a key type has until another type replaces it.
   @inline(__always)
   func entry(for keyType: Any.Type) -> Int {
     let bits = UInt(bitPattern: ObjectIdentifier(keyType))
@@ -35,7 +35,7 @@ struct ContainerCache<Place: BitwiseCopyable> {
     return keyTypes[home] == bits ? home : probe(bits, from: home)
   }
 
-  /// One of the next few entries. If they are all taken, the first is taken over.
+  /// Probes the entries from `home` on. If 8 are taken, the new type replaces the first.
   @inline(never)
   private func probe(_ bits: UInt, from home: Int) -> Int {
     for step in 0..<8 {
@@ -52,36 +52,36 @@ struct ContainerCache<Place: BitwiseCopyable> {
     return home
   }
 
-  /// The holder of the container for that entry's key type, moved to `place`: points to an
-  /// `any ContainerHolding<KeyedEncodingContainer<Key>>`, or to its decoding twin. Nil if there is
-  /// none, or if its container is in use.
+  /// The holder of the container for that entry's key type, moved to `position`. Points to an
+  /// `any ContainerHolding<KeyedEncodingContainer<Key>>`, or to its decoding counterpart. Nil if
+  /// there is no container, or if it is in use.
   @inline(__always)
-  func holder(entry: Int, at place: Place) -> UnsafeRawPointer? {
+  func holder(entry: Int, at position: Position) -> UnsafeRawPointer? {
     guard let box = boxes[entry], isKnownUniquelyReferenced(&box.pointee) else { return nil }
-    ContainerCache.place(inside: box.pointee).storeBytes(of: place, as: Place.self)
+    ContainerCache.position(inside: box.pointee).storeBytes(of: position, as: Position.self)
     return UnsafeRawPointer(holders + entry)
   }
 
-  /// Keeps a container that stands at `place`, if it is made as they were when this was written: a
-  /// struct around one object, with our struct in the object's first property.
-  func keep<Container>(_ container: Container, entry: Int, at place: Place) {
+  /// Keeps a container at `position`, if its memory layout is the expected one: a struct around one
+  /// object, with our struct in the object's first property.
+  func keep<Container>(_ container: Container, entry: Int, at position: Position) {
     guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size else { return }
     let holder = ContainerHolder(container)
     let box = UnsafeMutableRawPointer(holder.memory).assumingMemoryBound(to: AnyObject.self)
-    // A place begins with a pointer that nothing else of the container's is.
-    let first = ContainerCache.place(inside: box.pointee).load(as: UInt.self)
-    guard first == withUnsafeBytes(of: place, { $0.load(as: UInt.self) }) else { return }
+    // A place begins with a pointer that nothing else in the container equals.
+    let first = ContainerCache.position(inside: box.pointee).load(as: UInt.self)
+    guard first == withUnsafeBytes(of: position, { $0.load(as: UInt.self) }) else { return }
     boxes[entry] = box
     holders[entry] = holder
   }
 
   @inline(__always)
-  private static func place(inside box: AnyObject) -> UnsafeMutableRawPointer {
+  private static func position(inside box: AnyObject) -> UnsafeMutableRawPointer {
     Unmanaged.passUnretained(box).toOpaque() + objectHeaderBytes
   }
 }
 
-/// Gives a container without naming its type. See `ContainerCache`.
+/// Returns a container without naming its type. See `ContainerCache`.
 protocol ContainerHolding<Container>: AnyObject {
   associatedtype Container
   func copy() -> Container

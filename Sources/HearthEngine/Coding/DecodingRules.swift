@@ -1,8 +1,8 @@
 import Foundation
 
-/// How types of Foundation are decoded, whatever they are decoded from.
+/// How Foundation types are decoded, from a document or a structure.
 enum DecodingRules {
-  /// What is there, if it is not null.
+  /// Reads the value to decode, which is not null.
   struct Found {
     let string: () throws -> String
     let double: () throws -> Double
@@ -58,7 +58,7 @@ enum DecodingRules {
     return nil
   }
 
-  /// The key that a field's name becomes. The path is that of the map.
+  /// The key for a field's name. `codingPath` is that of the map.
   static func key(
     of name: String, _ strategy: FirebaseDataDecoder.KeyDecodingStrategy,
     codingPath: () -> [any CodingKey]

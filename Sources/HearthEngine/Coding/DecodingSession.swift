@@ -2,41 +2,42 @@ import Foundation
 
 /// One run of a decoder over one stored value, read in place.
 ///
-/// Decoders and containers are small structs that say where in the value they are, by offset, and
-/// carry the run's epoch. Sessions are never freed, only used again with another epoch: a decoder
-/// that a type kept beyond its time throws instead of reading memory that is no longer ours.
+/// Decoders and containers are small structs that hold their offset in the value and the run's
+/// epoch. Sessions are never freed, only reused with another epoch: a decoder that a type kept
+/// after the run throws instead of reading memory that is no longer valid.
 struct DecodingSession {
   typealias StatePointer = UnsafeMutablePointer<State>
 
   struct State {
-    /// Changes when a run ends. 0 is never one.
+    /// Changes when a run ends. Never 0.
     var epoch: UInt32 = 1
     var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
-    /// Of the document, if its names do not stand in its bytes.
-    var shape: UnsafePointer<FieldNameTable>?
-    /// The caller's, who waits for the run to end. Nil between runs.
+    /// The document's name table, if its names are not in its bytes.
+    var nameTable: UnsafePointer<FieldNameTable>?
+    /// Owned by the caller, which waits for the run to end. Nil between runs.
     var options: Unmanaged<FirebaseDataDecoder>?
     var keysAreDefault = true
     var datesAreTimestamps = true
     var dataIsBlob = true
     var context = DocumentDecoder.Context()
-    /// The keys on the way to what is being decoded, and the node each belongs behind. A node is
-    /// named by its index plus one; 0 is the run's value itself.
+    /// The keys that lead to the value being decoded, and the parent node of each. A node's name is
+    /// its index plus one; 0 is the run's value itself.
     var keys = KeyStack()
     var parents = UnsafeMutablePointer<UInt32>.allocate(capacity: 64)
     var parentCapacity = 64
     let containers = ContainerCache<KeyedPosition>()
-    /// Under a key strategy, for each keyed container: where each key's field is.
+    /// With a key strategy: for each keyed container, the field index of each key.
     var converted: [[BytewiseString: Int]] = []
-    var guesses = FieldPositionCache()
+    var positions = FieldPositionCache()
     let elements = ElementTypes()
-    /// Values around this one that are decoded in their own place, by single value containers.
+    /// How many enclosing values are decoded in the same place, through single value containers.
     var valuesInPlace = 0
-    /// A dictionary was to be decoded that cannot hold two names of the map: see `DocumentDecoder.ambiguousKey`.
+    /// A dictionary that is being decoded cannot hold two names of the map: see
+    /// `DocumentDecoder.ambiguousKey`.
     var isAmbiguous = false
   }
 
-  /// Gives the new node's name.
+  /// Returns the new node's name.
   @inline(__always)
   static func push(_ key: some CodingKey, after parent: UInt32, on state: StatePointer) -> UInt32 {
     let name = newNode(after: parent, on: state)
@@ -51,7 +52,7 @@ struct DecodingSession {
     return name
   }
 
-  /// For a key to be appended.
+  /// Makes a node for a key that the caller appends next.
   @inline(__always)
   private static func newNode(after parent: UInt32, on state: StatePointer) -> UInt32 {
     let index = state.pointee.keys.count
@@ -77,7 +78,7 @@ struct DecodingSession {
     let state = pool.borrow()
     defer { giveBack(state) }
     state.pointee.bytes = body?.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
-    state.pointee.shape = body?.shape
+    state.pointee.nameTable = body?.nameTable
     guard state.pointee.bytes.count <= DocumentFormat.maximumBodyBytes else {
       throw Status.dataLoss("A stored document is too large.")
     }
@@ -101,28 +102,30 @@ struct DecodingSession {
   private static func giveBack(_ state: StatePointer) {
     state.pointee.epoch = max(1, state.pointee.epoch &+ 1)
     state.pointee.bytes = UnsafeRawBufferPointer(start: nil, count: 0)
-    state.pointee.shape = nil
+    state.pointee.nameTable = nil
     state.pointee.options = nil
     state.pointee.context = DocumentDecoder.Context()
     state.pointee.keys.truncate(to: 0)
-    state.pointee.guesses.runEnded()
+    state.pointee.positions.runEnded()
     if !state.pointee.converted.isEmpty { state.pointee.converted = [] }
     state.pointee.isAmbiguous = false
     pool.giveBack(state)
   }
 }
 
-/// Remembers where the fields of a type stood in the last document, in the order the type asks for
-/// them: the next document is most often shaped alike, and a name is then compared once, not searched.
+/// Remembers the positions of a type's fields in the last document, in the order in which the type
+/// asks for them. The next document usually has the same fields: a name is then compared once, not
+/// searched.
 struct FieldPositionCache {
   /// How many fields of a type are remembered.
   static let rowLength = 128
   private static let cursorCount = 256
 
-  /// One for each entry of the containers. Only hints: an entry's type may have been another.
+  /// One row for each `ContainerCache` entry. Only hints: the entry may have belonged to another
+  /// type.
   private let rows = UnsafeMutablePointer<UInt16>.allocate(
     capacity: ContainerCache<KeyedPosition>.entryCount * rowLength)
-  /// How many fields a container has asked for so far. Hints too: containers may share one.
+  /// How many fields each container has asked for so far. Also hints: containers may share one.
   private let cursors = UnsafeMutablePointer<UInt32>.allocate(capacity: cursorCount)
   private var cursorsUsed = 0
 
@@ -134,7 +137,7 @@ struct FieldPositionCache {
 
   mutating func runEnded() { cursorsUsed = 0 }
 
-  /// A cursor for a container of that entry.
+  /// A cursor for a new container with that entry.
   @inline(__always)
   mutating func open(_ entry: Int) -> Cursor {
     let cursor = cursorsUsed & (FieldPositionCache.cursorCount - 1)
@@ -147,16 +150,16 @@ struct FieldPositionCache {
     fileprivate let row: UnsafeMutablePointer<UInt16>
     fileprivate let asked: UnsafeMutablePointer<UInt32>
 
-    /// Where the name is in the map.
+    /// The index of the name in the map; nil if the map lacks it.
     @inline(__always)
     func index(of name: UnsafeRawBufferPointer, in map: MapView) throws(Status) -> Int? {
-      let place = Int(asked.pointee)
-      guard place < FieldPositionCache.rowLength else { return try map.index(of: name) }
-      asked.pointee = UInt32(truncatingIfNeeded: place + 1)
-      let guess = Int(row[place])
-      if try map.hasName(name, at: guess) { return guess }
+      let column = Int(asked.pointee)
+      guard column < FieldPositionCache.rowLength else { return try map.index(of: name) }
+      asked.pointee = UInt32(truncatingIfNeeded: column + 1)
+      let candidate = Int(row[column])
+      if try map.hasName(name, at: candidate) { return candidate }
       guard let index = try map.index(of: name) else { return nil }
-      row[place] = UInt16(truncatingIfNeeded: index)
+      row[column] = UInt16(truncatingIfNeeded: index)
       return index
     }
   }

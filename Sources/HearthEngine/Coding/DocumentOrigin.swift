@@ -1,15 +1,15 @@
-/// What a type that documents know asks Hearth's decoders, of a stored document or of a structure:
+/// Where a Firestore type (`DocumentID`, a reference) gets its value in Hearth's decoders:
 ///
 ///     switch try DocumentOrigin(documentOf: decoder) { … }
 ///
 /// The counterpart of `DocumentSink`.
 package enum DocumentOrigin {
-  /// A reference that a structure holds, or was given.
+  /// A reference in a structure, or the one that a structure is decoded for.
   case object(any DocumentReferencing)
-  /// A path, and where it is, in the terms of who decodes.
+  /// A path in a stored document, with the context of its decoder.
   case path(ResourcePath, in: DocumentDecoder.Context)
 
-  /// The document that is decoded; nil if the data is not a document's, and for any other decoder.
+  /// The document being decoded; nil if the data is not a document's, and for any other decoder.
   package init?(documentOf decoder: any Decoder) throws {
     if let document = StructureDecoder.of(decoder)?.document {
       self = .object(document)
@@ -22,7 +22,8 @@ package enum DocumentOrigin {
     }
   }
 
-  /// The reference to be decoded; nil for any other decoder. Throws `DecodingError` for another value.
+  /// The reference being decoded; nil for any other decoder. Throws `DecodingError` for any other
+  /// value.
   package init?<Reference: DocumentReferencing>(
     referenceIn decoder: any Decoder, as type: Reference.Type
   ) throws {

@@ -1,8 +1,8 @@
-/// How a type that documents know hands itself to Hearth's encoders:
+/// How a Firestore type encodes itself with Hearth's encoders:
 ///
 ///     if let sink = DocumentSink(encoder, for: self) { return try sink.encode(self) }
 ///
-/// A document takes its value, after a check; a structure takes the object itself.
+/// A document stores the value, after a check; a structure holds the object itself.
 package enum DocumentSink {
   case stream(EncodingPosition)
   case tree(TreeEncoder)
@@ -10,7 +10,7 @@ package enum DocumentSink {
   /// Nil for any other encoder.
   package init?(_ encoder: any Encoder) {
     if let encoder = encoder as? StreamEncoder {
-      self = .stream(encoder.place)
+      self = .stream(encoder.position)
     } else if let encoder = encoder as? TreeEncoder {
       self = .tree(encoder)
     } else {
@@ -18,7 +18,7 @@ package enum DocumentSink {
     }
   }
 
-  /// Nil also for a structure whose passthrough types the value is not one of.
+  /// Nil also for a structure, if the value is not of its passthrough types.
   package init?<T: AnyObject>(_ encoder: any Encoder, for value: T) {
     self.init(encoder)
     if isStructure, case .tree(let encoder) = self, !encoder.run.passesThrough(value) { return nil }
@@ -32,9 +32,9 @@ package enum DocumentSink {
     _ object: T, as value: @autoclosure () throws -> Value
   ) throws {
     switch self {
-    case .stream(let place):
+    case .stream(let position):
       let value = try value()
-      if try place.beginValue() { place.writer.value(value) }
+      if try position.beginValue() { position.writer.value(value) }
     case .tree(let encoder) where isStructure: try encoder.set(content: .object(object))
     case .tree(let encoder): try encoder.set(value())
     }
@@ -53,33 +53,34 @@ package enum DocumentSink {
   }
 
   package func encode<Reference: DocumentReferencing>(_ reference: Reference) throws {
-    if !isStructure, let fault = reference.fault { throw fault }
+    if !isStructure, let validationError = reference.validationError { throw validationError }
     try encode(reference, as: .reference(reference.resourcePath))
     note(reference.databaseIdentity)
   }
 
   package func encode(_ sentinel: FieldValue) throws {
-    if !isStructure, let fault = sentinel.fault { throw fault }
+    if !isStructure, let validationError = sentinel.validationError { throw validationError }
     switch self {
-    case .stream(let place): try place.encode(sentinel.transform)
+    case .stream(let position): try position.encode(sentinel.transform)
     case .tree(let encoder):
       try encoder.set(content: isStructure ? .object(sentinel) : .transform(sentinel.transform))
     }
     if let database = sentinel.database { note(database) }
   }
 
-  /// A moment as a document has it. Not for structures.
+  /// Encodes an instant. For documents only, not for structures.
   package func encode(_ instant: Instant) throws {
     switch self {
-    case .stream(let place): if try place.beginValue() { place.writer.value(.timestamp(instant)) }
+    case .stream(let position):
+      if try position.beginValue() { position.writer.value(.timestamp(instant)) }
     case .tree(let encoder): try encoder.set(.timestamp(instant))
     }
   }
 
-  /// Leaves the field out that is being encoded. False if it is not the field of a map.
+  /// Omits the field that is being encoded. False if it is not the field of a map.
   package func skip() -> Bool {
     switch self {
-    case .stream(let place): return place.skip()
+    case .stream(let position): return position.skip()
     case .tree(let encoder):
       if encoder.isField { encoder.node.content = .none }
       return encoder.isField
@@ -88,7 +89,7 @@ package enum DocumentSink {
 
   private func note(_ database: DatabaseIdentity) {
     switch self {
-    case .stream(let place): place.note(database: database)
+    case .stream(let position): position.note(database: database)
     case .tree(let encoder):
       if !encoder.run.databases.contains(database) { encoder.run.databases.append(database) }
     }

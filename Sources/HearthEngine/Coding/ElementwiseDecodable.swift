@@ -1,7 +1,7 @@
 /// Types that are decoded element by element, without an unkeyed container: arrays.
 ///
-/// The standard library's way grows the array as it goes, and looks up the types of its storage for
-/// every array, in tables that all threads share.
+/// The standard library grows the array element by element, and looks up the types of its storage
+/// for every array, in tables that all threads share.
 protocol ElementwiseDecodable {
   /// `type` is `Self`.
   static func decode<T>(
@@ -14,10 +14,10 @@ extension Array: ElementwiseDecodable where Element: Decodable {
     _ array: ArrayView, at decoder: DocumentDecoder, as type: T.Type
   ) throws -> T {
     try decoder.checkDepth()
-    // Damaged bytes may promise more elements than fit into memory.
+    // Damaged bytes may claim more elements than fit into memory.
     let atOnce = Swift.min(array.count, (1 << 20) / Swift.max(1, MemoryLayout<Element>.stride))
     var rest = array
-    // `Array(unsafeUninitializedCapacity:)` looks up one type more.
+    // `Array(unsafeUninitializedCapacity:)` would look up one more type.
     var elements: [Element] = []
     elements.reserveCapacity(atOnce)
     for index in 0..<array.count {
@@ -28,8 +28,8 @@ extension Array: ElementwiseDecodable where Element: Decodable {
   }
 }
 
-/// Remembers which types are `ElementwiseDecodable`: asking costs more than decoding a small value, and
-/// the more, the more types a program has.
+/// Remembers which types are `ElementwiseDecodable`: the cast costs more than decoding a small
+/// value, and its cost grows with the number of types in the program.
 struct ElementTypes {
   private static let entryCount = 128
 
@@ -49,7 +49,7 @@ struct ElementTypes {
     return types[home] == bits ? answers[home] : probe(type, bits, from: home)
   }
 
-  /// In one of the next few entries. If they are all taken, the first is taken over.
+  /// Probes the entries from `home` on. If 8 are taken, the new type replaces the first.
   @inline(never)
   private func probe<T>(
     _ type: T.Type, _ bits: UInt, from home: Int

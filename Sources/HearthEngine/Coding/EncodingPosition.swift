@@ -1,14 +1,14 @@
 import Foundation
 
-/// Where a value is encoded: a frame of an `EncodingSession`. Three words, so that an `any Encoder`
-/// holds it without allocating.
+/// The position of a value being encoded: a frame of an `EncodingSession`. Three words, so that an
+/// `any Encoder` holds it without allocating.
 package struct EncodingPosition: BitwiseCopyable {
   typealias StatePointer = UnsafeMutablePointer<State>
 
   struct State {
-    /// Its own, for as long as the session lives.
+    /// Owned by the session, for its lifetime.
     let writer = DocumentWriter()
-    /// The caller's, who waits for the run to end. Nil between runs.
+    /// Owned by the caller, which waits for the run to end. Nil between runs.
     var options: Unmanaged<FirebaseDataEncoder>?
     var keysAreDefault = true
     var datesAreTimestamps = true
@@ -22,28 +22,28 @@ package struct EncodingPosition: BitwiseCopyable {
     var serial: UInt64 = 1
     /// Frames with smaller serials belong to earlier runs.
     var firstSerial: UInt64 = 1
-    /// The stream's order was broken: the value must be encoded by a `TreeEncoder`.
+    /// A type broke the stream's order: a `TreeEncoder` must encode the value.
     var isBroken = false
-    /// What a type did wrong in a call that cannot throw.
+    /// Misuse of the encoder in a call that cannot throw.
     var misuse: (any Error)?
-    var fault: Status?
+    var validationError: Status?
     var transforms: [(field: FieldSegments, transform: FieldTransform)] = []
     var databases: [DatabaseIdentity] = []
-    /// Values around this one that are encoded in their own place, by single value containers.
+    /// How many enclosing values are encoded in the same place, through single value containers.
     var valuesInPlace = 0
   }
 
-  /// The index of the last frame that a document can have: of a value in the innermost map. Further in, types
-  /// that contain themselves would go on until the stack ends.
+  /// The highest frame index in a document: that of a value in the innermost map. Without this
+  /// limit, types that contain themselves would overflow the stack.
   private static let deepest = DocumentFormat.maximumDepth + 1
 
   struct Frame {
     var serial: UInt64
     var pathCount: Int32
-    /// How many elements, if it is an array.
+    /// The number of elements of an array.
     var count: Int32 = 0
     var kind: Kind
-    /// The keys of a `[String: …]` stay as they are.
+    /// The keys of a `[String: …]` are not converted.
     var keepsKeys = false
   }
 
@@ -51,7 +51,7 @@ package struct EncodingPosition: BitwiseCopyable {
     /// Nothing encoded yet.
     case empty
     case value, map, array
-    /// There will be no value: a sentinel, or a document's id.
+    /// No value will be stored: a sentinel, or a document's id.
     case none
   }
 
@@ -86,7 +86,7 @@ package struct EncodingPosition: BitwiseCopyable {
     state.pointee.frameCapacity = capacity
   }
 
-  /// Goes on here: ends what was begun inside. False if this place is no more.
+  /// Makes this frame the innermost one by closing those inside it. False if this frame has ended.
   @inline(__always)
   func enter() -> Bool {
     let state = state
@@ -111,7 +111,7 @@ package struct EncodingPosition: BitwiseCopyable {
     index < state.pointee.frameCount && state.pointee.frames[index].serial == serial
   }
 
-  /// Ends the innermost frame. A value that encoded nothing is an empty map.
+  /// Closes the innermost frame. A value that encoded nothing is an empty map.
   @inline(__always)
   func closeTop() {
     let top = state.pointee.frameCount - 1
@@ -142,21 +142,21 @@ package struct EncodingPosition: BitwiseCopyable {
 
   var options: FirebaseDataEncoder? { state.pointee.options?.takeUnretainedValue() }
 
-  func note(fault: @autoclosure () -> Status) {
-    if state.pointee.fault == nil { state.pointee.fault = fault() }
+  func note(validationError: @autoclosure () -> Status) {
+    if state.pointee.validationError == nil { state.pointee.validationError = validationError() }
   }
 
   // MARK: - Depth
 
-  /// Takes nothing: this place is deeper than a document can be.
+  /// Makes this place accept nothing: it is deeper than a document can be.
   @inline(never)
   private func refused() -> EncodingPosition {
     state.pointee.frames[index].kind = .none
-    note(fault: EncodingRules.tooDeep)
+    note(validationError: EncodingRules.tooDeep)
     return self
   }
 
-  /// For a call that cannot encode anything here: ends the encoding if that is because of the depth.
+  /// For a call that cannot encode anything here. Throws if the reason is the depth.
   @inline(never)
   func stop() throws {
     if index > EncodingPosition.deepest { throw tooDeep() }
@@ -167,14 +167,14 @@ package struct EncodingPosition: BitwiseCopyable {
     index > EncodingPosition.deepest ? tooDeep() : EncodingRules.secondValue(codingPath: codingPath)
   }
 
-  /// Remembered, too: a type that catches it leaves the value out.
+  /// Also records the error: a type that catches the error leaves the value out.
   @inline(never)
   private func tooDeep() -> Status {
-    note(fault: EncodingRules.tooDeep)
+    note(validationError: EncodingRules.tooDeep)
     return EncodingRules.tooDeep
   }
 
-  /// A value of a single value container.
+  /// Encodes the value of a single value container.
   func encodeInPlace<T: Encodable>(_ value: T) throws {
     let state = state
     state.pointee.valuesInPlace += 1
@@ -187,9 +187,10 @@ package struct EncodingPosition: BitwiseCopyable {
 
   // MARK: - Fields and elements
 
-  // False where a type misused its encoder and this place is no map or array; that is remembered.
+  // False if a type misused its encoder and this place is not a map or an array. The misuse is
+  // recorded.
 
-  /// Begins a field of the map that this place is.
+  /// Begins a field of the map at this place.
   @inline(__always)
   func beginField(_ key: some CodingKey) -> Bool {
     guard enter(), state.pointee.frames[index].kind == .map else { return false }
@@ -212,7 +213,9 @@ package struct EncodingPosition: BitwiseCopyable {
 
   @inline(never)
   private func check(name: String) {
-    if let fault = EncodingRules.fault(ofName: name, path: writer.openPath()) { note(fault: fault) }
+    if let validationError = EncodingRules.validationError(ofName: name, path: writer.openPath()) {
+      note(validationError: validationError)
+    }
   }
 
   @inline(never)
@@ -227,7 +230,7 @@ package struct EncodingPosition: BitwiseCopyable {
     return EncodingRules.name(of: key, options: options) { codingPath }
   }
 
-  /// Begins the next element of the array that this place is.
+  /// Begins the next element of the array at this place.
   @inline(__always)
   func beginElement() -> Bool {
     guard enter(), state.pointee.frames[index].kind == .array else { return false }
@@ -245,7 +248,7 @@ package struct EncodingPosition: BitwiseCopyable {
     return true
   }
 
-  /// That of the element begun last.
+  /// The index of the element begun last.
   @inline(__always)
   private var elementIndex: Int { max(0, Int(state.pointee.frames[index].count) - 1) }
 
@@ -257,7 +260,7 @@ package struct EncodingPosition: BitwiseCopyable {
 
   // MARK: - Values
 
-  // `key` is that of the field begun last, or nil for an element or a single value.
+  // `key` is the key of the field begun last, or nil for an element or a single value.
 
   @inline(__always)
   func encode(_ value: Double, key: @autoclosure () -> (any CodingKey)?) throws {
@@ -276,8 +279,14 @@ package struct EncodingPosition: BitwiseCopyable {
     _ value: Double, named typeName: String, key: (any CodingKey)?
   ) throws {
     guard let options else { return }
-    writer.string(
-      try EncodingRules.string(for: value, named: typeName, options: options) { path(key) })
+    do {
+      writer.string(
+        try EncodingRules.string(for: value, named: typeName, options: options) { path(key) })
+    } catch {
+      // The type may catch the error: then its element or value must not have begun.
+      state.pointee.isBroken = true
+      throw error
+    }
   }
 
   @inline(__always)
@@ -285,6 +294,8 @@ package struct EncodingPosition: BitwiseCopyable {
     _ value: T, key: @autoclosure () -> (any CodingKey)?
   ) throws {
     guard let integer = Int64(exactly: value) else {
+      // As in `encodeNonConforming`.
+      state.pointee.isBroken = true
       throw EncodingRules.tooLarge(value, codingPath: path(key()))
     }
     writer.integer(integer)
@@ -309,7 +320,7 @@ package struct EncodingPosition: BitwiseCopyable {
       state.pointee.path.append(index: elementIndex)
       try encodeInside(value, mark)
     } catch {
-      // The element has not become one.
+      // Removes the element again.
       if isAlive {
         writer.rollBack(to: mark)
         state.pointee.frames[index].count -= 1
@@ -318,13 +329,13 @@ package struct EncodingPosition: BitwiseCopyable {
     }
   }
 
-  /// A value with a frame of its own.
+  /// Encodes a value with a frame of its own.
   @inline(__always)
   private func encodeInside<T: Encodable>(_ value: T, _ mark: DocumentWriter.Mark) throws {
-    let place = EncodingPosition.push(on: state, kind: .empty)
+    let position = EncodingPosition.push(on: state, kind: .empty)
     do {
-      guard place.index <= EncodingPosition.deepest else { throw tooDeep() }
-      try place.encodeHere(value)
+      guard position.index <= EncodingPosition.deepest else { throw tooDeep() }
+      try position.encodeHere(value)
     } catch {
       if enter() { writer.rollBack(to: mark) }
       throw error
@@ -336,7 +347,7 @@ package struct EncodingPosition: BitwiseCopyable {
     }
   }
 
-  /// The types that need no frame, under the usual strategies. False if nothing was written.
+  /// Encodes the types that need no frame, with default strategies. False if nothing was written.
   @inline(__always)
   private func encodeDirectly<T: Encodable>(_ value: T) throws -> Bool {
     if T.self == String.self {
@@ -367,27 +378,27 @@ package struct EncodingPosition: BitwiseCopyable {
     writer.endArray()
   }
 
-  /// A value at this very place, as an encoder's or a single value container's.
+  /// Encodes a value at this place, for an encoder or a single value container.
   func encodeHere<T: Encodable>(_ value: T) throws {
     guard EncodingRules.isSpecial(T.self), let options else {
       if !state.pointee.keysAreDefault, value is any StringKeyedDictionary {
         state.pointee.frames[index].keepsKeys = true
       }
-      return try value.encode(to: StreamEncoder(place: self))
+      return try value.encode(to: StreamEncoder(position: self))
     }
     switch try EncodingRules.handling(of: value, options: options, codingPath: { codingPath }) {
     case .value(let plain):
       guard try beginValue() else { return }
       writer.value(plain)
     case .encode(let encode):
-      try encode(StreamEncoder(place: self))
-    case .ordinary: try value.encode(to: StreamEncoder(place: self))
+      try encode(StreamEncoder(position: self))
+    case .ordinary: try value.encode(to: StreamEncoder(position: self))
     }
   }
 
   // MARK: - Containers
 
-  /// This place as a map. Asked for again, it is the same map.
+  /// Makes this place a map. A second call gets the same map.
   func becomeMap() {
     guard enter() else { return }
     switch state.pointee.frames[index].kind {
@@ -419,44 +430,48 @@ package struct EncodingPosition: BitwiseCopyable {
   @inline(__always)
   private func beginMap() {
     writer.beginMap()
-    if writer.depth > DocumentFormat.maximumDepth + 1 { note(fault: EncodingRules.tooDeep) }
+    if writer.depth > DocumentFormat.maximumDepth + 1 {
+      note(validationError: EncodingRules.tooDeep)
+    }
   }
 
   @inline(__always)
   private func beginArray(insideArray: Bool) {
     writer.beginArray()
-    if insideArray { note(fault: EncodingRules.nestedArrays) }
-    if writer.depth > DocumentFormat.maximumDepth + 1 { note(fault: EncodingRules.tooDeep) }
+    if insideArray { note(validationError: EncodingRules.nestedArrays) }
+    if writer.depth > DocumentFormat.maximumDepth + 1 {
+      note(validationError: EncodingRules.tooDeep)
+    }
   }
 
-  /// A place of its own for a field, which stays open until this place goes on.
+  /// Begins a field with a place of its own, which stays open until this place encodes again.
   func nested(_ key: some CodingKey) -> EncodingPosition {
     guard enter() else { return self }
-    // Two containers for one field become one map: not something a stream can do.
+    // Two containers for one field become one map, which a stream cannot write.
     if writer.hasField(convertedName(of: key)) { state.pointee.isBroken = true }
     guard beginField(key) else { return self }
     state.pointee.path.append(key)
-    let place = EncodingPosition.push(on: state, kind: .empty)
-    return place.index <= EncodingPosition.deepest ? place : place.refused()
+    let position = EncodingPosition.push(on: state, kind: .empty)
+    return position.index <= EncodingPosition.deepest ? position : position.refused()
   }
 
-  /// A place of its own for the next element.
+  /// Begins the next element, with a place of its own.
   func nestedElement() -> EncodingPosition {
     guard beginElement() else { return self }
     state.pointee.path.append(index: elementIndex)
-    let place = EncodingPosition.push(on: state, kind: .empty)
-    return place.index <= EncodingPosition.deepest ? place : place.refused()
+    let position = EncodingPosition.push(on: state, kind: .empty)
+    return position.index <= EncodingPosition.deepest ? position : position.refused()
   }
 
   var elementCount: Int { isAlive ? Int(state.pointee.frames[index].count) : 0 }
 
   // MARK: - Sentinels and ids
 
-  /// There will be no value here, but the sentinel is remembered.
+  /// Records the sentinel instead of a value.
   func encode(_ transform: FieldTransform) throws {
     guard try beginValue() else { return }
     guard let path = writer.openPath() else {
-      note(fault: EncodingRules.sentinelInArray(transform))
+      note(validationError: EncodingRules.sentinelInArray(transform))
       return writer.null()
     }
     guard index > 0 else { return }
@@ -464,7 +479,7 @@ package struct EncodingPosition: BitwiseCopyable {
     state.pointee.transforms.append((FieldSegments(path), transform))
   }
 
-  /// Leaves the field out that this place would be. False if it is not a field.
+  /// Omits the field at this place. False if this place is not a field.
   func skip() -> Bool {
     guard enter() else { return true }
     guard index > 0, state.pointee.frames[index - 1].kind == .map else { return false }

@@ -1,7 +1,8 @@
-/// How the value types pass through coders.
+/// `Codable` conformances of the Firestore value types.
 ///
-/// Firestore's own coders take them as they are, others whose passthrough types they are too. Every other coder sees plain keyed containers; a
-/// `FieldValue` means nothing to it.
+/// Firestore's own coders store the values as they are; so do other structure coders for their
+/// passthrough types. Every other coder gets plain keyed containers. A `FieldValue` can only be
+/// encoded by a coder that knows it.
 
 private enum TimestampKeys: String, CodingKey { case seconds, nanoseconds }
 private enum GeoPointKeys: String, CodingKey { case latitude, longitude }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// The same value under its own type's name, where `T.self == U.self` has just been seen.
+/// Returns the same value, typed as `U`. Requires `T.self == U.self`, which the caller has checked.
 @inline(__always)
 package func identity<T, U>(_ value: T, as type: U.Type) -> U {
   withUnsafePointer(to: value) { UnsafeRawPointer($0).load(as: U.self) }
 }
 
-/// Dictionaries whose keys are names already: no key strategy touches them.
+/// Dictionaries with string keys: key strategies do not change these keys.
 protocol StringKeyedDictionary {}
 extension Dictionary: StringKeyedDictionary where Key == String {}
 
-/// Types that coders write and read by rules of their own instead of calling `encode(to:)`.
+/// Rules for the types that coders write and read without calling `encode(to:)` or `init(from:)`.
 enum EncodingRules {
   enum Handling {
     case value(Value)
-    /// The user's closure, or a type's own `encode(to:)`, encodes at the same place.
+    /// The user's closure, or the type's own `encode(to:)`, encodes at the same place.
     case encode((any Encoder) throws -> Void)
     case ordinary
   }
@@ -40,13 +40,13 @@ enum EncodingRules {
     return .ordinary
   }
 
-  /// The nearest double. Foundation's own conversion is off by some of its last digits.
+  /// The nearest double. Foundation's own conversion gets some of the last digits wrong.
   static func double(_ decimal: Decimal) -> Double {
     Double(decimal.description) ?? NSDecimalNumber(decimal: decimal).doubleValue
   }
 
-  /// The shortest decimal that is nearest to that double, as people write it: 19.99 is 19.99. What is
-  /// too small for a decimal is 0, nil is what is too large.
+  /// The shortest decimal that is nearest to the double, as people write it: 19.99 is 19.99. A
+  /// double too small for a decimal is 0; one too large is nil.
   static func decimal(_ double: Double) -> Decimal? {
     if double.isNaN { return .nan }
     return Decimal(string: double.description) ?? (abs(double) < 1 ? 0 : nil)
@@ -75,22 +75,22 @@ enum EncodingRules {
     }
   }
 
-  /// The date as it is stored.
+  /// The date as it is stored: rounded to the nearest microsecond.
   static func instant(_ date: Date) throws(Status) -> Instant {
     guard let instant = Instant(date) else {
-      throw Timestamp(date: date).fault ?? .invalidArgument("Invalid timestamp")
+      throw Timestamp(date: date).validationError ?? .invalidArgument("Invalid timestamp")
     }
     return instant
   }
 
-  /// The date to the nanosecond, as a structure has it.
+  /// The date as structures have it, to the nanosecond.
   static func timestamp(_ date: Date) throws(Status) -> Timestamp {
     let timestamp = Timestamp(date: date)
-    if let fault = timestamp.fault { throw fault }
+    if let validationError = timestamp.validationError { throw validationError }
     return timestamp
   }
 
-  /// What stands for an infinity or a NaN.
+  /// The string for an infinity or a NaN.
   static func string(
     for number: Double, named typeName: String, options: FirebaseDataEncoder,
     codingPath: () -> [any CodingKey]
@@ -147,28 +147,31 @@ enum EncodingRules {
     }
   }
 
-  /// What keeps a field of that name, the last of the path, from being stored.
-  static func fault(ofName name: String, path: [String]?) -> Status? {
-    let place = path.map { " (found in field \(FieldSegments($0).canonicalText))" } ?? ""
+  /// Why a field of that name, the last of the path, cannot be stored; nil if it can.
+  static func validationError(ofName name: String, path: [String]?) -> Status? {
+    let position = path.map { " (found in field \(FieldSegments($0).canonicalText))" } ?? ""
     if name.isEmpty {
-      return .invalidArgument("Invalid data. Document fields must not be empty\(place)")
+      return .invalidArgument("Invalid data. Document fields must not be empty\(position)")
     }
-    // By bytes: an accent behind an underscore is not part of it.
+    // Compares bytes: a combining accent after an underscore would hide it from a `String`
+    // comparison.
     let underscores = "__".utf8
     if name.utf8.count >= 4, name.utf8.starts(with: underscores),
       name.utf8.suffix(2).elementsEqual(underscores)
     {
       return .invalidArgument(
-        "Invalid data. Document fields cannot begin and end with \"__\"\(place)")
+        "Invalid data. Document fields cannot begin and end with \"__\"\(position)")
     }
     return nil
   }
 
-  /// How many values may encode or decode another in their own place, by single value containers: wrappers of
-  /// wrappers. A type that does so with itself never ends.
+  /// How many values may encode or decode one another in the same place, through single value
+  /// containers (wrappers of wrappers). Stops a type that does so with itself, which would never
+  /// end.
   static let mostValuesInPlace = 100
 
-  /// The same for structures, which are so much deeper that some wrappers on each level come to more.
+  /// The same for structures, which may be much deeper: a few wrappers on each level add up to
+  /// more.
   static func mostValuesInPlace(at codingPath: [any CodingKey]) -> Int {
     mostValuesInPlace + 2 * codingPath.count
   }
@@ -186,8 +189,8 @@ enum EncodingRules {
   static let tooDeep: Status = .invalidArgument(
     "Maps and arrays are nested deeper than \(DocumentFormat.maximumDepth) levels.")
 
-  /// Keys and indexes that lead to a value of a structure. No limit of documents: as `JSONEncoder`'s, it keeps
-  /// the stack from ending.
+  /// How many keys and indexes may lead to a value of a structure. Not a limit of documents: like
+  /// that of `JSONEncoder`, it prevents a stack overflow.
   static let deepestStructure = 512
 
   static func structureTooDeep(codingPath: [any CodingKey]) -> EncodingError {
@@ -204,7 +207,7 @@ enum EncodingRules {
   }
 }
 
-/// Errors about the value that was to become a document.
+/// Errors about the value at the top, which must become a document.
 enum TopLevel {
   static func nothing<T>(_ value: T) -> EncodingError {
     error(value, "Top-level \(T.self) did not encode any values.")

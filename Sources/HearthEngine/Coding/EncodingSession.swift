@@ -2,17 +2,18 @@ import Foundation
 
 /// One run of an encoder: `Encodable` values stream through it into a `DocumentWriter`.
 ///
-/// Every value that encodes itself has a *frame*, from the moment its encoder is handed out until the
-/// value around it goes on. Encoders and containers are small structs that point at their frame
-/// (`EncodingPosition`), so that none is allocated per value. A frame becomes a map, an array or a
-/// single value with the first thing that is encoded into it.
+/// Every value that encodes itself has a *frame*, from the moment its encoder is created until the
+/// enclosing value encodes again. Encoders and containers are small structs that point at their
+/// frame (`EncodingPosition`), so that none is allocated per value. The first thing encoded into a
+/// frame makes it a map, an array or a single value.
 ///
-/// Streaming asks that values are encoded one after another, as nearly all types do: a container is
-/// not used again after the container around it went on. Where a type breaks that, the run is
-/// marked and the whole value is encoded once more by the slower `TreeEncoder`, which has no such rule.
+/// Streaming requires that values are encoded one after another, as nearly all types do: a
+/// container must not be used again after its enclosing container encoded something. If a type
+/// breaks this rule, the run is marked, and the slower `TreeEncoder`, which has no such rule,
+/// encodes the whole value again.
 ///
-/// Sessions are never freed, only used again, and frames have serial numbers that never repeat: an
-/// encoder that a type kept beyond its time finds its frame gone and does nothing.
+/// Sessions are never freed, only reused, and frames have serial numbers that never repeat: an
+/// encoder that a type kept too long finds that its frame is gone, and does nothing.
 struct EncodingSession {
   private let state: UnsafeMutablePointer<EncodingPosition.State>
 
@@ -27,10 +28,10 @@ struct EncodingSession {
     return EncodedDocument(
       body: try session.state.pointee.writer.finish(),
       transforms: session.state.pointee.transforms, databases: session.state.pointee.databases,
-      fault: session.state.pointee.fault)
+      validationError: session.state.pointee.validationError)
   }
 
-  /// The same without a copy of the bytes, which are the session's and end with `body`.
+  /// The same without copying the bytes: the session owns them, and they are valid only in `body`.
   static func withBytes<T: Encodable, Result>(
     of value: T, options: FirebaseDataEncoder, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
@@ -42,14 +43,14 @@ struct EncodingSession {
     return try session.state.pointee.writer.withBytes(body)
   }
 
-  /// False if the value must be encoded by a `TreeEncoder`.
+  /// False if a `TreeEncoder` must encode the value.
   private func stream<T: Encodable>(_ value: T, _ options: FirebaseDataEncoder) throws -> Bool {
     let root = start(options)
     do {
       try root.encodeHere(value)
       if let misuse = state.pointee.misuse { throw misuse }
     } catch {
-      // What broke may have been our own stream, not the value.
+      // The error may come from the broken stream, not from the value.
       if !state.pointee.isBroken { throw error }
     }
     if state.pointee.isBroken { return false }
@@ -87,7 +88,7 @@ struct EncodingSession {
     state.pointee.path.truncate(to: 0)
     state.pointee.isBroken = false
     if state.pointee.misuse != nil { state.pointee.misuse = nil }
-    if state.pointee.fault != nil { state.pointee.fault = nil }
+    if state.pointee.validationError != nil { state.pointee.validationError = nil }
     if !state.pointee.transforms.isEmpty { state.pointee.transforms = [] }
     if !state.pointee.databases.isEmpty { state.pointee.databases = [] }
     EncodingSession.pool.giveBack(state)

@@ -1,15 +1,17 @@
-/// An optional whose nil is written as null, where others are left out.
+/// An optional that writes nil as null. Other optionals leave the field out.
 ///
 ///     struct Member: Codable {
 ///       var name: String
 ///       @ExplicitNull var nickname: String?
 ///     }
 ///
-/// A null or a missing field is read as nil.
+/// Reads a null or a missing field as nil.
 @propertyWrapper
 public struct ExplicitNull<Value> {
+  /// The value; nil for null.
   public var wrappedValue: Value?
 
+  /// Wraps a value or nil.
   public init(wrappedValue value: Value?) { wrappedValue = value }
 }
 
@@ -36,7 +38,7 @@ extension ExplicitNull: Decodable where Value: Decodable {
 }
 
 extension KeyedDecodingContainer {
-  /// A missing field is nil.
+  /// Decodes a missing field as nil.
   public func decode<Value: Decodable>(
     _ type: ExplicitNull<Value>.Type, forKey key: Key
   ) throws -> ExplicitNull<Value> {

@@ -1,13 +1,14 @@
 import Foundation
 
-/// Makes `Decodable` values of dictionaries, arrays and plain values, as ``FirebaseDataEncoder`` gives them.
+/// Decodes `Decodable` values from dictionaries, arrays and plain values, as
+/// ``FirebaseDataEncoder`` makes them.
 ///
 ///     let decoder = FirebaseDataDecoder()
 ///     decoder.dateDecodingStrategy = .secondsSince1970
 ///     let event = try decoder.decode(Event.self, from: payload)
 ///
-/// It begins with the strategies of `JSONDecoder`. `Firestore.Decoder` is the one for documents, with
-/// strategies of its own.
+/// The initial strategies are those of `JSONDecoder`. To decode documents, use `Firestore.Decoder`,
+/// which has strategies of its own.
 open class FirebaseDataDecoder {
   /// How a `Date` is decoded.
   public enum DateDecodingStrategy {
@@ -19,11 +20,11 @@ open class FirebaseDataDecoder {
     case millisecondsSince1970
     /// From a string: `2019-03-27T08:15:30Z`.
     case iso8601
-    /// From a string.
+    /// From a string, by the formatter.
     case formatted(DateFormatter)
-    /// As the closure decodes it.
+    /// By the closure.
     case custom((any Decoder) throws -> Date)
-    /// From a `Timestamp`.
+    /// From a `Timestamp` or a `Date`.
     case timestamp
   }
 
@@ -31,75 +32,82 @@ open class FirebaseDataDecoder {
   public enum DataDecodingStrategy {
     /// As `Data` decodes itself: from an array of numbers.
     case deferredToData
-    /// From a string.
+    /// From a base64 string.
     case base64
     /// From bytes, or from a base64 string.
     case blob
-    /// As the closure decodes it.
+    /// By the closure.
     case custom((any Decoder) throws -> Data)
   }
 
   /// How infinity and NaN are decoded from strings.
   public enum NonConformingFloatDecodingStrategy {
-    /// Not at all.
+    /// Never: such a string is a type mismatch.
     case `throw`
     /// From these strings.
     case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
   }
 
-  /// How the names of fields become the keys of types. Keys of `[String: …]` stay as they are.
+  /// How field names become coding keys. The keys of a `[String: …]` are never converted.
   public enum KeyDecodingStrategy {
+    /// The key is the field name.
     case useDefaultKeys
     /// `image_url` becomes `imageUrl`.
     case convertFromSnakeCase
-    /// The closure is given the path to the field, its name last.
+    /// By the closure, which gets the path to the field, its name last.
     case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
   }
 
+  /// How a `Date` is decoded. Initially `deferredToDate`.
   open var dateDecodingStrategy: DateDecodingStrategy = .deferredToDate {
     didSet {
       datesAreTimestamps = if case .timestamp = dateDecodingStrategy { true } else { false }
     }
   }
+  /// How `Data` is decoded. Initially `base64`.
   open var dataDecodingStrategy: DataDecodingStrategy = .base64 {
     didSet { dataIsBlob = if case .blob = dataDecodingStrategy { true } else { false } }
   }
+  /// How infinity and NaN are decoded. Initially `throw`.
   open var nonConformingFloatDecodingStrategy: NonConformingFloatDecodingStrategy = .throw
+  /// How field names become coding keys. Initially `useDefaultKeys`.
   open var keyDecodingStrategy: KeyDecodingStrategy = .useDefaultKeys {
     didSet {
       keysAreDefault = if case .useDefaultKeys = keyDecodingStrategy { true } else { false }
     }
   }
-  /// Which values are left as they are, if they are just of the type that is decoded. Not asked where a stored
-  /// document is read.
+  /// Decides which values are returned as they are, if they have exactly the decoded type. Not used
+  /// when a stored document is decoded.
   open var passthroughTypeResolver: any StructureCodingPassthroughTypeResolver.Type =
     NoPassthroughTypes.self
-  /// For the types that are decoded.
+  /// Context for the types being decoded, as their decoders' `userInfo`.
   open var userInfo: [CodingUserInfoKey: Any] = [:]
 
-  // Whether the strategies are the usual ones: asked once per run, without taking them apart.
+  // Whether the strategies are the common ones: checked once per run, without a switch per value.
   final private(set) var datesAreTimestamps = false
   final private(set) var dataIsBlob = false
   final private(set) var keysAreDefault = true
 
+  /// Makes a decoder with the strategies of `JSONDecoder`.
   public init() {}
 
-  /// For documents: with their strategies.
+  /// Makes a decoder with the strategies for documents.
   package init(ofDocuments: Void) {
     (dateDecodingStrategy, datesAreTimestamps) = (.timestamp, true)
     (dataDecodingStrategy, dataIsBlob) = (.blob, true)
     passthroughTypeResolver = FirestorePassthroughTypes.self
   }
 
-  /// The value of that type that a structure holds: a `[String: Any]`, an `[Any]`, or one plain value.
+  /// Decodes a value of type `T` from a structure: a `[String: Any]`, an `[Any]`, or one plain
+  /// value.
   ///
   ///     let names = try FirebaseDataDecoder().decode([String].self, from: ["Ada", "Grace"])
   ///
-  /// Numbers may be `NSNumber` or Swift's own, nil and `NSNull` are null. Nothing is rounded that the type can
-  /// hold.
+  /// Accepts numbers as `NSNumber` or as Swift types, and nil and `NSNull` as null. Rounds no
+  /// number that `T` can hold exactly.
   ///
-  /// Throws `DecodingError` if the structure does not fit the type, or is nested deeper than 512 levels where
-  /// it is decoded; and what the type's own decoding throws.
+  /// Throws `DecodingError` if the structure does not fit the type, or if a decoded part is nested
+  /// deeper than 512 levels. Rethrows errors of the type's own decoding.
   open func decode<T: Decodable>(_ type: T.Type, from structure: Any) throws -> T {
     try decodeStructure(type, from: structure, document: nil)
   }
@@ -114,8 +122,9 @@ open class FirebaseDataDecoder {
     }
   }
 
-  /// Whether decoding calls nothing of the user's but the types themselves: then several threads may decode
-  /// `Sendable` types at once. Objects in `userInfo`, and closures, may belong to one thread.
+  /// True if decoding calls no user code but the types' own: several threads may then decode
+  /// `Sendable` types at the same time. Objects in `userInfo`, and closures, may belong to one
+  /// thread.
   package final var isFreeOfUserCode: Bool {
     guard userInfo.isEmpty, keysAreDefault else { return false }
     switch dateDecodingStrategy {
@@ -126,8 +135,17 @@ open class FirebaseDataDecoder {
     return true
   }
 
-  /// Decodes straight from where a document is stored. Nil stands for a document that does not exist: `T?`
-  /// gives nil, other types `DecodingError.valueNotFound` with the document's path.
+  /// Takes the strategies of a decoder that is free of user code. A decoder is not `Sendable`: its
+  /// owner may change it while other threads decode.
+  package final func adopt(_ other: FirebaseDataDecoder) {
+    dateDecodingStrategy = other.dateDecodingStrategy
+    dataDecodingStrategy = other.dataDecodingStrategy
+    nonConformingFloatDecodingStrategy = other.nonConformingFloatDecodingStrategy
+    passthroughTypeResolver = other.passthroughTypeResolver
+  }
+
+  /// Decodes a stored document in place. A nil body is a document that does not exist: `T?` decodes
+  /// as nil, and other types throw `DecodingError.valueNotFound` with the document's path.
   func decodeDocument<T: Decodable>(
     _ type: T.Type, from body: StoredBody?,
     context: DocumentDecoder.Context = DocumentDecoder.Context()
@@ -142,9 +160,9 @@ open class FirebaseDataDecoder {
     }
   }
 
-  /// As `decodeDocument` with a context.
+  /// The same as `decodeDocument` with a context.
   ///
-  /// - Parameter owner: The database that references belong to, in the face's terms.
+  /// - Parameter owner: The database that references belong to, an object of the public API.
   package func decodeDocument<T: Decodable>(
     _ type: T.Type, from body: StoredBody?, named name: StoredName, of owner: AnyObject
   ) throws -> T {
@@ -152,7 +170,7 @@ open class FirebaseDataDecoder {
       type, from: body, context: DocumentDecoder.Context(document: name, owner: owner))
   }
 
-  /// Decodes a value, a whole body or any other.
+  /// Decodes stored bytes: a document's body or any other value.
   func decodeDocument<T: Decodable>(
     _ type: T.Type, from bytes: UnsafeRawBufferPointer,
     context: DocumentDecoder.Context = DocumentDecoder.Context()
@@ -162,7 +180,7 @@ open class FirebaseDataDecoder {
 }
 
 extension DecodingError {
-  /// The same error, whose description ends with a further sentence.
+  /// The same error, with a sentence added to its description.
   fileprivate func adding(_ sentence: String) -> DecodingError {
     func extended(_ context: Context) -> Context {
       Context(

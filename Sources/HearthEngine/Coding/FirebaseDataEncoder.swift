@@ -1,14 +1,17 @@
 import Foundation
 
-/// Makes dictionaries, arrays and plain values of `Encodable` ones, and back with ``FirebaseDataDecoder``.
+/// Encodes `Encodable` values as dictionaries, arrays and plain values. ``FirebaseDataDecoder``
+/// reverses it.
 ///
 ///     let encoder = FirebaseDataEncoder()
 ///     encoder.dateEncodingStrategy = .secondsSince1970
 ///     let payload = try encoder.encode(event) as? [String: Any]
 ///
-/// It begins with the strategies of `JSONEncoder`: dates encode themselves, `Data` is a base64 string. Values
-/// of Firestore's mean nothing to it: a `Timestamp` is a dictionary of its parts, a `FieldValue` and a
-/// `DocumentReference` are refused. `Firestore.Encoder` is the one for documents, with strategies of its own.
+/// The initial strategies are those of `JSONEncoder`: a `Date` encodes itself, and `Data` becomes a
+/// base64 string. Firestore types get no special treatment: a `Timestamp` becomes a dictionary of
+/// its parts; a `FieldValue` or a `DocumentReference` throws
+/// `FirestoreEncodingError.encodingIsNotSupported`. To encode documents, use `Firestore.Encoder`,
+/// which has strategies of its own.
 open class FirebaseDataEncoder {
   /// How a `Date` is encoded.
   public enum DateEncodingStrategy {
@@ -20,9 +23,9 @@ open class FirebaseDataEncoder {
     case millisecondsSince1970
     /// As a string: `2019-03-27T08:15:30Z`.
     case iso8601
-    /// As a string.
+    /// As a string, by the formatter.
     case formatted(DateFormatter)
-    /// As the closure encodes it; if it encodes nothing, as an empty map.
+    /// By the closure. If it encodes nothing, the value is an empty map.
     case custom((Date, any Encoder) throws -> Void)
     /// As a `Timestamp`. A document stores the nearest microsecond.
     case timestamp
@@ -32,62 +35,70 @@ open class FirebaseDataEncoder {
   public enum DataEncodingStrategy {
     /// As `Data` encodes itself: an array of numbers.
     case deferredToData
-    /// As a string.
+    /// As a base64 string.
     case base64
     /// As bytes.
     case blob
-    /// As the closure encodes it; if it encodes nothing, as an empty map.
+    /// By the closure. If it encodes nothing, the value is an empty map.
     case custom((Data, any Encoder) throws -> Void)
   }
 
   /// How infinity and NaN are encoded.
   public enum NonConformingFloatEncodingStrategy {
-    /// Not at all: `EncodingError.invalidValue`.
+    /// Never: throws `EncodingError.invalidValue`.
     case `throw`
     /// As these strings.
     case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
   }
 
-  /// How the keys of types become the names of fields. Keys of `[String: …]` stay as they are.
+  /// How coding keys become field names. The keys of a `[String: …]` are never converted.
   public enum KeyEncodingStrategy {
+    /// The field name is the key.
     case useDefaultKeys
     /// `imageURL` becomes `image_url`.
     case convertToSnakeCase
-    /// The closure is given the path to the key, the key last.
+    /// By the closure, which gets the path to the key, the key last.
     case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
   }
 
+  /// How a `Date` is encoded. Initially `deferredToDate`.
   open var dateEncodingStrategy: DateEncodingStrategy = .deferredToDate {
     didSet {
       datesAreTimestamps = if case .timestamp = dateEncodingStrategy { true } else { false }
     }
   }
+  /// How `Data` is encoded. Initially `base64`.
   open var dataEncodingStrategy: DataEncodingStrategy = .base64 {
     didSet { dataIsBlob = if case .blob = dataEncodingStrategy { true } else { false } }
   }
+  /// How infinity and NaN are encoded. Initially `throw`.
   open var nonConformingFloatEncodingStrategy: NonConformingFloatEncodingStrategy = .throw
+  /// How coding keys become field names. Initially `useDefaultKeys`.
   open var keyEncodingStrategy: KeyEncodingStrategy = .useDefaultKeys {
     didSet {
       keysAreDefault = if case .useDefaultKeys = keyEncodingStrategy { true } else { false }
     }
   }
-  /// Which values are left as they are, objects of one's own for example. Asked for every value but a `Date`,
-  /// `Data`, `URL`, `Decimal`, and a dictionary with strings for keys. Not asked where a document is stored.
+  /// Decides which values are kept as they are, for example your own objects. Called for every
+  /// value except a `Date`, `Data`, `URL`, `Decimal`, or a dictionary with string keys. Not used
+  /// when a document is stored.
   open var passthroughTypeResolver: any StructureCodingPassthroughTypeResolver.Type =
     NoPassthroughTypes.self
-  /// For the types that are encoded.
+  /// Context for the types being encoded, as their encoders' `userInfo`.
   open var userInfo: [CodingUserInfoKey: Any] = [:]
 
-  // Whether the strategies are the usual ones: asked once per run, without taking them apart.
+  // Whether the strategies are the common ones: checked once per run, without a switch per value.
   final private(set) var datesAreTimestamps = false
   final private(set) var dataIsBlob = false
   final private(set) var keysAreDefault = true
-  /// Accepts only what can be a document, also where `encode` returns `Any`.
+  /// Accepts only values that can be a document, also in the `encode` that returns `Any`.
   private let isOfDocuments: Bool
 
+  /// Makes an encoder with the strategies of `JSONEncoder`.
   public init() { isOfDocuments = false }
 
-  /// For documents: with their strategies, and for values that are encoded as dictionaries only.
+  /// Makes an encoder with the strategies for documents, only for values that encode as
+  /// dictionaries.
   package init(ofDocuments: Void) {
     isOfDocuments = true
     (dateEncodingStrategy, datesAreTimestamps) = (.timestamp, true)
@@ -95,16 +106,20 @@ open class FirebaseDataEncoder {
     passthroughTypeResolver = FirestorePassthroughTypes.self
   }
 
-  /// The value as a `[String: Any]`, an `[Any]`, or one plain value, as its type encodes itself.
+  /// Encodes a value as a `[String: Any]`, an `[Any]`, or one plain value, as its type encodes
+  /// itself.
   ///
   ///     let names = try FirebaseDataEncoder().encode(["Ada", "Grace"]) as? [Any]
   ///
-  /// Numbers are `NSNumber`, a `Decimal` is an `NSDecimalNumber`, null is `NSNull`. Nothing is rounded.
+  /// Numbers become `NSNumber`, a `Decimal` becomes an `NSDecimalNumber`, and null becomes
+  /// `NSNull`. Nothing is rounded.
   ///
-  /// Throws `EncodingError` if the value encodes nothing, if a float is infinite or NaN and the strategy is to throw, if
-  /// an integer is beyond `UInt64`, or if the value is nested deeper than 512 levels; `invalidArgument` if
-  /// two keys of a dictionary are one `String` of other bytes; and what the value's own encoding throws.
-  // Disfavored: to `Firestore.Encoder`, `encode` is the one that returns `[String: Any]`, whatever the context.
+  /// Throws `EncodingError` if the value encodes nothing, if a float is infinite or NaN and the
+  /// strategy is `throw`, if an integer exceeds `UInt64.max`, or if the value is nested deeper than
+  /// 512 levels. Throws `invalidArgument` if two keys of a dictionary are the same `String` but
+  /// differ in bytes, or if a `Date` is outside the years 0001 to 9999 and the strategy is
+  /// `timestamp`. Rethrows errors of the value's own encoding.
+  // Disfavored so that `Firestore.Encoder` always uses its `encode` that returns `[String: Any]`.
   @_disfavoredOverload
   open func encode<T: Encodable>(_ value: T) throws -> Any {
     isOfDocuments ? try fields(of: value) : try structure(of: value)
@@ -118,7 +133,7 @@ open class FirebaseDataEncoder {
     }
   }
 
-  /// The value as a dictionary; throws `EncodingError` if it is encoded as anything else.
+  /// Encodes the value as a dictionary. Throws `EncodingError` if it encodes as anything else.
   package final func fields<T: Encodable>(of value: T) throws -> [String: Any] {
     guard let fields = try structure(of: value) as? [String: Any] else {
       throw TopLevel.notAllowed(value)
@@ -126,34 +141,34 @@ open class FirebaseDataEncoder {
     return fields
   }
 
-  /// The value as a document's bytes, straight.
+  /// Encodes the value directly as a document's bytes.
   package func encodeDocument<T: Encodable>(_ value: T) throws -> EncodedDocument {
     try EncodingSession.encode(value, options: self)
   }
 }
 
-/// What an encoder made of a value.
+/// The result of encoding a value as a document.
 package struct EncodedDocument {
-  /// The fields, without those that a sentinel stands for.
+  /// The fields, without those that hold a sentinel.
   package var body: DocumentBody
-  /// Sentinels and where they stood, `.delete` among them. In the order they were encoded.
+  /// The sentinels, including `.delete`, with their fields. In encoding order.
   package var transforms: [(field: FieldSegments, transform: FieldTransform)] = []
-  /// The databases of the references inside.
+  /// The databases that the value's references belong to.
   package var databases: [DatabaseIdentity] = []
-  /// What keeps the value from being stored, although it could be encoded.
-  package var fault: Status?
+  /// Why the value cannot be stored, although it could be encoded; nil if it can.
+  package var validationError: Status?
 }
 
 @_spi(Figures)
 extension FirebaseDataEncoder {
-  /// For benchmarks: the document's bytes, which end with `body`.
+  /// For benchmarks: the document's bytes, valid only in `body`.
   public func withDocumentBytes<T: Encodable, Result>(
     of value: T, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
     try EncodingSession.withBytes(of: value, options: self, body)
   }
 
-  /// For benchmarks: the document's bytes as a write owns them.
+  /// For benchmarks: the document's bytes, copied as for a write.
   public func documentBytes<T: Encodable>(of value: T) throws -> [UInt8] {
     try encodeDocument(value).body.bytes
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A key that no type declared: an index, `super`, or a name after conversion.
+/// A key that no type declares: an index, `super`, or a name after conversion.
 enum AnyCodingKey: CodingKey {
   case name(String)
   case index(Int)
@@ -25,10 +25,10 @@ enum AnyCodingKey: CodingKey {
   }
 }
 
-/// Between `imageURL` and `image_url`, exactly as `JSONEncoder` and `JSONDecoder` go.
+/// Converts between `imageURL` and `image_url`, exactly like `JSONEncoder` and `JSONDecoder`.
 enum SnakeCase {
-  /// Words begin at an upper-case letter behind a lower-case one, and at the last of several
-  /// upper-case letters before a lower-case one: `myURLProperty` has three.
+  /// A word begins at an upper-case letter after a lower-case one, and at the last of several
+  /// upper-case letters before a lower-case one: `myURLProperty` has three words.
   static func fromCamelCase(_ key: String) -> String {
     guard !key.isEmpty else { return key }
     var words: [Range<String.Index>] = []
@@ -55,7 +55,7 @@ enum SnakeCase {
     return words.map { key[$0].lowercased() }.joined(separator: "_")
   }
 
-  /// Leading and trailing underscores stay; a key without others stays as it is.
+  /// Keeps leading and trailing underscores. A key without other underscores stays unchanged.
   static func toCamelCase(_ key: String) -> String {
     guard let first = key.firstIndex(where: { $0 != "_" }),
       let last = key.lastIndex(where: { $0 != "_" })

@@ -1,6 +1,6 @@
-/// Keys on the way to a value, in memory of their own that is used again and again.
+/// The keys that lead to a value, in memory that is reused.
 struct KeyStack {
-  /// Holds no key where there is an index.
+  /// Uninitialized where there is an index.
   private var keys = UnsafeMutablePointer<any CodingKey>.allocate(capacity: 32)
   /// Negative where there is a key.
   private var indexes = UnsafeMutablePointer<Int>.allocate(capacity: 32)

@@ -4,27 +4,27 @@
   import Musl
 #endif
 
-/// The states of runs that are not going on. They are never freed.
+/// The idle session states. They are never freed.
 ///
-/// Each thread keeps one of its own, so that threads do not wait for each other; those of nested runs
-/// and of threads that ended are shared.
+/// Each thread keeps one state for itself, so that threads do not wait for each other. States of
+/// nested runs and of ended threads are shared.
 struct SessionPool<State>: Sendable {
   private let key: pthread_key_t
   private let make: @Sendable () -> State
-  /// Addresses: their owner is the pool alone.
+  /// The addresses of states that only the pool owns.
   private let shared = Shared()
 
   private final class Shared: Sendable {
     let idle = Guarded<[UInt]>([])
   }
 
-  /// - Parameter threadEnds: gets what a thread kept, for `share`.
+  /// - Parameter threadEnds: Receives the state that an ended thread kept, and calls `share`.
   init(
     make: @escaping @Sendable () -> State,
     threadEnds: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void
   ) {
     var key = pthread_key_t()
-    // Without a key of its own it is a pool like others.
+    // If the process has no key left, all states are shared.
     if pthread_key_create(&key, threadEnds) != 0 { key = .max }
     self.key = key
     self.make = make

@@ -1,20 +1,21 @@
 import Foundation
 
-/// Decodes from a structure: dictionaries, arrays and values as users have them. The twin of
-/// `DocumentDecoder`, which reads stored bytes; what types are decoded from, and the errors, are the same.
+/// Decodes from a structure: dictionaries, arrays and values as users have them. The counterpart of
+/// `DocumentDecoder`, which reads stored bytes: types can be decoded from the same kinds of values,
+/// with the same errors.
 ///
 ///     [String: Any], [Any], or one value ── StructureValue ──▸ StructureDecoder ──▸ T
 ///
-/// Structures are read as they are, lazily, one level at a time: nothing of them is cut or refused that the type
-/// does not ask for.
+/// A structure is read unchanged and lazily, one level at a time. Parts that the type does not
+/// decode are neither rounded nor rejected.
 struct StructureDecoder {
-  /// What all decoders and containers of one run share.
+  /// The state that all decoders and containers of one run share.
   final class Run {
     let options: FirebaseDataDecoder
-    /// What is decoded, for `@DocumentID`.
+    /// The document being decoded, for `@DocumentID`.
     let document: (any DocumentReferencing)?
     private let passthroughTypes: any StructureCodingPassthroughTypeResolver.Type
-    /// Values around this one that are decoded in their own place, by single value containers.
+    /// How many enclosing values are decoded in the same place, through single value containers.
     var valuesInPlace = 0
 
     init(options: FirebaseDataDecoder, document: (any DocumentReferencing)?) {
@@ -30,7 +31,7 @@ struct StructureDecoder {
   private let isNull: Bool
   fileprivate let run: Run
   let codingPath: [any CodingKey]
-  /// The keys of a `[String: …]` stay as they are.
+  /// The keys of a `[String: …]` are not converted.
   private var keepsKeys = false
 
   private init(_ input: Any, _ run: Run, codingPath: [any CodingKey]) {
@@ -41,7 +42,7 @@ struct StructureDecoder {
     self.codingPath = codingPath
   }
 
-  /// Throws `DecodingError`, and what the type throws.
+  /// Throws `DecodingError`, and rethrows errors of the type.
   static func decode<T: Decodable>(
     _ type: T.Type, from structure: Any, options: FirebaseDataDecoder,
     document: (any DocumentReferencing)? = nil
@@ -55,15 +56,15 @@ struct StructureDecoder {
     decoder as? StructureDecoder
   }
 
-  // MARK: - Types that documents know
+  // MARK: - Firestore types
 
-  /// Nil if there is none, or if it is not to be passed through.
+  /// Nil if the value is of another type, or not a passthrough type.
   func object<T: AnyObject>(_ type: T.Type) -> T? {
     guard let object = AnyBridge.object(input) as? T, run.passesThrough(object) else { return nil }
     return object
   }
 
-  /// A date is a moment, too.
+  /// The value as a timestamp; accepts a date, too.
   var timestamp: Timestamp? {
     if let timestamp = object(Timestamp.self) { return timestamp }
     guard case .date(let date) = StructureValue(input) else { return nil }
@@ -71,7 +72,7 @@ struct StructureDecoder {
     return run.passesThrough(timestamp) ? timestamp : nil
   }
 
-  /// Nil also if references are not to be passed through.
+  /// Nil also if references are not passthrough types.
   package var reference: (any DocumentReferencing)? {
     guard let reference = AnyBridge.object(input) as? any DocumentReferencing,
       run.passesThrough(reference)
@@ -79,12 +80,12 @@ struct StructureDecoder {
     return reference
   }
 
-  /// The document that the structure is decoded as.
+  /// The document that the structure is decoded for.
   package var document: (any DocumentReferencing)? { run.document }
 
   // MARK: - Types
 
-  /// What is there as that type, by the rules for its type.
+  /// Decodes the value as `type`, by the rules for that type.
   fileprivate func decodeHere<T: Decodable>(_ type: T.Type) throws -> T {
     try checkDepth()
     if T.self == String.self { return identity(try string(), as: T.self) }
@@ -134,7 +135,7 @@ struct StructureDecoder {
     case .integer(let number): (integer, text) = (T(exactly: number), "\(number)")
     case .large(let digits): (integer, text) = (T(digits), digits)
     case .double(let number): (integer, text) = (T(exactly: number), "\(number)")
-    // A whole decimal is written in digits alone.
+    // The description of a whole decimal has only digits.
     case .decimal(let number): (integer, text) = (T(number.description), number.description)
     default: throw failure(.wrongType, type)
     }
@@ -185,7 +186,7 @@ struct StructureDecoder {
       run.options.dataDecodingStrategy, from: found(Data.self, text: Data.self))
   }
 
-  /// - Parameter text: What something is no value of, if it is no string.
+  /// - Parameter text: The type that an error names if the value is not a string.
   private func found<T, Text>(_ type: T.Type, text: Text.Type) -> DecodingRules.Found {
     DecodingRules.Found(
       string: {
@@ -219,7 +220,7 @@ struct StructureDecoder {
     return decimal
   }
 
-  // MARK: - Further in
+  // MARK: - Nested values
 
   fileprivate func nested(_ input: Any, _ key: some CodingKey) -> StructureDecoder {
     StructureDecoder(input, run, codingPath: codingPath + [key])
@@ -244,13 +245,13 @@ extension StructureDecoder: Decoder, SingleValueDecodingContainer {
     }
   }
 
-  /// With the keys of types for names.
+  /// The fields with their names converted to coding keys.
   private func converted(_ fields: [String: Any]) -> [String: Any] {
     guard !keepsKeys, !run.options.keysAreDefault else { return fields }
     let strategy = run.options.keyDecodingStrategy
     var converted: [String: Any] = [:]
     converted.reserveCapacity(fields.count)
-    // Of names that become the same key the first by bytes stays, as from a document.
+    // If several names become the same key, the first by bytes wins, as in a document.
     for (name, value) in fields.sorted(by: { UTF8Order.compare($0.key, $1.key) < 0 }) {
       let key = DecodingRules.key(of: name, strategy) { codingPath }
       if converted[key] == nil { converted[key] = value }
@@ -324,7 +325,7 @@ private struct StructureKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPr
 
   func contains(_ key: Key) -> Bool { fields[key.stringValue] != nil }
 
-  /// A decoder of the field's value.
+  /// A decoder for the field's value.
   private func field(_ key: Key) throws -> StructureDecoder {
     guard let value = fields[key.stringValue] else {
       throw DecodingFailure.missing(key, decoder.run.options, codingPath: codingPath)
@@ -393,7 +394,7 @@ private struct StructureKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPr
     try field(key).unkeyedContainer()
   }
 
-  // A missing field gives a decoder of null.
+  // For a missing field, a decoder of null.
 
   func superDecoder() throws -> any Decoder {
     decoder.nested(fields[AnyCodingKey.super.stringValue] ?? NSNull(), AnyCodingKey.super)
@@ -420,7 +421,7 @@ private struct StructureUnkeyedContainer: UnkeyedDecodingContainer {
   var count: Int? { elements.count }
   var isAtEnd: Bool { currentIndex >= elements.count }
 
-  /// The next element. Stays where it is if that does not fit.
+  /// Decodes the next element. Does not advance if that throws.
   private mutating func next<T, Result>(
     _ type: T.Type, _ decode: (StructureDecoder) throws -> Result
   ) throws -> Result {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What an `Any` of a structure turns out to be, one level deep. Nothing is rounded, cut or refused: compare
-/// `AnyBridge.Kind`, which is for storing.
+/// The content of an `Any` in a structure, one level deep. Never rounds, truncates or rejects a
+/// value. Compare `AnyBridge.Kind`, which is for storing.
 enum StructureValue {
   case null
   case boolean(Bool)
   case integer(Int64)
-  /// An integer that fits no `Int64`, in digits.
+  /// An integer outside the range of `Int64`, in decimal digits.
   case large(String)
   case double(Double)
   case decimal(Decimal)
@@ -15,9 +15,9 @@ enum StructureValue {
   case date(Date)
   case array([Any])
   case dictionary([String: Any])
-  /// A dictionary that cannot be one of strings: why.
+  /// A dictionary whose keys cannot all be strings, and the reason.
   case noDictionary(String)
-  /// Anything else, Firestore's values among it.
+  /// Any other value, including Firestore types.
   case object(Any)
 
   init(_ input: Any) {
@@ -35,7 +35,7 @@ enum StructureValue {
     } else if let array = input as? any AnyArray {
       self = .array(array.anyElements)
     } else {
-      self.init(shapeOf: input)
+      self.init(kindOf: input)
     }
   }
 
@@ -46,14 +46,14 @@ enum StructureValue {
       self = .date(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate))
     case let data as NSData: self = .data(Data(referencing: data))
     case is Timestamp, is GeoPoint, is VectorValue, is FieldValue: self = .object(object)
-    default: self.init(shapeOf: object)
+    default: self.init(kindOf: object)
     }
   }
 
-  /// Numbers, strings, collections of Foundation's: what storing rounds is not among it.
-  private init(shapeOf input: Any) {
+  /// Numbers, strings, and Foundation's collections: only values that storing would not round.
+  private init(kindOf input: Any) {
     do throws(Status) {
-      switch try AnyBridge.shape(of: input) {
+      switch try AnyBridge.kind(of: input) {
       case .scalar(.null): self = .null
       case .scalar(.boolean(let flag)): self = .boolean(flag)
       case .scalar(.integer(let number)): self = .integer(number)
@@ -74,7 +74,7 @@ enum StructureValue {
     }
   }
 
-  /// For sentences: `a number`.
+  /// The kind for error messages: `a number`.
   var name: String {
     switch self {
     case .null: "a null value"

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Encodes into a tree of objects first, so that containers may be used in any order, twice, and
-/// at the same time.
+/// Encodes into a tree of objects first, so that containers may be used in any order, more than
+/// once, and at the same time.
 ///
 ///     value ── TreeEncoder ──▸ TreeNode ─┬─ write(to:) ──▸ a document's bytes
 ///                                        └─ structure() ─▸ [String: Any], [Any], or one value
 ///
-/// For documents it is the answer for types that a stream cannot follow, and the measure of what the
-/// stream writes. Structures, which public encoders return, are made by nothing else. `TreeEncodingState` has the
-/// rules in which the two differ.
+/// For documents it handles the types that cannot be streamed, and is the reference for the
+/// stream's output. Structures, which public encoders return, are always made by it.
+/// `TreeEncodingState` lists the rules that differ.
 package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
   let node: TreeNode
   let run: TreeEncodingState
@@ -30,14 +30,16 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
     }
     let writer = DocumentWriter.borrow()
     defer { writer.giveBack() }
-    var document = EncodedDocument(body: .empty, databases: run.databases, fault: run.fault)
+    var document = EncodedDocument(
+      body: .empty, databases: run.databases, validationError: run.validationError)
     root.write(to: writer, &document)
     document.body = try writer.finish()
     return document
   }
 
-  /// The value as users get it: dictionaries, arrays, `NSNumber`, `NSNull`, `String`, `Data`, and objects that
-  /// the passthrough types are. Throws `EncodingError`, `Status`, and what the value throws.
+  /// Encodes a value as users get it: dictionaries, arrays, `NSNumber`, `NSNull`, `String`, `Data`,
+  /// and objects of the passthrough types. Throws `EncodingError` and `Status`, and rethrows errors
+  /// of the value.
   static func structure<T: Encodable>(of value: T, options: FirebaseDataEncoder) throws -> Any {
     let root = try encode(value, TreeEncodingState(.structure, options: options))
     if case .empty = root.content { throw TopLevel.nothing(value) }
@@ -146,7 +148,7 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
     case .value(let plain): try set(plain)
     case .encode(let encode):
       try encode(self)
-      // A custom strategy that encodes nothing: an empty map, at the top of a structure too.
+      // A custom strategy that encodes nothing makes an empty map, also at the top of a structure.
       if run.target == .structure { _ = node.becomeMap() }
     case .ordinary:
       var encoder = self
@@ -155,7 +157,7 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
     }
   }
 
-  /// What is an object in a structure, where a document has a value. False if nothing was encoded.
+  /// Encodes a value that is an object in a structure. False if nothing was encoded.
   private func encodeObject<T: Encodable>(_ value: T) throws -> Bool {
     if T.self == Decimal.self {
       try set(content: .object(NSDecimalNumber(decimal: identity(value, as: Decimal.self))))
@@ -245,13 +247,13 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     node.put(field, name)
   }
 
-  /// Leads nowhere: too deep.
+  /// Records the depth error, and returns an encoder whose result is discarded.
   private var refused: TreeEncoder {
     _ = run.tooDeep(codingPath)
     return TreeEncoder(node: TreeNode(), run: run, codingPath: codingPath, isField: true)
   }
 
-  /// What a container or an encoder for that key works on; the same again for the same key.
+  /// The encoder for a key's container. The same key gets the same node again.
   private func nested(_ key: any CodingKey) -> TreeEncoder {
     guard run.isReachable(codingPath) else { return refused }
     let name = name(of: key)

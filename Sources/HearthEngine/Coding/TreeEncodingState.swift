@@ -1,25 +1,26 @@
 import Foundation
 
-/// What all encoders and containers of one run of a `TreeEncoder` share.
+/// The state that all encoders and containers of one run of a `TreeEncoder` share.
 final class TreeEncodingState {
-  /// What becomes of the tree. A document has the rules of storing; a structure is the value as it is.
+  /// The result of the tree. A document follows the rules for storing; a structure keeps the
+  /// values.
   ///
   ///     | | document | structure |
   ///     |---|---|---|
-  ///     | `Timestamp` and its kin | values, checked | the same objects |
+  ///     | Firestore types | values, checked | the same objects |
   ///     | `Decimal` | nearest double | `NSDecimalNumber` |
-  ///     | integers | `Int64` | also to `UInt64.max` |
-  ///     | nesting | as deep as a document | `EncodingRules.deepestStructure` |
+  ///     | integers | `Int64` | up to `UInt64.max` |
+  ///     | nesting | the limit of documents | `EncodingRules.deepestStructure` |
   enum Target { case document, structure }
 
   let target: Target
   let options: FirebaseDataEncoder
   private let passthroughTypes: any StructureCodingPassthroughTypeResolver.Type
   var misuse: EncodingError?
-  /// What keeps a document from being stored.
-  var fault: Status?
+  /// Why a document cannot be stored; nil if it can.
+  var validationError: Status?
   var databases: [DatabaseIdentity] = []
-  /// Values around this one that are encoded in their own place, by single value containers.
+  /// How many enclosing values are encoded in the same place, through single value containers.
   var valuesInPlace = 0
 
   init(_ target: Target, options: FirebaseDataEncoder) {
@@ -39,7 +40,7 @@ final class TreeEncodingState {
     target == .document ? DocumentFormat.maximumDepth + 1 : EncodingRules.deepestStructure
   }
 
-  /// Whether a value can be there: in the innermost map, or further out.
+  /// Whether a value can be at this path: not deeper than in the innermost map.
   func isReachable(_ codingPath: [any CodingKey]) -> Bool { codingPath.count <= deepest }
 
   func mostValuesInPlace(at codingPath: [any CodingKey]) -> Int {
@@ -47,15 +48,15 @@ final class TreeEncodingState {
       ? EncodingRules.mostValuesInPlace : EncodingRules.mostValuesInPlace(at: codingPath)
   }
 
-  /// Before going deeper: types that contain themselves would go on until the stack ends.
+  /// Checked before descending: types that contain themselves would overflow the stack.
   func checkDepth(of codingPath: [any CodingKey]) throws {
     if !isReachable(codingPath) { throw tooDeep(codingPath) }
   }
 
-  /// Remembered, too: a type that catches it leaves the value out.
+  /// Also records the error: a type that catches it leaves the value out.
   func tooDeep(_ codingPath: [any CodingKey]) -> any Error {
     guard target == .structure else {
-      fault = EncodingRules.tooDeep
+      validationError = EncodingRules.tooDeep
       return EncodingRules.tooDeep
     }
     let error = EncodingRules.structureTooDeep(codingPath: codingPath)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A value that may still become one thing or another. See `TreeEncoder`.
+/// A value whose kind is not decided until it is encoded. See `TreeEncoder`.
 final class TreeNode {
   enum Content {
     case empty
     case value(Value)
-    /// Only in structures: what goes into them as it is.
+    /// Only in structures: an object that is kept as it is.
     case object(Any)
     case map, array
     /// Only in documents.
@@ -16,10 +16,10 @@ final class TreeNode {
   var content: Content
   /// A map's fields, or an array's elements.
   private var children: [TreeNode] = []
-  /// A map's, one for each child.
+  /// The field names of a map, one for each child.
   private var names: [String] = []
-  /// Where a name's child is. Empty as long as searching the names is as quick.
-  private var places: [BytewiseString: Int] = [:]
+  /// The index of each name's child. Empty while searching the names is as quick.
+  private var positions: [BytewiseString: Int] = [:]
   private static let mostSearchedNames = 16
 
   init(_ content: Content = .empty) { self.content = content }
@@ -44,35 +44,35 @@ final class TreeNode {
 
   // MARK: - Fields and elements
 
-  func field(_ name: String) -> TreeNode? { place(of: name).map { children[$0] } }
+  func field(_ name: String) -> TreeNode? { position(of: name).map { children[$0] } }
 
-  /// In place of the field that had the name. Nothing if this is no map.
+  /// Replaces the field with that name, or adds it. Does nothing if this is not a map.
   func put(_ node: TreeNode, _ name: String) {
     guard case .map = content else { return }
-    if let place = place(of: name) {
-      children[place] = node
+    if let position = position(of: name) {
+      children[position] = node
       return
     }
     children.append(node)
     names.append(name)
     if names.count == TreeNode.mostSearchedNames {
-      for (place, name) in names.enumerated() { places[BytewiseString(name)] = place }
+      for (position, name) in names.enumerated() { positions[BytewiseString(name)] = position }
     } else if names.count > TreeNode.mostSearchedNames {
-      places[BytewiseString(name)] = names.count - 1
+      positions[BytewiseString(name)] = names.count - 1
     }
   }
 
-  private func place(of name: String) -> Int? {
+  private func position(of name: String) -> Int? {
     names.count < TreeNode.mostSearchedNames
-      ? names.firstIndex { UTF8Order.areEqual($0, name) } : places[BytewiseString(name)]
+      ? names.firstIndex { UTF8Order.areEqual($0, name) } : positions[BytewiseString(name)]
   }
 
-  /// Nothing if this is no array.
+  /// Does nothing if this is not an array.
   func append(_ node: TreeNode) {
     if case .array = content { children.append(node) }
   }
 
-  /// How many elements, if it is an array.
+  /// The number of elements of an array; otherwise 0.
   var count: Int {
     if case .array = content { return children.count }
     return 0
@@ -95,8 +95,10 @@ final class TreeNode {
       noteDepth(writer, &document)
       for (name, field) in zip(names, children) {
         writer.field(name)
-        if let fault = EncodingRules.fault(ofName: name, path: writer.openPath()) {
-          note(fault, &document)
+        if let validationError = EncodingRules.validationError(
+          ofName: name, path: writer.openPath())
+        {
+          note(validationError, &document)
         }
         field.write(to: writer, &document)
       }
@@ -125,13 +127,13 @@ final class TreeNode {
     if writer.depth > DocumentFormat.maximumDepth + 1 { note(EncodingRules.tooDeep, &document) }
   }
 
-  private func note(_ fault: Status, _ document: inout EncodedDocument) {
-    document.fault = document.fault ?? fault
+  private func note(_ validationError: Status, _ document: inout EncodedDocument) {
+    document.validationError = document.validationError ?? validationError
   }
 
   // MARK: - As a structure
 
-  /// Throws `invalidArgument` if two names of a map are one `String` of other bytes.
+  /// Throws `invalidArgument` if two names of a map are the same `String` but differ in bytes.
   func structure() throws(Status) -> Any {
     switch content {
     case .value(let value): return TreeNode.plain(value)

@@ -1,38 +1,40 @@
-/// A few documents in other versions than those that are stored, for one query: what is planned and not yet put, or what
-/// was there before.
+/// Versions of a few documents that replace the stored ones for one query: planned versions that
+/// are not yet put, or earlier versions.
 ///
-/// Keeps the versions that can be results: with a limit, no more than so many and those that an offset skips.
+/// Keeps only the versions that can be results. With a limit, keeps at most twice `limit + offset`
+/// of them, or 64 if that is more.
 struct DocumentOverlay {
-  /// Which documents have other versions: what is stored of these does not count.
+  /// The replaced documents: their stored versions are ignored.
   enum Replaced {
     case paths(Set<ResourcePath>)
-    /// Those that have changed after a sequence.
+    /// Documents that changed after a sequence.
     case after(UInt64)
   }
 
   private(set) var replaced: Replaced
-  /// How many they are.
+  /// The number of replaced documents.
   private(set) var count = 0
   private var versions: TopK<StoredDocument>
   private var test: ResultTest
 
   /// - Parameters:
-  ///   - fields: A document without each of these is no result, whatever the query says.
-  ///   - sequence: The versions are those after this sequence; nil for planned ones.
+  ///   - fields: Fields that every result must have, in addition to the query's conditions.
+  ///   - sequence: Earlier versions replace documents changed after this sequence; nil for planned
+  ///     versions.
   init(
     for query: EffectiveQuery, requiring fields: [FieldSegments] = [],
     backTo sequence: UInt64? = nil
   ) {
     replaced = sequence.map { .after($0) } ?? .paths([])
     test = ResultTest(query, requiring: fields)
-    // The nearest are looked for among all.
+    // A nearest query needs all matching versions.
     versions = TopK(limit: query.nearest == nil ? query.lastWanted : nil)
   }
 
   var isEmpty: Bool { count == 0 }
   var keptVersions: Int { versions.elements.count }
 
-  /// A document that the patch does not have yet; nil where it is not there.
+  /// Adds a document that the overlay does not have yet; nil if it does not exist in that version.
   mutating func add(_ path: ResourcePath, _ document: StoredDocument?) throws {
     if case .paths(var paths) = replaced {
       replaced = .paths([])
@@ -44,7 +46,7 @@ struct DocumentOverlay {
     try versions.add(document) { try test.compare($0, $1) }
   }
 
-  /// The first results among its versions, in their order.
+  /// The first results among the versions, in result order.
   mutating func results() throws -> [StoredDocument] {
     try versions.finish { try test.compare($0, $1) }
   }
@@ -64,7 +66,7 @@ extension DocumentOverlay.Replaced {
 }
 
 extension EffectiveQuery {
-  /// How many results it takes to tell it, those that the offset skips included; nil for all.
+  /// The number of results to find, including those that the offset skips; nil for all.
   var lastWanted: Int? {
     limit.map { limit in
       let (sum, overflow) = limit.addingReportingOverflow(offset)

@@ -1,13 +1,13 @@
-/// Where a run gets documents from, in the order of their names, or against it.
+/// The source of an executor's documents, in ascending or descending order of names.
 enum DocumentSource {
   case scan(CollectionScan)
   case group(GroupScan, below: ResourcePath)
   case subtree(SubtreeScan)
-  /// Documents that the query names. The next one is last.
+  /// Documents that the query names, in reverse: the next one is last.
   case picked([StoredEntry], keys: [PinnedBytes])
 
-  /// All of the scope that names do not rule out. Against the order of names if the query's results
-  /// are and the source can.
+  /// All documents of the scope that conditions on the name do not exclude. In descending order of
+  /// names if the results are and the source supports it.
   init(
     _ query: EffectiveQuery, in snapshot: StoreSnapshot, touched: ReadCounters
   ) throws {
@@ -47,7 +47,7 @@ enum DocumentSource {
       return isDescending ? order < 0 : order > 0
     }
     for path in sorted {
-      touched.keys += 1
+      try touched.countKey(until: snapshot.deadline)
       let name = DocumentName(path, limit: snapshot.keyLimit)
       guard let (key, record) = try snapshot.storedEntry(of: name) else { continue }
       let pinned = key.withUnsafeBytes { PinnedBytes(copying: $0) }
@@ -79,16 +79,16 @@ enum DocumentSource {
 }
 
 extension EffectiveQuery {
-  /// The results' order is that of names, backwards.
+  /// Results are in descending order of names.
   var isDescendingByName: Bool { isOrderedByName && orders[0].isDescending }
 
-  /// Going through the documents of the scope meets the results in their order.
+  /// A scan of the scope reads the results in their order.
   var isFoundInOrder: Bool {
     if case .collection = scope { return isOrderedByName }
     return isOrderedByName && (!isDescendingByName || picksNames)
   }
 
-  /// Names the documents that may be results, one by one.
+  /// The query names each document that may be a result.
   var picksNames: Bool { NameRange(self).picked != nil }
 }
 
@@ -105,13 +105,13 @@ extension StructuredQuery.Scope {
   }
 }
 
-/// What a query says about names before any document is read. Rules nothing out that could match.
+/// A query's conditions on names, known before any document is read. Never excludes a match.
 private struct NameRange {
-  /// Not below this one.
+  /// Excludes names before this one.
   var lowest: ResourcePath?
-  /// Not above this one.
+  /// Excludes names after this one.
   var highest: ResourcePath?
-  /// One of these only.
+  /// If set, excludes all other names.
   var picked: Set<ResourcePath>?
 
   init(_ query: EffectiveQuery) {
@@ -145,16 +145,16 @@ private struct NameRange {
 }
 
 extension CursorPosition {
-  /// The first value, which is a name.
+  /// The first value of the bound, if it is a name.
   fileprivate static func name(of bound: StructuredQuery.Bound?) -> ResourcePath? {
     guard case .reference(let path)? = bound?.values.first else { return nil }
     return path
   }
 }
 
-/// What a bound on names comes to within one collection.
+/// A bound on names, reduced to one collection.
 private enum IDBound: Equatable {
-  /// All documents are within.
+  /// All documents are within the bound.
   case everything
   case nothing
   case id(String)

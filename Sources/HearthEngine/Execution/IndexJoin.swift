@@ -1,26 +1,26 @@
-/// Goes through one stretch of an index: the entries that pass a plan's tests and that every joined
-/// index has too, in the order of the index or against it.
+/// Reads one range list of an index: the entries that pass the plan's tests and that every joined
+/// index also has, in index order or backwards.
 ///
-/// A join goes by turns: whoever lags behind seeks to where the others are. What one index skips no
-/// other reads.
+/// In a join, an index that is behind seeks to the position of the others. Entries that one index
+/// skips are not read in the others.
 final class IndexJoin {
   private let plan: EntryPlan
   private let base: EntryRange
   private let scan: EntryScan
-  private let followers: [EntryScan]
-  /// Where each follower stands; nil before its first step.
+  private let joined: [EntryScan]
+  /// The current entry of each joined index; nil before its first step.
   private var heads: [ScannedEntry?]
-  /// The next one is last.
+  /// In reverse: the next range is the last element.
   private var ranges: [KeyRange]
   private var isAtEnd = false
 
-  /// - Parameter collection: Nil for a group.
+  /// - Parameter collection: Nil for a collection group.
   init(
-    _ plan: EntryPlan, _ stretch: EntryPlan.RangeList, in snapshot: StoreSnapshot,
+    _ plan: EntryPlan, _ rangeList: EntryPlan.RangeList, in snapshot: StoreSnapshot,
     collection: ResourcePath?, touched: ReadCounters
   ) throws {
     self.plan = plan
-    ranges = plan.isBackward ? stretch.ranges : stretch.ranges.reversed()
+    ranges = plan.isBackward ? rangeList.ranges : rangeList.ranges.reversed()
     func range(_ index: StoredIndex, _ fixed: [[UInt8]]) -> EntryRange {
       var range = EntryRange(index, in: collection)
       for key in fixed { range.fix(key: key) }
@@ -31,12 +31,12 @@ final class IndexJoin {
     }
     base = range(plan.index, plan.fixed)
     self.scan = try scan(base)
-    followers = try plan.followers.map { try scan(range($0.index, $0.fixed)) }
-    heads = followers.map { _ in nil }
+    joined = try plan.joined.map { try scan(range($0.index, $0.fixed)) }
+    heads = joined.map { _ in nil }
     goOn()
   }
 
-  /// To the next range.
+  /// Moves to the next range.
   private func goOn() {
     guard let next = ranges.popLast() else {
       isAtEnd = true
@@ -70,7 +70,7 @@ final class IndexJoin {
     try scan.value(of: component, in: entry)
   }
 
-  /// The end of the entry's key: what tells documents apart.
+  /// The name at the end of the entry's key, which identifies the document.
   func name(of entry: ScannedEntry) throws -> UnsafeRawBufferPointer {
     var reader = KeyReader(entry.suffix)
     for component in plan.index.definition.components[plan.fixed.count...] {
@@ -101,13 +101,14 @@ final class IndexJoin {
     return true
   }
 
-  /// Whether all followers have the entry. If one does not, the scan goes on where that one is.
+  /// Whether all joined indexes have the entry. If one does not, the scan continues at its
+  /// position.
   private func isJoined(_ entry: ScannedEntry) throws -> Bool {
-    for index in followers.indices {
+    for index in joined.indices {
       let target = entry.suffix
       if heads[index].map({ isBehind($0.suffix, target) }) ?? true {
-        followers[index].seek(to: target)
-        heads[index] = try followers[index].next()
+        joined[index].seek(to: target)
+        heads[index] = try joined[index].next()
       }
       guard let head = heads[index] else {
         isAtEnd = true

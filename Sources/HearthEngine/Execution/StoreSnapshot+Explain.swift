@@ -1,4 +1,4 @@
-/// How a query would be answered.
+/// Explains the plan of a query and, if requested, runs it.
 extension StoreSnapshot {
   func explain(_ request: ExplainRequest, isStrict: Bool) throws -> QueryExplanation {
     let query = request.query
@@ -28,13 +28,13 @@ extension StoreSnapshot {
       } else {
         try documents(matching: query, trace: trace).count
       }
-    // Never nothing.
+    // Never zero.
     let duration = max(clock.now - start, .microseconds(1))
     explanation.execution = QueryExplanation.Execution(
       resultsReturned: returned,
-      indexEntriesTouched: trace.touched.entries + trace.touched.probes,
-      documentsTouched: trace.touched.documents + trace.touched.runDocuments,
-      keysTouched: trace.touched.keys, duration: duration)
+      indexEntriesRead: trace.touched.entries + trace.touched.probes,
+      documentsRead: trace.touched.documents + trace.touched.runDocuments,
+      keysRead: trace.touched.keys, duration: duration)
     return explanation
   }
 }
@@ -44,7 +44,7 @@ extension QueryPlan {
     guard case .entries(let branches) = source else { return [] }
     var names: [String] = []
     for branch in branches {
-      for index in [branch.index] + branch.followers.map(\.index)
+      for index in [branch.index] + branch.joined.map(\.index)
       where !names.contains(index.definition.description) {
         names.append(index.definition.description)
       }

@@ -1,17 +1,17 @@
-/// A query's answer where a few documents have other versions than those stored.
+/// Answers a query with an overlay: a few documents have other versions than the stored ones.
 ///
-///     stored results, without the patched documents ─┐
-///     patched documents that the query finds ────────┴▶ merged ─▶ offset ─▶ limit
+///     stored results, without replaced documents ──┐
+///     versions in the overlay that match the query ┴▶ merged ─▶ offset ─▶ limit
 ///
-/// Any plan may find the stored results: it is asked for as many more as the patch can take away.
+/// Any plan may find the stored results; its limit is raised by the number of replaced documents.
 extension StoreSnapshot {
-  /// The query's results, copied out, as it tells them.
+  /// The query's results, copied, in the query's order and projection.
   func documents(
-    matching query: EffectiveQuery, with patch: DocumentOverlay, trace: QueryTrace = QueryTrace()
+    matching query: EffectiveQuery, with overlay: DocumentOverlay, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
-    guard !patch.isEmpty else { return try documents(matching: query, trace: trace) }
+    guard !overlay.isEmpty else { return try documents(matching: query, trace: trace) }
     var found: [StoredDocument] = []
-    try forEachResult(of: query, with: patch, trace) { found.append($0) }
+    try forEachResult(of: query, with: overlay, trace) { found.append($0) }
     if let nearest = query.nearest {
       found = try nearest.nearest(among: found)
     } else if query.isReversed {
@@ -21,18 +21,18 @@ extension StoreSnapshot {
     return try found.map { try projection.applied(to: $0) }
   }
 
-  /// The aggregations' results, in their order.
+  /// The results of the aggregations, in order.
   func aggregate(
-    _ aggregations: [Aggregation], over query: EffectiveQuery, with patch: DocumentOverlay,
+    _ aggregations: [Aggregation], over query: EffectiveQuery, with overlay: DocumentOverlay,
     trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
-    guard !patch.isEmpty else { return try aggregate(aggregations, over: query, trace: trace) }
+    guard !overlay.isEmpty else { return try aggregate(aggregations, over: query, trace: trace) }
     var count: Int64 = 0
     var totals = aggregations.map { aggregation in
       (lookup: aggregation.field.map(FieldLookup.init), total: NumberTotal())
     }
     try forEachResult(
-      of: query, requiring: aggregations.compactMap(\.field), with: patch, trace
+      of: query, requiring: aggregations.compactMap(\.field), with: overlay, trace
     ) { document in
       count += 1
       for index in totals.indices {
@@ -52,17 +52,17 @@ extension StoreSnapshot {
     }
   }
 
-  /// Calls `body` with whole documents, in the order they are found in.
+  /// Calls `body` with every result, without projection, in the order found.
   private func forEachResult(
-    of query: EffectiveQuery, requiring fields: [FieldSegments] = [], with patch: DocumentOverlay,
+    of query: EffectiveQuery, requiring fields: [FieldSegments] = [], with overlay: DocumentOverlay,
     _ trace: QueryTrace, _ body: (StoredDocument) throws -> Void
   ) throws {
-    var patch = patch
-    var patched = try patch.results()[...]
+    var overlay = overlay
+    var versions = try overlay.results()[...]
     var found = 0
     let (offset, end) = (query.offset, query.lastWanted ?? .max)
-    /// False when no more are wanted.
-    func tell(_ document: StoredDocument) throws -> Bool {
+    /// False if no more results are wanted.
+    func emit(_ document: StoredDocument) throws -> Bool {
       found += 1
       if found > offset { try body(document) }
       return found < end
@@ -73,28 +73,29 @@ extension StoreSnapshot {
     wide.projection = []
     wide.nearest = nil
     wide.isReversed = false
-    // So many the patch can take away.
+    // The overlay can replace up to this many stored results.
     wide.limit = query.lastWanted.map { wanted in
-      let (sum, overflow) = wanted.addingReportingOverflow(patch.count)
+      let (sum, overflow) = wanted.addingReportingOverflow(overlay.count)
       return overflow ? .max : sum
     }
     let run = try run(wide, requiring: fields, trace: trace)
-    let replaced = patch.replaced
+    let replaced = overlay.replaced
     var goesOn = true
     try run.forEachDocument { document in
       trace.found += 1
       if replaced.contains(document) { return true }
-      while let first = patched.first, goesOn, try patch.precedes(first, document) {
-        goesOn = try tell(patched.removeFirst())
+      while let first = versions.first, goesOn, try overlay.precedes(first, document) {
+        goesOn = try emit(versions.removeFirst())
       }
-      if goesOn { goesOn = try tell(document) }
+      if goesOn { goesOn = try emit(document) }
       return goesOn
     }
-    while goesOn, !patched.isEmpty { goesOn = try tell(patched.removeFirst()) }
+    while goesOn, !versions.isEmpty { goesOn = try emit(versions.removeFirst()) }
   }
 }
 
-/// Says of single documents whether a query finds them, its limit aside, and which comes first.
+/// Tests whether a query without its offset and limit finds a document, and compares documents in
+/// result order.
 struct ResultTest {
   private let scope: StructuredQuery.Scope
   private var matcher: Matcher
@@ -147,27 +148,27 @@ struct ResultTest {
 }
 
 extension StructuredQuery.Nearest {
-  /// The nearest of some documents, the nearest first.
+  /// The nearest documents, nearest first.
   fileprivate func nearest(among documents: [StoredDocument]) throws -> [StoredDocument] {
     var lookup = FieldLookup(field)
-    let ruler = DistanceFunction(self)
-    var foremost = TopK<ScoredDocument<StoredDocument>>(limit: limit)
+    let metric = DistanceFunction(self)
+    var topK = TopK<ScoredDocument<StoredDocument>>(limit: limit)
     func compare(
       _ lhs: ScoredDocument<StoredDocument>, _ rhs: ScoredDocument<StoredDocument>
     ) -> Int {
-      let order = ruler.compare(lhs.distance, rhs.distance)
+      let order = metric.compare(lhs.distance, rhs.distance)
       return order != 0 ? order : ResourcePath.compare(lhs.found.path, rhs.found.path)
     }
     for document in documents {
       let distance = try document.body.withView { body throws(Status) in
-        try lookup.find(in: body)?.vectorView().flatMap(ruler.distance)
+        try lookup.find(in: body)?.vectorView().flatMap(metric.distance)
       }
-      guard let distance, ruler.accepts(distance) else { continue }
-      try foremost.add(ScoredDocument(found: document, distance: distance), by: compare)
+      guard let distance, metric.accepts(distance) else { continue }
+      try topK.add(ScoredDocument(found: document, distance: distance), by: compare)
     }
-    return try foremost.finish(by: compare).map { neighbour in
-      try distanceField.map { try neighbour.found.setting($0, to: .double(neighbour.distance)) }
-        ?? neighbour.found
+    return try topK.finish(by: compare).map { scored in
+      try distanceField.map { try scored.found.setting($0, to: .double(scored.distance)) }
+        ?? scored.found
     }
   }
 }

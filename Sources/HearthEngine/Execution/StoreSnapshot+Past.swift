@@ -1,9 +1,9 @@
-/// States before the newest commit, as far as the change log goes.
+/// Reads of earlier states, as far back as the change log goes.
 extension StoreSnapshot {
-  /// The last change that was committed at or before `time`; 0 if none was.
+  /// The sequence of the last change committed at or before `time`; 0 if there is none.
   ///
-  /// Throws `invalidArgument` for a time in the future, and `outOfRange` if the log does not reach back that far. Costs
-  /// the logarithm of the log's length.
+  /// Throws `invalidArgument` for a time in the future, and `outOfRange` if the log does not reach
+  /// back to `time`. The cost is logarithmic in the length of the log.
   func sequence(at time: Instant) throws -> UInt64 {
     let state = try state()
     if state.lastCommitTime <= time {
@@ -12,7 +12,7 @@ extension StoreSnapshot {
       }
       return state.lastSequence
     }
-    // Below `low` everything was committed in time, from `high` on nothing was.
+    // Changes before `low` were committed in time; changes from `high` on were not.
     var low = state.firstLoggedSequence
     var high = state.lastSequence
     while low < high {
@@ -29,8 +29,8 @@ extension StoreSnapshot {
     return low - 1
   }
 
-  /// The document after the change with this sequence; nil if it was not there. Costs the document's own versions
-  /// since then.
+  /// The document after the change with this sequence; nil if it did not exist. Reads the versions
+  /// of this document since then.
   func document(at path: ResourcePath, asOf sequence: UInt64) throws -> StoredDocument? {
     try checkLog(reachesBackTo: sequence)
     let name = name(path)
@@ -46,41 +46,42 @@ extension StoreSnapshot {
     return version
   }
 
-  /// The document as it was before this change; nil if it did not exist. Throws `dataLoss` if it was damaged
-  /// when the change was made: the log's own checksum is younger than that.
+  /// The document before this change; nil if it did not exist. Throws `dataLoss` if it was already
+  /// damaged when the change was logged: the log's checksum does not show that. A document with a
+  /// truncated key is not checked.
   func version(before change: Change) throws -> StoredDocument? {
     guard let before = change.before else { return nil }
     let record = try DocumentRecord(parsing: before)
     var key = KeyBuffer()
     key.append(documentKey: change.path)
-    // The record does not say which ordinal a cut key had.
-    if key.count <= keyLimit.cutCount { try record.verifyChecksum(key: key.buffer) }
+    // The record does not contain the ordinal of a truncated key.
+    if key.count <= keyLimit.truncatedCount { try record.verifyChecksum(key: key.buffer) }
     return try StoredDocument(path: change.path, copying: record, try body(record.storedBody))
   }
 
-  /// What a query is to find instead of documents that have changed since.
+  /// The earlier versions of the documents that have changed since `sequence`, as an overlay for a
+  /// query. Holds only the versions that can be results.
   ///
-  /// Throws `outOfRange` if the log does not reach back that far. Of the documents that have changed it holds only the
-  /// versions that can be results.
-  func patch(
+  /// Throws `outOfRange` if the log does not reach back that far.
+  func overlay(
     backTo sequence: UInt64, for query: EffectiveQuery, requiring fields: [FieldSegments] = []
   ) throws -> DocumentOverlay {
-    var patch = DocumentOverlay(for: query, requiring: fields, backTo: sequence)
+    var overlay = DocumentOverlay(for: query, requiring: fields, backTo: sequence)
     try changes(after: sequence, in: query.scope) { change in
       // The first change of a document since then.
       if change.previousSequence <= sequence {
-        try patch.add(change.path, version(before: change))
+        try overlay.add(change.path, version(before: change))
       }
       return true
     }
-    return patch
+    return overlay
   }
 
-  /// The query's results after the change with this sequence, copied out.
+  /// The query's results after the change with this sequence, copied.
   func documents(
     matching query: EffectiveQuery, asOf sequence: UInt64, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
-    try documents(matching: query, with: patch(backTo: sequence, for: query), trace: trace)
+    try documents(matching: query, with: overlay(backTo: sequence, for: query), trace: trace)
   }
 
   /// The aggregations' results after the change with this sequence.
@@ -88,14 +89,15 @@ extension StoreSnapshot {
     _ aggregations: [Aggregation], over query: EffectiveQuery, asOf sequence: UInt64,
     trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
-    let patch = try patch(
+    let overlay = try overlay(
       backTo: sequence, for: query, requiring: aggregations.compactMap(\.field))
-    return try aggregate(aggregations, over: query, with: patch, trace: trace)
+    return try aggregate(aggregations, over: query, with: overlay, trace: trace)
   }
 
-  /// The sequence that deleted a document; 0 if the log holds none that did.
+  /// The sequence of a document's deletion; 0 if no tombstone is stored.
   func tombstone(of name: DocumentName) throws -> UInt64 {
-    guard let (key, value) = try tables.tombstonesByName.entry(name.cut, of: name.path, in: lmdb)
+    guard
+      let (key, value) = try tables.tombstonesByName.entry(name.truncated, of: name.path, in: lmdb)
     else { return 0 }
     return try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
   }

@@ -1,28 +1,9 @@
-/// What an answer may do; then how it was found and what it took.
-final class QueryTrace {
-  /// A query that indexes do not serve is refused.
-  let isStrict: Bool
-  let touched: ReadCounters
-  /// The plan that was followed; nil before, and where the catalogue of collections alone answered.
-  var plan: QueryPlan?
-  /// How many results there were, those an offset skipped included.
-  var found = 0
-
-  /// The indexes that would have served the query, if none did.
-  fileprivate(set) var missing: [IndexDefinition] = []
-
-  init(_ touched: ReadCounters = ReadCounters(), isStrict: Bool = false) {
-    self.touched = touched
-    self.isStrict = isStrict
-  }
-}
-
 extension StoreSnapshot {
-  /// Knows the indexes that this transaction may read.
+  /// A planner with the indexes that this transaction may read.
   ///
   /// - Parameters:
-  ///   - needsOrder: False where any order will do.
-  ///   - countsOnly: True where entries will do for documents.
+  ///   - needsOrder: False if results may come in any order.
+  ///   - countsOnly: True if entries suffice and documents are not needed.
   func planner(
     _ query: EffectiveQuery, requiring fields: [FieldSegments] = [], needsOrder: Bool = true,
     countsOnly: Bool = false, touched: ReadCounters = ReadCounters()
@@ -57,7 +38,8 @@ extension StoreSnapshot {
       countsOnly: countsOnly)
   }
 
-  /// The cheapest way to answer.
+  /// An executor with the cheapest plan. Throws `failedPrecondition` if the trace is strict and the
+  /// query needs an index that is missing or not ready.
   func run(
     _ query: EffectiveQuery, requiring fields: [FieldSegments] = [], needsOrder: Bool = true,
     countsOnly: Bool = false, trace: QueryTrace = QueryTrace()
@@ -75,7 +57,7 @@ extension StoreSnapshot {
 }
 
 extension Status {
-  /// Names the indexes so that they can be pasted.
+  /// The message lists the indexes as JSON to paste.
   fileprivate static func requires(_ indexes: [IndexDefinition]) -> Status {
     Status(
       .failedPrecondition,

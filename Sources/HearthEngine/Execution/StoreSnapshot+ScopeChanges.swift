@@ -1,10 +1,12 @@
 internal import LMDB
 
 extension StoreSnapshot {
-  /// Calls `body` with the changes of a scope's documents after `sequence`, in order, until it returns false.
+  /// Calls `body` with the changes of a scope's documents after `sequence`, in order, until it
+  /// returns false.
   ///
-  /// Throws `outOfRange` if the log no longer reaches back that far. Costs the records that hold changes of the scope's
-  /// collections, of everything below a document those of all collections below, and a walk over the newest changes.
+  /// Throws `outOfRange` if the log no longer reaches back that far. Reads the log records with
+  /// changes in the scope's collections (for a subtree, in all collections), and walks over the
+  /// newest changes, which are not indexed.
   func changes(
     after sequence: UInt64, in scope: StructuredQuery.Scope, _ body: (Change) throws -> Bool
   ) throws {
@@ -12,7 +14,7 @@ extension StoreSnapshot {
     guard sequence < state.lastSequence else { return }
     let filter = CollectionFilter(scope)
     var goesOn = true
-    func tell(_ change: Change) throws -> Bool {
+    func emit(_ change: Change) throws -> Bool {
       guard change.sequence > sequence, scope.contains(change.path) else { return true }
       goesOn = try body(change)
       return goesOn
@@ -30,14 +32,15 @@ extension StoreSnapshot {
           try cursor.seek(exactly: $0)
         }
         guard isFound else { throw Status.dataLoss("The change log lacks sequence \(record).") }
-        try ChangeRecord.read(key: cursor.key, value: cursor.value, in: filter, tell)
+        try ChangeRecord.read(key: cursor.key, value: cursor.value, in: filter, emit)
         guard goesOn else { return }
       }
     }
-    try walkChanges(after: walked, in: filter, tell)
+    try walkChanges(after: walked, in: filter, emit)
   }
 
-  /// The first sequences of the records from `lowest` on that the index has for a scope, and perhaps for others.
+  /// The first sequences of the log records from `lowest` on that the log index lists for the
+  /// scope's collections, and possibly for others.
   private func records(
     of scope: StructuredQuery.Scope, from lowest: UInt64
   ) throws -> [UInt64] {
@@ -52,18 +55,18 @@ extension StoreSnapshot {
     case .group(let id, _): start = limit.scanPrefix(KeyLayout.groupPrefix(id))
     case .subtree: start = []
     }
-    // Every collection that has lists.
+    // All collections that have lists.
     var isFound =
       try start.isEmpty ? cursor.first() : start.withUnsafeBytes { try cursor.seek(to: $0) }
     while isFound, cursor.key.starts(with: start) {
       let prefix = Array(cursor.key.dropLast(MemoryLayout<UInt64>.size))
       isFound = try take(prefix, from: lowest, &cursor, into: &records)
     }
-    // One record holds changes of several.
+    // A record can be in the lists of several collections.
     return Set(records).sorted()
   }
 
-  /// Leaves the cursor behind the lists; false if nothing is there.
+  /// Leaves the cursor after the lists; false at the end of the table.
   private func take(
     _ prefix: [UInt8], from lowest: UInt64, _ cursor: inout Cursor, into records: inout [UInt64]
   ) throws -> Bool {

@@ -1,6 +1,6 @@
-/// What stands where, for people.
+/// A readable listing of the stored bytes.
 extension DocumentBody {
-  /// One line per value: offset, bytes, meaning. Damage ends the dump with its sentence.
+  /// One line per value: offset, bytes, meaning. Damage ends the dump with the error's message.
   func dump() -> String { withBytes { DocumentBody.dump($0) } }
 
   static func dump(_ body: UnsafeRawBufferPointer) -> String { dump(StoredBody(body)) }
@@ -8,7 +8,7 @@ extension DocumentBody {
   static func dump(_ body: StoredBody) -> String {
     var dump = BodyDump(origin: body.bytes)
     do throws(Status) {
-      if body.shape == nil {
+      if body.nameTable == nil {
         try dump.add(ValueView(trusting: body.bytes), label: "document", depth: 0)
       } else {
         try dump.add(MapView(body: body), body.bytes, label: "document", depth: 0)
@@ -21,15 +21,15 @@ extension DocumentBody {
 }
 
 extension DocumentRecord {
-  /// The header in a line, then the body.
+  /// The header on one line, then the body.
   ///
-  /// - Parameter shape: That of the body, if its names do not stand in it.
-  func dump(_ shape: UnsafePointer<FieldNameTable>? = nil) -> String {
+  /// - Parameter nameTable: That of the body, if its names are not in the body.
+  func dump(_ nameTable: UnsafePointer<FieldNameTable>? = nil) -> String {
     let named = path.map { ", path \($0)" } ?? ""
     let header =
       "version \(DocumentFormat.version), sequence \(sequence), "
       + "updated \(updateTime.microseconds) µs, created \(createTime.microseconds) µs\(named)"
-    return header + "\n" + DocumentBody.dump(StoredBody(storedBody, shape))
+    return header + "\n" + DocumentBody.dump(StoredBody(storedBody, nameTable))
   }
 }
 
@@ -64,12 +64,12 @@ private struct BodyDump {
     let offset = value.bytes.baseAddress.map { start in
       origin.baseAddress.map { start - $0 } ?? 0
     }
-    let place = BodyDump.hex(UInt64(offset ?? 0), digits: 4)
+    let position = BodyDump.hex(UInt64(offset ?? 0), digits: 4)
     let shown = value.bytes.prefix(8).map { BodyDump.hex(UInt64($0), digits: 2) }
     let hex = shown.joined(separator: " ") + (value.bytes.count > 8 ? "…" : "")
     let gap = String(repeating: " ", count: max(0, 24 - hex.count))
     let indent = String(repeating: "  ", count: depth)
-    lines.append("\(place)  \(hex)\(gap)  \(indent)\(label): \(text)")
+    lines.append("\(position)  \(hex)\(gap)  \(indent)\(label): \(text)")
   }
 
   private static func hex(_ number: UInt64, digits: Int) -> String {

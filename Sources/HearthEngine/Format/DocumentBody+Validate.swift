@@ -1,11 +1,11 @@
-/// The full check: one document has one form, and this refuses every other.
+/// The full check: accepts only the canonical form of a document.
 extension DocumentBody {
   /// Throws `dataLoss` unless the bytes are exactly what a `DocumentWriter` makes of some document.
   static func validate(_ body: UnsafeRawBufferPointer) throws(Status) {
     try validate(StoredBody(body))
   }
 
-  /// As it is stored. Its shape is looked at, too.
+  /// Checks a body as stored, including its name table.
   static func validate(_ body: StoredBody) throws(Status) {
     try validate(MapView(body: body), in: body, depthLeft: DocumentFormat.maximumDepth)
   }
@@ -32,9 +32,9 @@ extension DocumentBody {
     let nameWidth = UInt8(DocumentFormat.widthCode(nameBytes))
     let valueWidth = UInt8(DocumentFormat.widthCode(valueBytes))
     let tag =
-      body.shape == nil
+      body.nameTable == nil
       ? DocumentFormat.Tag.map | nameWidth << 2 | valueWidth
-      : DocumentFormat.Tag.shapedMap | valueWidth
+      : DocumentFormat.Tag.mapWithoutNames | valueWidth
     guard body.bytes[0] == tag, map.nameWidthCode == nameWidth else {
       throw .dataLoss("A stored map's offsets are wider than they need to be.")
     }
@@ -68,7 +68,7 @@ extension DocumentBody {
     case .reference:
       guard let path = try value.reference() else { return }
       var text = path.text
-      // The path's text must be what is stored: no empty segments.
+      // The path's text must be the stored text: no empty segments.
       let stored = value.bytes.count - DocumentFormat.varintCount(UInt64(text.utf8.count)) - 1
       guard path.isDocument, text.withUTF8({ $0.count }) == stored else {
         throw .dataLoss("A stored reference is not the path of a document.")

@@ -1,24 +1,30 @@
 /// A document's fields as canonical bytes: identical documents have equal bytes.
 package struct DocumentBody: Sendable, Hashable {
   package let bytes: [UInt8]
+  /// False only if the writer of these bytes met nothing that Firestore might refuse: then
+  /// `checkFields` need not walk over them.
+  let needsCheck: Bool
 
-  static let empty = DocumentBody(canonical: [DocumentFormat.Tag.map, 0])
+  static let empty = DocumentBody(canonical: [DocumentFormat.Tag.map, 0], needsCheck: false)
 
   /// For bytes that came from a `DocumentWriter` or were validated.
-  init(canonical bytes: [UInt8]) { self.bytes = bytes }
+  init(canonical bytes: [UInt8], needsCheck: Bool = true) {
+    self.bytes = bytes
+    self.needsCheck = needsCheck
+  }
 
-  /// Refuses whatever is not the one form of a document.
+  /// Throws `dataLoss` unless the bytes are the canonical form of a document.
   init(validating bytes: [UInt8]) throws(Status) {
     try bytes.withUnsafeBufferPointer { buffer throws(Status) in
       try DocumentBody.validate(UnsafeRawBufferPointer(buffer))
     }
-    self.bytes = bytes
+    self.init(canonical: bytes)
   }
 
   /// Throws `invalidArgument` for a map that is too large to be stored.
   package init(encoding map: MapValue) throws(Status) { try self.init(encoding: .map(map)) }
 
-  /// A map, or for the coder any other value.
+  /// Encodes a map or, for the coder, any other value.
   package init(encoding value: Value) throws(Status) {
     let writer = DocumentWriter.borrow()
     defer { writer.giveBack() }
@@ -26,8 +32,11 @@ package struct DocumentBody: Sendable, Hashable {
     self = try writer.finish()
   }
 
-  /// For bytes out of a stored record, trusted as far as the record was.
-  init(copying bytes: UnsafeRawBufferPointer) { self.bytes = Array(bytes) }
+  /// For bytes from a stored record, trusted as far as the record is.
+  init(copying bytes: UnsafeRawBufferPointer) { self.init(canonical: Array(bytes)) }
+
+  package static func == (lhs: DocumentBody, rhs: DocumentBody) -> Bool { lhs.bytes == rhs.bytes }
+  package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
   func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

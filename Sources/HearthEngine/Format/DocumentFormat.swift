@@ -1,9 +1,9 @@
-/// The constants of the document's bytes, format version 1. `DocumentFormat.md` shows them at work.
+/// The constants of the document's bytes, format version 1. For examples, see `DocumentFormat.md`.
 enum DocumentFormat {
   // On disk. Changing a value changes the file format; see DocumentFormat.md.
   static let version: UInt8 = 1
 
-  /// Maps and arrays inside one another; the document's own map is not counted.
+  /// Maps and arrays nested inside one another; the document's own map is not counted.
   static let maximumDepth = 20
 
   /// End offsets have at most four bytes.
@@ -19,7 +19,7 @@ enum DocumentFormat {
   ///     22      NaN                  84     array: byte length, count, elements
   ///     30…38   timestamp, 0…8 b.    85     vector: count, doubles
   ///                                  90…9F  map: count, ends, names, values
-  ///                                  A0…A2  document whose names a shape has: shape, ends, values
+  ///                                  A0…A2  document with a name table: its id, ends, values
   enum Tag {
     // On disk. Changing a value changes the file format; see DocumentFormat.md.
     static let null: UInt8 = 0x00
@@ -38,26 +38,26 @@ enum DocumentFormat {
     static let array: UInt8 = 0x84
     static let vector: UInt8 = 0x85
     static let map: UInt8 = 0x90
-    static let shapedMap: UInt8 = 0xA0
+    static let mapWithoutNames: UInt8 = 0xA0
   }
 
-  /// Strings up to here carry their length in the tag.
+  /// The longest string that has its length in the tag.
   static let shortStringLimit = 63
 
-  /// The bits of the one NaN that geo points and vectors hold.
+  /// The bits of every NaN in geo points and vectors.
   static let nanBits: UInt64 = 0x7FF8_0000_0000_0000
 
   @inline(__always)
   static func storedBits(_ value: Double) -> UInt64 { value.isNaN ? nanBits : value.bitPattern }
 
-  /// The double's float, if that gives the same double back, bit by bit.
+  /// The double as a float, if the float converts back to the same bits.
   @inline(__always)
   static func exactFloat(_ value: Double) -> Float? {
     let float = Float(value)
     return Double(float).bitPattern == value.bitPattern ? float : nil
   }
 
-  /// How many bytes hold the number in two's complement; none for 0.
+  /// The number of bytes that hold the number in two's complement; 0 for 0.
   @inline(__always)
   static func byteCount(_ number: Int64) -> Int {
     if number == 0 { return 0 }
@@ -77,7 +77,7 @@ enum DocumentFormat {
   }
 }
 
-/// Reads forward inside a buffer and never beyond it, whatever the bytes.
+/// Reads forward inside a buffer, and never beyond its end.
 struct ByteCursor {
   private(set) var rest: UnsafeRawBufferPointer
 
@@ -102,7 +102,7 @@ struct ByteCursor {
     return UnsafeRawBufferPointer(start: base, count: count)
   }
 
-  /// Seven bits to a byte, the lowest first. A longer form than needed is damage.
+  /// Seven bits per byte, lowest first. A form longer than needed is damage.
   @inline(__always)
   mutating func varint() throws(Status) -> UInt64 {
     let first = try byte()
@@ -125,7 +125,7 @@ struct ByteCursor {
     }
   }
 
-  /// A varint that counts what must still be in the buffer.
+  /// A varint that counts bytes or items which must still be in the buffer.
   @inline(__always)
   mutating func length() throws(Status) -> Int {
     let length = try varint()
@@ -165,7 +165,7 @@ extension Status {
 }
 
 extension UnsafeRawBufferPointer {
-  /// What is left behind the first bytes; empty if there are no more than those.
+  /// The bytes from `offset` on; empty if there are none.
   @inline(__always)
   func from(_ offset: Int) -> UnsafeRawBufferPointer {
     guard let baseAddress, offset <= count else {
@@ -202,7 +202,7 @@ extension String {
     }
   }
 
-  /// The standard library's check, which is slow to begin: about as long as an ASCII string takes.
+  /// The standard library's check. Its fixed cost is about that of a whole ASCII string.
   @inline(never)
   private init?(validatingUTF8 bytes: UnsafeRawBufferPointer) {
     self.init(validating: bytes, as: UTF8.self)

@@ -1,12 +1,13 @@
 import Foundation
 
-/// Documents as lines of JSON, exactly, in the form of Firestore's REST interface; see ExportFormat.md.
+/// Documents as lines of JSON, without loss, in the form of Firestore's REST interface; see
+/// ExportFormat.md.
 ///
-///     {"name":"books/dune","fields":{"pages":{"integerValue":"412"}},"createTime":…,"updateTime":…}
+///     {"name":"books/dune","fields":{"pages":{"integerValue":"412"}},"createTime":…,…}
 ///
 /// Law: reading what was written gives identical fields.
 enum DocumentJSON {
-  /// A document as a line says it.
+  /// A document as read from one line.
   struct Line {
     var path: ResourcePath
     var fields: MapValue
@@ -16,19 +17,30 @@ enum DocumentJSON {
 
   // MARK: Writing
 
-  /// Appends a line, with its end.
+  /// Appends a line, with its newline.
   static func append(
     _ record: DocumentRecord, _ body: StoredBody, at path: ResourcePath, to text: inout [UInt8]
+  ) throws(Status) {
+    try append(
+      path, try MapView(body: body), created: record.createTime, updated: record.updateTime,
+      to: &text)
+    text.append(UInt8(ascii: "\n"))
+  }
+
+  /// Appends a document, without a newline.
+  static func append(
+    _ path: ResourcePath, _ fields: MapView, created: Instant, updated: Instant,
+    to text: inout [UInt8]
   ) throws(Status) {
     text += #"{"name":"#.utf8
     append(path.text, to: &text)
     text += #","fields":"#.utf8
-    try append(fields: try MapView(body: body), to: &text)
+    try append(fields: fields, to: &text)
     text += #","createTime":""#.utf8
-    text += record.createTime.text.utf8
+    text += created.text.utf8
     text += #"","updateTime":""#.utf8
-    text += record.updateTime.text.utf8
-    text += "\"}\n".utf8
+    text += updated.text.utf8
+    text += "\"}".utf8
   }
 
   private static func append(fields: MapView, to text: inout [UInt8]) throws(Status) {
@@ -94,7 +106,7 @@ enum DocumentJSON {
     text += #"{"doubleValue":\#(number(double))}"#.utf8
   }
 
-  /// The shortest digits that give the same double back.
+  /// The shortest digits that read back as the same double.
   private static func number(_ double: Double) -> String {
     if double.isNaN { return "\"NaN\"" }
     if double.isInfinite { return double > 0 ? "\"Infinity\"" : "\"-Infinity\"" }
@@ -119,7 +131,7 @@ enum DocumentJSON {
 
   // MARK: Reading
 
-  /// Throws `invalidArgument` with what is wrong.
+  /// Throws `invalidArgument`, with a message that names the error.
   static func line(_ json: JSON) throws(Status) -> Line {
     guard case .object = json, let name = json["name"]?.string, let fields = json["fields"] else {
       throw .invalidArgument("It is not a document: it lacks a name or fields.")
@@ -131,7 +143,7 @@ enum DocumentJSON {
     return line
   }
 
-  /// `books/dune`, of a name that may begin with `projects/…/documents/`.
+  /// `books/dune`, from a name that may begin with `projects/…/documents/`.
   private static func relative(_ name: String) -> String {
     let parts = name.utf8.split(
       separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false
@@ -170,7 +182,7 @@ enum DocumentJSON {
     case ("timestampValue", _): return .timestamp(try time(content))
     case ("stringValue", .string(let text)): return .string(text)
     case ("bytesValue", .string(let text)):
-      // What is read too kindly would not be written the same.
+      // Rejects base64 that would not be written the same.
       guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else {
         throw expected("base64", content)
       }
@@ -198,7 +210,7 @@ enum DocumentJSON {
     }
   }
 
-  /// A map that stands for a vector.
+  /// The vector that a map encodes; nil if it encodes none.
   private static func vector(_ map: MapValue) throws(Status) -> Value? {
     guard map.count == 2, map["__type__"] == .string("__vector__"),
       case .array(let elements)? = map["value"]
@@ -240,7 +252,7 @@ enum DocumentJSON {
 }
 
 extension JSON {
-  /// Nil for a missing member, and for what is no object.
+  /// Nil for a missing member, or if this is not an object.
   subscript(name: String) -> JSON? {
     guard case .object(let members) = self else { return nil }
     return members.first { UTF8Order.areEqual($0.name, name) }?.value

@@ -1,20 +1,20 @@
-/// A document as it stands in the documents table: a header, then the body. Borrows its bytes.
+/// A document as stored in the documents table: a header, then the body. Borrows its bytes.
 ///
 ///     ┌──────────────┬──────────┬──────────┬────────────┬───────────┬────────┬──────┐
 ///     │ flags·version│ checksum │ sequence │ updateTime │ age       │ (path) │ body │
 ///     │ 4 bit each   │ 4 bytes  │ varint   │ 8 bytes    │ varint    │        │      │
 ///     └──────────────┴──────────┴──────────┴────────────┴───────────┴────────┴──────┘
 ///
-/// `age` is the update time less the create time, in microseconds. The path (its length, then
-/// text) is there if the key was cut and cannot give it back.
+/// `age` is the update time minus the create time, in microseconds. The path (its length, then
+/// text) is present if the key is truncated and cannot give it back.
 struct DocumentRecord {
   /// The sequence of the commit that last changed the document.
   let sequence: UInt64
   let updateTime: Instant
   let createTime: Instant
-  /// `books/dune`, if the record's key does not say it whole.
+  /// `books/dune`, if the record's key does not give the whole path.
   let path: String?
-  /// As it is stored: a `StoredBody`'s bytes.
+  /// The body as stored: the bytes of a `StoredBody`.
   let storedBody: UnsafeRawBufferPointer
   private let bytes: UnsafeRawBufferPointer
 
@@ -50,7 +50,7 @@ struct DocumentRecord {
     self.bytes = bytes
   }
 
-  /// The body alone, for scans that look at many records and take few.
+  /// The body alone, for scans that examine many records and keep few.
   @inline(__always)
   static func storedBody(of bytes: UnsafeRawBufferPointer) throws(Status) -> UnsafeRawBufferPointer
   {
@@ -71,7 +71,7 @@ struct DocumentRecord {
     try RecordFrame.verify(bytes, key: key)
   }
 
-  /// `path` only if the key does not give it back whole.
+  /// `path` is needed only if the key does not give the whole path.
   static func encode(
     sequence: UInt64, updateTime: Instant, createTime: Instant, path: String? = nil,
     body: BodyParts, key: UnsafeRawBufferPointer

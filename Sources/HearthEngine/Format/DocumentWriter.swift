@@ -1,17 +1,19 @@
-/// Writes one document's canonical bytes, value by value, without an allocation of its own per value.
+/// Writes one document's canonical bytes, value by value, without an allocation per value.
 ///
-///     beginMap()  field("b") string("x")  field("a") beginArray() element() null() endArray()  endMap()
+///     beginMap()  field("b") string("x")
+///                 field("a") beginArray() element() null() endArray()  endMap()
 ///
-/// Fields come in any order; `endMap` sorts them. Of equal names the last one wins. A field after
-/// whose name nothing is written is left out.
+/// Fields may come in any order; `endMap` sorts them. Of fields with equal names, the last one is
+/// kept. A field without a value is left out.
 ///
-/// A handle: copies write to the same place, which lives until `giveBack`. Not for two threads.
+/// A handle: copies write to the same memory, which lives until `giveBack`. Only one thread at a
+/// time may use it.
 struct DocumentWriter {
   private let state: UnsafeMutablePointer<State>
 
-  /// While it is written, a map's values stand in `bytes` in the order they came, its names in
-  /// `names`, and `fields` knows which belongs to which. `endMap` composes the map behind all that
-  /// and moves it to the map's start.
+  /// While a map is open, its values are in `bytes` in arrival order, its names are in `names`, and
+  /// `fields` says which belong together. `endMap` composes the map behind them, and moves it to
+  /// the map's start.
   private struct State {
     var bytes: UnsafeMutableRawPointer
     var byteCount = 0
@@ -27,7 +29,10 @@ struct DocumentWriter {
     var frameCapacity: Int
     var deepest = 0
     var isTooLarge = false
-    let shapes = UnsafeMutablePointer<FieldOrderCache>.allocate(capacity: DocumentWriter.shapeCount)
+    /// See `DocumentBody.needsCheck`.
+    var needsCheck = false
+    let fieldOrders = UnsafeMutablePointer<FieldOrderCache>.allocate(
+      capacity: DocumentWriter.fieldOrderCount)
   }
 
   struct Field {
@@ -37,6 +42,11 @@ struct DocumentWriter {
     fileprivate(set) var nameLength: UInt32
     fileprivate var valueStart: UInt32
     fileprivate var valueEnd: UInt32
+
+    /// False for a name that Firestore might refuse.
+    var hasUsualName: Bool {
+      UInt(nameLength) &- 1 < DocumentWriter.usualNameBytes && prefix >> 56 != UInt8(ascii: "_")
+    }
   }
 
   /// An open map or array.
@@ -45,16 +55,21 @@ struct DocumentWriter {
     var fieldStart: Int
     var nameStart: Int
     var elementCount: Int
+    /// Where the last element of an array begins. It must have bytes.
+    var elementStart = -1
   }
 
-  /// Room for the usual array's header, so that its elements need not be moved.
+  /// Room for the usual array's header, so that the elements need not be moved.
   private static let arrayHeaderBytes = 3
 
-  /// How far a short copy reads and writes beyond what it copies.
+  /// The number of bytes that a short copy may read and write beyond what it copies.
   private static let slack = 16
 
-  /// How many maps' names are remembered.
-  private static let shapeCount = 64
+  /// Names of at most this length are no field path that is too long, however deep they are nested.
+  static var usualNameBytes: UInt { 70 }
+
+  /// The number of maps whose names are remembered.
+  private static let fieldOrderCount = 64
 
   init() {
     state = .allocate(capacity: 1)
@@ -64,21 +79,22 @@ struct DocumentWriter {
         names: .allocate(byteCount: 1024, alignment: 16), nameCapacity: 1024,
         fields: .allocate(capacity: 64), fieldCapacity: 64,
         frames: .allocate(capacity: 32), frameCapacity: 32))
-    state.pointee.shapes.initialize(repeating: FieldOrderCache(), count: DocumentWriter.shapeCount)
+    state.pointee.fieldOrders.initialize(
+      repeating: FieldOrderCache(), count: DocumentWriter.fieldOrderCount)
   }
 
-  /// The writer's memory goes back to the system.
+  /// Returns the writer's memory to the system.
   func destroy() {
     state.pointee.bytes.deallocate()
     state.pointee.names.deallocate()
     state.pointee.fields.deallocate()
     state.pointee.frames.deallocate()
-    for index in 0..<DocumentWriter.shapeCount { state.pointee.shapes[index].destroy() }
-    state.pointee.shapes.deallocate()
+    for index in 0..<DocumentWriter.fieldOrderCount { state.pointee.fieldOrders[index].destroy() }
+    state.pointee.fieldOrders.deallocate()
     state.deallocate()
   }
 
-  /// Forgets what was written.
+  /// Discards what was written.
   @inline(__always)
   func reset() {
     state.pointee.byteCount = 0
@@ -87,16 +103,17 @@ struct DocumentWriter {
     state.pointee.frameCount = 0
     state.pointee.deepest = 0
     state.pointee.isTooLarge = false
+    state.pointee.needsCheck = false
   }
 
-  /// How many maps and arrays are open; the document's own map is one of them.
+  /// The number of open maps and arrays, including the document's own map.
   @inline(__always)
   var depth: Int { state.pointee.frameCount }
 
-  /// How deep maps and arrays nested so far; the document's own map is not counted.
+  /// The deepest nesting of maps and arrays so far; the document's own map is not counted.
   var deepest: Int { Swift.max(0, state.pointee.deepest - 1) }
 
-  /// What was written, once every map and array has been ended.
+  /// The written bytes. Every map and array must have been ended.
   func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -108,14 +125,15 @@ struct DocumentWriter {
     precondition(depth == 0, "Every map and array has been ended.")
     defer { reset() }
     guard !state.pointee.isTooLarge else { throw .invalidArgument("A document is too large.") }
+    let needsCheck = state.pointee.needsCheck || deepest > Limits.nesting
     return withBytes { bytes in
-      DocumentBody(canonical: [UInt8](bytes))
+      DocumentBody(canonical: [UInt8](bytes), needsCheck: needsCheck)
     }
   }
 
   // MARK: - Going back
 
-  /// A moment in the writing to which `rollBack(to:)` returns.
+  /// A position in the writing to which `rollBack(to:)` returns.
   struct Mark {
     fileprivate var byteCount: Int
     fileprivate var nameCount: Int
@@ -133,7 +151,7 @@ struct DocumentWriter {
       elementCount: frameCount > 0 ? state.pointee.frames[frameCount - 1].elementCount : 0)
   }
 
-  /// Takes back what was written since. No map or array open then may have been ended.
+  /// Discards what was written since `mark`. All maps and arrays open at `mark` must still be open.
   func rollBack(to mark: Mark) {
     precondition(mark.frameCount <= state.pointee.frameCount, "What was open is still open.")
     state.pointee.byteCount = mark.byteCount
@@ -145,7 +163,7 @@ struct DocumentWriter {
     }
   }
 
-  // MARK: - Where we are
+  // MARK: - Position
 
   /// Whether the open map has a field of that name, with or without a value.
   func hasField(_ name: String) -> Bool {
@@ -156,7 +174,7 @@ struct DocumentWriter {
     }
   }
 
-  /// The names that lead from the document to the value written next; nil inside an array.
+  /// The names on the way from the document to the value written next; nil inside an array.
   func openPath() -> [String]? {
     var path: [String] = []
     for index in 0..<state.pointee.frameCount {
@@ -184,6 +202,9 @@ struct DocumentWriter {
   @inline(__always)
   func beginArray() {
     let start = state.pointee.byteCount
+    let depth = state.pointee.frameCount
+    // An array in an array.
+    if depth > 0, state.pointee.frames[depth - 1].elementCount > 0 { noteUnusual() }
     push(start: start)
     if reserve(DocumentWriter.arrayHeaderBytes) {
       state.pointee.byteCount = start + DocumentWriter.arrayHeaderBytes
@@ -193,7 +214,10 @@ struct DocumentWriter {
   /// The next value is the next element of the open array.
   @inline(__always)
   func element() {
-    state.pointee.frames[state.pointee.frameCount - 1].elementCount += 1
+    let frame = state.pointee.frames + (state.pointee.frameCount - 1)
+    if frame.pointee.elementStart == state.pointee.byteCount { noteUnusual() }
+    frame.pointee.elementStart = state.pointee.byteCount
+    frame.pointee.elementCount += 1
   }
 
   /// The next value is that field of the open map.
@@ -201,7 +225,7 @@ struct DocumentWriter {
   func field(_ name: UnsafeRawBufferPointer) {
     if state.pointee.fieldCount == state.pointee.fieldCapacity { growFields() }
     let nameStart = state.pointee.nameCount
-    // More than the name, so that its prefix can be loaded at once.
+    // Room for more than the name, so that its prefix can be loaded at once.
     if nameStart + name.count + DocumentWriter.slack > state.pointee.nameCapacity {
       guard growNames(by: name.count + DocumentWriter.slack) else { return }
     }
@@ -229,6 +253,7 @@ struct DocumentWriter {
   func endArray() {
     let frame = pop()
     guard !state.pointee.isTooLarge else { return }
+    if frame.elementStart == state.pointee.byteCount { noteUnusual() }
     let elementsStart = frame.start + DocumentWriter.arrayHeaderBytes
     let elementBytes = state.pointee.byteCount - elementsStart
     let count = UInt64(frame.elementCount)
@@ -263,6 +288,7 @@ struct DocumentWriter {
     var nameBytes = 0
     var valueBytes = 0
     for index in 0..<count {
+      if !fields[index].hasUsualName { noteUnusual() }
       nameBytes += Int(fields[index].nameLength)
       valueBytes += Int(fields[index].valueEnd - fields[index].valueStart)
     }
@@ -284,7 +310,7 @@ struct DocumentWriter {
     var valueEnds = nameEnds + count << nameWidthCode
     let namesStart = composed + header
     let valuesStart = namesStart + nameBytes
-    // Names first: a short copy may write on beyond its end, into what comes next.
+    // Names first: a short copy may write beyond its end, into the next part.
     var nameEnd = 0
     for index in 0..<count {
       let length = Int(fields[index].nameLength)
@@ -301,21 +327,21 @@ struct DocumentWriter {
       valueEnd += length
       valueEnds = DocumentWriter.store(end: valueEnd, widthCode: valueWidthCode, at: valueEnds)
     }
-    // Moves down over the values as they came: may overlap.
+    // Moves the map down over the values in arrival order: the ranges may overlap.
     (bytes + frame.start).copyMemory(from: composed, byteCount: total)
     state.pointee.byteCount = frame.start + total
   }
 
-  /// Where the shape of that hash is or will be: one of a few places, so that two do not drive out
+  /// The slot of the names with this hash, or for them: one of four, so that two maps do not evict
   /// each other again and again.
   @inline(__always)
-  private func shapeSlot(_ hash: UInt64) -> UnsafeMutablePointer<FieldOrderCache> {
-    let home = Int(hash >> 56) & (DocumentWriter.shapeCount - 1)
+  private func fieldOrderSlot(_ hash: UInt64) -> UnsafeMutablePointer<FieldOrderCache> {
+    let home = Int(hash >> 56) & (DocumentWriter.fieldOrderCount - 1)
     for step in 0..<4 {
-      let slot = state.pointee.shapes + (home + step) & (DocumentWriter.shapeCount - 1)
+      let slot = state.pointee.fieldOrders + (home + step) & (DocumentWriter.fieldOrderCount - 1)
       if slot.pointee.hash == hash || slot.pointee.hash == 0 { return slot }
     }
-    return state.pointee.shapes + home
+    return state.pointee.fieldOrders + home
   }
 
   /// Ends a map whose names are remembered. False if they are not, or if a field has no value.
@@ -327,22 +353,23 @@ struct DocumentWriter {
     let nameBytes = state.pointee.nameCount - frame.nameStart
     var hash = UInt64(truncatingIfNeeded: nameBytes)
     var valueBytes = 0
-    var isWhole = true
+    var isIntact = true
     for index in 0..<count {
       hash = (hash ^ fields[index].prefix) &* 0x9E37_79B9_7F4A_7C15
       let length = Int(fields[index].valueEnd &- fields[index].valueStart)
       valueBytes += length
-      if length == 0 { isWhole = false }
+      if length == 0 { isIntact = false }
     }
-    let slot = shapeSlot(hash)
+    let slot = fieldOrderSlot(hash)
     let known = slot.pointee.memory(
       ifOf: fields, count: count, hash: hash, names: names, nameBytes: nameBytes)
-    guard isWhole, let known, let order = slot.pointee.order else {
+    guard isIntact, let known, let order = slot.pointee.order else {
       if known == nil {
         slot.pointee.learn(fields, count: count, hash: hash, names: names, nameBytes: nameBytes)
       }
       return false
     }
+    if slot.pointee.hasUnusualNames { noteUnusual() }
     let valueWidthCode = DocumentFormat.widthCode(valueBytes)
     let headBytes = slot.pointee.headBytes
     let header = 1 + headBytes + count << valueWidthCode
@@ -352,7 +379,7 @@ struct DocumentWriter {
 
     let start = state.pointee.bytes + frame.start
     let isSorted = slot.pointee.isSorted
-    // Values that came in order are moved at once; others are sorted behind what is there.
+    // Values that arrived in order are moved at once; others are sorted behind the existing bytes.
     let composed = isSorted ? start : state.pointee.bytes + end
     let values = composed + header + nameBytes
     if isSorted { values.copyMemory(from: start, byteCount: valueBytes) }
@@ -379,8 +406,8 @@ struct DocumentWriter {
     return true
   }
 
-  /// Sorts by name, drops what has no value or is overruled by a later field of the same name, and
-  /// gives the number that remain.
+  /// Sorts by name, and drops fields without a value and fields that a later one of the same name
+  /// replaces. Returns the number of remaining fields.
   @inline(__always)
   private func sortFields(_ fields: UnsafeMutablePointer<Field>, count: Int) -> Int {
     let names = UnsafeRawPointer(state.pointee.names)
@@ -388,12 +415,12 @@ struct DocumentWriter {
       var index = 1
       while index < count {
         let field = fields[index]
-        var place = index
-        while place > 0, DocumentWriter.compare(field, fields[place - 1], names) < 0 {
-          fields[place] = fields[place - 1]
-          place -= 1
+        var position = index
+        while position > 0, DocumentWriter.compare(field, fields[position - 1], names) < 0 {
+          fields[position] = fields[position - 1]
+          position -= 1
         }
-        if place != index { fields[place] = field }
+        if position != index { fields[position] = field }
         index += 1
       }
     } else {
@@ -455,6 +482,7 @@ struct DocumentWriter {
 
   @inline(__always)
   func timestamp(_ value: Instant) {
+    if value < .earliest || value > .latest { noteUnusual() }
     store(number: value.microseconds, tag: DocumentFormat.Tag.timestamp)
   }
 
@@ -496,11 +524,15 @@ struct DocumentWriter {
   func bytes(_ value: UnsafeRawBufferPointer) { store(blob: value, tag: DocumentFormat.Tag.bytes) }
 
   func reference(_ path: ResourcePath) {
+    noteUnusual()
     var text = path.text
     text.withUTF8 { store(blob: UnsafeRawBufferPointer($0), tag: DocumentFormat.Tag.reference) }
   }
 
   func geoPoint(_ value: Coordinate) {
+    if !(-90...90).contains(value.latitude) || !(-180...180).contains(value.longitude) {
+      noteUnusual()
+    }
     guard reserve(17) else { return }
     let target = state.pointee.bytes + state.pointee.byteCount
     let latitude = DocumentFormat.storedBits(value.latitude).littleEndian
@@ -516,6 +548,7 @@ struct DocumentWriter {
       state.pointee.isTooLarge = true
       return
     }
+    noteUnusual()
     let start = state.pointee.bytes + state.pointee.byteCount
     start.storeBytes(of: DocumentFormat.Tag.vector, as: UInt8.self)
     var target = DocumentWriter.store(varint: UInt64(value.count), at: start + 1)
@@ -558,13 +591,18 @@ struct DocumentWriter {
     endMap()
   }
 
-  /// Copies a value that is canonical already.
+  /// Copies a value that is already canonical.
   func canonical(_ view: ValueView) {
+    noteUnusual()
     guard reserve(view.bytes.count), let source = view.bytes.baseAddress else { return }
     (state.pointee.bytes + state.pointee.byteCount)
       .copyMemory(from: source, byteCount: view.bytes.count)
     state.pointee.byteCount += view.bytes.count
   }
+
+  /// Records that `DocumentBody.checkFields` must look at the document.
+  @inline(__always)
+  private func noteUnusual() { state.pointee.needsCheck = true }
 
   // MARK: - Stores
 
@@ -575,7 +613,7 @@ struct DocumentWriter {
     state.pointee.byteCount += 1
   }
 
-  /// Stores eight bytes always, and counts those that are needed.
+  /// Always stores eight bytes, but counts only those needed.
   @inline(__always)
   private func store(number: Int64, tag: UInt8) {
     guard reserve(9) else { return }
@@ -591,6 +629,7 @@ struct DocumentWriter {
       state.pointee.isTooLarge = true
       return
     }
+    if blob.count > Limits.fieldValue { noteUnusual() }
     let start = state.pointee.bytes + state.pointee.byteCount
     start.storeBytes(of: tag, as: UInt8.self)
     let target = DocumentWriter.store(varint: UInt64(blob.count), at: start + 1)
@@ -598,7 +637,7 @@ struct DocumentWriter {
     state.pointee.byteCount += target - start + blob.count
   }
 
-  /// Gives the place behind what was stored.
+  /// Returns the address behind what was stored.
   @inline(__always)
   static func store(
     varint number: UInt64, at target: UnsafeMutableRawPointer
@@ -626,7 +665,7 @@ struct DocumentWriter {
     return target + 1 << widthCode
   }
 
-  /// Copies a name or a text, which are mostly shorter than a call of `memcpy` is worth.
+  /// Copies a name or a text. Most are too short to be worth a call of `memcpy`.
   @inline(__always)
   private static func copyShort(
     _ bytes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
@@ -669,9 +708,9 @@ struct DocumentWriter {
     }
   }
 
-  // MARK: - Room
+  // MARK: - Capacity
 
-  /// False once the document is beyond what the format can hold: the value is then left out, and
+  /// False once the document exceeds what the format can hold: the value is then left out, and
   /// `finish` throws.
   @inline(__always)
   private func reserve(_ count: Int) -> Bool {
@@ -680,7 +719,7 @@ struct DocumentWriter {
 
   @inline(never)
   private func growBytes(by count: Int) -> Bool {
-    // A map is composed behind its parts, so there may be twice as many bytes as will remain.
+    // A map is composed behind its parts, which may need twice the bytes of the result.
     let needed = state.pointee.byteCount + count
     guard needed <= DocumentFormat.maximumBodyBytes else {
       state.pointee.isTooLarge = true
@@ -735,12 +774,12 @@ struct DocumentWriter {
 // MARK: - Idle writers
 
 extension DocumentWriter {
-  /// Addresses of idle writers' states: their owners are the pool alone.
+  /// Addresses of idle writers' states. Only the pool owns them.
   private static let idle = Guarded<[UInt]>([])
   private static let idleLimit = 16
   private static let idleByteLimit = 4 << 20
 
-  /// A writer that someone used before, or a new one.
+  /// A writer from the pool, or a new one.
   static func borrow() -> DocumentWriter {
     let address = idle.withLock { $0.popLast() }
     guard let address, let state = UnsafeMutablePointer<State>(bitPattern: address) else {
@@ -749,7 +788,7 @@ extension DocumentWriter {
     return DocumentWriter(state: state)
   }
 
-  /// Resets the writer and keeps it for the next who borrows one. Use no copy of it afterwards.
+  /// Resets the writer and returns it to the pool. Use no copy of it afterwards.
   func giveBack() {
     reset()
     let isKept =
@@ -762,7 +801,7 @@ extension DocumentWriter {
     if !isKept { destroy() }
   }
 
-  /// Resets a writer that is kept for other documents, which need no more memory than most.
+  /// Resets a writer that is kept for other documents, and frees memory that most do not need.
   @inline(__always)
   func resetAndTrim() {
     reset()

@@ -1,6 +1,6 @@
-/// Bytes that stay in one place as long as this lives.
+/// Bytes that keep their address as long as this object lives.
 final class PinnedBytes: @unchecked Sendable {
-  // Unchecked: nobody writes to them once they are copied.
+  // Unchecked: the bytes are never written after they are copied.
   let buffer: UnsafeRawBufferPointer
 
   init(copying bytes: UnsafeRawBufferPointer) {
@@ -9,7 +9,7 @@ final class PinnedBytes: @unchecked Sendable {
     buffer = UnsafeRawBufferPointer(copy)
   }
 
-  /// A value in stored form, to be compared with stored values.
+  /// A value in stored form, for comparison with stored values.
   convenience init(encoding value: Value) {
     let writer = DocumentWriter.borrow()
     defer { writer.giveBack() }
@@ -35,12 +35,12 @@ final class PinnedBytes: @unchecked Sendable {
   var view: ValueView { ValueView(trusting: buffer) }
 }
 
-/// Finds one field in stored documents, quickly where they resemble one another: the place where it
-/// was found last is tried first.
+/// Finds one field in stored documents. Fast if they are alike: tries the field's last position
+/// first.
 struct FieldLookup {
   private struct Step {
     let name: PinnedBytes
-    /// `name`'s bytes.
+    /// The bytes of `name`.
     let utf8: UnsafeRawBufferPointer
     var hint = 0
 
@@ -62,13 +62,13 @@ struct FieldLookup {
   private var first: Step
   private var rest: [Step]
 
-  /// For a path that is not empty.
+  /// `field` must not be empty.
   init(_ field: FieldSegments) {
     first = Step(field.names.first ?? "")
     rest = field.names.dropFirst().map(Step.init)
   }
 
-  /// Nil where the path leads through a missing field or through anything but a map.
+  /// Nil if the path leads through a missing field, or through a value that is not a map.
   @inline(__always)
   mutating func find(in body: MapView) throws(Status) -> ValueView? {
     guard let found = try first.find(in: body) else { return nil }

@@ -1,35 +1,37 @@
-/// The names of maps that a writer has written before: in the order they came, and as they are stored.
+/// The names of maps that a writer has written before: in arrival order, and as stored.
 ///
-/// Most maps are made by types, and come again with the same names in the same order. Their names are
-/// then not sorted again and not copied one by one; with that, the end of a map costs half.
+/// Most maps are encoded from types, and come again with the same names in the same order. Their
+/// names are then neither sorted again nor copied one by one, which halves the cost of ending a
+/// map.
 ///
 ///     ┌────────────────┬──────────────┬───────────────────────────┬─────────────────────┐
 ///     │ order, 2 bytes │ lengths, 4 b.│ names, as they came       │ count, ends, names: │
 ///     │ per field      │ per field    │                           │ as they are stored  │
 ///     └────────────────┴──────────────┴───────────────────────────┴─────────────────────┘
 struct FieldOrderCache {
-  /// Of what is remembered, or of what came here last and was not worth remembering yet.
+  /// The hash of the remembered names. Before they are remembered: of the last map that came here.
   private(set) var hash: UInt64 = 0
   private(set) var count = 0
-  /// How many bytes the names have, without their ends.
+  /// The length of the names in bytes, without their ends.
   private(set) var nameBytes = 0
-  /// How many bytes the count and the ends of the names have.
+  /// The length of the count and the ends of the names, in bytes.
   private(set) var headBytes = 0
   private(set) var nameWidthCode = 0
-  /// The fields came sorted.
+  /// Whether the fields arrived in sorted order.
   private(set) var isSorted = false
+  private(set) var hasUnusualNames = false
   private var memory: UnsafeMutableRawPointer?
 
-  /// Larger maps are seldom those of types.
+  /// Larger maps are rarely encoded from types.
   static let fieldLimit = 256
   static let nameByteLimit = 8192
 
-  /// How far one may read beyond the stored names.
+  /// The number of bytes that may be read beyond the stored names.
   static let slack = 16
 
   func destroy() { memory?.deallocate() }
 
-  /// `order[index]` is which of the fields as they came is the field at `index`.
+  /// `order[index]` is the arrival position of the field with this index.
   @inline(__always)
   var order: UnsafeMutablePointer<UInt16>? { memory?.assumingMemoryBound(to: UInt16.self) }
 
@@ -53,7 +55,7 @@ struct FieldOrderCache {
     arrived(in: memory) + nameBytes
   }
 
-  /// The memory, if the fields that came have these names, in this order.
+  /// The memory, if the arrived fields have these names, in this order.
   @inline(__always)
   func memory(
     ifOf fields: UnsafeMutablePointer<DocumentWriter.Field>, count: Int, hash: UInt64,
@@ -70,8 +72,8 @@ struct FieldOrderCache {
     return isEqual ? memory : nil
   }
 
-  /// Remembers the names if they came the second time; once is nothing. Not those of a map with one
-  /// name twice. `names` are those of all fields, one behind the other.
+  /// Remembers the names when they come the second time in a row; the first time, only their hash.
+  /// Ignores maps with a duplicate name. `names` are those of all fields, one after another.
   mutating func learn(
     _ fields: UnsafeMutablePointer<DocumentWriter.Field>, count: Int, hash: UInt64,
     names: UnsafeRawPointer, nameBytes: Int
@@ -103,6 +105,7 @@ struct FieldOrderCache {
     self.count = count
     self.nameBytes = nameBytes
     isSorted = sorted.elementsEqual(0..<count)
+    hasUnusualNames = (0..<count).contains { !fields[$0].hasUsualName }
     nameWidthCode = DocumentFormat.widthCode(nameBytes)
     headBytes = DocumentFormat.varintCount(UInt64(count)) + count << nameWidthCode
     let memory = UnsafeMutableRawPointer.allocate(

@@ -1,13 +1,13 @@
-/// A stored map, read in place. Borrows its bytes and ends with them.
+/// A stored map, read in place. Borrows its bytes, and is valid as long as they are.
 ///
 ///     ┌─────┬───────┬──────────────────┬───────────────────┬───────┬────────┐
 ///     │ tag │ count │ nameEnds (count) │ valueEnds (count) │ names │ values │
 ///     └─────┴───────┴──────────────────┴───────────────────┴───────┴────────┘
 ///
-/// Names are sorted by their UTF-8 bytes, values stand in the order of their names, and the ends say
-/// where each stops, so that any field is reached without touching its neighbours.
+/// Names are sorted by their UTF-8 bytes, values are in the order of their names. The ends say
+/// where each name and each value stops, so any field can be read without reading its neighbours.
 ///
-/// Stays inside its bytes whatever they hold: damage throws `dataLoss`.
+/// Never reads outside its bytes: damage throws `dataLoss`.
 package struct MapView: BitwiseCopyable {
   package let count: Int
   /// The whole map, tag included.
@@ -21,38 +21,38 @@ package struct MapView: BitwiseCopyable {
   let nameWidthCode: UInt8
   let valueWidthCode: UInt8
 
-  /// A document's body is one map.
+  /// A document's body, which is one map.
   @inline(__always)
   init(body: UnsafeRawBufferPointer) throws(Status) { try self.init(trusting: body) }
 
-  /// A document's body where it is stored.
+  /// A document's body as stored.
   @inline(__always)
   init(body: StoredBody) throws(Status) {
-    guard let shape = body.shape else {
+    guard let nameTable = body.nameTable else {
       try self.init(trusting: body.bytes)
       return
     }
-    try self.init(body.bytes, shape.pointee)
+    try self.init(body.bytes, nameTable.pointee)
   }
 
-  /// The names are the shape's; in the bytes are tag, shape, ends and values.
-  private init(_ bytes: UnsafeRawBufferPointer, _ shape: FieldNameTable) throws(Status) {
+  /// The name table has the names; the bytes hold tag, name table's id, ends and values.
+  private init(_ bytes: UnsafeRawBufferPointer, _ nameTable: FieldNameTable) throws(Status) {
     var cursor = ByteCursor(bytes)
     let valueWidthCode = try cursor.bytes(StoredBody.headBytes)[0] & 0x0F
     guard valueWidthCode < 3 else { throw .dataLoss("A stored map has an unknown type.") }
-    let ends = try cursor.bytes(shape.count << valueWidthCode)
+    let ends = try cursor.bytes(nameTable.count << valueWidthCode)
     guard let endsBase = ends.baseAddress, let valuesBase = cursor.rest.baseAddress else {
       throw .truncated
     }
-    count = shape.count
-    nameEnds = shape.ends
-    names = shape.names
-    nameByteCount = shape.nameBytes
-    nameWidthCode = shape.nameWidthCode
+    count = nameTable.count
+    nameEnds = nameTable.ends
+    names = nameTable.names
+    nameByteCount = nameTable.nameBytes
+    nameWidthCode = nameTable.nameWidthCode
     valueEnds = endsBase
     values = valuesBase
     valueByteCount = MapView.end(
-      at: endsBase, index: shape.count - 1, widthCode: valueWidthCode)
+      at: endsBase, index: nameTable.count - 1, widthCode: valueWidthCode)
     self.valueWidthCode = valueWidthCode
     byteCount = bytes.count
     guard valueByteCount == cursor.rest.count else {
@@ -68,7 +68,7 @@ package struct MapView: BitwiseCopyable {
     }
   }
 
-  /// A map that more bytes may follow.
+  /// A map that may be followed by more bytes.
   init(atFrontOf bytes: UnsafeRawBufferPointer) throws(Status) {
     var cursor = ByteCursor(bytes)
     let tag = try cursor.byte()
@@ -78,7 +78,7 @@ package struct MapView: BitwiseCopyable {
       throw .dataLoss("A stored map has an unknown type.")
     }
     let count = try cursor.length()
-    // Not an overflow: the count is at most the buffer's, which is less than 2^48.
+    // Cannot overflow: the count is at most the buffer's, which is less than 2^48.
     let endsBytes = count << nameWidthCode + count << valueWidthCode
     let ends = try cursor.bytes(endsBytes)
     guard let endsBase = ends.baseAddress, let namesBase = cursor.rest.baseAddress else {
@@ -147,23 +147,24 @@ package struct MapView: BitwiseCopyable {
     return name
   }
 
-  /// Whether two names are one `String` to Swift: canonically equivalent, and of other bytes.
+  /// Whether two names are canonically equivalent, so one `String` to Swift, but differ in their
+  /// bytes.
   func hasEquivalentNames() throws(Status) -> Bool {
-    // Names of ASCII are equal only if their bytes are.
+    // ASCII names are equal only if their bytes are.
     guard count > 1, nameBytes.contains(where: { $0 >= 0x80 }) else { return false }
     var names: Set<String> = []
     for index in 0..<count where !names.insert(try nameString(at: index)).inserted { return true }
     return false
   }
 
-  /// Whether the field at `index` has that name; false for an index beyond the last.
+  /// Whether the field at `index` has that name; false if there is no such field.
   @inline(__always)
   func hasName(_ name: UnsafeRawBufferPointer, at index: Int) throws(Status) -> Bool {
     guard index >= 0, index < count else { return false }
     return UTF8Order.areEqual(try self.name(at: index), name)
   }
 
-  /// Where the name is, by binary search.
+  /// The index of the name, by binary search.
   func index(of name: UnsafeRawBufferPointer) throws(Status) -> Int? {
     var low = 0
     var high = count
@@ -185,7 +186,7 @@ package struct MapView: BitwiseCopyable {
     try name.withUTF8Bytes { utf8 throws(Status) in try value(named: utf8) }
   }
 
-  /// Nil where the path leads through a missing field or through anything but a map.
+  /// Nil if the path leads through a missing field, or through a value that is not a map.
   package func value(at path: FieldSegments) throws(Status) -> ValueView? {
     guard let first = path.names.first else { return nil }
     var found = try value(named: first)
@@ -196,7 +197,7 @@ package struct MapView: BitwiseCopyable {
     return found
   }
 
-  /// The map, decoded whole.
+  /// The map, fully decoded.
   func value() throws(Status) -> MapValue { try value(depthLeft: DocumentFormat.maximumDepth) }
 
   func value(depthLeft: Int) throws(Status) -> MapValue {
@@ -228,7 +229,7 @@ extension MapView {
     UnsafeRawBufferPointer(start: values, count: valueByteCount)
   }
 
-  /// What comes before the names, but for the ends of the values: the head of a shape.
+  /// The head of a name table: tag, count, ends of the names, names.
   var headBytes: [UInt8] {
     var head = [DocumentFormat.Tag.map | nameWidthCode << 2]
     head.append(varint: UInt64(count))
@@ -237,7 +238,7 @@ extension MapView {
     return head
   }
 
-  /// The map as it stands without a shape.
+  /// The whole map, with its names.
   var wholeBytes: [UInt8] {
     let byteCount =
       1 + DocumentFormat.varintCount(UInt64(count)) + nameEndBytes.count + valueEndBytes.count
@@ -277,7 +278,7 @@ extension String {
     return try copyUTF8Bytes(body)
   }
 
-  /// A string that is stored in another way.
+  /// For a string without contiguous UTF-8.
   @inline(never)
   private func copyUTF8Bytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

@@ -7,7 +7,7 @@ internal import CXXHash
 ///     │ 4 bit each    │ 4 bytes  │         │
 ///     └───────────────┴──────────┴─────────┘
 ///
-/// The checksum is over the record's key, too: one that is filed under another's key is noticed.
+/// The checksum also covers the record's key: a record stored under another key is detected.
 ///
 /// On disk. Changing a value here changes the file format; see DocumentFormat.md.
 enum RecordFrame {
@@ -17,7 +17,7 @@ enum RecordFrame {
 
   // MARK: Writing
 
-  /// The frame's bytes, to be sealed once the payload stands behind them.
+  /// The frame's bytes, to be sealed after the payload is appended.
   static func room() -> [UInt8] { [version, 0, 0, 0, 0] }
 
   static func seal(_ record: inout [UInt8], key: [UInt8]) {
@@ -26,7 +26,7 @@ enum RecordFrame {
     }
   }
 
-  /// Fills in the checksum of a record that is complete but for it.
+  /// Fills in the checksum of a record that is otherwise complete.
   static func seal(_ record: UnsafeMutableRawBufferPointer, key: UnsafeRawBufferPointer) {
     let sum = checksum(of: UnsafeRawBufferPointer(record), key: key)
     record.storeBytes(of: sum.littleEndian, toByteOffset: checksumOffset, as: UInt32.self)
@@ -34,7 +34,7 @@ enum RecordFrame {
 
   // MARK: Reading
 
-  /// The flags and what stands behind the frame. Does not look at the checksum.
+  /// The flags and the payload. Does not check the checksum.
   @inline(__always)
   static func open(
     _ record: UnsafeRawBufferPointer
@@ -57,7 +57,7 @@ enum RecordFrame {
     }
   }
 
-  /// The payload, after version and checksum were found right.
+  /// The payload, after checking version and checksum.
   static func payload(
     of record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
   ) throws(Status) -> UnsafeRawBufferPointer {
@@ -74,7 +74,7 @@ enum RecordFrame {
         + "up to version \(version).")
   }
 
-  /// The key and the first byte are the seed, what stands behind the frame is hashed.
+  /// Hashes the payload. The key and the record's first byte are the seed.
   static func checksum(of record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> UInt32 {
     let summed = UnsafeRawBufferPointer(rebasing: record[byteCount...])
     let seed = XXH3_64bits(key.baseAddress, key.count) ^ UInt64(record[0])

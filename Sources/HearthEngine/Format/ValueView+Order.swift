@@ -1,7 +1,7 @@
-/// The order of values, on their stored bytes.
+/// The order of values, computed on their stored bytes.
 ///
-/// Law: comparing two stored values is the same as `Value.compare` of what they hold. Nothing is
-/// decoded that is not a number, and nothing is allocated.
+/// Law: comparing two stored values is the same as `Value.compare` of the decoded values. Decodes
+/// nothing but numbers, and allocates nothing.
 extension ValueView {
   @inline(__always)
   func typeClass() throws(Status) -> Value.TypeClass {
@@ -29,8 +29,8 @@ extension ValueView {
     try compare(lhs, rhs, depthLeft: DocumentFormat.maximumDepth + 1)
   }
 
-  /// Whether both hold the same bytes: then they are equal; scalars other than numbers and points
-  /// are equal only then.
+  /// Whether both hold the same bytes. If so, they are equal. Equal scalars are always identical,
+  /// except numbers and points.
   @inline(__always)
   func isIdentical(to other: ValueView) -> Bool {
     bytes.count == other.bytes.count && UTF8Order.compare(bytes, other.bytes) == 0
@@ -126,7 +126,7 @@ extension ValueView {
     return lhs.count - rhs.count
   }
 
-  /// `books/dune`, not yet checked to be UTF-8.
+  /// `books/dune`, in bytes not yet validated as UTF-8.
   func referenceText() throws(Status) -> UnsafeRawBufferPointer? {
     guard tag == DocumentFormat.Tag.reference else { return nil }
     var payload = ByteCursor(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
@@ -145,7 +145,7 @@ extension ValueView {
 /// A stored vector, read in place.
 struct VectorView {
   let count: Int
-  /// Eight for each component, little-endian, not aligned.
+  /// Eight bytes per component, little-endian, unaligned.
   let bytes: UnsafeRawBufferPointer
 
   @inline(__always)
@@ -157,7 +157,7 @@ struct VectorView {
 }
 
 extension ResourcePath {
-  /// As `compare(_:_:)`, on paths as text.
+  /// Same as `compare(_:_:)`, on paths as text.
   static func compare(text lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Int {
     var left = lhs[...]
     var right = rhs[...]

@@ -1,7 +1,7 @@
-/// One stored value, read in place. Borrows its bytes and ends with them.
+/// One stored value, read in place. Borrows its bytes, and is valid as long as they are.
 ///
-/// Trusts that the bytes were once written by a `DocumentWriter`, yet stays inside them whatever they
-/// hold: damage throws `dataLoss`. The full check is `DocumentBody.validate(_:)`.
+/// Trusts that a `DocumentWriter` wrote the bytes, but never reads outside them: damage throws
+/// `dataLoss`. The full check is `DocumentBody.validate(_:)`.
 package struct ValueView {
   /// The value's tag and payload, exactly.
   let bytes: UnsafeRawBufferPointer
@@ -14,7 +14,7 @@ package struct ValueView {
   @inline(__always)
   init(trusting bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// The first byte; an empty buffer shows a byte that is no tag.
+  /// The first byte; for an empty buffer, a byte that is no tag.
   @inline(__always)
   var tag: UInt8 {
     bytes.count > 0 ? bytes[0] : 0xFF
@@ -46,7 +46,7 @@ package struct ValueView {
     ByteCursor(bytes.from(1))
   }
 
-  /// The typed reads below give nil where the value is of another kind.
+  /// The typed reads below return nil if the value is of another kind.
 
   @inline(__always)
   func boolean() -> Bool? {
@@ -88,7 +88,7 @@ package struct ValueView {
     return instant
   }
 
-  /// The string's UTF-8 bytes, not yet checked to be UTF-8.
+  /// The string's UTF-8 bytes, not yet validated.
   @inline(__always)
   func stringBytes() throws(Status) -> UnsafeRawBufferPointer? {
     let tag = tag
@@ -161,7 +161,7 @@ package struct ValueView {
     return try MapView(trusting: bytes)
   }
 
-  /// The value, decoded whole.
+  /// The value, fully decoded.
   package func value() throws(Status) -> Value { try value(depthLeft: DocumentFormat.maximumDepth) }
 
   func value(depthLeft: Int) throws(Status) -> Value {
@@ -186,7 +186,7 @@ package struct ValueView {
     throw .dataLoss("A stored value has an unknown type.")
   }
 
-  /// How long the value at the front of the bytes is, by its own account.
+  /// The length of the value at the front of the bytes, as its header states it.
   @inline(__always)
   static func length(atFrontOf bytes: UnsafeRawBufferPointer) throws(Status) -> Int {
     guard bytes.count > 0 else { throw .truncated }
@@ -228,7 +228,7 @@ package struct ValueView {
 
 /// The elements of a stored array, read in place, one after another.
 package struct ArrayView {
-  /// As the array says. Not more than its bytes could hold.
+  /// The stored count. Not more than the bytes can hold.
   package let count: Int
   private(set) var elements: UnsafeRawBufferPointer
 
@@ -238,7 +238,7 @@ package struct ArrayView {
     self.elements = elements
   }
 
-  /// Takes the first of the remaining elements.
+  /// Removes and returns the first of the remaining elements.
   @inline(__always)
   package mutating func next() throws(Status) -> ValueView {
     let length = try ValueView.length(atFrontOf: elements)

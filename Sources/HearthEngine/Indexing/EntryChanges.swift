@@ -1,24 +1,24 @@
 internal import LMDB
 
-/// What a group of commits does to the entries of indexes: complete before the first put.
+/// The changes that a group of commits makes to index entries: complete before the first put.
 ///
 ///     document ─▶ old body ┐
-///                          ├─▶ entries that go, that come, that mean something else ─▶ sorted ─▶ put
+///                          ├─▶ entries removed, added, or with a new value ─▶ sorted ─▶ put
 ///                 new body ┘
 ///
-/// Entries that stay as they are are not touched. Building indexes are written to like ready ones.
+/// Unchanged entries are not touched. Indexes being built are written like ready ones.
 struct EntryChanges: ~Copyable {
   private let store: StoreSnapshot
   private let catalogue: IndexCatalogue
-  /// By position in the catalogue, made when needed.
+  /// By position in the catalogue; created when needed.
   private var makers: [EntryExtractor?]
-  /// The maintained indexes of the collection id that was looked at last.
+  /// The last collection id looked up, and the positions of its maintained indexes.
   private var collectionID: String?
   private var positions: [Int] = []
   private let before = EntryList()
   private let after = EntryList()
   private var plannedCutKeys: Set<[UInt8]> = []
-  /// Keys and values, one behind the other.
+  /// Keys and values, concatenated.
   private var bytes = KeyBuffer(minimumCapacity: 4096)
   private var changes: [Change] = []
 
@@ -27,11 +27,11 @@ struct EntryChanges: ~Copyable {
     var front: UInt64
     var start: Int
     var keyCount: Int
-    /// Nil for an entry that goes.
+    /// Nil for an entry to delete.
     var valueCount: Int?
   }
 
-  /// From so many on there are two rounds: fewer seldom fill a page.
+  /// From this many changes on, `apply` makes two passes: fewer rarely fill a page.
   private static let manyCount = 64
 
   init(_ store: StoreSnapshot, _ catalogue: IndexCatalogue) {
@@ -40,10 +40,11 @@ struct EntryChanges: ~Copyable {
     makers = Array(repeating: nil, count: catalogue.indexes.count)
   }
 
-  /// Entries to be put or deleted so far.
+  /// The number of entries to put or delete so far.
   var count: Int { changes.count }
 
-  /// Looks at one document: as the file has it, and as the group leaves it. Nil where it is not there.
+  /// Adds the changes of one document, from its stored version to the version after the group. Nil
+  /// where it does not exist.
   mutating func add(
     _ path: ResourcePath, from old: StoredBody?, to new: DocumentBody?
   ) throws {
@@ -58,7 +59,7 @@ struct EntryChanges: ~Copyable {
     }
   }
 
-  /// Looks at a document that was there before its index.
+  /// Adds the entries of a document that is older than its index.
   mutating func add(_ path: ResourcePath, _ fields: MapView) throws {
     if isIndexed(path) { try add(path, from: nil, to: fields) }
   }
@@ -85,7 +86,7 @@ struct EntryChanges: ~Copyable {
     }
   }
 
-  /// The document in one index.
+  /// Adds the changes of the document in one index.
   private mutating func add(
     _ path: ResourcePath, _ maker: EntryExtractor, from old: MapView?, to new: MapView?
   ) throws {
@@ -124,14 +125,15 @@ struct EntryChanges: ~Copyable {
   ) throws {
     let start = bytes.count
     var valueCount: Int?
-    if store.keyLimit.isCut(key) {
-      let cut = TruncatedKey(bytes: Array(key), isCut: true)
-      let found = try store.entriesByPath.entry(cut, of: path, in: store.lmdb)?.key
-      // An entry that is not there yet need not go, and one that is need not come.
+    if store.keyLimit.isTruncated(key) {
+      let truncated = TruncatedKey(bytes: Array(key), isTruncated: true)
+      let found = try store.entriesByPath.entry(truncated, of: path, in: store.lmdb)?.key
+      // Skip deleting an entry that does not exist, and putting one that does.
       guard (found == nil) == (identities != nil) else { return }
       let planned = plannedCutKeys
       let free =
-        try found ?? store.entriesByPath.freeKey(cut, in: store.lmdb, isPlanned: planned.contains)
+        try found
+        ?? store.entriesByPath.freeKey(truncated, in: store.lmdb, isPlanned: planned.contains)
       if found == nil { plannedCutKeys.insert(free) }
       bytes.append(raw: free)
       if identities != nil {
@@ -158,10 +160,10 @@ struct EntryChanges: ~Copyable {
     return front
   }
 
-  /// Puts and deletes everything, in the order of keys; of many, three of seven in a second round.
+  /// Puts and deletes everything in key order; of many changes, three of seven in a second pass.
   ///
-  /// A page that is full is split in halves. Where neighbours come one after the other the lower half gets
-  /// no more of them, and half of the index stays empty; those of the second round fill it.
+  /// LMDB splits a full page in halves. With ascending puts the lower half would get no more
+  /// entries, and half of the index would stay empty. The entries of the second pass fill it.
   consuming func apply(to transaction: inout WriteTransaction) throws {
     let bytes = bytes.buffer
     func key(_ change: Change) -> UnsafeRawBufferPointer {
@@ -186,7 +188,7 @@ struct EntryChanges: ~Copyable {
         try transaction.delete(table, key(change))
         continue
       }
-      // What is appended fills its pages as it comes.
+      // Appended entries fill their pages anyway.
       let isLast = end.isPassed(by: key(change))
       if isMany, !isLast, 0b010_1010 >> (index % 7) & 1 == 1 {
         later.append(change)
@@ -199,16 +201,16 @@ struct EntryChanges: ~Copyable {
 }
 
 extension StoreSnapshot {
-  /// Entries whose keys are cut, by their documents.
+  /// Entries with truncated keys, by document.
   var entriesByPath: TruncatedKeyTable {
     TruncatedKeyTable(table: tables.entries) { try EntryRecord.path($0).text }
   }
 }
 
-/// The entries of one document in one index, as they are stored: cut, with ordinal 0.
+/// The entries of one document in one index, in stored form: long keys truncated, with ordinal 0.
 ///
-/// Law: of one document at most one entry has a given stored key, however many of its keys are cut
-/// alike: what the index knows of it is the same.
+/// Law: a document has at most one entry with a given stored key, even if several of its full keys
+/// truncate to it: the stored value, the path, is the same.
 final class EntryList {
   private struct Slot {
     var start: Int
@@ -216,6 +218,8 @@ final class EntryList {
     var identities: EntryIdentities
   }
 
+  // Exclusivity is unchecked: only `EntryExtractor` uses this, from one thread, and the closure
+  // that sorts `slots` reads `bytes` alone.
   @exclusivity(unchecked) private var bytes = KeyBuffer()
   @exclusivity(unchecked) private var slots: [Slot] = []
 
@@ -226,14 +230,14 @@ final class EntryList {
     slots.removeAll(keepingCapacity: true)
   }
 
-  /// Takes a full key.
+  /// Appends an entry with a full key.
   func append(
     _ key: UnsafeRawBufferPointer, _ identities: EntryIdentities, _ limit: KeyLimit
   ) {
     let start = bytes.count
     var identities = identities
-    if key.count > limit.cutCount {
-      bytes.append(raw: limit.cut(key).bytes)
+    if key.count > limit.truncatedCount {
+      bytes.append(raw: limit.truncated(key).bytes)
       identities = EntryIdentities()
     } else {
       bytes.append(raw: key)
@@ -249,7 +253,7 @@ final class EntryList {
 
   func identities(_ index: Int) -> EntryIdentities { slots[index].identities }
 
-  /// In the order of keys, each once.
+  /// Sorts by key and removes duplicates.
   func sort() {
     guard slots.count > 1 else { return }
     slots.sort { UTF8Order.compare(key($0), key($1)) < 0 }

@@ -1,15 +1,17 @@
-/// Makes the entries of documents in one index: full keys, not cut.
+/// Makes the entries of documents in one index, with full, untruncated keys.
 ///
-/// Keep one for many documents: it learns where the fields are.
+/// Reuse one for many documents: it remembers the positions of the fields.
 ///
-/// Law: all entries of one document in one index differ, and tell the document.
+/// Law: all entries of one document in one index differ, and each identifies the document.
 final class EntryExtractor {
   let index: StoredIndex
+  // Exclusivity is unchecked: one thread uses this, and no property is accessed again while it is
+  // modified.
   @exclusivity(unchecked) private var lookups: [FieldLookup]
   private let kinds: [IndexDefinition.Component.Kind]
   private let containsIndex: Int?
   @exclusivity(unchecked) private var key = KeyBuffer()
-  /// The elements of the array, one after the other, and where each is.
+  /// The encoded elements of the array, concatenated, and the range of each.
   @exclusivity(unchecked) private var elements = KeyBuffer()
   @exclusivity(unchecked) private var elementRanges: [Range<Int>] = []
   @exclusivity(unchecked) private var values: [ValueView] = []
@@ -21,7 +23,7 @@ final class EntryExtractor {
     containsIndex = index.definition.containsIndex
   }
 
-  /// Calls `body` with every entry of the document, in the order of the index. The key is borrowed, until
+  /// Calls `body` with every entry of the document, in index order. The key is borrowed until
   /// `body` returns.
   func forEachEntry(
     of path: ResourcePath, _ fields: MapView,
@@ -48,13 +50,14 @@ final class EntryExtractor {
     }
   }
 
-  /// Whether two versions of a document have the same entries, as far as their bytes tell at once.
+  /// True if identical bytes show that two versions of a document have the same entries. False does
+  /// not mean that their entries differ.
   func isSame(_ one: MapView, _ other: MapView) throws -> Bool {
     for component in lookups.indices {
       let left = try lookups[component].find(in: one)
       let right = try lookups[component].find(in: other)
       guard let left, let right else {
-        // A field that neither has keeps both out.
+        // Neither version has the field, so neither is in the index.
         if left == nil, right == nil { return true }
         return false
       }
@@ -63,7 +66,7 @@ final class EntryExtractor {
     return true
   }
 
-  /// Finds the fields. False if the document is not in the index.
+  /// Finds the indexed fields. False if the document is not in the index.
   private func find(in fields: MapView) throws -> Bool {
     values.removeAll(keepingCapacity: true)
     for component in lookups.indices {
@@ -79,7 +82,7 @@ final class EntryExtractor {
       values[component], descending: kinds[component] == .descending)
   }
 
-  /// Sorted, each once: 1 and 1.0 are one.
+  /// Sorted and distinct: 1 and 1.0 are equal.
   private func distinctElements(of value: ValueView) throws -> [Range<Int>] {
     elements.removeAll()
     elementRanges.removeAll(keepingCapacity: true)
@@ -105,16 +108,18 @@ final class EntryExtractor {
   }
 }
 
-/// What an entry's components are beyond what its key gives back: two bits each, `KeyIdentity`.
+/// For each component, how its value differs from the value that the key decodes to: one
+/// `KeyIdentity` of two bits.
 ///
-/// An entry's value, in the fewest bytes, little-endian; none if the key gives back all. Of components
-/// after the thirty-second only the document knows. The element of an array is not told.
+/// On disk, an entry's value: the fewest bytes, little-endian; empty if the key decodes to every
+/// value exactly. Components after the thirty-second are always `unknown`: their values are only in
+/// the document. Array elements are not recorded.
 struct EntryIdentities: Hashable, Sendable {
   private(set) var bits: UInt64 = 0
 
   init() {}
 
-  /// Throws `dataLoss` for a value that no entry has.
+  /// Throws `dataLoss` for a value that no entry can have.
   init(_ value: UnsafeRawBufferPointer) throws(Status) {
     guard value.count <= 8, value.last != 0 else {
       throw .dataLoss("An index entry has a value that no entry has.")
@@ -124,8 +129,8 @@ struct EntryIdentities: Hashable, Sendable {
 
   subscript(component: Int) -> KeyIdentity {
     get {
-      guard component < 32 else { return .untold }
-      return KeyIdentity(rawValue: UInt8(bits >> UInt64(2 * component) & 3)) ?? .untold
+      guard component < 32 else { return .unknown }
+      return KeyIdentity(rawValue: UInt8(bits >> UInt64(2 * component) & 3)) ?? .unknown
     }
     set {
       guard component < 32 else { return }
@@ -134,7 +139,7 @@ struct EntryIdentities: Hashable, Sendable {
     }
   }
 
-  /// How many bytes the value has.
+  /// The number of bytes of the stored value.
   var byteCount: Int { 8 - bits.leadingZeroBitCount / 8 }
 
   func append(to buffer: inout KeyBuffer) {

@@ -1,17 +1,18 @@
-/// A stretch of an index: the entries whose first components are fixed, and of these a range.
+/// A range of an index: the entries whose first components are fixed, and whose next components are
+/// bounded.
 ///
 ///     var range = EntryRange(books, in: collection)     // index on author ↑, year ↑
 ///     range.fix(.string("Herbert"))
 ///     range.keep(.greaterThan, .integer(1960))
 ///     range.keep(.number)                               // years that are numbers
 ///
-/// Bounds are places between full keys; that stored ones may be cut is the scan's business.
+/// Bounds are positions between full keys. `EntryScan` handles stored keys that are truncated.
 struct EntryRange: Sendable {
   enum Bound: Sendable {
     case lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
   }
 
-  /// A place beside all entries that begin with some values.
+  /// A position before or after all entries that begin with some values.
   enum Side: Sendable {
     case before, behind
   }
@@ -19,16 +20,16 @@ struct EntryRange: Sendable {
   let index: StoredIndex
   /// Nil for an index of group scope.
   let collection: ResourcePath?
-  /// What all keys begin with.
+  /// The prefix of all keys.
   private(set) var prefix: [UInt8]
-  /// How many components have one value.
+  /// The number of components fixed to one value.
   private(set) var fixedCount = 0
-  /// Keys below it are out.
+  /// The inclusive lower bound.
   private(set) var lower: [UInt8]
-  /// Keys from it on are out.
+  /// The exclusive upper bound.
   private(set) var upper: [UInt8]
 
-  /// All entries of a collection, for an index of collection scope, or of the whole index.
+  /// All entries of the collection, for an index of collection scope; otherwise all of the index.
   init(_ index: StoredIndex, in collection: ResourcePath? = nil) {
     precondition(
       index.isGroup == (collection == nil),
@@ -42,17 +43,18 @@ struct EntryRange: Sendable {
     upper = EntryRange.end(prefix)
   }
 
-  /// No key is within.
+  /// The range contains no key.
   var isEmpty: Bool {
     lower.withUnsafeBytes { lower in upper.withUnsafeBytes { UTF8Order.compare(lower, $0) >= 0 } }
   }
 
-  /// The next component equals the value; of an array, an element does. Before any other bound.
+  /// Fixes the next component to the value; for an array, one element equals it. Call before any
+  /// other bound.
   mutating func fix(_ value: Value) {
     fix(key: Array(key([value])[prefix.count...]))
   }
 
-  /// As `fix`, for a component as entries have it.
+  /// Same as `fix(_:)`, for a component as encoded in entries.
   mutating func fix(key: [UInt8]) {
     prefix += key
     fixedCount += 1
@@ -60,7 +62,7 @@ struct EntryRange: Sendable {
     upper = EntryRange.end(prefix)
   }
 
-  /// The component after the fixed ones is within the bound, in the order of all values.
+  /// Bounds the component after the fixed ones, in the order of all values.
   mutating func keep(_ bound: Bound, _ value: Value) {
     let isTurned = isDescending(fixedCount)
     switch bound {
@@ -71,7 +73,7 @@ struct EntryRange: Sendable {
     }
   }
 
-  /// The component after the fixed ones is of this class.
+  /// Limits the component after the fixed ones to one type class.
   mutating func keep(_ typeClass: Value.TypeClass) {
     let tag = KeyTag(typeClass).rawValue
     let key = prefix + [isDescending(fixedCount) ? ~tag : tag]
@@ -79,15 +81,15 @@ struct EntryRange: Sendable {
     lower(to: EntryRange.end(key))
   }
 
-  /// The stretch begins beside the entries with these values, of the components after the fixed ones, and
-  /// with this name, which may stand after values of all components.
+  /// Starts the range before or after the entries with these values of the components after the
+  /// fixed ones, and with this name. A name requires values for all components.
   mutating func begin(_ side: Side, _ values: [Value], name: ResourcePath? = nil) {
-    raise(to: place(side, values, name))
+    raise(to: position(side, values, name))
   }
 
-  /// As `begin`, for the stretch's end: in the order of the index, `begin` comes first.
+  /// Same as `begin`, for the end of the range: in index order, `begin` comes first.
   mutating func end(_ side: Side, _ values: [Value], name: ResourcePath? = nil) {
-    lower(to: place(side, values, name))
+    lower(to: position(side, values, name))
   }
 
   // MARK: Bytes
@@ -100,7 +102,7 @@ struct EntryRange: Sendable {
     one.withUnsafeBytes { one in other.withUnsafeBytes { UTF8Order.compare(one, $0) < 0 } }
   }
 
-  /// There is an end: a key begins with the number of an index, which does not begin with FF.
+  /// An end always exists: a key begins with the number of an index, which does not begin with FF.
   static func end(_ prefix: [UInt8]) -> [UInt8] { KeyLayout.end(ofPrefix: prefix) ?? [0xFF] }
 
   private func isDescending(_ component: Int) -> Bool {
@@ -117,7 +119,7 @@ struct EntryRange: Sendable {
     return key.bytes
   }
 
-  private func place(_ side: Side, _ values: [Value], _ name: ResourcePath?) -> [UInt8] {
+  private func position(_ side: Side, _ values: [Value], _ name: ResourcePath?) -> [UInt8] {
     let key = key(values)
     guard let name else { return side == .before ? key : EntryRange.end(key) }
     guard let collection else {
@@ -126,11 +128,11 @@ struct EntryRange: Sendable {
       buffer.append(path: name)
       return side == .before ? buffer.bytes : EntryRange.end(buffer.bytes)
     }
-    return place(side, key, name, in: collection)
+    return position(side, key, name, in: collection)
   }
 
-  /// A name from elsewhere lies before or behind all of a collection's, or between two.
-  private func place(
+  /// A name outside the collection lies before, after or between the names of the collection.
+  private func position(
     _ side: Side, _ key: [UInt8], _ name: ResourcePath, in collection: ResourcePath
   ) -> [UInt8] {
     let count = collection.segments.count

@@ -1,40 +1,41 @@
 internal import LMDB
 
-/// One entry of an index, as a scan met it. Borrowed: valid until the scan's next step.
+/// One entry of an index, as a scan returns it. Borrowed: valid until the scan's next step.
 struct ScannedEntry {
-  /// The full key, also where the stored one is cut.
+  /// The full key, even if the stored key is truncated.
   let key: UnsafeRawBufferPointer
   let identities: EntryIdentities
-  /// Of the range's prefix.
+  /// The length of the range's prefix.
   fileprivate let prefixCount: Int
-  /// Of an entry whose stored key is cut: the scan has read the document.
+  /// The document of an entry with a truncated key, which the scan has read; nil for others.
   fileprivate let document: StoredEntry?
 
-  /// What follows the fixed components: those left, and the name. Entries of two indexes with the same
-  /// components left meet where their suffixes are equal.
+  /// The remaining components and the name, after the fixed components. Entries of two indexes with
+  /// the same remaining components join where their suffixes are equal.
   var suffix: UnsafeRawBufferPointer { key.from(prefixCount) }
 
-  /// From a run of cut keys.
+  /// From a collision run.
   var isFromRun: Bool { document != nil }
 }
 
-/// The entries of a range, in the order of the index or against it.
+/// The entries of a range, in index order or backwards.
 ///
 ///     let scan = try EntryScan(range, in: snapshot)
 ///     while let entry = try scan.next() { use(try scan.document(of: entry)) }
 ///
-/// Touches one entry for each it tells. Cut keys that agree up to the cut are a *run*: its documents are
-/// read, their full keys made and sorted, and what is not in the range left out, before any is told.
-/// So every entry told is in the range, and in order.
+/// Outside collision runs, reads one stored entry for each entry returned. Truncated keys with
+/// equal prefixes are a *collision run*: before the scan returns any entry of a run, it reads the
+/// documents, restores and sorts their full keys, and drops those outside the range. So every
+/// returned entry is in the range, and in order.
 ///
-/// For one user at a time.
+/// Not thread-safe.
 final class EntryScan {
   private enum Position {
-    /// Next: the first entry of the range.
+    /// Before the first entry of the range.
     case outside
-    /// On an entry that was told.
-    case onTold
-    /// On an entry that was not told.
+    /// On an entry that was returned.
+    case onReturned
+    /// On an entry that was not yet returned.
     case onNext
     case atEnd
   }
@@ -49,6 +50,8 @@ final class EntryScan {
   private let limit: KeyLimit
   let isBackwards: Bool
   private let touched: ReadCounters
+  // Exclusivity is unchecked: one thread uses this, no property is accessed again while it is
+  // modified, and a check costs as much as the step it guards.
   @exclusivity(unchecked) private(set) var range: EntryRange
   /// The bounds of stored keys.
   @exclusivity(unchecked) private var first: [UInt8] = []
@@ -56,10 +59,10 @@ final class EntryScan {
   @exclusivity(unchecked) private var cursor: Cursor
   @exclusivity(unchecked) private var documents: Cursor
   @exclusivity(unchecked) private var position = Position.outside
-  /// Sorted backwards, so that the next one is the last.
+  /// In reverse: the next entry is the last element.
   @exclusivity(unchecked) private var run: [RunEntry] = []
-  /// Keeps the key that was told last.
-  @exclusivity(unchecked) private var told: PinnedBytes?
+  /// Keeps the key returned last alive.
+  @exclusivity(unchecked) private var returned: PinnedBytes?
   @exclusivity(unchecked) private var maker: EntryExtractor?
   @exclusivity(unchecked) private var documentKey = KeyBuffer()
   @exclusivity(unchecked) private var collectionPrefix: [UInt8] = []
@@ -79,7 +82,7 @@ final class EntryScan {
     reposition()
   }
 
-  /// Goes on with another range, from its beginning; it may be of another index.
+  /// Restarts at the beginning of another range, possibly of another index.
   func restart(_ range: EntryRange) {
     if range.index.number != self.range.index.number { maker = nil }
     if range.collection != self.range.collection {
@@ -101,15 +104,15 @@ final class EntryScan {
   func next() throws -> ScannedEntry? {
     while true {
       if let entry = run.popLast() {
-        told = entry.key
+        returned = entry.key
         return ScannedEntry(
           key: entry.key.buffer, identities: entry.identities, prefixCount: range.prefix.count,
           document: entry.document)
       }
       guard try advance() else { return nil }
-      touched.entries += 1
+      try touched.countEntry(until: snapshot.deadline)
       let key = cursor.key
-      guard limit.isCut(key) else {
+      guard limit.isTruncated(key) else {
         return ScannedEntry(
           key: key, identities: try EntryIdentities(cursor.value),
           prefixCount: range.prefix.count, document: nil)
@@ -118,8 +121,8 @@ final class EntryScan {
     }
   }
 
-  /// Leaves out what comes before the first entry with this suffix, or the first behind its place. Against
-  /// the order of the index, what comes before the last entry whose suffix is this or begins with it.
+  /// Skips entries up to the first whose suffix is `suffix` or greater. Backwards, skips entries up
+  /// to the last whose suffix is less than `suffix`, equal to it, or begins with it.
   func seek(to suffix: UnsafeRawBufferPointer) {
     let target = range.prefix + suffix
     if isBackwards {
@@ -130,7 +133,7 @@ final class EntryScan {
     run.removeAll { !isInRange($0.key.buffer) }
     first = limit.scanStart(range.lower)
     end = limit.scanEnd(range.upper) ?? [0xFF]
-    // What was told is not told again, and a short way is gone step by step.
+    // Seek only forward, so that no entry is returned twice.
     guard position != .outside, position != .atEnd else { return }
     let key = cursor.key
     let isBehind = target.withUnsafeBytes { target in
@@ -146,11 +149,11 @@ final class EntryScan {
       switch position {
       case .atEnd: false
       case .onNext: true
-      case .onTold: try isBackwards ? cursor.previous() : cursor.next()
+      case .onReturned: try isBackwards ? cursor.previous() : cursor.next()
       case .outside: try moveToFirst()
       }
     let isInside = found && isInside(cursor.key)
-    position = isInside ? .onTold : .atEnd
+    position = isInside ? .onReturned : .atEnd
     return isInside
   }
 
@@ -174,7 +177,7 @@ final class EntryScan {
 
   // MARK: Runs
 
-  /// Reads the run at the cursor and moves behind it.
+  /// Reads the collision run at the cursor and moves past it.
   private func readRun() throws {
     let stored = Array(cursor.key)
     let maker = maker ?? EntryExtractor(range.index)
@@ -185,14 +188,16 @@ final class EntryScan {
       let path = try EntryRecord.path(cursor.value)
       touched.entries += 1
       hasNext = try isBackwards ? cursor.previous() : cursor.next()
-      // Stored once for every key of a document that is cut alike.
+      // The run has one stored entry for each truncated key of a document.
       guard paths.insert(path).inserted else { continue }
       touched.runDocuments += 1
       let document = try self.document(at: path)
       let fields = try snapshot.fields(ofRecord: document.record)
       try maker.forEachEntry(of: path, fields) { key, identities in
-        guard key.count > limit.cutCount,
-          stored.withUnsafeBytes({ key[..<limit.cutCount].elementsEqual($0[..<limit.cutCount]) }),
+        guard key.count > limit.truncatedCount,
+          stored.withUnsafeBytes({
+            key[..<limit.truncatedCount].elementsEqual($0[..<limit.truncatedCount])
+          }),
           isInRange(key)
         else { return }
         run.append(
@@ -214,7 +219,7 @@ final class EntryScan {
     try snapshot.fields(ofRecord: document(of: entry).record)
   }
 
-  /// The document of an entry that was told last. Borrowed as long as the transaction.
+  /// The document of the entry returned last. Borrowed as long as the transaction.
   func document(of entry: ScannedEntry) throws -> StoredEntry {
     if let document = entry.document { return document }
     var reader = KeyReader(entry.suffix)
@@ -230,7 +235,7 @@ final class EntryScan {
       documentKey.append(raw: collectionPrefix)
       documentKey.append(raw: name)
     }
-    guard documentKey.count <= limit.cutCount else {
+    guard documentKey.count <= limit.truncatedCount else {
       return try document(at: path(of: entry))
     }
     guard try documents.seek(exactly: documentKey.buffer) else { throw Status.lostEntry }
@@ -257,7 +262,8 @@ final class EntryScan {
     return path
   }
 
-  /// The value of a component that is not fixed, as the document has it; nil if only the document knows.
+  /// The value of a component that is not fixed, exactly as in the document; nil if only the
+  /// document has it.
   func value(of component: Int, in entry: ScannedEntry) throws -> Value? {
     let components = range.index.definition.components
     guard component >= range.fixedCount, component < components.count,
@@ -268,13 +274,13 @@ final class EntryScan {
       try reader.skipValue(descending: before.isDescending)
     }
     let identity = entry.identities[component]
-    guard identity != .untold else { return nil }
+    guard identity != .unknown else { return nil }
     return identity.value(try reader.readValue(descending: components[component].isDescending))
   }
 }
 
-/// The value of an entry whose key is cut: the document's path, as text. Of all others, what
-/// `EntryIdentities` has.
+/// The value of an entry with a truncated key: the document's path, as text. The value of other
+/// entries is an `EntryIdentities`.
 enum EntryRecord {
   static func path(_ value: UnsafeRawBufferPointer) throws(Status) -> ResourcePath {
     guard let text = String(storedUTF8: value) else {
@@ -285,11 +291,11 @@ enum EntryRecord {
 }
 
 extension KeyBuffer {
-  /// The key of a document from its path as it ends an entry of group scope.
+  /// Appends the document's key, from the path at the end of a group-scope entry.
   fileprivate mutating func append(
     documentKeyFromPath path: UnsafeRawBufferPointer
   ) throws(Status) {
-    // Where the last three ids begin, and where the last one ends.
+    // The start of the last collection id, the start of the document id, and its end.
     var starts = (collection: 0, document: 0, end: 0)
     var count = 0
     while true {

@@ -1,29 +1,29 @@
 import Foundation
 
-/// Who decides which indexes there are.
+/// The policy for creating indexes.
 package enum IndexingPolicy: Sendable {
-  /// Queries that read much and return little get their index.
+  /// Declared indexes, plus indexes learned from queries that read much and return little.
   case automatic
-  /// Only what is declared.
+  /// Declared indexes only.
   case declared
-  /// Only what is declared, and a query without its index is refused.
+  /// Declared indexes only; a query that needs another index is refused.
   case strict
 }
 
-/// Learns from queries which indexes are missing, and which are not used.
+/// Learns from queries which indexes are missing and which are unused.
 ///
-///     query ─▶ the index that would serve it, what it read, what it returned
-///                └─▶ often enough, much, and far more than it returned: make it
+///     query ─▶ the index that would serve it, documents read, results returned
+///                └─▶ often enough, many read, and far more than returned: create it
 ///
-/// Thresholds: three runs that each read more than 1,000 documents and more than ten times what they
-/// returned. At most ten learned indexes for one collection id.
+/// Thresholds: three runs that each read more than 1,000 documents and entries, and more than ten
+/// times the number of results. At most ten learned indexes for one collection id.
 final class IndexAdvisor: Sendable {
   static let documentsRead = 1000
   static let timesReturned = 10
   static let runs = 3
   static let learnedPerCollectionID = 10
-  /// Shapes that are remembered at a time.
-  private static let shapeLimit = 1000
+  /// The number of wanted indexes remembered at a time.
+  private static let queryLimit = 1000
 
   private struct State {
     var isLearning: Bool
@@ -36,28 +36,28 @@ final class IndexAdvisor: Sendable {
 
   init(isLearning: Bool) { state = Guarded(State(isLearning: isLearning)) }
 
-  /// Whether queries are listened to.
+  /// Whether `note(missing:touched:returned:)` counts queries.
   var isLearning: Bool {
     get { state.withLock(\.isLearning) }
     set { state.withLock { $0.isLearning = newValue } }
   }
 
-  /// `want` is called when queries have asked for an index often enough.
-  func tell(_ want: @escaping @Sendable (IndexDefinition) -> Void) {
+  /// Sets the function to call when enough queries have needed an index.
+  func onMissingIndex(_ want: @escaping @Sendable (IndexDefinition) -> Void) {
     state.withLock { $0.want = want }
   }
 
-  /// A query ran that this index would have served.
+  /// Records that a query ran which this index would have served.
   ///
   /// - Parameters:
-  ///   - touched: Documents and entries that were looked at.
-  ///   - returned: Results, those that an offset skipped included.
+  ///   - touched: The number of documents and entries read.
+  ///   - returned: The number of results, including those that an offset skipped.
   func note(missing definition: IndexDefinition, touched: Int, returned: Int) {
     guard touched > Self.documentsRead, touched / Self.timesReturned > returned else { return }
     let stored = definition.stored
     let want: (@Sendable (IndexDefinition) -> Void)? = state.withLock { state in
       guard state.isLearning else { return nil }
-      if state.runs.count >= Self.shapeLimit { state.runs = [:] }
+      if state.runs.count >= Self.queryLimit { state.runs = [:] }
       let runs = state.runs[stored, default: 0] + 1
       state.runs[stored] = runs == Self.runs ? 0 : runs
       return runs == Self.runs ? state.want : nil
@@ -65,13 +65,13 @@ final class IndexAdvisor: Sendable {
     want?(definition)
   }
 
-  /// A query read this index.
+  /// Records that a query read this index.
   func note(use index: StoredIndex) {
     guard index.origin == .learned else { return }
     let now = Instant.now()
     state.withLock { $0.lastUses[index.number] = now }
   }
 
-  /// When queries of this process read the index last.
+  /// The last time a query of this process read the index.
   func lastUse(of number: UInt32) -> Instant? { state.withLock { $0.lastUses[number] } }
 }

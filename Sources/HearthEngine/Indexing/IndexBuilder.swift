@@ -1,40 +1,41 @@
 internal import LMDB
 
-/// What remains to be done to the indexes of a file, in short write transactions: entries of documents that
-/// were there before their index, and entries of indexes that are being dropped.
+/// Does the remaining work on the indexes of a file in short write transactions: adds entries of
+/// documents that are older than their index, and deletes entries of indexes that are being
+/// dropped.
 ///
-///     building   documents ──▶ entries, up to a key that the index's record keeps
-///     dropping   entries ──▶ nothing
+///     building   documents ──▶ entries, up to a key that the index's record stores
+///     dropping   entries ──▶ deleted
 ///
-/// Every step is one commit and may be the last: whoever comes next, after a crash too, goes on where it
-/// stopped. Commits write to building indexes meanwhile, so that nothing is missing when the last document
-/// has been looked at. One process works at a time, under a lease.
+/// Every step is one commit and may be the last: the next worker, even after a crash, continues
+/// from there. Meanwhile, commits also write to indexes being built, so nothing is missing after
+/// the last document. One process works at a time, under a lease.
 ///
-/// Law: when an index turns ready, every document of its collections has its entries.
+/// Law: when an index becomes ready, every document of its collections has its entries.
 struct IndexBuilder: Sendable {
   enum Outcome: Equatable, Sendable {
     /// There is nothing to do.
     case idle
-    /// Another process does it.
+    /// Another process holds the lease.
     case leased
-    /// Something was done; nil if the index is not finished, else the index.
+    /// A step was done; `finished` is the index if that step finished it.
     case worked(finished: StoredIndex?)
   }
 
-  /// What one step may take.
+  /// The limits of one step.
   struct StepLimits: Sendable {
     var documents = 2000
     var entries = 10_000
     var bytes = 1 << 20
-    /// Commits wait as long.
+    /// Other commits wait about this long.
     var duration = Duration.milliseconds(5)
   }
 
   let store: Store
   let lease: Lease
-  var portion = StepLimits()
+  var limits = StepLimits()
 
-  /// The index to be worked on, as a read sees it.
+  /// The index to work on next.
   private func next(_ snapshot: StoreSnapshot) throws -> StoredIndex? {
     try snapshot.readIndexes().first { !$0.isReady }
   }
@@ -55,14 +56,14 @@ struct IndexBuilder: Sendable {
         }
       if finished, try next(StoreSnapshot(transaction.snapshot, store)) == nil {
         try lease.giveBack(&transaction, in: store)
-      } else if leased == .due {
+      } else if leased == .available {
         try lease.take(&transaction, in: store)
       }
       return .worked(finished: finished ? index : nil)
     }
   }
 
-  /// Leaves what remains to others, at once.
+  /// Releases the lease, so that another process can continue at once.
   func giveUp() throws {
     let isHeld = try store.read { snapshot in
       try next(snapshot) != nil && lease.isHeld(in: snapshot)
@@ -110,9 +111,9 @@ struct IndexBuilder: Sendable {
     var bytes = 0
     var last = key
     while found, cursor.key.begins(with: prefix) {
-      guard documents < portion.documents, bytes < portion.bytes,
-        entries.count < portion.entries,
-        documents % 16 != 15 || ContinuousClock.now - begin < portion.duration
+      guard documents < limits.documents, bytes < limits.bytes,
+        entries.count < limits.entries,
+        documents % 16 != 15 || ContinuousClock.now - begin < limits.duration
       else { return (UInt64(documents), last, false) }
       let entry = StoredEntry(key: cursor.key, record: cursor.value)
       try entries.add(
@@ -133,7 +134,7 @@ struct IndexBuilder: Sendable {
     do {
       var cursor = try transaction.snapshot.cursor(store.tables.entries)
       var found = try prefix.withUnsafeBytes { try cursor.seek(to: $0) }
-      while found, cursor.key.begins(with: prefix), keys.count < portion.documents {
+      while found, cursor.key.begins(with: prefix), keys.count < limits.documents {
         keys.append(Array(cursor.key))
         found = try cursor.next()
       }
@@ -141,7 +142,7 @@ struct IndexBuilder: Sendable {
     for key in keys {
       try key.withUnsafeBytes { _ = try transaction.delete(store.tables.entries, $0) }
     }
-    guard keys.count < portion.documents else { return false }
+    guard keys.count < limits.documents else { return false }
     try transaction.store(nil, number: index.number, in: store)
     return true
   }

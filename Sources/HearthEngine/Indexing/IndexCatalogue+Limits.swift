@@ -1,8 +1,8 @@
 extension IndexCatalogue {
-  /// Throws `invalidArgument` for a document of which declared indexes would hold more than Firestore
-  /// allows. Learned ones refuse nothing.
+  /// Throws `invalidArgument` if a document would have more entries in declared indexes, or more
+  /// bytes of entries, than Firestore allows. Learned indexes have no such limits.
   ///
-  /// Only elements of arrays can come to so much.
+  /// Only indexes on array elements are counted: no others can reach the limits.
   func check(_ body: DocumentBody, at path: ResourcePath) throws {
     if limited.isEmpty { return }
     let collectionID = path.parent.id
@@ -15,8 +15,8 @@ extension IndexCatalogue {
       var entries = 0
       var size = 0
       for index in limited {
-        guard let place = index.definition.containsIndex,
-          try isLarge(index.definition.components[place].field, of: fields, bytes.count)
+        guard let position = index.definition.containsIndex,
+          try isLarge(index.definition.components[position].field, of: fields, bytes.count)
         else { continue }
         try EntryExtractor(index).forEachEntry(of: path, fields) { key, _ in
           entries += 1
@@ -36,12 +36,12 @@ extension IndexCatalogue {
     }
   }
 
-  /// Whether the elements of an array are worth counting.
+  /// Whether the array is large enough to be counted.
   private func isLarge(
     _ field: FieldSegments, of fields: MapView, _ bodyBytes: Int
   ) throws(Status) -> Bool {
     guard let array = try fields.value(at: field)?.array() else { return false }
-    // A hundredth of either limit: there may be many such indexes.
+    // A hundredth of either limit, because there may be many such indexes.
     return array.count > Limits.indexEntriesPerDocument / 100
       || array.count * (bodyBytes + Limits.documentName)
         > Limits.indexEntryBytesPerDocument / 100

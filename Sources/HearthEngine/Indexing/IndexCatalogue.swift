@@ -1,16 +1,16 @@
 internal import LMDB
 
-/// All indexes of a file, as one commit left them.
+/// All indexes of a file, as of one commit.
 ///
-/// Every change of the catalogue is a commit with a new generation. A catalogue in memory is believed
-/// only in transactions that see its generation.
+/// Every commit that changes the catalogue increments its generation. A catalogue in memory is used
+/// only in transactions that read the same generation.
 final class IndexCatalogue: Sendable {
   let generation: UInt64
-  /// In the order of their numbers.
+  /// Ordered by number.
   let indexes: [StoredIndex]
-  /// Positions in `indexes`. Ids that Swift takes for equal share a list.
+  /// Positions in `indexes`. Ids that Swift considers equal share a list.
   private let positionsByID: [String: [Int]]
-  /// Those that a document can have too many entries in: declared, and of the elements of an array.
+  /// Declared indexes on array elements: a document can have too many entries in these.
   let limited: [StoredIndex]
 
   init(generation: UInt64, _ indexes: [StoredIndex]) {
@@ -28,7 +28,7 @@ final class IndexCatalogue: Sendable {
 
   var isEmpty: Bool { indexes.isEmpty }
 
-  /// Those of a collection id, of both scopes and in every state.
+  /// The positions of a collection id's indexes, of both scopes and in every state.
   func positions(of collectionID: String) -> [Int] {
     guard let positions = positionsByID[collectionID] else { return [] }
     return positions.filter {
@@ -44,7 +44,7 @@ final class IndexCatalogue: Sendable {
     }
   }
 
-  /// The one that has this definition's entries, if it is not being dropped.
+  /// The index with this definition, unless it is being dropped.
   func index(_ definition: IndexDefinition) -> StoredIndex? {
     let stored = definition.stored
     return indexes.first { $0.isMaintained && $0.definition == stored }
@@ -52,7 +52,7 @@ final class IndexCatalogue: Sendable {
 }
 
 extension StoreSnapshot {
-  /// The catalogue as this transaction sees it; not for one that has changed it.
+  /// The catalogue as of this transaction. Not valid in a transaction that has changed it.
   func indexes() throws -> IndexCatalogue {
     let generation = try indexGeneration()
     let known = store.indexMemory.withLock { $0 } as? IndexCatalogue
@@ -70,7 +70,7 @@ extension StoreSnapshot {
     }
   }
 
-  /// Read from the table, whatever is remembered.
+  /// Reads the table, not the cached catalogue.
   func readIndexes() throws -> [StoredIndex] {
     var indexes: [StoredIndex] = []
     var cursor = try lmdb.cursor(tables.indexes)
@@ -89,7 +89,7 @@ extension IndexCatalogue {
 }
 
 extension WriteTransaction {
-  /// Puts an index whose meaning to others stays the same: how far it is, or when it was used.
+  /// Puts an index of which only the progress or the last use changed, without a new generation.
   mutating func update(_ index: StoredIndex, in store: Store) throws {
     try KeyLayout.indexKey(index.number).withUnsafeBytes { key in
       try index.encoded().withUnsafeBytes { _ = try put(store.tables.indexes, key, $0) }
@@ -108,7 +108,7 @@ extension WriteTransaction {
       try KeyLayout.indexKey(number).withUnsafeBytes { _ = try delete(tables.indexes, $0) }
     }
     let record = NumberRecord.encode(
-      generation &+ 1, path: .root, key: IndexCatalogue.generationKey, isCut: false)
+      generation &+ 1, path: .root, key: IndexCatalogue.generationKey, isTruncated: false)
     try IndexCatalogue.generationKey.withUnsafeBytes { key in
       try record.withUnsafeBytes { _ = try put(tables.meta, key, $0) }
     }

@@ -1,25 +1,25 @@
 internal import LMDB
 
-/// Holds indexes against documents: every entry is true, and none is missing.
+/// Compares indexes with documents: every entry must be correct, and none may be missing.
 ///
-///     documents ─▶ the entries they should have ─▶ each is there, and says what it should
-///     entries   ─▶ as many as were found that way, and none of an index that there is not
+///     documents ─▶ their expected entries ─▶ each exists, with the right value
+///     entries   ─▶ no more than were expected, and none of an index that does not exist
 ///
-/// A building index may lack the entries of documents that the building has not come to. Memory does not grow
-/// with the store.
+/// An index that is being built may lack the entries of documents that the build has not reached.
+/// Memory use does not grow with the store.
 final class IndexCheck {
   private let store: StoreSnapshot
   private let indexes: [StoredIndex]
   private let makers: [EntryExtractor]
   private let expected = EntryList()
-  /// True entries that were found, by position.
+  /// The number of correct entries found, by position of the index.
   private var found: [Int]
   private let report: (String) -> Void
 
-  /// Entries of ready and building indexes.
+  /// The number of entries of ready and building indexes.
   private var entryCount = 0
 
-  /// - Parameter report: Is told what is wrong.
+  /// - Parameter report: Called with a description of each problem.
   private init(_ store: StoreSnapshot, _ report: @escaping (String) -> Void) throws {
     self.store = store
     self.report = report
@@ -28,8 +28,8 @@ final class IndexCheck {
     found = Array(repeating: 0, count: indexes.count)
   }
 
-  /// For `StoreConfiguration.indexCheck`.
-  @Sendable package static func run(
+  /// Calls `report` with each fault. Returns the number of entries.
+  static func run(
     _ store: StoreSnapshot, _ report: @escaping (String) -> Void
   ) throws -> Int {
     let check = try IndexCheck(store, report)
@@ -49,9 +49,9 @@ final class IndexCheck {
   }
 
   private func looking(
-    at place: @autoclosure () -> String, _ body: () throws -> Void
+    at subject: @autoclosure () -> String, _ body: () throws -> Void
   ) throws {
-    do { try body() } catch let status as Status { report("\(place()): \(status.message)") }
+    do { try body() } catch let status as Status { report("\(subject()): \(status.message)") }
   }
 
   // MARK: From documents
@@ -75,7 +75,7 @@ final class IndexCheck {
     }
   }
 
-  /// The building of the index has not come to the document.
+  /// The build of the index has not reached the document.
   private func isAhead(_ key: UnsafeRawBufferPointer, _ position: Int) -> Bool {
     guard case .building(_, let last) = indexes[position].state else { return false }
     return last.withUnsafeBytes { UTF8Order.compare(key, $0) > 0 }
@@ -89,17 +89,17 @@ final class IndexCheck {
       expected.append($0, $1, store.keyLimit)
     }
     expected.sort()
-    for place in 0..<expected.count {
-      guard let value = try value(of: expected.key(place), path) else {
+    for entry in 0..<expected.count {
+      guard let value = try value(of: expected.key(entry), path) else {
         if !mayLack {
           report("index \(indexes[position].definition): lacks an entry of \(path.text)")
         }
         continue
       }
       found[position] += 1
-      guard !store.keyLimit.isCut(expected.key(place)) else { continue }
-      if try EntryIdentities(value) != expected.identities(place) {
-        report("index \(indexes[position].definition): tells \(path.text) wrong")
+      guard !store.keyLimit.isTruncated(expected.key(entry)) else { continue }
+      if try EntryIdentities(value) != expected.identities(entry) {
+        report("index \(indexes[position].definition): has \(path.text) wrong")
       }
     }
   }
@@ -107,14 +107,16 @@ final class IndexCheck {
   private func value(
     of key: UnsafeRawBufferPointer, _ path: ResourcePath
   ) throws -> UnsafeRawBufferPointer? {
-    guard store.keyLimit.isCut(key) else { return try store.lmdb.get(store.tables.entries, key) }
-    let cut = TruncatedKey(bytes: Array(key), isCut: true)
-    return try store.entriesByPath.entry(cut, of: path, in: store.lmdb)?.value
+    guard store.keyLimit.isTruncated(key) else {
+      return try store.lmdb.get(store.tables.entries, key)
+    }
+    let truncated = TruncatedKey(bytes: Array(key), isTruncated: true)
+    return try store.entriesByPath.entry(truncated, of: path, in: store.lmdb)?.value
   }
 
   // MARK: From entries
 
-  /// Found entries are all different: if there are no more than those, all are true.
+  /// The entries found are distinct. If the table has no others, all of its entries are correct.
   private func checkEntries() throws {
     var counts: [UInt32: Int] = [:]
     var cursor = try store.lmdb.cursor(store.tables.entries)

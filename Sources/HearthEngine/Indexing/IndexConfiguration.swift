@@ -1,13 +1,14 @@
 import Foundation
 internal import LMDB
 
-/// What somebody asked for: the content of a `firestore.indexes.json`.
+/// The declared indexes: the content of a `firestore.indexes.json`.
 ///
 ///     { "indexes": [ … ], "fieldOverrides": [ … ] }
 ///
-/// Indexes on several fields are told in `indexes`. Those on one field are told by the field's override, as
-/// Firebase has it; an override also says what is never learned for the field: whatever it does not name.
-/// What Hearth makes nothing of (vector and text indexes, times to live) is kept and told again.
+/// Indexes on several fields are in `indexes`. An index on one field is in the field's override, as
+/// in Firebase. An override also limits learning: an index on the field that the override does not
+/// name is never learned. Parts that Hearth does not use (vector and text indexes, times to live)
+/// are kept and written back.
 struct IndexConfiguration: Sendable, Equatable {
   struct Override: Sendable, Equatable {
     struct Mode: Hashable, Sendable {
@@ -16,19 +17,19 @@ struct IndexConfiguration: Sendable, Equatable {
     }
 
     var collectionID: String
-    /// Nil stands for every field, `*`.
+    /// Nil means every field, `*`.
     var field: FieldSegments?
     var modes: [Mode]
     var isTimeToLive: Bool?
   }
 
-  /// As they were told, not in their stored form.
+  /// As declared, not in their stored form.
   private(set) var indexes: [IndexDefinition] = []
   private(set) var overrides: [Override] = []
-  /// Entries of `indexes` that name what we do not index, as JSON.
+  /// Entries of `indexes` of kinds that Hearth does not build, as JSON.
   private(set) var kept: [String] = []
 
-  /// Every index to be made: those of overrides too.
+  /// Every declared index, including those in overrides.
   var definitions: [IndexDefinition] {
     indexes
       + overrides.flatMap { override in
@@ -41,7 +42,7 @@ struct IndexConfiguration: Sendable, Equatable {
       }
   }
 
-  /// Adds an index, if it is not there.
+  /// Adds an index, unless it is present.
   mutating func add(_ definition: IndexDefinition) {
     guard !definitions.contains(definition) else { return }
     guard definition.isSingleField else {
@@ -50,36 +51,38 @@ struct IndexConfiguration: Sendable, Equatable {
     }
     let component = definition.components[0]
     let mode = Override.Mode(kind: component.kind, scope: definition.scope)
-    if let place = overrides.firstIndex(where: {
+    if let index = overrides.firstIndex(where: {
       UTF8Order.areEqual($0.collectionID, definition.collectionID) && $0.field == component.field
     }) {
-      overrides[place].modes.append(mode)
+      overrides[index].modes.append(mode)
     } else {
       overrides.append(
         Override(collectionID: definition.collectionID, field: component.field, modes: [mode]))
     }
   }
 
-  /// Removes an index in both of its forms. An override that held nothing else goes with it.
+  /// Removes an index, declared in either direction. Also removes its override if that becomes
+  /// empty.
   mutating func remove(_ definition: IndexDefinition) {
     let stored = definition.stored
     indexes.removeAll { $0.stored == stored }
-    for place in overrides.indices.reversed() {
-      guard let field = overrides[place].field else { continue }
-      let override = overrides[place]
+    for index in overrides.indices.reversed() {
+      guard let field = overrides[index].field else { continue }
+      let override = overrides[index]
       let modes = override.modes.filter { mode in
         IndexDefinition(
           override.collectionID, scope: mode.scope, [.init(field: field, kind: mode.kind)]
         ).stored != stored
       }
       if modes.count == override.modes.count { continue }
-      overrides[place].modes = modes
-      if modes.isEmpty, override.isTimeToLive == nil { overrides.remove(at: place) }
+      overrides[index].modes = modes
+      if modes.isEmpty, override.isTimeToLive == nil { overrides.remove(at: index) }
     }
   }
 
-  /// Whether the index may be made without being asked for: no field of it is exempt. The override of a
-  /// field holds for what is inside it; one for every field is the last to be asked.
+  /// Whether the index may be learned: every field of it is allowed by its override or has none.
+  /// The override of a field also applies to its nested fields. The longest field path wins; `*`
+  /// applies last.
   func mayLearn(_ definition: IndexDefinition) -> Bool {
     definition.components.allSatisfy { component in
       guard let override = override(of: component.field, in: definition.collectionID) else {
@@ -102,7 +105,7 @@ struct IndexConfiguration: Sendable, Equatable {
 // MARK: - JSON
 
 extension IndexConfiguration {
-  /// Throws `invalidArgument` with a sentence that says where.
+  /// Throws `invalidArgument`; the message names the invalid entry.
   package init(json: String) throws(Status) {
     guard let object = try? JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
     else { throw .invalidArgument("The index configuration is not a JSON object.") }
@@ -113,7 +116,7 @@ extension IndexConfiguration {
   }
 
   private mutating func add(indexEntry entry: Entry) throws(Status) {
-    let fields = try Entry.list(entry.object["fields"], "\(entry.place).fields")
+    let fields = try Entry.list(entry.object["fields"], "\(entry.location).fields")
     let others = ["vectorConfig", "searchConfig"]
     if fields.contains(where: { field in others.contains { field.object[$0] != nil } }) {
       kept.append(IndexDefinition.text(entry.object))
@@ -137,14 +140,14 @@ extension IndexConfiguration {
     do {
       try definition.check()
     } catch {
-      throw .invalidArgument("\(entry.place): \(error.message)")
+      throw .invalidArgument("\(entry.location): \(error.message)")
     }
     add(definition)
   }
 
   var json: String { text(isPretty: true) }
 
-  /// The same on one line.
+  /// The same JSON on one line.
   var line: String { text(isPretty: false) }
 
   private func text(isPretty: Bool) -> String {
@@ -168,7 +171,7 @@ extension IndexConfiguration.Override {
     field = text == "*" ? nil : try entry.fieldPath(text)
     isTimeToLive = entry.object["ttl"] as? Bool
     modes = []
-    for index in try Entry.list(entry.object["indexes"], "\(entry.place).indexes") {
+    for index in try Entry.list(entry.object["indexes"], "\(entry.location).indexes") {
       let mode = Mode(
         kind: try .init(index),
         scope: try IndexDefinition.Scope(
@@ -178,7 +181,7 @@ extension IndexConfiguration.Override {
     do {
       try ResourcePath.check(collectionGroupID: collectionID)
     } catch {
-      throw .invalidArgument("\(entry.place): \(error.message)")
+      throw .invalidArgument("\(entry.location): \(error.message)")
     }
   }
 
@@ -195,29 +198,29 @@ extension IndexConfiguration.Override {
   }
 }
 
-/// An object of the configuration and where it stands, for errors.
+/// An object of the configuration, and its position for error messages.
 private struct Entry {
   var object: [String: Any]
-  var place: String
+  var location: String
 
-  static func list(_ json: Any?, _ place: String) throws(Status) -> [Entry] {
+  static func list(_ json: Any?, _ location: String) throws(Status) -> [Entry] {
     guard let json else { return [] }
     guard let list = json as? [Any] else {
-      throw .invalidArgument("\(place) of the index configuration is not a list.")
+      throw .invalidArgument("\(location) of the index configuration is not a list.")
     }
     var entries: [Entry] = []
     for (position, element) in list.enumerated() {
       guard let object = element as? [String: Any] else {
-        throw .invalidArgument("\(place)[\(position)] is not an object.")
+        throw .invalidArgument("\(location)[\(position)] is not an object.")
       }
-      entries.append(Entry(object: object, place: "\(place)[\(position)]"))
+      entries.append(Entry(object: object, location: "\(location)[\(position)]"))
     }
     return entries
   }
 
   func string(_ name: String) throws(Status) -> String {
     guard let string = object[name] as? String else {
-      throw .invalidArgument("\(place) lacks \(name).")
+      throw .invalidArgument("\(location) lacks \(name).")
     }
     return string
   }
@@ -226,7 +229,7 @@ private struct Entry {
     do {
       return try FieldSegments(wireText: text)
     } catch {
-      throw .invalidArgument("\(place): \(error.message)")
+      throw .invalidArgument("\(location): \(error.message)")
     }
   }
 }
@@ -239,7 +242,7 @@ extension IndexDefinition.Component.Kind {
     case (nil, "CONTAINS"): self = .contains
     default:
       throw .invalidArgument(
-        "\(entry.place) has neither an order, ASCENDING or DESCENDING, nor the array configuration "
+        "\(entry.location) has neither an order, ASCENDING or DESCENDING, nor the array configuration "
           + "CONTAINS.")
     }
   }

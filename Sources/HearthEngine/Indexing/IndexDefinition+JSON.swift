@@ -1,16 +1,16 @@
 import Foundation
 
-/// Entries of a `firestore.indexes.json`, as Firebase's command line writes them.
+/// Entries of a `firestore.indexes.json`, in the format of the Firebase command line.
 extension IndexDefinition {
-  /// Firebase keeps indexes on one field apart, as overrides of what it does with the field.
+  /// Firebase stores indexes on one field as overrides of that field.
   var isSingleField: Bool { components.count == 1 && isNameDescending == impliedNameDirection }
 
   private var impliedNameDirection: Bool {
     IndexDefinition(collectionID, scope: scope, components).isNameDescending
   }
 
-  /// This index as an entry that can be pasted into the file: into `indexes`, or into `fieldOverrides`
-  /// for a single field.
+  /// This index as an entry to paste into the file: into `indexes`, or into `fieldOverrides` for a
+  /// single field.
   ///
   ///     {"collectionGroup":"books","fields":[…],"queryScope":"COLLECTION"}
   package var json: String { IndexDefinition.text(jsonObject) }

@@ -1,10 +1,10 @@
-/// What an index is on: the documents of one collection id, by some of their fields.
+/// The definition of an index: the documents of one collection id, by some of their fields.
 ///
-///     books: author ↑, year ↓         of one collection `books` at a time
-///     all books: tags ∋, year ↑       of all collections `books` together
+///     books: author ↑, year ↓         each collection `books` separately
+///     all books: tags ∋, year ↑       all collections `books` together
 ///
-/// A document is in it if it has every field. `∋` takes each distinct element of an array. The name of
-/// the document stands last.
+/// The index contains the documents that have every field. `∋` indexes each distinct element of an
+/// array. The document's name is the last component.
 package struct IndexDefinition: Sendable {
   /// On disk. Changing a raw value changes the file format; see StorageLayout.md.
   package enum Scope: UInt8, Sendable {
@@ -36,7 +36,7 @@ package struct IndexDefinition: Sendable {
   var components: [Component]
   var isNameDescending: Bool
 
-  /// - Parameter isNameDescending: As the last field that has a direction, unless said otherwise.
+  /// - Parameter isNameDescending: Defaults to the direction of the last ordered field.
   package init(
     _ collectionID: String, scope: Scope = .collection, _ components: [Component],
     isNameDescending: Bool? = nil
@@ -48,7 +48,7 @@ package struct IndexDefinition: Sendable {
       isNameDescending ?? components.last { $0.kind != .contains }?.isDescending ?? false
   }
 
-  /// Every direction the other way round: the same entries from the other end.
+  /// The definition with all directions reversed: the same entries, read backwards.
   var turned: IndexDefinition {
     var turned = self
     for index in components.indices {
@@ -62,7 +62,7 @@ package struct IndexDefinition: Sendable {
     return turned
   }
 
-  /// The one of the two that is stored: names ascend. The other is read backwards.
+  /// The stored form, in which names ascend: `self` or `turned`. The other form is read backwards.
   var stored: IndexDefinition { isNameDescending ? turned : self }
 
   var containsIndex: Int? { components.firstIndex { $0.kind == .contains } }
@@ -96,7 +96,7 @@ extension IndexDefinition: CustomStringConvertible {
     return (scope == .group ? "all " : "") + "\(collectionID): \(fields.joined(separator: ", "))"
   }
 
-  /// Throws `invalidArgument` for what no database takes.
+  /// Throws `invalidArgument` for a definition that no database accepts.
   package func check() throws(Status) {
     try ResourcePath.check(collectionGroupID: collectionID)
     guard !components.isEmpty else {

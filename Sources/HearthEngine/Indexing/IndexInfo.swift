@@ -1,20 +1,23 @@
-/// One index as it is now.
+/// An index and its current state.
 public struct IndexInfo: Hashable, Sendable, CustomStringConvertible {
+  /// The state of an index.
   public enum State: Hashable, Sendable {
-    /// So many documents have been looked at.
+    /// The index is being built. `documents` is the number of documents processed so far.
     case building(documents: Int)
+    /// Queries can read the index.
     case ready
-    /// Queries read it no more; it goes.
+    /// Queries no longer use the index, and its entries are being deleted.
     case dropping
   }
 
-  /// `books: author ↑, year ↓`. An index whose last field is descending is stored and listed with all directions
-  /// reversed.
+  /// The definition, as `books: author ↑, year ↓`. An index whose last field is descending is
+  /// stored and listed with all directions reversed.
   public var description: String
-  /// As an entry of a `firestore.indexes.json`.
+  /// The definition as an entry of a `firestore.indexes.json`.
   public var json: String
+  /// The state when the listing was made.
   public var state: State
-  /// Made because of queries; never declared.
+  /// Whether the index was created automatically for queries and never declared.
   public var isLearned: Bool
 }
 

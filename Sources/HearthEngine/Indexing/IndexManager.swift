@@ -2,27 +2,27 @@ import Foundation
 internal import LMDB
 import Logging
 
-/// Makes, builds and drops the indexes of an open file.
+/// Creates, builds and drops the indexes of an open file.
 ///
 ///     declare, drop, learn ──▶ the catalogue, in one short commit
-///                                └─▶ a queue of our own: one step of `IndexBuilder`, a pause as long, the next
+///                                └─▶ own queue: step of `IndexBuilder`, as long a pause, the next
 ///
-/// What a process leaves undone goes on when the file is opened next.
+/// Unfinished work resumes when the file is opened next.
 final class IndexManager: Sendable {
   private struct State {
-    /// Between `start` and `close`: else nothing is done in the background.
+    /// True between `start` and `close`. Otherwise nothing runs in the background.
     var isWorking = false
-    /// The file was looked at for what an earlier process left.
+    /// The file was checked for work that an earlier process left unfinished.
     var hasBegun = false
-    /// A step is on its way.
+    /// A step is scheduled.
     var isScheduled = false
-    /// Nil after a step that went well.
+    /// The error of the last step; nil after a successful one.
     var failure: Status?
     var failures = 0
   }
 
   let policy: IndexingPolicy
-  /// Told by queries; makes something of it under the automatic policy only.
+  /// Receives what queries read. Learns only under the automatic policy.
   let advisor: IndexAdvisor
   private let store: Store
   private let work: IndexBuilder
@@ -30,11 +30,11 @@ final class IndexManager: Sendable {
   private let queue = DispatchQueue(label: "hearth.indexes", qos: .utility)
   private let state = Guarded(State())
 
-  /// A learned index that no query has read for so long is dropped.
+  /// A learned index that no query has read for this many days is dropped.
   static let unusedDays: Int64 = 30
   private static let dayMicroseconds: Int64 = 86_400_000_000
-  /// How often that is looked at.
-  private static let tendingSeconds = 6 * 3600
+  /// The interval of `maintain(now:)`.
+  private static let maintenanceSeconds = 6 * 3600
 
   init(_ store: Store, policy: IndexingPolicy, logger: Logger, lease: Lease = Lease(.indexes)) {
     self.store = store
@@ -42,23 +42,24 @@ final class IndexManager: Sendable {
     self.logger = logger
     work = IndexBuilder(store: store, lease: lease)
     advisor = IndexAdvisor(isLearning: policy == .automatic)
-    advisor.tell { [weak self] definition in
+    advisor.onMissingIndex { [weak self] definition in
       guard let self else { return }
       queue.async { self.learn(definition) }
     }
   }
 
-  /// How long the first reads of an open file have the machine to themselves.
+  /// A pause after opening, so that index work does not slow the first reads.
   private static let delay = DispatchTimeInterval.milliseconds(20)
 
-  /// Goes on with what an earlier process began: soon, for opening does not wait for it.
+  /// Resumes the work of an earlier process after a short delay; opening does not wait for it. Does
+  /// nothing if the file is read-only.
   func start() {
     guard !store.configuration.isReadOnly else { return }
     state.withLock { $0.isWorking = true }
     queue.asyncAfter(deadline: .now() + Self.delay) { [weak self] in self?.begin() }
   }
 
-  /// On the queue. Once.
+  /// Runs on the queue, once.
   private func begin() {
     let isFirst = state.withLock { state in
       guard state.isWorking, !state.hasBegun else { return false }
@@ -66,39 +67,39 @@ final class IndexManager: Sendable {
       return true
     }
     guard isFirst else { return }
-    scheduleTending()
+    scheduleMaintenance()
     do {
-      // A file that was put together anew has the configuration, and not what came of it.
-      let isWhole = try store.read { snapshot in
+      // A repaired file has the configuration, but not the catalogue.
+      let isIntact = try store.read { snapshot in
         let catalogue = try snapshot.indexes()
         return try IndexConfiguration.read(snapshot).definitions.allSatisfy {
           catalogue.index($0) != nil
         }
       }
-      if !isWhole { try change { _ in } }
+      if !isIntact { try change { _ in } }
       wake()
     } catch {
       logger.error("Indexes could not be looked at.", metadata: ["error": "\(error)"])
     }
   }
 
-  /// Ends the work with its present step. Blocks until then.
+  /// Stops the work after the current step. Blocks until that step is done.
   func close() {
     queue.sync {
       let wasWorking = state.withLock { state in
         defer { state.isWorking = false }
         return state.isWorking
       }
-      // If it cannot be given back, the lease runs out.
+      // If this fails, the lease expires.
       if wasWorking { try? work.giveUp() }
     }
   }
 
-  // MARK: Asking
+  // MARK: Reading
 
   package func list() throws -> [StoredIndex] { try store.read { try $0.readIndexes() } }
 
-  /// What was asked for, and what was learned, as a `firestore.indexes.json`.
+  /// The declared and the learned indexes as a `firestore.indexes.json`.
   func exported() throws -> String {
     try store.read { snapshot in
       var configuration = try IndexConfiguration.read(snapshot)
@@ -111,9 +112,10 @@ final class IndexManager: Sendable {
     }
   }
 
-  /// Waits until every index that exists now, or this one, is ready.
+  /// Waits until every existing index, or the given one, is ready.
   ///
-  /// Throws what keeps it from becoming so, `notFound` if there is none, and `CancellationError`.
+  /// Throws `notFound` if the given index does not exist, `failedPrecondition` if the database was
+  /// closed, the error of a failed build step, and `CancellationError`.
   package func waitUntilReady(_ definition: IndexDefinition? = nil) async throws {
     if state.withLock({ $0.isWorking && !$0.hasBegun }) {
       await withCheckedContinuation { continuation in
@@ -135,7 +137,7 @@ final class IndexManager: Sendable {
       let (failure, isWorking) = state.withLock { ($0.failure, $0.isWorking) }
       if let failure { throw failure }
       guard isWorking else {
-        throw Status(.failedPrecondition, "Nobody builds indexes: the database was closed.")
+        throw Status(.failedPrecondition, "Indexes are not built: the database was closed.")
       }
       wake()
       try await Task.sleep(for: pause)
@@ -145,7 +147,9 @@ final class IndexManager: Sendable {
 
   // MARK: Changing
 
-  /// Declares indexes beside those that are. Nothing happens to those that exist.
+  /// Adds declared indexes. Existing ones stay; a learned one becomes declared. Throws
+  /// `invalidArgument` for an invalid definition, and `resourceExhausted` for more than
+  /// `Limits.indexes` indexes.
   package func declare(_ definitions: [IndexDefinition]) throws {
     for definition in definitions { try definition.check() }
     try change { configuration in
@@ -153,27 +157,28 @@ final class IndexManager: Sendable {
     }
   }
 
-  /// Drops indexes, declared or learned. Those that do not exist are dropped already.
+  /// Drops indexes, declared or learned. Ignores indexes that do not exist.
   package func drop(_ definitions: [IndexDefinition]) throws {
     try change(dropping: Set(definitions.map(\.stored))) { configuration in
       for definition in definitions { configuration.remove(definition) }
     }
   }
 
-  /// Drops what was learned.
+  /// Drops all learned indexes.
   func dropLearned() throws {
     let learned = try list().filter { $0.origin == .learned }
     try drop(learned.map(\.definition))
   }
 
-  /// Takes this configuration instead of the one before: what it does not name was declared no longer. Learned
-  /// indexes stay.
+  /// Replaces the configuration. Declared indexes that the new one does not name are dropped;
+  /// learned indexes stay.
   package func configure(_ configuration: IndexConfiguration) throws {
     for definition in configuration.definitions { try definition.check() }
     try change { $0 = configuration }
   }
 
-  /// Takes over what another database was asked for. What was asked for here stays.
+  /// Adds the indexes of another database's configuration; existing declarations stay. Copies the
+  /// whole configuration, with its overrides, only if this database has none.
   func adopt(_ configuration: IndexConfiguration) throws {
     for definition in configuration.definitions { try definition.check() }
     try change { own in
@@ -182,7 +187,7 @@ final class IndexManager: Sendable {
     }
   }
 
-  /// Changes the configuration, and the catalogue with it, in one commit.
+  /// Changes the configuration and the catalogue in one commit.
   private func change(
     dropping dropped: Set<IndexDefinition> = [],
     _ body: (inout IndexConfiguration) -> Void
@@ -208,14 +213,14 @@ final class IndexManager: Sendable {
     wake()
   }
 
-  /// Makes and builds every index that is asked for, in a file that nobody else has open.
+  /// Creates and builds every declared index. The file must not be open elsewhere.
   static func build(_ store: Store, adopting configuration: IndexConfiguration = .init())
     throws
   {
-    let keeper = IndexManager(
+    let manager = IndexManager(
       store, policy: .declared, logger: Logger(label: "hearth") { _ in SwiftLogNoOpLogHandler() })
-    try keeper.adopt(configuration)
-    while try keeper.work.step() != .idle {}
+    try manager.adopt(configuration)
+    while try manager.work.step() != .idle {}
   }
 
   // MARK: Learning
@@ -256,18 +261,19 @@ final class IndexManager: Sendable {
     return true
   }
 
-  private func scheduleTending() {
-    queue.asyncAfter(deadline: .now() + .seconds(Self.tendingSeconds)) { [weak self] in
+  private func scheduleMaintenance() {
+    queue.asyncAfter(deadline: .now() + .seconds(Self.maintenanceSeconds)) { [weak self] in
       guard let self, state.withLock(\.isWorking) else { return }
-      tend(now: Instant.now())
-      scheduleTending()
+      maintain(now: Instant.now())
+      scheduleMaintenance()
     }
   }
 
-  /// Notes in the file what queries have read, once a day, and drops what they no longer do.
-  func tend(now: Instant) {
+  /// Stores the last use of each learned index, at most once a day, and drops learned indexes that
+  /// have been unused for `unusedDays`.
+  func maintain(now: Instant) {
     do {
-      let unused = try store.write { transaction in try tend(now, &transaction) }
+      let unused = try store.write { transaction in try maintain(now, &transaction) }
       for definition in unused {
         logger.info("An index is not used and goes.", metadata: ["index": "\(definition)"])
       }
@@ -277,7 +283,7 @@ final class IndexManager: Sendable {
     }
   }
 
-  private func tend(
+  private func maintain(
     _ now: Instant, _ transaction: inout WriteTransaction
   ) throws -> [IndexDefinition] {
     var unused: [IndexDefinition] = []
@@ -298,9 +304,9 @@ final class IndexManager: Sendable {
     return unused
   }
 
-  // MARK: Working
+  // MARK: Background work
 
-  /// Sees to it that what is to be done is being done.
+  /// Schedules the next step, unless one is scheduled.
   func wake() { schedule(after: .zero) }
 
   private func schedule(after pause: Duration) {
@@ -358,11 +364,11 @@ final class IndexManager: Sendable {
   }
 }
 
-/// What a change of the configuration makes of the catalogue.
+/// The changes of the catalogue that follow from a new configuration.
 private struct CataloguePlan {
-  /// Made, declared from now on, or to be dropped.
+  /// Indexes to create, to mark as declared, or to drop.
   private(set) var changed: [StoredIndex] = []
-  /// Of all indexes then.
+  /// The number of indexes afterwards, including those being dropped.
   private(set) var count: Int
 
   init(
@@ -391,7 +397,7 @@ private struct CataloguePlan {
     count = indexes.count
   }
 
-  /// The smallest that no index has: small numbers are short.
+  /// The smallest unused number: small numbers have short keys.
   static func freeNumber(_ indexes: [StoredIndex]) -> UInt32 {
     let taken = Set(indexes.map(\.number))
     var number: UInt32 = 1

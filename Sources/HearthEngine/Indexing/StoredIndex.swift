@@ -1,39 +1,39 @@
-/// How far an index has come.
+/// The state of an index.
 ///
 ///     building ──▶ ready ──▶ dropping ──▶ gone
 ///        └───────────────────▶ ┘
 enum IndexState: Hashable, Sendable {
-  /// Written to, not read: documents up to a key of the documents table are in it, and as many as were
-  /// written since. Next: ready, dropping.
+  /// Written, not read. It contains the first `documents` documents, up to key `upTo` of the
+  /// documents table, and the documents written since. Next: ready, dropping.
   case building(documents: UInt64, upTo: [UInt8])
-  /// Written to and read. Next: dropping.
+  /// Written and read. Next: dropping.
   case ready
-  /// Not written to and not read; its entries are being deleted. Next: gone.
+  /// Neither written nor read; its entries are being deleted. Next: gone.
   case dropping
 }
 
-/// An index as the file has it.
+/// An index as stored in the file.
 struct StoredIndex: Hashable, Sendable {
   /// On disk. Changing a raw value changes the file format; see StorageLayout.md.
   enum Origin: UInt8, Sendable {
-    /// Somebody asked for it: it stays until somebody drops it.
+    /// Declared by the user: it stays until the user drops it.
     case declared = 0
-    /// The advisor made it, and may drop it.
+    /// Created by the advisor, and dropped when unused.
     case learned = 1
   }
 
-  /// Begins the keys of its entries. Used again when the index is gone.
+  /// The prefix of its entries' keys. Reused after the index is gone.
   let number: UInt32
   /// In its stored form: names ascend.
   package let definition: IndexDefinition
   package var state: IndexState
   package var origin: Origin
-  /// About when a query read it last; looked at for learned ones only.
+  /// The approximate time of the last read by a query; maintained for learned indexes only.
   var lastUse = Instant(microseconds: 0)
 
   var isReady: Bool { state == .ready }
 
-  /// Commits write its entries.
+  /// Whether commits write its entries.
   var isMaintained: Bool { state != .dropping }
 
   var isGroup: Bool { definition.scope == .group }

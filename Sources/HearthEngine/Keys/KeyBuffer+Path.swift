@@ -5,7 +5,7 @@
 ///     path    its ids, 00
 ///
 /// Law: comparing two paths' bytes is the same as `ResourcePath.compare`. Numeric ids come before
-/// text, and a path before what lies below it. No id is empty.
+/// text, and a path comes before the paths below it. No id is empty.
 extension KeyBuffer {
   mutating func append(id: String) {
     var id = id
@@ -27,7 +27,7 @@ extension KeyBuffer {
     append(byte: KeyByte.terminator)
   }
 
-  /// A path without its end: what the keys of all paths below it begin with.
+  /// A path without its terminator: the prefix of the keys of all paths below it.
   mutating func appendIDs(of path: ResourcePath) {
     for id in path.segments { append(id: id) }
   }

@@ -1,4 +1,4 @@
-/// Components of index entries: values as bytes that order as the values do.
+/// Components of index entries: values as bytes that sort as the values do.
 ///
 ///     null                05
 ///     boolean             0A, 00 or 01
@@ -14,10 +14,10 @@
 ///     map                 37, for each field: 01, escaped name, 00, value; 00
 ///
 /// Law: comparing two components as bytes is the same as `Value.compare`; equal values (1 and 1.0,
-/// -0.0 and 0) have equal bytes. A descending component has every bit inverted and the opposite
-/// order. No component is the beginning of another, so they may stand one after the other.
+/// -0.0 and 0) have equal bytes. A descending component has every bit inverted, and so the opposite
+/// order. No component is a prefix of another, so that they may follow one another.
 ///
-/// Each piece can be appended on its own, from stored bytes and without a `Value`.
+/// Each piece can also be appended on its own, from stored bytes and without a `Value`.
 extension KeyBuffer {
   mutating func append(_ value: Value, descending: Bool) {
     let start = count
@@ -56,8 +56,8 @@ extension KeyBuffer {
     }
   }
 
-  /// Begins a reference (ids follow, and the terminator), an array (elements, terminator) or a map
-  /// (names and values by turns, terminator).
+  /// Begins a reference (ids and the terminator follow), an array (elements, terminator) or a map
+  /// (names and values alternately, terminator).
   @inline(__always)
   mutating func append(tag: KeyTag) { append(byte: tag.rawValue) }
 
@@ -84,11 +84,11 @@ extension KeyBuffer {
     }
   }
 
-  /// 74 bits, sixty-four and ten, from the top: seven a byte, and none after the last that is set.
+  /// 74 bits, 64 and 10, highest first: seven per byte, and no byte after the last set bit.
   private mutating func append(numberBits bits: UInt64, residual: UInt16) {
     append(upTo: 12) { target in
       target[0] = KeyTag.number.rawValue
-      // The bits not yet written stand at the top of the pair.
+      // The bits not yet written are at the top of the pair.
       var high = bits
       var low = UInt64(residual) << 54
       var count = 1
@@ -127,19 +127,19 @@ extension KeyBuffer {
     append(ordered: longitude)
   }
 
-  /// `append(ordered:)` follows, `count` times.
+  /// Call `append(ordered:)` `count` times afterwards.
   mutating func beginVector(count: Int) {
     append(tag: .vector)
     append(bigEndian: UInt32(clamping: count))
   }
 
-  /// A double that needs no tag and no end: eight bytes.
+  /// A double without tag and terminator: eight bytes.
   @inline(__always)
   mutating func append(ordered double: Double) {
     append(bigEndian: OrderedNumber.bits(double))
   }
 
-  /// The name of a map's field, which the field's value follows.
+  /// The name of a map's field; append the field's value afterwards.
   mutating func appendName(utf8 name: UnsafeRawBufferPointer) {
     append(byte: KeyByte.marker)
     append(escaped: name)

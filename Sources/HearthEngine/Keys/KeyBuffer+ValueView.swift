@@ -1,17 +1,17 @@
-/// What a component's bytes do not give back of a value: see `KeyReader.readValue`.
+/// The part of a value that its component's bytes do not give back: see `KeyReader.readValue`.
 ///
 /// On disk. Changing a raw value changes the file format; see StorageLayout.md.
 enum KeyIdentity: UInt8, Sendable {
-  /// Nothing: read from the key, the value is identical.
-  case told = 0
+  /// Nothing: the value read from the key is identical.
+  case exact = 0
   /// A double that the key gives back as an integer.
   case double = 1
   case negativeZero = 2
-  /// More than fits here: ask the document.
-  case untold = 3
+  /// More than fits here: read the document.
+  case unknown = 3
 }
 
-/// Components from stored bytes, without a `Value` between.
+/// Appends components from stored bytes, without an intermediate `Value`.
 ///
 /// Law: the bytes are those that `append(_: Value)` writes for the value they hold.
 extension KeyBuffer {
@@ -46,42 +46,42 @@ extension KeyBuffer {
       guard let point = try view.geoPoint() else { break }
       append(latitude: point.latitude, longitude: point.longitude)
       let hasSign = [point.latitude, point.longitude].contains { $0 == 0 && $0.sign == .minus }
-      return hasSign ? .untold : .told
+      return hasSign ? .unknown : .exact
     case .array:
       guard var elements = try view.array() else { break }
       append(tag: .array)
-      var identity = KeyIdentity.told
+      var identity = KeyIdentity.exact
       for _ in 0..<elements.count {
-        if try append(elements.next(), depthLeft: depthLeft - 1) != .told { identity = .untold }
+        if try append(elements.next(), depthLeft: depthLeft - 1) != .exact { identity = .unknown }
       }
       appendTerminator()
       return identity
     case .vector:
       guard let vector = try view.vectorView() else { break }
       beginVector(count: vector.count)
-      var identity = KeyIdentity.told
+      var identity = KeyIdentity.exact
       for index in 0..<vector.count {
         append(ordered: vector[index])
-        if vector[index] == 0, vector[index].sign == .minus { identity = .untold }
+        if vector[index] == 0, vector[index].sign == .minus { identity = .unknown }
       }
       return identity
     case .map:
       guard let map = try view.map() else { break }
       append(tag: .map)
-      var identity = KeyIdentity.told
+      var identity = KeyIdentity.exact
       for index in 0..<map.count {
         appendName(utf8: try map.name(at: index))
-        if try append(map.value(at: index), depthLeft: depthLeft - 1) != .told {
-          identity = .untold
+        if try append(map.value(at: index), depthLeft: depthLeft - 1) != .exact {
+          identity = .unknown
         }
       }
       appendTerminator()
       return identity
     }
-    return .told
+    return .exact
   }
 
-  /// The path `books/dune` as text, as `append(path:)` has it.
+  /// A path as text, such as `books/dune`, in the form of `append(path:)`.
   mutating func append(pathText text: UnsafeRawBufferPointer) {
     var start = 0
     for index in 0...text.count where index == text.count || text[index] == UInt8(ascii: "/") {
@@ -99,14 +99,15 @@ extension KeyIdentity {
     if double == 0 {
       self = double.sign == .minus ? .negativeZero : .double
     } else {
-      self = Int64(exactly: double) == nil ? .told : .double
+      self = Int64(exactly: double) == nil ? .exact : .double
     }
   }
 
-  /// The value that has this identity, from what the key gives back; nil if only the document knows.
+  /// The value with this identity, from the value read from the key; nil if only the document has
+  /// it.
   func value(_ read: Value) -> Value? {
     switch (self, read) {
-    case (.told, _): read
+    case (.exact, _): read
     case (.double, .integer(let integer)): .double(Double(integer))
     case (.negativeZero, .integer(0)): .double(-0.0)
     default: nil

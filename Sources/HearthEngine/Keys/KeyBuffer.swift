@@ -1,7 +1,8 @@
-/// Bytes that grow at the end: where keys are built, without an allocation per piece.
+/// A byte buffer that grows at the end. Builds keys without an allocation per piece.
 ///
-/// Keep one and `removeAll()` between keys; the memory stays. What may be appended is in
-/// `KeyBuffer+Path.swift` (ids and paths) and `KeyBuffer+Value.swift` (components of index entries).
+/// Keep one and call `removeAll()` between keys; the memory stays. The methods that append are in
+/// `KeyBuffer+Path.swift` (ids and paths) and `KeyBuffer+Value.swift` (components of index
+/// entries).
 struct KeyBuffer: ~Copyable {
   private var base: UnsafeMutableRawPointer
   private var capacity: Int
@@ -17,7 +18,7 @@ struct KeyBuffer: ~Copyable {
   /// Valid until the next append.
   var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-  /// A copy.
+  /// A copy of the bytes.
   var bytes: [UInt8] { [UInt8](buffer) }
 
   mutating func removeAll() { count = 0 }
@@ -27,7 +28,7 @@ struct KeyBuffer: ~Copyable {
     count = newCount
   }
 
-  /// Room for `extra` more bytes; write there, then `advance`.
+  /// Room for `extra` more bytes; write there, then increase `count`.
   @inline(__always)
   private mutating func room(_ extra: Int) -> UnsafeMutableRawPointer {
     if capacity - count < extra { grow(extra) }
@@ -56,7 +57,7 @@ struct KeyBuffer: ~Copyable {
     count += size
   }
 
-  /// At most `capacity` bytes, written by `body`, which returns their number.
+  /// Appends at most `capacity` bytes. `body` writes them and returns their number.
   @inline(__always)
   mutating func append(upTo capacity: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Int) {
     let target = room(capacity)
@@ -71,15 +72,17 @@ struct KeyBuffer: ~Copyable {
 
   mutating func append(raw bytes: [UInt8]) { bytes.withUnsafeBytes { append(raw: $0) } }
 
-  /// Bytes below 3 become two, so that 0 can end what was escaped and 1 can begin what is not text.
+  /// Bytes below 3 become two, so that 0 can end the escaped bytes and 1 can begin something that
+  /// is not text.
   ///
-  /// Law: comparing two escaped runs, each followed by 0, is the same as comparing the runs.
+  /// Law: comparing two escaped byte strings, each followed by 0, is the same as comparing the
+  /// unescaped ones.
   mutating func append(escaped bytes: UnsafeRawBufferPointer) {
     var target = room(bytes.count * 2)
     let start = target
     var index = 0
     while index < bytes.count {
-      // Eight at a time while none is below 3.
+      // Eight bytes at a time while none is below 3.
       while bytes.count - index >= 8 {
         let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
         let low = (word &- 0x0303_0303_0303_0303) & ~word & 0x8080_8080_8080_8080
@@ -105,7 +108,7 @@ struct KeyBuffer: ~Copyable {
     count += target - start
   }
 
-  /// Turns the order of what was appended since the buffer had `start` bytes.
+  /// Reverses the order of what was appended since the buffer had `start` bytes.
   mutating func invert(from start: Int) {
     precondition(start <= count, "A key buffer is inverted from a length it had before.")
     let bytes = UnsafeMutableRawBufferPointer(start: base + start, count: count - start)
@@ -119,8 +122,9 @@ enum KeyByte {
   static let terminator: UInt8 = 0
   /// Begins a numeric id in a path and an entry in a map; smaller than any text.
   static let marker: UInt8 = 1
-  /// Goes before a byte of 0, 1 or 2, which is then one larger.
+  /// Precedes a byte of 0, 1 or 2, which is stored as one more.
   static let escape: UInt8 = 2
-  /// Begins the number of an index from this one on.
+  /// The first number of an index that needs more than one byte, and the first of its leading
+  /// bytes.
   static let longIndex: UInt8 = 0xF0
 }

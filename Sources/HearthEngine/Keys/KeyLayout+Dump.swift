@@ -1,4 +1,4 @@
-/// Keys for human eyes. Never throws: damaged bytes are said to be so and shown in hex.
+/// Keys in readable form. Never throws: damaged keys are marked as such and shown in hex.
 extension KeyLayout {
   /// `books/dune`
   static func dump(documentKey bytes: UnsafeRawBufferPointer, limit: KeyLimit = .standard) -> String
@@ -19,7 +19,7 @@ extension KeyLayout {
 
   /// `index 3, below /, 1965, "Herbert" ↓, dune`
   ///
-  /// - Parameter descending: of each component.
+  /// - Parameter descending: The direction of each component.
   static func dump(
     entryKey bytes: UnsafeRawBufferPointer, isGroup: Bool, descending: [Bool],
     limit: KeyLimit = .standard
@@ -49,11 +49,11 @@ extension KeyLayout {
   private static func dump(
     _ bytes: UnsafeRawBufferPointer, _ limit: KeyLimit, _ whole: () throws(Status) -> String
   ) -> String {
-    if limit.isCut(bytes) {
-      let prefix = bytes[..<limit.cutCount].map { byte in
+    if limit.isTruncated(bytes) {
+      let prefix = bytes[..<limit.truncatedCount].map { byte in
         (0x20..<0x7F).contains(byte) ? String(UnicodeScalar(byte)) : "·"
       }.joined()
-      let hash = hex(bytes[limit.cutCount..<(limit.count - 1)])
+      let hash = hex(bytes[limit.truncatedCount..<(limit.count - 1)])
       return "\(prefix)… cut, hash \(hash), ordinal \(bytes[limit.count - 1])"
     }
     do throws(Status) {

@@ -1,4 +1,4 @@
-/// The map of every table and key. `StorageLayout.md` shows it with examples.
+/// The layout of every table and key. For examples, see `StorageLayout.md`.
 ///
 ///     table         key                                              value
 ///     documents     collection id, path of the parent, document id   the document
@@ -7,31 +7,36 @@
 ///     entries       number of the index, [path of the parent,]       what the key cannot give back
 ///                   components, document id or path
 ///     changes       first sequence of the record                     the record
-///     logIndex      collection id, path of the parent, first         further records of the log with changes
-///                   sequence of a record                             of the collection
+///     logIndex      collection id, path of the parent, first         further records of the log
+///                   sequence of a record                             that change the collection
 ///     tombstones    as in documents                                  sequence of the deletion
-///     due           when, hash of the document's key, ordinal        the document's key
+///     due           time, hash of the document's key, ordinal        the document's key
+///     shapes        id of the name table                             the field names
 ///     meta          a name                                           depends on the name
 ///
-/// Keys of documents, collections and entries are cut to the limit (`KeyLimit`); a value whose key
-/// may be cut also holds what the key stands for.
+/// Keys of documents, collections and entries are truncated to the limit (`KeyLimit`). If a key may
+/// be truncated, the value also holds what the full key encodes.
 enum KeyLayout {
   /// On disk: the names of the tables.
   enum Table: String, CaseIterable, Sendable {
-    case documents, collections, changes, tombstones, due, indexes, entries, shapes, logIndex, meta
+    case documents, collections, changes, tombstones
+    case expirations = "due"
+    case indexes, entries
+    case nameTables = "shapes"
+    case logIndex, meta
 
-    /// The version of the format that began to have it.
+    /// The first format version that has this table.
     var firstFormat: UInt8 {
       switch self {
-      case .shapes: 2
+      case .nameTables: 2
       case .logIndex: 3
       default: 1
       }
     }
   }
 
-  /// The smallest bytes that are greater than everything beginning with `prefix`; nil is the end
-  /// of the table.
+  /// The smallest bytes that are greater than all bytes that begin with `prefix`; nil is the end of
+  /// the table.
   static func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
     guard let last = prefix.lastIndex(where: { $0 != 0xFF }) else { return nil }
     var end = Array(prefix[...last])
@@ -48,35 +53,35 @@ enum KeyLayout {
 
 // MARK: - Documents
 
-/// Where a document is stored.
+/// The key under which a document is stored.
 ///
 ///     books/dune            books 00 │ 00                    │ dune 00
 ///     books/dune/pages/7    pages 00 │ books 00 dune 00 00   │ 7 00
 ///
-/// A collection is one range, in the order of ids. So is a collection group, in the order of
-/// parents and then of ids: documents of one group where none lies below another are in the order
-/// of their paths.
+/// A collection is one range, in the order of ids. A collection group is also one range, in the
+/// order of parents and then of ids: if no document of a group is below another, they are in the
+/// order of their paths.
 struct DocumentKey: Hashable, Sendable {
   let bytes: [UInt8]
-  /// The bytes do not tell the path, nor the order within a run; and two documents may have the
-  /// same, until storage gives one of them another ordinal.
-  let isCut: Bool
+  /// Whether the bytes give neither the path nor the order within a collision run. Two documents
+  /// may then have the same bytes, until storage gives one of them another ordinal.
+  let isTruncated: Bool
 
   init(_ path: ResourcePath, limit: KeyLimit = .standard) {
     var buffer = KeyBuffer()
     buffer.append(documentKey: path)
-    (bytes, isCut) = limit.cut(buffer.buffer)
+    (bytes, isTruncated) = limit.truncated(buffer.buffer)
   }
 
-  /// A key as it was stored.
+  /// A key as stored.
   init(stored bytes: [UInt8], limit: KeyLimit = .standard) {
     self.bytes = bytes
-    isCut = limit.isCut(bytes)
+    isTruncated = limit.isTruncated(bytes)
   }
 }
 
 extension KeyBuffer {
-  /// The full key: not cut.
+  /// The full key, not truncated.
   mutating func append(documentKey path: ResourcePath) {
     precondition(path.isDocument, "Only documents have document keys.")
     append(collectionPrefix: path.segments.dropLast())
@@ -96,17 +101,18 @@ extension KeyBuffer {
 }
 
 extension KeyLayout {
-  /// What the full keys of a collection's documents begin with.
+  /// The prefix of the full keys of a collection's documents.
   static func collectionPrefix(_ collection: ResourcePath) -> [UInt8] {
     key { $0.append(collectionPrefix: collection) }
   }
 
-  /// What the full keys of all documents in collections of this id begin with.
+  /// The prefix of the full keys of all documents in collections with this id.
   static func groupPrefix(_ collectionID: String) -> [UInt8] {
     key { $0.append(id: collectionID) }
   }
 
-  /// Of a key that is not cut and begins with the collection's prefix, of `prefixCount` bytes.
+  /// For a key that is not truncated and begins with the collection's prefix, of `prefixCount`
+  /// bytes.
   static func documentPath(
     fromKey bytes: UnsafeRawBufferPointer, in collection: ResourcePath, _ prefixCount: Int
   ) throws(Status) -> ResourcePath {
@@ -117,11 +123,11 @@ extension KeyLayout {
     return path
   }
 
-  /// Nil when the key is cut.
+  /// Nil if the key is truncated.
   static func documentPath(
     fromKey bytes: UnsafeRawBufferPointer, limit: KeyLimit = .standard
   ) throws(Status) -> ResourcePath? {
-    guard !limit.isCut(bytes) else { return nil }
+    guard !limit.isTruncated(bytes) else { return nil }
     var reader = KeyReader(bytes)
     let collectionID = try reader.readID()
     var path = try reader.readPath()
@@ -137,28 +143,28 @@ extension KeyLayout {
 
 // MARK: - Collections
 
-/// The catalogue names every collection that has documents, in pre-order.
+/// The catalogue contains every collection that has documents, in pre-order.
 ///
 ///     books               books 00 00
 ///     books/dune/pages    books 00 dune 00 pages 00 00
 extension KeyLayout {
-  /// The full key: not cut.
+  /// The full key, not truncated.
   static func catalogueKey(_ collection: ResourcePath) -> [UInt8] {
     precondition(collection.isCollection, "Only collections are in the catalogue.")
     return key { $0.append(path: collection) }
   }
 
-  /// What the full keys of all collections below a document, or of all (the root), begin with; of a
-  /// collection, those of it and of all below its documents.
+  /// The prefix of the full keys of all collections below a document, or of all collections (the
+  /// root). For a collection: of itself and of all collections below its documents.
   static func cataloguePrefix(below path: ResourcePath) -> [UInt8] {
     key { $0.appendIDs(of: path) }
   }
 
-  /// Nil when the key is cut.
+  /// Nil if the key is truncated.
   static func collectionPath(
     fromKey bytes: UnsafeRawBufferPointer, limit: KeyLimit = .standard
   ) throws(Status) -> ResourcePath? {
-    guard !limit.isCut(bytes) else { return nil }
+    guard !limit.isTruncated(bytes) else { return nil }
     var reader = KeyReader(bytes)
     let path = try reader.readPath()
     try reader.expectEnd()
@@ -172,26 +178,26 @@ extension KeyLayout {
 extension KeyLimit {
   /// The stored form of a collection's key, with ordinal 0.
   func catalogueKey(_ collection: ResourcePath) -> TruncatedKey {
-    KeyLayout.catalogueKey(collection).withUnsafeBytes { cut($0) }
+    KeyLayout.catalogueKey(collection).withUnsafeBytes { truncated($0) }
   }
 }
 
 // MARK: - Index entries
 
-/// An entry's components stand between these two: values, each as `append(_:descending:)` has it.
+/// An entry's components are between these two: values, each as `append(_:descending:)` writes it.
 ///
 ///     collection scope    index, path of the parent │ components │ document id
 ///     group scope         index                     │ components │ document path
 ///
-/// Ties come out in the order of names.
+/// Entries with equal components are in the order of names.
 extension KeyBuffer {
-  /// `parent`, the path of the collection's parent, for an index of collection scope.
+  /// `parent` is the path of the collection's parent, for an index of collection scope.
   mutating func append(entryPrefix index: UInt32, parent: ResourcePath?) {
     append(index: index)
     if let parent { append(path: parent) }
   }
 
-  /// As it begins every entry of this document.
+  /// The prefix of every entry of this document.
   mutating func append(entryPrefix index: UInt32, of document: ResourcePath, isGroup: Bool) {
     append(index: index)
     if isGroup { return }
@@ -203,13 +209,13 @@ extension KeyBuffer {
     if isGroup { append(path: path) } else { append(id: path.id) }
   }
 
-  /// One byte up to 239; from there on `F0`…`F3`, and one to four bytes, big-endian.
+  /// One byte up to 239. From 240 on, `F0`…`F3` and one to four bytes, big-endian.
   mutating func append(index: UInt32) {
     guard index >= KeyByte.longIndex else { return append(byte: UInt8(index)) }
     let count = (39 - index.leadingZeroBitCount) / 8
     append(byte: KeyByte.longIndex + UInt8(count - 1))
-    for place in (0..<count).reversed() {
-      append(byte: UInt8(truncatingIfNeeded: index >> UInt32(8 * place)))
+    for position in (0..<count).reversed() {
+      append(byte: UInt8(truncatingIfNeeded: index >> UInt32(8 * position)))
     }
   }
 }

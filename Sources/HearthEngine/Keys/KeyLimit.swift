@@ -1,24 +1,24 @@
 internal import CXXHash
 
-/// A key as it is stored, with ordinal 0 where it is cut.
-typealias TruncatedKey = (bytes: [UInt8], isCut: Bool)
+/// A stored key, with ordinal 0 if it is truncated.
+typealias TruncatedKey = (bytes: [UInt8], isTruncated: Bool)
 
-/// How long a stored key may be, and what becomes of longer ones.
+/// How long a stored key may be, and how longer ones are truncated.
 ///
 ///     full key of at most count − 9 bytes    ┌──────────┐
 ///                                            │ full key │
 ///                                            └──────────┘
-///     longer: cut, count bytes exactly       ┌───────────────────────┬──────┬─────────┐
+///     longer: truncated to count bytes       ┌───────────────────────┬──────┬─────────┐
 ///                                            │ its first (count − 9) │ hash │ ordinal │
 ///                                            └───────────────────────┴──────┴─────────┘
 ///
-/// Law: cut keys order up to the cut. Those that are equal up to the cut are a *run*; within it the
-/// order is that of hashes and says nothing. No full key of a table is the beginning of another, so a
-/// run holds cut keys only.
+/// Law: truncated keys sort like the full keys up to the truncation. Keys that are equal up to it
+/// are a *collision run*: within it the order is that of hashes and has no meaning. No full key of
+/// a table is a prefix of another, so a collision run holds truncated keys only.
 ///
-/// The hash (XXH3, 64 bits, of the whole key, big-endian) keeps different keys of a run apart, and
-/// does so by chance only: whoever stores compares the full names, and takes the next ordinal when
-/// they differ.
+/// The hash (XXH3, 64 bits, of the whole key, big-endian) distinguishes the keys of a collision
+/// run, but only with high probability: code that stores a key compares the full names, and takes
+/// the next ordinal if they differ.
 struct KeyLimit: Sendable {
   /// The longest stored key.
   let count: Int
@@ -36,7 +36,7 @@ struct KeyLimit: Sendable {
     self.hash = hash
   }
 
-  /// What leaves room for something behind the key, as far as the hash does.
+  /// The limit minus `byteCount`, which leaves room for a suffix; at least `tailCount + 1`.
   func shortened(by byteCount: Int) -> KeyLimit {
     KeyLimit(max(count - byteCount, KeyLimit.tailCount + 1), hash: hash)
   }
@@ -45,56 +45,57 @@ struct KeyLimit: Sendable {
     XXH3_64bits($0.baseAddress, $0.count)
   }
 
-  /// Hash and ordinal.
+  /// The bytes of hash and ordinal.
   private static let tailCount = 9
 
-  /// The longest full key that is stored whole, and where longer ones are cut.
-  var cutCount: Int { count - KeyLimit.tailCount }
+  /// The longest full key that is stored whole. Longer ones are truncated to these bytes.
+  var truncatedCount: Int { count - KeyLimit.tailCount }
 
-  func isCut(_ stored: UnsafeRawBufferPointer) -> Bool { stored.count == count }
+  func isTruncated(_ stored: UnsafeRawBufferPointer) -> Bool { stored.count == count }
 
-  func isCut(_ stored: [UInt8]) -> Bool { stored.count == count }
+  func isTruncated(_ stored: [UInt8]) -> Bool { stored.count == count }
 
   /// The stored form of a full key, with ordinal 0.
-  func cut(_ full: UnsafeRawBufferPointer) -> (bytes: [UInt8], isCut: Bool) {
-    guard full.count > cutCount else { return ([UInt8](full), false) }
+  func truncated(_ full: UnsafeRawBufferPointer) -> (bytes: [UInt8], isTruncated: Bool) {
+    guard full.count > truncatedCount else { return ([UInt8](full), false) }
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { target, initialized in
       let raw = UnsafeMutableRawBufferPointer(target)
-      raw.copyMemory(from: UnsafeRawBufferPointer(rebasing: full[..<cutCount]))
-      raw.storeBytes(of: hash(full).bigEndian, toByteOffset: cutCount, as: UInt64.self)
+      raw.copyMemory(from: UnsafeRawBufferPointer(rebasing: full[..<truncatedCount]))
+      raw.storeBytes(of: hash(full).bigEndian, toByteOffset: truncatedCount, as: UInt64.self)
       raw[count - 1] = 0
       initialized = count
     }
     return (bytes, true)
   }
 
-  /// `cut` in place.
-  func cut(_ key: inout KeyBuffer) -> Bool {
-    guard key.count > cutCount else { return false }
+  /// Truncates `key` in place, with ordinal 0. Returns whether it was too long.
+  func truncated(_ key: inout KeyBuffer) -> Bool {
+    guard key.count > truncatedCount else { return false }
     let hash = hash(key.buffer)
-    key.truncate(to: cutCount)
+    key.truncate(to: truncatedCount)
     key.append(bigEndian: hash)
     key.append(byte: 0)
     return true
   }
 
-  /// Both are cut, and at the same bytes: their order is not theirs.
+  /// Whether both are truncated and in one collision run: the order of their bytes has no meaning.
   func sameRun(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
-    isCut(one) && isCut(other) && one[..<cutCount].elementsEqual(other[..<cutCount])
+    isTruncated(one) && isTruncated(other)
+      && one[..<truncatedCount].elementsEqual(other[..<truncatedCount])
   }
 
-  /// What all stored keys begin with whose full keys begin with `prefix`.
+  /// The prefix of all stored keys whose full keys begin with `prefix`.
   ///
-  /// If it is shorter than `prefix`, keys that do not belong are among them.
-  func scanPrefix(_ prefix: [UInt8]) -> [UInt8] { Array(prefix.prefix(cutCount)) }
+  /// If it is shorter than `prefix`, other keys have it, too.
+  func scanPrefix(_ prefix: [UInt8]) -> [UInt8] { Array(prefix.prefix(truncatedCount)) }
 
-  /// Where a scan of full keys from `full` on begins. A run that begins there is not all in range.
+  /// The start of a scan of full keys from `full` on. Not all of a collision run there is in range.
   func scanStart(_ full: [UInt8]) -> [UInt8] { scanPrefix(full) }
 
-  /// Where a scan of full keys below `full` ends (excluded); nil is the end of the table.
+  /// The end (excluded) of a scan of full keys below `full`; nil is the end of the table.
   ///
-  /// A run that ends there is not all in range.
+  /// Not all of a collision run there is in range.
   func scanEnd(_ full: [UInt8]) -> [UInt8]? {
-    full.count <= cutCount ? full : KeyLayout.end(ofPrefix: scanPrefix(full))
+    full.count <= truncatedCount ? full : KeyLayout.end(ofPrefix: scanPrefix(full))
   }
 }

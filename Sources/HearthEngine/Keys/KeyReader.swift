@@ -1,7 +1,7 @@
-/// Reads what `KeyBuffer` wrote, from stored bytes.
+/// Reads stored bytes that `KeyBuffer` wrote.
 ///
-/// Takes exactly what is written, nothing looser: reading and writing again gives the same bytes,
-/// and everything else, cut keys included, throws `dataLoss`. Valid as long as the bytes are.
+/// Accepts exactly what `KeyBuffer` writes: reading and writing again gives the same bytes.
+/// Everything else, truncated keys included, throws `dataLoss`. Valid as long as the bytes are.
 struct KeyReader {
   private let bytes: UnsafeRawBufferPointer
   private(set) var offset = 0
@@ -11,7 +11,7 @@ struct KeyReader {
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   var isAtEnd: Bool { offset == bytes.count }
-  /// What has not been read: after the components, the entry's name.
+  /// The bytes not yet read: after the components, the entry's name.
   var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[offset...]) }
 
   func expectEnd() throws(Status) {
@@ -20,7 +20,7 @@ struct KeyReader {
 
   // MARK: Paths
 
-  /// Nil at the end of a path, which is consumed.
+  /// Returns nil at the end of a path, and consumes the terminator.
   mutating func readIDOrEnd() throws(Status) -> String? {
     switch try readByte() {
     case KeyByte.terminator: return nil
@@ -51,8 +51,8 @@ struct KeyReader {
 
   // MARK: Components
 
-  /// The value, as far as the bytes tell: a whole number in the range of `Int64` comes back as an
-  /// integer, every other as a double; zero has no sign.
+  /// The value, as far as the bytes determine it: a whole number in the range of `Int64` is
+  /// returned as an integer, every other number as a double; zero has no sign.
   mutating func readValue(descending: Bool = false) throws(Status) -> Value {
     mask = descending ? 0xFF : 0
     defer { mask = 0 }
@@ -100,7 +100,7 @@ struct KeyReader {
     }
   }
 
-  /// Steps over a component without looking into it more than it takes to find its end.
+  /// Steps over a component, and decodes only what is needed to find its end.
   mutating func skipValue(descending: Bool = false) throws(Status) {
     mask = descending ? 0xFF : 0
     defer { mask = 0 }
@@ -204,7 +204,7 @@ struct KeyReader {
       shift -= 7
       groups += 1
       if byte & 1 == 0 {
-        // The last group is set, unless it is the only one, and stays within the 74 bits.
+        // The last group is not zero, unless it is the only one, and is within the 74 bits.
         guard group != 0 || groups == 1 else { throw damaged("has a number that is too long") }
         break
       }
@@ -230,7 +230,7 @@ struct KeyReader {
 
   private mutating func skipEscaped() throws(Status) { _ = try takeEscaped() }
 
-  /// What stands before the terminator, which is consumed.
+  /// The bytes before the terminator, which is consumed.
   @inline(__always)
   private mutating func takeEscaped() throws(Status) -> UnsafeRawBufferPointer {
     let start = offset
@@ -278,7 +278,7 @@ struct KeyReader {
   }
 
   private func text(_ utf8: UnsafeRawBufferPointer) throws(Status) -> String {
-    // Faster than a validating initialiser: decoding repairs what is not UTF-8, and so changes it.
+    // Faster than a validating initialiser: decoding repairs invalid UTF-8, and so changes it.
     var text = String(decoding: utf8, as: UTF8.self)
     let isSame = text.withUTF8 { UTF8Order.compare(UnsafeRawBufferPointer($0), utf8) == 0 }
     guard isSame else { throw damaged("has text that is not UTF-8") }

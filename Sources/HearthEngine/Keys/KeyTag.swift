@@ -1,5 +1,5 @@
-/// The first byte of a component: its type, in the order of types. Labels are those of Firestore's
-/// own index encoding.
+/// The first byte of a component: its type, in the order of types. The numbers are those of
+/// Firestore's own index encoding.
 ///
 /// On disk. Changing a raw value changes the file format; see KeyEncoding.md.
 enum KeyTag: UInt8, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
-/// Paths out of stored bytes. What makes keys of paths takes only those of documents and collections, so others are
-/// damage here.
+/// Paths from stored bytes. Keys are made only from paths of documents and collections, so any
+/// other path is damage.
 extension ResourcePath {
   init(storedDocument text: String) throws(Status) {
     self.init(relative: text)

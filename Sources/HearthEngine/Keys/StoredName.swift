@@ -1,7 +1,7 @@
-/// What a stored document is called, worked out when somebody asks: most readers want the fields alone.
+/// A stored document's name, computed on demand: most readers need only the fields.
 package enum StoredName {
   case path(ResourcePath)
-  /// The document's key, which is not cut. Borrowed, as are the keys it belongs to.
+  /// The document's key, which is not truncated. Borrowed, like the keys it belongs to.
   case key(UnsafeRawBufferPointer, of: Unmanaged<CollectionKeys>)
 
   package var path: ResourcePath {
@@ -19,7 +19,7 @@ package enum StoredName {
 /// The keys of one collection's documents.
 package final class CollectionKeys: Sendable {
   let collection: ResourcePath
-  /// How many bytes they all begin with.
+  /// The length of their common prefix, in bytes.
   let prefixCount: Int
 
   init(of collection: ResourcePath) {

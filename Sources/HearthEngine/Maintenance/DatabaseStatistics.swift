@@ -1,32 +1,38 @@
 internal import LMDB
 
-/// A database in figures. All sizes are in bytes.
+/// The size and the contents of a database. All sizes are in bytes.
 public struct DatabaseStatistics: Sendable, Hashable {
-  /// Every collection that holds documents, in the order of their paths.
+  /// Every collection that holds documents, in the order of the paths.
   public var collections: [Collection] = []
-  /// The file's size, with pages that are free to be used again.
+  /// Size of the file, including pages that are free for reuse.
   public var fileBytes = 0
-  /// How much of the file is free to be used again, or was never used.
+  /// Size of the parts of the file that are free for reuse or were never used.
   public var freeBytes = 0
-  /// The change log: its size in pages, and the changes it still holds.
+  /// Size of the change log's pages.
   public var changeLogBytes = 0
+  /// Number of changes that the change log still holds.
   public var changesLogged = 0
-  /// Changes of documents since the database was made.
+  /// Sequence number of the newest change. Each change of a document adds one.
   public var changes = 0
-  /// Durable commits since the database was made. Writes that waited together share one.
+  /// Transactions committed to the file, including index builds and maintenance. Writes that waited
+  /// together share one.
   public var commits = 0
-  /// The version of the format that this Hearth writes.
+  /// The version of the file format that this Hearth writes.
   public var formatVersion = 0
 
+  /// A collection and its size.
   public struct Collection: Sendable, Hashable {
-    /// `books`, or `books/dune/reviews`.
+    /// Path of the collection: `books`, or `books/dune/reviews`.
     public var path: String
+    /// Number of documents directly in the collection.
     public var documents: Int
-    /// The documents with their keys, as they are stored.
+    /// Size of the documents with their keys, as stored.
     public var bytes: Int
   }
 
+  /// Number of documents in all collections.
   public var documents: Int { collections.reduce(0) { $0 + $1.documents } }
+  /// Size of the documents of all collections, with their keys.
   public var documentBytes: Int { collections.reduce(0) { $0 + $1.bytes } }
 }
 

@@ -1,9 +1,9 @@
 import Foundation
 internal import LMDB
 
-/// Every document as a line of JSON, between a first line that says so and a last one that counts.
+/// Every document as a line of JSON, between a header line and a last line with the document count.
 enum DocumentExport {
-  /// As of one commit, in one read transaction. Returns the number of documents.
+  /// Exports the state of one commit, in one read transaction. Returns the number of documents.
   static func run(
     _ store: Store, to path: String, replacing: Bool, progress: MaintenanceReporter = .silent
   ) throws -> Int {

@@ -1,59 +1,64 @@
 import Foundation
 internal import LMDB
 
-/// What an import did.
+/// The result of an import.
 public struct ImportReport: Sendable, Hashable {
-  /// Taken; those that were there already, too.
+  /// Number of documents that were imported, including those that were there already.
   public var documents: Int
-  /// The first hundred lines that were skipped.
-  public var faults: [InvalidLine]
-  public var faultCount: Int
+  /// The first 100 lines that were skipped.
+  public var invalidLines: [InvalidLine]
+  /// Number of lines that were skipped.
+  public var invalidLineCount: Int
 
+  /// A line that could not be imported.
   public struct InvalidLine: Sendable, Hashable {
-    /// From one.
+    /// Number of the line, starting at 1.
     public var line: Int
+    /// Why the line could not be imported.
     public var problem: String
   }
 }
 
-/// Writes the documents of an export.
+/// Imports the documents of an export.
 ///
-///     lines ─▶ portions of up to a megabyte ─▶ the writer, several under way at once
+///     lines ─▶ batches of about a megabyte ─▶ the writer, several at once
 ///
-/// Documents become what the lines say, whole. So an import that was interrupted is done again from
-/// the beginning: what is there already is not changed, and wakes nobody.
+/// Each line replaces the whole document. An import that was interrupted can be repeated from the
+/// beginning: documents that are there already do not change, and their listeners are not called.
 final class DocumentImport {
   struct Report: Sendable, Equatable {
-    /// Taken; those that were there already, too.
+    /// Number of documents that were imported, including those that were there already.
     var documents = 0
-    /// What the export asks for besides.
+    /// TTL policies and indexes of the export's header.
     var definitions = ExportedDefinitions()
-    /// Of the export, if it says so.
+    /// Of the export's header, if it has one.
     var commitTime: Instant?
-    /// The first hundred lines that could not be taken.
-    var faults: [ExportedLines.InvalidLine] = []
-    var faultCount = 0
+    /// The first 100 lines that could not be imported.
+    var invalidLines: [ExportedLines.InvalidLine] = []
+    var invalidLineCount = 0
 
-    /// As users read it.
-    var told: ImportReport {
+    /// The public form of this report.
+    var publicReport: ImportReport {
       ImportReport(
         documents: documents,
-        faults: faults.map { ImportReport.InvalidLine(line: $0.line, problem: $0.problem) },
-        faultCount: faultCount)
+        invalidLines: invalidLines.map {
+          ImportReport.InvalidLine(line: $0.line, problem: $0.problem)
+        },
+        invalidLineCount: invalidLineCount)
     }
   }
 
-  static let portionBytes = 1 << 20
-  static let portionsUnderWay = 8
+  static let batchBytes = 1 << 20
+  static let batchesUnderWay = 8
 
   private let writer: Writer
   private let underWay = UnderWay()
-  private var portion: [Mutation] = []
-  private var portionBytes = 0
+  private var batch: [Mutation] = []
+  private var batchBytes = 0
 
-  /// What the writer's thread tells.
+  /// Outcomes of the batches, reported by the writer's thread.
   private final class UnderWay: Sendable {
-    let room = DispatchSemaphore(value: DocumentImport.portionsUnderWay)
+    let room = DispatchSemaphore(value: DocumentImport.batchesUnderWay)
     private let first = Guarded<Status?>(nil)
 
     func end(_ outcome: Writer.Outcome) {
@@ -70,16 +75,16 @@ final class DocumentImport {
     self.writer = writer
   }
 
-  /// Blocks. Ends at the first line that cannot be taken with `invalidArgument`, or with
-  /// `skippingFaults` goes on and reports it. What was before it is imported.
+  /// Blocks. The first line that cannot be imported ends it with `invalidArgument`; with
+  /// `skippingInvalidLines` the line is reported and skipped. Lines before it stay imported.
   static func run(
-    from path: String, into writer: Writer, skippingFaults: Bool,
+    from path: String, into writer: Writer, skippingInvalidLines: Bool,
     progress: MaintenanceReporter = .silent
   ) throws -> Report {
     let work = DocumentImport(writer)
     defer { work.drain() }
     var report = Report()
-    try readLines(of: path, skippingFaults, &report, progress) { line in
+    try readLines(of: path, skippingInvalidLines, &report, progress) { line in
       try work.add(line)
       try work.underWay.throwFailure()
     }
@@ -89,10 +94,11 @@ final class DocumentImport {
     return report
   }
 
-  /// Fills a new file, which is there once it is whole, with the times that the lines have, or with now.
+  /// Builds a new file, which appears at `target` once it is complete. Documents get the times of
+  /// their lines, or the current time.
   static func build(
     from path: String, to target: String, _ configuration: StoreConfiguration,
-    keepingTimes: Bool = true, skippingFaults: Bool, progress: MaintenanceReporter = .silent
+    keepingTimes: Bool = true, skippingInvalidLines: Bool, progress: MaintenanceReporter = .silent
   ) throws -> Report {
     try FileCopy.beside(target, replacing: false) { file in
       let attributes = try? FileManager.default.attributesOfItem(atPath: path)
@@ -100,9 +106,9 @@ final class DocumentImport {
       let builder = try StoreBuilder(path: file.path, expectedBytes: bytes, configuration)
       var report = Report()
       let now = configuration.now()
-      // Another machine's clock may be ahead.
+      // Another machine's clock may be ahead, by up to a day.
       let latest = keepingTimes ? Instant(microseconds: now.microseconds &+ 86_400_000_000) : nil
-      try readLines(of: path, latestTime: latest, skippingFaults, &report, progress) { line in
+      try readLines(of: path, latestTime: latest, skippingInvalidLines, &report, progress) { line in
         var line = line
         if !keepingTimes { (line.createTime, line.updateTime) = (nil, nil) }
         try builder.put(line, now: now)
@@ -124,7 +130,8 @@ final class DocumentImport {
   }
 
   private static func readLines(
-    of path: String, latestTime: Instant? = nil, _ skippingFaults: Bool, _ report: inout Report,
+    of path: String, latestTime: Instant? = nil, _ skippingInvalidLines: Bool,
+    _ report: inout Report,
     _ progress: MaintenanceReporter,
     _ body: (DocumentJSON.Line) throws -> Void
   ) throws {
@@ -134,47 +141,50 @@ final class DocumentImport {
         guard let line = try lines.next() else { break }
         try body(line)
         report.documents += 1
-        if report.documents % 256 == 0 { try lines.tell(progress) }
+        if report.documents % 256 == 0 { try lines.report(progress) }
       } catch let error as ExportedLines.InvalidLineError {
-        guard skippingFaults else {
-          throw Status.invalidArgument("Line \(error.fault.line): \(error.fault.problem)")
+        guard skippingInvalidLines else {
+          throw Status.invalidArgument(
+            "Line \(error.invalidLine.line): \(error.invalidLine.problem)")
         }
-        report.faultCount += 1
-        if report.faults.count < CheckReport.problemLimit { report.faults.append(error.fault) }
+        report.invalidLineCount += 1
+        if report.invalidLines.count < CheckReport.problemLimit {
+          report.invalidLines.append(error.invalidLine)
+        }
       }
     }
     guard report.documents > 0 || lines.isWholeExport else {
-      let first = report.faults.first.map { " Line \($0.line): \($0.problem)" } ?? ""
+      let first = report.invalidLines.first.map { " Line \($0.line): \($0.problem)" } ?? ""
       throw Status.invalidArgument("\(path) has no document, and is no export.\(first)")
     }
-    try lines.tell(progress)
+    try lines.report(progress)
     report.definitions = lines.definitions
     report.commitTime = lines.commitTime
   }
 
-  // MARK: Portions
+  // MARK: Batches
 
   private func add(_ line: DocumentJSON.Line) throws {
     let mutation = Mutation(
       path: line.path,
       operation: .set(try DocumentBody(encoding: line.fields)))
-    portionBytes += mutation.byteCount
-    portion.append(mutation)
-    if portionBytes >= Self.portionBytes { try send() }
+    batchBytes += mutation.byteCount
+    batch.append(mutation)
+    if batchBytes >= Self.batchBytes { try send() }
   }
 
   private func send() throws {
-    guard !portion.isEmpty else { return }
-    let mutations = portion
-    portion = []
-    portionBytes = 0
+    guard !batch.isEmpty else { return }
+    let mutations = batch
+    batch = []
+    batchBytes = 0
     underWay.room.wait()
     writer.submit(mutations, isCounted: false) { [underWay] in underWay.end($0) }
   }
 
-  /// Waits for the portions that are under way.
+  /// Waits until all submitted batches are done.
   private func drain() {
-    for _ in 0..<Self.portionsUnderWay { underWay.room.wait() }
-    for _ in 0..<Self.portionsUnderWay { underWay.room.signal() }
+    for _ in 0..<Self.batchesUnderWay { underWay.room.wait() }
+    for _ in 0..<Self.batchesUnderWay { underWay.room.signal() }
   }
 }

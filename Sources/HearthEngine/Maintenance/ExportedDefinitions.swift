@@ -1,10 +1,10 @@
-/// What a database was asked for besides its documents; in the first line of an export.
+/// The TTL policies and indexes of a database, in the first line of an export.
 ///
 ///     "expiry":[{"collectionGroup":"sessions","fieldPath":"until"}],"indexes":{…}
 ///
-/// The indexes are the content of a `firestore.indexes.json`.
+/// `indexes` is the content of a `firestore.indexes.json`.
 struct ExportedDefinitions: Sendable, Equatable {
-  /// As if they had just been set: no document has been looked at.
+  /// As if they had just been set: no document has been scanned.
   private(set) var expiry = TTLPolicies()
   private(set) var indexes = IndexConfiguration()
 
@@ -17,7 +17,7 @@ struct ExportedDefinitions: Sendable, Equatable {
     indexes = try IndexConfiguration.read(snapshot)
   }
 
-  /// Throws `invalidArgument` with what is wrong.
+  /// Throws `invalidArgument` if a definition is not valid.
   init(header: JSON) throws(Status) {
     if let rules = header["expiry"] {
       guard case .array(let rules) = rules else {
@@ -43,7 +43,7 @@ struct ExportedDefinitions: Sendable, Equatable {
     expiry[collectionID] = TTLPolicies.Rule(collectionID: collectionID, field: field, cursor: [0])
   }
 
-  /// Members of the first line, each behind a comma; empty if nothing was asked for.
+  /// The members for the first line, each preceded by a comma; empty if there are none.
   var text: String {
     var text = ""
     if !expiry.rules.isEmpty {
@@ -59,12 +59,12 @@ struct ExportedDefinitions: Sendable, Equatable {
     return text
   }
 
-  /// Asks an open database for the same. What it was asked for before stays.
-  func adopt(into store: Store, _ keeper: IndexManager) throws {
-    if indexes != IndexConfiguration() { try keeper.adopt(indexes) }
+  /// Adds the definitions to an open database. Its own definitions stay.
+  func adopt(into store: Store, _ manager: IndexManager) throws {
+    if indexes != IndexConfiguration() { try manager.adopt(indexes) }
     let own = try store.read { try TTLPolicies.read($0.lmdb, store.tables) }
     for rule in expiry.rules where own[rule.collectionID]?.field == nil {
-      try store.setExpiry(rule.collectionID, rule.field)
+      try store.setTTL(rule.collectionID, rule.field)
     }
   }
 }

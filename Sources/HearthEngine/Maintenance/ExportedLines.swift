@@ -2,12 +2,12 @@ import Foundation
 
 /// Reads an export, line by line.
 ///
-/// A line that is no document is a fault: `invalidArgument`, with its number. So is a file that begins as
-/// an export and lacks its last line: it was cut.
+/// A line that is not a document is a fault, reported with its number. So is the missing last line
+/// of a file that begins as an export: the file was truncated.
 struct ExportedLines: ~Copyable {
-  /// What an import could not take.
+  /// A line that an import cannot use.
   struct InvalidLine: Sendable, Equatable {
-    /// From one.
+    /// Number of the line, starting at 1.
     package var line: Int
     package var problem: String
   }
@@ -21,18 +21,21 @@ struct ExportedLines: ~Copyable {
   private(set) var bytesRead = 0
   private(set) var lineNumber = 0
   private var documents = 0
-  /// The first line says so.
+  /// Lines that are not a document that the database can store.
+  private var invalidDocuments = 0
+  /// Whether the first line is the header of an export.
   private(set) var isWholeExport = false
-  /// Of the first line, if there is one.
+  /// Of the header, if there is one.
   private(set) var definitions = ExportedDefinitions()
   private(set) var commitTime: Instant?
-  /// Times behind it are faults, if times are looked at.
+  /// Later times are faults; nil if times are not checked.
   private let latestTime: Instant?
   private var hasEnd = false
 
   static let lineLimitBytes = 256 << 20
 
-  /// - Parameter latestTime: Times of documents behind it are faults: commit times go on from the latest.
+  /// - Parameter latestTime: Later times of documents are faults, because commit times continue
+  ///   from the latest one.
   init(path: String, latestTime: Instant? = nil) throws {
     self.latestTime = latestTime
     guard let file = FileHandle(forReadingAtPath: path) else {
@@ -46,11 +49,12 @@ struct ExportedLines: ~Copyable {
 
   deinit { try? file.close() }
 
-  func tell(_ progress: MaintenanceReporter) throws {
+  func report(_ progress: MaintenanceReporter) throws {
     try progress(.importing, bytesRead, of: totalBytes)
   }
 
-  /// The next document; nil at the end. Throws `InvalidLine`; the next call goes on behind it.
+  /// The next document; nil at the end. Throws `InvalidLineError`, after which the next call continues
+  /// with the next line, and `invalidArgument` for an export of a later version.
   mutating func next() throws -> DocumentJSON.Line? {
     while let line = try nextLine() {
       lineNumber += 1
@@ -58,9 +62,7 @@ struct ExportedLines: ~Copyable {
       do {
         let json = try JSONReader.read(Array(line))
         if lineNumber == 1, let version = json["hearthExport"] {
-          guard version == .integer(1) else {
-            throw Status.invalidArgument("The export has a version that this Hearth cannot read.")
-          }
+          guard version == .integer(1) else { throw UnknownVersion() }
           isWholeExport = true
           commitTime = json["commitTime"]?.string.flatMap { Instant(text: $0) }
           try checkTime(commitTime, "commitTime")
@@ -69,19 +71,27 @@ struct ExportedLines: ~Copyable {
         }
         if json["name"] == nil, case .integer(let count)? = json["documents"] {
           hasEnd = true
-          guard count == documents else {
+          guard count == documents + invalidDocuments else {
             throw Status.invalidArgument(
-              "The export had \(count) documents, here are \(documents).")
+              "The export had \(count) documents, here are \(documents + invalidDocuments).")
           }
           continue
         }
+        // Counted as invalid until it is known to be valid.
+        invalidDocuments += 1
         let document = try DocumentJSON.line(json)
         try Self.check(document)
         try checkTime(document.createTime, "createTime")
         try checkTime(document.updateTime, "updateTime")
+        invalidDocuments -= 1
         documents += 1
         return document
+      } catch is UnknownVersion {
+        // Not a line to skip: the other lines may mean something else in that version.
+        throw Status.invalidArgument(
+          "Line 1: The export has a version that this Hearth cannot read.")
       } catch let error as JSONError {
+        invalidDocuments += 1
         throw fault(error.description.replacingOccurrences(of: " at line 1,", with: " at"))
       } catch let error as Status {
         throw fault(error.message)
@@ -96,14 +106,16 @@ struct ExportedLines: ~Copyable {
   }
 
   private func fault(_ problem: String) -> InvalidLineError {
-    InvalidLineError(fault: InvalidLine(line: lineNumber, problem: problem))
+    InvalidLineError(invalidLine: InvalidLine(line: lineNumber, problem: problem))
   }
+
+  private struct UnknownVersion: Error {}
 
   struct InvalidLineError: Error {
-    let fault: InvalidLine
+    let invalidLine: InvalidLine
   }
 
-  /// What no database takes, so that it is told with its line.
+  /// Checks the limits of every database here, so that an error is reported with its line.
   private static func check(_ document: DocumentJSON.Line) throws(Status) {
     try document.path.checkNames()
     let body = try DocumentBody(encoding: document.fields)

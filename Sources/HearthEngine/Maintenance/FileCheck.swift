@@ -1,21 +1,21 @@
 internal import LMDB
 
-/// The check of a whole file, open or not.
+/// The check of a whole file, whether it is open or not.
 ///
-///     pages ─▶ checksum of every record under its key ─▶ whole? ─ yes ─▶ open ─▶ tables against each other
-///              with `pread`, nothing is mapped              └── no ──▶ report
+///     pages ─▶ checksum of every record and key ─▶ intact? ─ yes ─▶ open ─▶ tables compared
+///              with `pread`, nothing is mapped       └── no ──▶ report
 enum FileCheck {
-  /// Looks at a file that this process has not open. One that nobody has open is looked at before
-  /// anything of it is mapped, and nobody can open it meanwhile.
+  /// Checks a file that this process does not have open. If no process has it open, its pages are
+  /// checked before any of them is mapped, and no process can open it during that check.
   ///
-  /// Throws `notFound`, `unavailable` if the system refuses, `failedPrecondition` if this process has
-  /// the file open or a newer Hearth wrote it. Whatever is wrong with the file is in the report.
+  /// Throws `notFound`, `unavailable` if the system refuses access, `failedPrecondition` if this
+  /// process has the file open or a newer Hearth wrote it. Damage is in the report.
   static func run(
     at path: String, _ configuration: StoreConfiguration, progress: MaintenanceReporter = .silent
   ) throws -> CheckReport {
     do {
       let hadLocks = try Environment.hasLocks(beside: path)
-      // A file that is only looked at stays alone.
+      // The check removes the lock files that it created.
       defer { if !hadLocks { try? Environment.removeLocks(beside: path) } }
       return try look(at: path, configuration, progress)
     } catch let error as LMDBError {
@@ -36,11 +36,11 @@ enum FileCheck {
     configuration.isReadOnly = true
     let store = try Store(path: path, configuration: configuration)
     defer { store.close() }
-    // Its pages were looked at, unless somebody else has it open.
+    // Its pages were checked above, unless another process has it open.
     return try store.check(includingPages: report.pages == 0, report, progress: progress)
   }
 
-  /// The pages, and of each record the checksum.
+  /// Checks the pages, and the checksum of each record.
   static func checkPages(
     at path: String, openIn environment: Environment? = nil, transactionID: Int?,
     _ report: inout CheckReport, _ progress: MaintenanceReporter
@@ -84,12 +84,13 @@ enum FileCheck {
 }
 
 extension KeyLayout.Table {
-  /// Each value begins with a `RecordFrame`, whose checksum covers the key, too.
+  /// Whether each value begins with a `RecordFrame`, whose checksum also covers the key.
   var hasFramedRecords: Bool {
     switch self {
-    case .documents, .collections, .changes, .tombstones, .due, .indexes, .shapes, .logIndex, .meta:
+    case .documents, .collections, .changes, .tombstones, .expirations, .indexes, .nameTables,
+      .logIndex, .meta:
       true
-    // Looked at against the documents they were made from.
+    // Checked against the documents they were made from.
     case .entries: false
     }
   }

@@ -1,14 +1,14 @@
 internal import LMDB
 
-/// Copies of a whole file: written beside their place, checked, flushed, and moved there. A crash at any
-/// moment leaves what was there before, or the whole copy.
+/// Copies of a whole file: written beside their destination, checked, flushed, and moved there. A
+/// crash at any moment leaves the previous file, or the complete copy.
 enum FileCopy {
-  /// Copies the newest state of an open store, which goes on reading and writing.
+  /// Copies the newest state of an open store, which can be read and written meanwhile.
   ///
-  /// One read transaction: pages that commits free meanwhile are not used again until it ends, and the
-  /// file may grow by as much as is written. Throws `alreadyExists` if there is a file and `replacing`
-  /// is false, `failedPrecondition` if that file is a database that is open, `dataLoss` if the store or
-  /// the copy is damaged; the copy is then not there.
+  /// Uses one read transaction: until it ends, pages that commits free are not reused, and the file
+  /// may grow by as much as is written. Throws `alreadyExists` if there is a file and `replacing`
+  /// is false, `failedPrecondition` if that file is an open database, `dataLoss` if the store or
+  /// the copy is damaged; no copy is left then.
   static func backup(
     _ store: Store, to path: String, compacting: Bool, replacing: Bool,
     progress: MaintenanceReporter = .silent
@@ -23,9 +23,10 @@ enum FileCopy {
     }
   }
 
-  /// Replaces a file that nobody has open by one without free pages.
+  /// Replaces a file that no process has open by one without free pages.
   ///
-  /// Throws `failedPrecondition` if it is open, `dataLoss` if it is damaged; the file is then as before.
+  /// Throws `failedPrecondition` if the file is open, `dataLoss` if it is damaged; it is then
+  /// unchanged.
   static func compact(
     at path: String, _ configuration: StoreConfiguration, progress: MaintenanceReporter = .silent
   ) throws -> (before: CheckReport, after: CheckReport) {
@@ -45,11 +46,11 @@ enum FileCopy {
     }
   }
 
-  /// Puts a copy of a backup in the place of a file that nobody has open, or where none is.
+  /// Puts a copy of a backup at `path`, in place of a file that no process has open, or of none.
   ///
-  /// The copy is checked first, and gets a history of its own: what tokens of the old file name may never have
-  /// happened in it. Throws `failedPrecondition` if either file is open, `dataLoss` if the backup is damaged;
-  /// the file at `path` is then as before.
+  /// The copy is checked first, and gets a history of its own: changes that tokens of the old file
+  /// refer to may not exist in it. Throws `failedPrecondition` if either file is open, `dataLoss`
+  /// if the backup is damaged; the file at `path` is then unchanged.
   static func restore(
     _ backup: String, to path: String, _ configuration: StoreConfiguration,
     progress: MaintenanceReporter = .silent
@@ -84,7 +85,7 @@ enum FileCopy {
 
   // MARK: Steps
 
-  /// Has `body` write a file and moves it to its place.
+  /// Calls `body` to write a file, and moves the file to `path`.
   static func beside<R>(
     _ path: String, replacing: Bool, _ body: (NewFile) throws -> R
   ) throws -> R {
@@ -94,7 +95,7 @@ enum FileCopy {
       if replacing {
         let hadLocks = (try? Environment.hasLocks(beside: path)) ?? false
         defer { if !hadLocks { try? Environment.removeLocks(beside: path) } }
-        // A database that somebody has open is not pulled away from under them.
+        // A database that a process has open is not replaced.
         guard try Environment.whileUnused(path, { try file.takePlace() }) != nil else {
           throw Status.isOpen(path)
         }
@@ -130,7 +131,7 @@ enum FileCopy {
     }
   }
 
-  /// Until a look at the file's header comes in time for the transaction.
+  /// Runs `body` again if two commits overtook its transaction before it read the file's header.
   private static func retrying(_ body: () throws -> Void) throws {
     for _ in 0..<1000 {
       do { return try body() } catch LMDBError.tryAgain { continue }
@@ -138,7 +139,8 @@ enum FileCopy {
     throw LMDBError.tryAgain
   }
 
-  /// Reads every entry with `pread`, table by table in the order of keys, and fills pages with them.
+  /// Reads every entry with `pread`, table by table in the order of keys, and fills pages with
+  /// them.
   private static func rebuild(
     from source: String, openIn environment: Environment? = nil, transactionID: Int?,
     to path: String, _ configuration: StoreConfiguration, _ report: inout CheckReport,
@@ -180,7 +182,7 @@ enum FileCopy {
     builder.close()
   }
 
-  /// Reads the file again, from the disk as far as the system lets us ask for it.
+  /// Checks the file again, read from the disk as far as the system allows.
   static func verified(
     _ path: String, _ configuration: StoreConfiguration, _ progress: MaintenanceReporter
   ) throws -> CheckReport {

@@ -1,39 +1,43 @@
 internal import LMDB
 
-/// What could be read of a damaged file.
+/// The result of a repair: what could be read of a damaged file.
 public struct RepairReport: Sendable, Hashable {
-  /// What is wrong with the damaged file; the first hundred.
+  /// The first 100 problems of the damaged file.
   public var problems: [String] = []
+  /// Number of problems of the damaged file.
   public var problemCount = 0
-  /// In the new file.
+  /// Number of documents in the new file.
   public var documents = 0
-  /// Of these, documents on pages that nothing leads to any more.
-  public var documentsFoundAgain = 0
-  /// Of these, documents that may have been changed or deleted since: the list of free pages is damaged, and an old
-  /// page cannot be told from a lost one.
-  public var doubtfulDocuments = 0
-  /// Records of documents that are there and cannot be read.
+  /// How many of `documents` were on pages that can no longer be reached.
+  public var recoveredDocuments = 0
+  /// How many of `recoveredDocuments` may have been changed or deleted since. Not 0 only if the
+  /// list of free pages is damaged: then an old page cannot be distinguished from a lost one.
+  public var possiblyStaleDocuments = 0
+  /// Number of document records that exist but cannot be read.
   public var unreadableDocuments = 0
-  /// Collections that have fewer documents than the damaged file counted, as far as it still says.
+  /// Collections with fewer documents than the damaged file counted, where its count can be read.
   public var losses: [Loss] = []
 
+  /// A collection that lost documents.
   public struct Loss: Sendable, Hashable {
+    /// Path of the collection.
     public var collection: String
-    /// In the new file.
+    /// Number of its documents in the new file.
     public var documents: Int
+    /// How many documents fewer than the damaged file counted.
     public var lost: Int
   }
 }
 
 /// Builds a new file from what can be read of a damaged one.
 ///
-///     documents    those reached; then those of lost pages, the newest version of each
-///     catalogue    counted anew
-///     change log   begins anew, with its index: listeners that resume get their whole result
-///     due          by the rules, if they can be read, when the file is opened
-///     indexes      those that were declared are built anew; those that were learned are learned again
+///     documents    the reachable ones, then the newest version of each on unreachable pages
+///     catalogue    counted again
+///     change log   starts empty, with its index: listeners that resume get their whole result
+///     expirations  by the TTL policies, if they can be read, when the file is opened
+///     indexes      declared ones are rebuilt; automatic ones are created again by queries
 ///
-/// A record is believed if its checksum is right under its key.
+/// A record is used if its checksum, which covers its key, is correct.
 final class FileRepair {
   private let builder: StoreBuilder
   private let progress: MaintenanceReporter
@@ -42,10 +46,10 @@ final class FileRepair {
   private var created: [UInt8]?
   private var rules: [UInt8]?
   private var indexConfiguration: [UInt8]?
-  private var foundShapes: [(id: UInt32, head: [UInt8])] = []
-  /// Sequences of deletions the old file knows of, by document key.
+  private var foundNameTables: [(id: UInt32, head: [UInt8])] = []
+  /// Sequences of the deletions that the old file records, by document key.
   private var deleted: [[UInt8]: UInt64] = [:]
-  /// What the old catalogue says.
+  /// The document counts of the old catalogue.
   private var counts: [ResourcePath: UInt64] = [:]
 
   private init(_ builder: StoreBuilder, _ progress: MaintenanceReporter) {
@@ -54,7 +58,7 @@ final class FileRepair {
   }
 
   /// Throws `failedPrecondition` if the damaged file is open, `alreadyExists` if there is a file at
-  /// `target`, and what reading and writing throw. The damaged file is not changed.
+  /// `target`, and the errors of reading and writing. The damaged file is not changed.
   static func run(
     from source: String, to target: String, _ configuration: StoreConfiguration,
     progress: MaintenanceReporter = .silent
@@ -78,42 +82,44 @@ final class FileRepair {
     }
   }
 
-  // MARK: What is there
+  // MARK: Reading the damaged file
 
-  /// Documents are of no use without the names of their fields, which stand in two places: they come first.
-  private func salvageShapes(_ source: String) throws {
+  /// Documents are useless without their field names, which are stored in two places: name tables
+  /// come first.
+  private func salvageNameTables(_ source: String) throws {
     _ = try PageWalk.salvage(
       source,
       visit: { [self] name, key, value in
-        if name == KeyLayout.Table.shapes.rawValue { takeShape(key, key, value) }
+        if name == KeyLayout.Table.nameTables.rawValue { takeNameTable(key, key, value) }
         if name == KeyLayout.Table.meta.rawValue, key.begins(with: FieldNameTableRecord.copyPrefix)
         {
-          takeShape(key.from(FieldNameTableRecord.copyPrefix.count), key, value)
+          takeNameTable(key.from(FieldNameTableRecord.copyPrefix.count), key, value)
         }
       },
-      visitLost: { [self] in takeShape($0, $0, $1) }, progress: { _, _ in })
+      visitLost: { [self] in takeNameTable($0, $0, $1) }, progress: { _, _ in })
   }
 
-  /// Takes what has the right checksum, and is the shape that its id says.
-  private func takeShape(
+  /// Takes a name table if its checksum is correct and it has the id of its key.
+  private func takeNameTable(
     _ id: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) {
-    let shapes = builder.store.shapes
-    guard let id = try? FieldNameTableRecord.id(fromKey: id), shapes[id] == nil,
-      let head = try? RecordFrame.payload(of: value, key: key), (try? shapes.learn(id, head)) != nil
+    let nameTables = builder.store.nameTables
+    guard let id = try? FieldNameTableRecord.id(fromKey: id), nameTables[id] == nil,
+      let head = try? RecordFrame.payload(of: value, key: key),
+      (try? nameTables.learn(id, head)) != nil
     else { return }
-    foundShapes.append((id, Array(head)))
+    foundNameTables.append((id, Array(head)))
   }
 
   private func body(_ stored: UnsafeRawBufferPointer) throws(Status) -> StoredBody {
-    guard let id = StoredBody.shapeID(stored) else { return StoredBody(stored) }
-    guard let shape = builder.store.shapes[id] else { throw .unknownShape }
-    return StoredBody(stored, shape)
+    guard let id = StoredBody.nameTableID(stored) else { return StoredBody(stored) }
+    guard let nameTable = builder.store.nameTables[id] else { throw .unknownNameTable }
+    return StoredBody(stored, nameTable)
   }
 
   private func salvage(_ source: String) throws {
-    try salvageShapes(source)
-    for (id, head) in foundShapes {
+    try salvageNameTables(source)
+    for (id, head) in foundNameTables {
       for step in FieldNameTableRecord.steps(id, head, builder.store.tables) {
         try builder.put(step.table, step.key, step.value)
       }
@@ -124,7 +130,7 @@ final class FileRepair {
       progress: { [progress] in try progress(.salvaging, $0, of: $1) })
     report.problemCount += pages.problemCount
     report.problems = Array((pages.problems + report.problems).prefix(CheckReport.problemLimit))
-    if !pages.knowsFreePages { report.doubtfulDocuments = report.documentsFoundAgain }
+    if !pages.knowsFreePages { report.possiblyStaleDocuments = report.recoveredDocuments }
   }
 
   private func visit(
@@ -144,10 +150,10 @@ final class FileRepair {
           ?? String(storedUTF8: reader.rest).map { ResourcePath(relative: $0) }
         if let path, path.isCollection { counts[path] = count }
       case .meta: try takeMeta(key, value)
-      case .changes, .logIndex, .due, .indexes, .entries, .shapes, nil: break
+      case .changes, .logIndex, .expirations, .indexes, .entries, .nameTables, nil: break
       }
     } catch let error as Status where error.code == .dataLoss || error.code == .failedPrecondition {
-      // The latter of a damaged version, too.
+      // A damaged version number throws `failedPrecondition`, too.
       report.add("\(name) \(CheckReport.hex(key)): \(error.message)")
       if name == KeyLayout.Table.documents.rawValue { report.unreadableDocuments += 1 }
     }
@@ -167,7 +173,7 @@ final class FileRepair {
     }
   }
 
-  /// The path of a document that can be believed.
+  /// Reads a document, and throws if it is damaged or has no path.
   private func read(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) throws(Status) -> (record: DocumentRecord, path: ResourcePath) {
@@ -188,7 +194,7 @@ final class FileRepair {
     try builder.put(builder.store.tables.documents, key, value)
   }
 
-  /// Of pages that nothing leads to: whatever looks like a document and has the right checksum.
+  /// Takes a document of an unreachable page, if it has a correct checksum and a valid path.
   private func visitLost(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) throws {
@@ -197,27 +203,28 @@ final class FileRepair {
     else { return }
     let name = DocumentName(path, limit: builder.store.keyLimit)
     let snapshot = try builder.snapshot()
-    var place = Array(key)
+    var position = Array(key)
     if let (stored, other) = try snapshot.storedEntry(of: name) {
       guard try DocumentRecord(parsing: other).sequence < record.sequence else { return }
-      place = stored
+      position = stored
     } else {
-      report.documentsFoundAgain += 1
-      if name.key.isCut {
-        place = try snapshot.tables.documentsByName.freeKey(name.cut, in: snapshot.lmdb) { _ in
+      report.recoveredDocuments += 1
+      if name.key.isTruncated {
+        position = try snapshot.tables.documentsByName.freeKey(name.truncated, in: snapshot.lmdb) {
+          _ in
           false
         }
       }
     }
-    let bytes = place.withUnsafeBytes {
+    let bytes = position.withUnsafeBytes {
       DocumentRecord.encode(
         sequence: record.sequence, updateTime: record.updateTime, createTime: record.createTime,
         path: record.path, body: BodyParts(record.storedBody), key: $0)
     }
-    try builder.put(builder.store.tables.documents, place, bytes)
+    try builder.put(builder.store.tables.documents, position, bytes)
   }
 
-  // MARK: What follows from it
+  // MARK: Derived tables
 
   private func complete() throws {
     let found = try builder.complete(state)

@@ -1,42 +1,49 @@
 import Synchronization
 
-/// How far a long piece of care for a file is: a check, a backup, an export.
+/// The progress of a long maintenance operation: a check, a backup, an export.
 public struct MaintenanceProgress: Sendable, Hashable {
+  /// A kind of work that an operation does.
   public enum Step: String, Sendable {
-    /// The file's pages, and the checksums of the records in them.
+    /// Checks the file's pages, and the checksums of the records in them.
     case pages
-    /// The records of all tables against each other.
+    /// Checks the records of all tables against each other.
     case records
+    /// Copies the file.
     case copying
+    /// Reads a damaged file.
     case salvaging
+    /// Writes documents as JSON lines.
     case exporting
+    /// Reads documents from JSON lines.
     case importing
   }
 
+  /// The current step.
   public var step: Step
-  /// Of `total`: pages, records or documents, as the step has it.
+  /// Completed part of `total`: pages, records, documents or bytes, depending on the step.
   public var done: Int
-  /// At least 1, and about right.
+  /// At least 1. Approximate.
   public var total: Int
 }
 
-/// Hears from time to time how far the work is, on a thread of the work's.
+/// Called from time to time with the progress, on a thread of the operation.
 package typealias MaintenanceHandler = @Sendable (MaintenanceProgress) -> Void
 
-/// Told from time to time by long work; stops it by throwing.
+/// Called from time to time by long operations. Throws to stop the operation.
 struct MaintenanceReporter: Sendable {
-  private let tell: @Sendable (MaintenanceProgress) throws -> Void
+  private let report: @Sendable (MaintenanceProgress) throws -> Void
 
-  init(_ tell: @escaping @Sendable (MaintenanceProgress) throws -> Void) { self.tell = tell }
+  init(_ report: @escaping @Sendable (MaintenanceProgress) throws -> Void) { self.report = report }
 
   static let silent = MaintenanceReporter { _ in }
 
   func callAsFunction(_ step: MaintenanceProgress.Step, _ done: Int, of total: Int) throws {
-    try tell(MaintenanceProgress(step: step, done: min(done, max(total, 1)), total: max(total, 1)))
+    try report(
+      MaintenanceProgress(step: step, done: min(done, max(total, 1)), total: max(total, 1)))
   }
 
-  /// Runs work that takes long and blocks, on a thread of its own and not on one of the few that async code
-  /// runs on. Ends early with `CancellationError` when the task is cancelled.
+  /// Runs long, blocking work on a thread of its own, not on one of the few threads of async code.
+  /// Throws `CancellationError` when the task is cancelled.
   static func run<Result: Sendable>(
     _ handler: MaintenanceHandler?,
     _ body: @escaping @Sendable (MaintenanceReporter) throws -> Result

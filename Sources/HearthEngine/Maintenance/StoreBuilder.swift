@@ -1,15 +1,15 @@
 internal import LMDB
 
-/// Fills a file that nobody else knows of yet.
+/// Fills a file that no other code knows of yet.
 ///
-/// In transactions of bounded size and without flushing: `finish` flushes once, at the end.
+/// Uses transactions of bounded size, without flushing: `finish` flushes once, at the end.
 final class StoreBuilder {
   let store: Store
   private var transaction: WriteTransaction?
   private var openBytes = 0
   private static let transactionLimitBytes = 16 << 20
 
-  /// - Parameter expectedBytes: About how large the file will be.
+  /// - Parameter expectedBytes: Approximate size of the complete file.
   init(path: String, expectedBytes: Int, _ configuration: StoreConfiguration) throws {
     var configuration = configuration
     configuration.isReadOnly = false
@@ -21,13 +21,13 @@ final class StoreBuilder {
 
   deinit { close() }
 
-  /// What was not committed is dropped.
+  /// Discards what was not committed.
   func close() {
     transaction = nil
     store.close()
   }
 
-  /// With `append`, keys of a table must come in their order.
+  /// With `append`, the keys of a table must come in order.
   func put(
     _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     append: Bool = false
@@ -42,7 +42,7 @@ final class StoreBuilder {
     try key.withUnsafeBytes { key in try value.withUnsafeBytes { try put(table, key, $0) } }
   }
 
-  /// The state with what was put so far; ends with the next put.
+  /// The state with everything put so far; valid until the next put.
   func snapshot() throws -> StoreSnapshot {
     try begin()
     guard let snapshot = transaction?.snapshot else {
@@ -51,9 +51,10 @@ final class StoreBuilder {
     return StoreSnapshot(snapshot, store)
   }
 
-  // MARK: What follows from the documents
+  // MARK: Derived tables
 
-  /// Counts the documents into the catalogue, and begins the change log behind `state`. Returns the counts.
+  /// Writes the document counts to the catalogue, and begins the change log after `old`. Returns
+  /// the counts.
   @discardableResult
   func complete(_ old: StoreState = StoreState()) throws -> [ResourcePath: UInt64] {
     var state = old
@@ -70,14 +71,16 @@ final class StoreBuilder {
       }
     }
     for (path, count) in found.sorted(by: { ResourcePath.compare($0.key, $1.key) < 0 }) {
-      let cut = store.keyLimit.catalogueKey(path)
+      let truncated = store.keyLimit.catalogueKey(path)
       let snapshot = try snapshot()
-      let key = try snapshot.tables.collectionsByName.freeKey(cut, in: snapshot.lmdb) { _ in false }
+      let key = try snapshot.tables.collectionsByName.freeKey(truncated, in: snapshot.lmdb) { _ in
+        false
+      }
       try put(
         store.tables.collections, key,
-        NumberRecord.encode(count, path: path, key: key, isCut: cut.isCut))
+        NumberRecord.encode(count, path: path, key: key, isTruncated: truncated.isTruncated))
     }
-    // A token of an older log must not pass for one of this.
+    // A token of an older log must not be valid in this one.
     state.lastSequence += 1
     state.firstLoggedSequence = state.lastSequence + 1
     state.indexedSequence = state.lastSequence
@@ -85,24 +88,24 @@ final class StoreBuilder {
     return found
   }
 
-  /// Puts a document in the place of another of its path, if there is one.
+  /// Puts a document, in place of one with the same path if there is one.
   func put(_ line: DocumentJSON.Line, now: Instant) throws {
     let name = DocumentName(line.path, limit: store.keyLimit)
     let snapshot = try snapshot()
     let key =
       try snapshot.storedEntry(of: name)?.key
-      ?? snapshot.tables.documentsByName.freeKey(name.cut, in: snapshot.lmdb) { _ in false }
+      ?? snapshot.tables.documentsByName.freeKey(name.truncated, in: snapshot.lmdb) { _ in false }
     let updateTime = line.updateTime ?? line.createTime ?? now
     let createTime = min(line.createTime ?? updateTime, updateTime)
     var maker = FieldNameTableBuilder(snapshot)
     let body = try DocumentBody(encoding: line.fields)
-    let shape = try maker.shape(of: body)
+    let nameTable = try maker.nameTable(of: body)
     let record = try body.withBytes { body in
-      let parts = try BodyParts(body, shape: shape)
+      let parts = try BodyParts(body, nameTable: nameTable)
       return key.withUnsafeBytes {
         DocumentRecord.encode(
           sequence: 1, updateTime: updateTime, createTime: createTime,
-          path: name.key.isCut ? line.path.text : nil, body: parts, key: $0)
+          path: name.key.isTruncated ? line.path.text : nil, body: parts, key: $0)
       }
     }
     try put(store.tables.documents, key, record)
@@ -122,10 +125,10 @@ final class StoreBuilder {
   /// Builds the indexes that the file's configuration asks for.
   func buildIndexes() throws {
     try commit()
-    try store.configuration.indexBuild?(store)
+    try IndexManager.build(store)
   }
 
-  /// Commits and flushes the last of it.
+  /// Commits the rest, and flushes the file.
   func finish() throws {
     try commit()
     try store.environment.sync()

@@ -1,38 +1,44 @@
 internal import LMDB
 
-/// What a check looked at, and what it found wrong.
+/// The result of a check.
 public struct CheckReport: Sendable, Hashable {
-  /// The first hundred problems, each with its place. Empty if the file is whole.
+  /// The first 100 problems, each with its location. Empty if the file is intact.
   public var problems: [String] = []
+  /// Number of problems.
   public var problemCount = 0
+  /// Size of the file in bytes.
   public var fileBytes = 0
-  /// Pages in use, and pages free to be used again.
+  /// Number of pages in use.
   public var pages = 0
+  /// Number of pages that are free for reuse.
   public var freePages = 0
+  /// Number of documents.
   public var documents = 0
+  /// Number of collections that hold documents.
   public var collections = 0
-  /// In the change log.
+  /// Number of changes in the change log.
   public var changes = 0
-  /// Of all indexes.
+  /// Number of entries in all indexes.
   public var indexEntries = 0
-  /// Documents that have a time at which they expire.
+  /// Number of documents that have an expiration time.
   public var expiringDocuments = 0
-  /// Of deleted documents, in the change log.
+  /// Number of tombstones: deleted documents in the change log.
   var tombstones = 0
 
-  public var isWhole: Bool { problemCount == 0 }
+  /// Whether the check found no problems.
+  public var isIntact: Bool { problemCount == 0 }
 
   static let problemLimit = 100
 
   mutating func add(_ problem: String) { add(contentsOf: [problem], count: 1) }
 
-  /// So many problems, of which the first are told.
+  /// Adds `count` problems; `first` are those to list.
   mutating func add(contentsOf first: [String], count: Int) {
     problemCount += count
     problems += first.prefix(Self.problemLimit - problems.count)
   }
 
-  /// The beginning of a key.
+  /// The first 24 bytes of a key.
   static func hex(_ key: UnsafeRawBufferPointer) -> String {
     let digits = key.prefix(24).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
     return digits.joined() + (key.count > 24 ? "…" : "")
@@ -40,11 +46,11 @@ public struct CheckReport: Sendable, Hashable {
 }
 
 extension Store {
-  /// Looks at every record: its checksum, its form, and whether the tables agree with one another; and
-  /// at the pages of the state it looks at.
+  /// Checks every record: its checksum, its format, and whether the tables agree with each other.
+  /// Optionally checks the pages of the same state.
   ///
-  /// One read transaction, memory that does not grow with the store. Throws only if the storage below
-  /// cannot be read at all.
+  /// Uses one read transaction, and memory that does not grow with the store. Throws only if the
+  /// storage cannot be read at all.
   func check(
     includingPages: Bool = false, _ report: CheckReport = CheckReport(),
     progress: MaintenanceReporter = .silent
@@ -57,9 +63,9 @@ extension Store {
     }
   }
 
-  /// Runs `body` on a state whose pages have been looked at before any of them is used.
+  /// Runs `body` on a state whose pages were checked before any of them is used.
   ///
-  /// Throws `dataLoss` if one is damaged.
+  /// Throws `dataLoss` if a page is damaged.
   func readWhole<Result>(
     _ progress: MaintenanceReporter, _ body: (StoreSnapshot) throws -> Result
   ) throws -> Result {
@@ -74,8 +80,8 @@ extension Store {
     }
   }
 
-  /// Runs `body` again while two commits come between the beginning of its transaction and the look at its
-  /// header, which it begins with.
+  /// Runs `body` again if two commits come between the beginning of its transaction and its first
+  /// step, which reads the file's header.
   private func readInTime<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
     var attempts = 0
     while true {
@@ -90,22 +96,22 @@ extension Store {
   }
 }
 
-/// The tables tell of each other, so that each is looked at against the rest:
+/// The tables describe each other, so each is checked against the others:
 ///
-///     shapes ────▶ the same in both places
-///     documents ──▶ counts of the catalogue, the change that made each version
-///     catalogue ──▶ a document in every collection
-///     changes   ──▶ contiguous; what is newer stands in documents or tombstones; the one before
-///     logIndex  ──▶ the records that hold changes of each collection, and no others; as many as there are
-///     tombstones ─▶ the change that deleted, and no document
-///     due        ─▶ the document that expires then; as many as there are
+///     nameTables  ─▶ the same in both places
+///     documents   ─▶ counts of the catalogue, the change that made each version
+///     catalogue   ─▶ a document in every collection
+///     changes     ─▶ contiguous; newer versions in documents or tombstones; the change before
+///     logIndex    ─▶ the records that hold changes of each collection; as many as there are
+///     tombstones  ─▶ the change that deleted, and no document
+///     expirations ─▶ the document that expires then; as many as there are
 private final class StoreCheck {
   private let store: StoreSnapshot
   private var state = StoreState()
   private var rules = TTLPolicies()
-  /// Documents that the rules say are in the table of due documents.
+  /// Number of documents that must be in the expirations table, by the TTL policies.
   private var expected = 0
-  /// Collections of records that the index of the log has to list.
+  /// Number of entries that the log's index must have: one for each collection of each record.
   private var listings = 0
   private var firstRecord: UInt64 = 1
   private(set) var report: CheckReport
@@ -131,15 +137,14 @@ private final class StoreCheck {
     }
     try looking(at: "state") { state = try store.state() }
     try looking(at: "expiry") { rules = try TTLPolicies.read(store.lmdb, store.tables) }
-    try checkShapes()
+    try checkNameTables()
     try checkDocuments()
     try checkCatalogue()
     try checkChanges()
     try checkLogIndex()
     try checkTombstones()
     try checkDueDocuments()
-    report.indexEntries =
-      try store.store.configuration.indexCheck?(store) { self.report.add($0) } ?? 0
+    report.indexEntries = try IndexCheck.run(store) { self.report.add($0) }
     try progress(.records, total, of: total)
   }
 
@@ -148,18 +153,18 @@ private final class StoreCheck {
     if looked % 1024 == 0 { try progress(.records, looked, of: total) }
   }
 
-  /// Runs `body`; what it throws as a `Status` is a problem, at `place`.
-  private func looking(at place: @autoclosure () -> String, _ body: () throws -> Void) throws {
-    do { try body() } catch let status as Status { report.add("\(place()): \(status.message)") }
+  /// Runs `body`; a `Status` that it throws is a problem at `position`.
+  private func looking(at position: @autoclosure () -> String, _ body: () throws -> Void) throws {
+    do { try body() } catch let status as Status { report.add("\(position()): \(status.message)") }
   }
 
-  // MARK: Shapes
+  // MARK: Name tables
 
-  private func checkShapes() throws {
+  private func checkNameTables() throws {
     var ids: Set<UInt32> = []
-    var cursor = try store.lmdb.cursor(store.tables.shapes)
+    var cursor = try store.lmdb.cursor(store.tables.nameTables)
     while try cursor.next() {
-      try looking(at: "shape \(hex(cursor.key))") {
+      try looking(at: "name table \(hex(cursor.key))") {
         let id = try FieldNameTableRecord.id(fromKey: cursor.key)
         ids.insert(id)
         let head = try RecordFrame.payload(of: cursor.value, key: cursor.key)
@@ -177,10 +182,10 @@ private final class StoreCheck {
     cursor = try store.lmdb.cursor(store.tables.meta)
     var isFound = try FieldNameTableRecord.copyPrefix.withUnsafeBytes { try cursor.seek(to: $0) }
     while isFound, cursor.key.begins(with: FieldNameTableRecord.copyPrefix) {
-      try looking(at: "copy of shape \(hex(cursor.key))") {
+      try looking(at: "copy of name table \(hex(cursor.key))") {
         let id = try FieldNameTableRecord.id(
           fromKey: cursor.key.from(FieldNameTableRecord.copyPrefix.count))
-        guard ids.contains(id) else { throw Status.dataLoss("There is no such shape.") }
+        guard ids.contains(id) else { throw Status.dataLoss("There is no such name table.") }
       }
       isFound = try cursor.next()
     }
@@ -189,7 +194,8 @@ private final class StoreCheck {
   // MARK: Documents
 
   private func checkDocuments() throws {
-    // A collection's keys stand together, if cut keys tell it; else its run holds several.
+    // The keys of a collection are contiguous, except truncated ones: a collision run may hold
+    // several collections.
     var counts: [ResourcePath: UInt64] = [:]
     var latest: ResourcePath?
     var runStart: [UInt8] = []
@@ -209,7 +215,7 @@ private final class StoreCheck {
         counts[collection, default: 0] += 1
         latest = collection
       }
-      if !isSameRun { runStart = store.keyLimit.isCut(cursor.key) ? Array(cursor.key) : [] }
+      if !isSameRun { runStart = store.keyLimit.isTruncated(cursor.key) ? Array(cursor.key) : [] }
       found = try cursor.next()
     }
     try compare(counts)
@@ -219,9 +225,9 @@ private final class StoreCheck {
     for (collection, count) in counts {
       report.collections += 1
       try looking(at: "collection \(collection.text)") {
-        let told = try store.documentCount(inCollection: collection)
-        guard told != count else { return }
-        report.add("collection \(collection.text): holds \(count) documents, not \(told)")
+        let recorded = try store.documentCount(inCollection: collection)
+        guard recorded != count else { return }
+        report.add("collection \(collection.text): holds \(count) documents, not \(recorded)")
       }
     }
   }
@@ -235,8 +241,8 @@ private final class StoreCheck {
     let body = try store.body(record.storedBody)
     try DocumentBody.validate(body)
     let name = DocumentName(path, limit: store.keyLimit)
-    guard let (place, _) = try store.storedEntry(of: name),
-      place.withUnsafeBytes({ UTF8Order.compare($0, key) == 0 })
+    guard let (position, _) = try store.storedEntry(of: name),
+      position.withUnsafeBytes({ UTF8Order.compare($0, key) == 0 })
     else {
       throw Status.dataLoss("\(path.text) is not found where it is stored.")
     }
@@ -245,7 +251,7 @@ private final class StoreCheck {
     else {
       throw Status.dataLoss("\(path.text) is newer than the last commit, or older than itself.")
     }
-    if try dueTime(path, key, body) != nil { expected += 1 }
+    if try expirationTime(path, key, body) != nil { expected += 1 }
     guard record.sequence >= state.firstLoggedSequence else { return path }
     guard let change = try store.change(record.sequence), change.path == path,
       change.kind != .deleted, change.commitTime == record.updateTime
@@ -265,7 +271,7 @@ private final class StoreCheck {
       return path
     }
     guard let text = record.path else {
-      throw Status.dataLoss("A document with a cut key lacks its path.")
+      throw Status.dataLoss("A document with a truncated key lacks its path.")
     }
     return try ResourcePath(storedDocument: text)
   }
@@ -312,7 +318,7 @@ private final class StoreCheck {
         try ChangeRecord.read(key: cursor.key, value: cursor.value) { [self] change in
           report.changes += 1
           if change.sequence != expected {
-            report.add("changes: \(change.sequence) stands where \(expected) should")
+            report.add("changes: \(change.sequence) is where \(expected) should")
           }
           expected = change.sequence &+ 1
           let isRightTime =
@@ -334,7 +340,7 @@ private final class StoreCheck {
 
   // MARK: The index of the change log
 
-  /// A record's collections are listed, if the index goes so far.
+  /// Checks that the lists of the record's collections contain it, if the index reaches that far.
   private func checkListings(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) throws {
@@ -366,7 +372,7 @@ private final class StoreCheck {
     while try cursor.next() {
       try looking(at: "logIndex \(hex(cursor.key))") {
         let last = try ChangeLogIndex.forEachRecord(key: cursor.key, value: cursor.value) {
-          // Of records that are gone, those at a list's beginning stay in it.
+          // Records that are gone may remain at the beginning of a list.
           if $0 >= firstRecord { found += 1 }
         }
         guard last >= firstRecord else { throw Status.dataLoss("All its records are gone.") }
@@ -391,7 +397,7 @@ private final class StoreCheck {
     var sequenceBefore: UInt64?
     if let before = change.before {
       let record = try DocumentRecord(parsing: before)
-      if !name.key.isCut { try name.key.bytes.withUnsafeBytes(record.verifyChecksum) }
+      if !name.key.isTruncated { try name.key.bytes.withUnsafeBytes(record.verifyChecksum) }
       try DocumentBody.validate(store.body(record.storedBody))
       sequenceBefore = record.sequence
     }
@@ -405,7 +411,7 @@ private final class StoreCheck {
   }
 
   private func tombstone(of name: DocumentName) throws -> UInt64? {
-    try store.tables.tombstonesByName.entry(name.cut, of: name.path, in: store.lmdb).map {
+    try store.tables.tombstonesByName.entry(name.truncated, of: name.path, in: store.lmdb).map {
       key, value in try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
     }
   }
@@ -438,9 +444,9 @@ private final class StoreCheck {
     }
   }
 
-  // MARK: Due documents
+  // MARK: Expirations
 
-  private func dueTime(
+  private func expirationTime(
     _ path: ResourcePath, _ key: UnsafeRawBufferPointer, _ body: StoredBody
   ) throws -> Instant? {
     guard let rule = rules[path.parent.id] else { return nil }
@@ -448,13 +454,13 @@ private final class StoreCheck {
   }
 
   private func checkDueDocuments() throws {
-    // Entries of one time and one document would have one hash, and stand together.
+    // Entries with the same time and document would have the same hash, and be adjacent.
     var lastDocument: [UInt8] = []
-    var cursor = try store.lmdb.cursor(store.tables.due)
+    var cursor = try store.lmdb.cursor(store.tables.expirations)
     var found = try cursor.first()
     while found {
       report.expiringDocuments += 1
-      try looking(at: "due document \(hex(cursor.key))") {
+      try looking(at: "expiring document \(hex(cursor.key))") {
         let time = try ExpirationTable.time(fromKey: cursor.key)
         let key = try ExpirationTable.documentKey(cursor.value, key: cursor.key)
         guard let stored = try store.lmdb.get(store.tables.documents, key) else {
@@ -462,7 +468,7 @@ private final class StoreCheck {
         }
         let record = try DocumentRecord(parsing: stored)
         let path = try path(fromKey: key, orRecord: record)
-        guard try dueTime(path, key, store.body(record.storedBody)) == time,
+        guard try expirationTime(path, key, store.body(record.storedBody)) == time,
           !key.elementsEqual(lastDocument)
         else {
           throw Status.dataLoss("\(path.text) does not expire then.")

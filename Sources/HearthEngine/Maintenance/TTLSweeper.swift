@@ -3,15 +3,16 @@ internal import LMDB
 import Logging
 import Synchronization
 
-/// Deletes documents that are due, now and then and in small portions.
+/// Deletes expired documents from time to time, in small batches.
 ///
-///     table of due documents ─▶ a portion of those whose time has come ─▶ one request each ─▶ the writer
+///     expirations table ─▶ a batch of expired documents ─▶ one request each ─▶ the writer
 ///
-/// A deletion is a change like any other, and is made only if the document is still the one that was due.
-/// So several processes may sweep one file: who comes second does nothing. A lease keeps them from trying.
+/// A deletion is a change like any other, and is made only if the document is still the version
+/// that expired. Several processes may sweep one file: the second one does nothing. A lease avoids
+/// the duplicate work.
 final class TTLSweeper: @unchecked Sendable {
-  // Unchecked: `timer` changes in `start` only, before anybody else has this.
-  static let portion = 128
+  // Unchecked: `timer` changes in `start` only, before other threads have a reference.
+  static let batch = 128
 
   private let store: Store
   private let writer: Writer
@@ -30,28 +31,28 @@ final class TTLSweeper: @unchecked Sendable {
     self.logger = logger
   }
 
-  /// A timer counts nanoseconds in 64 bits, and traps beyond them.
+  /// A timer counts nanoseconds in 64 bits, and traps on overflow.
   private static let longestSeconds = 365.0 * 86_400
 
-  /// Sweeps soon, and then every `interval`. Once.
+  /// Sweeps soon, and then every `interval`. Call it once.
   func start(interval: Duration) {
     let timer = DispatchSource.makeTimerSource(queue: queue)
     let seconds = min(max(interval / .seconds(1), 0.001), Self.longestSeconds)
     timer.schedule(
       deadline: .now() + min(seconds, 1), repeating: seconds, leeway: .milliseconds(100))
-    timer.setEventHandler { [weak self] in self?.sweepUnasked() }
+    timer.setEventHandler { [weak self] in self?.sweepAutomatically() }
     timer.resume()
     self.timer = timer
   }
 
-  /// Waits for the sweep that is under way.
+  /// Waits for the sweep that is running.
   func close() {
     isStopped.store(true, ordering: .relaxed)
     timer?.cancel()
     queue.sync {}
   }
 
-  private func sweepUnasked() {
+  private func sweepAutomatically() {
     do {
       let count = try sweepIfElected()
       if count > 0 {
@@ -63,26 +64,26 @@ final class TTLSweeper: @unchecked Sendable {
     }
   }
 
-  /// Deletes everything that is due now, unless another process does. Blocks. Returns how many documents
-  /// it deleted.
+  /// Deletes all expired documents, unless another process is doing so. Blocks. Returns the number
+  /// of deleted documents.
   func sweepIfElected() throws -> Int {
     let hasWork = try store.read { snapshot in
       try TTLPolicies.read(snapshot.lmdb, store.tables).hasWalk
-        || snapshot.hasDueDocument(at: store.configuration.now())
+        || snapshot.hasExpiredDocument(at: store.configuration.now())
     }
     guard hasWork, try isElected() else { return 0 }
-    // If it cannot be given back, the lease runs out.
+    // If it cannot be given back, the lease ends by itself.
     defer { try? giveBack() }
     return try sweep { try self.isElected() }
   }
 
-  /// Takes the lease, or renews it, unless another process has it.
+  /// Takes or renews the lease, unless another process has it.
   private func isElected() throws -> Bool {
     guard try store.read({ try lease.state(in: $0) != .own }) else { return true }
     return try store.write { transaction in
       switch try lease.state(in: StoreSnapshot(transaction.snapshot, store)) {
       case .others: return false
-      case .own, .due:
+      case .own, .available:
         try lease.take(&transaction, in: store)
         return true
       }
@@ -96,17 +97,17 @@ final class TTLSweeper: @unchecked Sendable {
     }
   }
 
-  /// Deletes everything that is due now, portion after portion while `mayGoOn`. Blocks. Returns how many
-  /// documents it deleted.
+  /// Deletes all expired documents, batch by batch while `mayGoOn` returns true. Blocks. Returns
+  /// the number of deleted documents.
   func sweep(while mayGoOn: () throws -> Bool = { true }) throws -> Int {
     let isStopped = { self.isStopped.load(ordering: .relaxed) }
-    try store.finishExpiryWalks(isStopped: isStopped)
+    try store.finishTTLWalks(isStopped: isStopped)
     let now = store.configuration.now()
     var deleted = 0
     var start: [UInt8]? = [0]
     while let from = start, try !isStopped() && mayGoOn() {
       let (documents, next) = try store.read {
-        try $0.dueDocuments(at: now, from: from, limit: Self.portion)
+        try $0.expiredDocuments(at: now, from: from, limit: Self.batch)
       }
       deleted += try delete(documents)
       start = next
@@ -140,7 +141,7 @@ final class TTLSweeper: @unchecked Sendable {
       state.withLock { state in
         switch outcome {
         case .success: state.deleted += 1
-        // Somebody changed or deleted it meanwhile.
+        // The document was changed or deleted meanwhile.
         case .failure(let status) where status.code == .failedPrecondition: break
         case .failure(let status): state.failure = state.failure ?? status
         }

@@ -1,4 +1,4 @@
-/// A point on the globe, in degrees: the engine's side of the public `GeoPoint`.
+/// A point on the globe, in degrees: the engine's form of the public `GeoPoint`.
 package struct Coordinate: Sendable {
   /// -90...90.
   var latitude: Double

@@ -1,9 +1,9 @@
-/// Which database a reference belongs to, so that one database does not store another's references: a project and a
-/// database in it, as in a resource name of `google.firestore.v1`.
+/// The database that a reference belongs to: a project and a database in it, as in a resource name
+/// of `google.firestore.v1`. One database does not store another's references.
 package struct DatabaseIdentity: Hashable, Sendable {
   private let text: BytewiseString
 
-  /// Told in errors: `books/(default)`.
+  /// The name in errors: `books/(default)`.
   package var name: String { text.string }
 
   /// A database of a project. Neither id contains a slash.
@@ -11,6 +11,6 @@ package struct DatabaseIdentity: Hashable, Sendable {
     text = BytewiseString("\(project)/\(database)")
   }
 
-  /// A database that is no project's, by its absolute path.
+  /// A database without a project, identified by its absolute path.
   package init(file path: String) { text = BytewiseString(path) }
 }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A path to a field, name by name; names may contain anything, also dots.
+/// A path to a field, as a list of names. A name may contain any characters, also dots.
 ///
 ///     query.whereField(FieldPath(["address", "zip.code"]), isEqualTo: "0150")
 ///
-/// A path without names, or with an empty name, can be made but not used: the operation that uses it
-/// throws `invalidArgument`.
+/// An empty path, or one with an empty name, can be created but not used: the operation that uses
+/// it throws `invalidArgument`.
 public final class FieldPath: NSObject, NSCopying, Sendable {
   private let stored: FieldSegments
 
   public init(_ fieldNames: [String]) { stored = FieldSegments(fieldNames) }
 
-  /// The pseudo-field of a document's own id, for filters and orders.
+  /// The pseudo-field for a document's own ID, for filters and orders.
   public class func documentID() -> FieldPath { shared }
 
   private static let shared = FieldPath(FieldSegments.documentID.names)
@@ -29,13 +29,13 @@ public final class FieldPath: NSObject, NSCopying, Sendable {
 }
 
 extension FieldPath {
-  /// The path's names, checked.
+  /// The path's names. Throws `invalidArgument` if there are none, or if one is empty.
   package func segments() throws(Status) -> FieldSegments {
     try FieldSegments(checkingNames: stored.names)
   }
 
-  /// What keeps this path from being used.
-  var fault: Status? {
+  /// Why this path cannot be used; nil if it can.
+  var validationError: Status? {
     do {
       _ = try segments()
       return nil

@@ -1,6 +1,6 @@
-/// Field paths as users write them: names between dots, without any quoting.
+/// Field paths as users write them: names separated by dots, without quoting.
 extension FieldSegments {
-  /// `address.city`. The sentences are Firebase's.
+  /// Parses `address.city`. The error messages are Firebase's.
   package init(dotted text: String) throws(Status) {
     let forbidden = "~*/[]".utf8
     guard !text.utf8.contains(where: forbidden.contains) else {
@@ -16,7 +16,7 @@ extension FieldSegments {
     self.init(names.map { String(Substring($0)) })
   }
 
-  /// Names that may contain anything.
+  /// For names that may contain any characters, but must not be empty.
   init(checkingNames names: [String]) throws(Status) {
     guard !names.isEmpty else {
       throw .invalidArgument("Invalid field path. Provided names must not be empty.")
@@ -29,10 +29,11 @@ extension FieldSegments {
   }
 }
 
-/// Field paths as on the wire: a name that is not simple stands between backticks, in which a
-/// backslash goes before a backtick and a backslash.
+/// Field paths as on the wire: a name that is not simple is enclosed in backticks. Inside them, a
+/// backslash precedes each backtick and each backslash.
 extension FieldSegments {
-  /// ``address.`zip code` ``. Every path has one such text, and the text gives back the path.
+  /// ``address.`zip code` ``. Every path has one such text, and reading the text gives the path
+  /// back.
   package var canonicalText: String {
     names.map(FieldSegments.canonicalText(ofName:)).joined(separator: ".")
   }
@@ -48,7 +49,7 @@ extension FieldSegments {
     return String(decoding: quoted, as: UTF8.self)
   }
 
-  /// Reads `canonicalText`, and names quoted without need.
+  /// Reads `canonicalText`. Also accepts names that are quoted without need.
   init(wireText text: String) throws(Status) {
     guard !text.isEmpty else { throw .invalidArgument("Invalid empty property path string.") }
     var names: [String] = []
@@ -109,7 +110,7 @@ extension Status {
   }
 }
 
-/// What the server refuses when a field of this path is written.
+/// The checks that the server makes when a field of this path is written.
 extension FieldSegments {
   /// Throws `invalidArgument` for a path that no stored field can have.
   package func checkNames() throws(Status) {
@@ -123,7 +124,7 @@ extension FieldSegments {
     }
   }
 
-  /// One name in a document or in a map.
+  /// Checks one name in a document or in a map.
   static func check(name: String) throws(Status) {
     guard !name.isEmpty else { throw .invalidArgument("The property.name is the empty string.") }
     guard name.utf8.count <= Limits.fieldName else {

@@ -1,6 +1,6 @@
 /// A path to a field inside a document, as names: `["address", "city"]`.
 ///
-/// The engine's side of the public `FieldPath`. Text forms are in `FieldSegments+Text.swift`.
+/// The engine's form of the public `FieldPath`. Text forms are in `FieldSegments+Text.swift`.
 package struct FieldSegments: Sendable {
   package var names: [String]
 
@@ -33,7 +33,7 @@ extension FieldSegments: Hashable, Comparable {
     }
   }
 
-  /// Name by name, by UTF-8 bytes; the shorter first.
+  /// Compares name by name, by UTF-8 bytes. A prefix of a path comes before the path.
   package static func < (lhs: FieldSegments, rhs: FieldSegments) -> Bool {
     for (left, right) in zip(lhs.names, rhs.names) {
       let order = UTF8Order.compare(left, right)

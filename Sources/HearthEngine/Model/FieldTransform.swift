@@ -1,4 +1,4 @@
-/// What a sentinel asks the writer to do with a field, besides storing a value.
+/// A change of a field that the writer computes: the meaning of a sentinel.
 package enum FieldTransform: Sendable {
   case serverTimestamp
   case increment(Value)

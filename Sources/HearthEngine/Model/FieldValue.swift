@@ -1,6 +1,6 @@
 import Foundation
 
-/// Stands in written data for what the database works out itself.
+/// A placeholder in written data for a value that the database computes.
 ///
 ///     try await book.updateData([
 ///       "readers": FieldValue.increment(Int64(1)),
@@ -8,43 +8,48 @@ import Foundation
 ///       "draft": FieldValue.delete(),
 ///     ])
 ///
-/// Elements of `arrayUnion` and `arrayRemove` that cannot be stored are reported by the operation that
-/// uses them. Values compare by identity; `delete()` and `serverTimestamp()` are always the same object.
+/// An element of `arrayUnion` or `arrayRemove` that cannot be stored is reported by the operation
+/// that uses the value. Values compare by identity; `delete()` and `serverTimestamp()` always
+/// return the same object.
 public final class FieldValue: NSObject, Sendable {
   package let transform: FieldTransform
-  /// What keeps this value from being used.
-  package let fault: Status?
-  /// Where the references among the elements point, if there are any.
+  /// Why this value cannot be used; nil if it can.
+  package let validationError: Status?
+  /// The database of the references among the elements, if there are any.
   package let database: DatabaseIdentity?
 
-  package init(_ transform: FieldTransform, fault: Status? = nil, database: DatabaseIdentity? = nil)
-  {
+  package init(
+    _ transform: FieldTransform, validationError: Status? = nil, database: DatabaseIdentity? = nil
+  ) {
     self.transform = transform
-    self.fault = fault
+    self.validationError = validationError
     self.database = database
   }
 
   private static let deletion = FieldValue(.delete)
   private static let commitTime = FieldValue(.serverTimestamp)
 
-  /// Removes the field. Only in `updateData`, at the top level, and in `setData` with merge.
+  /// Removes the field. Allowed only at the top level of `updateData`, and in `setData` with merge.
   public class func delete() -> FieldValue { deletion }
 
-  /// The time of the commit, the same for all fields of one commit.
+  /// Sets the field to the time of the commit, the same for all fields of one commit.
   public class func serverTimestamp() -> FieldValue { commitTime }
 
-  /// Adds to a number. What is not a number, or missing, becomes the operand. Integers saturate.
+  /// Adds a number to the field. A field that is missing, or not a number, is set to the operand.
+  /// Integers saturate.
   public class func increment(_ d: Double) -> FieldValue { FieldValue(.increment(.double(d))) }
   public class func increment(_ l: Int64) -> FieldValue { FieldValue(.increment(.integer(l))) }
-  /// So that `increment(1)` is not ambiguous.
+  /// Adds an integer to the field. Exists so that `increment(1)` is not ambiguous.
   public class func increment(_ n: Int) -> FieldValue { increment(Int64(n)) }
 
-  /// The smaller of the stored number and the operand.
+  /// Sets the field to the smaller of the stored number and the operand. A field that is missing,
+  /// or not a number, is set to the operand.
   public class func minimum(_ d: Double) -> FieldValue { FieldValue(.minimum(.double(d))) }
   public class func minimum(_ l: Int64) -> FieldValue { FieldValue(.minimum(.integer(l))) }
   public class func minimum(_ n: Int) -> FieldValue { minimum(Int64(n)) }
 
-  /// The larger of the stored number and the operand.
+  /// Sets the field to the larger of the stored number and the operand. A field that is missing, or
+  /// not a number, is set to the operand.
   public class func maximum(_ d: Double) -> FieldValue { FieldValue(.maximum(.double(d))) }
   public class func maximum(_ l: Int64) -> FieldValue { FieldValue(.maximum(.integer(l))) }
   public class func maximum(_ n: Int) -> FieldValue { maximum(Int64(n)) }
@@ -56,7 +61,7 @@ public final class FieldValue: NSObject, Sendable {
 }
 
 extension FieldTransform {
-  /// How the sentinel is written, for sentences about it.
+  /// The sentinel's name in source code, for error messages.
   package var methodName: String {
     switch self {
     case .serverTimestamp: "FieldValue.serverTimestamp()"

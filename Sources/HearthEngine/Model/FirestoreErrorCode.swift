@@ -1,7 +1,7 @@
 import Foundation
 
-/// The domain of the database's errors. Coders also throw `EncodingError` and `DecodingError`, a cancelled task
-/// `CancellationError`.
+/// The domain of the database's errors. Coders also throw `EncodingError` and `DecodingError`; a
+/// cancelled task throws `CancellationError`.
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 
 /// Why an operation failed. Errors are `NSError` objects whose code is one of these.
@@ -12,7 +12,8 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 ///       try await book.setData(["title": "Dune"])
 ///     }
 ///
-/// Caught as `FirestoreErrorCode`, an error tells its `code` and `userInfo`. Printed, it says what is wrong:
+/// An error that is caught as `FirestoreErrorCode` has a `code` and a `userInfo`. Its description
+/// contains the message:
 /// `Error Domain=FIRFirestoreErrorDomain Code=5 "No document to update: books/dune"`.
 public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertible {
   public enum Code: Int, Sendable {
@@ -67,7 +68,7 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
       : FirestoreNSError(domain: error.domain, code: error.code, userInfo: error.userInfo)
   }
 
-  /// `unknown` for a code of which nothing is known.
+  /// The error's code; `unknown` for a number that is none of the cases.
   public var code: Code { Code(rawValue: error.code) ?? .unknown }
   public var userInfo: [String: Any] { error.userInfo }
   public var localizedDescription: String { error.localizedDescription }
@@ -79,7 +80,7 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
 }
 
 extension FirestoreErrorCode.Code {
-  /// `catch FirestoreErrorCode.notFound`
+  /// Matches errors with this code: `catch FirestoreErrorCode.notFound`.
   public static func ~= (code: FirestoreErrorCode.Code, error: any Error) -> Bool {
     let error = error as NSError
     return error.code == code.rawValue && error.domain == FirestoreErrorDomain
@@ -87,7 +88,7 @@ extension FirestoreErrorCode.Code {
 }
 
 #if !canImport(ObjectiveC)
-  /// So that a thrown `NSError` is caught by `catch let error as FirestoreErrorCode`.
+  /// Lets `catch let error as FirestoreErrorCode` catch a thrown `NSError`.
   extension FirestoreErrorCode: _ObjectiveCBridgeable {
     public func _bridgeToObjectiveC() -> NSError { error }
 
@@ -123,10 +124,10 @@ extension Status {
   }
 }
 
-/// Prints its sentence and can be hashed, as an `NSError` on Apple's platforms. On Linux that prints `"(null)"`, and
-/// its hash ends the process.
+/// Prints its message and can be hashed, like an `NSError` on Apple's platforms. On Linux, a plain
+/// `NSError` prints `"(null)"`, and hashing it ends the process.
 private final class FirestoreNSError: NSError, @unchecked Sendable {
-  // Unchecked: nothing is added to the superclass.
+  // Unchecked: adds nothing to the superclass.
 
   override var description: String {
     let text = "Error Domain=\(domain) Code=\(code) \"\(localizedDescription)\""
@@ -144,6 +145,6 @@ private final class FirestoreNSError: NSError, @unchecked Sendable {
     return hasher.finalize()
   }
 
-  /// Archived as what it is to others.
+  /// Archived as a plain `NSError`.
   override var classForCoder: AnyClass { NSError.self }
 }

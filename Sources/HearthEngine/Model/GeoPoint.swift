@@ -4,8 +4,9 @@ import Foundation
 ///
 ///     let oslo = GeoPoint(latitude: 59.91, longitude: 10.75)
 ///
-/// Latitude is -90...90, longitude -180...180. A point outside of it can be made but not written: the
-/// operation that uses it throws `invalidArgument`. Two points are equal if their bits are.
+/// Latitude is -90...90, longitude -180...180. A point outside this range can be created but not
+/// written: the operation that uses it throws `invalidArgument`. Two points are equal if their bits
+/// are.
 public final class GeoPoint: NSObject, NSCopying, Sendable {
   private let stored: Coordinate
 
@@ -23,12 +24,8 @@ public final class GeoPoint: NSObject, NSCopying, Sendable {
     return Value.geoPoint(stored) == .geoPoint(other.stored)
   }
 
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(latitude)
-    hasher.combine(longitude)
-    return hasher.finalize()
-  }
+  // All NaNs are equal, so they have one hash; that of a `Double` depends on its bits.
+  public override var hash: Int { Value.geoPoint(stored).hashValue }
 
   public override var description: String { "<GeoPoint: (\(latitude), \(longitude))>" }
 }
@@ -38,8 +35,8 @@ extension GeoPoint {
     self.init(latitude: coordinate.latitude, longitude: coordinate.longitude)
   }
 
-  /// What keeps this point from being stored.
-  var fault: Status? {
+  /// Why this point cannot be stored; nil if it can.
+  var validationError: Status? {
     if !(-90...90).contains(latitude) {
       return .invalidArgument(
         "GeoPoint requires a latitude value in the range of [-90, 90], "
@@ -54,7 +51,7 @@ extension GeoPoint {
   }
 
   func coordinate() throws(Status) -> Coordinate {
-    if let fault { throw fault }
+    if let validationError { throw validationError }
     return stored
   }
 

@@ -1,10 +1,10 @@
 import Foundation
 
 extension Instant {
-  /// The nearest microsecond, so that a stored time read as a `Date` and written again stays the same:
-  /// a `Date` of our days is up to 0.2 µs off. Nil outside the years 0001 to 9999.
+  /// Rounds to the nearest microsecond, so that a stored time read as a `Date` and written again
+  /// stays the same: a present-day `Date` is up to 0.2 µs off. Nil outside the years 0001 to 9999.
   init?(_ date: Date) {
-    // What the date stores; its seconds since 1970 are rounded once more.
+    // The interval that `Date` stores. Its seconds since 1970 are rounded once more.
     let interval = date.timeIntervalSinceReferenceDate
     let seconds = interval.rounded(.down)
     guard let whole = Int64(exactly: seconds), whole.magnitude < 1_000_000_000_000 else {
@@ -18,7 +18,7 @@ extension Instant {
     self.init(microseconds: microseconds)
   }
 
-  /// The same `Date` as a `Timestamp` of this moment gives.
+  /// The same `Date` as that of a `Timestamp` of this moment.
   var date: Date {
     Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9)
   }

@@ -1,8 +1,8 @@
 /// `1965-08-01T00:00:00.000001Z`: in UTC, to the microsecond.
 ///
-/// By hand, because `Date` cannot hold every microsecond of the years 0001 to 9999.
+/// Written by hand, because `Date` cannot hold every microsecond of the years 0001 to 9999.
 extension Instant {
-  /// With no digits of a second where it is whole, else with six.
+  /// Without a fraction if the second is whole, otherwise with six digits.
   var text: String {
     let (day, second) = seconds.quotientAndRemainder(floorDividingBy: 86_400)
     let date = CivilDate(daysSince1970: day)
@@ -12,7 +12,7 @@ extension Instant {
       + "\(Self.digits(second % 60, 2))\(fraction)Z"
   }
 
-  /// Finer than a microsecond is rounded down. Nil for what is no time of the years 0001 to 9999 in UTC.
+  /// Rounds down to a microsecond. Nil if the text is not a time of the years 0001 to 9999 in UTC.
   init?(text: String) {
     var rest = Array(text.utf8)[...]
     func number(_ count: Int, _ end: Unicode.Scalar?) -> Int64? {
@@ -55,7 +55,8 @@ extension Instant {
   }
 }
 
-/// A day of the proleptic Gregorian calendar. Years begin in March here, so that a leap day is last.
+/// A day of the proleptic Gregorian calendar. Conversions begin the year in March, so that a leap
+/// day is last.
 package struct CivilDate: Equatable {
   package var year: Int64
   package var month: Int64

@@ -13,8 +13,8 @@ package struct Instant: Hashable, Comparable, Sendable {
     self.microseconds = microseconds
   }
 
-  /// Finer than a microsecond is rounded down, as Firestore does.
-  /// Nil outside the years 0001 to 9999, or if `nanoseconds` is not in 0..<1,000,000,000.
+  /// Rounds down to a microsecond, as Firestore does. Nil outside the years 0001 to 9999, or if
+  /// `nanoseconds` is not in 0..<1,000,000,000.
   init?(seconds: Int64, nanoseconds: Int32) {
     guard (-62_135_596_800..<253_402_300_800).contains(seconds),
       (0..<1_000_000_000).contains(nanoseconds)
@@ -28,7 +28,7 @@ package struct Instant: Hashable, Comparable, Sendable {
     return microseconds % 1_000_000 < 0 ? quotient - 1 : quotient
   }
 
-  /// The rest within the second, 0..<1,000,000,000.
+  /// The fraction of the second, 0..<1,000,000,000.
   var nanoseconds: Int32 {
     Int32((microseconds - seconds * 1_000_000) * 1000)
   }

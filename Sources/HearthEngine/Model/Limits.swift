@@ -1,13 +1,13 @@
-/// What Firestore accepts, in bytes unless said otherwise.
+/// Firestore's limits, in bytes unless stated otherwise.
 ///
-/// Source: "Usage and limits" (quotas) and "Storage size calculations" of Firestore's documentation,
-/// Standard edition, August 2026.
+/// Source: "Usage and limits" (quotas) and "Storage size calculations" in Firestore's
+/// documentation, Standard edition, August 2026.
 enum Limits {
-  /// A document with its name, by the storage size rules (`Limits.size(ofDocument:fields:)`). 1 MiB.
+  /// A document and its name, by the storage size rules: `Limits.size(ofDocument:fields:)`. 1 MiB.
   static let document = 1_048_576
-  /// The value of one field. 1 MiB less 89 bytes.
+  /// The value of one field. 1 MiB minus 89 bytes.
   static let fieldValue = 1_048_487
-  /// Maps and arrays inside each other. Each adds one; a field of the document is at depth 0.
+  /// Nested maps and arrays. Each adds one; a field of the document is at depth 0.
   static let nesting = 20
   /// Dimensions of a vector, at least one.
   static let vectorDimensions = 2048
@@ -16,7 +16,7 @@ enum Limits {
   static let id = 1500
   /// A document's name, by the storage size rules. 6 KiB.
   static let documentName = 6144
-  /// Collections inside each other.
+  /// Nested collections.
   static let collectionDepth = 100
   /// A field's name, and a whole field path with its dots, in UTF-8.
   static let fieldName = 1500
@@ -27,15 +27,15 @@ enum Limits {
   static let transformsPerDocument = 500
   /// Index entries of one document.
   static let indexEntriesPerDocument = 40_000
-  /// One of them: 7.5 KiB.
+  /// One index entry. 7.5 KiB.
   static let indexEntry = 7680
-  /// Their sizes together, by the storage size rules. 8 MiB.
+  /// All index entries of one document together, by the storage size rules. 8 MiB.
   static let indexEntryBytesPerDocument = 8_388_608
   /// Indexes of one database.
   static let indexes = 1000
   /// Fields of one composite index.
   static let fieldsPerIndex = 100
-  /// Comparisons an OR or `in` query comes to in disjunctive normal form.
+  /// Comparisons of a query with OR or `in`, in disjunctive normal form.
   static let disjunctions = 30
   /// Values of a `not-in` filter.
   static let notInValues = 10
@@ -47,21 +47,21 @@ enum Limits {
   static let filtersAndOrders = 100
   /// Aggregations of one query.
   static let aggregations = 5
-  /// A transaction's life.
+  /// The lifetime of a transaction.
   static let transactionSeconds = 270
-  /// A transaction's time without a request.
+  /// The time that a transaction may spend without a request.
   static let transactionIdleSeconds = 60
 }
 
 // MARK: - Storage size
 
 extension Limits {
-  /// A document's size: its name, its fields, and 32.
+  /// A document's size: its name, its fields, and 32 bytes.
   static func size(ofDocument path: ResourcePath, fields: MapValue) -> Int {
     size(ofName: path) + size(of: fields) + 32
   }
 
-  /// A name's size: its ids, and 16.
+  /// A name's size: its ids, and 16 bytes.
   static func size(ofName path: ResourcePath) -> Int {
     path.segments.reduce(16) { $0 + size(ofID: $1) }
   }

@@ -1,8 +1,9 @@
 /// Paths that come from users.
 ///
-/// What a client refuses before it asks: the shape of a path. The sentences are Firebase's.
+/// The checks that a client makes before it sends a request: the structure of a path. The error
+/// messages are Firebase's.
 extension ResourcePath {
-  /// `foo/bar/baz` below `base`. One slash at either end is ignored.
+  /// Parses `foo/bar/baz` below `base`. Ignores one slash at either end.
   package init(checkingCollection text: String, relativeTo base: ResourcePath = .root)
     throws(Status)
   {
@@ -16,7 +17,7 @@ extension ResourcePath {
     self = path
   }
 
-  /// `foo/bar` below `base`. One slash at either end is ignored.
+  /// Parses `foo/bar` below `base`. Ignores one slash at either end.
   package init(checkingDocument text: String, relativeTo base: ResourcePath = .root) throws(Status)
   {
     guard !text.isEmpty else { throw .invalidArgument("Document path cannot be empty.") }
@@ -52,12 +53,12 @@ extension ResourcePath {
 
 private let slash = UInt8(ascii: "/")
 
-/// What the server refuses when an operation runs: the names themselves.
+/// The checks that the server makes when an operation runs: the names themselves.
 extension ResourcePath {
   /// Throws `invalidArgument` for a path that no document or collection can have.
   ///
-  /// Lengths matter only to what is written: a document whose name is too long can be read and
-  /// deleted, and is not there.
+  /// Lengths matter only for writes: a document whose name is too long can be read and deleted, and
+  /// does not exist.
   package func checkNames(forWriting: Bool = true) throws(Status) {
     for (index, id) in segments.enumerated() where !ResourcePath.isOrdinary(id) {
       try ResourcePath.check(id: id, kind: index % 2 == 0 ? "Collection id" : "Resource id")
@@ -79,7 +80,7 @@ extension ResourcePath {
     }
   }
 
-  /// Nothing can be wrong with it. Few ids are worth a second look.
+  /// Whether the id needs no further check. Most ids do not.
   private static func isOrdinary(_ id: String) -> Bool {
     var id = id
     return id.withUTF8 { id in
@@ -101,7 +102,7 @@ extension ResourcePath {
     }
   }
 
-  /// `__.+__`: four underscores alone are free.
+  /// Whether the name has the form `__.+__`. Four underscores alone are allowed.
   static func isReserved(_ name: String) -> Bool {
     let utf8 = name.utf8
     return utf8.count >= 5 && utf8.starts(with: "__".utf8)

@@ -1,15 +1,16 @@
 /// A path of collection and document ids, relative to the database: `books/dune/reviews/r1`.
 ///
-/// An odd number of segments names a collection, an even number a document, none the root.
-/// Order is segment by segment; numeric ids (`__id7__`) sort before all others, by number.
+/// An odd number of segments is a collection, an even number a document, no segments the root.
+/// Paths sort segment by segment; numeric ids (`__id7__`) come before all others, by number.
 package struct ResourcePath: Sendable {
   package var segments: [String]
 
   package init(_ segments: [String] = []) { self.segments = segments }
 
-  /// Splits at slashes and keeps what stands between them; see `init(checking:)` for user input.
+  /// Splits at slashes and drops empty segments. For users' input, see `init(checkingCollection:)`
+  /// and `init(checkingDocument:)`.
   package init(relative text: String) {
-    // By bytes: a slash is one whatever accent follows it.
+    // By bytes: a slash separates, even if a combining accent follows it.
     segments = text.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
   }
 
@@ -24,7 +25,7 @@ package struct ResourcePath: Sendable {
   package var parent: ResourcePath { ResourcePath(Array(segments.dropLast())) }
   /// `books/dune/reviews/r1`.
   package var text: String { segments.joined(separator: "/") }
-  /// Of `text`, in UTF-8.
+  /// The length of `text`, in UTF-8.
   var byteCount: Int { segments.reduce(max(0, segments.count - 1)) { $0 + $1.utf8.count } }
 
   package func appending(_ segment: String) -> ResourcePath { ResourcePath(segments + [segment]) }
@@ -55,8 +56,8 @@ package struct ResourcePath: Sendable {
     }
   }
 
-  /// The number of an id of the form `__id<int64>__`, written without leading zeros or plus sign.
-  /// Zero is not one: Datastore's numeric ids are non-zero.
+  /// The number in an id of the form `__id<int64>__`, without leading zeros or plus sign. Zero is
+  /// excluded: Datastore's numeric ids are non-zero.
   static func numericID(_ segment: String) -> Int64? {
     var segment = segment
     return segment.withUTF8 { numericID(utf8: UnsafeRawBufferPointer($0)) }
@@ -92,7 +93,7 @@ extension ResourcePath: Hashable {
     lhs.segments.count == rhs.segments.count && lhs.hasPrefix(rhs)
   }
 
-  /// By bytes, as `==`: `String`'s own hash would do too, but not agree with UTF-8 identity.
+  /// By bytes, like `==`. `String`'s own hash is valid too, but ignores differences of bytes.
   package func hash(into hasher: inout Hasher) {
     for segment in segments {
       var segment = segment

@@ -5,13 +5,13 @@ import Foundation
 ///     let published = Timestamp(date: Date())
 ///     try await book.updateData(["published": published])
 ///
-/// Stored values keep microseconds; finer digits are cut off when the value is written.
-/// The range is years 0001 to 9999. A moment outside of it can be made but not written: the operation
-/// that uses it throws `invalidArgument`.
+/// Stored values keep microseconds: writing rounds down finer digits. The range is years 0001 to
+/// 9999. A moment outside this range can be created but not written: the operation that uses it
+/// throws `invalidArgument`.
 public final class Timestamp: NSObject, NSCopying, Sendable {
   /// Whole seconds since 1970-01-01T00:00:00Z, rounded down.
   public let seconds: Int64
-  /// The rest within the second, 0..<1,000,000,000, also before 1970.
+  /// The fraction of the second, 0..<1,000,000,000, also before 1970.
   public let nanoseconds: Int32
 
   public init(seconds: Int64, nanoseconds: Int32) {
@@ -19,8 +19,8 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
     self.nanoseconds = nanoseconds
   }
 
-  /// The date's moment, cut to whole nanoseconds. A date that is just what a whole microsecond gives is that
-  /// microsecond, which storing then does not cut to the one before.
+  /// The moment of a date, rounded down to a nanosecond. If the date is exactly that of a whole
+  /// microsecond, the timestamp is this microsecond, so that storing it keeps it.
   public convenience init(date: Date) {
     if let instant = Instant(date), instant.date == date {
       self.init(instant)
@@ -28,7 +28,7 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
     }
     let interval = date.timeIntervalSince1970
     var seconds = interval.rounded(.down)
-    // A tiny negative interval gives a rest that rounds to a whole second.
+    // A tiny negative interval has a fraction that rounds to a whole second.
     var nanoseconds = (interval - seconds) * 1e9
     if nanoseconds >= 1e9 {
       seconds += 1
@@ -41,14 +41,14 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
     self.init(seconds: whole, nanoseconds: Int32(nanoseconds))
   }
 
-  /// Now.
+  /// The current time.
   public convenience override init() {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
     self.init(seconds: Int64(now.tv_sec), nanoseconds: Int32(now.tv_nsec))
   }
 
-  /// The same moment, with a `Date`'s precision (about 0.1 µs nowadays).
+  /// The same moment, with the precision of a `Date` (about 0.1 µs for present-day dates).
   public func dateValue() -> Date {
     Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9)
   }
@@ -88,8 +88,8 @@ extension Timestamp {
     self.init(seconds: instant.seconds, nanoseconds: instant.nanoseconds)
   }
 
-  /// What keeps this moment from being stored.
-  var fault: Status? {
+  /// Why this moment cannot be stored; nil if it can.
+  var validationError: Status? {
     if !(0..<1_000_000_000).contains(nanoseconds) {
       return .invalidArgument("Timestamp nanoseconds out of range: \(nanoseconds)")
     }
@@ -102,14 +102,15 @@ extension Timestamp {
   /// The moment as it is stored: microseconds, rounded down.
   func instant() throws(Status) -> Instant {
     guard let instant = Instant(seconds: seconds, nanoseconds: nanoseconds) else {
-      throw fault ?? .invalidArgument("Invalid timestamp")
+      throw validationError ?? .invalidArgument("Invalid timestamp")
     }
     return instant
   }
 }
 
 extension Instant {
-  /// The moment of a timestamp, or the end of the range that is nearer.
+  /// The moment of a timestamp. For one that is out of range: `earliest` if its seconds are
+  /// negative, otherwise `latest`.
   package init(_ timestamp: Timestamp) {
     self =
       Instant(seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds)

@@ -1,4 +1,4 @@
-/// Hashing by identity, as `==`.
+/// Hashes by identity, like `==`.
 extension Value: Hashable {
   package func hash(into hasher: inout Hasher) {
     hasher.combine(typeClass)
@@ -22,7 +22,7 @@ extension Value: Hashable {
     }
   }
 
-  /// Every NaN is one; zeros are two.
+  /// All NaNs have one hash; 0.0 and -0.0 have two.
   private static func hash(_ double: Double, into hasher: inout Hasher) {
     hasher.combine(double.isNaN ? Double.nan.bitPattern : double.bitPattern)
   }

@@ -1,9 +1,9 @@
-/// The total order of Firestore's values, `reference`: "Value type ordering" of its documentation.
+/// The total order of Firestore's values: "Value type ordering" in its documentation.
 ///
 /// null < boolean < NaN < numbers < timestamp < string < bytes < reference < geo point < array <
 /// vector < map. Integers and doubles interleave exactly; -0.0 equals 0; strings go by UTF-8 bytes.
 extension Value {
-  /// The classes a range filter stays within. NaN is a class of its own.
+  /// The classes of values that a range filter does not cross. NaN is a class of its own.
   package enum TypeClass: UInt8, Comparable, Sendable {
     case null, boolean, nan, number, timestamp, string, bytes, reference, geoPoint, array, vector,
       map
@@ -58,7 +58,7 @@ extension Value {
     one != 0 ? one : other()
   }
 
-  /// NaN below all, -0.0 equal to 0.0.
+  /// NaN is less than every other double; -0.0 equals 0.0.
   static func compare(_ lhs: Double, _ rhs: Double) -> Int {
     if lhs < rhs { return -1 }
     if lhs > rhs { return 1 }
@@ -66,7 +66,7 @@ extension Value {
     return (lhs.isNaN ? 0 : 1) - (rhs.isNaN ? 0 : 1)
   }
 
-  /// Exact: no integer is rounded to a double on the way.
+  /// Exact: no integer is rounded to a double.
   static func compare(double: Double, integer: Int64) -> Int {
     if double.isNaN { return -1 }
     if double < -0x1p63 { return -1 }

@@ -1,7 +1,7 @@
 /// One Firestore value, as the engine holds it between documents, keys and queries.
 ///
-/// `==` is *identity*: what is told apart when a document is stored (1 ≠ 1.0, -0.0 ≠ 0.0, every NaN
-/// the same). Query equality and order are `Value.compare(_:_:)`, where 1 equals 1.0.
+/// `==` is *identity*: it distinguishes what a stored document distinguishes (1 ≠ 1.0, -0.0 ≠ 0.0,
+/// every NaN is the same). Query equality and order are `Value.compare(_:_:)`, where 1 equals 1.0.
 package enum Value: Sendable {
   case null
   case boolean(Bool)
@@ -16,7 +16,7 @@ package enum Value: Sendable {
   case vector([Double])
   case map(MapValue)
 
-  /// How many maps and arrays may be inside each other.
+  /// The limit for nested maps and arrays.
   package static let deepestNesting = Limits.nesting
 }
 
@@ -37,7 +37,7 @@ package struct MapValue: Sendable {
 
   init() { fields = [] }
 
-  /// Of fields with the same name the last one stays.
+  /// If several fields have the same name, the last one is kept.
   init(_ unordered: some Sequence<(String, Value)>) {
     var numbered = unordered.enumerated().map { (index: $0.offset, field: $0.element) }
     numbered.sort {
@@ -55,7 +55,7 @@ package struct MapValue: Sendable {
     }
   }
 
-  /// For fields whose names differ.
+  /// For fields with distinct names.
   package init(distinct unsorted: [Field]) {
     fields = unsorted
     fields.sort { UTF8Order.compare($0.name, $1.name) < 0 }
@@ -81,7 +81,7 @@ package struct MapValue: Sendable {
     }
   }
 
-  /// Where the name is, or where it would be inserted.
+  /// The index of the name, or the index where it would be inserted.
   private func position(of name: String) -> (index: Int, found: Bool) {
     var low = 0
     var high = fields.count

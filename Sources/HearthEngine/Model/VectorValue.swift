@@ -15,7 +15,8 @@ public final class VectorValue: NSObject, NSCopying, Sendable {
     return Value.vector(array) == .vector(other.array)
   }
 
-  public override var hash: Int { array.hashValue }
+  // All NaNs are equal, so they have one hash; that of a `Double` depends on its bits.
+  public override var hash: Int { Value.vector(array).hashValue }
 
   public override var description: String { "<VectorValue: \(array)>" }
 }

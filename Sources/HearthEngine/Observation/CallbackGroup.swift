@@ -2,17 +2,19 @@ import Synchronization
 
 /// Callbacks that the same completions wait for. Each acknowledgement is held once for all of them.
 ///
-///     made ─▶ closed, with the number of callbacks ─▶ all of these have returned ─▶ acknowledgements released
-///                └─ patience is over ─▶ those that have not begun are late
+///     made ─▶ closed, with the number of callbacks ─▶ all returned ─▶ acknowledgements released
+///                └─ after the timeout ─▶ callbacks that have not begun are late
 ///
-/// A hold of each listener's own would be one word that the registry's thread and the callbacks' thread change in
-/// turns, a hundred thousand times for a commit with as many listeners.
+/// With a hold for each listener, the registry's thread and the callbacks' thread would write one
+/// word in turns, a hundred thousand times for a commit with as many listeners.
 final class CallbackGroup: Sendable {
   private let acknowledgements: [Acknowledgement]
-  /// Callbacks that have not returned. Less than zero at most until the group is closed: some may return before.
+  /// Callbacks that have not returned. Can be negative until the group is closed: some may return
+  /// before.
   private let callbackCount = Atomic(0)
-  /// Those that were posted to, and may be awaited.
-  // Unsafe: set once, before `close` lets an acknowledgement know of the group, and read by way of that only.
+  /// The listeners that were posted to and may be awaited.
+  // Unsafe: set once, before `close` makes the group known to an acknowledgement, and read only
+  // through one.
   private nonisolated(unsafe) var listeners: [[Listener]] = []
 
   init(for acknowledgements: [Acknowledgement]) {
@@ -20,7 +22,7 @@ final class CallbackGroup: Sendable {
     for acknowledgement in acknowledgements { acknowledgement.hold() }
   }
 
-  /// Once. There are `callbackCount` callbacks, each of one of `listeners`.
+  /// Call once. There are `callbackCount` callbacks, each of one of `listeners`.
   func close(_ listeners: [[Listener]], callbackCount count: Int) {
     if count > 0 {
       self.listeners = listeners
@@ -29,7 +31,7 @@ final class CallbackGroup: Sendable {
     if callbackCount.wrappingAdd(count, ordering: .acquiringAndReleasing).newValue == 0 { end() }
   }
 
-  /// A callback has returned, or will not come.
+  /// A callback has returned, or will not be called.
   func leave() {
     let count = callbackCount.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
     if count == 0 { end() }

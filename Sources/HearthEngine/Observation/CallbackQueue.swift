@@ -2,40 +2,41 @@ import DequeModule
 import Dispatch
 import Synchronization
 
-/// A queue on which many listeners call back: one turn of it serves all that have been posted something.
+/// A queue on which many listeners call back. One turn (a work item) serves all that were posted an
+/// event.
 ///
 ///     posted ─▶ waiting: a, b, c ─▶ a turn of the queue: a's callback, b's, c's
-///                                    └─ while one of them waits: another turn is arranged
+///                                    └─ while one of them waits: another turn is scheduled
 ///
-/// A commit that a thousand listeners hear of takes a turn of the queue, and not a thousand. Whether the
-/// queue is serial nobody can ask it. So another turn is always arranged while somebody waits: on a
-/// serial queue it finds those that came later, or nobody; on a concurrent one it goes on with those
-/// behind a callback that is slow.
+/// A commit that concerns a thousand listeners takes one turn of the queue, not a thousand. A
+/// dispatch queue does not say whether it is serial. So another turn is always scheduled while a
+/// listener waits: on a serial queue it serves those that came later, if any; on a concurrent one
+/// it continues with those behind a slow callback.
 ///
-/// Law: on a serial queue, what is put there after a listener was added runs after its callback. A turn
-/// therefore serves all who wait when it begins. Those who come later wait for the next one, so that
-/// others get at the queue.
+/// Law: on a serial queue, work added after a listener runs after that listener's callback. A turn
+/// therefore serves all listeners that wait when it begins. Later ones wait for the next turn, so
+/// that other work gets the queue in between.
 package final class CallbackQueue: Sendable {
   private struct State {
     var waiting = Batches()
-    /// How many were served, ever.
+    /// How many were served since the beginning.
     var served = 0
-    /// There is a turn that has not begun.
+    /// A turn is scheduled and has not begun.
     var isArranged = false
-    /// Whose callback began last and, on a serial queue, has not returned.
-    // Unowned, as that is a retain less for each callback: the turn that set it has the listener, and sets another one,
-    // or none, before it lets go.
+    /// The listener whose callback began last and, on a serial queue, has not returned.
+    // Unowned, to save a retain for each callback: the turn that set it holds the listener, and
+    // sets another one or nil before releasing it.
     unowned(unsafe) var running: Listener?
   }
 
-  /// Listeners in the order they were added in. They come in arrays, which are kept as they are.
+  /// Listeners in the order in which they were added. Arrays of them are kept as they are.
   private struct Batches {
     private enum Batch {
       case one(Listener)
       case several([Listener])
     }
 
-    /// The rest of a batch: those from `index` on.
+    /// The rest of a batch: its listeners from `index` on.
     private var first: [Listener] = []
     private var index = 0
     private var further: Deque<Batch> = []
@@ -53,7 +54,7 @@ package final class CallbackQueue: Sendable {
       count += listeners.count
     }
 
-    /// The next one, and the batch that it was the last of.
+    /// The next listener, and the batch that it was the last of.
     mutating func popFirst() -> (Listener, finished: [Listener])? {
       guard count > 0 else { return nil }
       count -= 1
@@ -84,36 +85,36 @@ package final class CallbackQueue: Sendable {
 
   deinit {
     let (mark, id) = (mark, ObjectIdentifier(self))
-    Self.rooms.withLock { rooms in
-      // Unless there is another one by now.
-      if rooms[mark]?.id == id { rooms[mark] = nil }
+    Self.queues.withLock { queues in
+      // Unless there is a new one already.
+      if queues[mark]?.id == id { queues[mark] = nil }
     }
   }
 
   private final class Entry {
-    private(set) weak var room: CallbackQueue?
+    private(set) weak var queue: CallbackQueue?
     let id: ObjectIdentifier
 
-    init(_ room: CallbackQueue) {
-      self.room = room
-      id = ObjectIdentifier(room)
+    init(_ queue: CallbackQueue) {
+      self.queue = queue
+      id = ObjectIdentifier(queue)
     }
   }
 
-  private static let rooms = Guarded([CallbackThread.Mark: Entry]())
+  private static let queues = Guarded([CallbackThread.Mark: Entry]())
 
-  /// The one for all listeners of this queue, of whatever database.
+  /// The one for all listeners of this dispatch queue, in all databases.
   package static func of(_ queue: DispatchQueue) -> CallbackQueue {
     let mark = CallbackThread.mark(of: queue)
-    return rooms.withLock { rooms in
-      if let room = rooms[mark]?.room { return room }
-      let room = CallbackQueue(queue, mark)
-      rooms[mark] = Entry(room)
-      return room
+    return queues.withLock { queues in
+      if let queue = queues[mark]?.queue { return queue }
+      let queue = CallbackQueue(queue, mark)
+      queues[mark] = Entry(queue)
+      return queue
     }
   }
 
-  /// Sees to it that `deliver` is called on the queue.
+  /// Schedules a call of `deliver` on the queue.
   func add(_ listener: Listener) {
     state.withLock { state in
       state.waiting.append(listener)
@@ -121,7 +122,7 @@ package final class CallbackQueue: Sendable {
     }
   }
 
-  /// As `add(_:)`, of each.
+  /// As `add(_:)`, for each.
   func add(_ listeners: [Listener]) {
     state.withLock { state in
       state.waiting.append(listeners)
@@ -129,7 +130,7 @@ package final class CallbackQueue: Sendable {
     }
   }
 
-  /// Under the lock: what somebody else puts on the queue next must come after the turn.
+  /// Call under the lock: work that others add to the queue next must run after the turn.
   private func arrangeTurn(_ state: inout State) {
     guard !state.isArranged, state.waiting.count > 0 else { return }
     state.isArranged = true
@@ -145,7 +146,8 @@ package final class CallbackQueue: Sendable {
     while let listener = next {
       listener.deliver()
       next = take(before: end)
-      // Until here it may be what is running. Without the lock: with its last listener a user's objects may go.
+      // It may be `running` until here. Outside the lock: the last reference may release a user's
+      // objects.
       withExtendedLifetime(listener) {}
     }
   }
@@ -161,7 +163,7 @@ package final class CallbackQueue: Sendable {
       arrangeTurn(&state)
       return (listener, finished)
     }
-    // Without the lock, as above.
+    // Outside the lock, as above.
     withExtendedLifetime(finished) {}
     if late.load(ordering: .relaxed) { late.store(false, ordering: .relaxed) }
     return listener
@@ -169,10 +171,11 @@ package final class CallbackQueue: Sendable {
 
   // MARK: Completions that wait
 
-  /// A completion went on without callbacks of this queue, and the queue has not gone on since.
+  /// A completion continued without callbacks of this queue, and no callback has begun since.
   var isLate: Bool { late.load(ordering: .relaxed) }
 
-  /// The listener whose callback holds the queue up, which may be somebody else's; nil if that was known.
+  /// The listener whose callback blocks the queue, possibly another one; nil if that is known
+  /// already.
   func becomeLate(for listener: Listener) -> Listener? {
     guard !late.exchange(true, ordering: .relaxed) else { return nil }
     return state.withLock(\.running) ?? listener

@@ -6,40 +6,40 @@
   import Musl
 #endif
 
-/// Tells when another process has committed, so that listeners hear of others' commits too.
+/// Reports commits of other processes, so that listeners follow them too.
 ///
-///     doorbell written     a commit that readers can see: others ring while we listen
-///     data file closed     a process that wrote has ended, perhaps between its commit and the bell
-///     heartbeat            whatever else may have gone wrong
+///     notification file written    a commit that readers can see: others notify while we listen
+///     data file closed             a process that wrote has ended, perhaps before it notified
+///     heartbeat                    after any other failure
 ///
-/// Nothing is missed. The bell rings when readers see the commit, and what has been told is discarded
-/// before anybody looks: a bell that rings during the look is told again, and one that the kernel put
-/// together with an earlier one was rung before it.
+/// No commit is missed. A notification is written when readers see the commit, and events are
+/// discarded before the log is read: a notification during the read causes another event, and
+/// one that the kernel merged with an earlier one was written before the read.
 ///
-/// The kernel tells (inotify); nobody polls. One of our own commits may be told as well, and news may come
-/// doubled: the log says what changed. Where the kernel has no watch left to give, a timer looks
-/// instead.
+/// Events come from the kernel (inotify). A commit of our own may be reported as well, and events
+/// may come twice: the log says what changed. If the kernel has no watch left to give, a timer
+/// polls instead.
 final class CommitWatcher {
   private let sources: [any DispatchSourceProtocol]
 
-  /// Looks this often where the kernel cannot tell.
+  /// Polling interval if the kernel cannot report events.
   static let pollingInterval = DispatchTimeInterval.milliseconds(100)
-  /// Looks this often even though it can.
+  /// Interval of additional checks if the kernel can.
   static let heartbeat = DispatchTimeInterval.seconds(2)
 
-  /// Calls `body` on `queue` after commits. Ends with `stop`.
+  /// Calls `body` on `queue` after commits, until `stop`.
   init(
     of store: Store, on queue: DispatchQueue,
     heartbeat: DispatchTimeInterval = CommitWatcher.heartbeat,
     _ body: @escaping @Sendable () -> Void
   ) {
-    let news = Self.watch(store, on: queue, body)
-    let interval = news == nil ? Self.pollingInterval : heartbeat
+    let source = Self.watch(store, on: queue, body)
+    let interval = source == nil ? Self.pollingInterval : heartbeat
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.schedule(
       deadline: .now() + interval, repeating: interval, leeway: .milliseconds(20))
     timer.setEventHandler(handler: body)
-    sources = [timer] + (news.map { [$0] } ?? [])
+    sources = [timer] + (source.map { [$0] } ?? [])
     for source in sources { source.activate() }
   }
 
@@ -51,23 +51,25 @@ final class CommitWatcher {
   private static func watch(
     _ store: Store, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
   ) -> (any DispatchSourceProtocol)? {
-    // Before the watch, and both before anybody looks: what rings for nobody is seen then.
+    // Listen, then watch, then read the log: that read finds a commit whose notification was not
+    // sent.
     guard (try? store.environment.listen()) != nil else { return nil }
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0,
-      inotify_add_watch(descriptor, store.environment.doorbellPath, UInt32(IN_MODIFY)) >= 0,
+      inotify_add_watch(descriptor, store.environment.commitNotificationPath, UInt32(IN_MODIFY))
+        >= 0,
       inotify_add_watch(descriptor, store.path, UInt32(IN_CLOSE_WRITE)) >= 0
     else {
       if descriptor >= 0 { _ = close(descriptor) }
       return nil
     }
-    let news = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-    news.setEventHandler {
+    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+    source.setEventHandler {
       discardEvents(descriptor)
       body()
     }
-    news.setCancelHandler { _ = close(descriptor) }
-    return news
+    source.setCancelHandler { _ = close(descriptor) }
+    return source
   }
 
   private static func discardEvents(_ descriptor: Int32) {

@@ -1,8 +1,8 @@
-/// What one commit, or several, made of a document.
+/// The change of a document by one commit, or by several.
 struct DocumentUpdate: Sendable {
   let path: ResourcePath
-  /// Nil if it was not there.
+  /// Nil if it did not exist.
   var old: StoredDocument?
-  /// Nil if it is not there any more.
+  /// Nil if it no longer exists.
   var new: StoredDocument?
 }

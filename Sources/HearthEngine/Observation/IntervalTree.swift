@@ -1,13 +1,13 @@
-/// Intervals of bytes, and who is interested in them: tells those that hold a point without asking the
+/// Intervals of bytes, with their owners: finds those that contain a point without visiting the
 /// others.
 ///
-///              [c, f] ≤ k          ordered by the lower end; a node knows the highest upper end
-///             ╱      ╲             below it, so that whole branches are passed by
+///             [c, f] ≤ k          ordered by the lower end; a node knows the highest upper end
+///             ╱      ╲             below it, so that whole branches are skipped
 ///        [a, k]      [d, e]
 ///
-/// A treap: random priorities keep it flat. Finding k of n costs about k · log n at worst.
+/// A treap: random priorities keep it balanced. Finding k of n costs about k · log n at worst.
 struct IntervalTree<Owner: AnyObject> {
-  /// Both ends belong to it.
+  /// Both ends are included.
   struct Interval {
     var lower: [UInt8]
     var upper: [UInt8]
@@ -52,7 +52,7 @@ struct IntervalTree<Owner: AnyObject> {
     count += 1
   }
 
-  /// Takes out what was inserted with this lower end for the owner.
+  /// Removes the owner's interval with this lower end.
   mutating func remove(_ interval: Interval, _ owner: Owner) {
     var isFound = false
     root = Self.removing(interval.lower, owner, from: root, &isFound)
@@ -76,7 +76,7 @@ struct IntervalTree<Owner: AnyObject> {
     return node
   }
 
-  /// Those before the place, and the others.
+  /// The nodes before the given position, and the others.
   private static func split(_ node: Node?, _ lower: [UInt8], _ owner: Owner) -> (Node?, Node?) {
     guard let node else { return (nil, nil) }
     if node.isBefore(lower, owner) {
@@ -104,7 +104,7 @@ struct IntervalTree<Owner: AnyObject> {
     return right
   }
 
-  /// Calls `body` with the owner of every interval that holds the point.
+  /// Calls `body` with the owner of every interval that contains the point.
   func forEach(holding point: UnsafeRawBufferPointer, _ body: (Owner) -> Void) {
     Self.visit(root, point, body)
   }

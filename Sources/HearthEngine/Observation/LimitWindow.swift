@@ -1,41 +1,41 @@
-/// What a query finds, kept by the changes alone.
+/// The result of a query, updated from changes alone.
 ///
 ///     all that match   ├───────────────────────────────── … ──────────────┤
-///     held             ├──────────┼─────────────┼──────────┤ horizon
-///                        offset       result       spare
+///     held             ├──────────┼─────────────┼───────────┤ upper bound
+///                        offset       result      lookahead
 ///
-/// Without a limit everything that matches is held, and is the result. With one, some more are held
-/// than are told, so that a result that leaves is followed by one that is known; nothing is known of
-/// what stands behind the horizon. Only when the spare ones are used up is the query run again.
+/// Without a limit everything that matches is held, and is the result. With a limit, some more rows
+/// are held than are delivered, so that a row that leaves the result is followed by a known one;
+/// rows after the upper bound are unknown. The query runs again only when the lookahead is used up.
 final class LimitWindow {
   let query: EffectiveQuery
-  /// What is told.
+  /// The result that is delivered.
   private(set) var list: ResultList
-  /// With a limit or an offset: the result, what it skips, and the spare ones.
+  /// With a limit or an offset: the rows that are skipped, the result, and the lookahead.
   private var held = ResultTree()
-  /// With a limit: the last that was held when it was not known what follows. Nothing behind it is
-  /// held; if there is none, everything that matches is.
-  private(set) var horizon: ResultRow?
+  /// With a limit: the last row held when the rows after it became unknown. Nothing after it is
+  /// held. Nil if everything that matches is held.
+  private(set) var upperBound: ResultRow?
 
   private let required: [FieldSegments]
   private var matcher: Matcher
-  /// Its own, or that of all views that order alike.
+  /// Its own, or shared by all materialized queries with the same order.
   var keys: SortKeyEncoder
   private let start: EncodedCursor?
   private let end: EncodedCursor?
   private let projection: Projection?
-  /// The query asks for a part of a group.
+  /// The query covers only a part of a collection group.
   private let isBelow: Bool
 
-  /// For a query that has been checked, and does not ask for the nearest.
+  /// For a query that has been checked and is not a nearest-neighbor query.
   ///
-  /// - Parameter fields: A document without each of these is no result.
+  /// - Parameter fields: A document that lacks one of these is not in the result.
   init(
     _ query: EffectiveQuery, requiring fields: [FieldSegments] = [],
     tuning: MaterializedQueryTuning = MaterializedQueryTuning()
   ) {
     self.query = query
-    spare = min(tuning.leastSpare + (query.limit ?? 0) / 2, 1024)
+    lookahead = min(tuning.minimumLookahead + (query.limit ?? 0) / 2, 1024)
     required = fields
     matcher = Matcher(query.filters, requiring: fields)
     keys = SortKeyEncoder(query.orders)
@@ -48,12 +48,12 @@ final class LimitWindow {
 
   // MARK: Reading
 
-  /// So many are held beside what is told, after the query has run; up to twice as many later.
-  private let spare: Int
+  /// How many rows are held beyond the result after the query has run; up to twice as many later.
+  private let lookahead: Int
 
   private var isWindow: Bool { query.limit != nil || query.offset > 0 }
 
-  /// Offset and limit; nil without a limit.
+  /// Offset plus limit; nil without a limit.
   private var wanted: Int? {
     query.limit.map { limit in
       let (sum, overflow) = limit.addingReportingOverflow(query.offset)
@@ -63,30 +63,39 @@ final class LimitWindow {
 
   private var capacity: Int? {
     wanted.map { wanted in
-      let (sum, overflow) = wanted.addingReportingOverflow(spare)
+      let (sum, overflow) = wanted.addingReportingOverflow(lookahead)
       return overflow ? .max : sum
     }
   }
 
-  /// Runs the query.
-  func load(_ snapshot: StoreSnapshot, _ trace: QueryTrace) throws {
+  /// For the rows to hold.
+  var request: ResultRequest {
     var wide = query
     wide.offset = 0
     wide.limit = query.limit == 0 ? 0 : capacity
     wide.isReversed = false
     wide.projection = []
-    let found = try snapshot.run(wide, requiring: required, trace: trace).documents()
-    trace.found = found.count
-    hold(try rows(of: found))
+    return .documents(wide, requiring: required)
   }
 
-  /// The result after the change with this sequence.
-  func list(_ snapshot: StoreSnapshot, asOf sequence: UInt64) throws -> ResultList {
+  func hold(_ fetched: FetchedResult) throws { hold(try rows(of: fetched)) }
+
+  /// For the result in an earlier state.
+  var pastRequest: ResultRequest {
     var plain = query
     plain.isReversed = false
     plain.projection = []
-    let found = try rows(of: snapshot.documents(matching: plain, asOf: sequence))
-    return ResultList(ResultTree(sorted: found), isReversed: query.isReversed)
+    return .documents(plain, requiring: [])
+  }
+
+  /// The answer to `pastRequest`.
+  func list(of fetched: FetchedResult) throws -> ResultList {
+    ResultList(ResultTree(sorted: try rows(of: fetched)), isReversed: query.isReversed)
+  }
+
+  private func rows(of fetched: FetchedResult) throws -> [ResultRow] {
+    guard case .documents(let documents) = fetched else { throw Status.otherResult }
+    return try rows(of: documents)
   }
 
   private func rows(of documents: [StoredDocument]) throws -> [ResultRow] {
@@ -104,16 +113,16 @@ final class LimitWindow {
       return
     }
     held = ResultTree(sorted: rows)
-    horizon = capacity.map { rows.count >= $0 } == true ? rows.last : nil
+    upperBound = capacity.map { rows.count >= $0 } == true ? rows.last : nil
     let window = rows.dropFirst(query.offset).prefix(query.limit ?? .max)
     list = ResultList(ResultTree(sorted: Array(window)), isReversed: query.isReversed)
   }
 
   // MARK: Following
 
-  /// Where the document stands if it is found; nil if it is not.
+  /// The document's row if it matches; nil if it does not.
   private func row(of document: StoredDocument) throws -> ResultRow? {
-    // A group's documents are found by its id alone.
+    // The listener index finds a group's documents by its id alone.
     if isBelow, !query.scope.contains(document.path) { return nil }
     let isMatch = try document.body.withBytes { bytes in
       try matcher.matches(MapView(body: bytes), path: { document.path })
@@ -121,23 +130,23 @@ final class LimitWindow {
     guard isMatch, let key = try keys.key(of: document) else { return nil }
     if let start, !start.isBefore(key) { return nil }
     if let end, end.isBefore(key) { return nil }
-    // What cannot be shown ends the listener now, not its snapshot later.
+    // A failing projection ends the listener now, not its snapshot later.
     if let projection { _ = try projection.applied(to: document.body) }
     return ResultRow(key: key, document: document)
   }
 
   func admits(_ document: StoredDocument) throws -> Bool { try row(of: document) != nil }
 
-  /// Spare ones too.
+  /// Including the lookahead.
   var heldCount: Int { max(list.count, held.count) }
 
   enum Outcome {
     case changed(ResultChanges)
-    /// Too few are known: run the query again.
+    /// Too few rows are known: run the query again.
     case mustLoad
   }
 
-  /// Takes in what became of some documents of the query's scope.
+  /// Applies the changes of some documents of the query's scope.
   func apply(_ updates: [DocumentUpdate]) throws -> Outcome {
     if !isWindow, updates.count == 1 {
       return .changed(try apply(updates[0]).map(ResultChanges.one) ?? .none)
@@ -158,7 +167,7 @@ final class LimitWindow {
     return moveWindow(gone, come)
   }
 
-  /// Without a limit or an offset. Whether the old version matched is known: it stands in the list.
+  /// Without a limit or an offset: the list shows whether the old version matched.
   private func apply(_ update: DocumentUpdate) throws -> ResultChange? {
     let old = try update.old.flatMap(keys.key).flatMap { list.rows.find($0).row }
     let new = try update.new.flatMap(row)
@@ -170,24 +179,24 @@ final class LimitWindow {
     if query.limit == 0 { return .changed(.none) }
     for row in gone { held.remove(row.key) }
     for row in come {
-      if let horizon, SortKeyEncoder.compare(row.key, horizon.key) > 0 { continue }
+      if let upperBound, SortKeyEncoder.compare(row.key, upperBound.key) > 0 { continue }
       held.insert(row)
     }
-    if horizon != nil, let wanted, held.count < wanted { return .mustLoad }
+    if upperBound != nil, let wanted, held.count < wanted { return .mustLoad }
     trim()
     let (left, entered) = crossings(gone, come)
     return .changed(.several(list.apply(gone: left, come: entered)))
   }
 
-  /// Lets spare ones go that are too many.
+  /// Drops lookahead rows if there are more than twice as many as needed.
   private func trim() {
-    guard let capacity, let wanted, held.count - 2 * spare > wanted else { return }
+    guard let capacity, let wanted, held.count - 2 * lookahead > wanted else { return }
     held = ResultTree(sorted: Array(held.prefix(capacity)))
-    horizon = held.last
+    upperBound = held.last
   }
 
-  /// What left the result and what entered it: documents that changed, and at both ends as many as
-  /// those can have pushed across.
+  /// The rows that left the result and those that entered it: documents that changed, and at both
+  /// ends as many rows as those can have pushed across.
   private func crossings(
     _ gone: [ResultRow], _ come: [ResultRow]
   ) -> (left: [ResultRow], entered: [ResultRow]) {

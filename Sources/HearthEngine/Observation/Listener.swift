@@ -1,43 +1,44 @@
 import Dispatch
 
-/// One listener's mailbox: what it was told last, and what it has not been told yet.
+/// One listener's mailbox: the last event that was delivered, and those not delivered yet.
 ///
 ///     commit ─▶ waits as an event of its own, while no more than `eventLimit` do
-///            ─▶ else takes the place of the last one: its changes are then worked out when it is told
+///            ─▶ else replaces the last one: its changes are then computed when it is delivered
 ///
-/// Memory is bounded, however slow the consumer: the results that wait share all documents that did not change.
+/// Memory is bounded, however slow the consumer: waiting results share all unchanged documents.
 package final class Listener: Recipient {
-  /// So many commits wait as events of their own. Firebase's SDK tells each commit, and keeps all of them.
+  /// How many commits wait as events of their own. Firebase's SDK keeps all of them, and delivers
+  /// each.
   static let eventLimit = 16
 
   fileprivate enum Pending {
-    /// The commit right after what is told before, with its changes.
+    /// The commit right after the event before, with its changes.
     case next(ResultEvent)
-    /// Several commits later, or the first.
+    /// A state several commits later, or the first one.
     case latest(ResultEvent)
     indirect case failure(Status)
-    /// Nothing more, and nothing is told.
+    /// Nothing more comes, and nothing is delivered.
     case end
   }
 
-  /// Of an event what is compared with a later one: its changes are not kept.
+  /// The part of an event that is compared with a later one: its changes are not kept.
   fileprivate struct Delivered {
-    // In this order, so that what is behind it takes no padding.
+    // In this order, so that the field after this struct needs no padding.
     var values: [Value]?
     var list: ResultList
   }
 
-  /// What is taken out of the mailbox at once.
+  /// An event taken out of the mailbox, and the state it is compared with.
   fileprivate struct Next {
-    var untold: Pending?
-    /// Before it.
-    var told: Delivered?
-    var mustTell = false
+    var pending: Pending?
+    /// The event delivered before it.
+    var delivered: Delivered?
+    var mustDeliver = false
   }
 
-  // Two enums and not a generic one: that would take a byte more for its cases, and with it another word.
+  // Two enums, not a generic one: that would need another byte for its cases, and so another word.
 
-  /// Mostly none or one, which costs no memory of its own.
+  /// Usually none or one, which needs no memory of its own.
   fileprivate enum Waiting {
     case none
     case one(Pending)
@@ -51,13 +52,13 @@ package final class Listener: Recipient {
       }
     }
 
-    mutating func append(_ untold: Pending) {
+    mutating func append(_ pending: Pending) {
       switch self {
-      case .none: self = .one(untold)
-      case .one(let first): self = .several([first, untold])
+      case .none: self = .one(pending)
+      case .one(let first): self = .several([first, pending])
       case .several(var all):
         self = .none
-        all.append(untold)
+        all.append(pending)
         self = .several(all)
       }
     }
@@ -88,7 +89,7 @@ package final class Listener: Recipient {
     }
   }
 
-  /// Mostly none or one, which costs no memory of its own.
+  /// Usually none or one, which needs no memory of its own.
   fileprivate enum Groups {
     case none
     case one(CallbackGroup)
@@ -128,28 +129,28 @@ package final class Listener: Recipient {
   }
 
   fileprivate struct State {
-    var told: Delivered?
+    var delivered: Delivered?
     let eventLimit: UInt8
-    /// The first one is told even if nothing changed since what it goes on from.
-    var mustTell = true
+    /// The first event is delivered even if nothing changed since the state that it resumes from.
+    var mustDeliver = true
     var isRemoved = false
     var isScheduled = false
     var isRunning = false
-    /// Writes are completed among others for this listener. Next: false, once.
+    /// Writes that concern this listener complete after its callback. Next: false, once.
     var isCounted = false
-    /// A completion went on without its callback. Until it is called back.
+    /// A completion continued without its callback. Until it is called back.
     var isLate = false
-    var untold = Waiting.none
-    /// Left when what is untold was told: completions wait for that.
+    var pending = Waiting.none
+    /// Left when the pending events are delivered: completions wait for that.
     var groups = Groups.none
-    /// They wait for the callback to end.
+    /// Callers of `remove` that wait for the callback to end.
     var removers: [DispatchSemaphore] = []
     var counts = Counts()
   }
 
   package struct Counts {
-    package var told = 0
-    /// Results that gave way to newer ones before they were told.
+    package var delivered = 0
+    /// Results that were replaced by newer ones before they were delivered.
     package var skipped = 0
   }
 
@@ -157,14 +158,14 @@ package final class Listener: Recipient {
   private let callback: @Sendable (Result<ResultEvent, Status>) -> Void
   private let way: Way
 
-  /// How it comes about that `deliver` is called soon, where the callback belongs.
+  /// How `deliver` gets called soon, on the callback's queue or thread.
   package enum Way: Sendable {
-    case room(CallbackQueue)
-    /// Arranges it, wherever callbacks belong that a thread may occupy which waits for a write; or on a queue of the
-    /// listener's own. Never called while it is arranged.
+    case queue(CallbackQueue)
+    /// Schedules it on the target of callbacks, which a thread that waits for a write may block; or
+    /// (`ownQueue`) on a queue of the listener's own. Never called while it is scheduled.
     case schedule(@Sendable (Listener) -> Void)
     case ownQueue(@Sendable (Listener) -> Void)
-    /// Nobody calls back: the consumer is told that it can ask.
+    /// There is no callback: the consumer is notified that it can call `take`.
     case ask(@Sendable () -> Void)
   }
 
@@ -179,12 +180,12 @@ package final class Listener: Recipient {
 
   package var isRemoved: Bool { state.withLock(\.isRemoved) }
   var counts: Counts { state.withLock(\.counts) }
-  /// It has been posted something that its consumer has not taken.
-  var isBehind: Bool { state.withLock { $0.untold.count > 0 } }
+  /// Has an event that its consumer has not taken.
+  var isBehind: Bool { state.withLock { $0.pending.count > 0 } }
 
-  /// No callback begins after this returned, and none is running unless this is called from one, or from a
-  /// write closure: two callbacks that remove each other's listeners would wait for ever, and so would a
-  /// closure for a callback that waits to write.
+  /// After this returns no callback begins, and none is running unless this is called from a
+  /// callback or a write closure: two callbacks that remove each other's listeners would deadlock,
+  /// and so would a closure and a callback that waits to write.
   package func remove() {
     let isInside = CallbackThread.isInside || WriterWaitGraph.isOnWritersThread
     let (mustWait, groups): (DispatchSemaphore?, Groups) = state.withLock { state in
@@ -200,14 +201,14 @@ package final class Listener: Recipient {
 
   // MARK: The registry's side
 
-  /// Writes that concern this listener are to complete after its callback. False if there is none.
+  /// Writes that concern this listener are to complete after its callback. False if it has none.
   func count() -> Bool {
     guard !isAsked else { return false }
     state.withLock { $0.isCounted = true }
     return true
   }
 
-  /// True once after `count` was.
+  /// True once after `count` returned true.
   func discount() -> Bool {
     state.withLock { state in
       defer { state.isCounted = false }
@@ -215,40 +216,41 @@ package final class Listener: Recipient {
     }
   }
 
-  /// The first result. All of it is new, or what changed since `past`.
+  /// Posts the first result. All of it is new, or what changed since `past`.
   func begin(
     _ event: ResultEvent, after past: ResultList? = nil,
     for acknowledgements: [Acknowledgement] = []
   ) {
-    if let past { state.withLock { $0.told = Delivered(list: past) } }
-    post(for: acknowledgements) { $0.untold.append(.latest(event)) }
+    if let past { state.withLock { $0.delivered = Delivered(list: past) } }
+    post(for: acknowledgements) { $0.pending.append(.latest(event)) }
   }
 
-  /// A commit changed the result the listener was told, or will be told before. Called back when the
-  /// outbox is sent.
+  /// Posts the result of a commit, with its changes since the event delivered or posted before. The
+  /// callback is scheduled when `outbox` is sent.
   func post(
     _ event: ResultEvent, for acknowledgements: [Acknowledgement] = [],
     _ outbox: inout PendingDeliveries
   ) {
     post(for: acknowledgements, &outbox) { state in
-      // One more than the limit: what comes then takes its place.
-      guard state.untold.count > Int(state.eventLimit) else {
-        return state.untold.append(.next(event))
+      // One more than the limit may wait: a later event replaces that one.
+      guard state.pending.count > Int(state.eventLimit) else {
+        return state.pending.append(.next(event))
       }
       state.counts.skipped += 1
-      state.untold.replaceLast { last in
-        if case .latest(let first) = last, first.isReset { return .latest(event.reset) }
+      state.pending.replaceLast { last in
+        if case .latest(let first) = last, first.isFullResync { return .latest(event.reset) }
         return .latest(event)
       }
     }
   }
 
-  /// The listener ends, with an error or without any further call. A consumer that asks gets what waits first.
+  /// Ends the listener, with an error or without a further call. A consumer that calls `take` gets
+  /// the waiting events first.
   package func end(_ status: Status?) {
     if status == nil, !isAsked {
       return state.withLock { $0.remove() }.leave()
     }
-    post(for: []) { $0.untold.append(status.map { .failure($0) } ?? .end) }
+    post(for: []) { $0.pending.append(status.map { .failure($0) } ?? .end) }
   }
 
   private var isAsked: Bool {
@@ -257,9 +259,9 @@ package final class Listener: Recipient {
 
   private func arrange() {
     switch way {
-    case .room(let room): room.add(self)
+    case .queue(let queue): queue.add(self)
     case .schedule(let schedule), .ownQueue(let schedule): schedule(self)
-    case .ask(let tell): tell()
+    case .ask(let deliver): deliver()
     }
   }
 
@@ -273,7 +275,7 @@ package final class Listener: Recipient {
     outbox.send()
   }
 
-  /// Arranges `deliver`, with the outbox where that can be done for many.
+  /// Schedules `deliver`, with the outbox where that can be done for many.
   @inline(__always)
   private func post(
     for acknowledgements: [Acknowledgement], _ outbox: inout PendingDeliveries,
@@ -285,12 +287,12 @@ package final class Listener: Recipient {
       return
     }
     let (mustCall, isAwaited) = post(outbox.group(of: batch), add)
-    if mustCall, !destination.isRoom { arrange() }
+    if mustCall, !destination.isSharedQueue { arrange() }
     outbox.add(
-      self, to: batch, mustCall: mustCall && destination.isRoom, isAwaited: isAwaited)
+      self, to: batch, mustCall: mustCall && destination.isSharedQueue, isAwaited: isAwaited)
   }
 
-  /// Whether nobody has arranged for it to be called back, and whether it is in the group.
+  /// Returns whether the callback has to be scheduled, and whether it is in the group.
   @inline(__always)
   private func post(
     _ group: CallbackGroup?, _ add: (inout State) -> Void
@@ -298,9 +300,9 @@ package final class Listener: Recipient {
     state.withLock { state in
       guard !state.isRemoved else { return (false, false) }
       add(&state)
-      // What runs may itself wait for the write, and what is late stays so.
+      // A running callback may itself wait for the write, and a late listener stays late.
       var isAwaited = false
-      if let group, !state.isRunning, !state.isLate, !isRoomLate {
+      if let group, !state.isRunning, !state.isLate, !isQueueLate {
         state.groups.append(group)
         isAwaited = true
       }
@@ -311,26 +313,26 @@ package final class Listener: Recipient {
 
   // MARK: Completions that wait
 
-  private var isRoomLate: Bool {
-    if case .room(let room) = way { room.isLate } else { false }
+  private var isQueueLate: Bool {
+    if case .queue(let queue) = way { queue.isLate } else { false }
   }
 
-  /// If the callback has not begun, completions wait for it no more until it has returned. The listener whose callback
-  /// keeps them waiting, unless that is known already.
+  /// If the callback has not begun, completions no longer wait for it until it has returned.
+  /// Returns the listener whose callback causes the delay, unless that is known already.
   func becomeLate(for acknowledgement: Acknowledgement) -> Listener? {
     state.withLock { state in
       guard state.groups.delay(acknowledgement) else { return nil }
       defer { state.isLate = true }
-      // Under the lock: once the callback has begun, the room is late no more.
-      if case .room(let room) = way { return room.becomeLate(for: self) }
+      // Under the lock: once the callback has begun, the queue is no longer late.
+      if case .queue(let queue) = way { return queue.becomeLate(for: self) }
       return state.isLate ? nil : self
     }
   }
 
   // MARK: The consumer's side
 
-  /// Calls back with what is untold. What is posted from now on takes a turn of its own: a listener that is
-  /// slow, and always has more, leaves the queue to others in between.
+  /// Calls back with the pending events. Events posted from now on get a turn of their own: a slow
+  /// listener that always has more leaves the queue to others in between.
   package func deliver() {
     var next = Next()
     guard let turn = begin(&next) else { return }
@@ -347,25 +349,25 @@ package final class Listener: Recipient {
     turn.groups.leave()
   }
 
-  /// Takes the first event, and says how many there are. Nil if another thread is calling back: when that ends it
-  /// sees that there is more.
+  /// Takes the first event, and returns how many there are. Nil if another thread is calling back:
+  /// it finds the new events when it ends.
   private func begin(_ next: inout Next) -> (count: Int, groups: Groups)? {
     state.withLock { state in
       state.isScheduled = false
       guard !state.isRunning else { return nil }
       state.isRunning = true
       state.isLate = false
-      let count = state.untold.count
+      let count = state.pending.count
       next = state.next()
       return (count, state.groups.take())
     }
   }
 
-  /// Whether there is more that nobody has arranged for.
+  /// Whether there are events whose delivery is not scheduled.
   private func end() -> Bool {
     let (mustArrange, waiting): (Bool, [DispatchSemaphore]) = state.withLock { state in
       state.isRunning = false
-      let mustArrange = state.untold.count > 0 && !state.isScheduled
+      let mustArrange = state.pending.count > 0 && !state.isScheduled
       if mustArrange { state.isScheduled = true }
       defer { state.removers = [] }
       return (mustArrange, state.removers)
@@ -374,45 +376,48 @@ package final class Listener: Recipient {
     return mustArrange
   }
 
-  /// The next untold event. Once it is nil, and with each turn, the consumer is told when there is one again.
+  /// The next pending event. After nil, and after each turn, the consumer is notified of the next
+  /// one.
   package func take() -> Result<ResultEvent, Status>? {
     while true {
       let next = state.withLock { $0.next() }
-      guard next.untold != nil else { return nil }
+      guard next.pending != nil else { return nil }
       if let event = event(of: next) { return event }
     }
   }
 
-  /// What is told of this; nil if it is no news. Working out changes can be long: not under the lock.
+  /// The event to deliver; nil if nothing changed. Outside the lock: computing changes can take
+  /// long.
   private func event(of next: Next) -> Result<ResultEvent, Status>? {
-    switch next.untold {
+    switch next.pending {
     case nil, .end: return nil
     case .next(let event): return .success(event)
     case .failure(let status): return .failure(status)
     case .latest(let event):
-      guard let told = next.told else { return .success(event.with(nil)) }
-      // Changes that cancelled each other are no news; a first result is, even if empty.
+      guard let delivered = next.delivered else { return .success(event.with(nil)) }
+      // Changes that cancel out are not delivered; a first result is, even if it is empty.
       if let values = event.values {
-        return values != told.values || next.mustTell ? .success(event) : nil
+        return values != delivered.values || next.mustDeliver ? .success(event) : nil
       }
-      let changes = told.list.changes(to: event.list)
-      return !changes.isEmpty || next.mustTell ? .success(event.with(changes)) : nil
+      let changes = delivered.list.changes(to: event.list)
+      return !changes.isEmpty || next.mustDeliver ? .success(event.with(changes)) : nil
     }
   }
 }
 
 extension Listener.State {
   fileprivate mutating func next() -> Listener.Next {
-    guard !isRemoved, let untold = untold.popFirst() else {
+    guard !isRemoved, let pending = pending.popFirst() else {
       if !isRunning { isScheduled = false }
       return Listener.Next()
     }
-    let next = Listener.Next(untold: untold, told: told.take(), mustTell: mustTell)
-    switch untold {
+    let next = Listener.Next(
+      pending: pending, delivered: delivered.take(), mustDeliver: mustDeliver)
+    switch pending {
     case .next(let event), .latest(let event):
-      told = Listener.Delivered(values: event.values, list: event.list)
-      mustTell = false
-      counts.told += 1
+      delivered = Listener.Delivered(values: event.values, list: event.list)
+      mustDeliver = false
+      counts.delivered += 1
     case .failure, .end: isRemoved = true
     }
     return next
@@ -421,39 +426,40 @@ extension Listener.State {
   /// The groups are to be left.
   fileprivate mutating func remove() -> Listener.Groups {
     isRemoved = true
-    untold = .none
-    told = nil
+    pending = .none
+    delivered = nil
     return groups.take()
   }
 }
 
 extension Listener.Way {
-  /// What listeners have in common whose callbacks the same completions wait for.
+  /// Listeners of one destination can be in one callback group.
   enum Destination: Equatable {
-    case room(ObjectIdentifier)
+    case queue(ObjectIdentifier)
     case elsewhere
     case ownQueue
     case consumer
 
-    var isRoom: Bool { if case .room = self { true } else { false } }
+    var isSharedQueue: Bool { if case .queue = self { true } else { false } }
   }
 
-  // Inlined, where the room is not retained: everybody would do that with the same one, on several threads.
+  // Inlined, to avoid a retain of the queue: several threads would contend for its reference count.
   @inline(__always)
   var destination: Destination {
     switch self {
-    case .room(let room): .room(ObjectIdentifier(room))
+    case .queue(let queue): .queue(ObjectIdentifier(queue))
     case .schedule: .elsewhere
     case .ownQueue: .ownQueue
     case .ask: .consumer
     }
   }
 
-  /// Whether completions of writes from there may wait for the callback.
+  /// Whether completions of writes from `origin` may wait for the callback.
   func mayDelay(_ origin: WriteOrigin) -> Bool {
     switch self {
-    case .room(let room): origin.queue != room.mark
-    // The thread may be the actor's. On its own queue the listener is running.
+    case .queue(let queue): origin.queue != queue.mark
+    // A blocked thread may be the one the callback needs. A write from a listener's own queue comes
+    // from its running callback, which is not awaited.
     case .schedule: !origin.isBlocking
     case .ownQueue: true
     case .ask: false

@@ -1,9 +1,10 @@
 internal import CXXHash
 
-/// By what a changed document finds a view: one of these per alternative of the view's filters.
+/// A condition by which a changed document finds a materialized query; one for each alternative of
+/// the query's filters.
 ///
-/// A route may lead to documents that the view does not match, for the view looks itself; it never
-/// leads past one that it matches.
+/// A condition may also find documents that the query does not match, because the query checks them
+/// itself; it never misses one that matches.
 enum ListenerCondition {
   /// Every document of the scope.
   case all
@@ -14,10 +15,10 @@ enum ListenerCondition {
   case range(FieldSegments, lower: [UInt8], upper: [UInt8])
 }
 
-/// The bytes by which values are found: those of an index's key, which order and equal as the values do.
+/// The bytes by which values are found: those of an index's key, which compare as the values do.
 enum ListenerConditionKey {
-  /// Ends of ranges, and what is looked up in them, are cut to this: cut bytes still order so that no
-  /// range is missed.
+  /// Ends of ranges, and values looked up in them, are truncated to this many bytes. With
+  /// truncated bytes a value may find a range too many, but misses none.
   static let rangeLimit = 64
 
   static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
@@ -32,20 +33,20 @@ enum ListenerConditionKey {
 
   static func hash(of value: Value) -> UInt64 { bytes(of: value).withUnsafeBytes(hash) }
 
-  static func cut(_ bytes: [UInt8]) -> [UInt8] { Array(bytes.prefix(rangeLimit)) }
+  static func truncated(_ bytes: [UInt8]) -> [UInt8] { Array(bytes.prefix(rangeLimit)) }
 }
 
 extension ListenerCondition {
-  /// The routes to a query's documents. `count` says how many views a route leads to already: of two
-  /// equalities the one that fewer share is taken.
+  /// The conditions that find a query's documents. `count` returns how many materialized queries a
+  /// condition has already: of two equalities, the one with fewer is used.
   ///
-  /// - Parameter horizon: The last that a limited query holds; see `LimitWindow`.
+  /// - Parameter upperBound: The last row that a limited query holds; see `LimitWindow`.
   static func routes(
-    to query: EffectiveQuery, horizon: ResultRow?, count: (ListenerCondition) -> Int
+    to query: EffectiveQuery, upperBound: ResultRow?, count: (ListenerCondition) -> Int
   ) -> [ListenerCondition] {
-    // Of a query that was checked there are never too many.
+    // A query that was checked never has too many.
     guard let disjunctions = try? Disjunctions(query.filters) else { return [.all] }
-    let fallback = ListenerCondition(orderOf: query, horizon)
+    let fallback = ListenerCondition(orderOf: query, upperBound)
     var routes: [ListenerCondition] = []
     for conjunction in disjunctions.conjunctions {
       let route = best(of: conjunction, count) ?? fallback
@@ -61,7 +62,7 @@ extension ListenerCondition {
     var best: (route: ListenerCondition, cost: Int)?
     for comparison in conjunction {
       guard let route = ListenerCondition(exactly: comparison) else { continue }
-      // Half of all documents may share a truth value.
+      // Half of all documents may share a boolean value.
       let isCoarse = comparison.operand.typeClass == .boolean
       let cost = count(route) + (isCoarse ? 16 : 0)
       if best.map({ cost < $0.cost }) ?? true { best = (route, cost) }
@@ -81,15 +82,15 @@ extension ListenerCondition {
     }
   }
 
-  /// One for each field that is compared in order; the narrowest first, as far as that can be said:
-  /// those bounded on both sides.
+  /// One for each field with an inequality; the narrowest first, as far as that is known: those
+  /// bounded on both sides.
   private static func ranges(of conjunction: Set<StructuredQuery.Comparison>) -> [ListenerCondition]
   {
     var bounds: [FieldSegments: (lower: [UInt8]?, upper: [UInt8]?)] = [:]
     for comparison in conjunction {
-      // The ends of the operand's type: no range reaches beyond it.
+      // The ends of the operand's type: no range extends beyond it.
       let tag = KeyTag(comparison.operand.typeClass).rawValue
-      let value = ListenerConditionKey.cut(ListenerConditionKey.bytes(of: comparison.operand))
+      let value = ListenerConditionKey.truncated(ListenerConditionKey.bytes(of: comparison.operand))
       let range: (lower: [UInt8], upper: [UInt8])
       switch comparison.operator {
       case .lessThan, .lessThanOrEqual: range = ([tag], value)
@@ -114,7 +115,7 @@ extension ListenerCondition {
     }
   }
 
-  /// 0 where both ends are values, 1 where one is the end of a type.
+  /// 0 if both ends are values, 1 if one is the end of a type.
   private static func width(_ bound: (lower: [UInt8]?, upper: [UInt8]?)) -> Int {
     (bound.lower?.count ?? 0) > 1 && (bound.upper?.count ?? 0) > 1 ? 0 : 1
   }
@@ -127,9 +128,9 @@ extension ListenerCondition {
     SortKeyEncoder.compare(one, other) >= 0 ? one : other
   }
 
-  /// By where a document stands in the query's first order: between the cursors, and not behind the
-  /// horizon. `all` if neither says anything.
-  private init(orderOf query: EffectiveQuery, _ horizon: ResultRow?) {
+  /// By a document's position in the query's first order: between the cursors, and not after the
+  /// upper bound. `all` if there are neither.
+  private init(orderOf query: EffectiveQuery, _ upperBound: ResultRow?) {
     guard let order = query.orders.first else {
       self = .all
       return
@@ -137,13 +138,13 @@ extension ListenerCondition {
     var near: [UInt8]?
     var far: [UInt8]?
     if let value = query.start?.values.first {
-      near = ListenerConditionKey.cut(ListenerConditionKey.bytes(of: value))
+      near = ListenerConditionKey.truncated(ListenerConditionKey.bytes(of: value))
     }
     if let value = query.end?.values.first {
-      far = ListenerConditionKey.cut(ListenerConditionKey.bytes(of: value))
+      far = ListenerConditionKey.truncated(ListenerConditionKey.bytes(of: value))
     }
-    if let horizon, let value = try? horizon.document.routeValue(of: order.field) {
-      // Not farther than the end is.
+    if let upperBound, let value = try? upperBound.document.routeValue(of: order.field) {
+      // Not farther than the end cursor.
       far = value
     }
     if near == nil, far == nil {
@@ -173,6 +174,6 @@ extension StoredDocument {
       }
       guard isThere else { return nil }
     }
-    return ListenerConditionKey.cut(buffer.bytes)
+    return ListenerConditionKey.truncated(buffer.bytes)
   }
 }

@@ -1,17 +1,17 @@
-/// Finds the views that a changed document can touch, without asking the others.
+/// Finds the materialized queries that a changed document can affect, without visiting the others.
 ///
 ///     document ─▶ by its path
-///              ─▶ its collection, its group, what lies above it: scopes
-///                   ├─ for each field that views of the scope look at
-///                   │    ├─ by value      hash of the bytes ─▶ views
-///                   │    ├─ by element    hash of the bytes ─▶ views
-///                   │    └─ by range      tree of intervals ─▶ views
-///                   └─ views that cannot be found by a field
+///              ─▶ its collection, its group, its ancestors: scopes
+///                   ├─ for each field by which queries of the scope are found
+///                   │    ├─ by value      hash of the bytes ─▶ queries
+///                   │    ├─ by element    hash of the bytes ─▶ queries
+///                   │    └─ by range      tree of intervals ─▶ queries
+///                   └─ queries that cannot be found by a field
 ///
-/// Costs two look-ups for each field that any view of the scope is found by, for the old version and the
-/// new, whatever the number of views; and what it finds. What no field tells (no filter, `!=`,
-/// `not-in`, an `or` of such) is asked at every change of the scope: distinct ones cost
-/// what they are many.
+/// Costs two look-ups for each field by which any query of the scope is found, for the old version
+/// and the new, regardless of the number of queries; plus the queries found. Queries that no field
+/// selects (no filter, `!=`, `not-in`, an `or` of such) are visited at every change of the scope:
+/// their cost grows with the number of distinct ones.
 final class ListenerIndex {
   fileprivate final class Field {
     var lookup: FieldLookup?
@@ -38,7 +38,7 @@ final class ListenerIndex {
   private var buffer = KeyBuffer(minimumCapacity: 64)
   private var other = KeyBuffer(minimumCapacity: 64)
 
-  // MARK: Views
+  // MARK: Materialized queries
 
   func add(_ view: MaterializedQuery, toDocument path: ResourcePath) { documents[path] = view }
 
@@ -46,12 +46,12 @@ final class ListenerIndex {
     if documents[path] === view { documents[path] = nil }
   }
 
-  /// Leads to `view` what the query could find. Take it out by the routes this returns.
-  func add(_ view: MaterializedQuery, to query: EffectiveQuery, horizon: ResultRow?)
+  /// Adds `view` by the conditions of `query`. Remove it with the conditions that this returns.
+  func add(_ view: MaterializedQuery, to query: EffectiveQuery, upperBound: ResultRow?)
     -> [ListenerCondition]
   {
     let scope = self.scope(query.scope, makingIt: true) ?? Scope()
-    let routes = ListenerCondition.routes(to: query, horizon: horizon) { route in
+    let routes = ListenerCondition.routes(to: query, upperBound: upperBound) { route in
       switch route {
       case .all: scope.unrouted.count
       case .value(let field, let hash): scope.fields[field]?.byValue[hash]?.count ?? 0
@@ -112,7 +112,7 @@ final class ListenerIndex {
     }
     switch scope {
     case .collection(let path): return find(&collections, path)
-    // Canonically equal ids are two groups.
+    // Canonically equivalent ids are different groups.
     case .group(let id, _): return find(&groups, .string(id))
     case .subtree(let below): return find(&subtrees, below)
     }
@@ -120,7 +120,7 @@ final class ListenerIndex {
 
   // MARK: Changes
 
-  /// Whether any view could look at the document, whatever is in it.
+  /// Whether any materialized query could depend on the document, regardless of its content.
   func isWatched(_ path: ResourcePath) -> Bool {
     if !collections.isEmpty || !groups.isEmpty {
       let collection = path.parent
@@ -136,8 +136,8 @@ final class ListenerIndex {
     }
   }
 
-  /// Calls `body` with the view of every route that the change takes; with a view of several routes
-  /// several times.
+  /// Calls `body` with the materialized query of every condition that the change meets; several
+  /// times if it meets several conditions of one query.
   func forEach(touchedBy update: DocumentUpdate, _ body: (MaterializedQuery) -> Void) throws {
     if let view = documents[update.path] { body(view) }
     let collection = update.path.parent
@@ -161,7 +161,7 @@ final class ListenerIndex {
       if old { try visit(field, buffer.buffer, update.old, body) }
       let new = try update.new.map { try field.bytes(of: $0, in: &other) } ?? false
       guard new else { continue }
-      // Most changes leave most fields as they were.
+      // Most changes leave most fields unchanged.
       if old, UTF8Order.compare(buffer.buffer, other.buffer) == 0 { continue }
       try visit(field, other.buffer, update.new, body)
     }

@@ -1,26 +1,30 @@
-/// Listening in figures. Counts are of this process, since it opened the database.
+/// Statistics of the listeners in this process. Counts begin when it opened the database.
 public struct ListenerStatistics: Sendable, Hashable {
+  /// Number of listeners.
   public var listeners = 0
-  /// Results that are kept. Listeners to the same query share one.
+  /// Number of results that are kept. Listeners to the same query share one.
   public var views = 0
-  /// Documents that the results hold, and the most that one holds, each with its bytes. Limits hold some
-  /// spare ones; counts and sums hold none.
+  /// Number of documents that the results hold, with their bytes. A result with a limit holds some
+  /// more than it shows; counts and sums without a limit or an offset hold none.
   public var documents = 0
+  /// Number of documents in the largest result.
   public var largestView = 0
-  /// Commits that touched a watched collection.
+  /// Commits that touched a watched collection. Commits that are applied together count as one.
   public var commits = 0
-  /// Results that commits were shown to, because they could have changed them; and that they changed.
+  /// How often a commit was applied to a result, because it could have changed it.
   public var visits = 0
+  /// How often a result changed.
   public var updates = 0
-  /// Queries that were run again because a limit's spare results were used up: should be rare.
+  /// Queries that ran again because a limit had too few documents left. Should be rare.
   public var refills = 0
-  /// Times that all queries were run again because the change log had been trimmed in between.
+  /// How often all queries ran again, because the change log was trimmed in between or is damaged.
   public var reloads = 0
-  /// Snapshots that listeners were told, and that gave way to newer ones because a listener was slow.
-  public var snapshotsTold = 0
+  /// Snapshots that were delivered to listeners.
+  public var snapshotsDelivered = 0
+  /// Snapshots that were replaced by newer ones before delivery, because a listener was slow.
   public var snapshotsSkipped = 0
-  /// Listeners that have not been told the newest yet.
+  /// Number of listeners with a snapshot that has not been delivered.
   public var waitingListeners = 0
-  /// Changes that are committed and that no listener has been told of yet.
+  /// Number of committed changes that have not been passed to listeners.
   public var changesBehind = 0
 }

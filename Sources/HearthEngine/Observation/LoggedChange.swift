@@ -1,81 +1,81 @@
-/// One change out of the log, with the versions before and after it.
+/// One change of the log, with the versions before and after it.
 package struct LoggedChange: Sendable {
   package var sequence: UInt64
   package var kind: Change.Kind
   package var path: ResourcePath
   package var commitTime: Instant
-  /// No other change of its commit follows.
+  /// It is the last change of its commit.
   package var endsCommit: Bool
   package var before: StoredDocument?
   package var after: StoredDocument?
 }
 
 extension StoreSnapshot {
-  /// The changes after `sequence`, in order, up to a portion's size; none if there are none.
+  /// The changes after `sequence`, in order, up to the size of a page; empty if there are none.
   ///
-  /// The log tells the version before a change. The one after it stands before the document's next
-  /// change, which is in the same portion, or further on in the log, or is the stored document.
+  /// The log has the version before a change. The version after it is the one before the document's
+  /// next change, in the same page or later in the log; or it is the stored document.
   ///
   /// Throws `outOfRange` if the log does not reach back that far.
-  func portion(after sequence: UInt64, limits: ChangePageLimits = ChangePageLimits()) throws
+  func changePage(after sequence: UInt64, limits: ChangePageLimits = ChangePageLimits()) throws
     -> [LoggedChange]
   {
-    var portion: [LoggedChange] = []
+    var page: [LoggedChange] = []
     var byteCount = 0
-    // Where the last change so far of each document is, whose version after it is not known yet.
+    // Index of each document's last change so far, whose version after it is not known yet.
     var open: [ResourcePath: Int] = [:]
     var isFull = false
     var newest: StoredVersions?
     try changes(after: sequence) { change in
-      if let last = portion.last, last.sequence + 1 == change.sequence {
-        portion[portion.count - 1].endsCommit = change.startsCommit
+      if let last = page.last, last.sequence + 1 == change.sequence {
+        page[page.count - 1].endsCommit = change.startsCommit
       }
       if isFull {
-        // Only looks for what follows the last change of each document.
-        if newest == nil { newest = try StoredVersions(of: open, portion, in: self) }
+        // Only searches for the next change after each document's last one.
+        if newest == nil { newest = try StoredVersions(of: open, page, in: self) }
         if let index = newest?.wanted.removeValue(forKey: change.path) {
-          portion[index].after = try version(before: change)
+          page[index].after = try version(before: change)
         }
         return newest?.wanted.isEmpty == false
       }
-      if let index = open[change.path] { portion[index].after = try version(before: change) }
-      open[change.path] = portion.count
-      portion.append(
+      if let index = open[change.path] { page[index].after = try version(before: change) }
+      open[change.path] = page.count
+      page.append(
         LoggedChange(
           sequence: change.sequence, kind: change.kind, path: change.path,
           commitTime: change.commitTime, endsCommit: false, before: try version(before: change)))
       byteCount += change.before?.count ?? 0
-      isFull = portion.count >= limits.count || byteCount >= limits.byteCount
+      isFull = page.count >= limits.count || byteCount >= limits.byteCount
       return true
     }
-    guard !portion.isEmpty else { return [] }
+    guard !page.isEmpty else { return [] }
     if newest == nil {
-      newest = try StoredVersions(of: open, portion, in: self)
-      portion[portion.count - 1].endsCommit = true
+      newest = try StoredVersions(of: open, page, in: self)
+      page[page.count - 1].endsCommit = true
     }
-    for (index, document) in newest?.found ?? [] { portion[index].after = document }
-    return portion
+    for (index, document) in newest?.found ?? [] { page[index].after = document }
+    return page
   }
 }
 
-/// How much is taken out of the log at once.
+/// The size limits of a page of changes.
 struct ChangePageLimits: Sendable {
   var count = 1024
   var byteCount = 4 << 20
 }
 
-/// Which of the last changes of some documents made the version that is stored.
+/// Separates last changes that made the stored version of their document from the others.
 private struct StoredVersions {
   var found: [(index: Int, document: StoredDocument)] = []
-  /// What the others made stands further on in the log.
+  /// The versions after the others are later in the log.
   var wanted: [ResourcePath: Int] = [:]
 
   init(
-    of open: [ResourcePath: Int], _ portion: [LoggedChange], in snapshot: StoreSnapshot
+    of open: [ResourcePath: Int], _ page: [LoggedChange], in snapshot: StoreSnapshot
   ) throws {
-    for (path, index) in open where portion[index].kind != .deleted {
+    for (path, index) in open where page[index].kind != .deleted {
       let document = try snapshot.document(DocumentName(path, limit: snapshot.keyLimit))
-      if let document, document.sequence == portion[index].sequence {
+      if let document, document.sequence == page[index].sequence {
         found.append((index, document))
       } else {
         wanted[path] = index

@@ -1,43 +1,5 @@
-extension Listener {
-  /// What a listener watches.
-  package enum Target: Hashable, Sendable {
-    case document(ResourcePath)
-    case query(EffectiveQuery)
-    case totals(EffectiveQuery, [Aggregation])
-
-    package static func results(of query: StructuredQuery) -> Listener.Target {
-      .query(EffectiveQuery(query))
-    }
-
-    package static func totals(
-      of query: StructuredQuery, _ aggregations: [Aggregation]
-    ) -> Listener.Target {
-      .totals(EffectiveQuery(query), aggregations)
-    }
-
-    /// Whose writes the first snapshot waits for.
-    var scope: ReadScope {
-      switch self {
-      case .document(let path): .document(path)
-      case .query(let query), .totals(let query, _): query.scope.readScope
-      }
-    }
-  }
-}
-
-extension Listener.Target: CustomStringConvertible {
-  /// For logs, without the values of filters.
-  package var description: String {
-    switch self {
-    case .document(let path): "document \(path.text)"
-    case .query(let query): "query of \(query.scope.name)"
-    case .totals(let query, _): "aggregation over \(query.scope.name)"
-    }
-  }
-}
-
 extension StructuredQuery.Scope {
-  fileprivate var name: String {
+  var name: String {
     switch self {
     case .collection(let path): "collection \(path.text)"
     case .group(let id, _): "collection group \(id)"
@@ -47,7 +9,7 @@ extension StructuredQuery.Scope {
 }
 
 extension StructuredQuery.Scope {
-  /// Whose writes an answer waits for.
+  /// An answer waits for writes within this scope.
   var readScope: ReadScope {
     switch self {
     case .collection(let path): .collection(path)
@@ -57,98 +19,66 @@ extension StructuredQuery.Scope {
   }
 }
 
-/// What listeners are told; made once for all of a view's.
-package final class ResultEvent: Sendable {
-  package let list: ResultList
-  /// Of a listener to totals.
-  package let values: [Value]?
-  private let news: ResultChanges?
-  /// The state that this shows: after the change with this sequence.
-  package let sequence: UInt64
-  /// The listener asked to go on from a state that the log does not reach back to.
-  package let isReset: Bool
-
-  /// Since what the listener was told before; nil if all of it is new.
-  package var changes: [ResultChange]? { news?.list }
-
-  init(
-    list: ResultList = ResultList(), values: [Value]? = nil, changes: ResultChanges? = nil,
-    sequence: UInt64 = 0, isReset: Bool = false
-  ) {
-    self.list = list
-    self.values = values
-    news = changes
-    self.sequence = sequence
-    self.isReset = isReset
-  }
-
-  func with(_ changes: [ResultChange]?) -> ResultEvent {
-    if changes == nil, news == nil { return self }
-    return ResultEvent(
-      list: list, values: values, changes: changes.map(ResultChanges.several), sequence: sequence,
-      isReset: isReset)
-  }
-
-  var reset: ResultEvent {
-    ResultEvent(list: list, values: values, changes: news, sequence: sequence, isReset: true)
-  }
-}
-
-/// How much views hold beside what they tell. Tests make it little.
+/// How much materialized queries hold beyond their results. Tests make it small.
 struct MaterializedQueryTuning: Sendable {
-  /// A limit keeps this many spare results, and half as many as it tells.
-  var leastSpare = 16
-  /// Above this many changes at once, or this many bytes of older versions, views go to the latest
-  /// state without the steps between.
+  /// A limit's lookahead is this many documents plus half the limit, but at most 1,024.
+  var minimumLookahead = 16
+  /// Above this many changes at once, or this many bytes of older versions, materialized queries go
+  /// to the latest state without the steps between.
   var stepLimit = 4096
   var stepLimitBytes = 16 << 20
 }
 
-/// What is watched, as it is, shared by all who watch it. Touched on the registry's queue only.
-final class MaterializedQuery {
+/// The current result of a target, shared by all its listeners.
+///
+///     request ─▶ fetched ─▶ hold ─▶ update, for each step that concerns it
+///                   ▲                 └─ mustFetch: changes alone do not show the result
+///                   └─────────────────────┘
+final class MaterializedQuery: @unchecked Sendable {
+  // Unchecked: used by the load that makes it, then on the registry's queue only.
+
   private enum Content {
     case document(ResourcePath, ResultList)
     case query(LimitWindow)
-    case totals(LiveAggregates, told: [Value])
+    case totals(LiveAggregates, delivered: [Value])
   }
 
   let target: Listener.Target
-  /// The result is as of this sequence, or a later one that changed nothing in it.
+  /// The result is as of this sequence, or of a later one that changed nothing in it.
   private(set) var sequence: UInt64 = 0
   var listeners: [Listener] = []
-  /// How often the query had to be run again.
+  /// How often the query had to run again.
   private(set) var refills = 0
-  /// What of a commit concerns this view, while the commit is handed out.
+  /// The part of a commit that concerns this query, while the commit is applied.
   var pending: [DocumentUpdate] = []
+  /// The query has to run again before further changes can be applied.
+  private(set) var mustFetch = false
 
   private var content: Content
   private var routes: [ListenerCondition] = []
-  private var routedHorizon: ResultRow?
-  /// Told what it took to run the query.
-  private let note: (QueryTrace) -> Void
+  private var indexedUpperBound: ResultRow?
 
   init(
-    _ target: Listener.Target, _ tuning: MaterializedQueryTuning = MaterializedQueryTuning(),
-    _ note: @escaping (QueryTrace) -> Void = { _ in }
+    _ target: Listener.Target, _ tuning: MaterializedQueryTuning = MaterializedQueryTuning()
   ) {
     self.target = target
-    self.note = note
     content =
       switch target {
       case .document(let path): .document(path, ResultList())
       case .query(let query): .query(LimitWindow(query, tuning: tuning))
       case .totals(let query, let aggregations):
-        .totals(LiveAggregates(query, aggregations, tuning), told: [])
+        .totals(LiveAggregates(query, aggregations, tuning), delivered: [])
       }
   }
 
-  /// The result, all of it new. Shows the view's state, or a later one that changed nothing in it.
-  func event(as sequence: UInt64 = 0, isReset: Bool = false) -> ResultEvent {
-    event(changes: nil, as: sequence, isReset: isReset)
+  /// The result, all of it new. `sequence` may be later than the result's, if nothing in it
+  /// changed.
+  func event(as sequence: UInt64 = 0, isFullResync: Bool = false) -> ResultEvent {
+    event(changes: nil, as: sequence, isFullResync: isFullResync)
   }
 
   private func event(
-    changes: ResultChanges?, as sequence: UInt64 = 0, isReset: Bool = false
+    changes: ResultChanges?, as sequence: UInt64 = 0, isFullResync: Bool = false
   ) -> ResultEvent {
     let sequence = max(self.sequence, sequence)
     let (list, values): (ResultList, [Value]?) =
@@ -158,10 +88,10 @@ final class MaterializedQuery {
       case .totals(_, let values): (ResultList(), values)
       }
     return ResultEvent(
-      list: list, values: values, changes: changes, sequence: sequence, isReset: isReset)
+      list: list, values: values, changes: changes, sequence: sequence, isFullResync: isFullResync)
   }
 
-  /// How many documents it keeps.
+  /// Number of documents it holds.
   var heldCount: Int {
     switch content {
     case .document(_, let list): list.count
@@ -172,79 +102,99 @@ final class MaterializedQuery {
 
   // MARK: Reading
 
-  /// - Parameter isStrict: Throws `failedPrecondition` if indexes do not serve the query.
-  func load(_ snapshot: StoreSnapshot, isStrict: Bool = false) throws {
-    let trace = QueryTrace(isStrict: isStrict)
-    pending = []
-    sequence = try snapshot.state().lastSequence
+  /// For everything that the query holds.
+  var request: ResultRequest {
     switch content {
-    case .document(let path, _):
-      let document = try snapshot.document(DocumentName(path, limit: snapshot.keyLimit))
-      content = .document(path, ResultList(document: document))
-    case .query(let window):
-      try window.load(snapshot, trace)
-      note(trace)
-    case .totals(let totals, _):
-      try totals.load(snapshot, trace)
-      note(trace)
-      content = .totals(totals, told: totals.values)
+    case .document(let path, _): .document(path)
+    case .query(let window): window.request
+    case .totals(let totals, _): totals.request
     }
   }
 
-  /// What it was after the change with this sequence.
-  func list(_ snapshot: StoreSnapshot, asOf sequence: UInt64) throws -> ResultList {
-    switch target {
-    case .document(let path):
-      return ResultList(document: try snapshot.document(at: path, asOf: sequence))
-    case .query:
-      guard case .query(let window) = content else { return ResultList() }
-      return try window.list(snapshot, asOf: sequence)
-    case .totals: return ResultList()
+  /// Takes the answer to `request`, in the state after the change with this sequence.
+  func hold(_ fetched: FetchedResult, asOf sequence: UInt64) throws {
+    pending = []
+    self.sequence = sequence
+    switch content {
+    case .document(let path, _):
+      content = .document(path, try ResultList(fetched: fetched))
+    case .query(let window): try window.hold(fetched)
+    case .totals(let totals, _):
+      try totals.hold(fetched)
+      content = .totals(totals, delivered: totals.values)
     }
+    mustFetch = false
+  }
+
+  /// For the result in an earlier state; nil if that is not kept.
+  var pastRequest: ResultRequest? {
+    switch content {
+    case .document(let path, _): .document(path)
+    case .query(let window): window.pastRequest
+    case .totals: nil
+    }
+  }
+
+  /// The answer to `pastRequest`.
+  func list(of fetched: FetchedResult) throws -> ResultList {
+    guard case .query(let window) = content else { return try ResultList(fetched: fetched) }
+    return try window.list(of: fetched)
   }
 
   // MARK: Following
 
-  /// Takes in what waits in `pending`, and is then as of `sequence`; or as of the snapshot, if the
-  /// query had to be run again. Nil if nothing changed.
-  func update(to sequence: UInt64, _ snapshot: StoreSnapshot) throws -> ResultEvent? {
+  enum Outcome {
+    case unchanged
+    case changed(ResultEvent)
+    /// Fetch the result, and `replace` it. Nothing else is applied until then.
+    case mustFetch
+  }
+
+  /// Applies `pending`; the result is then as of `sequence`.
+  func update(to sequence: UInt64) throws -> Outcome {
     defer { pending = [] }
     self.sequence = sequence
     switch content {
     case .document(let path, var list):
-      guard let update = pending.last else { return nil }
+      guard let update = pending.last else { return .unchanged }
       let changes = list.replace(with: update.new)
       content = .document(path, list)
-      return changes.isEmpty ? nil : event(changes: .several(changes))
+      return changes.isEmpty ? .unchanged : .changed(event(changes: .several(changes)))
     case .query(let window):
       switch try window.apply(pending) {
-      case .changed(let changes): return changes.isEmpty ? nil : event(changes: changes)
+      case .changed(let changes):
+        return changes.isEmpty ? .unchanged : .changed(event(changes: changes))
       case .mustLoad:
         refills += 1
-        return try reload(snapshot)
+        mustFetch = true
+        return .mustFetch
       }
-    case .totals(let totals, let told):
+    case .totals(let totals, let delivered):
       if try !totals.apply(pending) {
         refills += 1
-        return try reload(snapshot)
+        mustFetch = true
+        return .mustFetch
       }
       let values = totals.values
-      content = .totals(totals, told: values)
-      return values == told ? nil : event(changes: nil)
+      content = .totals(totals, delivered: values)
+      return values == delivered ? .unchanged : .changed(event(changes: nil))
     }
   }
 
-  /// Reads it anew. Nil if nothing changed.
-  func reload(_ snapshot: StoreSnapshot) throws -> ResultEvent? {
+  /// The result is to be fetched, because changes are missing.
+  func skipChanges() { mustFetch = true }
+
+  /// Takes the answer to `request` in place of the result. Nil if nothing changed.
+  func replace(with fetched: FetchedResult, asOf sequence: UInt64) throws -> ResultEvent? {
     let old = event()
-    try load(snapshot)
+    try hold(fetched, asOf: sequence)
     let new = event()
     if let values = new.values { return values == old.values ? nil : new }
     let changes = old.list.changes(to: new.list)
     return changes.isEmpty ? nil : new.with(changes)
   }
 
-  /// Makes use of what all views that order alike share, until it is given back.
+  /// Uses the sort keys that all materialized queries with the same order share, until `giveBack`.
   func share(_ shared: SharedSortKeys) {
     switch content {
     case .document: break
@@ -261,17 +211,17 @@ final class MaterializedQuery {
     }
   }
 
-  // MARK: Routes
+  // MARK: Conditions
 
   func addRoutes(to router: ListenerIndex) {
     switch content {
     case .document(let path, _): router.add(self, toDocument: path)
     case .query(let window):
-      routedHorizon = window.horizon
-      routes = router.add(self, to: window.query, horizon: routedHorizon)
+      indexedUpperBound = window.upperBound
+      routes = router.add(self, to: window.query, upperBound: indexedUpperBound)
     case .totals(let totals, _):
-      routedHorizon = totals.horizon
-      routes = router.add(self, to: totals.query, horizon: routedHorizon)
+      indexedUpperBound = totals.upperBound
+      routes = router.add(self, to: totals.query, upperBound: indexedUpperBound)
     }
   }
 
@@ -283,21 +233,30 @@ final class MaterializedQuery {
     routes = []
   }
 
-  /// After the horizon moved, other documents matter.
+  /// When the upper bound moves, other documents matter.
   func renewRoutes(in router: ListenerIndex) {
-    let horizon =
+    let upperBound =
       switch content {
       case .document: nil as ResultRow?
-      case .query(let window): window.horizon
-      case .totals(let totals, _): totals.horizon
+      case .query(let window): window.upperBound
+      case .totals(let totals, _): totals.upperBound
       }
-    guard horizon?.document !== routedHorizon?.document else { return }
+    guard upperBound?.document !== indexedUpperBound?.document else { return }
     removeRoutes(from: router)
     addRoutes(to: router)
   }
 }
 
+extension Status {
+  static let otherResult = Status(.internal, "A source fetched another result than requested.")
+}
+
 extension ResultList {
+  fileprivate init(fetched: FetchedResult) throws {
+    guard case .document(let document) = fetched else { throw Status.otherResult }
+    self.init(document: document)
+  }
+
   /// One document, or none.
   init(document: StoredDocument?) {
     self.init(ResultTree(sorted: document.map { [ResultRow(key: [], document: $0)] } ?? []))

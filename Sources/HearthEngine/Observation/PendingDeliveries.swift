@@ -1,22 +1,22 @@
-/// Listeners that have been posted something, and whose queues have yet to hear of it.
+/// Listeners that were posted an event, and whose queues have not been notified of it yet.
 ///
-///     posts ─▶ a batch for each queue ─▶ 64 posts, or the end ─▶ mailrooms
+///     posts ─▶ a batch for each queue ─▶ 64 posts, or the end ─▶ callback queues
 struct PendingDeliveries {
-  /// Listeners of one queue; or others, of which a completion waits for all or for none.
+  /// Listeners of one queue; or others, if a completion waits for all of them or for none.
   private struct Batch {
     let destination: Listener.Way.Destination
-    let room: CallbackQueue?
+    let queue: CallbackQueue?
     let acknowledgements: [Acknowledgement]
-    /// Of the callbacks that some of the acknowledgements wait for.
+    /// For the callbacks that some of the acknowledgements wait for.
     let group: CallbackGroup?
     /// The queue is to call them back.
     var listeners: [Listener] = []
-    /// They are called back by what was arranged before, and are awaited.
+    /// They are called back by what was scheduled before, and are awaited.
     var scheduled: [Listener] = []
     var awaitedCount = 0
 
     func send() {
-      room?.add(listeners)
+      queue?.add(listeners)
       group?.close(
         scheduled.isEmpty ? [listeners] : [listeners, scheduled], callbackCount: awaitedCount)
     }
@@ -24,19 +24,21 @@ struct PendingDeliveries {
 
   private var batches: [Batch] = []
   private var count = 0
-  /// With so many the queues are told: they call the first ones back while others are posted to.
+  /// After this many posts the queues are notified: they call the first listeners back while others
+  /// are posted to.
   private var limit = firstLimit
   private static let firstLimit = 64
-  /// A queue that is done is woken for more. So that it is not woken often, each batch is larger than the
-  /// one before, up to this many.
+  /// An idle queue is woken for a batch. To wake it rarely, each batch is larger than the one
+  /// before, up to this size.
   private static let largestLimit = 1024
 
-  /// The batch for a listener that is posted something. Nil if it is arranged for at once and nobody waits for it.
+  /// The batch for a listener that is posted an event. Nil if its callback is scheduled directly
+  /// and no completion waits for it.
   mutating func batch(
     for destination: Listener.Way.Destination, _ acknowledgements: [Acknowledgement],
     _ way: @autoclosure () -> Listener.Way
   ) -> Int? {
-    guard destination.isRoom || !acknowledgements.isEmpty, destination != .consumer else {
+    guard destination.isSharedQueue || !acknowledgements.isEmpty, destination != .consumer else {
       return nil
     }
     var index = batches.count - 1
@@ -62,12 +64,12 @@ struct PendingDeliveries {
     for destination: Listener.Way.Destination, _ acknowledgements: [Acknowledgement],
     _ way: Listener.Way
   ) {
-    let room: CallbackQueue? = if case .room(let room) = way { room } else { nil }
+    let queue: CallbackQueue? = if case .queue(let queue) = way { queue } else { nil }
     let awaiting = acknowledgements.filter { way.mayDelay($0.origin) }
     var batch = Batch(
-      destination: destination, room: room, acknowledgements: acknowledgements,
+      destination: destination, queue: queue, acknowledgements: acknowledgements,
       group: awaiting.isEmpty ? nil : CallbackGroup(for: awaiting))
-    // The first one is mostly small, and the others are not.
+    // The first batch is usually small, and the others are not.
     if limit > Self.firstLimit { batch.listeners.reserveCapacity(limit) }
     batches.append(batch)
   }
@@ -75,7 +77,7 @@ struct PendingDeliveries {
   func group(of batch: Int) -> CallbackGroup? { batches[batch].group }
 
   /// - Parameters:
-  ///   - mustCall: Nobody has arranged for it to be called back.
+  ///   - mustCall: Its callback is not scheduled yet.
   ///   - isAwaited: It is in the batch's group.
   mutating func add(_ listener: Listener, to batch: Int, mustCall: Bool, isAwaited: Bool) {
     if isAwaited { batches[batch].awaitedCount += 1 }

@@ -1,5 +1,5 @@
-/// What one change did to a result. Indexes are as in Firestore: of the list with the changes before
-/// this one applied and this one not yet (old), or just applied (new).
+/// One change of a result. Indexes are as in Firestore: of the list with the previous changes
+/// applied, without this one (old) or with it (new).
 package struct ResultChange: Sendable {
   package enum Kind: Sendable { case added, modified, removed }
 
@@ -11,7 +11,7 @@ package struct ResultChange: Sendable {
   package var newIndex: Int?
 }
 
-/// What a commit changed in a result. One change, the usual news, takes no list.
+/// The changes of a result by a commit. One change, the usual case, needs no array.
 enum ResultChanges: Sendable {
   case one(ResultChange)
   case several([ResultChange])
@@ -33,10 +33,10 @@ enum ResultChanges: Sendable {
   }
 }
 
-/// The ordered result of what is watched. A value: taking it in a snapshot costs a reference.
+/// The ordered result of a target. A value: including it in a snapshot costs a reference.
 package struct ResultList: Sendable {
   private(set) var rows: ResultTree
-  /// Told in the opposite of the order the rows stand in.
+  /// Documents are delivered in the reverse order of the rows.
   let isReversed: Bool
 
   init(_ rows: ResultTree = ResultTree(), isReversed: Bool = false) {
@@ -47,7 +47,7 @@ package struct ResultList: Sendable {
   package var count: Int { rows.count }
   var isEmpty: Bool { rows.isEmpty }
 
-  /// Every document, in the order they are told in.
+  /// Every document, in the order of delivery.
   package var documents: [StoredDocument] {
     var documents: [StoredDocument] = []
     documents.reserveCapacity(count)
@@ -56,11 +56,11 @@ package struct ResultList: Sendable {
     return documents
   }
 
-  /// The only document, where one is watched.
+  /// The only document, if the target is a document.
   package var first: StoredDocument? { isEmpty ? nil : rows[isReversed ? count - 1 : 0].document }
 
-  /// Takes rows out and in; a document whose version changed is among both. What that changed: the
-  /// removed in old order, the added in new order, the modified in new order.
+  /// Removes and inserts rows; a document whose version changed is in both. Returns the changes:
+  /// removed in old order, added in new order, modified in new order.
   mutating func apply(gone: [ResultRow], come: [ResultRow]) -> [ResultChange] {
     if gone.count + come.count <= 2 { return applyFew(gone, come) }
     var versions: [ResourcePath: ResultRow] = [:]
@@ -85,7 +85,7 @@ package struct ResultList: Sendable {
     return changes
   }
 
-  /// The usual case: what became of one document, nil where it is no result.
+  /// The usual case: the change of one document, nil where it is not in the result.
   mutating func apply(_ old: ResultRow?, _ new: ResultRow?) -> ResultChange? {
     switch (old, new) {
     case (let old?, let new?): modify(old, new)
@@ -95,7 +95,7 @@ package struct ResultList: Sendable {
     }
   }
 
-  /// Without tables.
+  /// Without building tables.
   private mutating func applyFew(_ gone: [ResultRow], _ come: [ResultRow]) -> [ResultChange] {
     if let old = gone.first, let new = come.first, old.document.path == new.document.path {
       return apply(old, new).map { [$0] } ?? []
@@ -122,12 +122,12 @@ package struct ResultList: Sendable {
       newIndex = oldIndex
     } else {
       let (taken, index) = rows.replace(old.key, with: new)
-      newIndex = told(index)
+      newIndex = delivered(index)
       guard let taken else {
         return ResultChange(kind: .added, document: new.document, newIndex: newIndex)
       }
-      // As many are in the list as were before.
-      oldIndex = told(taken)
+      // The list has as many rows as before.
+      oldIndex = delivered(taken)
     }
     return ResultChange(
       kind: .modified, document: new.document, oldIndex: oldIndex, newIndex: newIndex)
@@ -140,11 +140,11 @@ package struct ResultList: Sendable {
 
   private mutating func put(_ row: ResultRow) -> Int {
     let index = rows.insert(row)
-    return told(index)
+    return delivered(index)
   }
 
-  /// The index in the order that is told.
-  private func told(_ index: Int) -> Int { isReversed ? rows.count - 1 - index : index }
+  /// The index in the order of delivery.
+  private func delivered(_ index: Int) -> Int { isReversed ? rows.count - 1 - index : index }
 
   private func inOrder(_ rows: [ResultRow]) -> [ResultRow] {
     rows.count < 2 ? rows : rows.sorted(by: isBefore)

@@ -1,4 +1,4 @@
-/// A document in a result, and where it stands: keys order as the result does.
+/// A document in a result, with its sort key: keys order as the result does.
 struct ResultRow: Sendable {
   let key: [UInt8]
   let document: StoredDocument
@@ -10,23 +10,23 @@ struct ResultRow: Sendable {
 ///            ┌─ 310 ─┐                 ┌─ 330 ─┐         a node knows how many rows are below it
 ///     [rows] … [rows]            [rows] … [rows]
 ///
-/// As few rows as one node holds stand in a list without a node: the usual result.
+/// A result that fits in one node is a list without a node: the usual case.
 ///
-/// A value. A change makes anew the few nodes above it; everything else is shared with whoever took
-/// the tree before. Finding, counting and changing cost the logarithm of the size, and what two trees
-/// differ in costs about what it is.
+/// A value. A change creates only the few nodes above it; all others are shared with earlier copies
+/// of the tree. Finding, counting and changing cost the logarithm of the size; comparing two trees
+/// costs about the size of their difference.
 struct ResultTree: Sendable {
-  /// A node this wide is cut in two; one a fourth as wide joins its neighbour.
+  /// A wider node is split in two; one a fourth as wide is joined with its neighbor.
   static let widthLimit = 32
 
   final class Node: Sendable {
     /// Of a leaf.
     let rows: [ResultRow]
-    /// Of any other node; all of the same height.
+    /// Of an inner node; all of the same height.
     let children: [Node]
     let count: Int
     let height: Int
-    /// The first row's.
+    /// Key of the first row.
     let firstKey: [UInt8]
 
     /// For at least one row.
@@ -86,7 +86,7 @@ struct ResultTree: Sendable {
     root = Root(Self.tower(over: Self.pieces(of: rows).map(Node.init(rows:))))
   }
 
-  /// About three quarters full, so that there is room.
+  /// About three quarters full, to leave room for insertions.
   private static func pieces<Element>(of elements: [Element]) -> [[Element]] {
     guard elements.count > widthLimit else { return elements.isEmpty ? [] : [elements] }
     let count = (elements.count + widthLimit * 3 / 4 - 1) / (widthLimit * 3 / 4)
@@ -103,7 +103,7 @@ struct ResultTree: Sendable {
 
   // MARK: Finding
 
-  /// Where a row with the key is or would be inserted, and the row.
+  /// The index where a row with the key is or would be inserted, and the row.
   func find(_ key: [UInt8]) -> (index: Int, row: ResultRow?) {
     switch root {
     case .rows(let rows): return Self.find(key, in: rows)
@@ -147,7 +147,7 @@ struct ResultTree: Sendable {
 
   var last: ResultRow? { isEmpty ? nil : self[count - 1] }
 
-  /// The last child that does not begin behind the key, or the first.
+  /// The last child that does not begin after the key, or the first.
   private static func child(of node: Node, for key: [UInt8]) -> Int {
     var low = 1
     var high = node.children.count
@@ -162,7 +162,7 @@ struct ResultTree: Sendable {
     return low - 1
   }
 
-  /// The first row that does not stand before the key.
+  /// Index of the first row that is not before the key.
   private static func offset(in rows: [ResultRow], of key: [UInt8]) -> Int {
     var low = 0
     var high = rows.count
@@ -179,7 +179,7 @@ struct ResultTree: Sendable {
 
   // MARK: Changing
 
-  /// Puts a row where its key belongs, in place of one with the same key. Its index.
+  /// Inserts a row, in place of one with the same key. Returns its index.
   @discardableResult
   mutating func insert(_ row: ResultRow) -> Int {
     var index = 0
@@ -191,7 +191,7 @@ struct ResultTree: Sendable {
         root = .rows(rows)
         return index
       }
-      (node, next) = Self.cut(rows, Node.init(rows:))
+      (node, next) = Self.split(rows, Node.init(rows:))
     case .node(let old): (node, next) = Self.inserting(row, into: old, &index)
     }
     root = Root(next.map { Node(children: [node, $0]) } ?? node)
@@ -205,7 +205,7 @@ struct ResultTree: Sendable {
     if node.isLeaf {
       var rows = node.rows
       index += put(row, into: &rows)
-      return cut(rows, Node.init(rows:))
+      return split(rows, Node.init(rows:))
     }
     let child = child(of: node, for: row.key)
     for sibling in 0..<child { index += node.children[sibling].count }
@@ -213,7 +213,7 @@ struct ResultTree: Sendable {
     var children = node.children
     children[child] = grown
     if let next { children.insert(next, at: child + 1) }
-    return cut(children, Node.init(children:))
+    return split(children, Node.init(children:))
   }
 
   private static func put(_ row: ResultRow, into rows: inout [ResultRow]) -> Int {
@@ -226,7 +226,7 @@ struct ResultTree: Sendable {
     return offset
   }
 
-  private static func cut<Element>(
+  private static func split<Element>(
     _ elements: [Element], _ node: ([Element]) -> Node
   ) -> (Node, next: Node?) {
     guard elements.count > widthLimit else { return (node(elements), nil) }
@@ -234,7 +234,7 @@ struct ResultTree: Sendable {
     return (node(Array(elements[..<middle])), node(Array(elements[middle...])))
   }
 
-  /// Takes the row with the key out. Its index; nil if there is none.
+  /// Removes the row with the key. Returns its index; nil if there is none.
   @discardableResult
   mutating func remove(_ key: [UInt8]) -> Int? {
     switch root {
@@ -256,11 +256,11 @@ struct ResultTree: Sendable {
     }
   }
 
-  /// Takes the row with the key out, if it is there, and puts another one in: their indexes, the new one's
-  /// as it is when the old one is gone.
+  /// Removes the row with the key, if there is one, and inserts another. Returns their indexes, the
+  /// new one's after the removal.
   mutating func replace(_ key: [UInt8], with row: ResultRow) -> (old: Int?, new: Int) {
     guard case .rows(let rows) = root else { return (remove(key), insert(row)) }
-    // One list is made anew, and not one without the row in between.
+    // Creates one new list, not a second one without the row.
     let old = Self.offset(in: rows, of: key)
     guard Self.isThere(key, rows, old) else { return (nil, insert(row)) }
     var new = Self.offset(in: rows, of: row.key)
@@ -270,18 +270,18 @@ struct ResultTree: Sendable {
     return (old, new)
   }
 
-  /// The rows with another one, at another place, instead of the one at `old`.
+  /// The rows, without the one at `old`, and with `row` at `new`.
   private static func moved(
     _ rows: [ResultRow], _ old: Int, to new: Int, as row: ResultRow
   ) -> [ResultRow] {
     Array(unsafeUninitializedCapacity: rows.count) { buffer, count in
       var next = 0
-      for place in 0..<rows.count {
-        if place == new {
-          buffer.initializeElement(at: place, to: row)
+      for position in 0..<rows.count {
+        if position == new {
+          buffer.initializeElement(at: position, to: row)
         } else {
           if next == old { next += 1 }
-          buffer.initializeElement(at: place, to: rows[next])
+          buffer.initializeElement(at: position, to: rows[next])
           next += 1
         }
       }
@@ -314,15 +314,15 @@ struct ResultTree: Sendable {
   private static func joined(_ left: Node, _ right: Node) -> [Node] {
     let (node, next) =
       left.isLeaf
-      ? cut(left.rows + right.rows, Node.init(rows:))
-      : cut(left.children + right.children, Node.init(children:))
+      ? split(left.rows + right.rows, Node.init(rows:))
+      : split(left.children + right.children, Node.init(children:))
     return next.map { [node, $0] } ?? [node]
   }
 
   // MARK: Differences
 
   /// The rows that are only here, and those that are only in `other`: a document that changed is
-  /// among both. Parts that both share are not looked at.
+  /// among both. Parts that both share are skipped.
   func difference(
     to other: ResultTree
   ) -> (gone: [ResultRow], come: [ResultRow]) {
@@ -335,7 +335,7 @@ struct ResultTree: Sendable {
     return (difference.gone, difference.come)
   }
 
-  /// The one node at the top, if there is anything.
+  /// The root node, if there are rows.
   var top: [Node] {
     switch root {
     case .rows(let rows): rows.isEmpty ? [] : [Node(rows: rows)]
@@ -347,22 +347,22 @@ struct ResultTree: Sendable {
     var gone: [ResultRow] = []
     var come: [ResultRow] = []
 
-    /// Compares what is below two runs of nodes, each of one height.
+    /// Compares the rows below two lists of nodes, each of one height.
     mutating func compare(_ old: [Node], _ new: [Node]) {
       let height = Swift.max(old.first?.height ?? 0, new.first?.height ?? 0)
       let left = old.first?.height == height ? old : []
       let right = new.first?.height == height ? new : []
-      // The taller is opened until both are of the same height.
+      // Opens the taller one until both have the same height.
       if left.isEmpty, !old.isEmpty { return compare(old, Difference.open(right)) }
       if right.isEmpty, !new.isEmpty { return compare(Difference.open(left), new) }
-      var places: [ObjectIdentifier: Int] = [:]
-      for (index, node) in right.enumerated() { places[ObjectIdentifier(node)] = index }
+      var positions: [ObjectIdentifier: Int] = [:]
+      for (index, node) in right.enumerated() { positions[ObjectIdentifier(node)] = index }
       var (start, otherStart) = (0, 0)
-      // Nodes that both have stand in the same order in both.
+      // Nodes that are in both have the same order in both.
       for (index, node) in left.enumerated() {
-        guard let place = places[ObjectIdentifier(node)] else { continue }
-        compareUnshared(left[start..<index], right[otherStart..<place])
-        (start, otherStart) = (index + 1, place + 1)
+        guard let position = positions[ObjectIdentifier(node)] else { continue }
+        compareUnshared(left[start..<index], right[otherStart..<position])
+        (start, otherStart) = (index + 1, position + 1)
       }
       compareUnshared(left[start...], right[otherStart...])
     }
@@ -417,7 +417,7 @@ extension ResultTree: Sequence {
   struct Iterator: IteratorProtocol {
     private var rows: [ResultRow] = []
     private var nextRow = 0
-    /// The nodes above, and which child comes next.
+    /// The nodes above, each with the index of its next child.
     private var way: [(node: Node, next: Int)] = []
 
     fileprivate init(_ root: Root) {

@@ -1,23 +1,23 @@
-/// Tells where documents stand in a query's results, as bytes.
+/// Encodes the position of documents in a query's results as bytes.
 ///
 ///     key    first order's value, second's, …, path; each inverted where its order is descending
 ///
-/// Law: comparing two keys as bytes is the same as comparing the documents by the query's orders. No
-/// component is the beginning of another, so a cursor is compared with as many bytes as it has.
+/// Law: comparing two keys as bytes is the same as comparing the documents by the query's orders.
+/// No component is a prefix of another, so a cursor is compared with as many bytes as it has.
 ///
-/// Keep one for many documents: it learns where the fields are. Used by one thread at a time.
+/// Use one for many documents: it learns where the fields are. Used by one thread at a time.
 final class SortKeyEncoder {
   private var fields: [(lookup: FieldLookup, isDescending: Bool)]
   private let isNameDescending: Bool
   private var buffer = KeyBuffer(minimumCapacity: 64)
-  /// What was made last: the views that share this ask one after another.
+  /// The last keys: the materialized queries that share this ask one after another.
   private var recent: (document: StoredDocument, key: [UInt8]?)?
   private var recentBefore: (document: StoredDocument, key: [UInt8]?)?
 
-  /// Among which it is one; nil if it has one user.
+  /// The table it belongs to; nil if it has only one user.
   private unowned let shared: SharedSortKeys?
 
-  /// For effective orders, which end with the name.
+  /// For effective orders, which end with the document's name.
   init(_ orders: [StructuredQuery.Order], among shared: SharedSortKeys? = nil) {
     self.shared = shared
     fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
@@ -26,7 +26,7 @@ final class SortKeyEncoder {
     isNameDescending = orders.last?.isDescending ?? false
   }
 
-  /// Remembers the last two, the versions before and after a change, until `forget`.
+  /// Remembers the last two keys, of the versions before and after a change, until `forget`.
   func key(of document: StoredDocument) throws(Status) -> [UInt8]? {
     if document === recent?.document { return recent?.key }
     if document === recentBefore?.document { return recentBefore?.key }
@@ -44,7 +44,7 @@ final class SortKeyEncoder {
     recentBefore = nil
   }
 
-  /// Nil if the document lacks one of the fields: then it is no result.
+  /// Nil if the document lacks one of the fields: it is not in the result.
   private func key(of path: ResourcePath, _ body: MapView) throws(Status) -> [UInt8]? {
     buffer.removeAll()
     for index in fields.indices {
@@ -58,8 +58,8 @@ final class SortKeyEncoder {
     return buffer.bytes
   }
 
-  /// A cursor's place. A document with the same values begins with the same bytes.
-  func place(of bound: StructuredQuery.Bound) -> [UInt8] {
+  /// A cursor's position. The key of a document with the same values begins with the same bytes.
+  func position(of bound: StructuredQuery.Bound) -> [UInt8] {
     buffer.removeAll()
     for (index, value) in bound.values.prefix(fields.count + 1).enumerated() {
       let isDescending =
@@ -75,11 +75,11 @@ final class SortKeyEncoder {
   }
 }
 
-/// One `SortKeyEncoder` for all views whose results are ordered alike: a changed document's place is worked out
-/// once for all of them.
+/// One `SortKeyEncoder` for all materialized queries with the same order: a changed document's key
+/// is computed once for all of them.
 final class SharedSortKeys {
   private var table: [[StructuredQuery.Order]: (keys: SortKeyEncoder, users: Int)] = [:]
-  /// Those that remember something.
+  /// The encoders that remember keys.
   fileprivate var used: [SortKeyEncoder] = []
 
   func take(_ orders: [StructuredQuery.Order]) -> SortKeyEncoder {
@@ -93,33 +93,33 @@ final class SharedSortKeys {
     if table[orders]?.users == 0 { table[orders] = nil }
   }
 
-  /// Lets go of the documents of a step that all views have taken in.
+  /// Releases the documents of a step that all materialized queries have applied.
   func forget() {
     for keys in used { keys.forget() }
     used.removeAll(keepingCapacity: true)
   }
 }
 
-/// A cursor, prepared to be compared with keys.
+/// A cursor, prepared for comparison with keys.
 struct EncodedCursor {
-  private let place: [UInt8]
+  private let position: [UInt8]
   private let isBefore: Bool
 
   init(_ bound: StructuredQuery.Bound, _ keys: SortKeyEncoder) {
-    place = keys.place(of: bound)
+    position = keys.position(of: bound)
     isBefore = bound.isBefore
   }
 
-  /// Whether a document with this key stands behind the cursor.
+  /// Whether a document with this key is after the cursor.
   func isBefore(_ key: [UInt8]) -> Bool {
     let order = order(of: key)
     return order > 0 || order == 0 && isBefore
   }
 
-  /// Negative for a key that stands before the documents with the cursor's values.
+  /// Negative for a key before those of the documents with the cursor's values.
   private func order(of key: [UInt8]) -> Int {
     key.withUnsafeBytes { key in
-      place.withUnsafeBytes {
+      position.withUnsafeBytes {
         UTF8Order.compare(UnsafeRawBufferPointer(rebasing: key.prefix($0.count)), $0)
       }
     }

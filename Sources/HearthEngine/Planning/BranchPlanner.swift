@@ -1,35 +1,35 @@
-/// Finds the ways through indexes for one conjunction of comparisons.
+/// Finds the index plans for one conjunction of comparisons.
 ///
 ///     index (genre ↑, pages ↑)      genre == "sf", pages > 100, order by pages
-///            └──────┘ fixed         └ one value  └ a range        └ the order behind what is fixed
+///            └──────┘ fixed         └ one value  └ a range        └ the order after those
 ///
-/// The names at the end of entries ascend in every stored index.
+/// Names at the end of entries ascend in every stored index.
 ///
-/// Components that may have a few values multiply the ranges; the first with a stretch of values ends
-/// the bounds, and what components behind it must be is tested in the entries.
+/// Components with a short list of values multiply the ranges. The first component with a range of
+/// values ends the bounds; conditions on the components after it are tested in the entries.
 struct BranchPlanner {
   private let query: EffectiveQuery
-  /// What results of the branch must pass: the conjunction, and perhaps more.
+  /// The condition of the branch: the conjunction, and possibly more.
   private let condition: [StructuredQuery.Filter]
-  /// The conjunction says all.
-  private let isWhole: Bool
-  /// Which values a field may have; of the fields that are compared.
+  /// The conjunction is the whole condition.
+  private let isIntact: Bool
+  /// The allowed values of each compared field.
   private var values: [FieldSegments: KeyRanges] = [:]
-  /// Which elements an array must have one of each of.
+  /// For each array field, sets of elements. The array must have an element of every set.
   private var elements: [FieldSegments: [KeyRanges]] = [:]
-  /// Which names there may be, as entries have them.
+  /// The allowed names, as encoded in entries.
   private var names = KeyRanges.everything
-  private let places: NamePosition
+  private let namePositions: NamePosition
   /// Without the name.
   private let orders: [StructuredQuery.Order]
   private let isNameDescending: Bool
-  /// Every result has these.
+  /// Every result has these fields.
   private let required: Set<FieldSegments>
 
-  /// More ranges than this are not worth their seeks.
+  /// More ranges than this cost more in seeks than they save.
   private static let mostRanges = 100
 
-  /// - Parameter condition: Nil if the conjunction is all of it.
+  /// - Parameter condition: The whole condition; nil if that is the conjunction.
   init(
     _ query: EffectiveQuery, _ conjunction: [StructuredQuery.Comparison],
     condition: [StructuredQuery.Filter]? = nil,
@@ -37,13 +37,13 @@ struct BranchPlanner {
   ) {
     self.query = query
     self.condition = condition ?? conjunction.map(StructuredQuery.Filter.comparison)
-    isWhole = self.condition.count == conjunction.count
-    places = NamePosition(scope: query.scope)
+    isIntact = self.condition.count == conjunction.count
+    namePositions = NamePosition(scope: query.scope)
     orders = query.orders.filter { !$0.field.isDocumentID }
     isNameDescending = query.orders.last?.isDescending ?? false
     for comparison in conjunction {
       if comparison.field.isDocumentID {
-        names = names.intersection(places.ranges(comparison))
+        names = names.intersection(namePositions.ranges(comparison))
       } else if let elements = KeyRanges(elementsOf: comparison) {
         self.elements[comparison.field, default: []].append(elements)
       } else {
@@ -58,39 +58,39 @@ struct BranchPlanner {
     self.required = all
   }
 
-  /// Nothing passes.
+  /// No document passes.
   var isImpossible: Bool {
     names.isEmpty || values.values.contains(where: \.isEmpty)
       || elements.values.contains { $0.contains(where: \.isEmpty) }
   }
 
-  /// In the order of the indexes; then the joins.
+  /// One plan for each usable index, in the order of `indexes`; then the joins.
   func plans(_ indexes: [StoredIndex]) -> [EntryPlan] {
     let uses = indexes.compactMap(use)
     return uses.map { plan($0, isExact: coversAll([$0])) } + joins(uses)
   }
 
-  // MARK: What an index is good for
+  // MARK: The use of an index
 
-  /// An index, and what the conjunction says about its components.
+  /// An index, and the conditions of the conjunction on its components.
   private struct Use {
     var index: StoredIndex
-    /// As the entries have them: of a descending component, inverted.
+    /// In the encoding of the entries: inverted for a descending component.
     var components: [KeyRanges]
-    /// How many components at the front have one value.
+    /// The number of leading components with one value.
     var fixedCount: Int
-    /// How many at the front have values that can be counted.
+    /// The number of leading components with a list of single values.
     var pointCount: Int
-    /// Of the components between the two: every combination of their values.
+    /// Every combination of values of the components between the two counts.
     var combinations: [[[UInt8]]]
-    /// Of the component behind the points, or of the names.
+    /// The ranges of the component after those, or of the name if there is none.
     var ranges: [KeyRange]
-    /// How many components are within the bounds.
+    /// The number of leading components that the ranges bound.
     var boundCount: Int
 
     var definition: IndexDefinition { index.definition }
 
-    /// What the fixed components say; their directions say nothing.
+    /// The fixed components without directions: with one value, the direction has no effect.
     var fixedFields: Set<IndexDefinition.Component> {
       Set(
         definition.components[..<fixedCount].map {
@@ -99,14 +99,14 @@ struct BranchPlanner {
         })
     }
 
-    /// Behind what is fixed, the same components.
+    /// Both indexes have the same components after the fixed ones.
     func hasSameRest(as other: Use) -> Bool {
       index != other.index
         && definition.components[fixedCount...] == other.definition.components[other.fixedCount...]
     }
   }
 
-  /// Nil if documents may be results that the index does not have.
+  /// Nil if the index may lack documents that are results.
   private func use(_ index: StoredIndex) -> Use? {
     var components: [KeyRanges] = []
     for component in index.definition.components {
@@ -133,8 +133,8 @@ struct BranchPlanner {
       }
       use.pointCount += 1
     }
-    let isWhole = use.pointCount == components.count
-    let last = isWhole ? names : components[use.pointCount]
+    let isIntact = use.pointCount == components.count
+    let last = isIntact ? names : components[use.pointCount]
     if use.combinations.count * last.ranges.count <= BranchPlanner.mostRanges {
       use.ranges = last.ranges
       use.boundCount = min(use.pointCount + 1, components.count)
@@ -144,7 +144,8 @@ struct BranchPlanner {
     return use
   }
 
-  /// Whether entries tell all that makes a result, the places to start and end aside.
+  /// Whether entries alone decide which documents are results, apart from the start and end
+  /// positions.
   private func coversAll(_ uses: [Use]) -> Bool {
     var fields: Set<FieldSegments> = []
     var arrays: Set<FieldSegments> = []
@@ -155,7 +156,7 @@ struct BranchPlanner {
         fields.insert(component.field)
       }
     }
-    return isWhole && values.keys.allSatisfy(fields.contains)
+    return isIntact && values.keys.allSatisfy(fields.contains)
       && elements.allSatisfy { arrays.contains($0.key) && $0.value.count == 1 }
       && required.subtracting(elements.keys).allSatisfy(fields.contains)
   }
@@ -170,7 +171,7 @@ struct BranchPlanner {
   private func plan(_ use: Use, isExact: Bool) -> EntryPlan {
     var plan = EntryPlan(
       index: use.index, condition: condition,
-      fixed: use.components[..<use.fixedCount].map { $0.ranges[0].lower }, stretches: [])
+      fixed: use.components[..<use.fixedCount].map { $0.ranges[0].lower }, rangeLists: [])
     for component in use.boundCount..<use.components.count
     where !use.components[component].isEverything {
       plan.tests.append(EntryPlan.Test(component: component, ranges: use.components[component]))
@@ -183,31 +184,32 @@ struct BranchPlanner {
       use.ranges.map { $0.behind(combination.flatMap { $0 }) }
     }
     if let course = Course(self, use, constantCount: use.fixedCount) {
-      // One range after the other.
-      plan.stretches = [course.stretch([], all.flatMap { $0 })]
+      // All ranges in one list, read one after another.
+      plan.rangeLists = [course.rangeList([], all.flatMap { $0 })]
     } else if let course = Course(self, use, constantCount: use.pointCount) {
-      // What can be counted is not what results are ordered by: side by side.
-      plan.stretches = zip(use.combinations, all).map { course.stretch($0, $1) }
+      // Results are not ordered by the listed values: one range list for each combination, merged.
+      plan.rangeLists = zip(use.combinations, all).map { course.rangeList($0, $1) }
     } else {
-      plan.stretches = [EntryPlan.RangeList(ranges: all.flatMap { $0 })]
+      plan.rangeLists = [EntryPlan.RangeList(ranges: all.flatMap { $0 })]
       plan.isExact = isExact && query.start == nil && query.end == nil
       return plan
     }
     plan.isBackward = isNameDescending
     plan.isOrdered = true
     plan.isExact = isExact
-    plan.stretches.removeAll { $0.ranges.isEmpty }
+    plan.rangeLists.removeAll { $0.ranges.isEmpty }
     return plan
   }
 
-  /// How a stretch of an index goes through the results in their order, and where it is entered and left.
+  /// A walk through an index in the order of the results, and its bounds from the query's start and
+  /// end.
   private struct Course {
     private let planner: BranchPlanner
     private let use: Use
     private let constantCount: Int
     private let isBackward: Bool
 
-    /// Nil if it does not go in their order, with so many components constant.
+    /// Nil if the walk is not in result order with this many components constant.
     init?(_ planner: BranchPlanner, _ use: Use, constantCount: Int) {
       self.planner = planner
       self.use = use
@@ -226,11 +228,11 @@ struct BranchPlanner {
 
     private enum Constant {
       case value([UInt8])
-      /// The value of this component, which is another in each stretch.
+      /// The value of this component, which differs between range lists.
       case component(Int)
     }
 
-    /// What all results of a stretch have in common.
+    /// The field's value if all results of a range list have the same one.
     private func constant(of field: FieldSegments) -> Constant? {
       if let values = planner.values[field], values.isPoint {
         return .value(values.ranges[0].lower)
@@ -241,11 +243,11 @@ struct BranchPlanner {
       }.map(Constant.component)
     }
 
-    /// - Parameter combination: The values of the components behind the fixed ones; not all of them are
-    ///   constant.
-    func stretch(_ combination: [[UInt8]], _ ranges: [KeyRange]) -> EntryPlan.RangeList {
-      let start = planner.query.start.map { place($0, combination) }
-      let end = planner.query.end.map { place($0, combination) }
+    /// - Parameter combination: The values of the components after the fixed ones. Not all of them
+    ///   are constant.
+    func rangeList(_ combination: [[UInt8]], _ ranges: [KeyRange]) -> EntryPlan.RangeList {
+      let start = planner.query.start.map { keyBound($0, combination) }
+      let end = planner.query.end.map { keyBound($0, combination) }
       let bounds = KeyRange(
         lower: (isBackward ? end : start).map { $0 ?? KeyRange.behindAll } ?? [],
         upper: (isBackward ? start : end) ?? nil)
@@ -253,8 +255,8 @@ struct BranchPlanner {
         ranges: ranges.map { $0.intersection(bounds) }.filter { !$0.isEmpty })
     }
 
-    /// The key that stands where the bound does; nil is behind all.
-    private func place(_ bound: StructuredQuery.Bound, _ combination: [[UInt8]]) -> [UInt8]? {
+    /// The key at the position of the bound; nil is after all keys.
+    private func keyBound(_ bound: StructuredQuery.Bound, _ combination: [[UInt8]]) -> [UInt8]? {
       var key = combination.flatMap { $0 }
       var position = constantCount
       var isBefore = bound.isBefore
@@ -273,7 +275,7 @@ struct BranchPlanner {
         if let constant = constant(of: order.field) {
           let order = compare(constant, combination, with: valueKey, order.isDescending)
           if order == 0 { continue }
-          // All results that are equal so far are on one side.
+          // All results that equal the bound so far are on the same side of it.
           isBefore = order > 0
           break
         }
@@ -302,19 +304,19 @@ struct BranchPlanner {
 
     private func name(_ value: Value, behind key: [UInt8], isBefore: Bool) -> [UInt8]? {
       guard case .reference(let path) = value else { return key }
-      // In the order of names, which is that of the entries.
+      // True if the position is before the name in ascending order, the order of names in entries.
       let isBelow = isBefore != isBackward
-      guard let place = planner.places.place(of: path, isBefore: isBelow) else {
+      guard let namePosition = planner.namePositions.position(of: path, isBefore: isBelow) else {
         return KeyRange.end(key)
       }
-      return key + place
+      return key + namePosition
     }
   }
 
   // MARK: Joins
 
-  /// Indexes whose first components each have one value and whose others are the same: documents that are in
-  /// all of them are met in the order of those others.
+  /// Joins indexes whose first components each have one value and whose other components are the
+  /// same. Documents in all of them are read in the order of those other components.
   private func joins(_ uses: [Use]) -> [EntryPlan] {
     let fixed = uses.filter { $0.fixedCount > 0 }
     guard fixed.count > 1 else { return [] }
@@ -322,15 +324,15 @@ struct BranchPlanner {
     for leader in fixed {
       var chosen = [leader]
       var covered = leader.fixedFields
-      for follower in fixed where follower.hasSameRest(as: leader) {
-        let more = covered.union(follower.fixedFields)
+      for joinedIndex in fixed where joinedIndex.hasSameRest(as: leader) {
+        let more = covered.union(joinedIndex.fixedFields)
         guard more.count > covered.count else { continue }
         covered = more
-        chosen.append(follower)
+        chosen.append(joinedIndex)
       }
       guard chosen.count > 1 else { continue }
       var plan = plan(leader, isExact: coversAll(chosen))
-      plan.followers = chosen.dropFirst().map { use in
+      plan.joined = chosen.dropFirst().map { use in
         EntryPlan.JoinedIndex(
           index: use.index, fixed: use.components[..<use.fixedCount].map { $0.ranges[0].lower })
       }

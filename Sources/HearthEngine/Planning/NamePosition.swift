@@ -1,14 +1,15 @@
-/// Where names stand in the keys of an index's entries: ids in one collection, paths in a group.
+/// Positions of names in the keys of index entries: ids in one collection, paths in a group.
 ///
-///     collection books    books/dune ─▶ dune 00       films/x ─▶ behind all ids of books
+///     collection books    books/dune ─▶ dune 00       films/x ─▶ after all ids of books
 ///     group               books/dune ─▶ books 00 dune 00 00
 ///
-/// A place lies between names. The lowest is empty bytes, nil is behind all.
+/// A position lies between names. Empty bytes are before all names; nil is after all.
 struct NamePosition {
   let scope: StructuredQuery.Scope
 
-  /// Before the name, or behind it; names below other documents and elsewhere have places, too.
-  func place(of path: ResourcePath, isBefore: Bool) -> [UInt8]? {
+  /// The position before or after the name. Names in other collections, and names below documents,
+  /// also have positions.
+  func position(of path: ResourcePath, isBefore: Bool) -> [UInt8]? {
     guard case .collection(let collection) = scope else {
       var buffer = KeyBuffer(minimumCapacity: 64)
       buffer.append(path: path)
@@ -20,17 +21,17 @@ struct NamePosition {
     guard order == 0, path.segments.count > depth else { return order > 0 ? nil : [] }
     var buffer = KeyBuffer(minimumCapacity: 64)
     buffer.append(id: path.segments[depth])
-    // What lies below a document is behind it.
+    // Documents below a document are after it.
     let isOwn = path.segments.count == depth + 1
     return isBefore && isOwn ? buffer.bytes : KeyRange.end(buffer.bytes)
   }
 
-  /// Which names pass a comparison of the name.
+  /// The names that pass a comparison of the name.
   func ranges(_ comparison: StructuredQuery.Comparison) -> KeyRanges {
     let points = comparison.comparedPaths.map { path in
       KeyRange(
-        lower: place(of: path, isBefore: true) ?? KeyRange.behindAll,
-        upper: place(of: path, isBefore: false))
+        lower: position(of: path, isBefore: true) ?? KeyRange.behindAll,
+        upper: position(of: path, isBefore: false))
     }
     func range(_ build: (KeyRange) -> KeyRange) -> KeyRanges {
       points.first.map { KeyRanges(build($0)) } ?? .nothing
@@ -48,6 +49,6 @@ struct NamePosition {
 }
 
 extension KeyRange {
-  /// Behind every name: none begins so.
+  /// After every name: no name begins with this byte.
   static let behindAll: [UInt8] = [0xFF]
 }

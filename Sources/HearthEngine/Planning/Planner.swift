@@ -1,28 +1,29 @@
-/// What the planner knows about how many there are. Cheap: nothing here reads more than a few pages.
+/// The numbers of documents and entries that the planner uses. Cheap: reads at most a few pages.
 struct PlanStatistics {
-  /// Of the scope, or a number not far below it.
+  /// The number of documents in the collection; for a collection group, of all documents in the
+  /// file. 0 without indexes.
   var documentCount: Int
-  /// How many entries one range of a plan's holds, counted no further than to `limit`.
+  /// The number of entries in one range of a plan, counted up to `limit`.
   var entryCount: (_ plan: EntryPlan, _ range: KeyRange, _ limit: Int) throws -> Int
 }
 
-/// Finds the plans for a query and chooses one: a pure function of the query, the indexes that may be
-/// read, and a few numbers.
+/// Finds the plans for a query and chooses one: a pure function of the query, the indexes that may
+/// be read, and a few numbers.
 ///
 ///     conjunctions ─▶ for each: indexes ─▶ bounds, order, tests ─▶ joins
 ///                  ─▶ union of the branches │ scan ─▶ the cheapest
 struct Planner {
   let query: EffectiveQuery
-  /// A result has each of these, whatever the query says.
+  /// Fields that every result must have, in addition to the query's conditions.
   let required: [FieldSegments]
   let conjunctions: Conjunctions
-  /// Those of the query's scope, ready, in the order of their numbers.
+  /// The ready indexes of the query's scope, ordered by number.
   let indexes: [StoredIndex]
   let documentCount: Int
   private let entryCount: (EntryPlan, KeyRange, Int) throws -> Int
-  /// Results must come in order: otherwise any will do.
+  /// Whether results must come in order.
   let needsOrder: Bool
-  /// Results are only counted.
+  /// Results are only counted or aggregated: entries of an exact plan suffice.
   let countsOnly: Bool
 
   init(
@@ -32,7 +33,7 @@ struct Planner {
     self.query = query
     self.required = required
     conjunctions = Conjunctions(query.filters)
-    // What lies below a document is no stretch of an index.
+    // The documents below a document are not a contiguous range of an index.
     self.indexes = if case .group(_, let below) = query.scope, !below.isRoot { [] } else { indexes }
     documentCount = statistics.documentCount
     entryCount = statistics.entryCount
@@ -45,7 +46,7 @@ struct Planner {
     try candidates().min { $0.cost < $1.cost } ?? documents
   }
 
-  /// Indexes that would serve the query and are not there, or not ready.
+  /// Indexes that would serve the query but do not exist or are not ready.
   var missing: [IndexDefinition] {
     query.wantedIndexes(requiring: required).filter { wanted in
       !indexes.contains { $0.definition == wanted }
@@ -63,7 +64,7 @@ struct Planner {
     let branches = members.count > 1 ? members.map(branch).filter { !$0.isImpossible } : []
     var counts = EntryCounts()
     if single.count <= 1, members.count <= 1 {
-      // Where there is little to choose from, nothing is counted, unless guesses speak against an index.
+      // With at most one index to choose, entries are counted only if an estimate favors the scan.
       let plans = try [documents] + single.map { try whole([$0], &counts) }
       if plans.allSatisfy({ $0.source == .documents || $0.cost < documents.cost }) { return plans }
     }
@@ -71,9 +72,9 @@ struct Planner {
       counts.countFurther()
       var plans = try [documents] + single.map { try whole([$0], &counts) }
       if members.count > 1 { plans += try unions(branches, &counts) }
-      // No guess is left, or counting on would come to more than it could spare.
+      // Stop if no estimate is left, or if more counting would cost more than the best plan.
       let best = plans.reduce(Double.infinity) { min($0, $1.cost) }
-      let more = Double(counts.limit * counts.guessed.count) * Cost.counting
+      let more = Double(counts.limit * counts.estimated.count) * Cost.counting
       guard more > 0, more < best else { return plans }
     }
   }
@@ -84,8 +85,8 @@ struct Planner {
 
   // MARK: Unions
 
-  /// One plan of each branch: the best ordered ones, the best whatever the order, and for each other
-  /// plan of a branch a union that has it.
+  /// Unions of one plan of each branch: the best exact ordered plans, the best ordered plans, the
+  /// cheapest plans, and for every other plan of a branch a union that contains it.
   private func unions(
     _ branches: [BranchPlanner], _ counts: inout EntryCounts
   ) throws -> [QueryPlan] {
@@ -107,42 +108,43 @@ struct Planner {
     {
       unions.append(union)
     }
-    for place in 0..<(choices.map(\.count).max() ?? 0) {
-      unions.append(choices.map { $0[min(place, $0.count - 1)].plan })
+    for position in 0..<(choices.map(\.count).max() ?? 0) {
+      unions.append(choices.map { $0[min(position, $0.count - 1)].plan })
     }
     return try unions.map { try whole($0, &counts) }
   }
 
   // MARK: Costs
 
-  /// A step of a scan, a key and a document, is 1.
+  /// The unit is one step of a scan: a key and its document.
   private enum Cost {
     static let entry = 0.4
-    /// Of a document that is not the next one.
+    /// A document that is not the next one of a scan.
     static let document = 8.0
     static let seek = 10.0
     static let sorting = 1.0
-    /// Of an entry that is counted: ten of them for one that is read.
+    /// Counting an entry is weighted as reading ten.
     static let counting = 4.0
   }
 
-  /// How many entries plans have, as far as they were counted.
+  /// The numbers of entries of plans, counted or estimated.
   private struct EntryCounts {
-    /// So far entries are counted before they are guessed; 0 is not at all.
+    /// Entries are counted up to this number and estimated beyond it; 0 disables counting.
     private(set) var limit = 0
     private var known: [EntryPlan: Double] = [:]
-    /// Of those that have more than was counted. Plans share walks: each is counted once.
-    private(set) var guessed: [EntryPlan: Double] = [:]
+    /// Estimates for plans with more entries than were counted. Plans with the same ranges share
+    /// one count.
+    private(set) var estimated: [EntryPlan: Double] = [:]
 
-    subscript(plan: EntryPlan) -> Double? { known[plan] ?? guessed[plan] }
+    subscript(plan: EntryPlan) -> Double? { known[plan] ?? estimated[plan] }
 
-    mutating func set(_ count: Double, isGuess: Bool, of plan: EntryPlan) {
-      if isGuess { guessed[plan] = count } else { known[plan] = count }
+    mutating func set(_ count: Double, isEstimate: Bool, of plan: EntryPlan) {
+      if isEstimate { estimated[plan] = count } else { known[plan] = count }
     }
 
     mutating func countFurther() {
       limit = limit == 0 ? 32 : limit * 4
-      guessed = [:]
+      estimated = [:]
     }
   }
 
@@ -156,55 +158,58 @@ struct Planner {
     for branch in branches {
       var entries = try entries(of: branch, &counts)
       var passing = branch.tests.isEmpty ? entries : entries / 3
-      if !branch.followers.isEmpty { passing /= 4 }
+      if !branch.joined.isEmpty { passing /= 4 }
       if plan.isOrdered || !needsOrder, let wanted {
         let share = branch.isExact ? 1 : selectivity(of: branch.condition)
         let sufficient = wanted / max(share, 0.001)
         entries *= min(1, sufficient / max(passing, 1))
         passing = min(passing, sufficient)
       }
-      let steps = entries * Cost.entry * Double(1 + branch.followers.count * 4)
+      let steps = entries * Cost.entry * Double(1 + branch.joined.count * 4)
       let documents = countsOnly && branch.isExact ? 0 : passing * Cost.document
-      plan.cost += Cost.seek * Double(branch.stretches.count) + steps + documents
+      plan.cost += Cost.seek * Double(branch.rangeLists.count) + steps + documents
       if needsOrder, !plan.isOrdered { plan.cost += passing * Cost.sorting }
     }
     return plan
   }
 
-  /// How many entries the bounds leave, from their shapes.
-  private func guess(_ plan: EntryPlan) -> Double {
+  /// The estimated number of entries within the bounds, from the kinds of ranges.
+  private func estimate(_ plan: EntryPlan) -> Double {
     var sum = 0.0
-    for stretch in plan.stretches { for range in stretch.ranges { sum += guess(plan, range) } }
-    return max(1, min(guess(plan, .everything), sum))
+    for rangeList in plan.rangeLists {
+      for range in rangeList.ranges { sum += estimate(plan, range) }
+    }
+    return max(1, min(estimate(plan, .everything), sum))
   }
 
-  private func guess(_ plan: EntryPlan, _ range: KeyRange) -> Double {
+  private func estimate(_ plan: EntryPlan, _ range: KeyRange) -> Double {
     let share = range == .everything ? 1 : plan.index.isPoint(range) ? 0.05 : 0.1
     return plan.fixed.reduce(Double(documentCount) * share) { count, _ in count / 20 }
   }
 
-  /// How many entries the bounds leave: counted where they are few. The first ranges speak for all.
+  /// The number of entries within the bounds: counted if there are few. The first ranges are a
+  /// sample of all.
   private func entries(of branch: EntryPlan, _ counts: inout EntryCounts) throws -> Double {
     let limit = counts.limit
-    guard limit > 0 else { return guess(branch) }
+    guard limit > 0 else { return estimate(branch) }
     let plan = branch.counted
     if let count = counts[plan] { return count }
-    let ranges = plan.stretches.flatMap(\.ranges)
+    let ranges = plan.rangeLists.flatMap(\.ranges)
     var total = 0.0
     var sampled = 0
-    var isCut = false
+    var isTruncated = false
     for range in ranges.prefix(limit) where total < Double(limit) {
       let count = try entryCount(plan, range, limit)
-      isCut = count == limit
-      total += isCut ? max(Double(count), guess(plan, range)) : Double(count)
+      isTruncated = count == limit
+      total += isTruncated ? max(Double(count), estimate(plan, range)) : Double(count)
       sampled += 1
     }
     let estimate = sampled == 0 ? 0 : total * Double(ranges.count) / Double(sampled)
-    counts.set(estimate, isGuess: isCut, of: plan)
+    counts.set(estimate, isEstimate: isTruncated, of: plan)
     return estimate
   }
 
-  /// Which share of documents passes all of these, from their shapes.
+  /// The estimated share of documents that pass all filters, from their operators.
   private func selectivity(of filters: [StructuredQuery.Filter]) -> Double {
     filters.reduce(1) { share, filter in
       guard case .comparison(let comparison) = filter else { return share * 0.3 }
@@ -213,7 +218,7 @@ struct Planner {
     }
   }
 
-  /// All of the scope.
+  /// The plan that scans the scope.
   private var documents: QueryPlan {
     let isOrdered = query.isFoundInOrder
     var plan = QueryPlan(source: .documents, isOrdered: isOrdered)
@@ -235,13 +240,13 @@ struct Planner {
 }
 
 extension EntryPlan {
-  /// What tells how many entries there are.
+  /// The plan with only the parts that determine its number of entries.
   fileprivate var counted: EntryPlan {
     var plan = self
     plan.condition = []
     plan.tests = []
     plan.names = nil
-    plan.followers = []
+    plan.joined = []
     plan.isBackward = false
     plan.isOrdered = false
     plan.isExact = false
@@ -251,7 +256,7 @@ extension EntryPlan {
 }
 
 extension StoredIndex {
-  /// Everything in the range begins alike.
+  /// All keys in the range have one prefix.
   fileprivate func isPoint(_ range: KeyRange) -> Bool {
     range.upper == KeyRange.end(range.lower) && range.lower.count > 1
   }

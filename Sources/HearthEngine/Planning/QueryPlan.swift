@@ -1,27 +1,27 @@
-/// How a query is going to be answered: a value, chosen by the `Planner`, followed by a `QueryExecutor`.
+/// How to answer a query: a value that the `Planner` chooses and a `QueryExecutor` executes.
 ///
-///     documents    the scope's documents in the order of names, or those that are named
-///     entries      stretches of an index, joined with stretches of others, branch beside branch
+///     documents    the scope's documents in name order, or the documents that the query names
+///     entries      range lists of an index, joined with other indexes, for each branch
 ///
-/// Law: every plan for a query gives the same documents in the same order. Whatever a plan reads is
-/// tested again against the whole condition of its branch; a plan only says where results can be, and
-/// in which order they are met.
+/// Law: every plan for a query gives the same documents in the same order. Every document that a
+/// plan reads is tested against the whole condition of its branch. A plan only determines where
+/// results can be, and in which order they are read.
 struct QueryPlan: Hashable, Sendable {
   enum Source: Hashable, Sendable {
     case documents
     /// No document can be a result.
     case nothing
-    /// For each branch of an OR; one for a query without.
+    /// One for each branch of an OR; a single one for a query without OR.
     case entries([EntryPlan])
   }
 
   var source: Source
-  /// What is met is met in the order of the results.
+  /// Documents are read in the order of the results.
   var isOrdered: Bool
-  /// What the planner believes it comes to, in steps of a scan.
+  /// The estimated cost, in steps of a scan.
   var cost = 0.0
 
-  /// Where entries are met is a result, so that counting needs no document.
+  /// Every entry read is a result, so counting reads no documents.
   var isExact: Bool {
     switch source {
     case .documents: false
@@ -32,53 +32,55 @@ struct QueryPlan: Hashable, Sendable {
 
   var usesIndexes: Bool { if case .entries = source { true } else { false } }
 
-  /// The same document may be met more than once.
+  /// The same document may be read more than once.
   var mayRepeat: Bool {
     guard case .entries(let branches) = source else { return false }
     return branches.count > 1 || branches.contains { $0.mayRepeat }
   }
 }
 
-/// One walk, or several, through an index for one conjunction of comparisons.
+/// One or more walks through an index for one conjunction of comparisons.
 struct EntryPlan: Hashable, Sendable {
-  /// Ranges that are read one after another, of keys behind the fixed components.
+  /// Ranges of keys after the fixed components, read one after another.
   struct RangeList: Hashable, Sendable {
     var ranges: [KeyRange]
   }
 
-  /// A component behind the bounds, tested in the entry's key.
+  /// A component after the bounds, tested in the entry's key.
   struct Test: Hashable, Sendable {
     var component: Int
     var ranges: KeyRanges
   }
 
-  /// Another index, joined: its components behind the fixed ones are the first index's behind its.
+  /// Another index to join. After its fixed components it has the same components as the first
+  /// index after its own.
   struct JoinedIndex: Hashable, Sendable {
     var index: StoredIndex
     var fixed: [[UInt8]]
   }
 
   var index: StoredIndex
-  /// What documents have to pass, wherever in the plan they are met.
+  /// The condition that every document must pass.
   var condition: [StructuredQuery.Filter]
-  /// The first components that have one value in all stretches.
+  /// The keys of the first components, which have one value in all range lists.
   var fixed: [[UInt8]]
-  /// Side by side: what they tell is merged.
-  var stretches: [RangeList]
+  /// Separate walks, whose results are merged.
+  var rangeLists: [RangeList]
   var tests: [Test] = []
-  /// Tested at the end of the entry's key; nil if any name is right, or the bounds see to it.
+  /// Tested at the end of the entry's key. Nil if any name passes, or if the ranges already bound
+  /// the names.
   var names: KeyRanges?
-  var followers: [JoinedIndex] = []
+  var joined: [JoinedIndex] = []
   var isBackward = false
-  /// Results are met in order.
+  /// Results are read in order.
   var isOrdered = false
-  /// What is met is a result.
+  /// Every entry read is a result.
   var isExact = false
-  /// A document may have several entries in the stretches.
+  /// A document may have several entries in the range lists.
   var mayRepeat = false
 }
 
-// MARK: - For eyes
+// MARK: - Description
 
 extension QueryPlan: CustomStringConvertible {
   var description: String {
@@ -95,12 +97,12 @@ extension QueryPlan: CustomStringConvertible {
 
 extension EntryPlan: CustomStringConvertible {
   var description: String {
-    var text = followers.isEmpty ? "index" : "join of"
+    var text = joined.isEmpty ? "index" : "join of"
     text += " (\(index.definition))"
-    for follower in followers { text += " and (\(follower.index.definition))" }
-    let ranges = stretches.reduce(0) { $0 + $1.ranges.count }
-    if stretches.count > 1 {
-      text += ", \(stretches.count) stretches merged"
+    for joinedIndex in joined { text += " and (\(joinedIndex.index.definition))" }
+    let ranges = rangeLists.reduce(0) { $0 + $1.ranges.count }
+    if rangeLists.count > 1 {
+      text += ", \(rangeLists.count) range lists merged"
     } else if ranges != 1 {
       text += ", \(ranges) ranges"
     }

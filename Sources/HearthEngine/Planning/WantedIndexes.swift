@@ -1,14 +1,14 @@
-/// The indexes that would serve a query alone: each branch of an OR has its own.
+/// The indexes that would serve a query: one for each branch of an OR.
 ///
 ///     genre == "sf", pages > 100, order by pages, title descending
 ///         ─▶ books: genre ↑, pages ↑, title ↓
 ///
-/// Fields that are compared with values come first, then the orders: a stretch of such an index is the
-/// result, in order.
+/// Fields compared for equality come first, then the orders: a range of such an index contains the
+/// results, in order.
 extension EffectiveQuery {
-  /// Empty where documents in the order of names are all that is asked for, and where no index would do.
+  /// Empty if the query needs only documents in name order, or if no index would help.
   ///
-  /// - Parameter fields: A result has each of these, too.
+  /// - Parameter fields: Fields that every result must have as well.
   func wantedIndexes(requiring fields: [FieldSegments] = []) -> [IndexDefinition] {
     let collectionID: String
     let indexScope: IndexDefinition.Scope
@@ -48,7 +48,7 @@ extension EffectiveQuery {
       case .in where !orders.contains { $0.field == comparison.field }:
         constant.append(comparison.field)
       case .arrayContains, .arrayContainsAny:
-        // One index has one array.
+        // An index has at most one array component.
         guard !components.contains(where: { $0.kind == .contains }) else { continue }
         components.append(IndexDefinition.Component(field: comparison.field, kind: .contains))
       default: break
@@ -67,8 +67,8 @@ extension EffectiveQuery {
 }
 
 extension QueryPlan {
-  /// Indexes alone tell the results, in order if that is needed; or names do. What a strict database
-  /// asks of a query.
+  /// Whether indexes or names alone determine the results, in order if `needsOrder`. A database
+  /// with the strict policy requires this of every query.
   func isServed(_ query: EffectiveQuery, needsOrder: Bool) -> Bool {
     switch source {
     case .nothing: true

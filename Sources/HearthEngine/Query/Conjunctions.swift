@@ -1,10 +1,10 @@
-/// A query's condition as an OR of conjunctions, as the planner wants it: lists stay lists.
+/// A query's condition as an OR of conjunctions, for the planner. `in` lists stay lists.
 ///
 ///     a == 1, (b == 2 or c in [3, 4])   ─▶   a == 1, b == 2   or   a == 1, c in [3, 4]
 struct Conjunctions {
-  /// Nil if there are too many of them to plan each.
+  /// Nil if there are too many to plan each.
   let members: [[StructuredQuery.Comparison]]?
-  /// What holds in all of them.
+  /// The comparisons that hold in all of them.
   let common: [StructuredQuery.Comparison]
 
   init(_ filters: [StructuredQuery.Filter]) {

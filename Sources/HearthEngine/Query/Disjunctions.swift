@@ -1,12 +1,11 @@
-/// A filter in disjunctive normal form: one of the conjunctions holds.
+/// A filter in disjunctive normal form: at least one of the conjunctions must hold.
 ///
-/// `in` and `array-contains-any` are short for an OR of their values. What is written twice counts
-/// once.
+/// `in` and `array-contains-any` are an OR of their values. Duplicates count once.
 struct Disjunctions {
-  /// Never empty; a query without filters has one conjunction without comparisons.
+  /// Never empty: a query without filters has one conjunction without comparisons.
   private(set) var conjunctions: Set<Set<StructuredQuery.Comparison>>
 
-  /// No query comes back below the limit from here; it would only be slow.
+  /// A query with more cannot return below the limit; continuing would only be slow.
   private static let hopeless = 1000
 
   init(_ filters: [StructuredQuery.Filter]) throws(Status) {

@@ -1,7 +1,8 @@
-/// A query with everything implied spelled out: what is executed, and what two equal queries share.
+/// A query with everything implied made explicit. This is what is executed; equivalent queries have
+/// equal effective queries.
 ///
-/// The orders end with `__name__`. A limit to the last runs the other way round: orders turned,
-/// start and end swapped, and the results turned back at the end.
+/// The orders end with `__name__`. A limit to the last is executed in reverse: with reversed
+/// orders, with start and end swapped, and with the results reversed at the end.
 package struct EffectiveQuery: Hashable, Sendable {
   package var scope: StructuredQuery.Scope
   var filters: [StructuredQuery.Filter]
@@ -10,12 +11,12 @@ package struct EffectiveQuery: Hashable, Sendable {
   var end: StructuredQuery.Bound?
   var limit: Int?
   var offset: Int
-  /// Results are found in the opposite of the order they are told in.
+  /// Results are found in reverse order and reversed before they are returned.
   var isReversed: Bool
   var projection: [FieldSegments]
   package var nearest: StructuredQuery.Nearest?
 
-  /// For a query that has been checked.
+  /// The query must have been checked.
   package init(_ query: StructuredQuery) {
     scope = query.scope
     filters = query.filters
@@ -33,13 +34,13 @@ package struct EffectiveQuery: Hashable, Sendable {
     }
   }
 
-  /// Results come in the order of their names.
+  /// Results are ordered by name, ascending or descending.
   var isOrderedByName: Bool { orders.count == 1 }
 }
 
 extension StructuredQuery {
-  /// They find the same, and say so in the same way: orders that are implied may be spelled out, and a composite filter
-  /// with one member is that member.
+  /// Whether both find the same results in the same order. Implied orders may be explicit, and a
+  /// composite filter with one member equals that member.
   package func isEquivalent(to other: StructuredQuery) -> Bool {
     EffectiveQuery(self) == EffectiveQuery(other)
   }
@@ -49,13 +50,13 @@ extension StructuredQuery {
 }
 
 extension StructuredQuery.Bound {
-  /// The same place, seen from the other end.
+  /// The same position in the reversed order.
   var turned: StructuredQuery.Bound { StructuredQuery.Bound(values: values, isBefore: !isBefore) }
 }
 
 extension StructuredQuery {
-  /// Explicit orders, then every field with an inequality by path, then the name; what is implied
-  /// goes in the direction of the last explicit order.
+  /// Explicit orders, then every other field with an inequality, sorted by path, then the name.
+  /// Implied orders have the direction of the last explicit order.
   package var effectiveOrders: [StructuredQuery.Order] {
     var orders = orders
     let isDescending = orders.last?.isDescending ?? false
@@ -68,7 +69,7 @@ extension StructuredQuery {
     return orders
   }
 
-  /// Fields with an inequality, the name aside, that the explicit orders do not mention.
+  /// Fields with an inequality, except the name, that the explicit orders do not contain.
   var impliedOrderFields: [FieldSegments] {
     let fields = inequalityFields
     if fields.isEmpty { return [] }
@@ -76,7 +77,7 @@ extension StructuredQuery {
     return fields.filter { !$0.isDocumentID && !mentioned.contains($0) }.sorted()
   }
 
-  /// Each once, the name too.
+  /// Every field with an inequality, including the name.
   var inequalityFields: Set<FieldSegments> {
     var fields: Set<FieldSegments> = []
     for filter in filters {

@@ -1,12 +1,12 @@
-/// The sum of doubles, exactly: what is added can be taken away again.
+/// The exact sum of doubles: a value that was added can be removed again.
 ///
 ///     limbs   Σ limb[i] · 2^(32 i − 1074)
 ///
-/// A double is a few bits somewhere between 2^-1074 and 2^1024; here each bit has a place of its own,
-/// so that no order of adding and taking away loses any. Infinities and NaN are counted apart.
+/// A double is a few bits between 2^-1074 and 2^1024. Here each bit has its own position, so that
+/// no order of additions and removals loses one. Infinities and NaN are counted separately.
 struct ExactSum {
   private var limbs = [Int64](repeating: 0, count: 68)
-  /// Each addition puts less than 32 bits into a limb of 64.
+  /// Each addition changes a limb of 64 bits by less than 2^32.
   private var additionsLeft = ExactSum.additionsBeforeCarry
   private var nanCount = 0
   private var infinityCount = 0
@@ -32,10 +32,10 @@ struct ExactSum {
     let exponent = Int(double.exponentBitPattern)
     var significand = double.significandBitPattern
     if exponent > 0 { significand |= 1 << 52 }
-    // Of the lowest bit, over 2^-1074.
-    let place = max(exponent - 1, 0)
-    var bits = UInt128(significand) << UInt128(place % 32)
-    var limb = place / 32
+    // Exponent of the lowest bit, relative to 2^-1074.
+    let position = max(exponent - 1, 0)
+    var bits = UInt128(significand) << UInt128(position % 32)
+    var limb = position / 32
     let isAdded = (double.sign == .plus) == (sign > 0)
     while bits != 0 {
       let part = Int64(truncatingIfNeeded: bits & 0xFFFF_FFFF)
@@ -74,46 +74,9 @@ struct ExactSum {
     for limb in (lowest...top).reversed() {
       bits = bits << 32 | UInt128(UInt64(bitPattern: sum.limbs[limb]))
     }
-    // What is below can only decide a tie.
+    // The limbs below can only decide a tie.
     if sum.limbs[..<lowest].contains(where: { $0 != 0 }) { bits |= 1 }
     let magnitude = Double(sign: .plus, exponent: 32 * lowest - 1074, significand: Double(bits))
     return isNegative ? -magnitude : magnitude
-  }
-}
-
-/// Numbers added up so that they can be taken away again; comes to what `NumberTotal` comes to.
-struct LiveTotal {
-  private var integers: Int128 = 0
-  private var integerCount = 0
-  private var doubles = ExactSum()
-  private var doubleCount = 0
-
-  mutating func change(_ value: ValueView, isAdded: Bool) throws(Status) {
-    if let integer = try value.integer() {
-      integers += isAdded ? Int128(integer) : -Int128(integer)
-      integerCount += isAdded ? 1 : -1
-    } else if let double = try value.double() {
-      if isAdded { doubles.add(double) } else { doubles.remove(double) }
-      doubleCount += isAdded ? 1 : -1
-    }
-  }
-
-  private var doubleTotal: Double {
-    guard doubleCount > 0 else { return Double(integers) }
-    var total = doubles
-    total.add(Double(integers))
-    return total.value
-  }
-
-  /// Integers stay one as long as it fits.
-  var sumValue: Value {
-    guard doubleCount == 0 else { return .double(doubleTotal) }
-    return Int64(exactly: integers).map(Value.integer) ?? .double(Double(integers))
-  }
-
-  /// Null of nothing.
-  var averageValue: Value {
-    let count = integerCount + doubleCount
-    return count > 0 ? .double(doubleTotal / Double(count)) : .null
   }
 }

@@ -1,10 +1,10 @@
-/// One comparison, prepared: where the field is, and the operand in stored form.
+/// One comparison, prepared: a lookup of the field, and the operand in stored form.
 struct FieldTest {
   enum Kind {
     case equal, notEqual, lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
     case arrayContains, `in`, arrayContainsAny, notIn
     case isNull, isNaN, isNotNull, isNotNaN
-    /// The field is there.
+    /// The field exists.
     case exists
     /// No value passes: a comparison with null or NaN.
     case never
@@ -15,7 +15,7 @@ struct FieldTest {
   private let operandClass: Value.TypeClass
   private let operand: ValueView
   private let operands: [ValueView]
-  /// Keeps the operands.
+  /// Keeps the bytes of the operands alive.
   private let pins: [PinnedBytes]
 
   init(_ comparison: StructuredQuery.Comparison) {
@@ -84,7 +84,7 @@ struct FieldTest {
     }
   }
 
-  /// - Parameter outside: What a value of another class gives: no range reaches there.
+  /// - Parameter outside: The result for a value of another type class: no range includes it.
   private func order(_ value: ValueView, outside: Int) throws(Status) -> Int {
     guard try value.typeClass() == operandClass else { return outside }
     return try ValueView.compare(value, operand)
@@ -119,7 +119,7 @@ struct FieldTest {
 }
 
 extension FieldTest.Kind {
-  /// Null and NaN match nothing in a comparison; there are operators of their own for them.
+  /// A comparison with null or NaN matches nothing; they have their own operators.
   fileprivate init(_ comparison: StructuredQuery.Comparison) {
     let operand = comparison.operand.typeClass
     let isSpecial = operand == .null || operand == .nan

@@ -1,11 +1,11 @@
-/// A stretch of component keys: those from `lower` on and below `upper`.
+/// A range of component keys: from `lower`, included, to `upper`, excluded.
 ///
-///     [k(v), end(k(v)))    exactly the value v, whatever follows it in the key
+///     [k(v), end(k(v)))    exactly the value v, with any continuation of the key
 ///
-/// Both ends lie between components, never inside one: no component is the beginning of another.
+/// Both bounds lie between components, never inside one: no component is a prefix of another.
 struct KeyRange: Hashable, Sendable {
   var lower: [UInt8]
-  /// Nil has no end.
+  /// Nil is unbounded.
   var upper: [UInt8]?
 
   static let everything = KeyRange(lower: [], upper: nil)
@@ -15,12 +15,12 @@ struct KeyRange: Hashable, Sendable {
     self.upper = upper
   }
 
-  /// Everything that begins with `prefix`.
+  /// All keys that begin with `prefix`.
   init(prefix: [UInt8]) {
     self.init(lower: prefix, upper: KeyRange.end(prefix))
   }
 
-  /// What comes behind everything that begins so; nothing comes behind what begins with no bytes.
+  /// The first key after all keys that begin with `prefix`; nil if none, as for an empty prefix.
   static func end(_ prefix: [UInt8]) -> [UInt8]? { KeyLayout.end(ofPrefix: prefix) }
 
   var isEmpty: Bool {
@@ -37,11 +37,11 @@ struct KeyRange: Hashable, Sendable {
   /// The same keys with every bit inverted.
   var inverted: KeyRange {
     func end(_ bytes: [UInt8]) -> [UInt8]? { KeyRange.end(bytes.map { ~$0 }) }
-    // Nothing that begins with `upper` is inside, and everything that begins with `lower` is.
+    // Keys that begin with `upper` are outside; keys that begin with `lower` are inside.
     return KeyRange(lower: upper.flatMap(end) ?? [], upper: end(lower))
   }
 
-  /// The same, behind a prefix.
+  /// The same range after a prefix.
   func behind(_ prefix: [UInt8]) -> KeyRange {
     KeyRange(
       lower: prefix + lower, upper: upper.map { prefix + $0 } ?? KeyRange.end(prefix))
@@ -53,7 +53,7 @@ struct KeyRange: Hashable, Sendable {
     return upper.withUnsafeBytes { UTF8Order.compare(key, $0) < 0 }
   }
 
-  /// Whether one end comes before another; nil is behind all.
+  /// Whether one upper bound is before another; nil is after all.
   static func isBefore(_ one: [UInt8]?, _ other: [UInt8]?) -> Bool {
     guard let one else { return false }
     guard let other else { return true }
@@ -61,7 +61,7 @@ struct KeyRange: Hashable, Sendable {
   }
 }
 
-/// Which values a component may have: ranges in order, none touching another's keys.
+/// The values that a component may have: disjoint ranges in order.
 struct KeyRanges: Hashable, Sendable {
   private(set) var ranges: [KeyRange]
   /// Each range is one value.
@@ -75,7 +75,7 @@ struct KeyRanges: Hashable, Sendable {
     self.arePoints = arePoints
   }
 
-  /// One stretch.
+  /// One range.
   init(_ range: KeyRange) { self.init(range.isEmpty ? [] : [range]) }
 
   /// Exactly these values.
@@ -83,7 +83,7 @@ struct KeyRanges: Hashable, Sendable {
     self.init(points: values.map { KeyRange(prefix: $0.componentKey) })
   }
 
-  /// Exactly these, each of which is one value or name, or empty.
+  /// Exactly these ranges. Each is one value, one name, or empty.
   init(points: [KeyRange]) {
     var ranges: [KeyRange] = []
     for point in points.sorted(by: { UTF8Order.compare($0.lower, $1.lower) < 0 })
@@ -93,7 +93,7 @@ struct KeyRanges: Hashable, Sendable {
     self.init(ranges, arePoints: true)
   }
 
-  /// Every value but these.
+  /// Every value except these.
   init(allBut values: some Sequence<Value>) {
     self.init(allBut: values.map { KeyRange(prefix: $0.componentKey) })
   }
@@ -131,9 +131,9 @@ struct KeyRanges: Hashable, Sendable {
     return KeyRanges(result, arePoints: arePoints || other.arePoints)
   }
 
-  /// As a descending component has them.
+  /// The ranges in the inverted encoding of a descending component.
   var inverted: KeyRanges {
-    // A value stays whole: it may be what keys are said to begin with.
+    // A point stays a prefix range: its `lower` is used as the key of the value.
     KeyRanges(
       ranges.reversed().map {
         arePoints ? KeyRange(prefix: $0.lower.map { ~$0 }) : $0.inverted
@@ -152,7 +152,7 @@ extension UTF8Order {
 }
 
 extension Value {
-  /// The value as an ascending component of an entry's key.
+  /// The value, encoded as an ascending component of an entry's key.
   var componentKey: [UInt8] {
     var buffer = KeyBuffer(minimumCapacity: 32)
     buffer.append(self)
@@ -160,10 +160,10 @@ extension Value {
   }
 }
 
-// MARK: - Of comparisons
+// MARK: - From comparisons
 
 extension KeyRanges {
-  /// The values of a field that pass a comparison. Not for names, nor for what asks for elements.
+  /// The values of a field that pass a comparison. Not for comparisons of names or array elements.
   ///
   /// Law: a stored value passes the comparison if and only if its key is in one of the ranges.
   init(_ comparison: StructuredQuery.Comparison) {
@@ -194,7 +194,7 @@ extension KeyRanges {
     }
   }
 
-  /// The elements of which an array must have one; nil for a comparison that is not about elements.
+  /// The elements of which an array must have at least one; nil for a comparison of anything else.
   init?(elementsOf comparison: StructuredQuery.Comparison) {
     let elements: [Value]
     switch comparison.operator {

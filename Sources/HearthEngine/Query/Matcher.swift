@@ -1,33 +1,33 @@
-/// A query's conditions, prepared to be asked of stored documents without decoding them.
+/// A query's conditions, prepared to test stored documents without decoding them.
 ///
 ///     all ─┬─ population > 5
 ///          └─ any ─┬─ tags contains "old"
 ///                  └─ __name__ == cities/a
 ///
-/// The tree stands in one list, in pre-order; a node knows where the next one beside it is.
+/// The tree is one list, in pre-order; each node has the index after its last descendant.
 ///
-/// A copy for each user: it learns where fields usually are.
+/// Each user has its own copy: it remembers the usual positions of fields.
 struct Matcher {
   private enum Kind { case all, any, field, name }
 
   private struct Node {
     var kind: Kind
-    /// Of the field or name test.
+    /// The index of the field test or name test.
     var test = 0
-    /// Behind the node and all below it.
+    /// The index after the node and its descendants.
     var end = 0
   }
 
   private var nodes: [Node] = []
   private var fieldTests: [FieldTest] = []
   private var nameTests: [NameTest] = []
-  /// All tests are on fields, and all must pass: the usual query.
+  /// All tests are on fields and all must pass, as in most queries.
   private var isFlat = false
 
   /// Every document passes.
   var isEmpty: Bool { nodes.count == 1 }
 
-  /// For filters that have been checked. A document must also have each of `fields`.
+  /// The filters must have been checked. A document must also have each of `fields`.
   init(_ filters: [StructuredQuery.Filter], requiring fields: [FieldSegments] = []) {
     appendGroup(.all, filters, requiring: fields)
     isFlat = nodes.count == 1 + fieldTests.count
@@ -59,7 +59,7 @@ struct Matcher {
     nodes[start].end = nodes.count
   }
 
-  /// - Parameter path: of the document; asked for only if a condition is on the name.
+  /// - Parameter path: The document's path; called only if a condition is on the name.
   @inline(__always)
   mutating func matches(_ body: MapView, path: () throws -> ResourcePath) throws -> Bool {
     guard isFlat else { return try holds(0, body, path) }
@@ -125,7 +125,7 @@ struct NameTest {
 }
 
 extension StructuredQuery.Comparison {
-  /// What a comparison of the name compares with.
+  /// The paths that a comparison of the name compares with.
   var comparedPaths: [ResourcePath] {
     var values = [operand]
     if `operator`.takesList, case .array(let elements) = operand { values = elements }

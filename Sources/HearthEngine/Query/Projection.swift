@@ -1,5 +1,5 @@
 extension StructuredQuery {
-  /// Leaves a document the fields that are asked for; nil if those are all.
+  /// Keeps only the projected fields of a document; nil if the projection is empty and keeps all.
   package var projecting: ((StoredDocument) throws(Status) -> StoredDocument)? {
     guard let projection = Projection(projection) else { return nil }
     return { document throws(Status) in try projection.applied(to: document) }
@@ -15,7 +15,8 @@ struct Projection {
 
   private let root: Node
 
-  /// Nil if all fields are asked for. The name is always told, and asking for it adds no field.
+  /// Nil if `fields` is empty: results keep all fields. The name is part of every result;
+  /// projecting it adds no field.
   package init?(_ fields: [FieldSegments]) {
     guard !fields.isEmpty else { return nil }
     root = .part(
@@ -70,7 +71,7 @@ struct Projection {
     writer.endMap()
   }
 
-  /// Whether the map has something of what is asked for; one that has not is left out whole.
+  /// Whether the map has any of the projected fields; a map that has none is left out.
   private static func isThere(_ node: Node, in map: MapView) throws(Status) -> Bool {
     guard case .part(let children) = node else { return true }
     for (name, child) in children {

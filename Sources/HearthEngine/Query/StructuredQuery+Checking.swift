@@ -1,9 +1,10 @@
-/// What the server refuses, with its sentences and in its order: operands, then disjunctions, then
-/// array membership, then inequality fields, then the total.
+/// Checks for what the Firestore server refuses, with its messages and in its order: operands, then
+/// disjunctions, then array membership, then inequality fields, then the total.
 extension StructuredQuery {
+  /// Throws `invalidArgument` for a query that the server refuses.
   ///
-  /// - Parameter cursorsReachImpliedOrders: Cursors may have values for orders that are implied. A
-  ///   client that makes a cursor from a document spells those orders out.
+  /// - Parameter cursorsReachImpliedOrders: Whether cursors may have values for implied orders. A
+  ///   client that makes a cursor from a document makes those orders explicit.
   package func check(cursorsReachImpliedOrders: Bool = false) throws(Status) {
     try checkScope()
     if let limit, limit < 0 { throw .invalidArgument("limit is negative") }
@@ -68,7 +69,7 @@ extension StructuredQuery {
   }
 
   private func checkDisjunctions(_ comparisons: [StructuredQuery.Comparison]) throws(Status) {
-    // What is one conjunction as it stands has nothing to be multiplied out.
+    // A single conjunction needs no normal form.
     let isMany =
       comparisons.contains { $0.operator.takesList }
       || comparisons.count { $0.operator == .arrayContains } > 1
@@ -128,7 +129,7 @@ extension StructuredQuery {
     guard !seen.contains(.documentID) || impliedOrderFields.isEmpty else { throw .fieldsAfterKey }
   }
 
-  /// What a query across collections cannot ask.
+  /// Refuses what a query across collections cannot ask.
   private func checkReach(_ comparisons: [StructuredQuery.Comparison]) throws(Status) {
     let below: ResourcePath
     let hasKind: Bool
@@ -168,7 +169,7 @@ extension StructuredQuery {
     }
   }
 
-  /// A value that is only compared with.
+  /// Checks a value that is only compared, not stored.
   static func check(operand: Value) throws(Status) {
     switch operand {
     case .null, .boolean, .integer, .double, .timestamp, .string, .bytes: break
@@ -205,9 +206,9 @@ extension StructuredQuery {
     }
   }
 
-  // MARK: The total
+  // MARK: The total count
 
-  /// More than this many comparisons fit no normal form within the limits.
+  /// No normal form within the limits has more comparisons than this.
   private static let mostComparisons = Limits.disjunctions * Limits.filtersAndOrders
 
   private var filterCount: Int { filters.reduce(0) { $0 + $1.longestConjunction } }
@@ -238,7 +239,7 @@ extension StructuredQuery.Filter {
     }
   }
 
-  /// Comparisons in the longest conjunction of the normal form.
+  /// The number of comparisons in the longest conjunction of the normal form.
   fileprivate var longestConjunction: Int {
     switch self {
     case .comparison: 1

@@ -1,11 +1,12 @@
 extension StructuredQuery {
-  /// The documents whose vectors are nearest to one, out of those the rest of the query finds.
+  /// A nearest-neighbor search: the documents with the vectors nearest to `vector`, among the
+  /// results of the rest of the query.
   package struct Nearest: Hashable, Sendable {
     package enum Measure: Hashable, Sendable {
       case euclidean
-      /// One less the cosine of the angle: 0 to 2.
+      /// 1 minus the cosine of the angle: 0 to 2.
       case cosine
-      /// The larger, the nearer.
+      /// A larger value is nearer.
       case dotProduct
     }
 
@@ -13,9 +14,9 @@ extension StructuredQuery {
     var vector: [Double]
     var limit: Int
     var measure: Measure
-    /// Where the results tell their distance, if they do.
+    /// The result field that receives the distance; nil for none.
     var distanceField: FieldSegments?
-    /// The largest distance of a result, of a dot product the smallest.
+    /// The largest distance of a result; for a dot product, the smallest.
     var threshold: Double?
 
     package init(
@@ -30,7 +31,7 @@ extension StructuredQuery {
       self.threshold = threshold
     }
 
-    /// Vectors compare as stored values do: every NaN is one.
+    /// Vectors compare like stored values: all NaNs are equal.
     package static func == (lhs: Nearest, rhs: Nearest) -> Bool {
       lhs.field == rhs.field && Value.vector(lhs.vector) == .vector(rhs.vector)
         && lhs.limit == rhs.limit && lhs.measure == rhs.measure

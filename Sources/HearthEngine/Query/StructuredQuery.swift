@@ -1,40 +1,40 @@
-/// A question to the database, as a value: what Firestore calls a structured query.
+/// A query as a value: what Firestore calls a structured query.
 ///
 ///     scope ─▶ filters ─▶ projection ─▶ orders, start and end ─▶ offset ─▶ limit ─▶ nearest
 ///
-/// Nothing here is checked; see `StructuredQuery+Checking.swift`. What is implied (orders, the
-/// direction of a limit to the last) is spelled out by `EffectiveQuery`.
+/// Not checked here; see `StructuredQuery+Checking.swift`. `EffectiveQuery` makes implied orders
+/// and the direction of a limit to the last explicit.
 package struct StructuredQuery: Hashable, Sendable {
   package enum Scope: Hashable, Sendable {
     case collection(ResourcePath)
     /// All collections with one id, at any depth below a document or the root.
     case group(String, below: ResourcePath)
-    /// Every document below a document or the root, whatever its collection.
+    /// Every document below a document or the root, in any collection.
     case subtree(below: ResourcePath)
   }
 
   package var scope: Scope
-  /// All of them hold.
+  /// All must hold.
   var filters: [Filter] = []
   package var orders: [Order] = []
   package var start: Bound?
   package var end: Bound?
   package var limit: Int?
-  /// The limit counts from the end.
+  /// The limit keeps the last results, not the first.
   package var isLimitToLast = false
   package var offset = 0
-  /// The fields of the results; none stands for all.
+  /// The fields of the results; empty means all.
   package var projection: [FieldSegments] = []
   package var nearest: Nearest?
 
   package init(_ scope: Scope) { self.scope = scope }
 
-  /// Asks for all of the scope in the order of names.
+  /// The query has no conditions: it returns all of the scope, ordered by name.
   var isPlain: Bool { self == StructuredQuery(scope) }
 }
 
 extension StructuredQuery.Scope {
-  /// What two scopes differ in. Text alone would take canonically equal ids for one.
+  /// The values that distinguish scopes. `String` would treat canonically equivalent ids as equal.
   private var identity: (kind: Int, path: ResourcePath, below: ResourcePath) {
     switch self {
     case .collection(let path): (0, path, .root)
@@ -63,11 +63,11 @@ extension StructuredQuery {
     }
   }
 
-  /// A place in the order of the results: between them, or at some of them.
+  /// A position in the order of the results: between results, or at some of them.
   package struct Bound: Hashable, Sendable {
-    /// For the first of the query's orders.
+    /// Values for the first of the query's orders.
     var values: [Value]
-    /// Lies before the results that have exactly these values.
+    /// The position is before the results that have exactly these values; otherwise after them.
     var isBefore: Bool
 
     package init(values: [Value], isBefore: Bool) {
@@ -89,7 +89,7 @@ extension StructuredQuery {
       case equal, notEqual, arrayContains
       /// The operand is an array.
       case `in`, arrayContainsAny, notIn
-      /// The operand is null and has no meaning.
+      /// The operand is null and is ignored.
       case isNull, isNaN, isNotNull, isNotNaN
     }
 
@@ -106,7 +106,7 @@ extension StructuredQuery {
 }
 
 extension StructuredQuery.Comparison.Operator {
-  /// Results of such a comparison are in the order of its field.
+  /// Results of such a comparison are ordered by its field.
   var isInequality: Bool {
     switch self {
     case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual: true
@@ -114,7 +114,7 @@ extension StructuredQuery.Comparison.Operator {
     }
   }
 
-  /// At most one of these in a query.
+  /// A query may have at most one of these.
   var isNegative: Bool {
     switch self {
     case .notEqual, .notIn, .isNotNull, .isNotNaN: true
@@ -146,7 +146,7 @@ extension StructuredQuery {
     return all
   }
 
-  /// Adds a condition. A conjunction adds its members, so that equal questions are equal values.
+  /// Adds a condition. A conjunction adds its members, so that equal queries are equal values.
   package mutating func add(_ filter: Filter) {
     if case .all(let members) = filter {
       for member in members { add(member) }

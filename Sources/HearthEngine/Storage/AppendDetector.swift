@@ -1,9 +1,9 @@
 internal import LMDB
 
-/// Where a table ends, so that what comes behind all else can be appended.
+/// Knows the last key of a table, so that records with greater keys can be appended.
 ///
-/// LMDB's ordinary puts in ascending order leave out the last record that would fit on each page: with
-/// documents of half a kilobyte, every seventh place.
+/// LMDB's ordinary puts in ascending order leave out the last record that would fit on each page:
+/// with documents of half a kilobyte, every seventh slot.
 struct AppendDetector {
   private var last: [UInt8] = []
   private var isEmpty = true
@@ -13,7 +13,7 @@ struct AppendDetector {
     if try cursor.last() { advance(to: cursor.key) }
   }
 
-  /// True if the key is behind all that are there and all that were asked for before.
+  /// True if the key is greater than every key in the table and every key passed before.
   mutating func isPassed(by key: UnsafeRawBufferPointer) -> Bool {
     guard isEmpty || last.withUnsafeBytes({ UTF8Order.compare($0, key) < 0 }) else { return false }
     advance(to: key)

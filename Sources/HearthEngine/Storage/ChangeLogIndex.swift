@@ -1,36 +1,38 @@
 internal import LMDB
 
-/// Which records of the change log hold changes of a collection: the past of one is read without the changes of all
-/// others.
+/// Finds the records of the change log that hold changes of a collection, so that a reader of one
+/// collection's history skips the changes of all others.
 ///
-///     key    as the documents of the collection begin (cut to leave room) ‖ first sequence of the first record
+///     key    key prefix of the collection's documents        ‖  first sequence of the
+///            (truncated to leave room for the sequence)         first record
 ///     value  ┌───────┬────────────────────────────────────────────────────┐
-///            │ frame │ each further record: first sequence - that before,  │
-///            │ 5 B   │ varint …                                            │
+///            │ frame │ each further record: first sequence - that of the  │
+///            │ 5 B   │ record before it, varint …                         │
 ///            └───────┴────────────────────────────────────────────────────┘
 ///
-/// A list of postings for each collection, as in an index of texts. It follows the log with a distance, so that most
-/// commits do not touch it: `StoreState.indexedSequence` says how far it goes, and what is newer is found in the log
-/// itself.
+/// A posting list for each collection, as in a text index. The index lags behind the log, so that
+/// most commits do not touch it. `StoreState.indexedSequence` is the last sequence it covers; newer
+/// changes are found in the log itself.
 ///
-/// Two collections whose keys were cut alike share a list. Whoever reads a record looks at the paths.
+/// Collections with the same truncated key share a list. Readers of a record compare the paths.
 ///
 /// On disk. Changing this changes the file format; see StorageLayout.md.
 enum ChangeLogIndex {
   /// A put into the index, or a delete where the value is nil.
   typealias Step = (key: [UInt8], value: [UInt8]?)
 
-  /// Fewer changes than this are newer than the index.
+  /// The index is extended once it lags behind the log by this many changes.
   static let distance: UInt64 = 64
-  /// A file that has no index yet gets it bit by bit; a large commit brings as much again as it adds.
+  /// How many stored records one commit adds to the index. A file without an index gets it over
+  /// several commits. A commit that adds many records indexes up to twice as many stored ones.
   static let recordsPerCommit = 256
 
-  /// What is to be put to take in the changes that a walk would meet, and how far the index goes then; nil if there are
-  /// too few.
+  /// The puts that extend the index over the unindexed changes, and the sequence up to which it
+  /// then goes. Nil if fewer than `distance` changes are unindexed, or none can be read.
   ///
   /// - Parameters:
-  ///   - base: What is stored.
-  ///   - state: What will be, with `newRecords` at the end of the log.
+  ///   - base: The stored state.
+  ///   - state: The state after the commit, with `newRecords` at the end of the log.
   static func plan(
     _ store: StoreSnapshot, from base: StoreState, to state: StoreState,
     adding newRecords: [(first: UInt64, bytes: [UInt8])]
@@ -55,18 +57,18 @@ enum ChangeLogIndex {
         }
       }
     } catch let status as Status where status.code == .dataLoss {
-      // Writing goes on; who reads this far is told.
+      // A damaged record does not stop writes. Readers of that record get the error.
       guard indexed > begin else { return nil }
     }
     return (lists.steps, indexed)
   }
 
-  /// What is to be deleted with a record of the log: the lists that it is the last one of.
+  /// The deletions that go with removing records from the log: lists whose last record is removed.
   struct Trim {
     private let store: StoreSnapshot
     private let limit: KeyLimit
     private(set) var steps: [Step] = []
-    /// Records of one collection often come together.
+    /// Consecutive records often belong to one collection.
     private var latest: (collection: [UInt8], key: [UInt8], last: UInt64)?
 
     init(_ store: StoreSnapshot) {
@@ -95,7 +97,7 @@ enum ChangeLogIndex {
       }
       guard let list = latest, list.last == first else { return }
       latest = nil
-      // Collections whose keys were cut alike share it.
+      // Collections with the same truncated key share the list.
       if steps.last?.key != list.key {
         steps.append((list.key, nil))
       }
@@ -108,11 +110,11 @@ enum ChangeLogIndex {
     store.keyLimit.shortened(by: MemoryLayout<UInt64>.size)
   }
 
-  /// What the keys of a collection's lists begin with; a sequence follows.
+  /// The prefix of the keys of a collection's lists. A sequence follows it.
   static func prefix(_ collection: ResourcePath, _ limit: KeyLimit) -> [UInt8] {
     var key = KeyBuffer()
     key.append(collectionPrefix: collection)
-    _ = limit.cut(&key)
+    _ = limit.truncated(&key)
     return key.bytes
   }
 
@@ -127,7 +129,7 @@ enum ChangeLogIndex {
     return prefix(path, limit)
   }
 
-  /// A list of at least one record.
+  /// Makes a list of at least one record.
   static func list(_ records: [UInt64], of prefix: [UInt8]) -> Step {
     let key = prefix + KeyLayout.sequenceKey(records[0])
     var value = RecordFrame.room()
@@ -136,7 +138,8 @@ enum ChangeLogIndex {
     return (key, value)
   }
 
-  /// Calls `body` with the first sequence of every record in a list, in order. Returns the last one.
+  /// Calls `body` with the first sequence of every record in a list, in order. Returns the last of
+  /// them.
   @discardableResult
   static func forEachRecord(
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, _ body: (UInt64) throws -> Void
@@ -154,16 +157,16 @@ enum ChangeLogIndex {
     return record
   }
 
-  /// The lists of the collections that some records name.
+  /// Collects the posting lists for some records.
   private struct Lists {
     private let limit: KeyLimit
     private var lists: [[UInt8]: [UInt64]] = [:]
-    /// Records of one collection often come together.
+    /// Consecutive records often belong to one collection.
     private var latest: (collection: [UInt8], prefix: [UInt8])?
 
     init(_ limit: KeyLimit) { self.limit = limit }
 
-    /// Takes in a record, or throws and takes in none of it. Returns the sequence behind it.
+    /// Adds a record, or throws and adds nothing. Returns the sequence after its last change.
     mutating func add(
       key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
     ) throws -> UInt64 {
@@ -191,7 +194,8 @@ enum ChangeLogIndex {
 }
 
 extension Cursor {
-  /// Moves to the last list of these that begins at or before a record; false if there is none.
+  /// Moves to the last list with this prefix that begins at or before a record; false if there is
+  /// none.
   mutating func seek(toListHolding record: UInt64, of prefix: [UInt8]) throws -> Bool {
     let key = prefix + KeyLayout.sequenceKey(record)
     if try key.withUnsafeBytes({ try seek(to: $0) }) {
@@ -208,7 +212,7 @@ extension Cursor {
   }
 }
 
-/// Rules collections out by the text of their path, before a path is made of it.
+/// Excludes collections by the text of their path, before it is parsed.
 enum CollectionFilter {
   case path([UInt8])
   case id([UInt8])

@@ -1,4 +1,5 @@
-/// One document's change, as the change log tells it. Ends with its transaction, for what it borrows.
+/// One document's change in the change log. Valid only in its transaction, because it borrows
+/// bytes.
 package struct Change {
   package enum Kind: UInt8, Sendable {
     case created = 0
@@ -10,11 +11,11 @@ package struct Change {
   var kind: Kind
   var path: ResourcePath
   var commitTime: Instant
-  /// The first of the changes that one request made together.
+  /// Whether this is the first change of its request.
   var startsCommit: Bool
-  /// The sequence of this document's change before, 0 if there is none in the log.
+  /// The sequence of this document's previous change; 0 if the log has none.
   var previousSequence: UInt64
-  /// The record as it stood in the documents table before; nil for a created document. Borrowed.
+  /// The record in the documents table before the change; nil for a created document. Borrowed.
   var before: UnsafeRawBufferPointer?
 }
 
@@ -29,10 +30,10 @@ package struct Change {
 ///            │ flags │ [time delta] │ [collection] │ [shared] │ id │ [back] │ [before] │
 ///            └───────┴──────────────┴──────────────┴──────────┴────┴────────┴──────────┘
 ///
-/// `time delta` (zig-zag varint, microseconds) stands at the first change of a commit; `collection`
-/// is left out where it is that of the change before; `shared` is how many bytes the id begins with are those of
-/// the id before, and not stored; `back` is sequence - previous sequence.
-/// Documents packed this way cost about three bytes to create, and what of their id is new.
+/// `time delta` (zig-zag varint, microseconds) is present in the first change of a commit.
+/// `collection` is absent if it is that of the previous change. `shared` is the number of leading
+/// id bytes that equal those of the previous id; they are not stored. `back` is sequence - previous
+/// sequence. A created document costs about three bytes, and the part of its id that is not shared.
 ///
 /// On disk. Changing a value here changes the file format; see StorageLayout.md.
 enum ChangeRecord {
@@ -45,7 +46,8 @@ enum ChangeRecord {
     static let sharesID: UInt8 = 0b0100_0000
   }
 
-  /// A record holds this many bytes, or one change: LMDB keeps values up to half a page inline.
+  /// A record holds about this many bytes, or one change: LMDB keeps values up to half a page
+  /// inline.
   static let softLimitBytes = 2000
 
   /// Builds the records of one group of commits, in order.
@@ -95,7 +97,7 @@ enum ChangeRecord {
       if let before = change.before { open.append(lengthPrefixed: before) }
     }
 
-    /// How many bytes of it need not be stored.
+    /// Replaces `id`. Returns how many of its leading bytes need not be stored.
     private mutating func takeID(_ next: String) -> Int {
       var next = next
       return next.withUTF8 { next in
@@ -103,7 +105,7 @@ enum ChangeRecord {
         var shared = 0
         while shared < limit, id[shared] == next[shared] { shared += 1 }
         id.replaceSubrange(shared..., with: next[shared...])
-        // One is what telling it takes.
+        // The length of the shared part takes one byte, so sharing one byte saves nothing.
         return shared > 1 ? shared : 0
       }
     }
@@ -121,17 +123,17 @@ enum ChangeRecord {
     }
   }
 
-  /// Calls `body` with every change of a record, in order; it returns false to stop. Returns the sequence behind the
-  /// last change that was looked at.
+  /// Calls `body` with every change of a record, in order, until it returns false. Returns the
+  /// sequence after the last change read.
   ///
-  /// - Parameter filter: Changes in other collections are not told.
+  /// - Parameter filter: Changes in other collections are skipped.
   @discardableResult
   static func read(
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, in filter: CollectionFilter? = nil,
     _ body: (Change) throws -> Bool
   ) throws -> UInt64 {
     if let filter {
-      // Most records have none that is wanted; this takes no memory.
+      // Most records have no wanted change; this check allocates nothing.
       var isWanted = false
       let next = try forEachCollection(key: key, value: value) {
         if filter.admits($0) { isWanted = true }
@@ -193,8 +195,8 @@ enum ChangeRecord {
     return sequence
   }
 
-  /// Calls `body` with the path of every collection that a record holds changes of, as text, at least once. Returns
-  /// the sequence behind its last change.
+  /// Calls `body` with the path text of every collection that has changes in a record, at least
+  /// once for each. Returns the sequence after the last change.
   static func forEachCollection(
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
     _ body: (UnsafeRawBufferPointer) throws -> Void
@@ -217,7 +219,7 @@ enum ChangeRecord {
 }
 
 extension ByteCursor {
-  /// A length, then as many bytes of UTF-8.
+  /// Reads a length, then that many bytes of UTF-8.
   mutating func text() throws(Status) -> String { try String(ofStored: bytes(length())) }
 }
 

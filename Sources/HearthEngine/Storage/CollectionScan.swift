@@ -1,52 +1,27 @@
 internal import LMDB
 
-/// What an answer has cost, whatever the clock says.
-final class ReadCounters {
-  /// Keys that scans have looked at.
-  @exclusivity(unchecked) var keys = 0
-  /// Documents whose fields were looked at.
-  @exclusivity(unchecked) var documents = 0
-  /// Entries of indexes that scans have looked at.
-  @exclusivity(unchecked) var entries = 0
-  /// Documents read to sort runs of cut entries.
-  @exclusivity(unchecked) var runDocuments = 0
-  /// Entries looked at to choose a plan.
-  @exclusivity(unchecked) var probes = 0
-}
-
-/// A document met by a scan: borrowed, valid until the transaction ends or writes.
-struct ScannedDocument {
-  var path: ResourcePath
-  var key: UnsafeRawBufferPointer
-  var record: UnsafeRawBufferPointer
-}
-
-/// Where a document is stored and what is there: borrowed, valid until the transaction ends or writes.
-struct StoredEntry {
-  var key: UnsafeRawBufferPointer
-  var record: UnsafeRawBufferPointer
-}
-
-/// The documents of one collection in the order of their ids, or against it.
+/// The documents of one collection in ascending or descending order of their ids.
 ///
-/// Touches one key a document. Keys that were cut and agree up to the cut are a *run*: its documents
-/// are read and sorted by their true names before any of them is told.
+/// Reads one key per document. Truncated keys that are equal up to the hash form a *collision run*:
+/// the documents of a run are read, and sorted by their full names, before any of them is returned.
 ///
-/// For one user at a time, and no step calls another: what moves is exempt from the checks of
+/// For one user at a time, and no step calls another: the mutable properties skip the checks of
 /// exclusive access, which cost as much as the step.
 final class CollectionScan {
   private let store: StoreSnapshot
   private let limit: KeyLimit
   private let collection: ResourcePath
   private let isDescending: Bool
+  // Exclusivity is unchecked: one thread uses this, no property is accessed again while it is
+  // modified, and a check costs as much as the step it guards.
   @exclusivity(unchecked) private var walk: PrefixWalk
-  /// Sorted backwards, so that the next one is the last.
+  /// In reverse order: the next document is the last element.
   @exclusivity(unchecked) private var run: [StoredEntry] = []
   private let touched: ReadCounters
 
   /// - Parameters:
-  ///   - lowest: No document with a lower id is wanted; a few may be told all the same.
-  ///   - highest: No document with a higher id is wanted; a few may be told all the same.
+  ///   - lowest: Documents with lower ids are not needed, but a few may be returned.
+  ///   - highest: Documents with higher ids are not needed, but a few may be returned.
   init(
     _ collection: ResourcePath, in store: StoreSnapshot, from lowest: String? = nil,
     to highest: String? = nil, isDescending: Bool = false, touched: ReadCounters = ReadCounters()
@@ -69,7 +44,7 @@ final class CollectionScan {
       from: lowest.map(start), to: highest.map(start), isDescending: isDescending)
   }
 
-  /// The same documents for several threads; nil where only a cursor gets at them.
+  /// The same documents for several threads; nil if only a cursor can read them.
   func leaves() throws -> ParallelCollectionScan? {
     guard !isDescending, let leaves = try store.lmdb.leaves(store.tables.documents) else {
       return nil
@@ -82,19 +57,19 @@ final class CollectionScan {
     return ScannedDocument(path: try path(of: entry), key: entry.key, record: entry.record)
   }
 
-  /// The path that the scan found the entry by.
+  /// The path of an entry that this scan returned.
   func path(of entry: StoredEntry) throws -> ResourcePath {
-    guard !limit.isCut(entry.key) else { return try store.path(of: entry) }
+    guard !limit.isTruncated(entry.key) else { return try store.path(of: entry) }
     return try KeyLayout.documentPath(fromKey: entry.key, in: collection, walk.prefix.count)
   }
 
-  /// As `next`, without making a path.
+  /// The same as `next`, without making a path.
   func nextEntry() throws -> StoredEntry? {
     if !run.isEmpty { return run.removeLast() }
     while try walk.advance() {
-      touched.keys += 1
+      try touched.countKey(until: store.deadline)
       let key = walk.cursor.key
-      guard limit.isCut(key) else { return StoredEntry(key: key, record: walk.cursor.value) }
+      guard limit.isTruncated(key) else { return StoredEntry(key: key, record: walk.cursor.value) }
       let (documents, hasNext) = try store.run(
         at: &walk.cursor, touched, isDescending: isDescending
       ) { $0.isDirectly(in: self.collection) }
@@ -109,17 +84,17 @@ final class CollectionScan {
 extension StoreSnapshot {
   var keyLimit: KeyLimit { store.keyLimit }
 
-  /// What the entry's document is called.
+  /// The path of the entry's document.
   func path(of entry: StoredEntry) throws -> ResourcePath {
     if let path = try KeyLayout.documentPath(fromKey: entry.key, limit: keyLimit) { return path }
     guard let text = try DocumentRecord(parsing: entry.record).path else {
-      throw Status.dataLoss("A document with a cut key lacks its path.")
+      throw Status.dataLoss("A document with a truncated key lacks its path.")
     }
     return try ResourcePath(storedDocument: text)
   }
 
-  /// Reads the run that begins at the cursor, and leaves the cursor on the key behind it, if any.
-  /// The documents that `isWanted` takes, the next one to be told last.
+  /// Reads the collision run that begins at the cursor, and leaves the cursor on the key after it,
+  /// if any. Returns the documents that `isWanted` accepts, in reverse order: the next one is last.
   func run(
     at cursor: inout Cursor, _ touched: ReadCounters, isDescending: Bool = false,
     where isWanted: (ResourcePath) -> Bool
@@ -131,11 +106,11 @@ extension StoreSnapshot {
       run.append(StoredEntry(key: cursor.key, record: cursor.value))
       hasNext = try isDescending ? cursor.previous() : cursor.next()
     }
-    touched.keys += run.count - 1  // the first was counted by whoever found it
+    touched.keys += run.count - 1  // the caller counted the first
     return (try sorted(run, isDescending: isDescending, where: isWanted), hasNext)
   }
 
-  /// The documents of a run that `isWanted` takes, the next one to be told last.
+  /// The documents of a run that `isWanted` accepts, in reverse order: the next one is last.
   func sorted(
     _ run: [StoredEntry], isDescending: Bool = false, where isWanted: (ResourcePath) -> Bool
   ) throws -> [ScannedDocument] {

@@ -1,6 +1,7 @@
-/// The newest commit's sequence, and those who wait for it to grow.
+/// The sequence of the newest commit, and the observers of later ones.
 ///
-/// Moves forward only. Called after a commit, on the writer's thread: observers must not linger.
+/// Moves forward only. Called after a commit, on the writer's thread: observers must return
+/// quickly.
 final class CommitNotifier: Sendable {
   private struct State {
     var sequence: UInt64 = 0
@@ -10,7 +11,7 @@ final class CommitNotifier: Sendable {
 
   private let state = Guarded(State())
 
-  /// Advances to `sequence` and tells the observers.
+  /// Advances to `sequence` and calls the observers.
   func advance(to sequence: UInt64) {
     let observers = state.withLock { state in
       state.sequence = max(state.sequence, sequence)
@@ -19,7 +20,7 @@ final class CommitNotifier: Sendable {
     for observer in observers { observer(sequence) }
   }
 
-  /// Calls `observer` after every later commit. Ends with `remove` or `close`.
+  /// Calls `observer` after every later commit, until `remove` or `close`.
   func observe(_ observer: @escaping @Sendable (UInt64) -> Void) -> Int {
     state.withLock { state in
       state.nextToken += 1

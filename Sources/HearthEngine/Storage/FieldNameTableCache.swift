@@ -1,25 +1,25 @@
 import Synchronization
 
-/// The shapes of one file that this process has met. An id is a hash of the names, so that what was once
-/// met under an id is right for ever.
+/// The name tables of one file that this process has read. An id is a hash of the names, so a table
+/// never changes under its id.
 ///
 /// Reading takes no lock.
 ///
-///     id ─▶ slots (open addressing) ─▶ position ─▶ shapes (only added to)
+///     id ─▶ slots (open addressing) ─▶ position ─▶ name tables (only added to)
 final class FieldNameTableCache: Sendable {
-  /// How many a file may have. What comes beyond is stored with its names.
+  /// How many name tables a file may have. Documents with other names are stored with their names.
   static let limit = 4096
   private static let capacity = 2 * limit
   private static let slotCount = 2 * capacity
 
-  // Room for all, which the system gives where it is touched. What a slot points at does not change.
-  nonisolated(unsafe) private let shapes = UnsafeMutablePointer<FieldNameTable>.allocate(
+  // Space for all; the system provides memory on first use. A slot never points at another table.
+  nonisolated(unsafe) private let nameTables = UnsafeMutablePointer<FieldNameTable>.allocate(
     capacity: capacity)
   nonisolated(unsafe) private let slots = UnsafeMutablePointer<Atomic<UInt16>>.allocate(
     capacity: slotCount)
-  /// The bytes that shapes point into.
+  /// The bytes that name tables point into.
   private let heads = Guarded<[PinnedBytes]>([])
-  /// Hashes of names that were to be stored once, and got no shape for that.
+  /// Hashes of names that were stored once. A name table is made when they occur again.
   private let sightings = Guarded<Set<UInt32>>([])
   private static let sightingLimit = 1024
 
@@ -30,18 +30,18 @@ final class FieldNameTableCache: Sendable {
   }
 
   deinit {
-    shapes.deallocate()
+    nameTables.deallocate()
     slots.deallocate()
   }
 
   subscript(id: UInt32) -> UnsafePointer<FieldNameTable>? { lookup[id] }
 
-  /// For as long as the memory is there.
-  var lookup: Lookup { Lookup(shapes: UnsafePointer(shapes), slots: UnsafePointer(slots)) }
+  /// Valid while this cache exists.
+  var lookup: Lookup { Lookup(nameTables: UnsafePointer(nameTables), slots: UnsafePointer(slots)) }
 
-  /// Finds shapes without counting references to the memory: threads that do wait for each other.
+  /// Finds name tables without reference counting, at which threads would wait for each other.
   struct Lookup {
-    fileprivate let shapes: UnsafePointer<FieldNameTable>
+    fileprivate let nameTables: UnsafePointer<FieldNameTable>
     fileprivate let slots: UnsafePointer<Atomic<UInt16>>
 
     @inline(__always)
@@ -51,43 +51,44 @@ final class FieldNameTableCache: Sendable {
         slot &= FieldNameTableCache.slotCount - 1
         let position = slots[slot].load(ordering: .acquiring)
         guard position > 0 else { return nil }
-        let shape = shapes + Int(position - 1)
-        if shape.pointee.id == id { return shape }
+        let nameTable = nameTables + Int(position - 1)
+        if nameTable.pointee.id == id { return nameTable }
         slot += 1
       }
     }
 
-    /// A body with the names that do not stand in it; nil if they are not known.
+    /// A body with its names if they are not in its bytes; nil if its name table is not in the
+    /// cache.
     @inline(__always)
     func body(_ stored: UnsafeRawBufferPointer) -> StoredBody? {
-      guard let id = StoredBody.shapeID(stored) else { return StoredBody(stored) }
+      guard let id = StoredBody.nameTableID(stored) else { return StoredBody(stored) }
       return self[id].map { StoredBody(stored, $0) }
     }
   }
 
-  /// Keeps what the file has under this id.
+  /// Caches the name table that the file has under this id.
   func learn(_ id: UInt32, _ head: UnsafeRawBufferPointer) throws(Status) -> UnsafePointer<
     FieldNameTable
   > {
     let pinned = PinnedBytes(copying: head)
     guard try FieldNameTable(parsing: pinned.buffer).id == id else {
-      throw .dataLoss("A stored shape is filed under another's id.")
+      throw .dataLoss("A stored name table is under another's id.")
     }
     try heads.withLock { heads throws(Status) in
       if self[id] == nil { try add(pinned, to: &heads) }
     }
-    guard let shape = self[id] else { throw .unknownShape }
-    return shape
+    guard let nameTable = self[id] else { throw .unknownNameTable }
+    return nameTable
   }
 
   private func add(_ head: PinnedBytes, to heads: inout [PinnedBytes]) throws(Status) {
     guard heads.count < FieldNameTableCache.capacity else {
-      throw Status(.resourceExhausted, "The file has too many shapes.")
+      throw Status(.resourceExhausted, "The file has too many name tables.")
     }
-    let shape = try FieldNameTable(parsing: head.buffer)
-    (shapes + heads.count).initialize(to: shape)
+    let nameTable = try FieldNameTable(parsing: head.buffer)
+    (nameTables + heads.count).initialize(to: nameTable)
     heads.append(head)
-    var slot = Int(shape.id)
+    var slot = Int(nameTable.id)
     while slots[slot & (FieldNameTableCache.slotCount - 1)].load(ordering: .relaxed) > 0 {
       slot += 1
     }
@@ -95,7 +96,7 @@ final class FieldNameTableCache: Sendable {
       UInt16(heads.count), ordering: .releasing)
   }
 
-  /// Whether these names came before.
+  /// Whether these names occurred before.
   func isMetAgain(_ id: UInt32) -> Bool {
     sightings.withLock { sightings in
       if sightings.count >= FieldNameTableCache.sightingLimit { sightings = [] }

@@ -1,23 +1,24 @@
 internal import LMDB
 
-/// Which version of the format a file has, and how an older one is brought up to date.
+/// The version of a file's format, and the steps that upgrade an older file.
 ///
-///     none there     ─▶ this version is written
-///     older          ─▶ step ─▶ step ─▶ … ─▶ this version, in one transaction: all or nothing
-///     older, and the file is only read ─▶ read as it is, if nothing that it lacks is needed for that
-///     newer          ─▶ refused
+///     none          ─▶ this version is written
+///     older         ─▶ step ─▶ step ─▶ … ─▶ this version, in one transaction: all or nothing
+///     older, file opened read-only
+///                   ─▶ read as it is, if it is at least `oldestReadable`
+///     newer         ─▶ refused
 ///
 /// On disk, in `meta` under "format": frame, `History`. The frame's version is the file's.
 struct FileFormat: Sendable {
-  /// Makes a file of one version one of the next.
+  /// Upgrades a file from one version to the next.
   typealias Step =
     @Sendable (_ transaction: inout WriteTransaction, _ tables: Tables) throws -> Void
 
   /// 1 to 15.
   let version: UInt8
-  /// By the version they begin at. Every version from the first to the one before this has one.
+  /// Keyed by the version they upgrade from. Every version before this one has a step.
   let steps: [UInt8: Step]
-  /// Files from this version on can be read as they are.
+  /// Files of this version and later can be read without an upgrade.
   var oldestReadable: UInt8
 
   init(version: UInt8, steps: [UInt8: Step], oldestReadable: UInt8? = nil) {
@@ -27,12 +28,12 @@ struct FileFormat: Sendable {
   }
 
   static let key = Array("format".utf8)
-  /// Version 2 has shapes, version 3 an index of the change log, which commits fill bit by bit. What the versions before
-  /// wrote is right in them.
+  /// Version 2 adds name tables. Version 3 adds an index of the change log, which commits fill
+  /// gradually. Data of an earlier version is valid in later ones, so the steps are empty.
   static let current = FileFormat(
     version: 3, steps: [1: { _, _ in }, 2: { _, _ in }], oldestReadable: 1)
 
-  /// The version that stands in the file; nil for a file that is new.
+  /// The version in the file; nil for a new file.
   private func found(_ snapshot: Snapshot, _ tables: Tables) throws -> UInt8? {
     try Self.key.withUnsafeBytes { key in
       guard let stored = try snapshot.get(tables.meta, key) else { return nil }
@@ -49,9 +50,9 @@ struct FileFormat: Sendable {
     }
   }
 
-  /// Brings an open file to this version. Throws `failedPrecondition` for a newer one, and for an older
-  /// one that may not be written.
-  func settle(_ store: Store) throws {
+  /// Upgrades an open file to this version. Throws `failedPrecondition` for a newer file, and for a
+  /// read-only one older than `oldestReadable`.
+  func prepare(_ store: Store) throws {
     let before = try store.read { try found($0.lmdb, store.tables) }
     guard before != version else { return }
     guard !store.configuration.isReadOnly else {
@@ -63,7 +64,7 @@ struct FileFormat: Sendable {
     }
     do {
       var transaction = try store.environment.beginWrite()
-      // Another process may have been faster.
+      // Another process may have upgraded the file meanwhile.
       let found = try found(transaction.snapshot, store.tables)
       guard found != version else { return }
       if let found {
@@ -97,19 +98,19 @@ struct FileFormat: Sendable {
   }
 }
 
-/// Which history of changes a file holds. Sequences mean the same only within one.
+/// Identifies a file's history of changes. Sequences are comparable only within one history.
 ///
-/// On disk, in `meta` under "format", behind the frame: the id, and in a file that was restored from a backup
-/// the id that it was made with. 8 bytes each, little-endian.
+/// On disk, in `meta` under "format", after the frame: the id and, in a file restored from a
+/// backup, the id that it was created with. 8 bytes each, little-endian.
 struct History: Equatable, Sendable {
-  /// About when the file was made, or restored last. Two restores of one backup have different ids, also where the
-  /// clock was set back in between.
+  /// Roughly the time when the file was created or last restored. Two restores of one backup get
+  /// different ids, even if the clock was set back in between.
   var id: Instant
   var isRestored = false
 
   static func read(_ snapshot: StoreSnapshot) throws -> History {
     try FileFormat.key.withUnsafeBytes { key in
-      // A database that is empty and only read has none.
+      // An empty database that is opened read-only has none.
       guard let stored = try snapshot.lmdb.get(snapshot.tables.meta, key) else {
         return History(id: .earliest)
       }

@@ -1,14 +1,14 @@
 internal import LMDB
 
-/// The documents of a collection group, all collections with one id, in the order of their paths.
+/// The documents of a collection group (all collections with one id) in the order of their paths.
 ///
-/// The group is one stretch of keys, ordered by parent and then by id. Touches one key a document,
-/// and one more for each collection that holds several.
+/// The keys of a group are contiguous, ordered by parent and then by id. Reads one key per
+/// document, and one more for each collection with several documents.
 final class GroupScan {
   private let store: StoreSnapshot
   private let id: String
   private let prefix: [UInt8]
-  /// On the first document of the next collection to be opened.
+  /// On the first document of the next collection to open.
   private var main: Cursor
   private var mainIsValid = false
   private var hasStarted = false
@@ -26,12 +26,13 @@ final class GroupScan {
   func next() throws -> ScannedDocument? {
     if !hasStarted {
       hasStarted = true
-      moved(try prefix.withUnsafeBytes { try main.seek(to: $0) })
+      try moved(prefix.withUnsafeBytes { try main.seek(to: $0) })
     }
     while true {
       guard mainIsValid else { return try waiting.next(before: nil) }
       let path = try currentPath()
-      // Where even the parent is cut, only the run's documents tell it: read them first.
+      // If even the parent is truncated, only the documents of the collision run have it: read them
+      // first.
       let parent = try parentIfWhole(path)
       if let parent, let document = try waiting.next(before: parent) { return document }
       try open(path, parentIsWhole: parent != nil)
@@ -43,15 +44,15 @@ final class GroupScan {
       var (run, hasNext) = try store.run(at: &main, touched) {
         UTF8Order.areEqual($0.parent.id, self.id)
       }
-      moved(hasNext)
+      try moved(hasNext)
       try waiting.add { run.popLast() }
       return
     }
     let collection = path.parent
     let prefix = KeyLayout.collectionPrefix(collection)
-    if !store.keyLimit.isCut(main.key) {
+    if !store.keyLimit.isTruncated(main.key) {
       let only = ScannedDocument(path: path, key: main.key, record: main.value)
-      moved(try main.next())
+      try moved(main.next())
       guard mainIsValid, main.key.starts(with: prefix) else {
         var document: ScannedDocument? = only
         try waiting.add {
@@ -63,13 +64,13 @@ final class GroupScan {
     }
     let scan = try CollectionScan(collection, in: store, touched: touched)
     try waiting.add { try scan.next() }
-    guard let behind = KeyLayout.end(ofPrefix: prefix) else { return moved(false) }
-    moved(try behind.withUnsafeBytes { try main.seek(to: $0) })
+    guard let behind = KeyLayout.end(ofPrefix: prefix) else { return try moved(false) }
+    try moved(behind.withUnsafeBytes { try main.seek(to: $0) })
   }
 
-  private func moved(_ found: Bool) {
+  private func moved(_ found: Bool) throws {
     mainIsValid = found && main.key.starts(with: prefix)
-    if mainIsValid { touched.keys += 1 }
+    if mainIsValid { try touched.countKey(until: store.deadline) }
   }
 
   private func currentPath() throws -> ResourcePath {
@@ -77,15 +78,15 @@ final class GroupScan {
       return path
     }
     guard let text = try DocumentRecord(parsing: main.value).path else {
-      throw Status.dataLoss("A document with a cut key lacks its path.")
+      throw Status.dataLoss("A document with a truncated key lacks its path.")
     }
     return try ResourcePath(storedDocument: text)
   }
 
-  /// The document above the collection, if keys of this collection hold it whole.
+  /// The collection's parent document; nil if keys of this collection do not hold it whole.
   private func parentIfWhole(_ path: ResourcePath) throws -> ResourcePath? {
     let collection = path.parent
-    guard KeyLayout.collectionPrefix(collection).count <= store.keyLimit.cutCount else {
+    guard KeyLayout.collectionPrefix(collection).count <= store.keyLimit.truncatedCount else {
       return nil
     }
     return collection.parent

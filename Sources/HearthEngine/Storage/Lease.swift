@@ -1,7 +1,7 @@
 internal import LMDB
 
-/// Keeps two processes from doing the same work: whoever holds it renews it with its commits, and who finds
-/// it run out takes it. Only effort rests on it: what is done twice is done right.
+/// Prevents two processes from doing the same work. The holder renews the lease with its commits;
+/// another process takes it once it has expired. It only saves work: doing the work twice is safe.
 ///
 /// On disk, in `meta` under the name of the work: frame, holder, end; 8 bytes each, little-endian.
 struct Lease: Sendable {
@@ -13,15 +13,15 @@ struct Lease: Sendable {
 
   enum State {
     case own
-    /// Free, or our own and running out.
-    case due
+    /// Free or expired, or our own with less than half of its time left.
+    case available
     case others
   }
 
   static let microseconds: Int64 = 2_000_000
 
   let holder: UInt64
-  /// The wall clock, whatever the clock of commits says: it tells the dead.
+  /// The wall clock, not the clock of commits, so that a lease of an ended process expires.
   let now: @Sendable () -> Instant
   private let key: [UInt8]
 
@@ -35,12 +35,12 @@ struct Lease: Sendable {
   }
 
   func state(in snapshot: StoreSnapshot) throws -> State {
-    guard let (found, end) = try read(snapshot) else { return .due }
+    guard let (found, end) = try read(snapshot) else { return .available }
     let left = end &- now().microseconds
-    // An end too far away was written before the clock was set back.
+    // An end too far in the future was written before the clock was set back.
     let isRunning = left > 0 && left <= Self.microseconds
-    if found == holder { return isRunning && left > Self.microseconds / 2 ? .own : .due }
-    return isRunning ? .others : .due
+    if found == holder { return isRunning && left > Self.microseconds / 2 ? .own : .available }
+    return isRunning ? .others : .available
   }
 
   func isHeld(in snapshot: StoreSnapshot) throws -> Bool {

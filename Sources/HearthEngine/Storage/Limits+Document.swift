@@ -1,9 +1,9 @@
-/// The limits of a whole document, looked at before it is stored.
+/// Checks the limits of a whole document before it is stored.
 extension Limits {
   /// Throws `invalidArgument` for a document that Firestore refuses as too large.
   static func check(_ body: DocumentBody, at path: ResourcePath) throws(Status) {
-    // By the size rules a value counts for at most eight times its stored bytes, give or take a name:
-    // a small body needs no counting.
+    // By the size rules a value counts for at most about eight times its stored bytes: a small body
+    // needs no counting.
     guard body.bytes.count >= document / 16 else { return }
     let size = Limits.size(ofDocument: path, fields: try body.map())
     guard size <= document else {
@@ -18,7 +18,7 @@ extension Limits {
     for field in fields.fields { try checkNesting(field.value) }
   }
 
-  /// As of a whole document, for the value of one of its fields.
+  /// The same check, for the value of one field.
   static func checkNesting(_ value: Value) throws(Status) {
     try checkNesting(value, left: nesting)
   }

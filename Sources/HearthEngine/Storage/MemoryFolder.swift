@@ -1,14 +1,16 @@
 import Foundation
 
-/// The folder of a database that lives in memory, as far as users see: `hearth-XXXXXX` in the temporary directory.
+/// The folder of an in-memory database (in memory as users see it): `hearth-XXXXXX` in the
+/// temporary directory.
 ///
-/// The process that uses it holds a lock on a file in it, which the kernel releases with the process. What
-/// nobody holds any more, after `kill -9` or a crash, the next process removes that opens such a database. At an
-/// ordinary exit a process removes its own.
+/// The process that uses the folder locks a file in it; the kernel releases the lock when the
+/// process ends. A process removes its folders at a normal exit. After `kill -9` or a crash, the
+/// next process that opens an in-memory database removes the unlocked folders.
 ///
 ///     .hearth-XXXXXX ── made, locked ──▶ hearth-XXXXXX ── removed ──▶
 ///
-/// A folder gets its name when it is locked: none of that name is still on its way to a lock.
+/// A folder gets its final name after it is locked, so an unlocked folder of that name is
+/// abandoned.
 final class MemoryFolder: Sendable {
   let path: String
   private let lock: Int32
@@ -29,7 +31,7 @@ final class MemoryFolder: Sendable {
 
   package static func make() throws(Status) -> MemoryFolder {
     let parent = NSTemporaryDirectory()
-    sweepNowAndThen(parent)
+    sweepPeriodically(parent)
     let folder = try makeLocked(in: parent)
     live.withLock { live in
       live.removeAll { $0.folder == nil }
@@ -48,7 +50,7 @@ final class MemoryFolder: Sendable {
         hidden + "/" + lockName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       guard lock >= 0 else { break }
       let path = parent + "/hearth-" + hidden.suffix(6)
-      // Does not replace another's folder: there is its lock's file in it.
+      // Does not replace another process's folder: that is not empty, because of its lock file.
       if flock(lock, LOCK_EX | LOCK_NB) == 0, rename(hidden, path) == 0 {
         return MemoryFolder(path: path, lock: lock)
       }
@@ -61,7 +63,7 @@ final class MemoryFolder: Sendable {
 
   /// Removes the folder and what is in it. Idempotent.
   func remove() {
-    // A forked child has its parent's folder, not one of its own.
+    // In a forked child the folder is the parent's.
     guard process == getpid() else { return }
     let isFirst = isRemoved.withLock { isRemoved in
       defer { isRemoved = true }
@@ -84,12 +86,12 @@ final class MemoryFolder: Sendable {
     }
   }()
 
-  // MARK: What others left
+  // MARK: Abandoned folders
 
   private static let lockName = "owner"
   private static let lastSweep = Guarded<ContinuousClock.Instant?>(nil)
 
-  private static func sweepNowAndThen(_ parent: String) {
+  private static func sweepPeriodically(_ parent: String) {
     let isDue = lastSweep.withLock { last in
       let now = ContinuousClock.now
       if let last, now - last < .seconds(60) { return false }
@@ -99,8 +101,8 @@ final class MemoryFolder: Sendable {
     if isDue { sweep(parent) }
   }
 
-  /// Removes the folders in `parent` that no process holds: of this user, of our name, and with nothing in
-  /// them but what we put there. Follows no link.
+  /// Removes the folders in `parent` that no process has locked, if they are this user's, have our
+  /// name, and contain only our files. Follows no link.
   static func sweep(_ parent: String) {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: parent) else { return }
     let directory = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -138,13 +140,14 @@ final class MemoryFolder: Sendable {
     guard flock(lock, LOCK_EX | LOCK_NB) == 0, let files = files(of: folder),
       files.allSatisfy({ $0 == lockName || $0.hasPrefix("memory.hearth") })
     else { return }
-    // The lock goes last: a sweep that is cut short is done again.
+    // The lock file is removed last, so that a later sweep can finish an interrupted one.
     for file in files where file != lockName { unlinkat(folder, file, 0) }
     unlinkat(folder, lockName, 0)
     unlinkat(parent, name, AT_REMOVEDIR)
   }
 
-  /// Of a process that ended while it made a folder: an hour is longer than that takes. Holds no data.
+  /// Removes the folder of a process that ended while making it. An hour is longer than that takes.
+  /// Such a folder holds no data.
   private static func removeIfUnfinished(_ name: String, in parent: Int32) {
     let folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard folder >= 0 else { return }

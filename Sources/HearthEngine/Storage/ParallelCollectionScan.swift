@@ -1,13 +1,13 @@
 internal import LMDB
 
-/// The documents of one collection in the order of their ids, as `CollectionScan` has them, for several
-/// threads: one deals out stretches, any of them goes through one.
+/// The documents of one collection in the order of their ids, as in `CollectionScan`, for several
+/// threads: one thread hands out partitions, and any thread scans one.
 struct ParallelCollectionScan {
-  /// Pages that follow each other. No run of cut keys goes on from one stretch to the next.
+  /// Consecutive leaf pages. No collision run continues from one partition into the next.
   struct Partition {
     fileprivate let first: UInt64
     fileprivate var others: [UInt64] = []
-    /// All its keys are within the bounds.
+    /// Whether all keys are within the bounds.
     fileprivate var isWhole = true
   }
 
@@ -16,10 +16,11 @@ struct ParallelCollectionScan {
   private let end: [UInt8]?
   private let collection: ResourcePath
   private let store: StoreSnapshot
-  /// How long cut keys are. At hand: threads that count references to one object wait for each other.
-  private let cutCount: Int
+  /// The length of truncated keys. Copied here, because threads that count references to one object
+  /// wait for each other.
+  private let truncatedCount: Int
 
-  /// - Parameter end: No key is at or above it.
+  /// - Parameter end: All keys are below it.
   init(
     _ leaves: LeafReader, _ lowest: [UInt8], _ end: [UInt8]?, of collection: ResourcePath,
     in store: StoreSnapshot
@@ -29,56 +30,56 @@ struct ParallelCollectionScan {
     self.end = end
     self.collection = collection
     self.store = store
-    cutCount = store.keyLimit.count
+    truncatedCount = store.keyLimit.count
   }
 
-  /// How many stretches have about so many documents.
-  func stretches(_ documents: ClosedRange<Int>) -> ClosedRange<Int> {
+  /// How many partitions have about this many documents.
+  func partitions(_ documents: ClosedRange<Int>) -> ClosedRange<Int> {
     let each = max(1, leaves.entriesPerPage)
     return max(1, documents.lowerBound / each)...max(1, documents.upperBound / each)
   }
 
-  /// Calls `body` with all stretches, in order, until it is false. Reads none of their pages.
-  func forEachStretch(_ body: (Partition) throws -> Bool) throws {
-    var stretch: Partition?
+  /// Calls `body` with every partition, in order, until it returns false. Reads no leaf page.
+  func forEachPartition(_ body: (Partition) throws -> Bool) throws {
+    var partition: Partition?
     var isWanted = true
     try lowest.withUnsafeBytes { lowest in
       try withEnd { end in
         try leaves.forEachPage(from: lowest, below: end) { page, separator in
-          guard let last = stretch else {
-            stretch = Partition(first: page, isWhole: false)
+          guard let last = partition else {
+            partition = Partition(first: page, isWhole: false)
             return true
           }
-          // Keys of one run are on the same side of any key that is not cut.
-          if let separator, separator.count == cutCount {
-            stretch?.others.append(page)
+          // A key that is not truncated cannot separate keys of one collision run.
+          if let separator, separator.count == truncatedCount {
+            partition?.others.append(page)
           } else {
             isWanted = try body(last)
-            stretch = Partition(first: page)
+            partition = Partition(first: page)
           }
           return isWanted
         }
       }
     }
-    guard isWanted, var stretch else { return }
-    stretch.isWhole = false
-    _ = try body(stretch)
+    guard isWanted, var partition else { return }
+    partition.isWhole = false
+    _ = try body(partition)
   }
 
-  /// Calls `body` with every document of some stretches that follow each other, in order.
+  /// Calls `body` with every document of consecutive partitions, in order.
   ///
-  /// - Parameter keys: Counts those that were looked at.
+  /// - Parameter keys: Increased by the number of keys read.
   func forEachEntry(
-    of stretches: [Partition], _ keys: inout Int, _ body: (StoredEntry) throws -> Void
+    of partitions: [Partition], _ keys: inout Int, _ body: (StoredEntry) throws -> Void
   ) throws {
     var run: [StoredEntry] = []
-    for (index, stretch) in stretches.enumerated() {
-      if index + 1 < stretches.count { leaves.prefetch(stretches[index + 1].first) }
-      try forEachEntry(of: stretch.first, stretch.isWhole, &keys, &run, body)
-      for page in stretch.others {
-        try forEachEntry(of: page, stretch.isWhole, &keys, &run, body)
+    for (index, partition) in partitions.enumerated() {
+      if index + 1 < partitions.count { leaves.prefetch(partitions[index + 1].first) }
+      try forEachEntry(of: partition.first, partition.isWhole, &keys, &run, body)
+      for page in partition.others {
+        try forEachEntry(of: page, partition.isWhole, &keys, &run, body)
       }
-      if !run.isEmpty { try tell(&run, body) }
+      if !run.isEmpty { try emit(&run, body) }
     }
   }
 
@@ -92,17 +93,17 @@ struct ParallelCollectionScan {
       guard isWhole || isInside(key) else { continue }
       keys += 1
       let entry = StoredEntry(key: key, record: record)
-      guard key.count == cutCount else {
-        if !run.isEmpty { try tell(&run, body) }
+      guard key.count == truncatedCount else {
+        if !run.isEmpty { try emit(&run, body) }
         try body(entry)
         continue
       }
-      if let last = run.last, !store.keyLimit.sameRun(last.key, key) { try tell(&run, body) }
+      if let last = run.last, !store.keyLimit.sameRun(last.key, key) { try emit(&run, body) }
       run.append(entry)
     }
   }
 
-  private func tell(_ run: inout [StoredEntry], _ body: (StoredEntry) throws -> Void) throws {
+  private func emit(_ run: inout [StoredEntry], _ body: (StoredEntry) throws -> Void) throws {
     let documents = try store.sorted(run) { $0.isDirectly(in: collection) }
     run = []
     for document in documents.reversed() {

@@ -1,10 +1,10 @@
-/// Documents that wait to be told, from collections that lie one below the other.
+/// Merges the documents of collections, of which one may lie below another, into path order.
 ///
-/// Keys are in order of (collection id, parent, id), so that a collection is contiguous; the order of
-/// full paths interleaves a collection's documents with what lies below them. While a scan goes
-/// through collections in path order, the ones it has opened and not finished form a chain of
-/// ancestors; the next document is the least of their heads, once no collection still to be opened
-/// can hold a lesser one.
+/// Keys are in order of (collection id, parent, id), so that a collection is contiguous; the order
+/// of full paths interleaves a collection's documents with the documents below them. While a scan
+/// goes through collections in path order, its opened and unfinished collections form a chain of
+/// ancestors. The next document is the least of their first documents, once no collection that is
+/// not yet open can hold a lesser one.
 struct PathOrderMerge {
   private struct Source {
     var head: ScannedDocument
@@ -13,14 +13,15 @@ struct PathOrderMerge {
 
   private var sources: [Source] = []
 
-  /// Adds a collection's documents, which come in path order.
+  /// Adds a collection's documents, which must come in path order.
   mutating func add(_ rest: @escaping () throws -> ScannedDocument?) throws {
     if let head = try rest() { sources.append(Source(head: head, rest: rest)) }
   }
 
   var isEmpty: Bool { sources.isEmpty }
 
-  /// The least waiting document if it sorts before everything at or below `bound`; nil has no bound.
+  /// The least waiting document, if it sorts before everything at or below `bound`. Nil means no
+  /// bound.
   mutating func next(before bound: ResourcePath?) throws -> ScannedDocument? {
     guard var least = sources.indices.last else { return nil }
     for index in sources.indices

@@ -1,12 +1,12 @@
 internal import LMDB
 
-/// Goes through the entries whose keys begin with a prefix, once, forwards or backwards.
+/// Iterates once over the entries whose keys begin with a prefix, forwards or backwards.
 struct PrefixWalk: ~Copyable {
   private enum Position {
     case beforeFirst
-    /// On an entry that was told.
-    case onTold
-    /// On an entry that was not told: the next step is not to move.
+    /// On an entry that was returned.
+    case onReturned
+    /// On an entry that was not returned yet: the next step does not move.
     case onNext
     case atEnd
   }
@@ -19,8 +19,8 @@ struct PrefixWalk: ~Copyable {
   private let highest: [UInt8]?
 
   /// - Parameters:
-  ///   - lowest: Keys below it are left out; begins with `prefix`.
-  ///   - highest: Keys above it are left out, but not those that begin with it; begins with `prefix`.
+  ///   - lowest: Keys below it are skipped. Begins with `prefix`.
+  ///   - highest: Keys above it are skipped, except those that begin with it. Begins with `prefix`.
   init(
     _ prefix: [UInt8], of table: Table, in snapshot: Snapshot, from lowest: [UInt8]? = nil,
     to highest: [UInt8]? = nil, isDescending: Bool = false
@@ -32,7 +32,7 @@ struct PrefixWalk: ~Copyable {
     cursor = try snapshot.cursor(table)
   }
 
-  /// What all its keys are below; nil is the end of the table.
+  /// All keys are below it; nil is the end of the table.
   var end: [UInt8]? { KeyLayout.end(ofPrefix: highest ?? prefix) }
 
   /// Moves to the next entry; false if there is none.
@@ -41,17 +41,17 @@ struct PrefixWalk: ~Copyable {
       switch position {
       case .atEnd: false
       case .onNext: true
-      case .onTold: try isDescending ? cursor.previous() : cursor.nextAhead()
+      case .onReturned: try isDescending ? cursor.previous() : cursor.nextAhead()
       case .beforeFirst: try moveToFirst()
       }
     let isInside = found && isInside(cursor.key)
-    position = isInside ? .onTold : .atEnd
+    position = isInside ? .onReturned : .atEnd
     return isInside
   }
 
   private mutating func moveToFirst() throws -> Bool {
     guard isDescending else {
-      // No key is empty, and LMDB looks for none.
+      // No key is empty, and LMDB cannot seek to an empty key.
       return lowest.isEmpty
         ? try cursor.first() : try lowest.withUnsafeBytes { try cursor.seek(to: $0) }
     }
@@ -70,12 +70,12 @@ struct PrefixWalk: ~Copyable {
     return highest.withUnsafeBytes { UTF8Order.compare(key, $0) <= 0 } || key.begins(with: highest)
   }
 
-  /// Somebody else moved the cursor: to an entry that was not told, or to the end of the table.
+  /// Call this after moving the cursor: to an entry that was not returned yet, or to the end.
   mutating func wasMoved(toEntry isThere: Bool) { position = isThere ? .onNext : .atEnd }
 }
 
 extension UnsafeRawBufferPointer {
-  /// For prefixes of a few words: eight bytes at a time.
+  /// For prefixes of a few words: compares eight bytes at a time.
   @inline(__always)
   func begins(with prefix: [UInt8]) -> Bool {
     guard count >= prefix.count else { return false }

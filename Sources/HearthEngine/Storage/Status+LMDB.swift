@@ -1,7 +1,7 @@
 import Foundation
 internal import LMDB
 
-/// What LMDB says, in Firestore's codes. The LMDB error stays inside as the cause.
+/// Converts LMDB errors to Firestore's codes. The LMDB error stays inside as the cause.
 extension Status {
   init(opening path: String, _ error: LMDBError, mapSizeBytes: Int? = nil) {
     if error == .notFound {
@@ -31,7 +31,7 @@ extension Status {
     self.init(code, "Cannot open \(path). \(sentence)", cause: error)
   }
 
-  /// Says which of the database's files, or that its folder, is not for this process.
+  /// Names the database's file, or its folder, that this process may not access.
   private static func sentence(forDenied path: String, _ error: LMDBError) -> String {
     let denied = [path + "-lock", path + "-presence"].first { file in
       error.context.hasSuffix(file) || (access(file, F_OK) == 0 && access(file, R_OK | W_OK) != 0)
@@ -44,10 +44,10 @@ extension Status {
       }
     }
     let folder = (path as NSString).deletingLastPathComponent
-    let place = folder.isEmpty ? "." : folder
-    guard access(place, W_OK | X_OK) == 0 else {
+    let position = folder.isEmpty ? "." : folder
+    guard access(position, W_OK | X_OK) == 0 else {
       return
-        "Permission denied for the folder \(place). Let this user make files in it: the lock and the "
+        "Permission denied for the folder \(position). Let this user make files in it: the lock and the "
         + "presence file are beside the database."
     }
     return "Permission denied for \(path). Let this user write it."
@@ -65,14 +65,14 @@ extension Status {
     self.init(Status.code(of: error), "Reading failed. \(error.message)", cause: error)
   }
 
-  /// Nothing of the write was applied.
+  /// For a failed write of which nothing was applied.
   init(writing error: LMDBError) {
     self.init(
       Status.code(of: error), "Writing failed and nothing was applied. \(error.message)",
       cause: error)
   }
 
-  /// The flush of a commit failed: it may or may not be on disk.
+  /// For a commit whose flush failed: it may or may not be on disk.
   init(committing error: LMDBError) {
     if error == .fileReplaced {
       self.init(

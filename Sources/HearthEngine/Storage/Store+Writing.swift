@@ -3,8 +3,9 @@ internal import LMDB
 extension Store {
   /// Runs `body` in a write transaction of its own and commits it.
   ///
-  /// For what is no request of a user: it must be short, for the writer waits meanwhile. `body` runs again
-  /// if the map had to grow. Throws what it throws, with nothing done, and `Status` for failures below.
+  /// For internal work, not for users' requests. Must be short, because the writer waits meanwhile.
+  /// Runs `body` again if the map had to grow. Throws what `body` throws, with nothing written, and
+  /// `Status` for storage failures; the outcome of a commit that fails is unknown.
   func write<Result>(
     _ body: (inout WriteTransaction) throws -> Result
   ) throws -> Result {
@@ -13,7 +14,7 @@ extension Store {
       do {
         return try commit(body)
       } catch let error as LMDBError {
-        guard error == .mapFull, growths < 40 else { throw Status(writing: error) }
+        guard error == .mapFull, growths < Self.growthLimit else { throw Status(writing: error) }
       }
       growths += 1
       try grow()
@@ -25,11 +26,22 @@ extension Store {
   ) throws -> Result {
     var transaction = try beginWriting()
     let result = try body(&transaction)
-    try transaction.commit()
+    do {
+      try transaction.commit()
+    } catch {
+      // Nothing was applied if the map is full; after any other failure that is unknown.
+      if error == .mapFull { throw error }
+      throw Status(committing: error)
+    }
     return result
   }
 
-  private func grow() throws {
+  /// How often one commit may find the map full. A map that has doubled so often has used all address
+  /// space.
+  static let growthLimit = 40
+
+  /// Doubles the map.
+  func grow() throws(Status) {
     do {
       try environment.grow(toAtLeast: environment.info.mapSizeBytes * 2)
     } catch {
@@ -37,7 +49,7 @@ extension Store {
     }
   }
 
-  /// After a commit whose flush failed the environment is opened anew first.
+  /// Reopens the environment first if the flush of an earlier commit failed.
   func beginWriting() throws(LMDBError) -> WriteTransaction {
     do {
       return try environment.beginWrite()

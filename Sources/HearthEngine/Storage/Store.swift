@@ -1,43 +1,46 @@
 internal import LMDB
 
-/// The open file: its environment, its tables, and the one place that knows both.
+/// The open file: its environment, its tables, and the one type that knows both.
+///
+/// Tables by their names on disk, with key and value:
 ///
 ///     documents    key of (collection id, parent, id)   → the document's record
 ///     collections  key of the collection's path         → how many documents it holds
 ///     changes      first sequence                       → a record of the change log
-///     logIndex     collection, first sequence           → records of the log with changes of the collection
+///     logIndex     collection, first sequence           → log records with its changes
 ///     tombstones   document key                         → the sequence that deleted it
-///     due          when the document expires            → its key
-///     indexes, entries                                  → definitions and entries
-///     shapes       hash of names                        → names of the fields of documents alike
-///     meta         "format", "state", "expiry", copies of shapes
+///     due          expiration time, document key's hash → the document's key
+///     indexes, entries                                  → index definitions and entries
+///     shapes       hash of the names                    → a name table
+///     meta         "format", "state", "expiry", copies of name tables, …
 ///
-/// Everything above reads through `read`, and only the writer of `Writing` writes.
+/// All layers above read through `read`. Only the writer of `Writing` writes.
 final class Store: Sendable {
   let path: String
   let configuration: StoreConfiguration
   let environment: Environment
   let tables: Tables
   let pageSizeBytes: Int
-  /// Told the last sequence after every commit of this process.
+  /// Receives the last sequence after every commit of this process.
   let commits = CommitNotifier()
-  let shapes = FieldNameTableCache()
-  /// What the floor of indexes remembers of this file. Believed only where the file says the same.
+  let nameTables = FieldNameTableCache()
+  /// The Indexing layer's cache for this file. Used only if the file agrees with it.
   let indexMemory = Guarded<(any AnyObject & Sendable)?>(nil)
 
   var keyLimit: KeyLimit { configuration.keyLimit }
 
-  /// On disk, in `meta`: which indexes were asked for. What it says is for the floor of indexes; a repair
-  /// keeps it.
+  /// On disk, in `meta`: which indexes were requested. Only the Indexing layer reads the content; a
+  /// repair keeps it.
   static let indexConfigurationKey = Array("indexConfiguration".utf8)
 
-  /// Opens the file, made for its owner only if it is not there.
+  /// Opens the file. Creates it, with access for its owner only, if it does not exist.
   ///
   /// Throws `failedPrecondition` if a newer Hearth wrote it or it is already open in this process,
-  /// `dataLoss` if it is not a database or damaged, `unavailable` if the system refuses.
+  /// `dataLoss` if it is not a database or damaged, `notFound` if it does not exist and is opened
+  /// read-only, `unavailable` if the system refuses.
   ///
-  /// - Parameter namedPath: The path by which a person named the file, if it is not `path`: nothing more is
-  ///   written once it leads elsewhere.
+  /// - Parameter namedPath: The path that the user gave, if it is not `path`. Once it leads to
+  ///   another file, nothing more is written.
   init(path: String, named namedPath: String? = nil, configuration: StoreConfiguration) throws {
     self.path = path
     self.configuration = configuration
@@ -58,20 +61,24 @@ final class Store: Sendable {
     }
     tables = Tables(environment)
     do {
-      try configuration.format.settle(self)
+      try configuration.format.prepare(self)
     } catch {
       environment.close()
       throw error
     }
   }
 
-  /// A consistent state of the database, for as long as `body` runs.
+  /// Runs `body` on a consistent snapshot of the database.
   ///
-  /// Throws what `body` throws, and `Status` for failures of the storage below.
-  func read<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
+  /// Throws what `body` throws, and `Status` for storage failures.
+  ///
+  /// - Parameter deadline: When the reads of the snapshot throw `ReadDeadline.Passed`.
+  func read<Result>(
+    until deadline: ReadDeadline? = nil, _ body: (StoreSnapshot) throws -> Result
+  ) throws -> Result {
     do {
       return try environment.read { snapshot in
-        try body(StoreSnapshot(snapshot, self))
+        try body(StoreSnapshot(snapshot, self, until: deadline))
       }
     } catch let error as LMDBError {
       throw Status(reading: error)
@@ -83,7 +90,7 @@ final class Store: Sendable {
     environment.close()
   }
 
-  /// Removes a file. False, and nothing done, if it is open, here or in another process.
+  /// Removes a file. Returns false, and does nothing, if it is open, here or in another process.
   static func remove(at path: String) throws(Status) -> Bool {
     do {
       return try Environment.remove(at: path)
@@ -95,13 +102,14 @@ final class Store: Sendable {
 
 /// The tables, opened once with the file.
 struct Tables: Sendable {
-  let documents, collections, changes, tombstones, due, indexes, entries, shapes, logIndex,
+  let documents, collections, changes, tombstones, expirations, indexes, entries, nameTables,
+    logIndex,
     meta: Table
 
   let documentsByName, collectionsByName, tombstonesByName: TruncatedKeyTable
 
   static let names = KeyLayout.Table.allCases.map(\.rawValue)
-  /// A file of an earlier format, which is only read, has them not.
+  /// Missing in a file of an earlier format that is opened read-only.
   static let laterNames = KeyLayout.Table.allCases.filter { $0.firstFormat > 1 }.map(\.rawValue)
 
   init(_ environment: Environment) {
@@ -109,10 +117,10 @@ struct Tables: Sendable {
     collections = environment.table(KeyLayout.Table.collections.rawValue)
     changes = environment.table(KeyLayout.Table.changes.rawValue)
     tombstones = environment.table(KeyLayout.Table.tombstones.rawValue)
-    due = environment.table(KeyLayout.Table.due.rawValue)
+    expirations = environment.table(KeyLayout.Table.expirations.rawValue)
     indexes = environment.table(KeyLayout.Table.indexes.rawValue)
     entries = environment.table(KeyLayout.Table.entries.rawValue)
-    shapes = environment.table(KeyLayout.Table.shapes.rawValue)
+    nameTables = environment.table(KeyLayout.Table.nameTables.rawValue)
     logIndex = environment.table(KeyLayout.Table.logIndex.rawValue)
     meta = environment.table(KeyLayout.Table.meta.rawValue)
     documentsByName = TruncatedKeyTable(table: documents) { try DocumentRecord(parsing: $0).path }

@@ -1,4 +1,4 @@
-/// What collections and documents there are, by the catalogue.
+/// Lists collections and documents, by the catalogue.
 extension StoreSnapshot {
   /// The collections directly below a document or the root.
   func collections(below path: ResourcePath) throws -> [ResourcePath] {
@@ -13,7 +13,7 @@ extension StoreSnapshot {
     return found
   }
 
-  /// The documents of a collection, and those that are only on the way to others.
+  /// The documents of a collection, and those that do not exist but have documents below them.
   func documentPaths(in collection: ResourcePath) throws -> [ResourcePath] {
     var paths: Set<ResourcePath> = []
     let scan = try CollectionScan(collection, in: self)

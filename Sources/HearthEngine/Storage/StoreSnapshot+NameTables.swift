@@ -1,9 +1,10 @@
 internal import LMDB
 
-/// A shape's record, in `shapes` under its id and once more in `meta`: a damaged page must not take the names
-/// of all documents with it.
+/// A name table's record, in `nameTables` under its id, and a copy in `meta`, so that one damaged
+/// page does not lose the names of all documents.
 ///
-/// On disk: frame, then the head of a map. Changing this changes the file format; see DocumentFormat.md.
+/// On disk: frame, then the head of a map. Changing this changes the file format; see
+/// DocumentFormat.md.
 enum FieldNameTableRecord {
   static let copyPrefix = Array("shape".utf8)
 
@@ -11,11 +12,11 @@ enum FieldNameTableRecord {
 
   static func copyKey(_ id: UInt32) -> [UInt8] { copyPrefix + key(id) }
 
-  /// Both records.
+  /// The record and its copy.
   static func steps(
     _ id: UInt32, _ head: [UInt8], _ tables: Tables
   ) -> [(table: Table, key: [UInt8], value: [UInt8])] {
-    [(tables.shapes, key(id)), (tables.meta, copyKey(id))].map { table, key in
+    [(tables.nameTables, key(id)), (tables.meta, copyKey(id))].map { table, key in
       (table, key, record(head, key: key))
     }
   }
@@ -29,55 +30,57 @@ enum FieldNameTableRecord {
 
   static func id(fromKey key: UnsafeRawBufferPointer) throws(Status) -> UInt32 {
     guard let id = UInt32(exactly: try KeyLayout.sequence(fromKey: key)) else {
-      throw .dataLoss("A stored shape has no id.")
+      throw .dataLoss("A stored name table has no id.")
     }
     return id
   }
 }
 
 extension StoreSnapshot {
-  /// A body with the names that do not stand in it.
+  /// A body with its names, if they are not in its bytes.
   @inline(__always)
   func body(_ stored: UnsafeRawBufferPointer) throws(Status) -> StoredBody {
-    if let body = shapes.body(stored) { return body }
+    if let body = nameTables.body(stored) { return body }
     return try loadingBody(stored)
   }
 
-  /// The fields of a stored record, for scans that look at many and take few.
+  /// The fields of a stored record, for scans that read many records and return few.
   @inline(__always)
   func fields(ofRecord record: UnsafeRawBufferPointer) throws(Status) -> MapView {
     try MapView(body: body(DocumentRecord.storedBody(of: record)))
   }
 
-  /// Throws `dataLoss` if it is not in the file, or damaged in both its places.
+  /// Throws `dataLoss` if the name table is missing, or damaged in both its places.
   @inline(never)
   private func loadingBody(_ stored: UnsafeRawBufferPointer) throws(Status) -> StoredBody {
     do {
-      if canLoadShapes, let shape = try StoredBody.shapeID(stored).flatMap(readShape) {
-        return StoredBody(stored, shape)
+      if canLoadNameTables,
+        let nameTable = try StoredBody.nameTableID(stored).flatMap(readNameTable)
+      {
+        return StoredBody(stored, nameTable)
       }
     } catch let error as LMDBError {
       throw Status(reading: error)
     } catch {
-      throw (error as? Status) ?? Status(.internal, "Cannot read a shape.", cause: error)
+      throw (error as? Status) ?? Status(.internal, "Cannot read a name table.", cause: error)
     }
-    throw .unknownShape
+    throw .unknownNameTable
   }
 
-  private func readShape(_ id: UInt32) throws -> UnsafePointer<FieldNameTable>? {
-    let places = [
-      (tables.shapes, FieldNameTableRecord.key(id)),
+  private func readNameTable(_ id: UInt32) throws -> UnsafePointer<FieldNameTable>? {
+    let positions = [
+      (tables.nameTables, FieldNameTableRecord.key(id)),
       (tables.meta, FieldNameTableRecord.copyKey(id)),
     ]
     var damage: Status?
-    for (table, key) in places {
+    for (table, key) in positions {
       do {
-        let shape: UnsafePointer<FieldNameTable>? = try key.withUnsafeBytes { key in
+        let nameTable: UnsafePointer<FieldNameTable>? = try key.withUnsafeBytes { key in
           try lmdb.get(table, key).map {
-            try store.shapes.learn(id, RecordFrame.payload(of: $0, key: key))
+            try store.nameTables.learn(id, RecordFrame.payload(of: $0, key: key))
           }
         }
-        if let shape { return shape }
+        if let nameTable { return nameTable }
       } catch let status as Status {
         damage = status
       }
@@ -86,16 +89,16 @@ extension StoreSnapshot {
     return nil
   }
 
-  /// For several threads, of which none but the caller's may use the transaction: has all shapes known that
-  /// there are.
-  func withKnownShapes() throws -> StoreSnapshot {
-    var cursor = try lmdb.cursor(tables.shapes)
+  /// Loads all name tables of the file and returns a snapshot for several threads, of which only
+  /// the caller's may use the transaction.
+  func withKnownNameTables() throws -> StoreSnapshot {
+    var cursor = try lmdb.cursor(tables.nameTables)
     while try cursor.next() {
       let id = try FieldNameTableRecord.id(fromKey: cursor.key)
-      if shapes[id] == nil { _ = try? readShape(id) }
+      if nameTables[id] == nil { _ = try? readNameTable(id) }
     }
     var known = self
-    known.canLoadShapes = false
+    known.canLoadNameTables = false
     return known
   }
 }

@@ -1,17 +1,20 @@
 internal import LMDB
 
-/// A consistent state of the database inside one transaction. Ends with it; never kept.
+/// A consistent state of the database in one transaction. Valid only until the transaction ends.
 struct StoreSnapshot {
   let lmdb: Snapshot
   let store: Store
-  let shapes: FieldNameTableCache.Lookup
-  /// False where another thread than the transaction's may ask.
-  var canLoadShapes = true
+  let nameTables: FieldNameTableCache.Lookup
+  /// False if threads other than the transaction's may read bodies.
+  var canLoadNameTables = true
+  /// When its reads must end; nil if they may take as long as they need.
+  let deadline: ReadDeadline?
 
-  init(_ lmdb: Snapshot, _ store: Store) {
+  init(_ lmdb: Snapshot, _ store: Store, until deadline: ReadDeadline? = nil) {
     self.lmdb = lmdb
     self.store = store
-    shapes = store.shapes.lookup
+    self.deadline = deadline
+    nameTables = store.nameTables.lookup
   }
 
   var tables: Tables { store.tables }
@@ -24,7 +27,8 @@ struct StoreSnapshot {
     return record
   }
 
-  /// A document, copied out; nil if there is none. Throws `dataLoss` if its checksum does not match.
+  /// A document, copied out; nil if there is none. Throws `dataLoss` if its checksum does not
+  /// match.
   func document(_ name: DocumentName) throws -> StoredDocument? {
     guard let (key, record) = try storedEntry(of: name) else { return nil }
     return try key.withUnsafeBytes { try copy(record, key: $0, path: name.path) }
@@ -36,8 +40,8 @@ struct StoreSnapshot {
 
   func name(_ path: ResourcePath) -> DocumentName { DocumentName(path, limit: keyLimit) }
 
-  /// The body of a document, borrowed; nil if there is none. Its checksum is verified only if the store was
-  /// opened so.
+  /// The body of a document, borrowed; nil if there is none. Verifies its checksum only with
+  /// `verifiesChecksumsOnRead`.
   func body(of name: DocumentName) throws -> StoredBody? {
     guard let (key, bytes) = try storedEntry(of: name) else { return nil }
     let record = try DocumentRecord(parsing: bytes)
@@ -52,18 +56,19 @@ struct StoreSnapshot {
     try record(of: name).map { try DocumentRecord(parsing: $0).updateTime }
   }
 
-  /// Copies a borrowed record out. Throws `dataLoss` if its checksum does not match: nobody looks at the copy's
-  /// checksum later.
+  /// Copies a borrowed record. Throws `dataLoss` if its checksum does not match (the checksum of
+  /// the copy is not verified later), and `ReadDeadline.Passed`.
   func copy(
     _ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, path: ResourcePath
   ) throws -> StoredDocument {
+    try deadline?.check(copying: record.count)
     let parsed = try DocumentRecord(parsing: record)
     try parsed.verifyChecksum(key: key)
     return try StoredDocument(path: path, copying: parsed, body(parsed.storedBody))
   }
 
-  /// The same for a writer that may be about to replace the document: damage is no reason to keep it. The
-  /// checksum is verified only if the store was opened so.
+  /// The same, for a writer that may replace the document: damage must not prevent that. Verifies
+  /// the checksum only with `verifiesChecksumsOnRead`.
   func copyToReplace(
     _ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, path: ResourcePath
   ) throws -> StoredDocument {
@@ -72,17 +77,17 @@ struct StoreSnapshot {
     return try StoredDocument(path: path, copying: parsed, body(parsed.storedBody))
   }
 
-  /// Where a document is stored and what is there.
+  /// The stored key and record of a document.
   func storedEntry(
     of name: DocumentName
   ) throws -> (key: [UInt8], value: UnsafeRawBufferPointer)? {
-    try tables.documentsByName.entry(name.cut, of: name.path, in: lmdb)
+    try tables.documentsByName.entry(name.truncated, of: name.path, in: lmdb)
   }
 
-  /// How many documents a collection holds, as the catalogue has it.
+  /// How many documents a collection holds, according to the catalogue.
   func documentCount(inCollection path: ResourcePath) throws -> UInt64 {
-    let cut = keyLimit.catalogueKey(path)
-    return try tables.collectionsByName.entry(cut, of: path, in: lmdb).map { key, value in
+    let truncated = keyLimit.catalogueKey(path)
+    return try tables.collectionsByName.entry(truncated, of: path, in: lmdb).map { key, value in
       try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
     } ?? 0
   }
@@ -96,7 +101,7 @@ struct StoreSnapshot {
     try walkChanges(after: sequence, in: nil, body)
   }
 
-  /// Record by record; changes in collections that the filter does not admit are not told.
+  /// The same, reading record by record. Skips changes in collections that `filter` does not admit.
   func walkChanges(
     after sequence: UInt64, in filter: CollectionFilter?, _ body: (Change) throws -> Bool
   ) throws {
@@ -117,7 +122,7 @@ struct StoreSnapshot {
         goesOn = try body(change)
         return goesOn
       }
-      // The record that holds the first one may lack it.
+      // The record found for the first sequence may end before it.
       guard expected > sequence + 1 else {
         throw Status.dataLoss("The change log lacks sequence \(sequence + 1).")
       }
@@ -127,7 +132,7 @@ struct StoreSnapshot {
     }
   }
 
-  /// Throws `outOfRange` if the log has not every change after `sequence`.
+  /// Throws `outOfRange` if the log lacks a change after `sequence`.
   @discardableResult
   func checkLog(reachesBackTo sequence: UInt64) throws -> StoreState {
     let state = try state()
@@ -139,7 +144,7 @@ struct StoreSnapshot {
     return state
   }
 
-  /// The change with this sequence; nil if the log does not hold it.
+  /// The change with this sequence; nil if the log lacks it.
   func change(_ sequence: UInt64) throws -> Change? {
     var cursor = try lmdb.cursor(tables.changes)
     guard sequence > 0, try seek(&cursor, toRecordHolding: sequence) else { return nil }
@@ -163,57 +168,8 @@ struct StoreSnapshot {
 }
 
 extension ResourcePath {
-  /// Whether a document is one of the collection's own.
+  /// Whether a document is directly in the collection, not below it.
   func isDirectly(in collection: ResourcePath) -> Bool {
     segments.count == collection.segments.count + 1 && hasPrefix(collection)
-  }
-}
-
-/// A document's path with its key, so that neither is made twice.
-struct DocumentName: Hashable, Sendable {
-  let path: ResourcePath
-  let key: DocumentKey
-
-  init(_ path: ResourcePath, limit: KeyLimit) {
-    self.path = path
-    key = DocumentKey(path, limit: limit)
-  }
-
-  var cut: TruncatedKey { (key.bytes, key.isCut) }
-
-  static func == (lhs: DocumentName, rhs: DocumentName) -> Bool {
-    lhs.key.bytes == rhs.key.bytes && (!lhs.key.isCut || lhs.path == rhs.path)
-  }
-
-  func hash(into hasher: inout Hasher) {
-    key.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-  }
-}
-
-/// One version of a document that outlives its transaction: the record's bytes, copied once.
-package final class StoredDocument: Sendable {
-  package let path: ResourcePath
-  let sequence: UInt64
-  package let createTime: Instant
-  package let updateTime: Instant
-  package let body: DocumentBody
-
-  init(
-    path: ResourcePath, sequence: UInt64, createTime: Instant, updateTime: Instant,
-    body: DocumentBody
-  ) {
-    self.path = path
-    self.sequence = sequence
-    self.createTime = createTime
-    self.updateTime = updateTime
-    self.body = body
-  }
-
-  convenience init(
-    path: ResourcePath, copying record: DocumentRecord, _ body: StoredBody
-  ) throws(Status) {
-    self.init(
-      path: path, sequence: record.sequence, createTime: record.createTime,
-      updateTime: record.updateTime, body: try DocumentBody(copying: body))
   }
 }

@@ -1,20 +1,21 @@
 internal import LMDB
 
-/// Where the database stands, read and written inside transactions only.
+/// The newest sequence and commit time, and the extent of the change log. Read and written inside
+/// transactions only.
 ///
-/// On disk, in `meta` under "state": frame, last sequence, last commit time, first sequence still in
-/// the change log, last sequence in the index of the log; 8 bytes each, little-endian. The last one is not there in a
-/// file of an earlier format than 3.
+/// On disk, in `meta` under "state": frame, last sequence, last commit time, first sequence still
+/// in the change log, last sequence in the index of the log; 8 bytes each, little-endian. Files of
+/// formats before 3 lack the last one.
 struct StoreState: Equatable, Sendable {
   static let key = Array("state".utf8)
 
   /// The sequence of the newest change; 0 in a new database.
   var lastSequence: UInt64 = 0
-  /// Of the newest commit. Commit times only grow: a commit's is max(now, last + 1 µs).
+  /// The time of the newest commit. Commit times only grow: each is max(now, last + 1 µs).
   var lastCommitTime = Instant(microseconds: 0)
   /// The log holds every change from here on.
   var firstLoggedSequence: UInt64 = 1
-  /// The index of the log covers all that it holds up to here.
+  /// The index of the log covers all changes in the log up to here.
   var indexedSequence: UInt64 = 0
 
   static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> StoreState {
@@ -37,7 +38,7 @@ struct StoreState: Equatable, Sendable {
 }
 
 extension StoreState {
-  /// Does not look at the checksum.
+  /// Does not verify the checksum.
   init(parsing stored: UnsafeRawBufferPointer) throws(Status) {
     var reader = ByteCursor(try RecordFrame.open(stored).payload)
     lastSequence = try reader.fixed64()

@@ -1,4 +1,4 @@
-/// A stored document as users get it.
+/// Converts a stored document for users.
 extension StoredDocument {
   /// - Parameter reference: Makes the public reference for a path.
   package func dictionary(_ reference: (ResourcePath) -> Any) throws(Status) -> [String: Any] {
@@ -7,7 +7,7 @@ extension StoredDocument {
     }
   }
 
-  /// One field; nil if the document has none there.
+  /// One field; nil if the document lacks it.
   package func any(
     at path: FieldSegments, _ reference: (ResourcePath) -> Any
   ) throws(Status) -> Any? {
@@ -17,7 +17,7 @@ extension StoredDocument {
     }
   }
 
-  /// - Parameter owner: The database that references belong to, in the face's terms.
+  /// - Parameter owner: The database that references belong to, an object of the public API.
   package func decode<T: Decodable>(
     _ type: T.Type, by decoder: FirebaseDataDecoder, of owner: AnyObject
   ) throws -> T {

@@ -2,14 +2,15 @@ internal import LMDB
 
 /// The collections below a document (or the root), at any depth, in the order of their paths.
 ///
-/// The catalogue has an entry for each collection that holds documents, exactly as long as it does,
-/// in tree order, with their number. It answers what lies below a document and counts without a scan.
+/// The catalogue has an entry, with the number of documents, for each collection that holds
+/// documents, in tree order. It lists what is below a document, and counts documents, without a
+/// scan.
 final class CatalogueScan {
   private let store: StoreSnapshot
   private let ancestor: ResourcePath
   private var walk: PrefixWalk
   private let touched: ReadCounters
-  /// Sorted backwards, so that the next one is the last.
+  /// In reverse order: the next entry is the last element.
   private var run: [(path: ResourcePath, count: UInt64)] = []
 
   init(
@@ -25,8 +26,8 @@ final class CatalogueScan {
   func next() throws -> (path: ResourcePath, count: UInt64)? {
     if let entry = run.popLast() { return entry }
     while try walk.advance() {
-      touched.keys += 1
-      if !store.keyLimit.isCut(walk.cursor.key) { return try decodeCurrent() }
+      try touched.countKey(until: store.deadline)
+      if !store.keyLimit.isTruncated(walk.cursor.key) { return try decodeCurrent() }
       let first = Array(walk.cursor.key)
       var hasNext = true
       while hasNext, first.withUnsafeBytes({ store.keyLimit.sameRun($0, walk.cursor.key) }) {
@@ -37,7 +38,7 @@ final class CatalogueScan {
         hasNext = try walk.cursor.next()
         touched.keys += 1
       }
-      touched.keys -= 1  // the first was counted already
+      touched.keys -= 1  // the first was already counted
       walk.wasMoved(toEntry: hasNext)
       run.sort { ResourcePath.compare($0.path, $1.path) > 0 }
       if let entry = run.popLast() { return entry }
@@ -45,10 +46,10 @@ final class CatalogueScan {
     return nil
   }
 
-  /// Goes on behind everything at or below `path`; a few of it may be told all the same.
+  /// Continues after everything at or below `path`, but may still return a few entries of it.
   func skip(below path: ResourcePath) throws {
     let skipped = KeyLayout.cataloguePrefix(below: path)
-    guard run.isEmpty, skipped.count <= store.keyLimit.cutCount else { return }
+    guard run.isEmpty, skipped.count <= store.keyLimit.truncatedCount else { return }
     guard let behind = KeyLayout.end(ofPrefix: skipped) else {
       walk.wasMoved(toEntry: false)
       return
@@ -62,17 +63,17 @@ final class CatalogueScan {
       return (path, count)
     }
     guard let text = try NumberRecord.pathText(walk.cursor.value) else {
-      throw Status.dataLoss("A collection with a cut key lacks its path.")
+      throw Status.dataLoss("A collection with a truncated key lacks its path.")
     }
     return (try ResourcePath(storedCollection: text), count)
   }
 }
 
-/// Every document below a document (or the root) in pre-order: a document, then all that lies below
+/// Every document below a document (or the root) in pre-order: a document, then everything below
 /// it, then the next.
 ///
-/// The catalogue tells the collections in this order; each is scanned once. Touches one key a
-/// document and two for each collection.
+/// The catalogue lists the collections in this order; each is scanned once. Reads one key per
+/// document and two per collection.
 final class SubtreeScan {
   private let store: StoreSnapshot
   private let catalogue: CatalogueScan

@@ -1,4 +1,5 @@
 import DequeModule
+import Dispatch
 
 #if canImport(Glibc)
   import Glibc
@@ -6,12 +7,12 @@ import DequeModule
   import Musl
 #endif
 
-/// Threads for work that may block for as long as it likes: users' blocks, closing, checking a file.
+/// Threads for work that may block without limit: users' blocks, closing, checking a file.
 ///
 ///     BlockingThreads.shared.run { … }
 ///
-/// Each piece of work has a thread of its own, so that none waits for another, however many block. A thread
-/// that is done serves the next piece of work, or ends after some seconds.
+/// Each piece of work has its own thread, so that none waits for another, however many block. A
+/// thread that is done takes the next piece of work, or ends after `idleSeconds`.
 ///
 /// Dispatch's global queues give a process 64 threads: blocks that wait for each other use them up.
 final class BlockingThreads: Sendable {
@@ -21,9 +22,10 @@ final class BlockingThreads: Sendable {
 
   private struct State {
     var threadCount = 0
-    /// Threads that wait for work, and are not woken yet.
+    /// Threads that wait for work and are not woken yet.
     var idleCount = 0
-    /// Work for threads that are woken, or for whichever is done first where no more could be made.
+    /// Work for threads that are woken, or, if the system gives no more threads, for the first that
+    /// is done.
     var waiting: Deque<Work> = []
   }
 
@@ -32,7 +34,8 @@ final class BlockingThreads: Sendable {
 
   private static let idleSeconds = 5
 
-  /// Runs `work` on a thread that does nothing else meanwhile. Never blocks.
+  /// Runs `work` on its own thread, and returns at once. If the process has no such thread and gets
+  /// none from the system, `work` runs on the caller's thread.
   package func run(_ work: @escaping Work) {
     let hasThread = state.withLock { state in
       state.waiting.append(work)
@@ -45,7 +48,7 @@ final class BlockingThreads: Sendable {
     }
     if hasThread { return wake.signal() }
     guard !startThread() else { return }
-    // The system gives no more threads: one that is done goes on with it.
+    // The system gives no more threads: the next thread that is done takes the work.
     let isLost = state.withLock { state in
       state.threadCount -= 1
       return state.threadCount == 0
@@ -77,7 +80,7 @@ final class BlockingThreads: Sendable {
       if untilEmpty { return }
       state.withLock { $0.idleCount += 1 }
       if wake.wait(seconds: Self.idleSeconds) { continue }
-      // Nobody has woken this thread, unless just now.
+      // No signal came in time, but one may have come since.
       let mustEnd = state.withLock { state in
         guard state.idleCount > 0 else { return false }
         state.idleCount -= 1
@@ -89,13 +92,13 @@ final class BlockingThreads: Sendable {
     }
   }
 
-  /// How many there are. For tests.
+  /// The number of threads. For tests.
   var count: Int { state.withLock(\.threadCount) }
 }
 
-/// A counting semaphore of the system's.
+/// The system's counting semaphore.
 private final class WakeUp: @unchecked Sendable {
-  // Unchecked: the semaphore is the system's own, made for many threads.
+  // Unchecked: the semaphore is the system's, which many threads may use at once.
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
   init() { sem_init(semaphore, 0, 0) }
@@ -107,7 +110,7 @@ private final class WakeUp: @unchecked Sendable {
 
   func signal() { sem_post(semaphore) }
 
-  /// False if nobody signalled in time.
+  /// Returns false if no signal came in time.
   func wait(seconds: Int) -> Bool {
     var end = timespec()
     clock_gettime(CLOCK_REALTIME, &end)
@@ -123,7 +126,7 @@ private final class WakeUp: @unchecked Sendable {
   }
 }
 
-/// Runs `body`, which may block, on a thread of its own and not on one of the few that async code runs on.
+/// Runs `body`, which may block, on its own thread instead of one of the few that run async code.
 package func onBlockingThread<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {
@@ -132,4 +135,23 @@ package func onBlockingThread<Result: Sendable>(
       continuation.resume(with: Swift.Result { try body() })
     }
   }
+}
+
+/// Runs `body` on a thread of Dispatch's global queue, for work that takes long and does not block.
+///
+/// `body` and its result are handed over: nobody else uses them meanwhile.
+func onFreeThread<Result>(_ body: @escaping () throws -> Result) async throws -> Result {
+  let body = HandedOver(body)
+  let result = try await withCheckedThrowingContinuation { continuation in
+    DispatchQueue.global().async {
+      continuation.resume(with: Swift.Result { HandedOver(try body.content()) })
+    }
+  }
+  return result.content
+}
+
+private struct HandedOver<Content>: @unchecked Sendable {
+  // Unchecked: one thread uses it, and then another.
+  let content: Content
+  init(_ content: Content) { self.content = content }
 }

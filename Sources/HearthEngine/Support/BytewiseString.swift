@@ -1,6 +1,5 @@
-/// A string that equals another only if their UTF-8 bytes are the same: a key for names and paths. To Swift's
-/// own `==` two strings are equal that are canonically equivalent, and the file system and Firestore keep
-/// those apart.
+/// A string that compares by its UTF-8 bytes: a key for names and paths. Swift's own `==` also
+/// equates canonically equivalent strings, which the file system and Firestore keep apart.
 package struct BytewiseString: Hashable, Comparable, Sendable {
   package let string: String
 

@@ -6,9 +6,9 @@ import Dispatch
   import Musl
 #endif
 
-/// Whether this thread runs some listener's callback, and on which queue it is.
+/// Whether this thread runs a listener's callback, and on which queue.
 enum CallbackThread {
-  /// Tells one queue from the others, by whatever object it comes.
+  /// Identifies a queue, even if several objects refer to it.
   typealias Mark = UInt64
 
   private static let key = {
@@ -21,7 +21,8 @@ enum CallbackThread {
 
   static var isInside: Bool { pthread_getspecific(key) != nil }
 
-  /// Whether this thread runs a callback already.
+  /// Marks this thread as running a callback. Returns whether it did already: the argument of
+  /// `leave`.
   static func enter() -> Bool {
     if isInside { return true }
     pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
@@ -32,10 +33,10 @@ enum CallbackThread {
     if !wasInside { pthread_setspecific(key, nil) }
   }
 
-  /// The mark of this thread's queue, or of the nearest one that it targets and that has one.
+  /// The mark of this thread's queue, or of the nearest target queue that has one.
   static var queue: Mark? { DispatchQueue.getSpecific(key: queueKey) }
 
-  /// The queue's, from the first time it is asked for.
+  /// The queue's mark, assigned on first use.
   static func mark(of queue: DispatchQueue) -> Mark {
     lastMark.withLock { last in
       if let mark = queue.getSpecific(key: queueKey) { return mark }

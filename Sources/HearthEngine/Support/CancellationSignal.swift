@@ -1,4 +1,4 @@
-/// Tells work that is under way that nobody wants it any more.
+/// Signals to running work that its result is no longer wanted.
 final class CancellationSignal: Sendable {
   private struct State {
     var isCancelled = false
@@ -19,7 +19,8 @@ final class CancellationSignal: Sendable {
     handler?()
   }
 
-  /// Calls `body` when it is cancelled, or at once if it was; in place of the one before. Nothing if `isWanted` says so.
+  /// Calls `body` on cancellation, or at once if it has been cancelled. Replaces the previous
+  /// handler. Does nothing if `isWanted` returns false.
   func onCancel(while isWanted: () -> Bool = { true }, _ body: @escaping @Sendable () -> Void) {
     let isCancelled = state.withLock { state in
       if !state.isCancelled, isWanted() { state.handler = body }

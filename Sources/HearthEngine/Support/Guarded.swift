@@ -4,18 +4,19 @@
   import Musl
 #endif
 
-/// A state that is touched by one thread at a time.
+/// A state that only one thread at a time accesses.
 ///
 ///     let state = Guarded(State())
 ///     state.withLock { $0.count += 1 }
 ///
-/// What `Synchronization.Mutex` is, on the system's mutex: that one's futex is unknown to the thread
-/// sanitizer, which then takes every guarded access for a race.
+/// Like `Synchronization.Mutex`, but on the system's mutex: the thread sanitizer does not know the
+/// futex of `Synchronization.Mutex`, and reports every guarded access as a race.
 package struct Guarded<State: ~Copyable>: ~Copyable, @unchecked Sendable {
-  // Unchecked: the state is touched under the mutex only, and was sent here.
+  // Unchecked: the state is accessed under the mutex only, and was sent here.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-  /// Behind the mutex, in the same memory: who has locked one is about to touch the other.
+  /// After the mutex, in the same memory: a thread that locks the mutex is about to access the
+  /// state.
   private var state: UnsafeMutablePointer<State> {
     (UnsafeMutableRawPointer(mutex) + Self.offset).assumingMemoryBound(to: State.self)
   }

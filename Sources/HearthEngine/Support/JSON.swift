@@ -1,4 +1,5 @@
-/// A JSON text, read exactly: integers stay integers, doubles doubles, names in their order.
+/// A JSON value, read exactly: integers stay integers, doubles stay doubles, names keep their
+/// order.
 package enum JSON: Equatable, Sendable {
   case null
   case boolean(Bool)
@@ -22,7 +23,7 @@ package enum JSON: Equatable, Sendable {
 // MARK: - Writing
 
 extension JSON {
-  /// On one line, without spaces.
+  /// The JSON text, on one line, without spaces.
   package var text: String {
     var text = ""
     write(to: &text)

@@ -1,13 +1,13 @@
-/// Reads JSON as RFC 8259 has it, byte by byte.
+/// Reads JSON as RFC 8259 defines it, byte by byte.
 ///
-/// Our own, because Foundation's reader turns -9223372036854775808 into an inexact number and does not
-/// tell 1 from 1.0 where it matters here.
+/// Written by hand, because Foundation's reader turns -9223372036854775808 into an inexact number,
+/// and does not distinguish 1 from 1.0 where it matters here.
 package struct JSONReader {
   private let bytes: [UInt8]
   private var position = 0
   private var depth = 0
 
-  /// The one value that `text` holds. Throws `JSONError` with the place of what is wrong.
+  /// The one value in `text`. Throws `JSONError` with the position of the error.
   package static func read(_ text: String) throws -> JSON { try read(Array(text.utf8)) }
 
   package static func read(_ utf8: [UInt8]) throws -> JSON {
@@ -18,7 +18,7 @@ package struct JSONReader {
     return value
   }
 
-  /// The value that `bytes` have at `position`, which is moved behind it.
+  /// The value in `bytes` at `position`. Moves `position` to the first byte after the value.
   package static func read(_ bytes: [UInt8], at position: inout Int) throws -> JSON {
     var reader = JSONReader(bytes: bytes)
     reader.position = position
@@ -65,7 +65,7 @@ package struct JSONReader {
     }
   }
 
-  /// Deeper than any document may be, and far from the end of the stack.
+  /// Limits the nesting to more than any document may have, far from a stack overflow.
   private mutating func nested(_ body: (inout JSONReader) throws -> JSON) throws -> JSON {
     depth += 1
     guard depth <= 100 else { throw failure("nested too deeply") }
@@ -83,7 +83,7 @@ package struct JSONReader {
 
   private mutating func object() throws -> JSON {
     var members: [JSON.Member] = []
-    // By bytes: names that only look alike are different fields.
+    // By bytes: canonically equivalent names are different fields.
     var names: Set<[UInt8]> = []
     skipSpace()
     if take("}") { return .object([]) }
@@ -130,10 +130,10 @@ package struct JSONReader {
       try digits()
     }
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
-    // -0 is no integer: as a double it keeps its sign.
+    // -0 is read as a double, which keeps the sign.
     if isInteger, text != "-0" {
       guard let integer = Int64(text) else {
-        throw failure("\(text) is beyond 64 bits; {\"$double\": \"\(text)\"} is possible")
+        throw failure("\(text) is beyond 64 bits; {\"doubleValue\": \"\(text)\"} is possible")
       }
       return .integer(integer)
     }
@@ -211,7 +211,7 @@ package struct JSONReader {
   }
 }
 
-/// What is wrong with a text that should be JSON, and where.
+/// An error in a JSON text, and its position.
 struct JSONError: Error, CustomStringConvertible {
   package let description: String
 

@@ -1,45 +1,48 @@
 import DequeModule
 import Dispatch
 
-/// Work on the items of a long walk by several threads, while the walk goes on.
+/// Processes the items of a long walk on several threads, while the walk goes on.
 ///
-///     walk ─▶ portion ─▶ portion ─▶ …      filled by the caller
-///               │ work      │ work         by the caller and up to `threads - 1` helpers
-///               ▼           ▼
-///              tell ─────▶ tell            by the caller, in the order of the walk
+///     walk ─▶ chunk ─▶ chunk ─▶ …      filled by the caller
+///               │ work   │ work        by the caller and up to `threads - 1` helpers
+///               ▼        ▼
+///             emit ──▶ emit            by the caller, in the order of the walk
 ///
-/// The caller waits only for portions that a helper has begun, and works on the others itself: where
-/// all threads are busy it is as if there were none. What fits into one portion wakes nobody. When
-/// `run` returns, or throws, no helper has anything of it any more.
+/// The caller waits only for chunks that a helper has begun, and processes the others itself: if
+/// all threads are busy, the caller does all the work. A walk that fits into one chunk wakes no
+/// helper. When `run` returns or throws, no helper holds any of its data.
 final class ParallelChunks<Item, Output> {
-  /// False if no more is wanted.
+  /// Returns false if no more output is wanted.
   typealias Deliver = (Output) throws -> Bool
 
-  /// Made with the first portion: most work fits into one.
+  // Exclusivity is unchecked: only the caller's thread uses these; helpers have state of their own,
+  // under a lock, and no property is accessed again while it is modified.
+
+  /// Made when the first chunk is full: most work fits into one.
   @exclusivity(unchecked) private var helpers: Helpers<Item, Output>?
   private let threads: Int
   private let work: ([Item]) throws -> Output
   private let share: () throws -> Void
-  private let tell: Deliver
-  /// How many items a portion has: an eighth of those before it, within these bounds.
+  private let emit: Deliver
+  /// The bounds for the number of items in a chunk: an eighth of the items before it.
   private let sizes: ClosedRange<Int>
   @exclusivity(unchecked) private var size: Int
-  /// How many have been handed over.
+  /// The number of items in the chunks before.
   @exclusivity(unchecked) private var count = 0
   @exclusivity(unchecked) private var items: [Item] = []
-  /// The portion that is filled, and the one that is told next.
+  /// The numbers of the chunk that is being filled, and of the chunk that is emitted next.
   @exclusivity(unchecked) private var filled = 0
-  @exclusivity(unchecked) private var told = 0
+  @exclusivity(unchecked) private var emitted = 0
   @exclusivity(unchecked) private var isWanted = true
 
   private init(
     threads: Int, sizes: ClosedRange<Int>, _ work: @escaping ([Item]) throws -> Output,
-    _ share: @escaping () throws -> Void, _ tell: @escaping Deliver
+    _ share: @escaping () throws -> Void, _ emit: @escaping Deliver
   ) {
     self.threads = threads
     self.work = work
     self.share = share
-    self.tell = tell
+    self.emit = emit
     self.sizes = sizes
     size = sizes.lowerBound
     items.reserveCapacity(size)
@@ -47,18 +50,18 @@ final class ParallelChunks<Item, Output> {
 
   /// - Parameters:
   ///   - work: Called by several threads at once.
-  ///   - share: Called before another thread than the caller's may work.
-  ///   - walk: Hands over the items one by one, until it is told false.
+  ///   - share: Called before any thread except the caller's may work.
+  ///   - walk: Passes the items one by one, until it receives false.
   static func run(
     threads: Int, sizes: ClosedRange<Int>, work: @escaping ([Item]) throws -> Output,
-    share: @escaping () throws -> Void = {}, tell: Deliver,
+    share: @escaping () throws -> Void = {}, emit: Deliver,
     walk: ((Item) throws -> Bool) throws -> Void
   ) throws {
-    try withoutActuallyEscaping(tell) { tell in
-      let portions = ParallelChunks(threads: threads, sizes: sizes, work, share, tell)
-      defer { portions.helpers?.dismiss() }
-      try walk { try portions.add($0) }
-      try portions.finish()
+    try withoutActuallyEscaping(emit) { emit in
+      let chunks = ParallelChunks(threads: threads, sizes: sizes, work, share, emit)
+      defer { chunks.helpers?.dismiss() }
+      try walk { try chunks.add($0) }
+      try chunks.finish()
     }
   }
 
@@ -79,32 +82,32 @@ final class ParallelChunks<Item, Output> {
     size = min(max(count / 8, sizes.lowerBound), sizes.upperBound)
     items = []
     items.reserveCapacity(size)
-    try tellWhatIsDone()
-    while isWanted, filled - told > 2 * helpers.limit { try goOn(helpers) }
+    try emitFinished()
+    while isWanted, filled - emitted > 2 * helpers.limit { try goOn(helpers) }
   }
 
   private func finish() throws {
-    // Alone with the last one, unless helpers are behind.
+    // The caller processes the last chunk, then waits for helpers that are behind.
     let last = isWanted && !items.isEmpty ? Result { try work(items) } : nil
-    while isWanted, told < filled, let helpers { try goOn(helpers) }
+    while isWanted, emitted < filled, let helpers { try goOn(helpers) }
     guard isWanted, let last else { return }
-    isWanted = try tell(last.get())
+    isWanted = try emit(last.get())
   }
 
   private func goOn(_ helpers: Helpers<Item, Output>) throws {
     helpers.workOrWait()
-    try tellWhatIsDone()
+    try emitFinished()
   }
 
-  private func tellWhatIsDone() throws {
-    while isWanted, told < filled, let output = helpers?.output(of: told) {
-      told += 1
-      isWanted = try tell(output.get())
+  private func emitFinished() throws {
+    while isWanted, emitted < filled, let output = helpers?.output(of: emitted) {
+      emitted += 1
+      isWanted = try emit(output.get())
     }
   }
 }
 
-/// What the caller and its helpers share.
+/// The state that the caller and its helpers share.
 private final class Helpers<Item, Output>: Sendable {
   // Unchecked: these change hands under the lock.
   private struct Chunk: @unchecked Sendable {
@@ -118,16 +121,16 @@ private final class Helpers<Item, Output>: Sendable {
   private struct State {
     var waiting: Deque<Chunk> = []
     var done: [Int: Done] = [:]
-    /// Nil when all is over: a helper that comes late holds nothing of the caller's.
+    /// Nil when the run has ended: a helper that comes late holds nothing of the caller's.
     var work: Work?
-    /// Helpers that were called, whether they have come or not; and those that are at work.
+    /// The helpers that were called, whether they have started or not, and those that are working.
     var called = 0
     var present = 0
   }
 
   let limit: Int
   private let state: Guarded<State>
-  /// Signalled with each portion that a helper has done, and when it leaves.
+  /// Signalled for each chunk that a helper has finished, and when a helper leaves.
   private let news = DispatchSemaphore(value: 0)
 
   init(limit: Int, _ work: @escaping ([Item]) throws -> Output) {
@@ -138,9 +141,9 @@ private final class Helpers<Item, Output>: Sendable {
   // MARK: The caller's side
 
   func add(_ number: Int, _ items: [Item]) {
-    let portion = Chunk(number: number, items: items)
+    let chunk = Chunk(number: number, items: items)
     let mustCall = state.withLock { [limit] state in
-      state.waiting.append(portion)
+      state.waiting.append(chunk)
       guard state.called < limit else { return false }
       state.called += 1
       return true
@@ -152,12 +155,12 @@ private final class Helpers<Item, Output>: Sendable {
     state.withLock { $0.done.removeValue(forKey: number) }?.output
   }
 
-  /// Does a portion that nobody has begun. If there is none, waits for news.
+  /// Processes a chunk that no thread has begun. If there is none, waits for a helper's signal.
   func workOrWait() {
     if !workOnce() { news.wait() }
   }
 
-  /// Ends it. Waits for the helpers that are at work, not for those that have yet to come.
+  /// Ends the run. Waits for the helpers that are working, not for those that have yet to start.
   func dismiss() {
     let work = state.withLock { state in
       state.waiting = []
@@ -188,17 +191,17 @@ private final class Helpers<Item, Output>: Sendable {
 
   // MARK: Both
 
-  /// Does one portion; false if none waits. Never inlined: when it returns, nothing of the caller's is
-  /// held any more.
+  /// Processes one chunk; false if none waits. Never inlined: after it returns, it holds nothing of
+  /// the caller's.
   @inline(never)
   private func workOnce() -> Bool {
     let next = state.withLock { state -> (Chunk, Work)? in
-      guard let work = state.work, let portion = state.waiting.popFirst() else { return nil }
-      return (portion, work)
+      guard let work = state.work, let chunk = state.waiting.popFirst() else { return nil }
+      return (chunk, work)
     }
-    guard let (portion, work) = next else { return false }
-    let done = Done(output: Result { try work.body(portion.items) })
-    state.withLock { $0.done[portion.number] = done }
+    guard let (chunk, work) = next else { return false }
+    let done = Done(output: Result { try work.body(chunk.items) })
+    state.withLock { $0.done[chunk.number] = done }
     return true
   }
 }

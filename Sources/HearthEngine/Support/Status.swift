@@ -1,6 +1,6 @@
-/// What went wrong, in the engine's terms: a canonical gRPC code and a sentence.
+/// Why an operation failed, in the engine's terms: a canonical gRPC code and a message.
 ///
-/// `nsError` is the error that users catch. `cause` is what lies underneath, if anything.
+/// `nsError` is the error that users catch. `cause` is the underlying error, if any.
 package struct Status: Error, Sendable, CustomStringConvertible {
   /// Raw values are those of `FirestoreErrorCode`.
   package enum Code: Int, Sendable {
@@ -25,9 +25,9 @@ package struct Status: Error, Sendable, CustomStringConvertible {
   var code: Code
   package var message: String
   var cause: (any Error)?
-  /// What failed may have been done all the same: it is not to be tried again.
+  /// The operation may have been applied although it failed: do not retry it.
   package var mayBeDone = false
-  /// What was read has changed since: done again from the start it may succeed.
+  /// Data that was read has changed since: a retry from the start may succeed.
   package var isContention = false
 
   package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
@@ -46,5 +46,5 @@ package struct Status: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// Told what came of something, once.
+/// Called once, with the result of an operation.
 package typealias Completion<Answer> = @Sendable (Result<Answer, Status>) -> Void

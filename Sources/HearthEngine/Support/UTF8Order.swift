@@ -1,7 +1,7 @@
-/// Strings as Firestore sees them: by their UTF-8 bytes.
+/// Compares strings as Firestore does: by their UTF-8 bytes.
 ///
-/// Swift's own `==` and `<` on `String` compare canonical equivalence ("é" composed equals "é"
-/// decomposed); Firestore keeps the two apart, and so does every comparison in the engine.
+/// Swift's own `==` and `<` on `String` use canonical equivalence ("é" composed equals "é"
+/// decomposed). Firestore keeps the two apart, and so does every comparison in the engine.
 enum UTF8Order {
   /// Three-way comparison of the UTF-8 bytes: negative, zero or positive.
   static func compare(_ lhs: String, _ rhs: String) -> Int {
@@ -16,7 +16,7 @@ enum UTF8Order {
 
   package static func areEqual(_ lhs: String, _ rhs: String) -> Bool { compare(lhs, rhs) == 0 }
 
-  /// Whether the bytes are the same; of short ones at less than the price of a call.
+  /// Whether the bytes are equal. For short buffers cheaper than a call of `memcmp`.
   @inline(__always)
   package static func areEqual(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Bool
   {

@@ -1,6 +1,6 @@
-/// LEB128: seven bits a byte, low bits first, the top bit says that more follow.
+/// LEB128: seven bits per byte, low bits first; the top bit says that more bytes follow.
 enum Varint {
-  /// The longest a 64-bit number takes.
+  /// The longest encoding of a 64-bit number.
   static let maximumBytes = 10
 
   static func zigZag(_ value: Int64) -> UInt64 {

@@ -1,18 +1,18 @@
 internal import CXXHash
 internal import LMDB
 
-/// The documents that expire, in the order in which they do.
+/// The expiration table: documents with a TTL, in the order in which they expire.
 ///
-///     key    ┌─────────────────────────────┬───────────────────────────┬─────────┐
-///            │ when, 8 bytes, as in keys   │ hash of the document's key │ ordinal │
-///            └─────────────────────────────┴───────────────────────────┴─────────┘
+///     key    ┌─────────────────────────────┬────────────────────────────┬─────────┐
+///            │ time, 8 bytes, as in keys   │ hash of the document's key │ ordinal │
+///            └─────────────────────────────┴────────────────────────────┴─────────┘
 ///     value  frame ‖ the document's key, as it is stored
 ///
-/// Documents with one time and one hash are told apart by the ordinal, and by comparing their keys.
+/// Documents with the same time and hash have different ordinals; lookups compare their keys.
 ///
 /// On disk. Changing this changes the file format; see StorageLayout.md.
 enum ExpirationTable {
-  /// When the document expires: a time in the field. Whatever else is there never does.
+  /// When the document expires: the timestamp in the field. Any other value never expires.
   static func time(
     in body: StoredBody, at field: FieldSegments?
   ) throws(Status) -> Instant? {
@@ -21,7 +21,9 @@ enum ExpirationTable {
   }
 
   static func time(fromKey key: UnsafeRawBufferPointer) throws(Status) -> Instant {
-    guard key.count == 17 else { throw .dataLoss("A due document's key has the wrong length.") }
+    guard key.count == 17 else {
+      throw .dataLoss("An expiring document's key has the wrong length.")
+    }
     var reader = KeyReader(key)
     return Instant(microseconds: Int64(bitPattern: try reader.readUInt64() ^ (1 << 63)))
   }
@@ -30,7 +32,7 @@ enum ExpirationTable {
     _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
   ) throws(Status) -> UnsafeRawBufferPointer {
     let documentKey = try RecordFrame.payload(of: value, key: key)
-    guard !documentKey.isEmpty else { throw .dataLoss("A due document has no key.") }
+    guard !documentKey.isEmpty else { throw .dataLoss("An expiring document has no key.") }
     return documentKey
   }
 
@@ -50,10 +52,10 @@ enum ExpirationTable {
   }
 }
 
-/// What changed documents put into the table of due documents and take out of it, planned before
-/// anything is put.
+/// The changes of the expiration table that follow from changed documents, planned before the first
+/// put.
 struct ExpirationChanges {
-  /// A put, or a delete where the value is nil.
+  /// A put, or a delete if the value is nil.
   private(set) var steps: [(key: [UInt8], value: [UInt8]?)] = []
 
   private let store: StoreSnapshot
@@ -65,10 +67,10 @@ struct ExpirationChanges {
     self.rules = rules
   }
 
-  /// No document expires: nothing is to be told.
+  /// There are no TTL policies: `change` need not be called.
   var isIdle: Bool { rules.rules.isEmpty }
 
-  /// A document's bodies before and after; nil where it is not there.
+  /// Takes a document's bodies before and after; nil if it does not exist.
   mutating func change(
     _ path: ResourcePath, key: [UInt8], from before: StoredBody?, to after: StoredBody?
   ) throws {
@@ -81,12 +83,18 @@ struct ExpirationChanges {
 
   mutating func change(key: [UInt8], from before: Instant?, to after: Instant?) throws {
     guard before != after else { return }
-    if let before, let entry = try place(of: key, at: before).stored {
+    if let before, let entry = try position(of: key, at: before).stored {
       plan(entry, nil)
     }
     guard let after else { return }
-    let (stored, free) = try place(of: key, at: after)
-    guard stored == nil, let free else { return }
+    let (stored, free) = try position(of: key, at: after)
+    guard stored == nil else { return }
+    guard let free else {
+      throw Status(
+        .resourceExhausted,
+        "More than 256 documents that expire at one time share one hash; one of them cannot be stored."
+      )
+    }
     plan(free, ExpirationTable.record(of: key, under: free))
   }
 
@@ -95,13 +103,13 @@ struct ExpirationChanges {
     steps.append((key, value))
   }
 
-  /// Where the document's entry is; else the first place that is free, if any is.
-  private func place(
+  /// The key of the document's entry, if it has one; otherwise the first free key, if any.
+  private func position(
     of document: [UInt8], at time: Instant
   ) throws -> (stored: [UInt8]?, free: [UInt8]?) {
     let prefix = ExpirationTable.prefix(time, document)
     var entries = planned.filter { $0.key.starts(with: prefix) }
-    var cursor = try store.lmdb.cursor(store.tables.due)
+    var cursor = try store.lmdb.cursor(store.tables.expirations)
     var isFound = try prefix.withUnsafeBytes { try cursor.seek(to: $0) }
     while isFound, cursor.key.begins(with: prefix) {
       let key = Array(cursor.key)

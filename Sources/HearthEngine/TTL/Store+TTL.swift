@@ -1,29 +1,28 @@
 internal import LMDB
 
-/// Setting rules of expiry, and the walks that follow.
+/// Sets TTL policies, and walks over the documents that they change.
 extension Store {
-  static let expiryWalkPortion = 500
+  static let ttlWalkBatch = 500
 
-  /// Has documents in collections of this id expire by a field; by none if it is nil. Blocks until all
-  /// of them are in the table of due documents, or out of it.
-  func setExpiry(_ collectionID: String, _ field: FieldSegments?) throws {
+  /// Sets the TTL policy of a collection id; a nil field removes it. Blocks until the expiration
+  /// table is correct for all its documents.
+  func setTTL(_ collectionID: String, _ field: FieldSegments?) throws {
     repeat {
-      try finishExpiryWalks()
-    } while try !beginExpiryWalk(collectionID, field)
-    try finishExpiryWalks()
+      try finishTTLWalks()
+    } while try !beginTTLWalk(collectionID, field)
+    try finishTTLWalks()
   }
 
-  /// Goes on with walks that were begun, here or by another process, until none is left or `isStopped`.
-  func finishExpiryWalks(isStopped: () -> Bool = { false }) throws {
+  /// Continues walks that this or another process began, until none is left or `isStopped`.
+  func finishTTLWalks(isStopped: () -> Bool = { false }) throws {
     while !isStopped(), try read({ try TTLPolicies.read($0.lmdb, tables).hasWalk }) {
-      _ = try growing { try advanceExpiryWalk() }
+      try advanceTTLWalk()
     }
   }
 
-  /// False if another walk over these documents is under way.
-  private func beginExpiryWalk(_ collectionID: String, _ field: FieldSegments?) throws -> Bool {
-    try growing {
-      var transaction = try environment.beginWrite()
+  /// False if another walk over these documents is not finished.
+  private func beginTTLWalk(_ collectionID: String, _ field: FieldSegments?) throws -> Bool {
+    try write { transaction in
       var rules = try TTLPolicies.read(transaction.snapshot, tables)
       let old = rules[collectionID]
       if old?.cursor != nil { return false }
@@ -31,51 +30,35 @@ extension Store {
       rules[collectionID] = TTLPolicies.Rule(
         collectionID: collectionID, field: field, previous: old?.field, cursor: [0])
       try transaction.put(tables.meta, TTLPolicies.key, rules.encoded())
-      try transaction.commit()
       return true
     }
   }
 
-  /// One small transaction of one walk.
-  private func advanceExpiryWalk() throws {
-    var transaction = try environment.beginWrite()
-    let snapshot = StoreSnapshot(transaction.snapshot, self)
-    var rules = try TTLPolicies.read(snapshot.lmdb, tables)
-    guard var rule = rules.rules.first(where: { $0.cursor != nil }) else { return }
-    var plan = ExpirationChanges(snapshot, rules)
-    rule.cursor = try snapshot.planExpiry(by: rule, &plan)
-    if rule.cursor == nil { rule.previous = nil }
-    rules[rule.collectionID] = rule.cursor == nil && rule.field == nil ? nil : rule
-    for step in plan.steps {
-      if let value = step.value {
-        try transaction.put(tables.due, step.key, value)
-      } else {
-        try transaction.delete(tables.due, step.key)
-      }
-    }
-    try transaction.put(tables.meta, TTLPolicies.key, rules.encoded())
-    try transaction.commit()
-  }
-
-  /// Again with a larger map if this one is full.
-  private func growing<R>(_ body: () throws -> R) throws -> R {
-    do {
-      while true {
-        do {
-          return try body()
-        } catch LMDBError.mapFull {
-          try environment.grow(toAtLeast: environment.info.mapSizeBytes * 2)
+  /// Does a small part of one walk, in one transaction.
+  private func advanceTTLWalk() throws {
+    try write { transaction in
+      let snapshot = StoreSnapshot(transaction.snapshot, self)
+      var rules = try TTLPolicies.read(snapshot.lmdb, tables)
+      guard var rule = rules.rules.first(where: { $0.cursor != nil }) else { return }
+      var plan = ExpirationChanges(snapshot, rules)
+      rule.cursor = try snapshot.planTTL(by: rule, &plan)
+      if rule.cursor == nil { rule.previous = nil }
+      rules[rule.collectionID] = rule.cursor == nil && rule.field == nil ? nil : rule
+      for step in plan.steps {
+        if let value = step.value {
+          try transaction.put(tables.expirations, step.key, value)
+        } else {
+          try transaction.delete(tables.expirations, step.key)
         }
       }
-    } catch let error as LMDBError {
-      throw Status(writing: error)
+      try transaction.put(tables.meta, TTLPolicies.key, rules.encoded())
     }
   }
 }
 
 extension StoreSnapshot {
-  /// Plans a portion of a walk. Returns the key where it goes on; nil at the end.
-  fileprivate func planExpiry(
+  /// Plans a batch of a walk. Returns the key to continue at; nil at the end.
+  fileprivate func planTTL(
     by rule: TTLPolicies.Rule, _ plan: inout ExpirationChanges
   ) throws -> [UInt8]? {
     let prefix = keyLimit.scanPrefix(KeyLayout.groupPrefix(rule.collectionID))
@@ -85,10 +68,10 @@ extension StoreSnapshot {
     var found = try start.withUnsafeBytes { try cursor.seek(to: $0) }
     var seen = 0
     while found, cursor.key.begins(with: prefix) {
-      if seen == Store.expiryWalkPortion { return Array(cursor.key) }
+      if seen == Store.ttlWalkBatch { return Array(cursor.key) }
       seen += 1
       let path = try path(of: StoredEntry(key: cursor.key, record: cursor.value))
-      // Long ids are cut: the prefix is then that of others, too.
+      // Long collection ids are truncated: other collections may then have the same prefix.
       if UTF8Order.areEqual(path.parent.id, rule.collectionID) {
         let body = try body(DocumentRecord(parsing: cursor.value).storedBody)
         try plan.change(
@@ -100,24 +83,25 @@ extension StoreSnapshot {
     return nil
   }
 
-  /// Whether the table has a document whose time has come.
-  func hasDueDocument(at now: Instant) throws -> Bool {
-    var cursor = try lmdb.cursor(tables.due)
+  /// Whether the table has a document whose expiration time is at or before `now`.
+  func hasExpiredDocument(at now: Instant) throws -> Bool {
+    var cursor = try lmdb.cursor(tables.expirations)
     guard try cursor.first() else { return false }
     return try ExpirationTable.time(fromKey: cursor.key) <= now
   }
 
-  /// Documents that are due, from `start` in the table on, and where to go on; nil if there are no more.
-  func dueDocuments(
+  /// Expired documents, from the key `start` on, and the key to continue at; nil if there are no
+  /// more.
+  func expiredDocuments(
     at now: Instant, from start: [UInt8], limit: Int
   ) throws -> (documents: [(path: ResourcePath, updateTime: Instant)], next: [UInt8]?) {
     var documents: [(path: ResourcePath, updateTime: Instant)] = []
-    var cursor = try lmdb.cursor(tables.due)
+    var cursor = try lmdb.cursor(tables.expirations)
     var found = try start.withUnsafeBytes { try cursor.seek(to: $0) }
     while found, try ExpirationTable.time(fromKey: cursor.key) <= now {
       if documents.count == limit { return (documents, Array(cursor.key)) }
       let key = try ExpirationTable.documentKey(cursor.value, key: cursor.key)
-      // What does not agree is the check's to tell, and does not hold up the others.
+      // Entries without a document are reported by file checks. They do not stop the sweep.
       if let record = try lmdb.get(tables.documents, key) {
         documents.append(
           (

@@ -1,10 +1,10 @@
 internal import LMDB
 
-/// Which documents expire: for each collection id the field that says when.
+/// The TTL policies: for each collection id, the field with the documents' expiration time.
 ///
-/// A rule that was set, changed or taken away walks once over its documents, in small transactions,
-/// from the first key to the last. Documents below `cursor` are as `field` has them in the table of due
-/// documents, those from there on as `previous` has them; whoever writes one keeps it so.
+/// Setting, changing or removing a policy starts one walk over its documents, in small
+/// transactions, from the first key to the last. The expiration table has documents below `cursor`
+/// by `field`, and the others by `previous`. Every write of such a document keeps this true.
 ///
 /// On disk, in `meta` under "expiry"; see StorageLayout.md.
 package struct TTLPolicies: Equatable, Sendable {
@@ -12,10 +12,10 @@ package struct TTLPolicies: Equatable, Sendable {
     package var collectionID: String
     package var field: FieldSegments?
     var previous: FieldSegments?
-    /// Nil when the walk is done.
+    /// Nil when the walk is finished.
     var cursor: [UInt8]?
 
-    /// The field by which a document with this key is in the table.
+    /// The field by which the table has a document with this key.
     func field(forKey key: UnsafeRawBufferPointer) -> FieldSegments? {
       guard let cursor else { return field }
       let isBelow = cursor.withUnsafeBytes { UTF8Order.compare(key, $0) < 0 }
@@ -25,7 +25,7 @@ package struct TTLPolicies: Equatable, Sendable {
 
   static let key = Array("expiry".utf8)
 
-  /// In the order of their ids.
+  /// Sorted by collection id.
   private(set) var rules: [Rule] = []
 
   subscript(collectionID: String) -> Rule? {
@@ -37,7 +37,7 @@ package struct TTLPolicies: Equatable, Sendable {
     }
   }
 
-  /// Documents still have to be looked at.
+  /// Whether a walk is not finished.
   var hasWalk: Bool { rules.contains { $0.cursor != nil } }
 
   // MARK: Stored
@@ -52,7 +52,7 @@ package struct TTLPolicies: Equatable, Sendable {
 
   init() {}
 
-  /// Does not look at the checksum.
+  /// Does not verify the checksum.
   private init(parsing stored: UnsafeRawBufferPointer) throws(Status) {
     var reader = ByteCursor(try RecordFrame.open(stored).payload)
     while !reader.isAtEnd {
@@ -65,7 +65,7 @@ package struct TTLPolicies: Equatable, Sendable {
     }
   }
 
-  /// The record of the same rules over an empty table of due documents.
+  /// The record of the same policies for an empty expiration table: every walk starts again.
   static func begunAnew(_ record: [UInt8]) throws -> [UInt8] {
     var rules = try record.withUnsafeBytes { try TTLPolicies(parsing: $0) }
     for index in rules.rules.indices {

@@ -2,28 +2,29 @@ import DequeModule
 import Dispatch
 import Synchronization
 
-/// A write's completion, which comes after the callbacks of the listeners that the write concerns.
+/// A write's completion, called after the callbacks of the listeners that the write concerns.
 ///
 ///     planned ─▶ committed ────────────────────────────────────────────────┐
 ///        └─▶ found in the log ─▶ in the listeners' mailboxes ─▶ callbacks returned ─▶ complete
 ///
-/// It goes on without callbacks that have not returned after `Acknowledgements.patience`.
+/// After `Acknowledgements.patience` it completes without the callbacks that have not returned.
 final class Acknowledgement: Sendable {
   typealias Outcome = Writer.Outcome
 
   fileprivate struct State {
     var outcome: Outcome?
-    /// Nil once it was called, or the writer does that itself.
+    /// Nil once called, or once withdrawn: the writer then completes the request itself.
     var complete: (@Sendable (Outcome) -> Void)?
     var callbacks: [any Callbacks] = []
   }
 
-  /// Of the commit's last change.
+  /// The sequence of the write's last change.
   let sequence: UInt64
-  /// What the write touches.
+  /// The documents that the write touches.
   let paths: [ResourcePath]
   let origin: WriteOrigin
-  /// Who has yet to let go: the writer, the registry, and each group of callbacks that is waited for.
+  /// Number of holders that have not released it: the writer, the registry, and each callback group
+  /// that is waited for.
   private let holds = Atomic(2)
   private let state: Guarded<State>
 
@@ -37,26 +38,26 @@ final class Acknowledgement: Sendable {
     state = Guarded(State(complete: complete))
   }
 
-  /// It is in the file. Before `expire` can be called; the writer's `release` follows.
+  /// The write is in the file. Called before `expire` can be; the writer's `release` follows.
   func commit(_ outcome: Outcome) {
     state.withLock { $0.outcome = outcome }
   }
 
-  /// The commit failed, or is tried again: nothing is called.
+  /// The commit failed or is retried: nothing is called.
   func withdraw() {
     state.withLock { $0.complete = nil }
   }
 
   func hold() { holds.wrappingAdd(1, ordering: .relaxed) }
 
-  /// These are held up if the completion goes on before `release(_:)`.
+  /// `callbacks` are late if this expires before `release(_:)`.
   func note(_ callbacks: any Callbacks) {
     state.withLock { state in
       if state.complete != nil { state.callbacks.append(callbacks) }
     }
   }
 
-  /// They have returned.
+  /// The callbacks have returned.
   func release(_ callbacks: any Callbacks) {
     state.withLock { state in
       if let index = state.callbacks.firstIndex(where: { $0 === callbacks }) {
@@ -74,7 +75,7 @@ final class Acknowledgement: Sendable {
     if let due { due.complete(due.outcome) }
   }
 
-  /// Completes now. The callbacks that may not have returned; none if it was complete already.
+  /// Completes now. Returns the callbacks that may not have returned; none if it completed before.
   func expire() -> [any Callbacks] {
     let (due, callbacks) = state.withLock { state in
       let callbacks = state.callbacks
@@ -97,34 +98,35 @@ extension Acknowledgement.State {
   }
 }
 
-/// From where a write was handed over: what keeps its thread busy cannot call a listener back there.
+/// Where a write was submitted. A thread or queue that waits for the write cannot run a listener's
+/// callback.
 struct WriteOrigin: Sendable {
   /// The thread waits for the write.
   let isBlocking: Bool
-  /// The mark of the queue that the thread occupies until the write is complete, or may.
+  /// The mark of the queue that the thread occupies, or may occupy, until the write completes.
   let queue: CallbackThread.Mark?
 
-  /// That of this thread.
+  /// The origin of a write that this thread submits.
   init(isBlocking: Bool) {
     self.isBlocking = isBlocking
     queue = isBlocking || CallbackThread.isInside ? CallbackThread.queue : nil
   }
 }
 
-/// Whose callback a completion waits for.
+/// A receiver of callbacks that a completion waits for.
 protocol Recipient: AnyObject, Sendable {}
 
 /// Callbacks that a completion waits for.
 protocol Callbacks: AnyObject, Sendable {
-  /// Completions wait no more for those that have not begun, until they have returned. The recipients whose callbacks
-  /// keep them waiting, unless that is known already.
+  /// Completions no longer wait for callbacks that have not begun, until those have returned.
+  /// Returns the recipients whose callbacks cause the delay, except those already known.
   func becomeLate(for acknowledgement: Acknowledgement) -> [any Recipient]
 }
 
 /// The writes of a database whose completions wait for listeners.
 ///
-/// The writer asks here whether anybody listens to what a request touches. If nobody does, it completes the
-/// request itself.
+/// The writer asks whether any listener watches what a request touches. If none does, the writer
+/// completes the request itself.
 final class Acknowledgements: Sendable {
   /// How long a completion waits for callbacks.
   static let patience = Duration.milliseconds(100)
@@ -136,7 +138,7 @@ final class Acknowledgements: Sendable {
 
   private let listenerCount = Atomic<Int>(0)
   private let scopes = Guarded(WatchedScopes())
-  /// In the order of their sequences. The registry takes them.
+  /// Ordered by sequence. Taken by the registry.
   private let expected = Guarded<Deque<Acknowledgement>>([])
   private let waiting = Guarded(Waiting())
   private let commitHandler = Guarded<(@Sendable ([Acknowledgement]) -> Void)?>(nil)
@@ -144,8 +146,9 @@ final class Acknowledgements: Sendable {
   private let timer = DispatchQueue(label: "hearth.acknowledgements")
 
   /// - Parameters:
-  ///   - committed: Called after a commit, to release each once the listeners it concerns hold it.
-  ///   - late: Called with those that completions went on without.
+  ///   - committed: Called after a commit. Releases each acknowledgement once the listeners it
+  ///     concerns hold it.
+  ///   - late: Called with the recipients that completions no longer wait for.
   func observe(
     committed: @escaping @Sendable ([Acknowledgement]) -> Void,
     late: @escaping @Sendable ([any Recipient]) -> Void
@@ -156,7 +159,7 @@ final class Acknowledgements: Sendable {
 
   // MARK: Listeners
 
-  /// Somebody listens to `scope`. Once for each call of `remove`.
+  /// A listener watches `scope`. Each call is balanced by one call of `remove`.
   func add(_ scope: ReadScope) {
     scopes.withLock { $0.add(1, to: scope) }
     listenerCount.wrappingAdd(1, ordering: .releasing)
@@ -167,22 +170,22 @@ final class Acknowledgements: Sendable {
     scopes.withLock { $0.add(-1, to: scope) }
   }
 
-  /// Nobody listens to anything.
+  /// There are no listeners.
   var isIdle: Bool { listenerCount.load(ordering: .acquiring) == 0 }
 
-  /// Whether anybody listens to one of these.
+  /// Whether a listener watches one of these documents.
   func concern(_ paths: [ResourcePath]) -> Bool {
     scopes.withLock { scopes in paths.contains { scopes.contain($0) } }
   }
 
   // MARK: The writer's side
 
-  /// Before a commit, so that nobody finds its changes in the log and not these.
+  /// Called before the commit: a reader that finds the changes in the log also finds these.
   func expect(_ acknowledgements: [Acknowledgement]) {
     expected.withLock { $0.append(contentsOf: acknowledgements) }
   }
 
-  /// What was expected is not going to be in the log.
+  /// The changes of these will not be in the log.
   func withdraw(_ acknowledgements: [Acknowledgement]) {
     guard !acknowledgements.isEmpty else { return }
     for acknowledgement in acknowledgements { acknowledgement.withdraw() }
@@ -201,8 +204,8 @@ final class Acknowledgements: Sendable {
 
   // MARK: The registry's side
 
-  /// From now on they wait for callbacks, which have been arranged: on one queue, these come before the completions
-  /// whatever the time.
+  /// Starts the timeout. The callbacks are scheduled already: on one queue they run before the
+  /// completions, even after the timeout.
   func startTimer(for acknowledgements: [Acknowledgement]) {
     let deadline = ContinuousClock.now + Self.patience
     let mustSet = waiting.withLock { waiting in
@@ -215,7 +218,7 @@ final class Acknowledgements: Sendable {
     if mustSet { setTimer(Self.patience) }
   }
 
-  /// Those of commits up to this sequence, which nobody else gets.
+  /// Removes and returns those of commits up to this sequence. No other caller gets them.
   func take(upTo sequence: UInt64) -> [Acknowledgement] {
     expected.withLock { expected in
       var taken: [Acknowledgement] = []
@@ -227,7 +230,7 @@ final class Acknowledgements: Sendable {
     }
   }
 
-  /// As `take`, and others get them, too.
+  /// As `take`, but removes nothing.
   func peek(upTo sequence: UInt64) -> [Acknowledgement] {
     expected.withLock { expected in expected.prefix { $0.sequence <= sequence } }
   }
@@ -235,7 +238,7 @@ final class Acknowledgements: Sendable {
   // MARK: The timer
 
   private func setTimer(_ delay: Duration) {
-    // Held until then: what waits is completed, whoever lets go of the database.
+    // Retains `self` until then: waiting writes complete even if the database is released.
     timer.asyncAfter(deadline: .now() + delay / .seconds(1)) { [self] in expire() }
   }
 
@@ -262,11 +265,11 @@ final class Acknowledgements: Sendable {
   }
 }
 
-/// How many listeners there are to each document, collection and group.
+/// The number of listeners to each document, collection and group.
 private struct WatchedScopes {
   private var documents: [ResourcePath: Int] = [:]
   private var collections: [ResourcePath: Int] = [:]
-  // Canonically equal ids are two groups.
+  // Canonically equivalent ids are different groups.
   private var groups: [BytewiseString: Int] = [:]
   private var everything = 0
 

@@ -1,17 +1,20 @@
 internal import LMDB
 
-/// What of the change log is past its keeping: the smaller of an age and a size.
+/// Plans the deletion of change log records past retention: those older than an age limit, and
+/// those in excess of a size limit.
 ///
-/// Done in small portions by the writer, within the commits it makes anyway.
+/// The writer deletes a few records within each commit that it makes anyway.
 struct ChangeLogTrim {
-  /// Nil while it is too soon to look again.
+  /// Nil if the age was checked less than a second ago.
   let oldestKept: Instant?
   let bytesKept: Int
-  /// So that no commit grows long on account of it; a large one may trim as much again as it adds.
+  /// Bounds the length of a commit. A large commit may delete up to twice as many records as it
+  /// adds.
   static let recordsPerCommit = 256
 
-  /// Deletes of records, of the tombstones whose deletion leaves the log with them, and of what the log's index has of
-  /// them; and the first sequence kept, nil if nothing is to go.
+  /// Returns the deletes of log records, of the tombstones whose deletion leaves the log with them,
+  /// and of their entries in the log's index; and the first sequence kept, nil if nothing is
+  /// deleted.
   func plan(
     _ store: StoreSnapshot, adding newRecords: Int
   ) throws -> (steps: [CommitPlan.Step], firstKept: UInt64?) {
@@ -56,11 +59,11 @@ struct ChangeLogTrim {
     return (steps, firstKept)
   }
 
-  /// The tombstone's key, if it still stands for this deletion and not for a later one.
+  /// The tombstone's key, if the tombstone belongs to this deletion and not to a later one.
   private func tombstone(of change: Change, in store: StoreSnapshot) throws -> [UInt8]? {
     let name = DocumentName(change.path, limit: store.keyLimit)
     let table = store.tables.tombstonesByName
-    guard let (key, value) = try table.entry(name.cut, of: name.path, in: store.lmdb),
+    guard let (key, value) = try table.entry(name.truncated, of: name.path, in: store.lmdb),
       try key.withUnsafeBytes({ try NumberRecord.decode(value, key: $0) }) == change.sequence
     else { return nil }
     return key

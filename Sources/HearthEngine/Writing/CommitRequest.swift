@@ -1,14 +1,15 @@
-/// Writes that are done together, or not at all.
+/// Writes that are committed together, or not at all.
 package struct CommitRequest: Sendable {
   var mutations: [Mutation]
-  /// Each of them was checked when it was made.
+  /// Each mutation was checked when it was made.
   package var areChecked = false
-  /// The transaction whose reads have to hold.
+  /// The transaction whose reads must still be current.
   package var transaction: TransactionID?
-  /// It completes after the callbacks of this process's listeners that it concerns, or after
-  /// `Acknowledgements.patience`.
-  package var tellsListenersFirst = true
-  /// Takes part in the limit on what nobody awaits; others bound by themselves what waits.
+  /// Whether it completes after the callbacks of this process's listeners that it concerns, or
+  /// after `Acknowledgements.patience`.
+  package var completesAfterListeners = true
+  /// Whether it counts toward the limit on writes that are not awaited. A caller that sets false
+  /// bounds its own queue.
   package var isCounted = true
 
   package init(_ mutations: [Mutation]) { self.mutations = mutations }

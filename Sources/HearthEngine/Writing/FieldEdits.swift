@@ -1,21 +1,21 @@
-/// Fields of a document while they are changed. Only those that are looked at are decoded, and only
-/// those that were changed are encoded: the bytes of all others are copied as they are.
+/// The fields of a document while they are edited. Only fields that are read are decoded, and only
+/// fields that change are encoded: the bytes of all others are copied.
 ///
 ///     stored:  author ── pages ── rating ── title
 ///     edits:             412      gone                       sorted by name, few
 ///     encoded: author ── pages ─────────── title
 ///
-/// The bytes are those that decoding, changing and encoding the whole would give: values stand in
-/// canonical form in what is stored, and the writer puts names in order.
+/// The result is the same as decoding, changing and encoding the whole document: stored values are
+/// in canonical form, and the writer sorts the names.
 struct FieldEdits: Sendable {
   private struct Edit {
     var name: String
-    /// Nil for a field that is not there.
+    /// Nil if there is no such field.
     var value: Value?
   }
 
   private let base: DocumentBody
-  /// Names differ.
+  /// Sorted by name; each name occurs once.
   private var edits: [Edit] = []
 
   init(of base: DocumentBody) { self.base = base }
@@ -29,8 +29,8 @@ struct FieldEdits: Sendable {
     return inner.value(at: path.dropFirst())
   }
 
-  /// Puts a value at a path; what is in the way and not a map becomes one. Nil removes, and then
-  /// a missing step is nothing to do.
+  /// Sets the value at a path. A value on the way that is not a map is replaced by one. Nil removes
+  /// the field, and does nothing if a step is missing or not a map.
   mutating func set(_ value: Value?, at path: [String]) throws(Status) {
     guard let first = path.first else { return }
     guard path.count > 1 else {
@@ -46,7 +46,7 @@ struct FieldEdits: Sendable {
     var inner = MapValue()
     if case .map(let existing)? = edits[index].value {
       inner = existing
-      // Held once only, so that it is changed in place.
+      // Leaves one reference to the map, so that it is changed in place.
       edits[index].value = nil
     } else if value == nil {
       return
@@ -55,7 +55,7 @@ struct FieldEdits: Sendable {
     edits[index].value = .map(inner)
   }
 
-  /// Throws `invalidArgument` for maps and arrays that nest deeper, or a document larger, than may be.
+  /// Throws `invalidArgument` if maps and arrays nest too deep, or if the document is too large.
   func encoded() throws(Status) -> DocumentBody {
     for edit in edits {
       if let value = edit.value { try Limits.checkNesting(value) }
@@ -91,7 +91,7 @@ struct FieldEdits: Sendable {
     writer.value(value)
   }
 
-  /// Where the field stands among the edits, as it is stored if it was not looked at before.
+  /// Index of the field's edit. Loads the stored value on first use.
   private mutating func load(_ name: String) throws(Status) -> Int {
     let (index, isThere) = position(of: name)
     if isThere { return index }
@@ -102,7 +102,7 @@ struct FieldEdits: Sendable {
     return index
   }
 
-  /// Where the name is, or where it would be inserted.
+  /// Index of the name, or where it would be inserted.
   private func position(of name: String) -> (index: Int, isThere: Bool) {
     var low = 0
     var high = edits.count

@@ -1,6 +1,6 @@
-/// What a transform makes of the value it finds. Semantics: `google.firestore.v1.Write` (write.proto).
+/// Applies a transform to the value it finds. Semantics: `google.firestore.v1.Write` (write.proto).
 extension FieldTransform {
-  /// The new value, nil to remove the field, and what the write result tells about it.
+  /// The new value, nil to remove the field, and the transform's entry in the write result.
   func apply(to old: Value?, at time: Instant) -> (value: Value?, result: Value) {
     switch self {
     case .serverTimestamp:
@@ -34,7 +34,8 @@ extension FieldTransform {
     if case .array(let elements)? = value { elements } else { [] }
   }
 
-  /// Integers saturate; with a double on either side the sum is IEEE's. Not a number: the operand.
+  /// Integers saturate. If either side is a double, the sum is IEEE's. If `old` is not a number,
+  /// the result is `operand`.
   private static func sum(_ old: Value?, _ operand: Value) -> Value {
     switch (old, operand) {
     case (.integer(let a)?, .integer(let b)):
@@ -47,7 +48,7 @@ extension FieldTransform {
     }
   }
 
-  /// NaN wins; what is equal stays as stored, with its type and sign.
+  /// NaN wins. If both are equal, the stored one is kept, with its type and sign.
   private static func extremum(
     _ old: Value?, _ operand: Value, _ isBetter: (Int) -> Bool
   ) -> Value {
@@ -68,8 +69,8 @@ extension MapValue {
     return inner.value(at: rest)
   }
 
-  /// Puts a value at a path; what is in the way and not a map becomes one. Nil removes, and then
-  /// a missing step is nothing to do.
+  /// Sets the value at a path. A value on the way that is not a map is replaced by one. Nil removes
+  /// the field, and does nothing if a step is missing or not a map.
   mutating func set(_ value: Value?, at path: some Collection<String>) {
     guard let first = path.first else { return }
     let rest = path.dropFirst()

@@ -1,5 +1,5 @@
-/// What no database takes, whatever is stored in it: looked at before a request is handed over, on the
-/// caller's thread. What depends on the stored document (its size, its depth) the plan looks at.
+/// Checks that do not depend on what is stored, made on the caller's thread before a request is
+/// submitted. The plan makes those that depend on the stored document (its size, its depth).
 extension Mutation {
   /// The limits of a request as a whole. Throws `invalidArgument`.
   static func checkTotals(_ mutations: [Mutation]) throws(Status) {
@@ -58,11 +58,11 @@ extension Mutation {
 }
 
 extension Mutation.Precondition {
-  /// Throws if it does not hold of a document.
+  /// Throws if the document does not meet the precondition.
   ///
   /// - Parameters:
-  ///   - updateTime: Of what is stored; nil if that is not there.
-  ///   - time: Of the commit.
+  ///   - updateTime: Update time of the stored document; nil if there is none.
+  ///   - time: Commit time.
   func check(
     _ path: ResourcePath, exists: Bool, updateTime: Instant?, at time: Instant
   ) throws(Status) {
@@ -118,17 +118,23 @@ extension FieldTransform {
 extension DocumentBody {
   /// Throws `invalidArgument` for names and values that Firestore does not store.
   func checkFields() throws(Status) {
+    guard needsCheck else { return }
+    try walkAndCheckFields()
+  }
+
+  /// Same as `checkFields`, whatever the writer of the bytes met.
+  func walkAndCheckFields() throws(Status) {
     try withView { view throws(Status) in try view.check(pathCount: 0, depthLeft: Limits.nesting) }
   }
 }
 
 extension MapView {
-  /// `pathCount` is the length of the path to this map with its last dot.
+  /// `pathCount` is the length of the path to this map in bytes, with its last dot.
   fileprivate func check(pathCount: Int, depthLeft: Int) throws(Status) {
     for index in 0..<count {
       let name = try name(at: index)
       let pathCount = pathCount + name.count
-      // Few names are worth a second look: empty, long, or beginning with an underscore.
+      // Only a few names need the full check: empty, long, or beginning with an underscore.
       if name.isEmpty || pathCount > Limits.fieldName || name[0] == UInt8(ascii: "_") {
         try FieldSegments.check(name: nameString(at: index))
         guard pathCount <= Limits.fieldName else {

@@ -1,12 +1,12 @@
-/// One write to one document, complete and checked, before it meets what is stored.
+/// One complete write to one document, before it is applied to what is stored.
 package struct Mutation: Sendable {
   package enum Operation: Sendable {
-    /// The whole document becomes this.
+    /// Replaces the whole document.
     case set(DocumentBody)
-    /// The fields of the mask take the values they have here, or go if they have none.
+    /// Sets the fields of the mask to their values, and removes those without a value.
     case patch(MapValue, mask: [FieldSegments])
     case delete
-    /// Nothing changes; only the precondition is looked at.
+    /// Changes nothing, only checks the precondition.
     case verify
 
     package static func set(encoding fields: MapValue) throws(Status) -> Operation {
@@ -40,15 +40,15 @@ package struct Mutation: Sendable {
     self.precondition = precondition
   }
 
-  /// About what this takes in memory, for bounding what waits for the writer.
+  /// Approximate memory use, to bound the writer's queue.
   package var byteCount: Int { 256 + path.byteCount + contentByteCount }
 
-  /// What the document has and this does not name stays in it.
+  /// Whether the document keeps the fields that the mutation does not name.
   var keepsFields: Bool {
     if case .patch = operation { true } else { false }
   }
 
-  /// Of the fields this writes.
+  /// Size of the fields that it writes.
   var contentByteCount: Int {
     switch operation {
     case .set(let body): body.bytes.count
@@ -58,19 +58,19 @@ package struct Mutation: Sendable {
   }
 }
 
-/// What one mutation of a commit did.
+/// The result of one mutation of a commit.
 struct MutationResult: Sendable {
-  /// Of the document as the whole request leaves it: the old one if nothing changed, nil if it is
-  /// not there.
+  /// The document's update time after the whole request: the old one if nothing changed, nil if the
+  /// document does not exist.
   var updateTime: Instant?
   /// One per transform; null for the array transforms.
   var transformResults: [Value] = []
 }
 
-/// What a commit did.
+/// The result of a commit.
 package struct CommitResult: Sendable {
   var commitTime: Instant
-  /// Of the last change of this commit, or of the newest before it if it changed nothing.
+  /// Sequence of the commit's last change, or of the newest change before it if it changed nothing.
   var sequence: UInt64
   var results: [MutationResult]
 }

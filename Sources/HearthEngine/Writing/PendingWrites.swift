@@ -1,9 +1,10 @@
-/// What the tickets touch that were handed over and are not done: so that one reads one's own writes.
+/// The tickets of submitted requests that are not done, by what they touch, so that callers read
+/// their own writes.
 ///
-/// Requests are done in the order they were handed over, so "everything up to a ticket is done" is
-/// one number. What a ticket touches is kept by hash, in tables of fixed size in which it takes the place
-/// of an older ticket: where hashes agree a read waits for a newer ticket than it had to, never for
-/// an older one.
+/// Requests are done in the order of submission, so "everything up to a ticket is done" is one
+/// number. The paths of a ticket are kept by hash, in tables of fixed size, where it replaces an
+/// older ticket: if hashes collide, a read waits for a newer ticket than it has to, never for an
+/// older one.
 struct PendingWrites {
   typealias Ticket = UInt64
 
@@ -14,7 +15,7 @@ struct PendingWrites {
   private var groups = [Ticket](repeating: 0, count: 1024)
   private var waiters: [(ticket: Ticket, resume: @Sendable () -> Void)] = []
 
-  /// A ticket for a request whose caller waits itself.
+  /// A ticket for a request whose caller waits for it.
   mutating func issue() -> Ticket {
     newest += 1
     return newest
@@ -35,14 +36,14 @@ struct PendingWrites {
     return newest
   }
 
-  /// The newest one, if it is not done.
+  /// The newest ticket, if it is not done.
   var newestWaiting: Ticket? { newest > done ? newest : nil }
 
   /// The ticket that a read of `scope` has to wait for.
   func newest(touching scope: ReadScope) -> Ticket? {
     let ticket =
       switch scope {
-      // A write touches both, so the older of the two is new enough.
+      // A write sets both, so the older of the two is new enough.
       case .document(let path):
         min(
           documents[Self.slot(of: path.segments[...], in: documents)],
@@ -66,14 +67,15 @@ struct PendingWrites {
     return Int(UInt(bitPattern: hasher.finalize()) % UInt(table.count))
   }
 
-  /// Calls `resume` once the ticket is done; true if it is already.
+  /// Calls `resume` once the ticket is done. Returns true, without calling it, if the ticket is
+  /// done already.
   mutating func wait(for ticket: Ticket, _ resume: @escaping @Sendable () -> Void) -> Bool {
     if ticket <= done { return true }
     waiters.append((ticket, resume))
     return false
   }
 
-  /// Marks everything up to a ticket done. Those to be resumed, outside of any lock.
+  /// Marks everything up to a ticket as done. Call what it returns outside of any lock.
   mutating func finish(_ ticket: Ticket) -> [@Sendable () -> Void] {
     done = max(done, ticket)
     guard !waiters.isEmpty else { return [] }
@@ -83,7 +85,7 @@ struct PendingWrites {
   }
 }
 
-/// What a read is going to look at.
+/// The documents that a read covers.
 enum ReadScope: Sendable {
   case document(ResourcePath)
   case documents([ResourcePath])

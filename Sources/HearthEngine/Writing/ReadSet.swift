@@ -1,12 +1,12 @@
-/// What a request has read, and rests on: it is refused as `aborted` if that is not so any more when it
-/// is planned.
+/// The documents and results that a request has read: it is refused with `aborted` if any of them
+/// has changed when it is planned.
 struct ReadSet: Sendable {
-  /// The versions seen; nil for a document that was not there.
+  /// Update times of the versions read; nil for a document that did not exist.
   var documents: [ResourcePath: Instant?] = [:]
   var results: [ObservedQuery] = []
-  /// The time that was told as the commit's.
+  /// The commit time that the request was given.
   var time: Instant?
-  /// Nothing at all may have been written since.
+  /// If set, nothing at all may have been written since.
   var state: StoreState?
 
   static let isGone = {
@@ -17,10 +17,10 @@ struct ReadSet: Sendable {
   }()
 }
 
-/// What a query found.
+/// The result of a query.
 struct ObservedQuery: Sendable {
   let query: EffectiveQuery
-  /// Of the snapshot it was found in, if that was a commit's.
+  /// The sequence of the snapshot it was found in, if that was a committed one.
   let sequence: UInt64?
   private let documents: [(path: ResourcePath, updateTime: Instant)]
 
@@ -30,7 +30,7 @@ struct ObservedQuery: Sendable {
     documents = found.map { ($0.path, $0.updateTime) }
   }
 
-  /// The query finds the same: no phantoms, and no version that was not seen.
+  /// Whether the query finds the same: no phantoms, and no version that was not read.
   func holds(for found: [StoredDocument]) -> Bool {
     found.count == documents.count
       && zip(found, documents).allSatisfy { $0.path == $1.path && $0.updateTime == $1.updateTime }

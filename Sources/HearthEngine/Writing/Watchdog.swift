@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Looks once a second at what may hold others up, from a thread of its own: nobody who is stuck can say so.
+/// Checks once a second for operations that block others, on a thread of its own: a blocked thread
+/// cannot report itself.
 final class Watchdog: Sendable {
   package static let shared = Watchdog()
 
@@ -26,7 +27,7 @@ final class Watchdog: Sendable {
     return token
   }
 
-  /// A look that has begun may still be under way.
+  /// A call of `look` that has begun may still be running.
   package func remove(_ token: Int) {
     state.withLock { $0.looks[token] = nil }
   }
@@ -42,7 +43,7 @@ final class Watchdog: Sendable {
     thread.start()
   }
 
-  /// Nil, and the thread ends, if there is nothing to look at.
+  /// Nil if there is nothing to watch; the thread then ends.
   private func looks() -> [@Sendable () -> Void]? {
     state.withLock { state in
       guard !state.looks.isEmpty else {
@@ -54,8 +55,8 @@ final class Watchdog: Sendable {
   }
 }
 
-/// One look of the watchdog, which begins when there is something to look at: a database that is only read needs no
-/// thread for it.
+/// One check of the watchdog, begun on first need: a database that is only read needs no thread for
+/// it.
 final class Watch: Sendable {
   private enum State {
     /// Next: on.
@@ -67,7 +68,7 @@ final class Watch: Sendable {
   private let state = Guarded(State.idle)
   private let isIdle = Atomic(true)
 
-  /// Calls `look` once a second until `end`. Does nothing the second time.
+  /// Calls `look` once a second until `end`. Further calls do nothing.
   func begin(_ look: @escaping @Sendable () -> Void) {
     guard isIdle.load(ordering: .relaxed) else { return }
     state.withLock { state in
@@ -77,7 +78,7 @@ final class Watch: Sendable {
     }
   }
 
-  /// A look that has begun may still be under way.
+  /// A call of `look` that has begun may still be running.
   func end() {
     state.withLock { state in
       if case .on(let token) = state { Watchdog.shared.remove(token) }
@@ -85,7 +86,7 @@ final class Watch: Sendable {
     }
   }
 
-  /// Runs `body`, which `end` waits for; nil after that.
+  /// Runs `body`, and `end` waits for it. Nil after `end`.
   func unlessOver<Result>(_ body: () -> Result?) -> Result? {
     state.withLock { state in
       if case .over = state { nil } else { body() }
@@ -93,7 +94,8 @@ final class Watch: Sendable {
   }
 }
 
-/// When to say again that something takes long: after a second, then after four times as long each time.
+/// When to report again that something takes long: after a second, then at four times the last
+/// duration, but at least every five minutes.
 struct Reminder {
   private var since: ContinuousClock.Instant?
   private var next: Duration
@@ -104,7 +106,7 @@ struct Reminder {
     next = first
   }
 
-  /// How long it has taken, if that is to be said now. `began` tells one thing from the next.
+  /// The duration so far, if it is to be reported now. `began` identifies the operation.
   package mutating func isDue(
     _ began: ContinuousClock.Instant?, now: ContinuousClock.Instant
   ) -> Duration? {
@@ -116,17 +118,4 @@ struct Reminder {
     next = min(next * 4, next + .seconds(300))
     return now - began
   }
-}
-
-/// A place in a user's source.
-package struct CallSite: Sendable, CustomStringConvertible {
-  package let file: StaticString
-  package let line: UInt
-
-  package init(file: StaticString, line: UInt) {
-    self.file = file
-    self.line = line
-  }
-
-  package var description: String { "\(file):\(line)" }
 }

@@ -1,26 +1,27 @@
 internal import LMDB
 
-/// A request that is made while it is planned: by a user's closure, on the writer's thread.
+/// A request that a user's closure makes while it is planned, on the writer's thread.
 ///
 ///     what is stored ─▶ the group's other requests ─▶ its own writes ─▶ what it reads
 ///
-/// Each write is planned at once, on top of those before it; one that throws leaves the request as it
-/// was. What comes of the closure are mutations and what they rest on, so that they can be applied again
-/// without it should the storage refuse a group.
+/// Each write is planned at once, on top of those before it; a write that throws leaves the request
+/// unchanged. The closure yields mutations and their read set: if the storage refuses the group,
+/// they are applied again without running the closure.
 final class WriteContext {
-  /// The group's, lent for as long as the closure runs.
+  /// The group's plan, borrowed while the closure runs.
   private let plan: UnsafeMutablePointer<CommitPlan>
   private var request: CommitPlan.Request
   private var byteCount = 0
   private(set) var mutations: [Mutation] = []
-  private(set) var premises = ReadSet()
-  /// The storage failed beneath the closure. Whatever it makes of that, the request fails.
+  private(set) var readSet = ReadSet()
+  /// The storage failed during the closure. The request fails, even if the closure catches the
+  /// error.
   private(set) var fault: Status?
 
   init(in plan: UnsafeMutablePointer<CommitPlan>) {
     self.plan = plan
     request = plan.pointee.begin()
-    premises.time = request.time
+    readSet.time = request.time
   }
 
   func document(at path: ResourcePath) throws -> StoredDocument? {
@@ -31,10 +32,11 @@ final class WriteContext {
     }
   }
 
-  /// The document's body for the length of `body`; nil if there is no document.
+  /// Calls `body` with the document's body, valid only during the call; nil if there is no
+  /// document.
   ///
-  /// `body` runs user code, which may read and write through this request: neither the plan nor the request
-  /// is being accessed meanwhile.
+  /// `body` runs user code, which may read and write through this request: no access to the plan or
+  /// the request is in progress during the call.
   func withBody<Result>(
     at path: ResourcePath, _ body: (StoredBody?) throws -> Result
   ) throws -> Result {
@@ -52,12 +54,12 @@ final class WriteContext {
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
     try noting {
-      let patch = try plan.pointee.patch(for: query, in: &request)
-      let found = try plan.pointee.store.documents(matching: query, with: patch, trace: trace)
-      if plan.pointee.hasDrafts(in: query.scope) {
-        premises.state = plan.pointee.state
+      let overlay = try plan.pointee.overlay(for: query, in: &request)
+      let found = try plan.pointee.store.documents(matching: query, with: overlay, trace: trace)
+      if plan.pointee.hasStagedDocuments(in: query.scope) {
+        readSet.state = plan.pointee.state
       } else {
-        premises.results.append(ObservedQuery(query, found))
+        readSet.results.append(ObservedQuery(query, found))
       }
       return found
     }
@@ -68,7 +70,7 @@ final class WriteContext {
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(),
     _ body: (StoredName, StoredBody) throws -> Void
   ) throws {
-    // What is stored may be borrowed; it is copied where the request keeps it anyway.
+    // `documents` copies the stored bytes.
     for document in try documents(matching: query, trace: trace) {
       try document.body.withBytes { try body(.path(document.path), StoredBody($0)) }
     }
@@ -79,14 +81,15 @@ final class WriteContext {
     trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
     try noting {
-      premises.state = plan.pointee.state
-      let patch = try plan.pointee.patch(
+      readSet.state = plan.pointee.state
+      let overlay = try plan.pointee.overlay(
         for: query, requiring: aggregations.compactMap(\.field), in: &request)
-      return try plan.pointee.store.aggregate(aggregations, over: query, with: patch, trace: trace)
+      return try plan.pointee.store.aggregate(
+        aggregations, over: query, with: overlay, trace: trace)
     }
   }
 
-  /// Plans a write. Throws `Status`, and the request is as before.
+  /// Plans a write. If this throws `Status`, the request is unchanged.
   func write(_ mutation: Mutation) throws {
     try mutation.check()
     try Limits.check(requestOf: byteCount + mutation.contentByteCount)
@@ -95,7 +98,7 @@ final class WriteContext {
     byteCount += mutation.contentByteCount
   }
 
-  /// Takes the request into the group; throws, and the group is as before.
+  /// Adds the request to the group. If this throws, the group is unchanged.
   func take() throws -> CommitResult {
     if let fault { throw fault }
     try Mutation.checkTotals(mutations)
@@ -105,11 +108,11 @@ final class WriteContext {
   func drop() { plan.pointee.drop(request) }
 
   private func see(_ name: DocumentName) throws {
-    guard premises.documents[name.path] == nil else { return }
-    premises.documents[name.path] = .some(try plan.pointee.updateTime(of: name))
+    guard readSet.documents[name.path] == nil else { return }
+    readSet.documents[name.path] = .some(try plan.pointee.updateTime(of: name))
   }
 
-  /// The user's own refusals aside, what fails here is remembered.
+  /// Remembers failures of the storage. Refusals of the user's own writes are not remembered.
   private func noting<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()

@@ -4,12 +4,14 @@
   import Musl
 #endif
 
-/// Which writer of this process waits for which.
+/// Records which writers of this process wait for which others.
 ///
-///     A's closure writes to B ─▶ A waits for B      B's closure writes to A ─▶ refused: A waits for B
+///     A's closure writes to B ─▶ A waits for B
+///     B's closure writes to A ─▶ refused: A waits for B
 ///
-/// A closure runs on its writer's thread. If it waits for another writer, and that one for the first, neither
-/// ever goes on. A writer waits for one other at a time, so the waits are a graph with one edge each.
+/// A closure runs on its writer's thread. If it waits for another writer, and that one for the
+/// first, neither ever continues. A writer waits for one other at a time, so each node of the graph
+/// has one edge.
 enum WriterWaitGraph {
   private static let waits = Guarded<[ObjectIdentifier: ObjectIdentifier]>([:])
 
@@ -19,12 +21,12 @@ enum WriterWaitGraph {
     return key
   }()
 
-  /// Makes this thread the writer's, for good.
+  /// Makes this thread the writer's, permanently.
   static func own(_ writer: Writer) {
     pthread_setspecific(key, UnsafeRawPointer(Unmanaged.passUnretained(writer).toOpaque()))
   }
 
-  /// This thread is some writer's.
+  /// Whether this thread belongs to a writer.
   static var isOnWritersThread: Bool { pthread_getspecific(key) != nil }
 
   private static var current: ObjectIdentifier? {
@@ -33,8 +35,8 @@ enum WriterWaitGraph {
     }
   }
 
-  /// Runs `body`, which waits for `writer`. Throws, and does nothing, if that writer would wait for this
-  /// thread.
+  /// Runs `body`, which waits for `writer`. Throws without running it if that writer would wait for
+  /// this thread.
   static func waiting<Result>(
     for writer: Writer, _ body: () throws(Status) -> Result
   ) throws(Status) -> Result {

@@ -2,7 +2,7 @@
   import Foundation
   import Testing
 
-  /// The care of a file from outside.
+  /// Maintenance commands, run from outside.
   @Suite struct MaintenanceCommandTests {
     let hearth = HearthProcess()
 
@@ -26,7 +26,7 @@
       let export = try hearth("export", "a.hearth", "a.jsonl")
       #expect(export.output == "2 documents\n", "\(export.error)")
       let imported = try hearth("import", "a.jsonl", "c.hearth", "--json")
-      #expect(imported.output == #"{"documents":2,"faultCount":0,"faults":[]}"# + "\n")
+      #expect(imported.output == #"{"documents":2,"invalidLineCount":0,"faults":[]}"# + "\n")
       #expect(try hearth("import", "a.jsonl", "d.hearth", "--keep-times").status == 0)
       let documents = try ["a.hearth", "b.hearth", "d.hearth"].map {
         try hearth("list", $0, "books", "--json").output
@@ -82,26 +82,27 @@
       try write("{\"name\":\"a/b\",\"fields\":{}}\nno document\n", to: "partly")
       let before = hearth.files
       for arguments in [
-        ["garbage", "n.hearth"], ["garbage", "n.hearth", "--skip-faults"],
-        ["garbage", "n.hearth", "--skip-faults", "--keep-times"],
-        ["empty", "n.hearth"], ["empty", "n.hearth", "--skip-faults"], ["partly", "n.hearth"],
+        ["garbage", "n.hearth"], ["garbage", "n.hearth", "--skip-invalid-lines"],
+        ["garbage", "n.hearth", "--skip-invalid-lines", "--keep-times"],
+        ["empty", "n.hearth"], ["empty", "n.hearth", "--skip-invalid-lines"],
+        ["partly", "n.hearth"],
       ] {
         let result = try hearth.start(["import"] + arguments).finish()
         #expect(result.status == 1, "\(arguments)")
         #expect(result.error.hasPrefix("Error: "), "\(arguments): \(result.error)")
         #expect(hearth.files == before, "\(arguments)")
       }
-      let skipped = try hearth("import", "garbage", "n.hearth", "--skip-faults")
+      let skipped = try hearth("import", "garbage", "n.hearth", "--skip-invalid-lines")
       #expect(
         skipped.error.hasPrefix("Error: garbage has no document, and is no export. Line 1: "),
         "\(skipped.error)")
-      #expect(try hearth("import", "partly", "n.hearth", "--skip-faults").status == 0)
+      #expect(try hearth("import", "partly", "n.hearth", "--skip-invalid-lines").status == 0)
       // A database that was there stays, with what it has.
       try fill()
       for name in ["garbage", "empty", "partly"] {
         #expect(try hearth("import", name, "a.hearth").status == 1)
       }
-      #expect(try hearth("import", "garbage", "a.hearth", "--skip-faults").status == 1)
+      #expect(try hearth("import", "garbage", "a.hearth", "--skip-invalid-lines").status == 1)
       #expect(try hearth("list", "a.hearth", "books", "--json").lines.count == 2)
       #expect(try hearth("check", "a.hearth").status == 0)
     }
@@ -167,7 +168,7 @@
       try Data("{\"name\":\"a/b\",\"fields\":{}}\n{\"name\":\"a\"}\n".utf8).write(to: lines)
       let refused = try hearth("import", "bad.jsonl", "a.hearth")
       #expect(refused.status != 0 && refused.error.contains("Line 2: "), "\(refused.error)")
-      let skipped = try hearth("import", "bad.jsonl", "a.hearth", "--skip-faults")
+      let skipped = try hearth("import", "bad.jsonl", "a.hearth", "--skip-invalid-lines")
       #expect(skipped.status == 0 && skipped.output.hasSuffix("1 document, 1 line skipped\n"))
       try Data("not a database".utf8).write(
         to: URL(fileURLWithPath: hearth.folder.path + "/bad.hearth"))

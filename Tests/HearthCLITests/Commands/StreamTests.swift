@@ -34,7 +34,7 @@
     }
 
     @Test func `closed streams do no harm to the database`() throws {
-      let set = try hearth.shell(#"hearth set a.hearth a/1 '{"n": 1}' --json <&- >&- 2>&-"#)
+      let set = try hearth.shell(#"hearth set a.hearth a/1 '{"fields": {}}' --json <&- >&- 2>&-"#)
       #expect(set.status == 1)
       #expect(try hearth("check", "a.hearth").status == 0)
       #expect(try hearth("get", "a.hearth", "a/1", "--json").status == 0)

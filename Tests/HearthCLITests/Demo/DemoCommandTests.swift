@@ -41,14 +41,21 @@
       #expect(demo.output.contains("Everything checked holds."))
       let stored = try hearth("get", "a.hearth", "packages/hearth-dev", "--json")
       let fields = """
-        {"architecture":"amd64","dependencies":[{"name":"liblmdb-dev","relation":">=",\
-        "version":"0.9.24"},{"alternatives":[{"name":"xxhash-dev","relation":"<<","version":"2"}],\
-        "name":"libxxhash-dev"},{"name":"swift"}],"downloadBytes":1024,\
-        "homepage":"https://example.org/hearth","installedKilobytes":4711,"isEssential":true,\
-        "maintainer":{"email":"ida@example.org","name":"Ida Bergland"},"name":"hearth-dev",\
-        "section":"libdevel","summary":"Firestore at home",\
-        "tags":["devel::library","implemented-in::swift","role::devel-lib"],\
-        "version":"1:0.2-3~deb12u1","visits":50}
+        {"architecture":{"stringValue":"amd64"},"dependencies":{"arrayValue":{"values":[{\
+        "mapValue":{"fields":{"name":{"stringValue":"liblmdb-dev"},"relation":{\
+        "stringValue":">="},"version":{"stringValue":"0.9.24"}}}},{"mapValue":{"fields":{\
+        "alternatives":{"arrayValue":{"values":[{"mapValue":{"fields":{"name":{\
+        "stringValue":"xxhash-dev"},"relation":{"stringValue":"<<"},"version":{\
+        "stringValue":"2"}}}}]}},"name":{"stringValue":"libxxhash-dev"}}}},{"mapValue":{\
+        "fields":{"name":{"stringValue":"swift"}}}}]}},"downloadBytes":{\
+        "integerValue":"1024"},"homepage":{"stringValue":"https://example.org/hearth"},\
+        "installedKilobytes":{"integerValue":"4711"},"isEssential":{"booleanValue":true},\
+        "maintainer":{"mapValue":{"fields":{"email":{"stringValue":"ida@example.org"},\
+        "name":{"stringValue":"Ida Bergland"}}}},"name":{"stringValue":"hearth-dev"},\
+        "section":{"stringValue":"libdevel"},"summary":{"stringValue":"Firestore at home"},\
+        "tags":{"arrayValue":{"values":[{"stringValue":"devel::library"},{\
+        "stringValue":"implemented-in::swift"},{"stringValue":"role::devel-lib"}]}},\
+        "version":{"stringValue":"1:0.2-3~deb12u1"},"visits":{"integerValue":"50"}}
         """
       #expect(stored.output.contains(#""fields":"# + fields), "\(stored.output)")
       let again = try hearth("demo", "--index", "index", "--database", "a.hearth")

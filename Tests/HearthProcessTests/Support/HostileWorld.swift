@@ -28,7 +28,7 @@ final class HostileWorld {
     let db = try Firestore.open(at: path, settings: settings)
     try await db.indexes.declare(FirestoreIndex("books", .ascending("n"), .descending("text")))
     try await db.indexes.waitUntilReady()
-    try await db.setExpiry(collectionID: "sessions", field: "until")
+    try await db.ttl.setPolicy(collectionGroup: "sessions", field: "until")
     for number in 0..<400 {
       let text = String(repeating: "x", count: number % 40 == 0 ? 9000 : 20 + number % 7 * 50)
       try await db.document("books/\(number)").setData(["n": number, "text": text])

@@ -14,11 +14,12 @@ import Testing
   private func open(_ kind: Kind, queueLimitBytes: Int = 64 << 20) throws -> any Backend {
     switch kind {
     case .embedded:
-      let settings = FirestoreSettings()
+      var settings = EmbeddedBackend.Settings()
       settings.durability = .unsafeWithoutFlushing
       settings.queueLimitBytes = queueLimitBytes
-      return try Firestore.open(at: folder.path + "/verbs.hearth", settings: settings)
-        .database().backend
+      let path = folder.path + "/verbs.hearth"
+      return try EmbeddedBackend(
+        at: path, named: path, settings, logger: Logger(label: "test"))
     case .memory:
       let clock = TestClock()
       return MemoryBackend(
@@ -57,7 +58,7 @@ import Testing
     let query = StructuredQuery(.collection(ResourcePath(["a"])))
     for n in 1...20 as ClosedRange<Int64> {
       let letGo = try await hold(backend)
-      backend.submit([try set(paths[0], n)], tellsListenersFirst: false) { _ in }
+      backend.submit([try set(paths[0], n)], completesAfterListeners: false) { _ in }
       let release = Task {
         try await Task.sleep(for: .milliseconds(5))
         letGo()
@@ -86,7 +87,7 @@ import Testing
     let letGo = try await hold(backend)
     let refused = Guarded<[Status.Code]>([])
     for n in 0..<20 {
-      backend.submit([try set(paths[0], Int64(n), filler: 2_000)], tellsListenersFirst: false) {
+      backend.submit([try set(paths[0], Int64(n), filler: 2_000)], completesAfterListeners: false) {
         if let status = $0 { refused.withLock { $0.append(status.code) } }
       }
     }

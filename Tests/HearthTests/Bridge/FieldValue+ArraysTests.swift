@@ -39,8 +39,8 @@ struct FieldValueArraysTests {
       ([Unsupported()], "Unsupported type: Unsupported"),
     ]
     for (elements, sentence) in cases {
-      #expect(FieldValue.arrayUnion(elements).fault?.message == sentence)
-      #expect(FieldValue.arrayRemove(elements).fault?.message == sentence)
+      #expect(FieldValue.arrayUnion(elements).validationError?.message == sentence)
+      #expect(FieldValue.arrayRemove(elements).validationError?.message == sentence)
     }
   }
 
@@ -51,7 +51,7 @@ struct FieldValueArraysTests {
     #expect(FieldValue.arrayUnion([1]).database == nil)
     let other = Reference("books/dune", in: DatabaseIdentity(project: "away"))
     #expect(
-      FieldValue.arrayUnion([reference, other]).fault?.message
+      FieldValue.arrayUnion([reference, other]).validationError?.message
         == "Document Reference is for database away/(default) but should be for database home/(default)"
     )
   }

@@ -246,7 +246,8 @@ struct ContainerTests {
         if let set {
           #expect(try set.body == body.map(), "seed \(seed), \(value.step)")
         } else {
-          #expect(try options.encodeDocument(value).fault != nil, "seed \(seed), \(value.step)")
+          #expect(
+            try options.encodeDocument(value).validationError != nil, "seed \(seed), \(value.step)")
         }
         if body != expected {
           Issue.record(

@@ -252,8 +252,8 @@ struct EncoderTests {
     func fault(_ value: some Encodable) throws -> String? {
       let document = try Firestore.Encoder().encodeDocument(value)
       let tree = try TreeEncoder.encode(value, options: Firestore.Encoder())
-      #expect(document.fault?.message == tree.fault?.message)
-      return document.fault?.message
+      #expect(document.validationError?.message == tree.validationError?.message)
+      return document.validationError?.message
     }
     #expect(try fault(["a": [[1], [2]]]) == "Nested arrays are not supported")
     #expect(try fault(["a": [["b"]]]) == "Nested arrays are not supported")

@@ -77,9 +77,9 @@ import Testing
   /// Calls that cannot throw go nowhere, and what comes of it is refused.
   @Test func `containers in containers without end take no memory and are refused`() throws {
     for value in EncodingClosure.containersWithoutEnd {
-      #expect(try Firestore.Encoder().encodeDocument(value).fault != nil)
+      #expect(try Firestore.Encoder().encodeDocument(value).validationError != nil)
       let tree = try TreeEncoder.encode(value, options: Firestore.Encoder())
-      #expect(tree.fault != nil)
+      #expect(tree.validationError != nil)
     }
   }
 
@@ -101,10 +101,10 @@ import Testing
     func nested(_ count: Int) -> Deep { (0..<count).reduce(.end) { inner, _ in .map(inner) } }
     for depth in 1...200 {
       let document = try? Firestore.Encoder().encodeDocument(nested(depth))
-      let isAccepted = document.map { $0.fault == nil } ?? false
+      let isAccepted = document.map { $0.validationError == nil } ?? false
       #expect(isAccepted == (depth <= DocumentFormat.maximumDepth + 1), "\(depth)")
       let tree = try? TreeEncoder.encode(nested(depth), options: Firestore.Encoder())
-      #expect((tree.map { $0.fault == nil } ?? false) == isAccepted, "\(depth)")
+      #expect((tree.map { $0.validationError == nil } ?? false) == isAccepted, "\(depth)")
     }
   }
 
@@ -118,8 +118,8 @@ import Testing
     }
     let value = Careless()
     defer { value.way.next = nil }
-    #expect(try Firestore.Encoder().encodeDocument(value).fault != nil)
-    #expect(try TreeEncoder.encode(value, options: Firestore.Encoder()).fault != nil)
+    #expect(try Firestore.Encoder().encodeDocument(value).validationError != nil)
+    #expect(try TreeEncoder.encode(value, options: Firestore.Encoder()).validationError != nil)
   }
 
   /// Wrappers that are nothing in the document: many of them are no depth.

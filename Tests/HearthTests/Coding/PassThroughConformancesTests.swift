@@ -42,7 +42,7 @@ struct PassThroughConformancesTests {
   @Test func `decoded values that are out of range fail when they are used`() throws {
     let point = try JSONDecoder().decode(
       GeoPoint.self, from: Data(#"{"latitude":91,"longitude":0}"#.utf8))
-    #expect(point.fault != nil)
+    #expect(point.validationError != nil)
   }
 
   @Test func `a sentinel means nothing to another encoder`() {

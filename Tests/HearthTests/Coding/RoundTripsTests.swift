@@ -234,7 +234,7 @@ struct RoundTripsTests {
         let stream = try strategies.encoder.encodeDocument(model)
         let tree = try TreeEncoder.encode(model, options: strategies.encoder)
         #expect(stream.body == tree.body, "\(type), seed \(seed), \(strategies)")
-        #expect(stream.fault?.message == tree.fault?.message)
+        #expect(stream.validationError?.message == tree.validationError?.message)
         #expect(stream.databases == tree.databases)
       }
     }

@@ -108,7 +108,7 @@ struct SessionTests {
       }
       let document = try Firestore.Encoder().encodeDocument(["a": 1])
       #expect(document.transforms.isEmpty)
-      #expect(document.fault == nil)
+      #expect(document.validationError == nil)
       #expect(try document.body.map() == map(["a": .integer(1)]))
       let error = #expect(throws: DecodingError.self) {
         try decode([String: Int].self, from: ["a": .null])

@@ -64,11 +64,11 @@ import Testing
     }
     // Its progress goes to the callback queue, and its end waits for none of it.
     let bulk = db.bulkWriter { _ in }
-    await bulk.setData(["n": 5], forDocument: db.document("a/4"))
+    await bulk.enqueueSet(["n": 5], forDocument: db.document("a/4"))
     await bulk.flush()
     #expect(await bulk.finish().done == 1)
-    try await db.indexes.setConfiguration(#"{"indexes": []}"#)
-    #expect(try await db.check().documents == 4)
+    try await db.indexes.setConfigurationJSON(#"{"indexes": []}"#)
+    #expect(try await db.maintenance.check().documents == 4)
     await #expect(throws: NSError.self) { try await db.loadBundle(Data()) }
     try await db.enableNetwork()
     try await db.waitForPendingWrites()

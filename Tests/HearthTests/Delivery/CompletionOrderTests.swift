@@ -242,7 +242,7 @@ import Testing
       fixture.store, fixture.writer, logger: .silent, tuning: MaterializedQueryTuning(stepLimit: 2))
     let told = Seen()
     let queue = DispatchQueue(label: "given")
-    let listener = Listener(.room(.of(queue))) { result in
+    let listener = Listener(.queue(CallbackQueue.of(queue))) { result in
       // Long enough for a completion that does not wait.
       Thread.sleep(forTimeInterval: 0.01)
       told.note((try? result.get().list.count) ?? 0)
@@ -265,7 +265,7 @@ import Testing
       for n in 8 * round..<count {
         done.enter()
         let mutation = try fixture.set("books/\(n)", ("n", .integer(Int64(n))))
-        fixture.writer.submit([mutation], tellsListenersFirst: true) { _ in
+        fixture.writer.submit([mutation], completesAfterListeners: true) { _ in
           if told.newest < count { early.withLock { $0 += 1 } }
           done.leave()
         }
@@ -276,7 +276,7 @@ import Testing
         #expect(early.withLock(\.self) == 0)
       }
     }
-    #expect(listener.counts.told < 40)
+    #expect(listener.counts.delivered < 40)
     registry.close()
     fixture.writer.close()
   }
@@ -413,7 +413,7 @@ import Testing
     let fixture = try StoreFixture()
     let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
     let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let listener = Listener(.room(.of(DispatchQueue(label: "given")))) { _ in
+    let listener = Listener(.queue(.of(DispatchQueue(label: "given")))) { _ in
       begun.signal()
       gate.wait()
     }
@@ -442,7 +442,7 @@ import Testing
     var times: [Duration] = []
     for n in 0..<20 {
       let queue = DispatchQueue(label: "given")
-      let listener = Listener(.room(.of(queue))) { _ in }
+      let listener = Listener(.queue(CallbackQueue.of(queue))) { _ in }
       registry.add(listener, watching: target)
       registry.settle()
       queue.sync {}
@@ -467,7 +467,7 @@ import Testing
     let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
     let queues = (0..<5).map { DispatchQueue(label: "given \($0)") }
     for (n, queue) in queues.enumerated() {
-      let listener = Listener(.room(.of(queue))) { _ in }
+      let listener = Listener(.queue(CallbackQueue.of(queue))) { _ in }
       registry.add(listener, watching: .document(ResourcePath(["books", "\(n)"])))
     }
     registry.settle()
@@ -480,7 +480,7 @@ import Testing
     for n in queues.indices {
       done.enter()
       let mutation = try fixture.set("books/\(n)", ("n", .integer(1)))
-      fixture.writer.submit([mutation], tellsListenersFirst: true) { _ in done.leave() }
+      fixture.writer.submit([mutation], completesAfterListeners: true) { _ in done.leave() }
       // Before the one before gives up.
       try await Task.sleep(for: Acknowledgements.patience / 4)
     }
@@ -499,13 +499,13 @@ import Testing
     let begun = DispatchSemaphore(value: 0)
     let queue = DispatchQueue(label: "given")
     let room = CallbackQueue.of(queue)
-    let sleeper = Listener(.room(room)) { _ in
+    let sleeper = Listener(.queue(room)) { _ in
       begun.signal()
       gate.wait()
       gate.signal()
     }
     let told = Seen()
-    let behind = Listener(.room(room)) { _ in told.note(0) }
+    let behind = Listener(.queue(room)) { _ in told.note(0) }
     registry.add(sleeper, watching: .document(ResourcePath(["books", "dune"])))
     try await onBlockingThread { begun.wait() }
     registry.add(behind, watching: .collection(ResourcePath(["books"])))
@@ -571,7 +571,7 @@ import Testing
     let fixture = try StoreFixture()
     let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
     let queue = CallbackQueue.of(DispatchQueue(label: "given"))
-    let listener = Listener(.room(queue)) { _ in }
+    let listener = Listener(.queue(queue)) { _ in }
     registry.add(listener, watching: .document(ResourcePath(["books", "dune"])))
     let asker = Listener(.ask {}, callback: { _ in })
     registry.add(asker, watching: .collection(ResourcePath(["loans"])))
@@ -579,7 +579,7 @@ import Testing
     func completesOnWriter(_ path: String) async throws -> Bool {
       let mutation = try fixture.set(path, ("n", .integer(.random(in: 0...Int64.max))))
       return await withCheckedContinuation { continuation in
-        fixture.writer.submit([mutation], tellsListenersFirst: true) { _ in
+        fixture.writer.submit([mutation], completesAfterListeners: true) { _ in
           continuation.resume(returning: WriterWaitGraph.isOnWritersThread)
         }
       }
@@ -617,8 +617,7 @@ import Testing
     try await db.terminate()
   }
 
-  @Test(.embedded("It stops the writer."))
-  func `sixteen commits wait as events of their own, further ones as one`() async throws {
+  @Test func `sixteen commits wait as events of their own, further ones as one`() async throws {
     let db = try open()
     let books = db.collection("books")
     let told = Guarded<[[String]]>([])
@@ -687,7 +686,7 @@ extension Firestore {
   fileprivate func listenersInSync() async throws {
     let registry = try database().registry
     await withCheckedContinuation { continuation in
-      registry.afterNews { continuation.resume() }
+      registry.afterEvents { continuation.resume() }
     }
   }
 }

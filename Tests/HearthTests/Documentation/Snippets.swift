@@ -129,7 +129,7 @@ struct Snippets {
   func following(_ db: Firestore) async throws {
     var token: ChangeToken?
     for try await change in db.changes(since: token) {
-      print(change.type, change.document.path, change.before?["pages"] ?? "-")
+      print(change.kind, change.document.path, change.before?["pages"] ?? "-")
       token = change.token
     }
   }

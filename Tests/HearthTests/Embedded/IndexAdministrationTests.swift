@@ -19,13 +19,13 @@ import Testing
     #expect(listed.map(\.description) == ["books: author ↓, year ↑", "books: tags ∋"])
     #expect(listed.map(\.state) == [.ready, .ready])
     #expect(listed.map(\.isLearned) == [false, false])
-    let configuration = try await db.indexes.configuration()
+    let configuration = try await db.indexes.configurationJSON()
     #expect(configuration.contains("\"fieldPath\" : \"author\""))
 
     try await database.reopen()
     let opened = database.firestore
     #expect(try await opened.indexes.list().count == 2)
-    #expect(try await opened.indexes.configuration() == configuration)
+    #expect(try await opened.indexes.configurationJSON() == configuration)
     try await opened.indexes.drop(pair)
     try await opened.setIndexConfiguration("{\"indexes\": []}")
     try await opened.indexes.waitUntilReady()
@@ -45,7 +45,7 @@ import Testing
     ] {
       await expectRefused(.invalidArgument) { try await indexes.declare(wrong) }
     }
-    await expectRefused(.invalidArgument) { try await indexes.setConfiguration("[]") }
+    await expectRefused(.invalidArgument) { try await indexes.setConfigurationJSON("[]") }
     #expect(try await indexes.list().isEmpty)
   }
 

@@ -63,24 +63,26 @@ import Testing
   @Test func `a file is checked open and closed`() async throws {
     let db = try open()
     try await fill(db)
-    let open = try await db.check()
-    #expect(open.isWhole && open.documents > 200 && open.pages > 0, "\(open.problems)")
+    let open = try await db.maintenance.check()
+    #expect(open.isIntact && open.documents > 200 && open.pages > 0, "\(open.problems)")
     #expect(
-      await code { _ = try await Firestore.check(at: path("a.hearth")) } == .failedPrecondition)
+      await code { _ = try await FirestoreFile(at: path("a.hearth")).check() }
+        == .failedPrecondition)
     try await db.terminate()
     let steps = Guarded<Set<MaintenanceProgress.Step>>([])
-    let closed = try await Firestore.check(at: path("a.hearth")) { progress in
+    let closed = try await FirestoreFile(at: path("a.hearth")).check() { progress in
       #expect((0...progress.total).contains(progress.done))
       steps.withLock { _ = $0.insert(progress.step) }
     }
-    #expect(closed.isWhole && closed.documents == open.documents, "\(closed.problems)")
+    #expect(closed.isIntact && closed.documents == open.documents, "\(closed.problems)")
     #expect(steps.withLock { $0 } == [.pages, .records])
     let copy = path("alone.hearth")
     try FileManager.default.copyItem(atPath: path("a.hearth"), toPath: copy)
-    #expect(try await Firestore.check(at: copy).isWhole)
+    #expect(try await FirestoreFile(at: copy).check().isIntact)
     let beside = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(beside.filter { $0.hasPrefix("alone") } == ["alone.hearth"])
-    #expect(await code { _ = try await Firestore.check(at: path("none.hearth")) } == .notFound)
+    #expect(
+      await code { _ = try await FirestoreFile(at: path("none.hearth")).check() } == .notFound)
   }
 
   @Test func `an open database is checked while it is written to`() async throws {
@@ -95,8 +97,8 @@ import Testing
       }
     }()
     for _ in 0..<10 {
-      let report = try await db.check()
-      #expect(report.isWhole, "\(report.problems)")
+      let report = try await db.maintenance.check()
+      #expect(report.isIntact, "\(report.problems)")
     }
     isDone.store(true, ordering: .relaxed)
     try await writing
@@ -123,23 +125,25 @@ import Testing
     }()
     let target = path("copy.hearth")
     for round in 0..<4 {
-      let report = try await db.backup(to: target, compacting: compacting, replacing: round > 0)
-      #expect(report.isWhole && report.documents > 200)
+      let report = try await db.maintenance.backup(
+        to: target, compacting: compacting, replacing: round > 0)
+      #expect(report.isIntact && report.documents > 200)
       let copy = try Firestore.open(at: target)
       let twins = try await copy.collection("twins").getDocuments().documents
       #expect(twins.first?["n"] as? Int == twins.last?["n"] as? Int)
       try await copy.document("twins/a").setData(["own": true])
       #expect(
-        await code { try await db.backup(to: target, replacing: true) } == .failedPrecondition)
+        await code { try await db.maintenance.backup(to: target, replacing: true) }
+          == .failedPrecondition)
       try await copy.terminate()
     }
     isDone.store(true, ordering: .relaxed)
     try await writing
-    #expect(await code { try await db.backup(to: target) } == .alreadyExists)
+    #expect(await code { try await db.maintenance.backup(to: target) } == .alreadyExists)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(!names.contains { $0.contains("unfinished") })
     // The times and everything else are the same.
-    try await db.backup(to: path("same.hearth"), compacting: compacting)
+    try await db.maintenance.backup(to: path("same.hearth"), compacting: compacting)
     let copy = try Firestore.open(at: path("same.hearth"))
     #expect(try documents(copy) == documents(db))
     try await copy.terminate()
@@ -151,7 +155,7 @@ import Testing
   {
     let db = try open()
     try await db.document("books/dune").setData(["n": 1])
-    try await db.backup(to: path("b.hearth"))
+    try await db.maintenance.backup(to: path("b.hearth"))
     var snapshots = db.collection("books").snapshots.makeAsyncIterator()
     #expect(try await snapshots.next()?.count == 1)
     let changes = Task { for try await _ in db.changes(since: nil) {} }
@@ -183,22 +187,24 @@ import Testing
   @Test func `a backup is restored to where nothing is, and never damaged`() async throws {
     let db = try open()
     try await db.document("books/dune").setData(["n": 1])
-    try await db.backup(to: path("b.hearth"))
+    try await db.maintenance.backup(to: path("b.hearth"))
     try await db.terminate()
-    let report = try await Firestore.restore(path("b.hearth"), to: path("new.hearth"))
-    #expect(report.isWhole && report.documents == 1)
+    let report = try await FirestoreFile(at: path("new.hearth")).restore(from: path("b.hearth"))
+    #expect(report.isIntact && report.documents == 1)
     #expect(try names(in: folder.path).filter { $0.hasPrefix("new") } == ["new.hearth"])
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path("b.hearth")))
     for index in stride(from: 8192, to: bytes.count, by: 100) { bytes[index] ^= 0xFF }
     try bytes.write(to: URL(fileURLWithPath: path("damaged.hearth")))
     let before = try Data(contentsOf: URL(fileURLWithPath: path("new.hearth")))
     let error = await #expect(throws: NSError.self) {
-      try await Firestore.restore(self.path("damaged.hearth"), to: self.path("new.hearth"))
+      try await FirestoreFile(at: self.path("new.hearth")).restore(
+        from: self.path("damaged.hearth"))
     }
     #expect(error.map { FirestoreErrorCode.dataLoss ~= $0 } == true)
     #expect(try Data(contentsOf: URL(fileURLWithPath: path("new.hearth"))) == before)
     let missing = await #expect(throws: NSError.self) {
-      try await Firestore.restore(self.path("missing.hearth"), to: self.path("new.hearth"))
+      try await FirestoreFile(at: self.path("new.hearth")).restore(
+        from: self.path("missing.hearth"))
     }
     #expect(missing.map { FirestoreErrorCode.notFound ~= $0 } == true)
   }
@@ -212,7 +218,7 @@ import Testing
     try await fill(db, 2000)
     let target = path("copy.hearth")
     let task = Task {
-      try await db.backup(to: target) { _ in withUnsafeCurrentTask { $0?.cancel() } }
+      try await db.maintenance.backup(to: target) { _ in withUnsafeCurrentTask { $0?.cancel() } }
     }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
@@ -230,15 +236,15 @@ import Testing
     try await db.waitForPendingWrites()
     let before = try documents(db)
     #expect(
-      await code { try await Firestore.compact(at: path("a.hearth")) } == .failedPrecondition)
+      await code { try await FirestoreFile(at: path("a.hearth")).compact() } == .failedPrecondition)
     try await db.terminate()
-    let sizes = try await Firestore.compact(at: path("a.hearth"))
+    let sizes = try await FirestoreFile(at: path("a.hearth")).compact()
     #expect(sizes.bytesAfter < sizes.bytesBefore)
-    #expect(try await Firestore.check(at: path("a.hearth")).isWhole)
+    #expect(try await FirestoreFile(at: path("a.hearth")).check().isIntact)
     let again = try open()
     #expect(try documents(again) == before)
     try await again.document("books/new").setData(["n": 1])
-    #expect(try await again.check().isWhole)
+    #expect(try await again.maintenance.check().isIntact)
     try await again.terminate()
   }
 
@@ -248,13 +254,13 @@ import Testing
     let before = try documents(db)
     try await db.terminate()
     for _ in 0..<8 {
-      async let compacting: Any = Firestore.compact(at: path("a.hearth"))
+      async let compacting: Any = FirestoreFile(at: path("a.hearth")).compact()
       let again = try open()
       #expect(try documents(again) == before)
       try await again.terminate()
       _ = try? await compacting
     }
-    #expect(try await Firestore.check(at: path("a.hearth")).isWhole)
+    #expect(try await FirestoreFile(at: path("a.hearth")).check().isIntact)
   }
 
   // MARK: Export and import
@@ -262,19 +268,18 @@ import Testing
   @Test func `an export imported is the same database, with its times`() async throws {
     let db = try open()
     try await fill(db)
-    let count = try await db.export(to: path("a.jsonl"))
-    #expect(await code { try await db.export(to: path("a.jsonl")) } == .alreadyExists)
-    let report = try await Firestore.importDocuments(
-      from: path("a.jsonl"), toNew: path("b.hearth"))
-    #expect(report.documents == count && report.faultCount == 0)
+    let count = try await db.maintenance.export(to: path("a.jsonl"))
+    #expect(await code { try await db.maintenance.export(to: path("a.jsonl")) } == .alreadyExists)
+    let report = try await FirestoreFile(at: path("b.hearth")).import(from: path("a.jsonl"))
+    #expect(report.documents == count && report.invalidLineCount == 0)
     let copy = try open("b.hearth")
     #expect(try documents(copy) == documents(db))
-    #expect(try await copy.check().isWhole)
+    #expect(try await copy.maintenance.check().isIntact)
     // Written over itself it changes nothing.
-    let again = try await copy.importDocuments(from: path("a.jsonl"))
+    let again = try await copy.maintenance.import(from: path("a.jsonl"))
     #expect(again.documents == count)
     #expect(try documents(copy) == documents(db))
-    try await copy.export(to: path("b.jsonl"))
+    try await copy.maintenance.export(to: path("b.jsonl"))
     let texts = try ["a.jsonl", "b.jsonl"].map {
       try Data(contentsOf: URL(fileURLWithPath: path($0)))
     }
@@ -299,35 +304,66 @@ import Testing
       try [good, "", line, good.replacingOccurrences(of: "a/1", with: "a/2")]
         .joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
       do {
-        _ = try await db.importDocuments(from: file)
+        _ = try await db.maintenance.import(from: file)
         Issue.record("\(line) was taken.")
       } catch {
         let text = (error as NSError).localizedDescription
         #expect(text.hasPrefix("Line 3: ") && text.contains(sentence), "\(text)")
       }
-      let report = try await db.importDocuments(from: file, skippingFaults: true)
-      #expect(report.documents == 2 && report.faultCount == 1 && report.faults[0].line == 3)
+      let report = try await db.maintenance.import(from: file, skippingInvalidLines: true)
+      #expect(
+        report.documents == 2 && report.invalidLineCount == 1 && report.invalidLines[0].line == 3)
       #expect(try documents(db).count == 2)
       try await db.terminate()
     }
   }
 
+  @Test func `an export of a later version is refused, even if lines may be skipped`() async throws
+  {
+    let db = try open()
+    try [
+      #"{"hearthExport":2}"#, #"{"name":"a/1","fields":{"n":{"integerValue":"1"}}}"#,
+      #"{"documents":1}"#,
+    ].joined(separator: "\n").write(toFile: path("a.jsonl"), atomically: true, encoding: .utf8)
+    for isSkipping in [false, true] {
+      let code = await code {
+        try await db.maintenance.import(from: path("a.jsonl"), skippingInvalidLines: isSkipping)
+      }
+      #expect(code == .invalidArgument)
+    }
+    #expect(try documents(db).isEmpty)
+    try await db.terminate()
+  }
+
+  @Test func `skipped lines count as documents of the export`() async throws {
+    let db = try open()
+    try [
+      #"{"hearthExport":1}"#, #"{"name":"a/1","fields":{"n":{"integerValue":"1"}}}"#,
+      #"{"name":"a/2","fields":{"n":{"integerValue":"x"}}}"#, "{", #"{"documents":3}"#,
+    ].joined(separator: "\n").write(toFile: path("a.jsonl"), atomically: true, encoding: .utf8)
+    let report = try await db.maintenance.import(from: path("a.jsonl"), skippingInvalidLines: true)
+    #expect(report.documents == 1 && report.invalidLines.map(\.line) == [3, 4])
+    try await db.terminate()
+  }
+
   @Test func `an export that was cut is noticed`() async throws {
     let db = try open()
     try await fill(db, 50)
-    try await db.export(to: path("a.jsonl"))
+    try await db.maintenance.export(to: path("a.jsonl"))
     let text = try String(contentsOfFile: path("a.jsonl"), encoding: .utf8)
     let lines = text.split(separator: "\n")
     try lines.dropLast().joined(separator: "\n")
       .write(toFile: path("cut.jsonl"), atomically: true, encoding: .utf8)
     let other = try open("b.hearth")
     #expect(
-      await code { try await other.importDocuments(from: path("cut.jsonl")) } == .invalidArgument)
+      await code { try await other.maintenance.import(from: path("cut.jsonl")) } == .invalidArgument
+    )
     try (lines.prefix(10) + lines.suffix(1)).joined(separator: "\n")
       .write(toFile: path("gap.jsonl"), atomically: true, encoding: .utf8)
     #expect(
-      await code { try await other.importDocuments(from: path("gap.jsonl")) } == .invalidArgument)
-    try await other.importDocuments(from: path("a.jsonl"))
+      await code { try await other.maintenance.import(from: path("gap.jsonl")) } == .invalidArgument
+    )
+    try await other.maintenance.import(from: path("a.jsonl"))
     #expect(try documents(other).keys == documents(db).keys)
     try await other.terminate()
     try await db.terminate()
@@ -339,13 +375,13 @@ import Testing
   private func definitions(_ path: String) async throws -> (text: [String], entries: Int) {
     let db = try Firestore.open(at: path)
     try await db.indexes.waitUntilReady()
-    let report = try await db.check()
-    #expect(report.isWhole, "\(report.problems)")
-    let expiry = try await db.expiryFields()
+    let report = try await db.maintenance.check()
+    #expect(report.isIntact, "\(report.problems)")
+    let expiry = try await db.ttl.policies()
     let text = [
-      try await db.indexes.configuration(),
+      try await db.indexes.configurationJSON(),
       try await db.indexes.list().map(\.description).sorted().joined(separator: "; "),
-      "\(expiry.sorted { $0.key < $1.key }) \(report.expiringDocuments)",
+      "\(expiry) \(report.expiringDocuments)",
     ]
     try await db.terminate()
     return (text, report.indexEntries)
@@ -356,11 +392,11 @@ import Testing
     try await fill(db)
     let later = Timestamp(seconds: 4_000_000_000, nanoseconds: 0)
     for id in ["a", "b"] { try await db.document("sessions/\(id)").setData(["a.b": later]) }
-    try await db.setExpiry(collectionID: "sessions", field: "gone")
-    try await db.setExpiry(collectionID: "sessions", field: nil)
+    try await db.ttl.setPolicy(collectionGroup: "sessions", field: "gone")
+    try await db.ttl.removePolicy(collectionGroup: "sessions")
     try await db.document("sessions/c").setData(["until": later])
-    try await db.setExpiry(collectionID: "sessions", field: "until")
-    try await db.indexes.setConfiguration(
+    try await db.ttl.setPolicy(collectionGroup: "sessions", field: "until")
+    try await db.indexes.setConfigurationJSON(
       """
       {"indexes": [{"collectionGroup": "books", "fields": [
         {"fieldPath": "n", "order": "ASCENDING"}, {"fieldPath": "text", "order": "DESCENDING"}]}],
@@ -369,27 +405,27 @@ import Testing
         {"collectionGroup": "books", "fieldPath": "text", "ttl": true, "indexes": []}]}
       """)
     try await db.indexes.waitUntilReady()
-    try await db.backup(to: path("copy.hearth"))
-    try await db.backup(to: path("small.hearth"), compacting: true)
-    try await db.export(to: path("a.jsonl"))
+    try await db.maintenance.backup(to: path("copy.hearth"))
+    try await db.maintenance.backup(to: path("small.hearth"), compacting: true)
+    try await db.maintenance.export(to: path("a.jsonl"))
     try await db.terminate()
     let expected = try await definitions(path("a.hearth"))
     #expect(expected.entries > 200)
-    _ = try await Firestore.repair(at: path("a.hearth"), to: path("repaired.hearth"))
-    try await Firestore.compact(at: path("a.hearth"))
-    try await Firestore.importDocuments(from: path("a.jsonl"), toNew: path("made.hearth"))
+    _ = try await FirestoreFile(at: path("a.hearth")).repair(to: path("repaired.hearth"))
+    try await FirestoreFile(at: path("a.hearth")).compact()
+    try await FirestoreFile(at: path("made.hearth")).import(from: path("a.jsonl"))
     // Before anybody opens them, all entries are there.
     for name in ["a", "copy", "small", "repaired", "made"] {
-      let report = try await Firestore.check(at: path(name + ".hearth"))
-      #expect(report.isWhole && report.indexEntries == expected.entries, "\(name)")
+      let report = try await FirestoreFile(at: path(name + ".hearth")).check()
+      #expect(report.isIntact && report.indexEntries == expected.entries, "\(name)")
     }
     let other = try open("other.hearth")
-    try await other.importDocuments(from: path("a.jsonl"))
+    try await other.maintenance.import(from: path("a.jsonl"))
     try await other.terminate()
     for name in ["a", "copy", "small", "repaired", "made", "other"] {
       // Rules begin their walk when a file is opened for writing.
       let opened = try open(name + ".hearth")
-      try await opened.deleteExpiredDocuments()
+      try await opened.ttl.deleteExpired()
       try await opened.terminate()
       let found = try await definitions(path(name + ".hearth"))
       #expect(found.text == expected.text && found.entries == expected.entries, "\(name)")
@@ -398,7 +434,7 @@ import Testing
 
   @Test func `what was asked for before stays when an export asks for more`() async throws {
     let db = try open()
-    try await db.setExpiry(collectionID: "a", field: "x")
+    try await db.ttl.setPolicy(collectionGroup: "a", field: "x")
     try await db.indexes.declare(FirestoreIndex("books", .ascending("n")))
     let header =
       #"{"hearthExport":1,"expiry":[{"collectionGroup":"a","fieldPath":"y"},"#
@@ -406,8 +442,11 @@ import Testing
       + #""books","fields":[{"fieldPath":"n","order":"ASCENDING"},"#
       + #"{"fieldPath":"m","order":"ASCENDING"}]}]}}"# + "\n" + #"{"documents":0}"#
     try header.write(toFile: path("a.jsonl"), atomically: true, encoding: .utf8)
-    try await db.importDocuments(from: path("a.jsonl"))
-    #expect(try await db.expiryFields() == ["a": "x", "b": "`a.b`.c"])
+    try await db.maintenance.import(from: path("a.jsonl"))
+    #expect(
+      try await db.ttl.policies() == [
+        .init(collectionGroup: "a", field: "x"), .init(collectionGroup: "b", field: "`a.b`.c"),
+      ])
     #expect(
       Set(try await db.indexes.list().map(\.description)) == ["books: n ↑", "books: n ↑, m ↑"])
     try await db.terminate()
@@ -428,14 +467,18 @@ import Testing
       }
       try transaction.delete(store.tables.entries, key)
     }
-    await #expect(throws: (any Error).self) { try await db.backup(to: path("copy.hearth")) }
+    await #expect(throws: (any Error).self) {
+      try await db.maintenance.backup(to: path("copy.hearth"))
+    }
     #expect(!FileManager.default.fileExists(atPath: path("copy.hearth")))
     try await db.terminate()
-    let report = try await Firestore.check(at: path("a.hearth"))
+    let report = try await FirestoreFile(at: path("a.hearth")).check()
     #expect(report.problemCount > 0 && report.problems.contains { $0.contains("lacks an entry") })
-    await #expect(throws: (any Error).self) { try await Firestore.compact(at: path("a.hearth")) }
-    _ = try await Firestore.repair(at: path("a.hearth"), to: path("new.hearth"))
-    #expect(try await Firestore.check(at: path("new.hearth")).isWhole)
+    await #expect(throws: (any Error).self) {
+      try await FirestoreFile(at: path("a.hearth")).compact()
+    }
+    _ = try await FirestoreFile(at: path("a.hearth")).repair(to: path("new.hearth"))
+    #expect(try await FirestoreFile(at: path("new.hearth")).check().isIntact)
   }
 
   // MARK: Repair
@@ -449,11 +492,11 @@ import Testing
     }
     try await db.terminate()
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path("a.hearth")))
-    let report = try await Firestore.repair(at: path("a.hearth"), to: path("new.hearth"))
+    let report = try await FirestoreFile(at: path("a.hearth")).repair(to: path("new.hearth"))
     #expect(try Data(contentsOf: URL(fileURLWithPath: path("a.hearth"))) == bytes)
     #expect(report.problemCount == 0 && report.documents == before.count)
     #expect(
-      report.documentsFoundAgain == 0 && report.unreadableDocuments == 0 && report.losses.isEmpty)
+      report.recoveredDocuments == 0 && report.unreadableDocuments == 0 && report.losses.isEmpty)
     let again = try open("new.hearth")
     #expect(try documents(again) == before)
     #expect(
@@ -462,7 +505,7 @@ import Testing
       } == counts)
     try await again.terminate()
     #expect(
-      await code { _ = try await Firestore.repair(at: path("a.hearth"), to: path("a.hearth")) }
+      await code { _ = try await FirestoreFile(at: path("a.hearth")).repair(to: path("a.hearth")) }
         == .alreadyExists)
   }
 
@@ -478,36 +521,38 @@ import Testing
       try FileManager.default.createSymbolicLink(
         atPath: path(link), withDestinationPath: path(place))
     }
-    try await db.backup(to: path("b.hearth"))
+    try await db.maintenance.backup(to: path("b.hearth"))
     for target in ["a.hearth", "link.hearth"] {
-      #expect(await code { try await db.backup(to: path(target)) } == .alreadyExists)
+      #expect(await code { try await db.maintenance.backup(to: path(target)) } == .alreadyExists)
       #expect(
-        await code { try await db.backup(to: path(target), replacing: true) } == .failedPrecondition
+        await code { try await db.maintenance.backup(to: path(target), replacing: true) }
+          == .failedPrecondition
       )
       #expect(
-        await code { try await db.export(to: path(target), replacing: true) } == .failedPrecondition
+        await code { try await db.maintenance.export(to: path(target), replacing: true) }
+          == .failedPrecondition
       )
     }
-    try await db.backup(to: path("other.hearth"), replacing: true)
-    #expect(await code { try await db.backup(to: path("dangling")) } == .alreadyExists)
+    try await db.maintenance.backup(to: path("other.hearth"), replacing: true)
+    #expect(await code { try await db.maintenance.backup(to: path("dangling")) } == .alreadyExists)
     try FileManager.default.createDirectory(
       atPath: path("folder"), withIntermediateDirectories: false)
-    #expect(await code { try await db.backup(to: path("folder")) } == .alreadyExists)
+    #expect(await code { try await db.maintenance.backup(to: path("folder")) } == .alreadyExists)
     for target in ["folder", "missing/a.hearth", "", "a\0b"] {
       await #expect(throws: NSError.self) {
-        try await db.backup(to: target.isEmpty ? "" : path(target), replacing: true)
+        try await db.maintenance.backup(to: target.isEmpty ? "" : path(target), replacing: true)
       }
       await #expect(throws: NSError.self) {
-        try await db.export(to: target.isEmpty ? "" : path(target), replacing: true)
+        try await db.maintenance.export(to: target.isEmpty ? "" : path(target), replacing: true)
       }
     }
     #expect(try documents(db) == before)
     try await db.terminate()
-    try await Firestore.compact(at: path("link.hearth"))
+    try await FirestoreFile(at: path("link.hearth")).compact()
     for link in ["link.hearth", "other.hearth"] {
       let type = try FileManager.default.attributesOfItem(atPath: path(link))[.type]
       #expect(type as? FileAttributeType == .typeSymbolicLink, "\(link)")
-      #expect(try await Firestore.check(at: path(link)).documents == before.count)
+      #expect(try await FirestoreFile(at: path(link)).check().documents == before.count)
     }
     let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     #expect(!left.contains { $0.contains("unfinished") }, "\(left)")
@@ -578,9 +623,9 @@ import Testing
         let note: Comment = "\(line.prefix(100)), \(isNew)"
         do {
           if isNew {
-            try await Firestore.importDocuments(from: file, toNew: path("\(index).hearth"))
+            try await FirestoreFile(at: path("\(index).hearth")).import(from: file)
           } else {
-            try await db.importDocuments(from: file)
+            try await db.maintenance.import(from: file)
           }
           #expect(isFault != true, note)
         } catch {
@@ -594,7 +639,7 @@ import Testing
         }
       }
     }
-    #expect(try await db.check().isWhole)
+    #expect(try await db.maintenance.check().isIntact)
     try await db.terminate()
   }
 
@@ -626,7 +671,7 @@ import Testing
     await expectFault("Line 1: ", "commitTime")
     for place in [folder.path, path("none.jsonl")] {
       await #expect(throws: NSError.self) {
-        try await Firestore.importDocuments(from: place, toNew: path("x.hearth"))
+        try await FirestoreFile(at: path("x.hearth")).import(from: place)
       }
     }
     #expect(!FileManager.default.fileExists(atPath: path("x.hearth")))
@@ -634,7 +679,7 @@ import Testing
 
   private func expectFault(_ prefix: String, _ note: String) async {
     do {
-      try await Firestore.importDocuments(from: path("h.jsonl"), toNew: path("x.hearth"))
+      try await FirestoreFile(at: path("x.hearth")).import(from: path("h.jsonl"))
       Issue.record("\(note) was taken.")
     } catch {
       let error = error as NSError
@@ -664,10 +709,10 @@ import Testing
       }
       try bytes.write(to: URL(fileURLWithPath: path("r.jsonl")))
       let target = path("\(round).hearth")
-      let report = try await Firestore.importDocuments(
-        from: path("r.jsonl"), toNew: target, skippingFaults: true)
-      (taken, faults) = (taken + report.documents, faults + report.faultCount)
-      for fault in report.faults {
+      let report = try await FirestoreFile(at: target).import(
+        from: path("r.jsonl"), skippingInvalidLines: true)
+      (taken, faults) = (taken + report.documents, faults + report.invalidLineCount)
+      for fault in report.invalidLines {
         #expect(fault.line > 0 && !fault.problem.isEmpty, "seed \(seed)")
       }
       try FileManager.default.removeItem(atPath: target)

@@ -115,9 +115,9 @@ import Testing
     var random = SeededGenerator(seed: 3)
     for limit in [0, 1, 2, 31, 32, 33, 100, 10_000] {
       let all = (0..<1000).map { _ in random.below(500) }
-      var foremost = TopK<Int>(limit: limit)
-      for element in all { try foremost.add(element) { $0 - $1 } }
-      #expect(try foremost.finish { $0 - $1 } == Array(all.sorted().prefix(limit)))
+      var topK = TopK<Int>(limit: limit)
+      for element in all { try topK.add(element) { $0 - $1 } }
+      #expect(try topK.finish { $0 - $1 } == Array(all.sorted().prefix(limit)))
     }
   }
 

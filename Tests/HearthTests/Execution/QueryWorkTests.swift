@@ -63,7 +63,8 @@ import Testing
     let middle = StructuredQuery.Bound(values: [title(count / 2)], isBefore: true)
     return [
       Question(title: "author ==", query: asking(author), cost: .served(1)),
-      Question(title: "author == limit 20", query: asking(author, limit: 20), cost: .served(1)),
+      Question(
+        title: "author == limit 20", query: asking(author, limit: 20), cost: .served(1)),
       Question(
         title: "author == none", query: asking(compare("author", .equal, .string("x"))),
         cost: .served(1)),

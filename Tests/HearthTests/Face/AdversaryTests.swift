@@ -225,7 +225,7 @@ import Testing
     // The queue is held, so that the new listener comes before the news.
     let held = DispatchSemaphore(value: 0)
     let isHeld = DispatchSemaphore(value: 0)
-    registry.afterNews {
+    registry.afterEvents {
       isHeld.signal()
       held.wait()
     }
@@ -285,7 +285,8 @@ private enum Odd {
     settings.durability = .unsafeWithoutFlushing
     settings.mapSizeBytes = 1
     settings.queueLimitBytes = .max
-    settings.changeLogRetention = (.max, .max)
+    settings.changeLogRetention = .seconds(Int64.max)
+    settings.changeLogLimitBytes = .max
     return settings
   }
 
@@ -374,7 +375,8 @@ private enum Odd {
         case 10: query.select([field])
         case 11:
           query.findNearest(
-            "v", to: VectorValue([1, .infinity]), limit: number(&random), measure: .cosine,
+            vectorField: "v", queryVector: VectorValue([1, .infinity]), limit: number(&random),
+            distanceMeasure: .cosine,
             distanceResultField: field, distanceThreshold: .nan)
         case 12:
           query.whereFilter(

@@ -36,20 +36,20 @@ import Testing
     }
     let other = try Firestore.open(at: folder.path + "/other.hearth")
     for index in 0..<500 {
-      await bulk.setData(["n": index], forDocument: db.document("a/\(index)"))
+      await bulk.enqueueSet(["n": index], forDocument: db.document("a/\(index)"))
     }
-    try await bulk.create(from: Book(n: 1), forDocument: db.document("a/0"))
-    await bulk.create(["n": 1], forDocument: db.document("b/1"))
-    await bulk.updateData(["n": 1], forDocument: db.document("c/1"))
-    await bulk.setData(["__n__": 1], forDocument: db.document("d/1"))
-    await bulk.setData([:], forDocument: other.document("e/1"))
-    await bulk.updateData(
+    try await bulk.enqueueCreate(from: Book(n: 1), forDocument: db.document("a/0"))
+    await bulk.enqueueCreate(["n": 1], forDocument: db.document("b/1"))
+    await bulk.enqueueUpdate(["n": 1], forDocument: db.document("c/1"))
+    await bulk.enqueueSet(["__n__": 1], forDocument: db.document("d/1"))
+    await bulk.enqueueSet([:], forDocument: other.document("e/1"))
+    await bulk.enqueueUpdate(
       ["n": 2], forDocument: db.document("a/1"),
       precondition: .lastUpdateTime(Timestamp(seconds: 1, nanoseconds: 0)))
-    await bulk.deleteDocument(db.document("f/1"), precondition: .exists(true))
-    await bulk.deleteDocument(db.document("a/2"))
-    await bulk.setData(["m": 1], forDocument: db.document("a/3"), merge: true)
-    try await bulk.setData(from: Book(n: 9), forDocument: db.document("a/4"))
+    await bulk.enqueueDelete(db.document("f/1"), precondition: .exists(true))
+    await bulk.enqueueDelete(db.document("a/2"))
+    await bulk.enqueueSet(["m": 1], forDocument: db.document("a/3"), merge: true)
+    try await bulk.enqueueSet(from: Book(n: 9), forDocument: db.document("a/4"))
     let summary = await bulk.finish()
     #expect(
       failures.withLock(\.self) == [
@@ -60,7 +60,7 @@ import Testing
     #expect(try await db.collection("a").getDocuments().count == 499)
     let three = try await db.document("a/3").getDocument()
     #expect(three["n"] as? Int == 3 && three["m"] as? Int == 1)
-    await bulk.setData([:], forDocument: db.document("g/1"))
+    await bulk.enqueueSet([:], forDocument: db.document("g/1"))
     #expect(failures.withLock { $0["g/1"] } == .failedPrecondition)
     #expect(try await !db.document("g/1").getDocument().exists)
   }
@@ -80,7 +80,7 @@ import Testing
         group.addTask {
           for index in 0..<60 {
             let document = self.db.document("a/\(task)-\(index)")
-            await bulk.setData(["t": text], forDocument: document)
+            await bulk.enqueueSet(["t": text], forDocument: document)
             let waiting = try self.db.database().writer.waitingBytes
             most.note(waiting: waiting)
             if index % 20 == 0 { #expect(try await document.getDocument().exists) }
@@ -90,7 +90,7 @@ import Testing
       try await group.waitForAll()
     }
     // One that waits alone may be larger than the limit.
-    await bulk.setData(
+    await bulk.enqueueSet(
       ["t": String(repeating: "x", count: 2 * limit)], forDocument: db.document("a/large"))
     let summary = await bulk.finish()
     #expect(summary.done == 481 && summary.failed == 0)
@@ -102,15 +102,15 @@ import Testing
   @Test func `a recursive delete takes all that lies below, and nothing beside`() async throws {
     let bulk = db.bulkWriter()
     for index in 0..<1200 {
-      await bulk.setData(["n": index], forDocument: db.document("books/\(index)"))
+      await bulk.enqueueSet(["n": index], forDocument: db.document("books/\(index)"))
       if index % 3 == 0 {
         // Half of them below documents that are not there.
-        await bulk.setData(["n": 1], forDocument: db.document("books/\(index)x/notes/1"))
-        await bulk.setData(["n": 1], forDocument: db.document("books/\(index)/notes/1/deep/1"))
+        await bulk.enqueueSet(["n": 1], forDocument: db.document("books/\(index)x/notes/1"))
+        await bulk.enqueueSet(["n": 1], forDocument: db.document("books/\(index)/notes/1/deep/1"))
       }
     }
     for path in ["books2/1", "book/1", "a/books", "a/1/books/1", "boo/1"] {
-      await bulk.setData(["n": 1], forDocument: db.document(path))
+      await bulk.enqueueSet(["n": 1], forDocument: db.document(path))
     }
     #expect(await bulk.finish().failed == 0)
     let one = try await db.recursiveDelete(db.document("books/3"))
@@ -135,7 +135,7 @@ import Testing
     let document = db.document("a/b")
     try await document.create(["n": 1])
     await expectRefused(.alreadyExists) { try await document.create(["n": 2]) }
-    await expectRefused(.alreadyExists) { try await document.create(encoding: Book(n: 2)) }
+    await expectRefused(.alreadyExists) { try await document.create(committing: Book(n: 2)) }
     let told: NSError? = await withCheckedContinuation { continuation in
       document.create(["n": 2]) { continuation.resume(returning: $0 as NSError?) }
     }

@@ -27,9 +27,9 @@ import Testing
       }
     case .waiting:
       switch merge {
-      case .none: try await document.setData(encoding: value)
-      case .all: try await document.setData(encoding: value, merge: true)
-      case .fields(let fields): try await document.setData(encoding: value, mergeFields: fields)
+      case .none: try await document.setData(committing: value)
+      case .all: try await document.setData(committing: value, merge: true)
+      case .fields(let fields): try await document.setData(committing: value, mergeFields: fields)
       }
     case .batch:
       let batch = document.firestore.batch()
@@ -188,7 +188,7 @@ import Testing
     }
     let database = try TemporaryDatabase()
     let document = database.firestore.document("a/b")
-    try await document.setData(encoding: Model(name: "name", ref: nil))
+    try await document.setData(committing: Model(name: "name", ref: nil))
     #expect(try await document.getDocument().data()?.keys.sorted() == ["name"])
     #expect(
       try await document.getDocument(as: Model.self) == Model(name: "name", ref: document))
@@ -200,7 +200,7 @@ import Testing
     let database = try TemporaryDatabase()
     let books = database.firestore.collection("books")
     let first = try books.addDocument(from: CodableBook.guide)
-    let second = try await books.addDocument(encoding: CodableBook.guide)
+    let second = try await books.addDocument(committing: CodableBook.guide)
     #expect(first.documentID != second.documentID)
     for document in [first, second] {
       #expect(try await document.getDocument(as: CodableBook.self) == CodableBook.guide)
@@ -210,18 +210,18 @@ import Testing
   @Test func `the forms that wait throw what keeps a model from being stored`() async throws {
     let database = try TemporaryDatabase()
     let document = database.firestore.document("a/b")
-    await #expect(throws: EncodingError.self) { try await document.setData(encoding: [1]) }
-    await #expect(throws: NSError.self) { try await document.setData(encoding: ["a": [[1]]]) }
+    await #expect(throws: EncodingError.self) { try await document.setData(committing: [1]) }
+    await #expect(throws: NSError.self) { try await document.setData(committing: ["a": [[1]]]) }
     do {
-      try await document.setData(encoding: ["a": Date(timeIntervalSince1970: .infinity)])
+      try await document.setData(committing: ["a": Date(timeIntervalSince1970: .infinity)])
       Issue.record("Nothing was refused.")
     } catch FirestoreErrorCode.invalidArgument {}
     do {
-      try await database.firestore.document("a").setData(encoding: ["a": 1])
+      try await database.firestore.document("a").setData(committing: ["a": 1])
       Issue.record("Nothing was refused.")
     } catch FirestoreErrorCode.invalidArgument {}
     do {
-      try await document.setData(encoding: ["a": 1], mergeFields: ["b"])
+      try await document.setData(committing: ["a": 1], mergeFields: ["b"])
       Issue.record("Nothing was refused.")
     } catch FirestoreErrorCode.invalidArgument {}
     #expect(try await !document.getDocument().exists)
@@ -271,7 +271,7 @@ import Testing
     guard case .invalidValue(_, let context)? = error else { throw CancellationError() }
     #expect(context.debugDescription.hasPrefix("Unable to encode Decimal.nan directly."))
     #expect(context.codingPath.map(\.stringValue) == ["list", "Index 0", "amount"])
-    await #expect(throws: EncodingError.self) { try await document.setData(encoding: price) }
+    await #expect(throws: EncodingError.self) { try await document.setData(committing: price) }
     // In a dictionary it may be; only storing refuses it.
     let dictionary = try Firestore.Encoder().encode(Price(amount: .nan))
     #expect((dictionary["amount"] as? NSDecimalNumber)?.decimalValue.isNaN == true)
@@ -283,7 +283,7 @@ import Testing
       positiveInfinity: "+", negativeInfinity: "-", nan: "?")
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: "+", negativeInfinity: "-", nan: "?")
-    try await document.setData(encoding: Price(amount: .nan), encoder: encoder)
+    try await document.setData(committing: Price(amount: .nan), encoder: encoder)
     #expect(try await document.getDocument()["amount"] as? String == "?")
     #expect(try await document.getDocument(as: Price.self, decoder: decoder).amount.isNaN)
   }

@@ -30,14 +30,14 @@ struct DocumentIDTests {
     let lines = Recorder.Lines()
     let logger = Logger(label: "test") { _ in Recorder(lines: lines) }
     let isTold = Atomic<Bool>(false)
-    for id in ["dune", "emma"] { SetIDWarning.tell(id, unless: isTold, to: logger) }
+    for id in ["dune", "emma"] { SetIDWarning.log(id, unless: isTold, to: logger) }
     let told = lines.all.withLock { $0 }
     #expect(told.count == 1)
     #expect(told.first?.hasPrefix("warning: [I-FST000002] Attempting to initialize or set") == true)
     #expect(told.first?.contains("non-nil value: \"dune\"") == true)
 
     #expect(DocumentID<String>(wrappedValue: "dune").wrappedValue == "dune")
-    let isToldForAll = SetIDWarning.isTold.load(ordering: .relaxed)
-    #expect(isToldForAll)
+    let isLoggedForAll = SetIDWarning.isLogged.load(ordering: .relaxed)
+    #expect(isLoggedForAll)
   }
 }

@@ -37,7 +37,7 @@ struct OptionsTests {
     let own = both.withOwnQueue(true)
     #expect(own.hasOwnQueue && !both.hasOwnQueue)
     #expect(own != both)
-    #expect(own.withSource(.cache).withIncludeMetadataChanges(true).withChanges(since: nil) == own)
+    #expect(own.withSource(.cache).withIncludeMetadataChanges(true).resuming(from: nil) == own)
     #expect(own.withOwnQueue(false) == both)
     #expect(options == SnapshotListenOptions())
     #expect(options.hash == SnapshotListenOptions().hash)
@@ -48,10 +48,10 @@ struct OptionsTests {
   func `a number of attempts that makes no sense is remembered as a fault`(attempts: Int) {
     let options = TransactionOptions()
     #expect(options.maxAttempts == 5)
-    #expect(options.fault == nil)
+    #expect(options.validationError == nil)
     options.maxAttempts = attempts
-    #expect(options.fault?.message == "Invalid maxAttempts: \(attempts)")
-    #expect(options.fault?.code == .invalidArgument)
+    #expect(options.validationError?.message == "Invalid maxAttempts: \(attempts)")
+    #expect(options.validationError?.code == .invalidArgument)
   }
 
   @Test func `transaction options are copied`() throws {

@@ -12,7 +12,8 @@ import Testing
   private func open(retainedBytes: Int = 64 << 20) throws -> Firestore {
     let settings = FirestoreSettings()
     settings.durability = .unsafeWithoutFlushing
-    settings.changeLogRetention = (seconds: 1 << 30, bytes: retainedBytes)
+    settings.changeLogRetention = .seconds(1 << 30)
+    settings.changeLogLimitBytes = retainedBytes
     settings.clock = { [clock] in Timestamp(clock.now) }
     return try Firestore.open(at: folder.path + "/past.hearth", settings: settings)
   }

@@ -13,7 +13,7 @@ import Testing
   init() async throws {
     let settings = FirestoreSettings()
     settings.durability = .unsafeWithoutFlushing
-    settings.queryThreads = 4
+    settings.maxQueryThreads = 4
     let db = try Firestore.open(at: folder.path + "/many.hearth", settings: settings)
     self.db = db
     try await db.write { tx in

@@ -39,21 +39,21 @@ import Testing
     let entry = try #require(scan.missingIndexes.first)
     #expect(scan.description.contains("An index would help: " + entry))
     let analyzed = try #require(try await query.explain(analyze: true).execution)
-    #expect(analyzed.resultsReturned == 3 && analyzed.documentsTouched == 300)
-    #expect(analyzed.keysTouched == 300 && analyzed.duration > .zero)
+    #expect(analyzed.resultsReturned == 3 && analyzed.documentsRead == 300)
+    #expect(analyzed.keysRead == 300 && analyzed.duration > .zero)
 
     // What it names is what serves it.
-    try await db.indexes.setConfiguration(#"{"indexes": [\#(entry)], "fieldOverrides": []}"#)
+    try await db.indexes.setConfigurationJSON(#"{"indexes": [\#(entry)], "fieldOverrides": []}"#)
     try await db.indexes.waitUntilReady()
     let indexed = try await query.explain(analyze: true)
     #expect(indexed.isServed && indexed.missingIndexes == [] && indexed.indexes.count == 1)
     let execution = try #require(indexed.execution)
-    #expect(execution.resultsReturned == 3 && execution.indexEntriesTouched == 3)
-    #expect(execution.documentsTouched == 3 && execution.keysTouched == 0)
+    #expect(execution.resultsReturned == 3 && execution.indexEntriesRead == 3)
+    #expect(execution.documentsRead == 3 && execution.keysRead == 0)
     #expect(!indexed.description.contains("would help"))
 
     let count = try await query.count.explain(analyze: true)
-    #expect(count.execution?.documentsTouched == 0 && count.execution?.indexEntriesTouched == 3)
+    #expect(count.execution?.documentsRead == 0 && count.execution?.indexEntriesRead == 3)
     #expect(try await books.explain().isServed)
     try await db.terminate()
   }
@@ -130,7 +130,7 @@ import Testing
     try await db.indexes.waitUntilReady()
     #expect(try await db.indexes.list().map(\.isLearned) == [true])
     let explained = try await query.explain(analyze: true)
-    #expect(explained.isServed && explained.execution?.documentsTouched == 12)
+    #expect(explained.isServed && explained.execution?.documentsRead == 12)
     #expect(try await query.getDocuments().count == 12)
     try await db.terminate()
   }

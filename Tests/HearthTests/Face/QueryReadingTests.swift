@@ -239,16 +239,21 @@ import Testing
       try await query.getDocuments().documents.map(\.documentID)
     }
     #expect(
-      try await ids(shapes.findNearest("at", to: here, limit: 2, measure: .euclidean)) == [
-        "a", "b",
-      ])
+      try await ids(
+        shapes.findNearest(
+          vectorField: "at", queryVector: here, limit: 2, distanceMeasure: .euclidean)) == [
+          "a", "b",
+        ])
     #expect(
-      try await ids(shapes.findNearest("at", to: here, limit: 9, measure: .dotProduct)) == [
-        "c", "a", "b",
-      ])
+      try await ids(
+        shapes.findNearest(
+          vectorField: "at", queryVector: here, limit: 9, distanceMeasure: .dotProduct)) == [
+          "c", "a", "b",
+        ])
     let kind = shapes.whereField("kind", isEqualTo: 1)
     let found = try await kind.findNearest(
-      "at", to: here, limit: 9, measure: .euclidean, distanceResultField: "distance",
+      vectorField: "at", queryVector: here, limit: 9, distanceMeasure: .euclidean,
+      distanceResultField: "distance",
       distanceThreshold: 1
     ).getDocuments().documents
     #expect(found.map(\.documentID) == ["a"])
@@ -312,7 +317,7 @@ import Testing
     let folder = TemporaryFolder()
     let settings = FirestoreSettings()
     settings.durability = .unsafeWithoutFlushing
-    settings.queryThreads = threads
+    settings.maxQueryThreads = threads
     let db = try Firestore.open(at: folder.path + "/many.hearth", settings: settings)
     let books = db.collection("books")
     let all = (0..<1000).map { Numbered(id: String(10_000 + $0), number: $0, name: "n") }

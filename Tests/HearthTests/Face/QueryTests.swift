@@ -33,7 +33,7 @@ import Testing
 
   @Test func `a limit to the last without an order, when it is asked`() {
     let query = db.collection("books").limit(toLast: 2)
-    #expect(query.fault == nil)
+    #expect(query.validationError == nil)
     #expect(
       refused(query) == "limit(toLast:) queries require specifying at least one OrderBy() clause.")
     #expect(throws: Never.self) { try query.order(by: "a").checked() }
@@ -314,7 +314,7 @@ import Testing
     }
     let nearest = await told(
       db.collection("books").findNearest(
-        "v", to: VectorValue([1.0]), limit: 1, measure: .euclidean))
+        vectorField: "v", queryVector: VectorValue([1.0]), limit: 1, distanceMeasure: .euclidean))
     #expect(nearest?.code == FirestoreErrorCode.invalidArgument.rawValue)
     let all = await told(db.allDocuments())
     #expect(

@@ -15,7 +15,7 @@ struct SettingsTests {
     #expect(settings.dispatchQueue === settings.dispatchQueue)
     #expect(settings.dispatchQueue !== FirestoreSettings().dispatchQueue)
     #expect(settings == FirestoreSettings())
-    #expect(settings.fault == nil)
+    #expect(settings.validationError == nil)
     #expect(FirestoreCacheSizeUnlimited == -1)
   }
 
@@ -43,26 +43,26 @@ struct SettingsTests {
     let settings = FirestoreSettings()
     settings.isSSLEnabled = false
     #expect(
-      settings.fault?.message
+      settings.validationError?.message
         == "You can't set the 'sslEnabled' setting to false unless you also set a non-default "
         + "'host'.")
     settings.host = "localhost:8080"
-    #expect(settings.fault == nil)
+    #expect(settings.validationError == nil)
   }
 
   @Test func `a cache has at least a mebibyte`() {
     let settings = FirestoreSettings()
     let sentence = "Cache size must be set to at least 1048576 bytes"
     settings.cacheSettings = PersistentCacheSettings(sizeBytes: 1_048_575)
-    #expect(settings.fault?.message == sentence)
+    #expect(settings.validationError?.message == sentence)
     settings.cacheSettings = MemoryCacheSettings(
       garbageCollectorSettings: MemoryLRUGCSettings(sizeBytes: 1_048_575))
-    #expect(settings.fault?.message == sentence)
+    #expect(settings.validationError?.message == sentence)
     settings.cacheSettings = PersistentCacheSettings(sizeBytes: 1_048_576)
-    #expect(settings.fault == nil)
+    #expect(settings.validationError == nil)
     settings.cacheSettings = PersistentCacheSettings(
       sizeBytes: NSNumber(value: FirestoreCacheSizeUnlimited))
-    #expect(settings.fault == nil)
+    #expect(settings.validationError == nil)
   }
 
   @Test func `memory settings make a database that is forgotten`() {
@@ -71,7 +71,7 @@ struct SettingsTests {
     #expect(!settings.isPersistent)
     settings.cacheSettings = MemoryCacheSettings(garbageCollectorSettings: MemoryEagerGCSetting())
     #expect(!settings.isPersistent)
-    #expect(settings.fault == nil)
+    #expect(settings.validationError == nil)
     settings.cacheSettings = PersistentCacheSettings()
     #expect(settings.isPersistent)
   }
@@ -82,16 +82,16 @@ struct SettingsTests {
     #expect(settings.isPersistenceEnabled)
     #expect(settings.cacheSizeBytes == 104_857_600)
     settings.cacheSizeBytes = 1000
-    #expect(settings.fault?.message == "Cache size must be set to at least 1048576 bytes")
+    #expect(settings.validationError?.message == "Cache size must be set to at least 1048576 bytes")
     settings.cacheSizeBytes = 2_000_000
     #expect(settings.cacheSettings.isEqual(PersistentCacheSettings(sizeBytes: 2_000_000)))
-    #expect(settings.fault == nil)
+    #expect(settings.validationError == nil)
     settings.isPersistenceEnabled = false
     #expect(!settings.isPersistent)
-    #expect(settings.fault == nil)
+    #expect(settings.validationError == nil)
     settings.cacheSettings = PersistentCacheSettings()
     #expect(
-      settings.fault?.message == "You can't set 'cacheSettings' together with "
+      settings.validationError?.message == "You can't set 'cacheSettings' together with "
         + "'isPersistenceEnabled' or 'cacheSizeBytes'.")
   }
 
@@ -113,16 +113,18 @@ struct SettingsTests {
   func `no setting is so large that opening traps`() async throws {
     let folder = TemporaryFolder()
     let accepted: [(FirestoreSettings) -> Void] = [
-      { $0.expirySweepInterval = .seconds(Int64.max) },
-      { $0.expirySweepInterval = Duration(secondsComponent: .max, attosecondsComponent: 0) },
-      { $0.expirySweepInterval = .nanoseconds(1) },
-      { $0.changeLogRetention = (.max, .max) },
-      { $0.changeLogRetention = (0, 0) },
+      { $0.ttlSweepInterval = .seconds(Int64.max) },
+      { $0.ttlSweepInterval = Duration(secondsComponent: .max, attosecondsComponent: 0) },
+      { $0.ttlSweepInterval = .nanoseconds(1) },
+      { $0.changeLogRetention = .seconds(Int64.max) },
+      { $0.changeLogLimitBytes = .max },
+      { $0.changeLogRetention = .zero },
+      { $0.changeLogLimitBytes = 0 },
       { $0.queueLimitBytes = .max },
       { $0.queueLimitBytes = 1 },
       { $0.mapSizeBytes = 1 },
-      { $0.queryThreads = .max },
-      { $0.queryThreads = .min },
+      { $0.maxQueryThreads = .max },
+      { $0.maxQueryThreads = .min },
       { $0.cacheSettings = PersistentCacheSettings(sizeBytes: NSNumber(value: Int64.max)) },
     ]
     for (index, change) in accepted.enumerated() {
@@ -130,11 +132,11 @@ struct SettingsTests {
       settings.durability = .unsafeWithoutFlushing
       change(settings)
       let db = try Firestore.open(at: folder.path + "/\(index).hearth", settings: settings)
-      try await db.setExpiry(collectionID: "s", field: "until")
+      try await db.ttl.setPolicy(collectionGroup: "s", field: "until")
       for n in 0..<3 { try await db.document("s/\(n)").setData(["n": n]) }
       let query = db.collection("s").whereField("n", isLessThan: 9)
       #expect(try await query.getDocuments().count == 3, "\(index)")
-      try await db.deleteExpiredDocuments()
+      try await db.ttl.deleteExpired()
       try await db.terminate()
     }
     // No machine has that much address space.
@@ -151,15 +153,15 @@ struct SettingsTests {
     let folder = TemporaryFolder()
     let settings = FirestoreSettings()
     settings.durability = .unsafeWithoutFlushing
-    settings.expirySweepInterval = nil
-    #expect(settings.fault == nil)
+    settings.ttlSweepInterval = nil
+    #expect(settings.validationError == nil)
     let db = try Firestore.open(at: folder.path + "/never.hearth", settings: settings)
-    try await db.setExpiry(collectionID: "s", field: "until")
+    try await db.ttl.setPolicy(collectionGroup: "s", field: "until")
     try await db.document("s/1").setData(["until": Timestamp(seconds: 1, nanoseconds: 0)])
     // A sweeper would look within a second.
     try await Task.sleep(for: .milliseconds(1500))
     #expect(try await db.document("s/1").getDocument().exists)
-    #expect(try await db.deleteExpiredDocuments() == 1)
+    #expect(try await db.ttl.deleteExpired() == 1)
     try await db.terminate()
   }
 }

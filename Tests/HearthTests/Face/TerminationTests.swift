@@ -132,7 +132,7 @@ import Testing
     let writes = (0..<50).map { number in
       Task {
         let text = String(repeating: "x", count: 400)
-        await bulk.setData(["text": text], forDocument: db.document("books/\(number)"))
+        await bulk.enqueueSet(["text": text], forDocument: db.document("books/\(number)"))
       }
     }
     try await eventually { bulk.progress.writes == 50 }
@@ -155,7 +155,7 @@ import Testing
     await #expect { try await db.write { _ in } } throws: { code ~= $0 }
     await #expect { _ = try await db.runTransaction { _, _ in nil } } throws: { code ~= $0 }
     let bulk = db.bulkWriter { _ in }
-    await bulk.setData(["n": 1], forDocument: db.document("books/emma"))
+    await bulk.enqueueSet(["n": 1], forDocument: db.document("books/emma"))
     #expect(await bulk.finish().failed == 1)
   }
 
@@ -184,17 +184,17 @@ import Testing
       ("declare", { try await db.indexes.declare([]) }), ("drop", { try await db.indexes.drop() }),
       ("list", { _ = try await db.indexes.list() }),
       ("waitUntilReady", { try await db.indexes.waitUntilReady() }),
-      ("configuration", { _ = try await db.indexes.configuration() }),
+      ("configuration", { _ = try await db.indexes.configurationJSON() }),
       ("the index manager", { try report { try db.carryOut(.deleteAll) } }),
       ("loadBundle", { _ = try await db.loadBundle(Data()) }),
       ("changeToken", { _ = try await db.changeToken() }),
       ("changes", { for try await _ in db.changes() { break } }),
       ("statistics", { _ = try await db.statistics() }),
       ("listenerStatistics", { _ = try await db.listenerStatistics() }),
-      ("expiryFields", { _ = try await db.expiryFields() }),
-      ("setExpiry", { try await db.setExpiry(collectionID: "books", field: nil) }),
-      ("deleteExpiredDocuments", { try await db.deleteExpiredDocuments() }),
-      ("check", { _ = try await db.check() }),
+      ("expiryFields", { _ = try await db.ttl.policies() }),
+      ("setExpiry", { try await db.ttl.removePolicy(collectionGroup: "books") }),
+      ("deleteExpiredDocuments", { try await db.ttl.deleteExpired() }),
+      ("check", { _ = try await db.maintenance.check() }),
       ("recursiveDelete", { try await db.recursiveDelete(db.collection("books")) }),
       ("count", { try await db.collection("books").count.getAggregation(source: .server) }),
       ("explain", { _ = try await db.collection("books").explain() }),

@@ -86,10 +86,10 @@ import Testing
         let told = Guarded<NSError?>(nil)
         let bulk = db.bulkWriter { failure in told.withLock { $0 = failure.error } }
         switch kind {
-        case .set: await bulk.setData(data, forDocument: document)
-        case .merge: await bulk.setData(data, forDocument: document, merge: true)
-        case .update: await bulk.updateData(data, forDocument: document)
-        case .create: await bulk.create(data, forDocument: document)
+        case .set: await bulk.enqueueSet(data, forDocument: document)
+        case .merge: await bulk.enqueueSet(data, forDocument: document, merge: true)
+        case .update: await bulk.enqueueUpdate(data, forDocument: document)
+        case .create: await bulk.enqueueCreate(data, forDocument: document)
         }
         await bulk.finish()
         if let error = told.withLock(\.self) { throw error }

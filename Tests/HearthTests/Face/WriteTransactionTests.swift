@@ -204,7 +204,7 @@ import Testing
                 case 2: try await document.setData([:])
                 default:
                   let bulk = db.bulkWriter { _ in }
-                  await bulk.setData([:], forDocument: document)
+                  await bulk.enqueueSet([:], forDocument: document)
                   if await bulk.finish().failed > 0 { return done }
                 }
                 done.append(document.documentID)

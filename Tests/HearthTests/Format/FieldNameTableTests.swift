@@ -8,7 +8,7 @@ import Testing
 final class ShapedBody {
   private let memory = FieldNameTableCache()
   let bytes: [UInt8]
-  private let shape: UnsafePointer<FieldNameTable>
+  private let nameTable: UnsafePointer<FieldNameTable>
 
   /// Nil for a body that has no shape.
   init?(_ body: DocumentBody) throws {
@@ -16,7 +16,7 @@ final class ShapedBody {
       guard map.count > 0, map.count <= FieldNameTable.fieldLimit else { return nil }
       let head = map.headBytes
       let id = FieldNameTable.id(ends: map.nameEndBytes, names: map.nameBytes)
-      let parts = BodyParts(map, shape: id)
+      let parts = BodyParts(map, nameTable: id)
       let bytes = [UInt8](unsafeUninitializedCapacity: parts.count) { buffer, count in
         if let start = buffer.baseAddress { parts.copy(to: UnsafeMutableRawPointer(start)) }
         count = parts.count
@@ -26,20 +26,20 @@ final class ShapedBody {
     guard let (id, head, bytes) = parts else { return nil }
     let memory = memory
     self.bytes = bytes
-    shape = try head.withUnsafeBytes { try memory.learn(id, $0) }
+    nameTable = try head.withUnsafeBytes { try memory.learn(id, $0) }
   }
 
   func with<Result>(_ body: (StoredBody) throws -> Result) rethrows -> Result {
-    try bytes.withUnsafeBytes { try body(StoredBody($0, shape)) }
+    try bytes.withUnsafeBytes { try body(StoredBody($0, nameTable)) }
   }
 
   /// With other bytes, as far as they ask for this shape at all.
   func with<Result>(
     _ bytes: UnsafeRawBufferPointer, _ body: (StoredBody) throws -> Result
   ) throws -> Result {
-    guard let id = StoredBody.shapeID(bytes) else { return try body(StoredBody(bytes)) }
-    guard id == shape.pointee.id else { throw Status.unknownShape }
-    return try body(StoredBody(bytes, shape))
+    guard let id = StoredBody.nameTableID(bytes) else { return try body(StoredBody(bytes)) }
+    guard id == nameTable.pointee.id else { throw Status.unknownNameTable }
+    return try body(StoredBody(bytes, nameTable))
   }
 }
 
@@ -56,7 +56,7 @@ struct FieldNameTableTests {
       try stored.with { stored in
         #expect(try DocumentBody(copying: stored) == body, "seed \(seed)")
         #expect(try MapView(body: stored).value() == fields, "seed \(seed)")
-        #expect(StoredBody.shapeID(stored.bytes) == stored.shape?.pointee.id)
+        #expect(StoredBody.nameTableID(stored.bytes) == stored.nameTable?.pointee.id)
         try DocumentBody.validate(stored)
         let map = try MapView(body: stored)
         for index in 0..<map.count {
@@ -118,13 +118,14 @@ struct FieldNameTableTests {
       }
       head.withUnsafeBytes { head in
         do throws(Status) {
-          let shape = try FieldNameTable(parsing: head)
-          #expect(throws: Status.self) { try memory.learn(shape.id &+ 1, head) }
-          let body = [DocumentFormat.Tag.shapedMap, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 300)
-          withUnsafePointer(to: shape) { shape in
+          let nameTable = try FieldNameTable(parsing: head)
+          #expect(throws: Status.self) { try memory.learn(nameTable.id &+ 1, head) }
+          let body =
+            [DocumentFormat.Tag.mapWithoutNames, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 300)
+          withUnsafePointer(to: nameTable) { nameTable in
             body.withUnsafeBytes { body in
-              let whole = UnsafeRawBufferPointer(rebasing: body[..<(5 + shape.pointee.count)])
-              let map = try? MapView(body: StoredBody(whole, shape))
+              let whole = UnsafeRawBufferPointer(rebasing: body[..<(5 + nameTable.pointee.count)])
+              let map = try? MapView(body: StoredBody(whole, nameTable))
               for index in 0..<(map?.count ?? 0) { _ = try? map?.name(at: index) }
             }
           }

@@ -6,14 +6,14 @@ import Testing
 
 @Suite struct EntryScanTests {
   enum World: String, CaseIterable, CustomTestStringConvertible {
-    case whole, cut, colliding
+    case whole, truncated, colliding
 
     var testDescription: String { rawValue }
 
     func configure(_ configuration: inout StoreConfiguration) {
       switch self {
       case .whole: break
-      case .cut: configuration.keyLimit = KeyLimit(24)
+      case .truncated: configuration.keyLimit = KeyLimit(24)
       case .colliding: configuration.keyLimit = KeyLimit(24) { _ in 7 }
       }
     }
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [World.whole, .cut])
+  @Test(arguments: [World.whole, .truncated])
   func `a name from elsewhere lies where its path lies among those of the collection`(
     _ world: World
   ) throws {

@@ -28,7 +28,7 @@ import Testing
     while try work.step() != .idle {}
     try keeper.declare([tags])
     let slow = IndexBuilder(
-      store: fixture.store, lease: Lease(.indexes), portion: IndexBuilder.StepLimits(documents: 13))
+      store: fixture.store, lease: Lease(.indexes), limits: IndexBuilder.StepLimits(documents: 13))
     for _ in 0..<2 { #expect(try slow.step() == .worked(finished: nil)) }
     return fixture
   }
@@ -92,9 +92,9 @@ import Testing
   /// It may have come second to one with the same hash that went.
   @Test func `the ordinal of a cut entry means nothing`() throws {
     let fixture = try filled(KeyLimit(24))
-    let cut = try entries(fixture).filter { fixture.store.keyLimit.isCut($0.key) }
-    #expect(cut.count > 50)
-    for entry in cut {
+    let truncated = try entries(fixture).filter { fixture.store.keyLimit.isTruncated($0.key) }
+    #expect(truncated.count > 50)
+    for entry in truncated {
       var other = entry.key
       other[other.count - 1] = 3
       try put(fixture, entry.key, nil)
@@ -105,6 +105,6 @@ import Testing
       try fixture.commit(fixture.delete("books/a long name \(index)"))
     }
     #expect(try fixture.store.check().problems == [])
-    #expect(try entries(fixture).count < cut.count)
+    #expect(try entries(fixture).count < truncated.count)
   }
 }

@@ -53,7 +53,7 @@ import Testing
     func work(_ holder: UInt64) -> IndexBuilder {
       IndexBuilder(
         store: fixture.store, lease: Lease(.indexes, holder: holder, now: { clock.now }),
-        portion: IndexBuilder.StepLimits(documents: 10))
+        limits: IndexBuilder.StepLimits(documents: 10))
     }
     let (one, other) = (work(1), work(2))
     #expect(try one.step() == .worked(finished: nil))
@@ -178,9 +178,9 @@ import Testing
     func after(_ days: Int64) -> Instant {
       Instant(microseconds: Instant.now().microseconds + days * day)
     }
-    keeper.tend(now: after(29))
+    keeper.maintain(now: after(29))
     #expect(try keeper.list().count { $0.state == .dropping } == 0)
-    keeper.tend(now: after(31))
+    keeper.maintain(now: after(31))
     #expect(
       try keeper.list().filter { $0.state == .dropping }.map(\.definition.description)
         == ["books: year ↑", "books: pages ↑"])

@@ -37,7 +37,7 @@ import Testing
       fixture = try StoreFixture(world.configure)
       keeper = IndexManager(fixture.store, policy: .declared, logger: .silent)
       work = IndexBuilder(store: fixture.store, lease: Lease(.indexes))
-      work.portion.documents = 7
+      work.limits.documents = 7
     }
 
     mutating func definition() -> IndexDefinition {
@@ -134,7 +134,7 @@ import Testing
       keeper = IndexManager(fixture.store, policy: .declared, logger: .silent)
       let lease = work.lease
       work = IndexBuilder(store: fixture.store, lease: lease)
-      work.portion.documents = 7
+      work.limits.documents = 7
     }
 
     mutating func finish() throws {

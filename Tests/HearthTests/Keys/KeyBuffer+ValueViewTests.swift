@@ -4,8 +4,10 @@ import Testing
 @testable import HearthEngine
 
 struct KeyBufferValueViewTests {
-  @Test func `stored bytes make the key their value makes, and what is lost is told`() throws {
-    var told = 0
+  @Test func `stored bytes make the key their value makes, and the identity says what is lost`()
+    throws
+  {
+    var unknown = 0
     for seed in 1...3000 as ClosedRange<UInt64> {
       var random = RandomValues(seed: seed)
       let value = random.value()
@@ -22,26 +24,26 @@ struct KeyBufferValueViewTests {
         #expect(key.bytes == expected.bytes, "seed \(seed)")
         var reader = KeyReader(key.buffer)
         let read = try reader.readValue(descending: isDescending)
-        #expect(identity == .untold || identity.value(read) == stored, "seed \(seed): \(stored)")
-        #expect((identity == .told) == (read == stored), "seed \(seed): \(stored)")
-        if identity == .untold { told += 1 }
+        #expect(identity == .unknown || identity.value(read) == stored, "seed \(seed): \(stored)")
+        #expect((identity == .exact) == (read == stored), "seed \(seed): \(stored)")
+        if identity == .unknown { unknown += 1 }
       }
     }
-    #expect(told > 0)
+    #expect(unknown > 0)
   }
 
   @Test func `an entry's value holds two bits for each component, in the fewest bytes`() throws {
     for seed in 1...300 as ClosedRange<UInt64> {
       var random = SeededGenerator(seed: seed)
       var identities = EntryIdentities()
-      var expected = [KeyIdentity](repeating: .told, count: 40)
+      var expected = [KeyIdentity](repeating: .exact, count: 40)
       for _ in 0..<random.below(6) {
         let component = random.below(40)
-        let identity = random.pick([KeyIdentity.told, .double, .negativeZero, .untold])
+        let identity = random.pick([KeyIdentity.exact, .double, .negativeZero, .unknown])
         identities[component] = identity
         expected[component] = identity
       }
-      for component in 32..<40 { expected[component] = .untold }
+      for component in 32..<40 { expected[component] = .unknown }
       var buffer = KeyBuffer()
       identities.append(to: &buffer)
       #expect(buffer.count == identities.byteCount)

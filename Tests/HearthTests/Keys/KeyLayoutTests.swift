@@ -105,7 +105,7 @@ struct KeyLayoutTests {
         let decoded = try one.bytes.withUnsafeBytes { bytes in
           try KeyLayout.documentPath(fromKey: bytes, limit: limit)
         }
-        #expect(decoded == (one.isCut ? nil : left), "seed \(seed)")
+        #expect(decoded == (one.isTruncated ? nil : left), "seed \(seed)")
         #expect(DocumentKey(stored: one.bytes, limit: limit) == one)
         for (right, other) in zip(paths, stored) {
           let isRun = one.bytes.withUnsafeBytes { one in
@@ -213,9 +213,9 @@ struct KeyLayoutTests {
       dump(KeyLayout.catalogueKey(path.parent), KeyLayout.dump(catalogueKey:limit:))
         == "books/dune/pages")
     #expect(dump([0x61], KeyLayout.dump(documentKey:limit:)) == "damaged: 61")
-    let cut = DocumentKey(path, limit: KeyLimit(24) { _ in 0x0102 })
+    let truncated = DocumentKey(path, limit: KeyLimit(24) { _ in 0x0102 })
     #expect(
-      dump(cut.bytes, limit: KeyLimitTests.tiny, KeyLayout.dump(documentKey:limit:))
+      dump(truncated.bytes, limit: KeyLimitTests.tiny, KeyLayout.dump(documentKey:limit:))
         == "pages·books·dun… cut, hash 00 00 00 00 00 00 01 02, ordinal 0")
 
     var entry = KeyBuffer()

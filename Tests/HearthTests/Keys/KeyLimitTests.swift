@@ -14,8 +14,8 @@ struct KeyLimitTests {
     return buffer.bytes
   }
 
-  private func cut(_ full: [UInt8], _ limit: KeyLimit) -> [UInt8] {
-    full.withUnsafeBytes { limit.cut($0).bytes }
+  private func truncated(_ full: [UInt8], _ limit: KeyLimit) -> [UInt8] {
+    full.withUnsafeBytes { limit.truncated($0).bytes }
   }
 
   private func sameRun(_ one: [UInt8], _ other: [UInt8], _ limit: KeyLimit) -> Bool {
@@ -30,13 +30,13 @@ struct KeyLimitTests {
       var random = RandomValues(seed: seed)
       let values = random.family(16)
       let descending = random.generator.one(in: 2)
-      let keys = values.map { cut(encode($0, descending: descending), limit) }
+      let keys = values.map { truncated(encode($0, descending: descending), limit) }
       for left in values.indices {
         for right in values.indices[left...] {
           var order = Value.compare(values[left], values[right]).signum()
           if descending { order = -order }
           pairs += 1
-          if limit.isCut(keys[left]), limit.isCut(keys[right]) { cutPairs += 1 }
+          if limit.isTruncated(keys[left]), limit.isTruncated(keys[right]) { cutPairs += 1 }
           let found = compareBytes(keys[left], keys[right])
           if sameRun(keys[left], keys[right], limit) {
             runs += 1
@@ -57,7 +57,7 @@ struct KeyLimitTests {
       for seed in 1...300 as ClosedRange<UInt64> {
         var random = RandomValues(seed: seed)
         let full = random.family(12).map { encode($0) }
-        let stored = full.map { cut($0, limit) }
+        let stored = full.map { truncated($0, limit) }
         let bounds = [random.generator.pick(full), random.generator.pick(full)]
           .sorted { compareBytes($0, $1) < 0 }
         let start = limit.scanStart(bounds[0])
@@ -66,7 +66,7 @@ struct KeyLimitTests {
           let belongs = compareBytes(full, bounds[0]) >= 0 && compareBytes(full, bounds[1]) < 0
           let isScanned =
             compareBytes(stored, start) >= 0 && end.map { compareBytes(stored, $0) < 0 } ?? true
-          let isAtEnd = bounds.contains { sameRun(stored, cut($0, limit), limit) }
+          let isAtEnd = bounds.contains { sameRun(stored, truncated($0, limit), limit) }
           #expect(isScanned == belongs || (isScanned && isAtEnd), "seed \(seed)")
         }
       }
@@ -78,26 +78,26 @@ struct KeyLimitTests {
       var random = RandomValues(seed: seed)
       let full = encode(random.value())
       let prefix = Array(full.prefix(random.generator.below(full.count + 1)))
-      #expect(cut(full, Self.tiny).starts(with: Self.tiny.scanPrefix(prefix)), "seed \(seed)")
-      #expect(Self.tiny.scanPrefix(prefix).count <= Self.tiny.cutCount)
+      #expect(truncated(full, Self.tiny).starts(with: Self.tiny.scanPrefix(prefix)), "seed \(seed)")
+      #expect(Self.tiny.scanPrefix(prefix).count <= Self.tiny.truncatedCount)
     }
   }
 
   @Test func `a key is cut when it does not leave room for the hash`() {
     let limit = Self.tiny
     let fits = [UInt8](repeating: 7, count: 15)
-    #expect(cut(fits, limit) == fits)
-    #expect(!limit.isCut(cut(fits, limit)))
+    #expect(truncated(fits, limit) == fits)
+    #expect(!limit.isTruncated(truncated(fits, limit)))
     let long = fits + [8]
-    let stored = cut(long, limit)
+    let stored = truncated(long, limit)
     #expect(stored.count == 24)
-    #expect(limit.isCut(stored))
+    #expect(limit.isTruncated(stored))
     #expect(Array(stored.prefix(15)) == fits)
     #expect(stored.last == 0)
-    #expect(sameRun(stored, cut(fits + [9], limit), limit))
-    #expect(!sameRun(stored, cut([6] + long, limit), limit))
-    #expect(stored != cut(fits + [9], limit))
-    #expect(KeyLimit.standard.cutCount == 502)
+    #expect(sameRun(stored, truncated(fits + [9], limit), limit))
+    #expect(!sameRun(stored, truncated([6] + long, limit), limit))
+    #expect(stored != truncated(fits + [9], limit))
+    #expect(KeyLimit.standard.truncatedCount == 502)
   }
 
   @Test func `the cut in place is the same`() {
@@ -105,16 +105,16 @@ struct KeyLimitTests {
       let full = (0..<length).map { UInt8($0) }
       var buffer = KeyBuffer()
       buffer.append(raw: full)
-      let isCut = Self.tiny.cut(&buffer)
-      #expect(buffer.bytes == cut(full, Self.tiny))
-      #expect(isCut == (length > 15))
+      let isTruncated = Self.tiny.truncated(&buffer)
+      #expect(buffer.bytes == truncated(full, Self.tiny))
+      #expect(isTruncated == (length > 15))
     }
   }
 
   @Test func `colliding keys are told apart by their ordinals`() {
     let limit = Self.colliding
-    let one = cut([UInt8](repeating: 7, count: 30), limit)
-    let other = cut([UInt8](repeating: 7, count: 31), limit)
+    let one = truncated([UInt8](repeating: 7, count: 30), limit)
+    let other = truncated([UInt8](repeating: 7, count: 31), limit)
     #expect(one == other)
     let second: [UInt8] = Array(other.dropLast()) + [1]
     #expect(second != one)
@@ -127,7 +127,7 @@ struct KeyLimitTests {
     #expect([UInt8]().withUnsafeBytes(KeyLimit.xxh3) == 0x2D06_8005_38D3_94C2)
     let full = [UInt8](repeating: 7, count: 30)
     let hash = full.withUnsafeBytes(KeyLimit.xxh3)
-    let stored = cut(full, Self.tiny)
+    let stored = truncated(full, Self.tiny)
     #expect(stored[15..<23].reduce(0) { $0 << 8 | UInt64($1) } == hash)
   }
 }

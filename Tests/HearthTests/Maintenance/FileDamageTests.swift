@@ -53,12 +53,12 @@ import Testing
     let expected = try contents(whole)
     for _ in 0..<cuts {
       let length = Int.random(in: 1..<whole.count, using: &random)
-      let cut = Data(whole.prefix(length))
-      let report = try check(cut)
+      let truncated = Data(whole.prefix(length))
+      let report = try check(truncated)
       if report.problemCount > 0 {
         reported += 1
       } else {
-        #expect(try contents(cut) == expected, "seed \(seed), cut to \(length)")
+        #expect(try contents(truncated) == expected, "seed \(seed), cut to \(length)")
       }
     }
     print("cuts: \(reported) of \(cuts) reported")
@@ -137,7 +137,7 @@ import Testing
         var count = 0
         var cursor = try snapshot.lmdb.cursor(store.environment.table(table.rawValue))
         while try cursor.next() {
-          let isCutEntry = table == .entries && store.keyLimit.isCut(cursor.key)
+          let isCutEntry = table == .entries && store.keyLimit.isTruncated(cursor.key)
           hasher.combine(
             bytes: UnsafeRawBufferPointer(rebasing: cursor.key.dropLast(isCutEntry ? 1 : 0)))
           hasher.combine(bytes: cursor.value)
@@ -161,8 +161,6 @@ enum DamageWorld {
     configuration.mapSizeBytes = 1 << 30
     // A clock that stands still: the same writes make the same bytes.
     configuration.now = { Instant(microseconds: 1_767_225_600_000_000) }
-    configuration.indexCheck = IndexCheck.run
-    configuration.indexBuild = { try IndexManager.build($0) }
     return configuration
   }()
 
@@ -185,7 +183,7 @@ enum DamageWorld {
     ])
     let work = IndexBuilder(
       store: store, lease: Lease(.indexes, now: configuration.now),
-      portion: IndexBuilder.StepLimits(documents: 20))
+      limits: IndexBuilder.StepLimits(documents: 20))
     while try work.step() != .idle {}
     for _ in 0..<(kind % 2 == 0 ? 12 : 40) {
       var mutations: [Mutation] = []

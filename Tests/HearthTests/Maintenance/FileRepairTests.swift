@@ -57,7 +57,7 @@ import Testing
   @Test func `a whole file is repaired into one with the same documents`() throws {
     let (whole, documents) = try made(1, 7)
     let (report, repaired, check) = try repair(whole)
-    #expect(report.problemCount == 0 && report.documentsFoundAgain == 0 && report.losses.isEmpty)
+    #expect(report.problemCount == 0 && report.recoveredDocuments == 0 && report.losses.isEmpty)
     #expect(repaired == documents && report.documents == documents.count)
     // The rules of expiry are there, and the next to open the file follows them.
     #expect(check.problems == [])
@@ -79,7 +79,7 @@ import Testing
       #expect(missing.isEmpty, "page \(page): \(missing.keys)")
       // What was deleted may come back where the list of free pages or the way to the tombstones is gone.
       let extra = repaired.count - documents.count
-      #expect(extra <= report.documentsFoundAgain, "page \(page)")
+      #expect(extra <= report.recoveredDocuments, "page \(page)")
     }
   }
 
@@ -110,7 +110,7 @@ import Testing
     let (report, repaired, check) = try repair(Data(contentsOf: URL(fileURLWithPath: path)))
     #expect(Set(repaired.keys) == ["a/1", "a/3"] && check.problems == [])
     #expect(
-      report.documents == 2 && report.unreadableDocuments == 2 && report.documentsFoundAgain == 0)
+      report.documents == 2 && report.unreadableDocuments == 2 && report.recoveredDocuments == 0)
     #expect(
       report.losses == [
         RepairReport.Loss(collection: "a", documents: 2, lost: 1),

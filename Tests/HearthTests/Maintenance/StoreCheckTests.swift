@@ -7,7 +7,7 @@ import Testing
 @Suite struct StoreCheckTests {
   private func filled() throws -> StoreFixture {
     let fixture = try StoreFixture()
-    try fixture.setExpiry("s", "until")
+    try fixture.setTTL("s", "until")
     for outcome in fixture.commitTogether([
       [try fixture.set("a/1", ("n", .integer(1))), try fixture.set("a/2", ("n", .integer(1)))],
       [try fixture.set("a/1", ("n", .integer(2)))],
@@ -48,7 +48,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [KeyLayout.Table.documents, .collections, .changes, .tombstones, .due, .shapes])
+  @Test(arguments: [
+    KeyLayout.Table.documents, .collections, .changes, .tombstones, .expirations, .nameTables,
+  ])
   func `a record that is gone is missed`(_ table: KeyLayout.Table) throws {
     let fixture = try filled()
     let table = fixture.store.environment.table(table.rawValue)

@@ -11,8 +11,8 @@ struct FieldPathTests {
     #expect(
       refusal { try FieldPath(["foo", ""]).segments() }
         == "Invalid field name at index 1. Field names must not be empty.")
-    #expect(FieldPath([""]).fault != nil)
-    #expect(FieldPath(["a.b", "~"]).fault == nil)
+    #expect(FieldPath([""]).validationError != nil)
+    #expect(FieldPath(["a.b", "~"]).validationError == nil)
   }
 
   @Test func `names may hold anything`() throws {

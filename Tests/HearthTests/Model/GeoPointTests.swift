@@ -23,7 +23,7 @@ struct GeoPointTests {
   @Test(arguments: [(90.0, 180.0), (-90, -180), (0, 0)])
   func `the edges are on the globe`(latitude: Double, longitude: Double) throws {
     let point = GeoPoint(latitude: latitude, longitude: longitude)
-    #expect(point.fault == nil)
+    #expect(point.validationError == nil)
     #expect(GeoPoint(try point.coordinate()) == point)
   }
 
@@ -31,6 +31,9 @@ struct GeoPointTests {
     let one = GeoPoint(latitude: 1, longitude: 2)
     #expect(one == GeoPoint(latitude: 1, longitude: 2))
     #expect(one.hash == GeoPoint(latitude: 1, longitude: 2).hash)
+    let nan = GeoPoint(latitude: .nan, longitude: 2)
+    let otherNaN = GeoPoint(latitude: Double(bitPattern: 0xFFF8_0000_0000_0001), longitude: 2)
+    #expect(nan == otherNaN && nan.hash == otherNaN.hash)
     #expect(one.copy() as? GeoPoint == one)
     #expect(one != GeoPoint(latitude: 1, longitude: 3))
     #expect(one != GeoPoint(latitude: 3, longitude: 2))

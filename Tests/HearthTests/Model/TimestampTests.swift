@@ -19,7 +19,7 @@ struct TimestampTests {
     let timestamp = Timestamp(date: Date(timeIntervalSince1970: interval))
     #expect(timestamp.seconds == seconds)
     #expect(timestamp.nanoseconds == nanoseconds)
-    #expect(timestamp.fault == nil)
+    #expect(timestamp.validationError == nil)
   }
 
   @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e300, 253_402_300_800])

@@ -8,6 +8,8 @@ struct VectorValueTests {
     let one = VectorValue([1, .nan])
     #expect(one == VectorValue([1, .nan]))
     #expect(one.hash == VectorValue([1, .nan]).hash)
+    let otherNaN = VectorValue([1, Double(bitPattern: 0xFFF8_0000_0000_0001)])
+    #expect(one == otherNaN && one.hash == otherNaN.hash)
     #expect(one.copy() as? VectorValue == one)
     #expect(one != VectorValue([1]))
     #expect(one != VectorValue([1, 2]))

@@ -8,7 +8,7 @@ import Testing
 @Suite struct CallbackQueueTests {
   private func listener(on queue: DispatchQueue, _ told: @escaping @Sendable () -> Void) -> Listener
   {
-    Listener(.room(.of(queue))) { _ in told() }
+    Listener(.queue(.of(queue))) { _ in told() }
   }
 
   @Test func `what is put on a serial queue after listeners were told runs after their callbacks`()
@@ -140,14 +140,14 @@ import Testing
     #expect(others.withLock { $0 } == 1000)
   }
 
-  @Test func `a queue has one mailroom as long as somebody listens there`() {
+  @Test func `a queue has one callback queue as long as somebody listens there`() {
     let queue = DispatchQueue(label: "shared")
     weak var gone: CallbackQueue?
     do {
-      let room = CallbackQueue.of(queue)
-      gone = room
-      #expect(CallbackQueue.of(queue) === room)
-      #expect(CallbackQueue.of(DispatchQueue(label: "other")) !== room)
+      let shared = CallbackQueue.of(queue)
+      gone = shared
+      #expect(CallbackQueue.of(queue) === shared)
+      #expect(CallbackQueue.of(DispatchQueue(label: "other")) !== shared)
     }
     #expect(gone == nil)
   }

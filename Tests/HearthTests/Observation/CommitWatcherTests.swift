@@ -11,10 +11,11 @@ import Testing
 @Suite struct CommitWatcherTests {
   /// Stands for another process.
   private func listener(beside store: Store) throws -> PresenceFile {
-    let presence = try PresenceFile.enter(
-      at: store.environment.doorbellPath, namespace: PresenceFile.currentProcessNamespace())
-    presence.listen()
-    return presence
+    let presenceFile = try PresenceFile.enter(
+      at: store.environment.commitNotificationPath,
+      namespace: PresenceFile.currentProcessNamespace())
+    presenceFile.listen()
+    return presenceFile
   }
 
   @Test func `no commit is missed, however commits and looks meet`() throws {

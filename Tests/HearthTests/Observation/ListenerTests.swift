@@ -91,7 +91,10 @@ extension ListenerRegistry {
   /// Until what is committed by now stands in the mailboxes.
   func settle() {
     let done = DispatchSemaphore(value: 0)
-    afterNews { done.signal() }
+    // A listener that was added waits for these, too.
+    source.whenWritesAreDone(touching: .everything) { [self] in
+      afterEvents { done.signal() }
+    }
     done.wait()
   }
 }
@@ -101,23 +104,28 @@ extension ListenerRegistry {
     for outcome in fixture.commitTogether([mutations]) { _ = try outcome.get() }
   }
 
+  private func commit(_ fixture: ListeningFixture, _ mutations: Mutation...) throws {
+    for outcome in fixture.commitTogether([mutations]) { _ = try outcome.get() }
+  }
+
   private func registry(_ fixture: StoreFixture) -> ListenerRegistry {
     ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
   }
 
   // MARK: Agreement
 
-  @Test(arguments: [KeyLimit.standard.count, 24])
+  @Test(arguments: ListeningFixture.Kind.allCases)
   func `every snapshot is the result as of some commit, in order, with right changes`(
-    _ keyLimit: Int
+    _ kind: ListeningFixture.Kind
   ) throws {
-    let fixture = try StoreFixture { $0.keyLimit = KeyLimit(keyLimit) }
-    let registry = registry(fixture)
-    for seed in 0..<(Soak.isOn ? 20_000 : 1000) {
+    let fixture = try ListeningFixture(kind)
+    let registry = fixture.registry()
+    let isStored = kind == .store || kind == .shortKeys
+    for seed in 0..<(Soak.isOn ? 20_000 : isStored ? 1000 : 150) {
       do {
         try scenario(UInt64(seed), fixture, registry)
       } catch {
-        Issue.record("seed \(seed), limit \(keyLimit): \(error)")
+        Issue.record("seed \(seed), \(kind): \(error)")
       }
     }
   }
@@ -132,7 +140,7 @@ extension ListenerRegistry {
   }
 
   private func scenario(
-    _ seed: UInt64, _ fixture: StoreFixture, _ registry: ListenerRegistry
+    _ seed: UInt64, _ fixture: ListeningFixture, _ registry: ListenerRegistry
   ) throws {
     var generator = SeededGenerator(seed: seed)
     let root = "c\(seed)"
@@ -228,9 +236,11 @@ extension ListenerRegistry {
 
   // MARK: Promises
 
-  @Test func `an idle listener gets each commit as its own snapshot`() throws {
-    let fixture = try StoreFixture()
-    let registry = registry(fixture)
+  @Test(arguments: ListeningFixture.Kind.allCases)
+  func `an idle listener gets each commit as its own snapshot`(_ kind: ListeningFixture.Kind) throws
+  {
+    let fixture = try ListeningFixture(kind)
+    let registry = fixture.registry()
     let asker = Asker(.collection(ResourcePath(["a"])), registry)
     registry.settle()
     #expect(try asker.take()?.told.count == 0)
@@ -245,9 +255,10 @@ extension ListenerRegistry {
     }
   }
 
-  @Test func `a burst that comes to nothing is no news`() throws {
-    let fixture = try StoreFixture()
-    let registry = registry(fixture)
+  @Test(arguments: ListeningFixture.Kind.allCases)
+  func `a burst that comes to nothing is no news`(_ kind: ListeningFixture.Kind) throws {
+    let fixture = try ListeningFixture(kind)
+    let registry = fixture.registry()
     try commit(fixture, try fixture.set("a/1", ("n", .null)))
     let asker = Asker(.collection(ResourcePath(["a"])), registry)
     registry.settle()
@@ -263,9 +274,12 @@ extension ListenerRegistry {
     #expect(try asker.take()?.allChanges.map(\.newIndex) == [1])
   }
 
-  @Test func `a snapshot shows the end of its commit, whoever watches the rest of it`() throws {
-    let fixture = try StoreFixture()
-    let registry = registry(fixture)
+  @Test(arguments: ListeningFixture.Kind.allCases)
+  func `a snapshot shows the end of its commit, whoever watches the rest of it`(
+    _ kind: ListeningFixture.Kind
+  ) throws {
+    let fixture = try ListeningFixture(kind)
+    let registry = fixture.registry()
     let asker = Asker(.collection(ResourcePath(["a"])), registry)
     registry.settle()
     #expect(try asker.take()?.sequence == 0)
@@ -276,9 +290,12 @@ extension ListenerRegistry {
     #expect(try asker.take()?.sequence == 4)
   }
 
-  @Test func `a group below a document hears nothing of the group elsewhere`() throws {
-    let fixture = try StoreFixture()
-    let registry = registry(fixture)
+  @Test(arguments: ListeningFixture.Kind.allCases)
+  func `a group below a document hears nothing of the group elsewhere`(
+    _ kind: ListeningFixture.Kind
+  ) throws {
+    let fixture = try ListeningFixture(kind)
+    let registry = fixture.registry()
     let query = EffectiveQuery(StructuredQuery(.group("c", below: ResourcePath(["a", "1"]))))
     let asker = Asker(.query(query), registry)
     let count = Asker(.totals(query, [Aggregation(.count(upTo: nil))]), registry)
@@ -305,10 +322,10 @@ extension ListenerRegistry {
     try commit(fixture, try fixture.set("a/2", ("n", .null)))
     registry.settle()
     let event = try #require(try asker.take())
-    #expect(event.isReset && event.changes == nil && event.list.count == 2)
+    #expect(event.isFullResync && event.changes == nil && event.list.count == 2)
     try commit(fixture, fixture.delete("a/2"))
     registry.settle()
-    #expect(try asker.take()?.isReset == false)
+    #expect(try asker.take()?.isFullResync == false)
   }
 
   @Test func `listeners that come while much is committed miss nothing`() throws {
@@ -378,7 +395,9 @@ extension ListenerRegistry {
     }
     func askedSoFar() {
       let done = DispatchSemaphore(value: 0)
-      fixture.writer.whenSettled(.everything) { registry.statistics { _ in done.signal() } }
+      fixture.writer.whenWritesAreDone(touching: .everything) {
+        registry.statistics { _ in done.signal() }
+      }
       done.wait()
     }
     var query = StructuredQuery(.collection(ResourcePath(["a"])))
@@ -429,7 +448,7 @@ extension ListenerRegistry {
     let counts = Guarded<[Int]>([])
     let target = Listener.Target.collection(ResourcePath(["a"]))
     let queue = DispatchQueue(label: "sleeper")
-    let sleeper = Listener(.room(.of(queue)), eventLimit: 2) { result in
+    let sleeper = Listener(.queue(.of(queue)), eventLimit: 2) { result in
       guard let event = try? result.get() else { return }
       counts.withLock { $0.append(event.list.count) }
       if calls.withLock({ calls in
@@ -465,7 +484,7 @@ extension ListenerRegistry {
     for round in 0..<50 {
       let state = Guarded<(listener: Listener?, isRemoved: Bool, late: Int, calls: Int)>(
         (nil, false, 0, 0))
-      let listener = Listener(.room(.of(queue))) { _ in
+      let listener = Listener(.queue(.of(queue))) { _ in
         let mustRemove = state.withLock { state in
           if state.isRemoved { state.late += 1 }
           state.calls += 1
@@ -515,7 +534,7 @@ extension ListenerRegistry {
       let told = Guarded<Int?>(nil)
       let isDone = DispatchSemaphore(value: 0)
       let queue = DispatchQueue(label: "listener \(number)")
-      let listener = Listener(.room(.of(queue))) { result in
+      let listener = Listener(.queue(.of(queue))) { result in
         guard let event = try? result.get() else { return }
         let count = event.list.count
         let ids = event.list.documents.map(\.path.id)
@@ -556,7 +575,7 @@ extension ListenerRegistry {
     registry.settle()
     _ = try asker.take()
     let gate = DispatchSemaphore(value: 0)
-    registry.afterNews { gate.wait() }
+    registry.afterEvents { gate.wait() }
     try commit(fixture, fixture.delete("a/1"))
     try commit(fixture, try fixture.set("a/2", ("n", .integer(2))))
     try commit(fixture, try fixture.set("a/0", ("n", .integer(2))))
@@ -573,15 +592,16 @@ extension ListenerRegistry {
     #expect(try asker.take() == nil)
   }
 
-  @Test func `large steps go to the latest state at once`() throws {
-    let fixture = try StoreFixture()
-    let registry = registry(fixture)
+  @Test(arguments: ListeningFixture.Kind.allCases)
+  func `large steps go to the latest state at once`(_ kind: ListeningFixture.Kind) throws {
+    let fixture = try ListeningFixture(kind)
+    let registry = fixture.registry()
     let asker = Asker(.collection(ResourcePath(["a"])), registry)
     registry.settle()
     _ = try asker.take()
     let count = MaterializedQueryTuning().stepLimit + 10
     let gate = DispatchSemaphore(value: 0)
-    registry.afterNews { gate.wait() }
+    registry.afterEvents { gate.wait() }
     for outcome in fixture.commitTogether([
       try (0..<count).map { try fixture.set("a/\(10_000 + $0)", ("n", .null)) }
     ]) { _ = try outcome.get() }
@@ -594,9 +614,12 @@ extension ListenerRegistry {
     #expect(try asker.take() == nil)
   }
 
-  @Test func `canonically equal ids are two groups and two collections`() throws {
-    let fixture = try StoreFixture()
-    let registry = registry(fixture)
+  @Test(arguments: ListeningFixture.Kind.allCases)
+  func `canonically equal ids are two groups and two collections`(_ kind: ListeningFixture.Kind)
+    throws
+  {
+    let fixture = try ListeningFixture(kind)
+    let registry = fixture.registry()
     let composed = Asker(.group("é"), registry)
     let decomposed = Asker(.group("e\u{301}"), registry)
     registry.settle()
@@ -607,9 +630,10 @@ extension ListenerRegistry {
     #expect(try decomposed.take() == nil)
   }
 
-  @Test func `closing ends every listener, and tells none`() throws {
-    let fixture = try StoreFixture()
-    let registry = registry(fixture)
+  @Test(arguments: ListeningFixture.Kind.allCases)
+  func `closing ends every listener, and tells none`(_ kind: ListeningFixture.Kind) throws {
+    let fixture = try ListeningFixture(kind)
+    let registry = fixture.registry()
     let asker = Asker(.group("a"), registry)
     registry.settle()
     _ = try asker.take()

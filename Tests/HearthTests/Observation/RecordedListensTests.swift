@@ -8,7 +8,10 @@ import Testing
 @Suite struct RecordedListensTests {
   private struct Mismatch: Error, CustomStringConvertible { var description: String }
 
-  @Test func `recorded listens tell the same results and the same changes`() throws {
+  @Test(arguments: [ListeningFixture.Kind.store, .memory, .late])
+  func `recorded listens tell the same results and the same changes`(
+    _ kind: ListeningFixture.Kind
+  ) throws {
     let scenarios = try #require(JSON(resource: "vectors/listens.json")["scenarios"]?.array)
     var counts = (passed: 0, failed: 0, notRequired: 0, steps: 0)
     for scenario in scenarios {
@@ -17,21 +20,21 @@ import Testing
         continue
       }
       do {
-        counts.steps += try replay(scenario)
+        counts.steps += try replay(scenario, kind)
         counts.passed += 1
       } catch {
         counts.failed += 1
         Issue.record("\(scenario["id"]?.string ?? ""): \(error)")
       }
     }
-    print("recorded listens: \(counts)")
+    print("recorded listens over \(kind): \(counts)")
     #expect(counts.passed == 80 && counts.failed == 0)
   }
 
-  private func replay(_ scenario: JSON) throws -> Int {
+  private func replay(_ scenario: JSON, _ kind: ListeningFixture.Kind) throws -> Int {
     let query = try RecordedQuery.read(scenario)
-    let fixture = try StoreFixture()
-    let registry = ListenerRegistry(fixture.store, fixture.writer, logger: .silent)
+    let fixture = try ListeningFixture(kind)
+    let registry = fixture.registry()
     defer { registry.close() }
     let documents = try (scenario["documents"]?.array ?? []).map {
       try ProtoJSON.mutation(.object([.init(name: "update", value: $0)])) { _ in .earliest }
@@ -97,11 +100,15 @@ import Testing
   }
 
   private func replay(_ scenario: JSON, _ db: Firestore) async throws -> Int {
-    let database = try db.database().embedded
+    let backend = try db.database().backend
+    let registry = try db.database().registry
     func commit(_ mutations: [Mutation]) async throws {
-      try await withCheckedThrowingContinuation { continuation in
-        database.writer.submit(mutations) { continuation.resume(with: $0.map { _ in }) }
+      let status = await withCheckedContinuation { continuation in
+        backend.submit(mutations, completesAfterListeners: false) {
+          continuation.resume(returning: $0)
+        }
       }
+      if let status { throw status }
     }
     try await commit(
       (scenario["documents"]?.array ?? []).map {
@@ -115,7 +122,7 @@ import Testing
     }
     defer { registration.remove() }
     func take() -> [QuerySnapshot] {
-      database.registry.settle()
+      registry.settle()
       queue.sync {}
       return told.withLock { told in
         defer { told = [] }

@@ -13,24 +13,25 @@ import Testing
   static let scenarios = Soak.isOn ? 10_000 : 120
   static let lanes: UInt64 = 4
 
-  @Test func `every snapshot is the query run again at its commit, and its changes lead there`()
-    async
-  {
+  @Test(arguments: [ListeningFixture.Kind.store, .memory, .late])
+  func `every snapshot is the query run again at its commit, and its changes lead there`(
+    _ kind: ListeningFixture.Kind
+  ) async {
     let tally = await withTaskGroup { group in
-      for lane in 0..<Self.lanes { group.addTask { Self.run(lane: lane) } }
+      for lane in 0..<Self.lanes { group.addTask { Self.run(lane: lane, kind) } }
       return await group.reduce(into: Tally()) { $0.add($1) }
     }
-    print("views in agreement: \(tally)")
+    print("views in agreement over \(kind): \(tally)")
     #expect(tally.told > 2 * Self.scenarios)
     #expect(tally.changed > 0 && tally.refills > 0 && tally.resumed > 0 && tally.skipped > 0)
   }
 
-  private static func run(lane: UInt64) -> Tally {
+  private static func run(lane: UInt64, _ kind: ListeningFixture.Kind) -> Tally {
     var tally = Tally()
     for number in 0..<(scenarios / Int(lanes)) {
       let seed = UInt64(number) &* lanes &+ lane
       do {
-        var scenario = try ViewScenario(seed: seed)
+        var scenario = try ViewScenario(seed: seed, kind)
         try scenario.run()
         tally.add(scenario.tally)
       } catch {
@@ -96,7 +97,7 @@ private struct ViewScenario {
 
   let seed: UInt64
   var random: RandomQueries
-  let fixture: StoreFixture
+  let fixture: ListeningFixture
   var registry: ListenerRegistry
   /// After each commit that changed something.
   var states: [(sequence: UInt64, state: State)] = [(0, [:])]
@@ -105,7 +106,7 @@ private struct ViewScenario {
   let first: [(path: ResourcePath, fields: MapValue)]
   var tally = ViewAgreementTests.Tally()
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, _ kind: ListeningFixture.Kind) throws {
     self.seed = seed
     random = RandomQueries(seed: seed &* 7919 &+ 13)
     // Some collections are full, so that most queries find something, and limits run out.
@@ -116,19 +117,16 @@ private struct ViewScenario {
     }
     first = world
     paths = first.map(\.path)
-    let isShort = seed % 7 == 3
-    fixture = try StoreFixture {
-      $0.keyLimit = seed % 5 == 0 ? KeyLimit(24) : .standard
-      if isShort { $0.changeLogBytes = 0 }
-    }
+    fixture = try ListeningFixture(
+      kind == .store && seed % 5 == 0 ? .shortKeys : kind, seed: seed, isLogShort: seed % 7 == 3)
     registry = Self.registry(fixture)
   }
 
-  private static func registry(_ fixture: StoreFixture) -> ListenerRegistry {
+  private static func registry(_ fixture: ListeningFixture) -> ListenerRegistry {
     var tuning = MaterializedQueryTuning()
-    tuning.leastSpare = 1
+    tuning.minimumLookahead = 1
     tuning.stepLimit = 5
-    return ListenerRegistry(fixture.store, fixture.writer, logger: .silent, tuning: tuning)
+    return fixture.registry(tuning)
   }
 
   private mutating func below(_ bound: Int) -> Int { random.values.generator.below(bound) }
@@ -181,7 +179,7 @@ private struct ViewScenario {
     let mutations = try requests.map { request in
       try request.map { path, fields in
         Mutation(
-          path: fixture.name(path).path,
+          path: path,
           operation: try fields.map { .set(try DocumentBody(encoding: $0)) } ?? .delete)
       }
     }
@@ -286,10 +284,10 @@ private struct ViewScenario {
     try expect(documents, watch.query, state, note)
     if watch.resumes {
       tally.resumed += 1
-      if event.isReset { tally.resets += 1 }
+      if event.isFullResync { tally.resets += 1 }
     }
-    if event.isReset != (watch.resumes && event.changes == nil) {
-      throw Mismatch(description: "reset \(event.isReset): \(note)")
+    if event.isFullResync != (watch.resumes && event.changes == nil) {
+      throw Mismatch(description: "reset \(event.isFullResync): \(note)")
     }
     if let changes = event.changes {
       guard let told = watch.told else {
@@ -298,7 +296,7 @@ private struct ViewScenario {
       if changes.isEmpty, !watch.resumes { throw Mismatch(description: "no news: \(note)") }
       tally.changed += changes.count
       try apply(changes, to: told, leadingTo: documents, watch.query, note)
-    } else if watch.told != nil, !event.isReset {
+    } else if watch.told != nil, !event.isFullResync {
       throw Mismatch(description: "all of it again: \(note)")
     }
     watches[index].told = documents

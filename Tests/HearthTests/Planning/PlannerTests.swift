@@ -104,10 +104,10 @@ import Testing
       $0.add(compare("genre", .equal, .string("g")))
       $0.orders = [StructuredQuery.Order(field: FieldSegments(["pages"]))]
     }.candidates()
-    let joins = try plans.flatMap(entries).filter { !$0.followers.isEmpty }
+    let joins = try plans.flatMap(entries).filter { !$0.joined.isEmpty }
     #expect(joins.count == 2 && joins.allSatisfy { $0.isOrdered && $0.isExact })
     // One index alone leaves a condition to the documents.
-    #expect(try plans.flatMap(entries).filter { $0.followers.isEmpty }.allSatisfy { !$0.isExact })
+    #expect(try plans.flatMap(entries).filter { $0.joined.isEmpty }.allSatisfy { !$0.isExact })
   }
 
   @Test func `equalities with another order behind them are not joined`() throws {
@@ -117,7 +117,7 @@ import Testing
       $0.orders = [StructuredQuery.Order(field: FieldSegments(["pages"]))]
     }.candidates()
     let walks = try plans.flatMap(entries)
-    #expect(walks.count == 2 && walks.allSatisfy(\.followers.isEmpty))
+    #expect(walks.count == 2 && walks.allSatisfy(\.joined.isEmpty))
   }
 
   @Test func `an index of elements does not tell what the whole array is`() throws {
@@ -152,9 +152,9 @@ import Testing
         }.best()
       ).first
     }
-    #expect(try best("pages")?.stretches.count == 2)
-    #expect(try best("genre")?.stretches.count == 1)
-    #expect(try best("genre")?.stretches.first?.ranges.count == 2)
+    #expect(try best("pages")?.rangeLists.count == 2)
+    #expect(try best("genre")?.rangeLists.count == 1)
+    #expect(try best("genre")?.rangeLists.first?.ranges.count == 2)
   }
 
   @Test func `a union has a plan for each branch, or there is none`() throws {
@@ -188,7 +188,7 @@ import Testing
       $0.add(compare("pages", .notEqual, .integer(1)))
     }.best()
     #expect(best.isExact)
-    #expect(try entries(best).first?.stretches.first?.ranges.count == 3)
+    #expect(try entries(best).first?.rangeLists.first?.ranges.count == 3)
   }
 
   @Test func `the index that a query wants serves it alone`() throws {

@@ -84,7 +84,7 @@ import Testing
             ReferenceOrder.terms(.reference(document)), ReferenceOrder.terms(.reference(path)))
           if path.segments.count > document.segments.count { deeper += 1 }
           for isBefore in [true, false] {
-            let place = places.place(of: path, isBefore: isBefore)
+            let place = places.position(of: path, isBefore: isBefore)
             let isLess = KeyRange.isBefore(key.bytes, place)
             #expect(
               isLess == (isBefore ? order < 0 : order <= 0), "\(document), \(path), \(scope)")

@@ -183,8 +183,9 @@ extension RecordedQuery {
     // A text cannot quote names.
     if distanceField?.contains("`") == true { return nil }
     return said.findNearest(
-      FieldPath(nearest.field.names), to: VectorValue(nearest.vector), limit: nearest.limit,
-      measure: measure, distanceResultField: distanceField,
+      vectorField: FieldPath(nearest.field.names), queryVector: VectorValue(nearest.vector),
+      limit: nearest.limit,
+      distanceMeasure: measure, distanceResultField: distanceField,
       distanceThreshold: nearest.threshold)
   }
 

@@ -46,7 +46,7 @@ import Testing
           }
           outcomes.append(("server", found.reversed()))
         }
-        if let said = RecordedQuery.said(query, to: firestore), said.fault == nil {
+        if let said = RecordedQuery.said(query, to: firestore), said.validationError == nil {
           tally.saidInPublic += 1
           let snapshot = try await said.getDocuments()
           outcomes.append(("public", snapshot.documents.compactMap(\.stored)))

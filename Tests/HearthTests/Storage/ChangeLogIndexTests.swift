@@ -46,12 +46,12 @@ import Testing
   }
 
   enum Keys: CaseIterable {
-    case whole, cut, colliding
+    case whole, truncated, colliding
 
     var limit: KeyLimit {
       switch self {
       case .whole: .standard
-      case .cut: KeyLimit(24)
+      case .truncated: KeyLimit(24)
       case .colliding: KeyLimit(24) { _ in 7 }
       }
     }
@@ -174,11 +174,11 @@ import Testing
       let found = try snapshot.documents(matching: effective, asOf: then)
       print("\(2 * changes) changes of its own: \(ContinuousClock.now - began)")
       #expect(found.map(\.path.id) == (0..<20).map { "\($0 + 1_000_000)" })
-      var patch = try snapshot.patch(backTo: then, for: effective)
+      var overlay = try snapshot.overlay(backTo: then, for: effective)
       // All but the one that was 0 and is -0, and the one that came later.
-      #expect(patch.count == changes)
-      #expect(patch.keptVersions <= 64)
-      #expect(try patch.results().count == 20)
+      #expect(overlay.count == changes)
+      #expect(overlay.keptVersions <= 64)
+      #expect(try overlay.results().count == 20)
     }
   }
 
@@ -239,7 +239,7 @@ import Testing
       }
       try transaction.commit()
     }
-    func problems() throws -> Bool { try !fixture.store.check().isWhole }
+    func problems() throws -> Bool { try !fixture.store.check().isIntact }
     #expect(try !problems())
     var shorter = Array(value.dropLast())
     RecordFrame.seal(&shorter, key: key)

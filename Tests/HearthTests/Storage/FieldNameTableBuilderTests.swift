@@ -7,10 +7,10 @@ import Testing
 
 /// Documents with the same names of fields have them in common.
 @Suite struct FieldNameTableBuilderTests {
-  private func shapes(_ fixture: StoreFixture) throws -> [[UInt8]] {
+  private func nameTables(_ fixture: StoreFixture) throws -> [[UInt8]] {
     try fixture.store.read { snapshot in
       var keys: [[UInt8]] = []
-      var cursor = try snapshot.lmdb.cursor(snapshot.tables.shapes)
+      var cursor = try snapshot.lmdb.cursor(snapshot.tables.nameTables)
       while try cursor.next() { keys.append(Array(cursor.key)) }
       return keys
     }
@@ -28,15 +28,15 @@ import Testing
   }
 
   private func isShaped(_ fixture: StoreFixture, _ path: String) throws -> Bool {
-    try storedBytes(fixture, path).withUnsafeBytes { StoredBody.shapeID($0) != nil }
+    try storedBytes(fixture, path).withUnsafeBytes { StoredBody.nameTableID($0) != nil }
   }
 
   @Test func `the second document with the same names shares them, in one group or two`() throws {
     let fixture = try StoreFixture()
     try commit(fixture, [try fixture.set("a/1", ("left", .integer(1)), ("right", .null))])
-    #expect(try shapes(fixture).isEmpty)
+    #expect(try nameTables(fixture).isEmpty)
     try commit(fixture, [try fixture.set("b/1", ("right", .integer(5)), ("left", .string("x")))])
-    #expect(try shapes(fixture).count == 1)
+    #expect(try nameTables(fixture).count == 1)
     #expect(try !isShaped(fixture, "a/1") && isShaped(fixture, "b/1"))
     try commit(
       fixture,
@@ -45,7 +45,7 @@ import Testing
         try fixture.set("c/3", ("up", .integer(2)), ("down", .integer(2))),
         try fixture.set("a/1", ("left", .integer(2)), ("right", .null)),
       ])
-    #expect(try shapes(fixture).count == 2)
+    #expect(try nameTables(fixture).count == 2)
     #expect(try !isShaped(fixture, "c/1") && isShaped(fixture, "c/2"))
     #expect(try !isShaped(fixture, "c/3") && isShaped(fixture, "a/1"))
     #expect(
@@ -75,7 +75,7 @@ import Testing
           try fixture.set("a/\(portion)-\($0)", ("f\(portion * 100 + $0)", .null))
         })
     }
-    #expect(try shapes(fixture).isEmpty)
+    #expect(try nameTables(fixture).isEmpty)
   }
 
   @Test func `a file has so many shapes, and documents beyond have their names`() throws {
@@ -89,7 +89,7 @@ import Testing
           try (0..<2).map { try fixture.set("a/\(kind)-\($0)", ("f\(kind)", .integer(7))) }
         })
     }
-    #expect(try shapes(fixture).count == FieldNameTableCache.limit)
+    #expect(try nameTables(fixture).count == FieldNameTableCache.limit)
     #expect(try isShaped(fixture, "a/0-1") && !isShaped(fixture, "a/\(kinds - 1)-1"))
     try fixture.reopen()
     for kind in 0..<kinds {
@@ -129,7 +129,7 @@ import Testing
         try fixture.document("b/\(round)")?.body.map()
           == MapValue([(other, .integer(Int64(round)))]))
     }
-    #expect(try shapes(fixture).count == 1)
+    #expect(try nameTables(fixture).count == 1)
     #expect(try fixture.store.check().problems == [])
   }
 
@@ -138,9 +138,10 @@ import Testing
     let fields = [("left", Value.integer(1)), ("right", .null)]
     try commit(
       fixture, try (0..<9).map { try fixture.set("a/\($0)", fields[0], fields[1]) })
-    let key = try #require(try shapes(fixture).first)
+    let key = try #require(try nameTables(fixture).first)
     let copy = FieldNameTableRecord.copyPrefix + key
-    for (table, key) in [(fixture.store.tables.shapes, key), (fixture.store.tables.meta, copy)] {
+    for (table, key) in [(fixture.store.tables.nameTables, key), (fixture.store.tables.meta, copy)]
+    {
       try fixture.damage(table, key)
       try fixture.reopen()
       for number in 0..<9 {
@@ -161,8 +162,8 @@ import Testing
     try commit(
       fixture, try (0..<9).map { try fixture.set("a/\($0)", ("left", .integer(1))) })
     try commit(fixture, [try fixture.set("b/1", ("up", .integer(1)))])
-    let key = try #require(try shapes(fixture).first)
-    try fixture.damage(fixture.store.tables.shapes, key)
+    let key = try #require(try nameTables(fixture).first)
+    try fixture.damage(fixture.store.tables.nameTables, key)
     try fixture.damage(fixture.store.tables.meta, FieldNameTableRecord.copyPrefix + key)
     try fixture.reopen()
     #expect(try fixture.document("a/0")?.body.map() == MapValue([("left", .integer(1))]))
@@ -197,11 +198,11 @@ import Testing
     writer.close()
     var transaction = try store.environment.beginWrite()
     let key: [UInt8] = try {
-      var cursor = try transaction.snapshot.cursor(store.tables.shapes)
+      var cursor = try transaction.snapshot.cursor(store.tables.nameTables)
       #expect(try cursor.first())
       return Array(cursor.key)
     }()
-    try transaction.delete(store.tables.shapes, key)
+    try transaction.delete(store.tables.nameTables, key)
     try transaction.commit()
     store.close()
     let target = folder.path + "/new.hearth"
@@ -225,7 +226,7 @@ import Testing
         try fixture.set(
           "a/\(number)", ("n", .integer(Int64(number))), ("f\(number % kinds)", .null))
       })
-    #expect(try shapes(fixture).count == kinds)
+    #expect(try nameTables(fixture).count == kinds)
     // Nothing is known of the file now.
     try fixture.reopen()
     var question = StructuredQuery(.collection(ResourcePath(["a"])))

@@ -91,16 +91,16 @@ import Testing
     try copyGolden(version)
     let before = try Data(contentsOf: URL(fileURLWithPath: path))
     // Looked at, it stays as it is.
-    let found = try await Firestore.check(at: path)
-    #expect(found.isWhole, "\(found.problems)")
+    let found = try await FirestoreFile(at: path).check()
+    #expect(found.isIntact, "\(found.problems)")
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     let db = try Firestore.open(at: path)
     let exported = folder.path + "/golden.jsonl"
-    try await db.export(to: exported)
+    try await db.maintenance.export(to: exported)
     let lines = try String(contentsOfFile: exported, encoding: .utf8)
     let expected = resources.appendingPathComponent("format-\(version).jsonl")
     #expect(try lines == String(contentsOf: expected, encoding: .utf8))
-    #expect(try await db.expiryFields() == ["sessions": "until"])
+    #expect(try await db.ttl.policies() == [.init(collectionGroup: "sessions", field: "until")])
     let changes = try db.database().store.read { store in
       var kinds: [Change.Kind] = []
       try store.changes(after: 0) { change in
@@ -110,11 +110,11 @@ import Testing
       return kinds
     }
     #expect(Set(changes) == [.created, .updated, .deleted])
-    let report = try await db.check()
-    #expect(report.isWhole, "\(report.problems)")
+    let report = try await db.maintenance.check()
+    #expect(report.isIntact, "\(report.problems)")
     // And written, until the index of the log has all of it.
     for number in 0..<200 { try await db.document("books/new").setData(["n": number]) }
-    #expect(try await db.check().isWhole)
+    #expect(try await db.maintenance.check().isIntact)
     let state = try db.database().store.read { try $0.state() }
     #expect(state.indexedSequence > 100)
     try await db.terminate()
@@ -154,7 +154,7 @@ import Testing
       let now = try snapshot.documents(matching: query).first { $0.path.id == "emma" }
       #expect(try now?.body.map().value(at: ["n"]) == .integer(2))
     }
-    #expect(try store.check().isWhole)
+    #expect(try store.check().isIntact)
     store.close()
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
   }
@@ -166,7 +166,7 @@ import Testing
     let settings = FirestoreSettings()
     settings.clock = { Timestamp(seconds: 1_767_225_600, nanoseconds: 0) }
     let db = try Firestore.open(at: path, settings: settings)
-    try await db.setExpiry(collectionID: "sessions", field: "until")
+    try await db.ttl.setPolicy(collectionGroup: "sessions", field: "until")
     let every: [String: Any] = [
       "null": NSNull(), "yes": true, "integer": Int64.min, "double": 0.1, "zero": -0.0,
       "nan": Double.nan, "infinite": Double.infinity, "text": "Dune 🏜 e\u{301}",
@@ -185,10 +185,11 @@ import Testing
     try await db.document("books/emma").updateData(["n": 2])
     try await db.document("books/gone").setData(["n": 1])
     try await db.document("books/gone").delete()
-    try await db.backup(
+    try await db.maintenance.backup(
       to: target + "/format-\(FileFormat.current.version).hearth", compacting: true, replacing: true
     )
-    try await db.export(to: target + "/format-\(FileFormat.current.version).jsonl", replacing: true)
+    try await db.maintenance.export(
+      to: target + "/format-\(FileFormat.current.version).jsonl", replacing: true)
     try await db.terminate()
   }
 }

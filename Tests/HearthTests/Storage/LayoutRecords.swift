@@ -34,28 +34,29 @@ enum LayoutRecords {
     let list = ChangeLogIndex.list([258, 261, 300], of: ChangeLogIndex.prefix(books, .standard))
     let session = DocumentKey(ResourcePath(relative: "sessions/7")).bytes
     let due = ExpirationTable.prefix(Instant(microseconds: 1), session) + [0]
-    let shape = (try? DocumentBody(encoding: MapValue([("title", .null), ("pages", .null)])))
+    let nameTable = (try? DocumentBody(encoding: MapValue([("title", .null), ("pages", .null)])))
       .flatMap { body in
         try? body.withView { map throws(Status) in
           (FieldNameTable.id(ends: map.nameEndBytes, names: map.nameBytes), map.headBytes)
         }
       }
     return [
-      ("pages and title", shape.map { FieldNameTableRecord.key($0.0) } ?? []),
+      ("pages and title", nameTable.map { FieldNameTableRecord.key($0.0) } ?? []),
       (
         "of pages and title",
-        shape.map { FieldNameTableRecord.record($0.1, key: FieldNameTableRecord.key($0.0)) } ?? []
+        nameTable.map { FieldNameTableRecord.record($0.1, key: FieldNameTableRecord.key($0.0)) }
+          ?? []
       ),
       ("sessions/7 at 1 µs", due),
       ("of sessions/7", ExpirationTable.record(of: session, under: due)),
       ("sessions expire by until", rules.encoded()),
       (
         "books holds 2 documents",
-        NumberRecord.encode(2, path: books, key: catalogueKey.bytes, isCut: false)
+        NumberRecord.encode(2, path: books, key: catalogueKey.bytes, isTruncated: false)
       ),
       (
         "260 deleted books/dune",
-        NumberRecord.encode(260, path: dune, key: duneKey.bytes, isCut: false)
+        NumberRecord.encode(260, path: dune, key: duneKey.bytes, isTruncated: false)
       ),
       ("changes 258 to 260", log.finish().first?.bytes ?? []),
       ("state", state.encoded()),
@@ -78,8 +79,8 @@ enum LayoutRecords {
       documents: 2, upTo: DocumentKey(ResourcePath(["books", "dune"])).bytes)
     return [
       ("of 5.0", value(.double)),
-      ("of 5 and -0.0", value(.told, .negativeZero)),
-      ("of [5.0]", value(.untold)),
+      ("of 5 and -0.0", value(.exact, .negativeZero)),
+      ("of [5.0]", value(.unknown)),
       (
         "author ↓, year ↑, ready",
         StoredIndex(number: 3, definition: author.stored, state: .ready, origin: .declared)
@@ -91,7 +92,7 @@ enum LayoutRecords {
       ),
       (
         "generation 7",
-        NumberRecord.encode(7, path: .root, key: IndexCatalogue.generationKey, isCut: false)
+        NumberRecord.encode(7, path: .root, key: IndexCatalogue.generationKey, isTruncated: false)
       ),
     ]
   }

@@ -67,17 +67,17 @@ import Testing
               #expect(count == 0)
               continue
             }
-            var stretches: [ParallelCollectionScan.Partition] = []
-            try leaves.forEachStretch {
-              stretches.append($0)
+            var partitions: [ParallelCollectionScan.Partition] = []
+            try leaves.forEachPartition {
+              partitions.append($0)
               return true
             }
             var told: [[UInt8]] = []
             var counted = 0
             // A few at a time, and each by itself.
             let size = Int.random(in: 1...9, using: &random)
-            for start in stride(from: 0, to: stretches.count, by: size) {
-              let some = Array(stretches[start...].prefix(size))
+            for start in stride(from: 0, to: partitions.count, by: size) {
+              let some = Array(partitions[start...].prefix(size))
               try leaves.forEachEntry(of: some, &counted) {
                 told.append(Array($0.key) + Array($0.record))
               }
@@ -89,7 +89,7 @@ import Testing
             if keyLimit == 511, count == 2000, lowest == nil, highest == nil,
               collection == Self.books
             {
-              #expect(stretches.count > 40)
+              #expect(partitions.count > 40)
             }
           }
         }

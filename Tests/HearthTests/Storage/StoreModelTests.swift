@@ -6,14 +6,14 @@ import Testing
 /// A long run of random requests against a plain dictionary.
 @Suite struct StoreModelTests {
   enum World: String, CaseIterable, CustomTestStringConvertible {
-    case whole, cut, colliding, poisoned, cutAndPoisoned
+    case whole, truncated, colliding, poisoned, cutAndPoisoned
 
     var testDescription: String { rawValue }
 
     func configure(_ configuration: inout StoreConfiguration) {
       switch self {
       case .whole, .poisoned: break
-      case .cut, .cutAndPoisoned: configuration.keyLimit = KeyLimit(24)
+      case .truncated, .cutAndPoisoned: configuration.keyLimit = KeyLimit(24)
       case .colliding: configuration.keyLimit = KeyLimit(24) { _ in 7 }
       }
       configuration.poisonsBorrowedBytes = self == .poisoned || self == .cutAndPoisoned

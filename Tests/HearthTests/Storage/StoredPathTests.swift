@@ -39,7 +39,7 @@ import Testing
       let catalogue = try CatalogueScan(below: .root, in: snapshot)
       while try catalogue.next() != nil {}
     }
-    read { _ = try $0.portion(after: 0) }
+    read { _ = try $0.changePage(after: 0) }
     read { try $0.changes(after: 0, in: .subtree(below: .root)) { _ in true } }
     read { snapshot in
       try snapshot.changes(after: 0) { change in
@@ -51,7 +51,7 @@ import Testing
       let trim = ChangeLogTrim(oldestKept: .latest, bytesKept: 0)
       _ = try trim.plan(snapshot, adding: 0)
     }
-    read { _ = try $0.dueDocuments(at: .latest, from: [0], limit: 10) }
+    read { _ = try $0.expiredDocuments(at: .latest, from: [0], limit: 10) }
     _ = try? store.check()
   }
 
@@ -80,10 +80,10 @@ import Testing
     let collection = ResourcePath(["c", Self.longID, "e"])
     try fixture.commit(try fixture.set("c/\(Self.longID)/e/1", ("n", .integer(1))))
     let key = Self.limit.catalogueKey(collection)
-    #expect(key.isCut)
+    #expect(key.isTruncated)
     try fixture.store.replaceRecord(fixture.store.tables.collections, key.bytes) {
       $0 = NumberRecord.encode(
-        1, path: ResourcePath(relative: text), key: key.bytes, isCut: true)
+        1, path: ResourcePath(relative: text), key: key.bytes, isTruncated: true)
     }
     readAll(fixture.store)
   }

@@ -10,7 +10,7 @@ struct Unsupported {}
 final class Reference: NSObject, DocumentReferencing {
   let resourcePath: ResourcePath
   let databaseIdentity: DatabaseIdentity
-  let fault: Status?
+  let validationError: Status?
 
   init(
     _ path: String, in database: DatabaseIdentity = DatabaseIdentity(project: "home"),
@@ -18,6 +18,6 @@ final class Reference: NSObject, DocumentReferencing {
   ) {
     resourcePath = ResourcePath(relative: path)
     databaseIdentity = database
-    self.fault = fault
+    self.validationError = fault
   }
 }

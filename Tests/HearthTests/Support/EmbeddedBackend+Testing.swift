@@ -15,7 +15,9 @@ extension Database {
 
   var store: Store { get throws { try embedded.store } }
   var writer: Writer { get throws { try embedded.writer } }
-  var registry: ListenerRegistry { get throws { try embedded.registry } }
+  var registry: ListenerRegistry {
+    get throws { try (backend as? MemoryBackend)?.registry ?? embedded.registry }
+  }
   var indexes: IndexManager { get throws { try embedded.indexes } }
   var history: History { get throws { try embedded.history } }
   var lines: DocumentQueues { get throws { try embedded.transactions.lines } }
@@ -29,14 +31,14 @@ extension Store {
 extension Writer {
   @discardableResult
   func commit(
-    _ mutations: [Mutation], areChecked: Bool = false, on premises: ReadSet? = nil,
-    tellsListenersFirst: Bool = true
+    _ mutations: [Mutation], areChecked: Bool = false, on readSet: ReadSet? = nil,
+    completesAfterListeners: Bool = true
   ) async throws -> CommitResult {
     var request = CommitRequest(mutations)
     request.areChecked = areChecked
-    request.tellsListenersFirst = tellsListenersFirst
+    request.completesAfterListeners = completesAfterListeners
     return try await withCheckedContinuation { continuation in
-      commit(request, on: premises) { continuation.resume(returning: $0) }
+      commit(request, on: readSet) { continuation.resume(returning: $0) }
     }.get()
   }
 

@@ -20,7 +20,7 @@ import Testing
           return item * item
         }
       },
-      tell: { squares in
+      emit: { squares in
         told += squares
         return told.count < stopAfter
       },
@@ -57,7 +57,7 @@ import Testing
           threads.withLock { _ = $0.insert(thread) }
           usleep(100)
         },
-        tell: { true }, walk: { add in for item in 0..<50 { _ = try add(item) } })
+        emit: { true }, walk: { add in for item in 0..<50 { _ = try add(item) } })
     }
     #expect((2...200).contains(threads.withLock { $0.count }))
   }
@@ -93,7 +93,7 @@ import Testing
         try ParallelChunks<Int, Int>.run(
           threads: 4, sizes: 1...2,
           work: { items in withExtendedLifetime(mine) { items.count } },
-          tell: { _ in round % 3 != 0 },
+          emit: { _ in round % 3 != 0 },
           walk: { add in for item in 0..<50 { guard try add(item) else { return } } })
       }
       #expect(held == nil)

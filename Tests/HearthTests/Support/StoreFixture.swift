@@ -21,7 +21,6 @@ final class StoreFixture: @unchecked Sendable {
     configuration.durability = .unsafeNoSync
     configuration.mapSizeBytes = 1 << 30
     configuration.now = { [clock] in clock.now }
-    configuration.indexCheck = IndexCheck.run
     configure(&configuration)
     self.configuration = configuration
     self.queueLimitBytes = queueLimitBytes
@@ -54,7 +53,7 @@ final class StoreFixture: @unchecked Sendable {
   }
 
   /// As if there had never been another rule, nor documents.
-  func setExpiry(_ collectionID: String, _ field: String) throws {
+  func setTTL(_ collectionID: String, _ field: String) throws {
     var rules = TTLPolicies()
     rules[collectionID] = TTLPolicies.Rule(
       collectionID: collectionID, field: FieldSegments([field]))

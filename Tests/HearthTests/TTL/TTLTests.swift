@@ -5,9 +5,9 @@ import Testing
 @testable import Hearth
 @testable import HearthEngine
 
-@Suite struct TTLTests {
+struct TTLTests {
   private func dueCount(_ store: Store) throws -> Int {
-    try store.read { try $0.lmdb.statistics(store.tables.due).entries }
+    try store.read { try $0.lmdb.statistics(store.tables.expirations).entries }
   }
 
   private func sweeper(_ fixture: StoreFixture) -> TTLSweeper {
@@ -50,7 +50,7 @@ import Testing
         let fields: [FieldSegments?] = [
           FieldSegments(["until"]), FieldSegments(["map", "x"]), nil,
         ]
-        try fixture.store.setExpiry(
+        try fixture.store.setTTL(
           ["s", "t"].randomElement(using: &random) ?? "s",
           fields.randomElement(using: &random) ?? nil)
       }
@@ -74,7 +74,7 @@ import Testing
       _ = try fixture.commitTogether([[try fixture.set("other/\(id)", ("until", value))]])[0].get()
     }
     _ = try fixture.commitTogether([[try fixture.set("s/none", ("n", .null))]])[0].get()
-    try fixture.store.setExpiry("s", FieldSegments(["until"]))
+    try fixture.store.setTTL("s", FieldSegments(["until"]))
     #expect(try dueCount(fixture.store) == 3)
     // It stays readable until it is swept.
     #expect(try fixture.document("s/past") != nil)
@@ -106,7 +106,7 @@ import Testing
     throws
   {
     let fixture = try StoreFixture()
-    try fixture.store.setExpiry("s", FieldSegments(["until"]))
+    try fixture.store.setTTL("s", FieldSegments(["until"]))
     var mutations: [Mutation] = []
     for index in 0..<1200 {
       mutations.append(
@@ -114,12 +114,12 @@ import Testing
     }
     _ = try fixture.commitTogether([mutations])[0].get()
     #expect(try dueCount(fixture.store) == 1200)
-    try fixture.store.setExpiry("s", nil)
+    try fixture.store.setTTL("s", nil)
     #expect(try dueCount(fixture.store) == 0)
     let sweeper = sweeper(fixture)
     defer { sweeper.close() }
     #expect(try sweeper.sweep() == 0)
-    try fixture.store.setExpiry("s", FieldSegments(["until"]))
+    try fixture.store.setTTL("s", FieldSegments(["until"]))
     #expect(try sweeper.sweep() == 1200)
     #expect(try dueCount(fixture.store) == 0)
     #expect(try fixture.store.check().problems == [])
@@ -127,11 +127,11 @@ import Testing
 
   @Test func `a document that was changed after it was found due is not deleted`() throws {
     let fixture = try StoreFixture()
-    try fixture.store.setExpiry("s", FieldSegments(["until"]))
+    try fixture.store.setTTL("s", FieldSegments(["until"]))
     let past = Value.timestamp(Instant(microseconds: 7))
     _ = try fixture.commitTogether([[try fixture.set("s/1", ("until", past))]])[0].get()
     let found = try fixture.store.read {
-      try $0.dueDocuments(at: fixture.clock.now, from: [0], limit: 10).documents
+      try $0.expiredDocuments(at: fixture.clock.now, from: [0], limit: 10).documents
     }
     #expect(found.map(\.path.text) == ["s/1"])
     _ = try fixture.commitTogether([[try fixture.set("s/1", ("until", .null))]])[0].get()
@@ -144,7 +144,7 @@ import Testing
 
   @Test func `a sweep does not delete what is changed behind its back`() throws {
     let fixture = try StoreFixture()
-    try fixture.store.setExpiry("s", FieldSegments(["until"]))
+    try fixture.store.setTTL("s", FieldSegments(["until"]))
     let sweeper = sweeper(fixture)
     // Goes through what was there before the rule, so that the next one begins with what is due.
     #expect(try sweeper.sweep() == 0)
@@ -175,7 +175,7 @@ import Testing
 
   @Test func `one process sweeps at a time, and a dead one's lease runs out`() throws {
     let fixture = try StoreFixture()
-    try fixture.store.setExpiry("s", FieldSegments(["until"]))
+    try fixture.store.setTTL("s", FieldSegments(["until"]))
     func fill() throws {
       let due = try (0..<200).map {
         try fixture.set("s/\($0)", ("until", .timestamp(Instant(microseconds: 7))))
@@ -197,7 +197,7 @@ import Testing
     #expect(try sweeper(2).sweepIfElected() == 200)
     // Given back when all is done, and not taken where nothing is.
     #expect(try sweeper(1).sweepIfElected() == 0)
-    #expect(try fixture.store.read { try lease(3).state(in: $0) } == .due)
+    #expect(try fixture.store.read { try lease(3).state(in: $0) } == .available)
     try fill()
     #expect(try sweeper(1).sweepIfElected() == 200)
     // Who asks for it does not wait for others.
@@ -210,10 +210,10 @@ import Testing
   @Test func `expired documents go by themselves, and listeners hear of it`() async throws {
     let folder = TemporaryFolder()
     let settings = FirestoreSettings()
-    settings.expirySweepInterval = .milliseconds(20)
+    settings.ttlSweepInterval = .milliseconds(20)
     let db = try Firestore.open(at: folder.path + "/a.hearth", settings: settings)
-    try await db.setExpiry(collectionID: "sessions", field: "until")
-    #expect(try await db.expiryFields() == ["sessions": "until"])
+    try await db.ttl.setPolicy(collectionGroup: "sessions", field: "until")
+    #expect(try await db.ttl.policies() == [.init(collectionGroup: "sessions", field: "until")])
     try await db.document("sessions/old").setData([
       "until": Timestamp(date: Date(timeIntervalSinceNow: 0.2))
     ])
@@ -225,13 +225,13 @@ import Testing
       break
     }
     await #expect(throws: (any Error).self) {
-      try await db.setExpiry(collectionID: "a/b", field: "until")
+      try await db.ttl.setPolicy(collectionGroup: "a/b", field: "until")
     }
     await #expect(throws: (any Error).self) {
-      try await db.setExpiry(collectionID: "a", field: "..")
+      try await db.ttl.setPolicy(collectionGroup: "a", field: "..")
     }
-    #expect(try await db.deleteExpiredDocuments() == 0)
-    #expect(try await db.check().isWhole)
+    #expect(try await db.ttl.deleteExpired() == 0)
+    #expect(try await db.maintenance.check().isIntact)
     try await db.terminate()
   }
 }

@@ -129,7 +129,7 @@ private final class RunCount: Sendable {
         StoredIndex(
           number: 2, definition: IndexDefinition("a", [.init("t", .contains)]).stored,
           state: .ready, origin: .declared))
-      try fixture.setExpiry("a", "due")
+      try fixture.setTTL("a", "due")
       let groups = try groups(fixture)
       saboteur.arm(failing..<(fromThenOn ? .max : failing + 1), code: code)
       var outcomes: [[Writer.Outcome]] = []
@@ -283,25 +283,25 @@ private final class RunCount: Sendable {
     let fixture = try StoreFixture()
     let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["a"]))))
     let write = try fixture.set("b/1", ("n", .integer(1)))
-    func premises() throws -> ReadSet {
+    func readSet() throws -> ReadSet {
       try fixture.store.read { snapshot in
-        var premises = ReadSet()
-        premises.documents[fixture.path("c/1")] = .some(
+        var readSet = ReadSet()
+        readSet.documents[fixture.path("c/1")] = .some(
           try snapshot.updateTime(of: fixture.name("c/1")))
-        premises.results = [
+        readSet.results = [
           ObservedQuery(
             query, try snapshot.documents(matching: query), at: try snapshot.state().lastSequence)
         ]
-        return premises
+        return readSet
       }
     }
-    _ = try await fixture.writer.commit([write], on: premises())
+    _ = try await fixture.writer.commit([write], on: readSet())
     // Nothing that was looked at: elsewhere, another document below, the same again.
     for mutation in [
       try fixture.set("d/1", ("n", .integer(1))), try fixture.set("a/x/y/z", ("n", .integer(1))),
       fixture.delete("c/1"),
     ] {
-      let seen = try premises()
+      let seen = try readSet()
       _ = try await fixture.writer.commit([mutation])
       _ = try await fixture.writer.commit([write], on: seen)
     }
@@ -310,7 +310,7 @@ private final class RunCount: Sendable {
       try fixture.set("a/1", ("n", .integer(1))), try fixture.set("a/1", ("n", .integer(2))),
       fixture.delete("a/1"), try fixture.set("c/1", ("n", .integer(1))),
     ] {
-      let seen = try premises()
+      let seen = try readSet()
       _ = try await fixture.writer.commit([mutation])
       let error = await #expect(throws: Status.self) {
         try await fixture.writer.commit([write], on: seen)
@@ -319,7 +319,7 @@ private final class RunCount: Sendable {
     }
     // Gone and made again as it was, by another time.
     _ = try await fixture.writer.commit([try fixture.set("a/1", ("n", .integer(1)))])
-    let seen = try premises()
+    let seen = try readSet()
     _ = try await fixture.writer.commit([fixture.delete("a/1")])
     _ = try await fixture.writer.commit([try fixture.set("a/1", ("n", .integer(1)))])
     let error = await #expect(throws: Status.self) {
@@ -334,20 +334,20 @@ private final class RunCount: Sendable {
     let fixture = try StoreFixture()
     let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["a"]))))
     _ = try await fixture.writer.commit([try fixture.set("b/1", ("n", .integer(1)))])
-    let premises = try fixture.store.read { snapshot in
-      var premises = ReadSet()
+    let readSet = try fixture.store.read { snapshot in
+      var readSet = ReadSet()
       if byQuery {
-        premises.results = [
+        readSet.results = [
           ObservedQuery(
             query, try snapshot.documents(matching: query), at: try snapshot.state().lastSequence)
         ]
       } else {
         for name in ["a/0", "a/1"] {
-          premises.documents[fixture.path(name)] = .some(
+          readSet.documents[fixture.path(name)] = .some(
             try snapshot.updateTime(of: fixture.name(name)))
         }
       }
-      return premises
+      return readSet
     }
     let gate = DispatchSemaphore(value: 0)
     await withCheckedContinuation { held in
@@ -359,7 +359,7 @@ private final class RunCount: Sendable {
     var tasks: [Task<CommitResult, any Error>] = []
     for index in 0..<2 {
       let write = try fixture.set("a/\(index)", ("n", .integer(1)))
-      tasks.append(Task { try await fixture.writer.commit([write], on: premises) })
+      tasks.append(Task { try await fixture.writer.commit([write], on: readSet) })
       while fixture.writer.waitingCount < index + 1 { await Task.yield() }
     }
     gate.signal()
@@ -392,22 +392,22 @@ private final class RunCount: Sendable {
     fixture.clock.advance(by: 60_000_000)
     let now = fixture.clock.now
 
-    func premises(_ body: (WriteContext) throws -> Void) throws -> ReadSet {
+    func readSet(_ body: (WriteContext) throws -> Void) throws -> ReadSet {
       try fixture.store.read { snapshot in
         var plan = try CommitPlan(snapshot, now: now, documentCount: 1)
         return try withUnsafeMutablePointer(to: &plan) { plan in
           let live = WriteContext(in: plan)
           defer { live.drop() }
           try body(live)
-          return live.premises
+          return live.readSet
         }
       }
     }
-    func isRefused(_ premises: ReadSet) throws -> Bool {
+    func isRefused(_ readSet: ReadSet) throws -> Bool {
       try fixture.store.read { snapshot in
         var plan = try CommitPlan(snapshot, now: now, documentCount: 1)
         do {
-          try plan.check(premises)
+          try plan.check(readSet)
           return false
         } catch let status as Status {
           #expect(status.code == .aborted)
@@ -415,8 +415,8 @@ private final class RunCount: Sendable {
         }
       }
     }
-    let time = try premises { try $0.write(try fixture.set("b/1", ("n", .null))) }
-    let sum = try premises {
+    let time = try readSet { try $0.write(try fixture.set("b/1", ("n", .null))) }
+    let sum = try readSet {
       _ = try $0.aggregate([Aggregation(.count(upTo: nil))], over: query)
     }
     #expect(try !isRefused(time) && !isRefused(sum))
@@ -474,6 +474,19 @@ private final class RunCount: Sendable {
     if case .failure(let status) = outcomes[1] { #expect(status.code == .notFound) }
     let later = fixture.commitTogether([[try fixture.set("a/3", ("n", .integer(1)))]])
     #expect(throws: Never.self) { try later[0].get() }
+    #expect(try fixture.store.check().problems == [])
+  }
+
+  @Test func `a TTL policy that could not be flushed may be set, and the next one is`() throws {
+    let saboteur = Saboteur()
+    let fixture = try StoreFixture {
+      $0.faultInjector = { call in call == .commit ? saboteur.fail(call) : 0 }
+    }
+    saboteur.arm(0..<1, code: 5)
+    let due = FieldSegments(["due"])
+    let status = #expect(throws: Status.self) { try fixture.store.setTTL("a", due) }
+    #expect(status?.code == .resourceExhausted && status?.mayBeDone == true)
+    #expect(throws: Never.self) { try fixture.store.setTTL("a", due) }
     #expect(try fixture.store.check().problems == [])
   }
 

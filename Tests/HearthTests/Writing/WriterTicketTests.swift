@@ -113,7 +113,7 @@ import Testing
       }
       #expect(stored == Set(told.filter(\.value).keys))
       await fixture.writer.drain()
-      await fixture.writer.settle(.everything)
+      await fixture.writer.waitForWrites(touching: .everything)
     }
   }
 

@@ -79,11 +79,11 @@ extension HearthTestHelper {
     guard let fate = fates[arguments[1]] else { exit(64) }
     if arguments[0] == "compact" {
       spy_doom(fate, UInt64(number(2)))
-      try await Firestore.compact(at: path)
+      try await FirestoreFile(at: path).compact()
     } else {
       let db = try open()
       spy_doom(fate, UInt64(number(2)))
-      try await db.backup(
+      try await db.maintenance.backup(
         to: arguments[3], compacting: arguments[0] == "compactBackup", replacing: true)
     }
     Self.say("done")

@@ -39,8 +39,8 @@ extension HearthTestHelper {
     var steps = before["steps"] as? [Int] ?? []
     let token = try (before["token"] as? Data).map(ChangeToken.init(bytes:))
     let query = db.collection("work").order(by: "step", descending: true).limit(to: 5)
-    for try await snapshot in query.snapshots(since: token) {
-      if snapshot.isReset { steps = [] }
+    for try await snapshot in query.snapshots(resumingFrom: token) {
+      if snapshot.isFullResync { steps = [] }
       for change in snapshot.documentChanges {
         if change.type != .added { steps.remove(at: Int(change.oldIndex)) }
         if change.type != .removed {

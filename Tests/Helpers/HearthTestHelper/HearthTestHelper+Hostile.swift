@@ -27,9 +27,9 @@ extension HearthTestHelper {
         try await books.document("\(number)").setData(["n": number, "text": text])
       }
     }
-    await trying { try await db.backup(to: path + ".copy") }
-    await trying { try await db.export(to: path + ".lines") }
-    await trying { _ = try await db.check() }
+    await trying { try await db.maintenance.backup(to: path + ".copy") }
+    await trying { try await db.maintenance.export(to: path + ".lines") }
+    await trying { _ = try await db.maintenance.check() }
     await trying { try await db.terminate() }
   }
 }

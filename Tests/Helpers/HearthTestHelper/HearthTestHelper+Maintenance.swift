@@ -39,9 +39,9 @@ extension HearthTestHelper {
   /// <milliseconds>: sweeps that often until it is killed.
   func sweep() async throws {
     let settings = FirestoreSettings()
-    settings.expirySweepInterval = .milliseconds(Int64(number(0)))
+    settings.ttlSweepInterval = .milliseconds(Int64(number(0)))
     let db = try Firestore.open(at: path, settings: settings)
-    _ = try await db.expiryFields()
+    _ = try await db.ttl.policies()
     Self.say("ready")
     while true { try await Task.sleep(for: .seconds(1)) }
   }

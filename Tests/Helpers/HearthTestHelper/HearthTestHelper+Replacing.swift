@@ -50,7 +50,7 @@ extension HearthTestHelper {
   func restoreUntilKilled() async throws {
     Self.say("ready")
     while true {
-      _ = try await Firestore.restore(arguments[0], to: path)
+      _ = try await FirestoreFile(at: path).restore(from: arguments[0])
       Self.say("restored")
     }
   }

@@ -122,7 +122,7 @@ extension HearthTestHelper {
       }
     } catch { failures.add(error) }
     let bulk = db.bulkWriter { failures.add($0.error) }
-    await bulk.setData(["text": text], forDocument: again)
+    await bulk.enqueueSet(["text": text], forDocument: again)
     let summary = await bulk.finish()
     let first = try? await db.read { try $0.getDocument(db.document("filled/0"))["n"] as? Int }
     Self.say(

@@ -3,33 +3,19 @@ import Foundation
 import Logging
 import Synchronization
 
-/// A backend without a file, in plain Swift: the reference that the embedded one is compared with, and the second
-/// place that the public API is tested over.
+/// A backend without a file, in plain Swift: the reference for the embedded backend, and the second
+/// backend on which the public API is tested.
 ///
-///     commit ─▶ the queue ─▶ the state ─▶ listeners' mailboxes ─▶ completes
+///     commit ─▶ the queue ─▶ the state ─▶ listeners' callbacks ─▶ completes
 ///     read   ─▶ in place, or after the writes that are on the queue
 ///
-/// Everything is looked at for every answer, and all of the log is kept.
+/// Every answer examines all documents, and the whole log is kept. Listeners are those of the
+/// embedded backend, over another source.
 package final class MemoryBackend: Sendable {
-  private struct Watch {
-    let target: Listener.Target
-    let listener: Listener
-    var list: ResultList
-    var values: [Value]?
-    let keys: SortKeyEncoder?
-  }
-
-  /// Touched on `queue` only.
-  private final class Watches {
-    var all: [Watch] = []
-    var sync: [Int: @Sendable (UInt64) -> Void] = [:]
-    var tails: [Int: @Sendable () -> Void] = [:]
-  }
-
   private struct Shared {
     var state: MemoryState
     var isClosed = false
-    /// Writes that were handed over and are not done.
+    /// Writes that their callers do not await and that are not done.
     var waiting = 0
     var waitingBytes = 0
     var transactions: [TransactionID: Transaction] = [:]
@@ -39,10 +25,10 @@ package final class MemoryBackend: Sendable {
   private struct Transaction {
     var documents: [ResourcePath: Instant?] = [:]
     var results: [(query: EffectiveQuery, found: [StoredDocument])] = []
-    /// Of an exclusive one.
+    /// Nil if the transaction is not exclusive.
     var hold: Hold?
 
-    /// False if one of them was read in another version before.
+    /// Returns false if one of them was read before in another version.
     mutating func note(_ found: some Sequence<(ResourcePath, StoredDocument?)>) -> Bool {
       for (path, document) in found {
         if let seen = documents[path], seen != document?.updateTime { return false }
@@ -52,12 +38,12 @@ package final class MemoryBackend: Sendable {
     }
   }
 
-  /// The queue, which waits for an exclusive transaction to end.
+  /// Holds the queue until an exclusive transaction ends.
   private final class Hold: Sendable {
     private let state = Guarded<(isOver: Bool, work: (@Sendable () -> Void)?)>((false, nil))
     private let ended = DispatchSemaphore(value: 0)
 
-    /// On the queue: what is to be done there, if anything was handed over in time.
+    /// On the queue: returns the work to do there, if it was handed over in time.
     func wait(seconds: Int) -> (@Sendable () -> Void)? {
       _ = ended.wait(timeout: .now() + .seconds(seconds))
       return state.withLock { state in
@@ -66,7 +52,7 @@ package final class MemoryBackend: Sendable {
       }
     }
 
-    /// False if it has waited for too long.
+    /// Returns false if it has ended already, or has waited for too long.
     func end(_ work: (@Sendable () -> Void)?) -> Bool {
       defer { ended.signal() }
       return state.withLock { state in
@@ -81,19 +67,18 @@ package final class MemoryBackend: Sendable {
   private let shared: Guarded<Shared>
   private let queue = DispatchQueue(label: "hearth.memory")
   private let mark = DispatchSpecificKey<ObjectIdentifier>()
-  private let acknowledgements = Acknowledgements()
+  let acknowledgements = Acknowledgements()
   private let now: @Sendable () -> Instant
   private let history: Instant
   private let queueLimitBytes: Int
-  private let logger: Logger
   private let saved: @Sendable (MemoryState) -> Void
   package let capabilities: BackendCapabilities
-  /// Protected by `queue`.
-  private nonisolated(unsafe) let watches = Watches()
+  let source: MemoryChangeSource
+  let registry: ListenerRegistry
 
   /// - Parameters:
-  ///   - capabilities: Refuses what takes others, as a backend over a network may.
-  ///   - saved: Given the state when it is closed.
+  ///   - capabilities: Queries that need others are refused, as by a backend over a network.
+  ///   - saved: Called with the state on close.
   init(
     _ state: MemoryState = MemoryState(), history: Instant, queueLimitBytes: Int = 64 << 20,
     now: @escaping @Sendable () -> Instant, logger: Logger,
@@ -101,24 +86,19 @@ package final class MemoryBackend: Sendable {
     saved: @escaping @Sendable (MemoryState) -> Void = { _ in }
   ) {
     shared = Guarded(Shared(state: state))
+    source = MemoryChangeSource(state, writes: queue)
+    registry = ListenerRegistry(source, acknowledgements, logger: logger)
     self.now = now
     self.history = history
     self.capabilities = capabilities
     self.queueLimitBytes = queueLimitBytes
-    self.logger = logger
     self.saved = saved
     queue.setSpecific(key: mark, value: ObjectIdentifier(self))
-    acknowledgements.observe(committed: { $0.forEach { $0.release() } }) { late in
-      for _ in late {
-        logger.warning(
-          "A write waited for a listener's callback, and was completed before it returned.")
-      }
-    }
   }
 
   private var isOnQueue: Bool { DispatchQueue.getSpecific(key: mark) == ObjectIdentifier(self) }
 
-  /// Works out an answer on the state with all writes that were handed over.
+  /// Computes an answer on the state after all writes that callers do not await.
   private func answer<Answer>(
     _ context: RequestContext, _ done: @escaping Completion<Answer>,
     _ work: @escaping @Sendable (MemoryState) throws -> Answer
@@ -134,19 +114,24 @@ package final class MemoryBackend: Sendable {
     let isExclusive = context.transaction.map { id in
       shared.withLock { $0.transactions[id]?.hold != nil }
     }
-    let isSettled = isExclusive == true || shared.withLock { $0.waiting == 0 }
-    if context.thread != .busy, isSettled { answer() } else { queue.async(execute: answer) }
+    let isDone = isExclusive == true || shared.withLock { $0.waiting == 0 }
+    if context.thread != .busy, context.thread != .brief, isDone {
+      answer()
+    } else {
+      queue.async(execute: answer)
+    }
   }
 
   private func origin(_ context: RequestContext) -> WriteOrigin? {
     acknowledgements.isIdle ? nil : WriteOrigin(isBlocking: context.thread == .blocked)
   }
 
-  /// Does `change` on the queue, tells the listeners, and completes.
+  /// Runs `change` on the queue, notifies the listeners, and completes.
   ///
   /// - Parameters:
-  ///   - countedBytes: Of a write that nobody awaits, so that reads do; nil for others.
-  ///   - hold: Of the exclusive transaction that has the queue.
+  ///   - countedBytes: The size of a write that its caller does not await, so that reads wait for
+  ///     it; nil for others.
+  ///   - hold: That of the exclusive transaction that holds the queue.
   private func perform(
     from origin: WriteOrigin?, countedBytes: Int? = nil, in hold: Hold? = nil,
     _ done: @escaping Completion<CommitResult>,
@@ -168,7 +153,7 @@ package final class MemoryBackend: Sendable {
     if let refusal { return done(.failure(refusal)) }
     let change = Once(change)
     let work = { @Sendable [self] in
-      // A copy: what users run in `change` may read this database.
+      // A copy: user code that runs in `change` may read this database.
       let (current, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
       let before = current.sequence
       var state = current
@@ -186,9 +171,10 @@ package final class MemoryBackend: Sendable {
     }
   }
 
-  /// A change on its way to the queue, where it runs once: its maker, who waits, goes on when it is let go.
+  /// A change on its way to the queue, where it runs once. Releases its closure before the waiting
+  /// caller continues.
   private final class Once: @unchecked Sendable {
-    // Unchecked: its maker's until it is handed over, then the queue's.
+    // Unchecked: used by its maker until it is handed over, then by the queue.
     private var change: ((inout MemoryState) throws -> CommitResult)?
 
     init(_ change: @escaping (inout MemoryState) throws -> CommitResult) { self.change = change }
@@ -217,116 +203,20 @@ package final class MemoryBackend: Sendable {
     var acknowledgement: Acknowledgement?
     if let origin, acknowledgements.concern(paths) {
       acknowledgement = Acknowledgement(result.sequence, paths, from: origin, complete: done)
-      acknowledgement?.commit(outcome)
     }
-    tell(state, for: acknowledgement.map { [$0] } ?? [])
-    for tail in watches.tails.values { tail() }
+    // In this order: a reader that finds the changes also finds these.
+    acknowledgements.expect(acknowledgement.map { [$0] } ?? [])
+    source.commit(state)
     guard let acknowledgement else { return done(outcome) }
-    acknowledgements.startTimer(for: [acknowledgement])
-    // The writer's, and the registry's.
+    acknowledgement.commit(outcome)
+    acknowledgements.noteCommit(of: [acknowledgement])
     acknowledgement.release()
-    acknowledgement.release()
   }
 
-  // MARK: Listeners
-
-  /// On the queue: every listener gets what became of its result.
-  private func tell(_ state: MemoryState, for acknowledgements: [Acknowledgement]) {
-    var outbox = PendingDeliveries()
-    var hasTold = false
-    for index in watches.all.indices {
-      let watch = watches.all[index]
-      do {
-        let (list, values) = try Self.result(of: watch.target, watch.keys, in: state)
-        let event: ResultEvent
-        if let values {
-          guard values != watch.values else { continue }
-          event = ResultEvent(values: values, changes: ResultChanges.none, sequence: state.sequence)
-        } else {
-          let changes = watch.list.changes(to: list)
-          guard !changes.isEmpty else { continue }
-          event = ResultEvent(list: list, changes: .several(changes), sequence: state.sequence)
-        }
-        watches.all[index].list = list
-        watches.all[index].values = values
-        watch.listener.post(event, for: acknowledgements, &outbox)
-        hasTold = true
-      } catch {
-        end(watch.listener, watch.target, with: Status(observing: error))
-        hasTold = true
-      }
-    }
-    outbox.send()
-    if hasTold { tellSync(state) }
-    watches.all.removeAll { $0.listener.isRemoved }
-  }
-
-  private static func result(
-    of target: Listener.Target, _ keys: SortKeyEncoder?, in state: MemoryState
-  ) throws -> (ResultList, [Value]?) {
-    switch target {
-    case .document(let path): return (ResultList(document: state.documents[path]), nil)
-    case .totals(let query, let aggregations):
-      let values = try MemoryAnswer(query).aggregate(aggregations, state.documents.values)
-      return (ResultList(), values)
-    case .query(let query):
-      var whole = query
-      whole.projection = []
-      var rows: [ResultRow] = []
-      for document in try MemoryAnswer(whole).whole(state.documents.values) {
-        rows.append(ResultRow(key: try keys?.key(of: document) ?? [], document: document))
-      }
-      if query.isReversed { rows.reverse() }
-      return (ResultList(ResultTree(sorted: rows), isReversed: query.isReversed), nil)
-    }
-  }
-
-  private func begin(_ listener: Listener, _ target: Listener.Target, from token: ChangeToken?) {
-    guard !listener.isRemoved else { return }
-    let (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
-    guard !isClosed else { return end(listener, target, with: nil) }
-    do {
-      let keys: SortKeyEncoder? =
-        if case .query(let query) = target { SortKeyEncoder(query.orders) } else { nil }
-      var past: ResultList?
-      var isReset = false
-      if let token {
-        do {
-          past = try Self.result(of: target, keys, in: state.asOf(sequence(of: token, in: state))).0
-        } catch let status as Status where status.code == .outOfRange {
-          isReset = true
-        }
-      }
-      let (list, values) = try Self.result(of: target, keys, in: state)
-      watches.all.append(
-        Watch(target: target, listener: listener, list: list, values: values, keys: keys))
-      listener.begin(
-        ResultEvent(list: list, values: values, sequence: state.sequence, isReset: isReset),
-        after: past)
-    } catch {
-      end(listener, target, with: Status(observing: error))
-    }
-    tellSync(state)
-  }
-
-  private func tellSync(_ state: MemoryState) {
-    for body in watches.sync.values { body(state.sequence) }
-  }
-
-  private func end(_ listener: Listener, _ target: Listener.Target, with status: Status?) {
-    discount(listener, target)
-    listener.end(status)
-  }
-
-  private func discount(_ listener: Listener, _ target: Listener.Target) {
-    if listener.discount() { acknowledgements.remove(target.scope) }
-  }
-
-  private func sequence(of token: ChangeToken, in state: MemoryState) throws(Status) -> UInt64 {
+  private func sequence(of token: ChangeToken) throws(Status) -> UInt64 {
     guard token.database == history else {
       throw .invalidArgument("The change token is of another database.")
     }
-    guard token.sequence <= state.sequence else { throw .tokenOfTheFuture }
     return token.sequence
   }
 }
@@ -427,8 +317,8 @@ extension MemoryBackend: Backend {
           try MemoryAnswer(request.query).documents(documents).count
         }
       explanation.execution = QueryExplanation.Execution(
-        resultsReturned: count, indexEntriesTouched: 0, documentsTouched: documents.count,
-        keysTouched: documents.count, duration: max(clock.now - start, .microseconds(1)))
+        resultsReturned: count, indexEntriesRead: 0, documentsRead: documents.count,
+        keysRead: documents.count, duration: max(clock.now - start, .microseconds(1)))
       return explanation
     }
   }
@@ -469,7 +359,7 @@ extension MemoryBackend: Backend {
       try check(request)
       let mutations = request.mutations
       if let id = request.transaction { return commit(id, mutations, context, done) }
-      perform(from: request.tellsListenersFirst ? origin(context) : nil, done) { [now] state in
+      perform(from: request.completesAfterListeners ? origin(context) : nil, done) { [now] state in
         try state.commit(mutations, at: state.time(now()))
       }
     } catch {
@@ -484,7 +374,7 @@ extension MemoryBackend: Backend {
       try check(request)
       let mutations = request.mutations
       perform(
-        from: request.tellsListenersFirst ? origin(context) : nil,
+        from: request.completesAfterListeners ? origin(context) : nil,
         countedBytes: request.isCounted ? mutations.reduce(0) { $0 + $1.byteCount } : 0, done
       ) { [now] state in
         try state.commit(mutations, at: state.time(now()))
@@ -557,28 +447,23 @@ extension MemoryBackend: Backend {
   // MARK: Listening
 
   package func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener) {
-    if listener.count() { acknowledgements.add(target.scope) }
-    queue.async { [self] in begin(listener, target, from: token) }
+    do throws(Status) {
+      let sequence = try token.map(sequence)
+      registry.add(listener, watching: target, from: sequence.map { .after($0) } ?? .now)
+    } catch {
+      listener.end(error)
+      registry.noteEvents()
+    }
   }
 
   package func stopListening(to target: Listener.Target, _ listener: Listener) {
-    listener.remove()
-    discount(listener, target)
-    queue.async { [self] in watches.all.removeAll { $0.listener === listener } }
+    registry.remove(listener, watching: target)
   }
 
   package func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
-    let number = Int(clamping: nextNumber())
-    queue.async { [self] in
-      watches.sync[number] = body
-      body(shared.withLock(\.state.sequence))
-    }
-    return number
+    registry.addInSync(body)
   }
-
-  package func removeSyncObserver(_ observer: Int) {
-    queue.async { [self] in watches.sync[observer] = nil }
-  }
+  package func removeSyncObserver(_ observer: Int) { registry.removeInSync(observer) }
 
   private func nextNumber() -> UInt64 {
     shared.withLock { shared in
@@ -607,22 +492,16 @@ extension MemoryBackend: Backend {
       Result { () throws(Status) in
         let (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
         if isClosed { throw .terminated }
-        return Array(state.log[Int(try sequence(of: token, in: state))...].prefix(1024))
+        let sequence = try sequence(of: token)
+        guard sequence <= state.sequence else { throw .tokenOfTheFuture }
+        return Array(state.log[Int(sequence)...].prefix(1024))
       })
   }
 
   package func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int {
-    let number = Int(clamping: nextNumber())
-    queue.async { [self] in
-      watches.tails[number] = body
-      body()
-    }
-    return number
+    registry.addTail(body)
   }
-
-  package func removeChangeObserver(_ observer: Int) {
-    queue.async { [self] in watches.tails[observer] = nil }
-  }
+  package func removeChangeObserver(_ observer: Int) { registry.removeTail(observer) }
 
   package func token(after sequence: UInt64) -> ChangeToken {
     ChangeToken(database: history, sequence: sequence)
@@ -631,18 +510,14 @@ extension MemoryBackend: Backend {
   package func close() {
     let ids = shared.withLock { Array($0.transactions.keys) }
     for id in ids { rollback(id) }
-    queue.sync {
-      let state = shared.withLock { shared in
+    let state = queue.sync {
+      shared.withLock { shared in
         shared.isClosed = true
         return shared.state
       }
-      for watch in watches.all { end(watch.listener, watch.target, with: nil) }
-      for tail in watches.tails.values { tail() }
-      watches.all = []
-      watches.sync = [:]
-      watches.tails = [:]
-      saved(state)
     }
+    registry.close()
+    saved(state)
   }
 }
 
@@ -651,14 +526,14 @@ extension MemoryBackend: LocalBackend {
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) async throws -> Answer {
     let state = try await awaiting { answer(.lent, $0, \.self) }
-    return try body(MemoryReader(draft: MemoryState.StagedRequest(past(state, at: time))))
+    return try body(MemoryReader(staged: MemoryState.StagedRequest(past(state, at: time))))
   }
 
   package func readBlocking<Answer>(
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
     let state = try waiting { answer(.blocked, $0, \.self) }
-    return try body(MemoryReader(draft: MemoryState.StagedRequest(past(state, at: time))))
+    return try body(MemoryReader(staged: MemoryState.StagedRequest(past(state, at: time))))
   }
 
   fileprivate func past(_ state: MemoryState, at time: Timestamp?) throws(Status) -> MemoryState {
@@ -691,31 +566,31 @@ extension MemoryBackend: LocalBackend {
 
 /// One state, for a user's closure.
 private struct MemoryReader: LocalReader {
-  let draft: MemoryState.StagedRequest
+  let staged: MemoryState.StagedRequest
 
-  func document(at path: ResourcePath) throws -> StoredDocument? { try draft.document(path) }
+  func document(at path: ResourcePath) throws -> StoredDocument? { try staged.document(path) }
 
   func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
     let query = EffectiveQuery(query)
-    return try MemoryAnswer(query).documents(draft.documents())
+    return try MemoryAnswer(query).documents(staged.documents())
   }
 
   func aggregate(
     _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
     let query = EffectiveQuery(query)
-    return try MemoryAnswer(query).aggregate(aggregations, draft.documents())
+    return try MemoryAnswer(query).aggregate(aggregations, staged.documents())
   }
 }
 
 /// A request that is made while a user's closure runs.
 private final class MemoryWriter: LocalWriter {
-  private var draft: MemoryState.StagedRequest
+  private var staged: MemoryState.StagedRequest
   private var mutations: [Mutation] = []
   private var byteCount = 0
 
   private init(_ state: MemoryState, at time: Instant) {
-    draft = MemoryState.StagedRequest(state, at: time)
+    staged = MemoryState.StagedRequest(state, at: time)
   }
 
   static func run(
@@ -728,15 +603,15 @@ private final class MemoryWriter: LocalWriter {
     return try state.commit(writer.mutations, at: time)
   }
 
-  private var reader: MemoryReader { MemoryReader(draft: draft) }
+  private var reader: MemoryReader { MemoryReader(staged: staged) }
 
   func write(_ mutation: Mutation) throws {
     try mutation.check()
     byteCount += mutation.contentByteCount
     try Limits.check(requestOf: byteCount)
-    var next = draft
+    var next = staged
     try next.write(mutation)
-    draft = next
+    staged = next
     mutations.append(mutation)
   }
 

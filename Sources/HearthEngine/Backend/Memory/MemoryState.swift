@@ -1,4 +1,4 @@
-/// A database in dictionaries, with nothing clever in it: what the embedded engine is held against.
+/// A database in dictionaries, as simple as possible: the reference for the embedded engine.
 struct MemoryState: Sendable {
   private(set) var documents: [ResourcePath: StoredDocument] = [:]
   /// The change with sequence n is at n - 1.
@@ -9,26 +9,26 @@ struct MemoryState: Sendable {
 
   // MARK: Writing
 
-  /// The time of a commit that is made now.
+  /// The time for a commit that is made now.
   func time(_ now: Instant) -> Instant {
     max(now, Instant(microseconds: lastTime.microseconds + 1))
   }
 
-  /// Does all of a request, or throws with nothing done.
+  /// Applies all of a request, or throws and changes nothing.
   mutating func commit(_ mutations: [Mutation], at time: Instant) throws(Status) -> CommitResult {
-    var draft = StagedRequest(self, at: time)
-    for mutation in mutations { try draft.write(mutation) }
-    return try draft.end(in: &self)
+    var staged = StagedRequest(self, at: time)
+    for mutation in mutations { try staged.write(mutation) }
+    return try staged.end(in: &self)
   }
 
-  /// A request while it is made: its reads see its writes.
+  /// A request that is being made: its reads see its writes.
   struct StagedRequest {
     let time: Instant
     private let base: MemoryState
-    /// Documents in the order of their first writes; nil where there is none any more.
+    /// Paths in the order of their first writes. `fields` has nil for a document that was deleted.
     private var order: [ResourcePath] = []
     private(set) var fields: [ResourcePath: MapValue?] = [:]
-    /// Deleted on the way.
+    /// Deleted during the request.
     private var renewed: Set<ResourcePath> = []
     private var results: [(path: ResourcePath, result: MutationResult)] = []
 
@@ -67,9 +67,9 @@ struct MemoryState: Sendable {
       if !mutation.transforms.isEmpty {
         var transformed = after ?? MapValue()
         for (field, transform) in mutation.transforms {
-          let (value, told) = transform.apply(to: transformed.value(at: field.names), at: time)
+          let (value, returned) = transform.apply(to: transformed.value(at: field.names), at: time)
           transformed.set(value, at: field.names)
-          result.transformResults.append(told)
+          result.transformResults.append(returned)
         }
         after = transformed
       }
@@ -78,14 +78,14 @@ struct MemoryState: Sendable {
       results.append((path, result))
     }
 
-    /// The document as the writes up to here leave it.
+    /// The document after the writes so far.
     func document(_ path: ResourcePath) throws(Status) -> StoredDocument? {
       guard let known = fields[path] else { return base.documents[path] }
       guard let known else { return nil }
       return version(of: path, try DocumentBody(encoding: known), sequence: base.sequence + 1)
     }
 
-    /// Every document, as the writes up to here leave it.
+    /// Every document, after the writes so far.
     func documents() throws(Status) -> [StoredDocument] {
       var documents = base.documents.values.filter { fields[$0.path] == nil }
       for path in order { if let document = try document(path) { documents.append(document) } }
@@ -147,7 +147,7 @@ struct MemoryState: Sendable {
   }
 }
 
-/// What a query finds among documents.
+/// Evaluates a query on documents.
 struct MemoryAnswer {
   let query: EffectiveQuery
   private let reference: ReferenceQuery
@@ -157,7 +157,8 @@ struct MemoryAnswer {
     reference = ReferenceQuery(query: query.structured)
   }
 
-  /// Whole documents, in the order in which they are told; of the nearest, with their distance.
+  /// Whole documents, in the order of the results; for a nearest-neighbour query, with the
+  /// distance.
   func whole(_ documents: some Sequence<StoredDocument>) throws -> [StoredDocument] {
     var byPath: [ResourcePath: StoredDocument] = [:]
     var candidates: [ReferenceQuery.Document] = []
@@ -173,10 +174,10 @@ struct MemoryAnswer {
         case .vector(let vector)? = candidate.find(nearest.field)?.value,
         let distance = nearest.distance(to: vector)
       else { continue }
-      let told =
+      let returned =
         try nearest.distanceField.map { try document.setting($0, to: .double(distance)) }
         ?? document
-      measured.append((told, distance))
+      measured.append((returned, distance))
     }
     let isProduct = nearest.measure == .dotProduct
     measured.sort { one, other in
@@ -214,7 +215,7 @@ struct MemoryAnswer {
 }
 
 extension EffectiveQuery {
-  /// A question that comes to this one.
+  /// A structured query with the same results.
   fileprivate var structured: StructuredQuery {
     var query = StructuredQuery(scope)
     query.filters = filters
@@ -233,7 +234,7 @@ extension EffectiveQuery {
 }
 
 extension StructuredQuery.Nearest {
-  /// Nil for a vector of another dimension, one that has no distance, or one that is too far.
+  /// Nil for a vector of another dimension, without a distance, or beyond the threshold.
   fileprivate func distance(to other: [Double]) -> Double? {
     guard other.count == vector.count else { return nil }
     let product = zip(vector, other).reduce(0) { $0 + $1.0 * $1.1 }

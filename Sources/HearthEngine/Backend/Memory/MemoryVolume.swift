@@ -2,8 +2,9 @@
   import Foundation
   import Logging
 
-  /// In place of files, for tests of the public API over `MemoryBackend`: what a database held when it was closed, by
-  /// its path. Debug builds only; switched on by `HEARTH_TEST_BACKEND=memory` in the environment.
+  /// Replaces files in tests of the public API over `MemoryBackend`: keeps what a database held
+  /// when it was closed, by its path. Debug builds only; switched on by
+  /// `HEARTH_TEST_BACKEND=memory` in the environment.
   package enum MemoryVolume {
     private struct Saved {
       var state = MemoryState()
@@ -16,7 +17,7 @@
 
     /// The database at a path.
     ///
-    /// - Parameter isKept: Its data is there again when it is opened next.
+    /// - Parameter isKept: Its data is kept until it is opened again.
     package static func open(
       _ path: String, isKept: Bool, _ settings: EmbeddedBackend.Settings, _ logger: Logger
     ) -> MemoryBackend {

@@ -1,4 +1,5 @@
-/// Firestore's order of values once more, written to be obvious and to share nothing with the engine.
+/// Firestore's order of values once more, written to be obvious and to share no code with the
+/// engine.
 enum ReferenceOrder {
   static func compare(_ left: [Term], _ right: [Term]) -> Int {
     for (one, other) in zip(left, right) {
@@ -12,7 +13,7 @@ enum ReferenceOrder {
     lhs < rhs ? -1 : (lhs > rhs ? 1 : 0)
   }
 
-  /// A value is compared term by term; where one ends, the shorter is smaller.
+  /// Values are compared term by term; if one ends, the shorter is smaller.
   enum Term {
     case whole(Int128)
     case fraction(Double)
@@ -24,7 +25,7 @@ enum ReferenceOrder {
       case (.fraction(let a), .fraction(let b)): ReferenceOrder.sign(a, b)
       case (.text(let a), .text(let b)):
         a.lexicographicallyPrecedes(b) ? -1 : (b.lexicographicallyPrecedes(a) ? 1 : 0)
-      // At the same place they are of the same kind.
+      // Terms at the same position are of the same kind.
       default: 0
       }
     }
@@ -40,7 +41,7 @@ enum ReferenceOrder {
     case .string(let value): return [.whole(4), text(value)]
     case .bytes(let value): return [.whole(5), .text(value.map(UInt32.init))]
     case .reference(let path):
-      // Scalars of an id, but a number before all of them.
+      // The scalars of an id; a numeric id comes before all of them.
       return [.whole(6)]
         + path.segments.flatMap { id -> [Term] in
           if let number = number(ofID: id) { return [.whole(1), .whole(number)] }
@@ -57,18 +58,19 @@ enum ReferenceOrder {
     }
   }
 
-  /// A reference inside ends before its continuation would go on.
+  /// A reference inside another value ends with a term that comes before a longer path.
   private static func nested(_ value: Value) -> [Term] {
     if case .reference = value { return terms(value) + [.whole(0)] }
     return terms(value)
   }
 
-  /// Scalars order as their UTF-8 does.
+  /// Scalars sort as their UTF-8 does.
   private static func text(_ string: String) -> Term {
     .text(string.unicodeScalars.map(\.value))
   }
 
-  /// What is before the point and what is after, both exact. NaN is below, and what no `Int128` holds goes by itself.
+  /// The integer part and the fraction, both exact. NaN comes first. From 2^100 on, the double
+  /// itself is compared.
   private static func terms(double: Double) -> [Term] {
     if double.isNaN { return [.whole(Int128.min), .fraction(0)] }
     guard abs(double) < 0x1p100 else {

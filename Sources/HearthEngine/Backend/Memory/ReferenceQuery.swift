@@ -1,7 +1,7 @@
-/// What a query finds, once more: written to be obvious, on decoded documents, and sharing with the
-/// engine only the values that say what is asked.
+/// The results of a query once more: written to be obvious, on decoded documents. Shares with the
+/// engine only the values that describe a query.
 struct ReferenceQuery {
-  /// A document that remembers what was looked up in it.
+  /// A document that caches the fields that were looked up in it.
   final class Document {
     let path: ResourcePath
     let fields: MapValue
@@ -182,7 +182,7 @@ struct ReferenceQuery {
   }
 
   private func isWithinCursors(_ document: Document) -> Bool {
-    func place(_ bound: StructuredQuery.Bound) -> Int {
+    func position(_ bound: StructuredQuery.Bound) -> Int {
       for (order, wanted) in zip(orders, bound.values) {
         guard let found = document.find(order.field) else { continue }
         let result = ReferenceOrder.compare(found.terms, ReferenceOrder.terms(wanted))
@@ -191,12 +191,12 @@ struct ReferenceQuery {
       return 0
     }
     if let start = query.start {
-      let place = place(start)
-      if place < 0 || (place == 0 && !start.isBefore) { return false }
+      let position = position(start)
+      if position < 0 || (position == 0 && !start.isBefore) { return false }
     }
     if let end = query.end {
-      let place = place(end)
-      if place > 0 || (place == 0 && end.isBefore) { return false }
+      let position = position(end)
+      if position > 0 || (position == 0 && end.isBefore) { return false }
     }
     return true
   }
@@ -247,7 +247,7 @@ struct ReferenceQuery {
     }
   }
 
-  /// Integers exactly; doubles from the smallest to the largest.
+  /// Adds integers exactly, and doubles from the smallest to the largest magnitude.
   private func sum(_ values: [Value], staysInteger: Bool = true) -> Value {
     var whole: Int128 = 0
     var doubles: [Double] = []
@@ -276,7 +276,7 @@ extension Value {
     }
   }
 
-  /// What a range stays within.
+  /// The class of values that a range does not cross.
   fileprivate var referenceKind: String {
     switch self {
     case .null: "null"

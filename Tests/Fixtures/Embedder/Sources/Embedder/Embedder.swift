@@ -12,7 +12,7 @@ struct Embedder {
     settings.cacheSettings = MemoryCacheSettings()
     let db = try Firestore.open(at: "embedder.hearth", settings: settings)
     let dune = db.document("books/dune")
-    try await dune.setData(encoding: Book(title: "Dune"))
+    try await dune.setData(committing: Book(title: "Dune"))
     print(try await dune.getDocument(as: Book.self).title)
     try await db.terminate()
   }

@@ -1,0 +1,7 @@
+extension DocumentSnapshot {
+  /// The document in the form of Firestore's REST interface, on one line, as exports have it; see
+  /// <doc:ExportFormat>. Nil if it does not exist. Throws `dataLoss` for a damaged document.
+  package var jsonLine: String? {
+    get throws { try reporting { try stored?.jsonLine() } }
+  }
+}

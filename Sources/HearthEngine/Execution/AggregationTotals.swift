@@ -1,0 +1,82 @@
+/// The running state of aggregations.
+struct AggregationTotals: @unchecked Sendable {
+  // Unchecked: the bytes that the lookups refer to are never written.
+
+  private let aggregations: [Aggregation]
+  let fields: [FieldSegments]
+  var counted: Int64 = 0
+  private var totals: [NumberTotal]
+  private var lookups: [FieldLookup?]
+
+  init(_ aggregations: [Aggregation]) {
+    self.aggregations = aggregations
+    fields = aggregations.compactMap(\.field)
+    totals = [NumberTotal](repeating: NumberTotal(), count: aggregations.count)
+    lookups = aggregations.map { $0.field.map(FieldLookup.init) }
+  }
+
+  mutating func add(_ fields: MapView) throws {
+    counted += 1
+    for index in lookups.indices {
+      guard let value = try lookups[index]?.find(in: fields) else { continue }
+      try totals[index].add(value)
+    }
+  }
+
+  /// Removes a document that was added.
+  mutating func remove(_ fields: MapView) throws {
+    counted -= 1
+    for index in lookups.indices {
+      guard let value = try lookups[index]?.find(in: fields) else { continue }
+      try totals[index].remove(value)
+    }
+  }
+
+  /// For each branch, the index component with each aggregation's value. Nil if one is in no
+  /// component.
+  func carriers(in plan: QueryPlan) -> [[Int?]]? {
+    guard plan.isExact, case .entries(let branches) = plan.source else { return nil }
+    var carriers: [[Int?]] = []
+    for branch in branches {
+      let components = branch.index.definition.components
+      var positions: [Int?] = []
+      for aggregation in aggregations {
+        let position = components.indices.first {
+          components[$0].field == aggregation.field && components[$0].kind != .contains
+        }
+        guard aggregation.field == nil || position.map({ $0 >= branch.fixed.count }) == true else {
+          return nil
+        }
+        positions.append(position)
+      }
+      carriers.append(positions)
+    }
+    return carriers
+  }
+
+  mutating func add(_ stream: IndexJoin, _ entry: ScannedEntry, _ positions: [Int?]) throws {
+    counted += 1
+    var fields: MapView?
+    for index in positions.indices {
+      guard let position = positions[index] else { continue }
+      if let value = try stream.value(of: position, in: entry) {
+        totals[index].add(value)
+        continue
+      }
+      // The entry does not have the exact value; the document does.
+      let document = try fields ?? stream.fields(of: entry)
+      fields = document
+      if let value = try lookups[index]?.find(in: document) { try totals[index].add(value) }
+    }
+  }
+
+  var values: [Value] {
+    zip(aggregations, totals).map { aggregation, total in
+      switch aggregation.kind {
+      case .count: .integer(aggregation.counted(counted))
+      case .sum: total.sumValue
+      case .average: total.averageValue
+      }
+    }
+  }
+}

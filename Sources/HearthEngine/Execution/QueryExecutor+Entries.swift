@@ -1,0 +1,106 @@
+/// Plans that read index entries.
+extension QueryExecutor {
+  /// The results among the entries of one range list.
+  final class Stream {
+    private let run: QueryExecutor
+    let entries: IndexJoin
+    private var matcher: Matcher
+    private var order: ResultOrder
+
+    init(_ run: QueryExecutor, _ entries: IndexJoin, _ matcher: Matcher) {
+      self.run = run
+      self.entries = entries
+      self.matcher = matcher
+      order = run.order
+    }
+
+    func next() throws -> Candidate? {
+      while let entry = try entries.next() {
+        let stored = try entries.document(of: entry)
+        run.touched.documents += 1
+        let fields = try run.fields(of: stored)
+        if let keys = try run.accept(stored, fields, &matcher, &order) {
+          return Candidate(entry: stored, ordinal: 0, keys: keys)
+        }
+      }
+      return nil
+    }
+  }
+
+  func streams(_ branches: [EntryPlan]) throws -> [Stream] {
+    let collection: ResourcePath? =
+      if case .collection(let path) = query.scope { path } else { nil }
+    return try zip(branches, matchers).flatMap { branch, matcher in
+      try branch.rangeLists.map { rangeList in
+        Stream(
+          self,
+          try IndexJoin(
+            branch, rangeList, in: snapshot, collection: collection, touched: touched),
+          matcher)
+      }
+    }
+  }
+
+  func forEachMet(
+    _ streams: [Stream], _ body: (Candidate, MapView) throws -> Bool
+  ) throws {
+    var met: Set<[UInt8]> = []
+    for stream in streams {
+      while let next = try stream.next() {
+        if plan.mayRepeat, !met.insert(Array(next.entry.key)).inserted { continue }
+        guard try body(next, fields(of: next.entry)) else { return }
+      }
+    }
+  }
+
+  /// Merges the streams: repeatedly takes the first of their next results.
+  func forEachMerged(
+    _ streams: [Stream], _ body: (Candidate, MapView) throws -> Bool
+  ) throws {
+    // In reverse order: the next result is the last element.
+    var heads: [(candidate: Candidate, stream: Stream)] = []
+    func add(_ stream: Stream) throws {
+      guard let candidate = try stream.next() else { return }
+      var low = 0
+      var high = heads.count
+      while low < high {
+        let middle = (low + high) / 2
+        if try compare(heads[middle].candidate, candidate) > 0 {
+          low = middle + 1
+        } else {
+          high = middle
+        }
+      }
+      heads.insert((candidate, stream), at: low)
+    }
+    for stream in streams { try add(stream) }
+    var emitted: Candidate?
+    while let (candidate, stream) = heads.popLast() {
+      try add(stream)
+      if let emitted, try compare(emitted, candidate) == 0 { continue }
+      emitted = candidate
+      guard try body(candidate, fields(of: candidate.entry)) else { return }
+    }
+  }
+
+  /// Calls `body` with one entry for every result, until it returns false. The plan must be exact.
+  func forEachEntry(
+    _ body: (_ branch: Int, IndexJoin, ScannedEntry) throws -> Bool
+  ) throws {
+    precondition(plan.isExact, "Only exact plans return results from entries alone.")
+    guard case .entries(let branches) = plan.source else { return }
+    let collection: ResourcePath? =
+      if case .collection(let path) = query.scope { path } else { nil }
+    var met: Set<[UInt8]> = []
+    for (index, branch) in branches.enumerated() {
+      for rangeList in branch.rangeLists {
+        let stream = try IndexJoin(
+          branch, rangeList, in: snapshot, collection: collection, touched: touched)
+        while let entry = try stream.next() {
+          if plan.mayRepeat, !met.insert(Array(try stream.name(of: entry))).inserted { continue }
+          guard try body(index, stream, entry) else { return }
+        }
+      }
+    }
+  }
+}

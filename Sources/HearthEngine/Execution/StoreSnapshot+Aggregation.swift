@@ -1,0 +1,87 @@
+extension StoreSnapshot {
+  /// The results of the aggregations, in order. Includes only documents that have every aggregated
+  /// field.
+  func aggregate(
+    _ aggregations: [Aggregation], over query: EffectiveQuery, trace: QueryTrace = QueryTrace()
+  ) throws -> [Value] {
+    guard aggregations.contains(where: { $0.field != nil }) else {
+      let most = aggregations.map(\.countLimit).max() ?? .max
+      let count = try count(query, upTo: Int(clamping: most), trace: trace)
+      return aggregations.map { .integer($0.counted(Int64(count))) }
+    }
+    var totals = AggregationTotals(aggregations)
+    let needsOrder = query.limit != nil || query.offset > 0
+    let run = try run(
+      query, requiring: totals.fields, needsOrder: needsOrder, countsOnly: true, trace: trace)
+    if !needsOrder, let carriers = totals.carriers(in: run.plan) {
+      try run.forEachEntry { branch, stream, entry in
+        try totals.add(stream, entry, carriers[branch])
+        return true
+      }
+    } else {
+      try run.forEachUnordered { _, fields in
+        try totals.add(fields)
+        return true
+      }
+    }
+    trace.found = Int(totals.counted)
+    return totals.values
+  }
+
+  /// The running state of aggregations over all results of a query without a limit or an offset.
+  func totals(
+    of aggregations: [Aggregation], over query: EffectiveQuery, trace: QueryTrace
+  ) throws -> AggregationTotals {
+    var totals = AggregationTotals(aggregations)
+    if totals.fields.isEmpty {
+      totals.counted = Int64(try count(query, upTo: .max, trace: trace))
+      return totals
+    }
+    let run = try run(query, requiring: totals.fields, needsOrder: false, trace: trace)
+    try run.forEachUnordered { _, fields in
+      try totals.add(fields)
+      return true
+    }
+    trace.found = Int(clamping: totals.counted)
+    return totals
+  }
+
+  /// The number of results of the query, counted up to `most`.
+  private func count(_ query: EffectiveQuery, upTo most: Int, trace: QueryTrace) throws -> Int {
+    // The count does not depend on order: count without limit and offset, then subtract the offset.
+    var all = query
+    all.limit = nil
+    all.offset = 0
+    let wanted = min(most, query.limit ?? .max)
+    let (sum, overflow) = query.offset.addingReportingOverflow(wanted)
+    let enough = overflow ? Int.max : sum
+    var count = 0
+    defer { trace.found = count }
+    if wanted == 0 { return 0 }
+    if case .collection(let path) = query.scope, query.isWholeCollection {
+      trace.touched.keys += 1
+      count = Int(clamping: try documentCount(inCollection: path))
+    } else {
+      let run = try run(all, needsOrder: false, countsOnly: true, trace: trace)
+      if run.plan.isExact {
+        try run.forEachEntry { _, _, _ in
+          count += 1
+          return count < enough
+        }
+      } else {
+        try run.forEachUnordered(isLimited: enough < .max) { _, _ in
+          count += 1
+          return count < enough
+        }
+      }
+    }
+    return min(max(0, count - query.offset), wanted)
+  }
+}
+
+extension EffectiveQuery {
+  /// Every document of the collection is a result.
+  fileprivate var isWholeCollection: Bool {
+    filters.isEmpty && isOrderedByName && start == nil && end == nil
+  }
+}

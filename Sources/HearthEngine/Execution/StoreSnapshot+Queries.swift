@@ -1,0 +1,77 @@
+/// Answers queries within a transaction: plan, execute, project.
+extension StoreSnapshot {
+  /// The query's results, copied, in the query's order and projection.
+  func documents(
+    matching query: EffectiveQuery, touched: ReadCounters = ReadCounters()
+  ) throws -> [StoredDocument] {
+    try documents(matching: query, trace: QueryTrace(touched))
+  }
+
+  func documents(matching query: EffectiveQuery, trace: QueryTrace) throws -> [StoredDocument] {
+    guard let nearest = query.nearest else {
+      let found = try run(query, trace: trace).documents()
+      trace.found = found.count + query.offset
+      return found
+    }
+    let run = try run(
+      query, needsOrder: query.limit != nil || query.offset > 0, trace: trace)
+    let projection = Projection(query.projection)
+    // The executor keeps the keys of documents that the query names.
+    return try withExtendedLifetime(run) {
+      try run.nearest(nearest, trace).map { found in
+        let document = try copy(
+          found.found.record, key: found.found.key, path: path(of: found.found))
+        let measured =
+          try nearest.distanceField.map { try document.setting($0, to: .double(found.distance)) }
+          ?? document
+        return try projection?.applied(to: measured) ?? measured
+      }
+    }
+  }
+}
+
+extension StoreSnapshot {
+  /// Calls `body` with the name and the fields of every result, in the query's order and
+  /// projection. Borrowed from the file where possible.
+  func forEachBody(
+    matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(),
+    _ body: (StoredName, StoredBody) throws -> Void
+  ) throws {
+    guard query.nearest == nil, query.projection.isEmpty else {
+      for document in try documents(matching: query, trace: trace) {
+        try deadline?.check()
+        try document.body.withBytes { try body(.path(document.path), StoredBody($0)) }
+      }
+      return
+    }
+    trace.found = query.offset
+    try run(query, trace: trace).forEachBody { name, fields in
+      trace.found += 1
+      try body(name, fields)
+    }
+  }
+
+  /// The decoded results, in the query's order.
+  ///
+  /// - Parameter isParallel: Many results are decoded by several threads: all of them call
+  ///   `decode`, and `Model` must be `Sendable`.
+  func decoded<Model>(
+    matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(), isParallel: Bool,
+    _ decode: @escaping (StoredName, StoredBody) throws -> Model
+  ) throws -> [Model] {
+    var models: [Model] = []
+    guard isParallel, store.configuration.scanThreads > 1, deadline == nil,
+      query.nearest == nil, query.projection.isEmpty
+    else {
+      try forEachBody(matching: query, trace: trace) { models.append(try decode($0, $1)) }
+      return models
+    }
+    trace.found = query.offset
+    try run(query, trace: trace).forEachDecoded(decode) { chunk in
+      trace.found += chunk.count
+      // Most results fit in one chunk, which is not copied.
+      if models.isEmpty { models = chunk } else { models += chunk }
+    }
+    return models
+  }
+}

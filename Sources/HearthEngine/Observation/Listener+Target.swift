@@ -1,0 +1,37 @@
+extension Listener {
+  /// The document, query or aggregation that a listener watches.
+  package enum Target: Hashable, Sendable {
+    case document(ResourcePath)
+    case query(EffectiveQuery)
+    case totals(EffectiveQuery, [Aggregation])
+
+    package static func results(of query: StructuredQuery) -> Listener.Target {
+      .query(EffectiveQuery(query))
+    }
+
+    package static func totals(
+      of query: StructuredQuery, _ aggregations: [Aggregation]
+    ) -> Listener.Target {
+      .totals(EffectiveQuery(query), aggregations)
+    }
+
+    /// The first snapshot waits for writes within this scope.
+    var scope: ReadScope {
+      switch self {
+      case .document(let path): .document(path)
+      case .query(let query), .totals(let query, _): query.scope.readScope
+      }
+    }
+  }
+}
+
+extension Listener.Target: CustomStringConvertible {
+  /// For logs, without the values of filters.
+  package var description: String {
+    switch self {
+    case .document(let path): "document \(path.text)"
+    case .query(let query): "query of \(query.scope.name)"
+    case .totals(let query, _): "aggregation over \(query.scope.name)"
+    }
+  }
+}

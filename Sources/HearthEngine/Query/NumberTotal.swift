@@ -1,0 +1,62 @@
+/// The sum and the average of numbers, for aggregations and for live ones alike.
+///
+/// Law: the result depends on the numbers alone, not on their order, nor on numbers that were added and
+/// removed. Integers and doubles are summed exactly and rounded once.
+struct NumberTotal {
+  private var integers: Int128 = 0
+  private var integerCount = 0
+  /// Nil before the first double: most sums are of integers, and this takes half a kilobyte.
+  private var doubles: ExactSum?
+  private var doubleCount = 0
+
+  /// Adds a number; other values do not count.
+  mutating func add(_ value: ValueView) throws(Status) { try change(value, by: 1) }
+
+  /// Removes a number that was added.
+  mutating func remove(_ value: ValueView) throws(Status) { try change(value, by: -1) }
+
+  mutating func add(_ value: Value) {
+    switch value {
+    case .integer(let integer): change(integer, by: 1)
+    case .double(let double): change(double, by: 1)
+    default: break
+    }
+  }
+
+  private mutating func change(_ value: ValueView, by sign: Int) throws(Status) {
+    if let integer = try value.integer() {
+      change(integer, by: sign)
+    } else if let double = try value.double() {
+      change(double, by: sign)
+    }
+  }
+
+  private mutating func change(_ integer: Int64, by sign: Int) {
+    integers += Int128(integer) * Int128(sign)
+    integerCount += sign
+  }
+
+  private mutating func change(_ double: Double, by sign: Int) {
+    if doubles == nil { doubles = ExactSum() }
+    if sign > 0 { doubles?.add(double) } else { doubles?.remove(double) }
+    doubleCount += sign
+  }
+
+  private var doubleTotal: Double {
+    guard doubleCount > 0, var total = doubles else { return Double(integers) }
+    total.add(Double(integers))
+    return total.value
+  }
+
+  /// An integer if all numbers are integers and the sum fits; otherwise a double.
+  var sumValue: Value {
+    guard doubleCount == 0 else { return .double(doubleTotal) }
+    return Int64(exactly: integers).map(Value.integer) ?? .double(Double(integers))
+  }
+
+  /// Null if there are no numbers.
+  var averageValue: Value {
+    let count = integerCount + doubleCount
+    return count > 0 ? .double(doubleTotal / Double(count)) : .null
+  }
+}

@@ -1,0 +1,159 @@
+internal import LMDB
+
+/// The puts and deletes of a planned group.
+extension CommitPlan {
+  /// One put, or a delete if the value is nil.
+  struct Step {
+    var table: Table
+    var key: [UInt8]
+    var value: [UInt8]?
+    var isAppend = false
+  }
+
+  /// Puts and deletes everything. `state` is then the file's state.
+  mutating func apply(
+    to transaction: inout WriteTransaction, trimming trim: ChangeLogTrim
+  ) throws {
+    // All reads of the file come before the first put.
+    let records = log.finish()
+    let (trimmed, firstLogged) = try trim.plan(store, adding: records.count)
+    state.firstLoggedSequence = firstLogged ?? state.firstLoggedSequence
+    var steps = try trimmed + catalogueSteps() + tombstoneSteps() + expirationSteps()
+    let index = try ChangeLogIndex.plan(store, from: base, to: state, adding: records)
+    if let index {
+      steps += index.steps.map {
+        Step(table: store.tables.logIndex, key: $0.key, value: $0.value)
+      }
+      state.indexedSequence = index.indexed
+    }
+    let changed = documents.indices.filter { documents[$0].isChanged }.sorted {
+      precedes(documents[$0].key, documents[$1].key)
+    }
+
+    var entries = EntryChanges(store, catalogue)
+    var maker = FieldNameTableBuilder(store)
+    var nameTables: [UInt32?] = []
+    for index in changed {
+      let document = documents[index]
+      nameTables.append(try document.version.flatMap { try maker.nameTable(of: $0.body) })
+      try entries.add(
+        document.name.path,
+        from: document.stored.map { try store.body(DocumentRecord.storedBody(of: $0)) },
+        to: document.version?.body)
+    }
+
+    let table = store.tables.documents
+    var end = try AppendDetector(table, in: transaction.snapshot)
+    for (index, nameTable) in zip(changed, nameTables) {
+      let key = documents[index].key
+      let record = try documents[index].version.map {
+        try encode($0, of: documents[index]) { try BodyParts($0, nameTable: nameTable) }
+      }
+      let isAppend = record != nil && key.withUnsafeBytes { end.isPassed(by: $0) }
+      try put(Step(table: table, key: key, value: record, isAppend: isAppend), to: &transaction)
+    }
+    try entries.apply(to: &transaction)
+    for step in steps { try put(step, to: &transaction) }
+    for (table, key, value) in maker.steps { try transaction.put(table, key, value) }
+    for record in records {
+      try put(
+        Step(
+          table: store.tables.changes, key: KeyLayout.sequenceKey(record.first),
+          value: record.bytes, isAppend: true),
+        to: &transaction)
+    }
+    try put(
+      Step(table: store.tables.meta, key: StoreState.key, value: state.encoded()),
+      to: &transaction)
+  }
+
+  private func precedes(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+    one.withUnsafeBytes { one in other.withUnsafeBytes { UTF8Order.compare(one, $0) < 0 } }
+  }
+
+  private func put(_ step: Step, to transaction: inout WriteTransaction) throws {
+    try step.key.withUnsafeBytes { key in
+      guard let value = step.value else {
+        try transaction.delete(step.table, key)
+        return
+      }
+      _ = try value.withUnsafeBytes {
+        try transaction.put(step.table, key, $0, append: step.isAppend)
+      }
+    }
+  }
+
+  private func catalogueSteps() throws -> [Step] {
+    let catalogue = store.tables.collectionsByName
+    var steps: [Step] = []
+    var planned: Set<[UInt8]> = []
+    for (path, change) in counts.changes where change != 0 {
+      let truncated = store.keyLimit.catalogueKey(path)
+      let entry = try catalogue.entry(truncated, of: path, in: store.lmdb)
+      let old = try entry.map { key, value in
+        try key.withUnsafeBytes { try NumberRecord.decode(value, key: $0) }
+      }
+      let (count, overflow) = Int64(clamping: old ?? 0).addingReportingOverflow(change)
+      guard !overflow, count >= 0 else {
+        throw Status.dataLoss(
+          "The catalogue counts fewer documents in \(path.text) than there are.")
+      }
+      let key =
+        try entry?.key ?? catalogue.freeKey(truncated, in: store.lmdb) { planned.contains($0) }
+      planned.insert(key)
+      steps.append(
+        Step(
+          table: catalogue.table, key: key,
+          value: count == 0
+            ? nil
+            : NumberRecord.encode(
+              UInt64(count), path: path, key: key, isTruncated: truncated.isTruncated)))
+    }
+    return steps
+  }
+
+  private func expirationSteps() throws -> [Step] {
+    var expirations = ExpirationChanges(store, try TTLPolicies.read(store.lmdb, store.tables))
+    guard !expirations.isIdle else { return [] }
+    for document in documents where document.isChanged {
+      let before = try document.stored.map {
+        try store.body(DocumentRecord.storedBody(of: $0))
+      }
+      let after = document.version?.body
+      guard let after else {
+        try expirations.change(document.name.path, key: document.key, from: before, to: nil)
+        continue
+      }
+      try after.withBytes {
+        try expirations.change(
+          document.name.path, key: document.key, from: before, to: StoredBody($0))
+      }
+    }
+    return expirations.steps.map {
+      Step(table: store.tables.expirations, key: $0.key, value: $0.value)
+    }
+  }
+
+  private func tombstoneSteps() throws -> [Step] {
+    let table = store.tables.tombstonesByName
+    var steps: [Step] = []
+    var planned: Set<[UInt8]> = []
+    for document in documents where document.tombstone != document.storedTombstone {
+      let name = document.name
+      let entry = try table.entry(name.truncated, of: name.path, in: store.lmdb)
+      guard document.tombstone != 0 else {
+        if let entry { steps.append(Step(table: table.table, key: entry.key, value: nil)) }
+        continue
+      }
+      let key =
+        try entry?.key ?? table.freeKey(name.truncated, in: store.lmdb) { planned.contains($0) }
+      planned.insert(key)
+      steps.append(
+        Step(
+          table: table.table, key: key,
+          value: NumberRecord.encode(
+            document.tombstone, path: name.path, key: key, isTruncated: name.key.isTruncated)))
+    }
+    return steps
+  }
+}

@@ -1,0 +1,68 @@
+/// Reads of a planned group: the file with the changes of the group, and of a request being planned.
+extension CommitPlan {
+  /// A document with the changes of the group and of the request.
+  mutating func document(
+    _ name: DocumentName, in request: inout Request
+  ) throws -> StoredDocument? {
+    guard let index = indexes[name] else { return try store.document(name) }
+    guard let staging = documents[index].staging else {
+      try verify(documents[index])
+      return documents[index].version
+    }
+    return try version(of: &request.staged[staging], at: request.time)
+  }
+
+  enum Body {
+    /// Borrowed: nothing is put while requests are planned. Nil if there is no document.
+    case stored(StoredBody?)
+    case planned(DocumentBody)
+  }
+
+  /// As `document`, but only the body.
+  mutating func body(of name: DocumentName, in request: inout Request) throws -> Body {
+    guard indexes[name] != nil else { return .stored(try store.body(of: name)) }
+    return try document(name, in: &request).map { .planned($0.body) } ?? .stored(nil)
+  }
+
+  /// With the changes of the group, without those of the request being planned.
+  func updateTime(of name: DocumentName) throws -> Instant? {
+    if let index = indexes[name] { return documents[index].version?.updateTime }
+    return try store.updateTime(of: name)
+  }
+
+  /// The changes of the group and of the request to the query's results.
+  mutating func overlay(
+    for query: EffectiveQuery, requiring fields: [FieldSegments] = [],
+    in request: inout Request
+  ) throws -> DocumentOverlay {
+    var overlay = DocumentOverlay(for: query, requiring: fields)
+    for document in documents where query.scope.contains(document.name.path) {
+      if let staging = document.staging {
+        try overlay.add(document.name.path, version(of: &request.staged[staging], at: request.time))
+      } else if document.isChanged {
+        try overlay.add(document.name.path, document.version)
+      }
+    }
+    return overlay
+  }
+
+  /// Whether the request has touched a document within `scope`.
+  func hasStagedDocuments(in scope: StructuredQuery.Scope) -> Bool {
+    documents.contains { $0.staging != nil && scope.contains($0.name.path) }
+  }
+
+  private func version(of staging: inout StagedDocument, at time: Instant) throws -> StoredDocument?
+  {
+    guard staging.exists else { return nil }
+    try finish(&staging)
+    let old = documents[staging.document].version
+    guard staging.isChange else {
+      try verify(documents[staging.document])
+      return old
+    }
+    return StoredDocument(
+      path: documents[staging.document].name.path, sequence: state.lastSequence &+ 1,
+      createTime: staging.isRenewed ? time : old?.createTime ?? time, updateTime: time,
+      body: staging.body)
+  }
+}

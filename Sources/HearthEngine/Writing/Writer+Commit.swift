@@ -1,0 +1,239 @@
+import Foundation
+internal import LMDB
+import Logging
+import Synchronization
+
+/// Plans and commits the requests of one group.
+extension Writer {
+  /// Commits a group: whole or, if the storage refuses it, in ever smaller parts until the failing
+  /// request is alone.
+  func commit(_ group: [WriteRequest]) {
+    var rest = group[...]
+    var batch = rest.count
+    var growths = 0
+    // Requests keep their time when they are planned again.
+    var now: Instant?
+    while !rest.isEmpty {
+      var tried = min(batch, rest.count)
+      var report = WriterReport()
+      let attempt = attempt(&rest, &tried, &now, &report)
+      let part = rest.prefix(tried)
+      switch attempt {
+      case .committed(let outcomes, let plan, let acknowledgements):
+        report.isCommit = true
+        finish(part, outcomes, report, acknowledgements) {
+          store.commits.advance(to: plan.state.lastSequence)
+          // After our own listeners: this process's commit watcher then finds nothing new.
+          store.environment.notifyCommit()
+        }
+        // Releasing a large plan takes time; no caller has to wait for it.
+        withExtendedLifetime(plan) {}
+      case .unchanged(let outcomes):
+        finish(part, outcomes, report)
+      case .mapFull(let error):
+        growths += 1
+        do throws(Status) {
+          guard growths < Store.growthLimit else { throw Status(writing: error) }
+          try store.grow()
+          continue
+        } catch {
+          finish(part, part.map { _ in .failure(error) }, report)
+        }
+      case .refused(let error):
+        guard tried > 1 else {
+          finish(part, [.failure(error)], report)
+          break
+        }
+        batch = tried / 2
+        continue
+      case .unknown(let outcomes, let error):
+        logger.error("A commit could not be flushed.", metadata: ["error": "\(error)"])
+        finish(part, outcomes.map { $0.flatMap { _ in .failure(error) } }, report)
+      }
+      rest = rest.dropFirst(tried)
+    }
+  }
+
+  private enum Attempt {
+    case committed([Outcome], CommitPlan, [Int: Acknowledgement])
+    /// No request changed anything; there was nothing to commit.
+    case unchanged([Outcome])
+    case mapFull(LMDBError)
+    /// Nothing was applied.
+    case refused(Status)
+    /// The commit itself failed: requests that were not refused may have been applied.
+    case unknown([Outcome], Status)
+  }
+
+  /// - Parameters:
+  ///   - requests: Closures that were run are replaced by their results.
+  ///   - count: How many of the requests to take. Reduced if they grow large.
+  private func attempt(
+    _ requests: inout ArraySlice<WriteRequest>, _ count: inout Int, _ now: inout Instant?,
+    _ report: inout WriterReport
+  ) -> Attempt {
+    do {
+      begin(.waitingForFile)
+      var transaction = try store.beginWriting()
+      begin(.planning)
+      let time = now ?? store.configuration.now()
+      now = time
+      var plan = try CommitPlan(
+        StoreSnapshot(transaction.snapshot, store), now: time,
+        documentCount: requests.prefix(count).reduce(0) { $0 + $1.mutationCount })
+      let outcomes = try outcomes(of: &requests, count, in: &plan)
+      count = outcomes.count
+      guard !plan.isEmpty else { return .unchanged(outcomes) }
+      try plan.apply(to: &transaction, trimming: changeLogTrim())
+      report.bytes = plan.byteCount
+      let acknowledgements = expect(requests.prefix(count), outcomes)
+      begin(.committing)
+      let began = ContinuousClock.now
+      defer { report.flush = ContinuousClock.now - began }
+      do {
+        try transaction.commit(ringing: false)
+      } catch {
+        self.acknowledgements.withdraw(Array(acknowledgements.values))
+        if error == .mapFull { return .mapFull(error) }
+        return .unknown(outcomes, Status(committing: error))
+      }
+      return .committed(outcomes, plan, acknowledgements)
+    } catch let error as LMDBError {
+      return error == .mapFull ? .mapFull(error) : .refused(Status(writing: error))
+    } catch let error as Status {
+      return .refused(error)
+    } catch {
+      return .refused(Status(.internal, "Writing failed.", cause: error))
+    }
+  }
+
+  /// By index, for the requests that succeeded and touch something a listener watches.
+  private func expect(
+    _ requests: ArraySlice<WriteRequest>, _ outcomes: [Outcome]
+  ) -> [Int: Acknowledgement] {
+    guard !acknowledgements.isIdle else { return [:] }
+    var expected: [Acknowledgement] = []
+    var byPosition: [Int: Acknowledgement] = [:]
+    for (position, (request, outcome)) in zip(requests, outcomes).enumerated() {
+      guard let origin = request.origin, case .mutations(let mutations, on: _) = request.work,
+        case .success(let result) = outcome
+      else { continue }
+      let paths = mutations.map(\.path)
+      guard acknowledgements.concern(paths) else { continue }
+      let acknowledgement = Acknowledgement(
+        result.sequence, paths, from: origin, complete: request.complete)
+      expected.append(acknowledgement)
+      byPosition[position] = acknowledgement
+    }
+    acknowledgements.expect(expected)
+    return byPosition
+  }
+
+  private func outcomes(
+    of requests: inout ArraySlice<WriteRequest>, _ count: Int, in plan: inout CommitPlan
+  ) throws -> [Outcome] {
+    var outcomes: [Outcome] = []
+    outcomes.reserveCapacity(count)
+    for index in requests.indices.prefix(count) {
+      switch requests[index].work {
+      case .mutations(let mutations, let readSet):
+        do {
+          if let readSet { try plan.check(readSet) }
+          outcomes.append(.success(try plan.plan(mutations)))
+        } catch let refusal as Status {
+          outcomes.append(.failure(refusal))
+        }
+      case .closure(let closure):
+        let (work, outcome) = run(closure, in: &plan)
+        requests[index].work = work
+        outcomes.append(outcome)
+      case .failed(let status):
+        outcomes.append(.failure(status))
+      }
+      // How much closures write is known only now.
+      if plan.byteCount > Self.groupLimitBytes { break }
+    }
+    return outcomes
+  }
+
+  private func run(
+    _ closure: WriteRequest.Closure, in plan: inout CommitPlan
+  ) -> (WriteRequest.Work, Outcome) {
+    let began = ContinuousClock.now
+    begin(.runningClosure(closure.callSite))
+    defer {
+      warnIfLong("A write closure held up all writes.", since: began, logger)
+      begin(.planning)
+    }
+    return withUnsafeMutablePointer(to: &plan) { plan in
+      let live = WriteContext(in: plan)
+      defer { live.drop() }
+      do {
+        try closure.take()?(live)
+        let result = try live.take()
+        return (.mutations(live.mutations, on: live.readSet), .success(result))
+      } catch {
+        let status =
+          live.fault ?? error as? Status
+          ?? Status(.cancelled, "A write closure threw an error.", cause: error)
+        return (.failed(status), .failure(status))
+      }
+    }
+  }
+
+  /// - Parameters:
+  ///   - acknowledgements: By index; each completes its request.
+  ///   - notifyListeners: Called once reads and new listeners no longer have to wait.
+  private func finish(
+    _ requests: ArraySlice<WriteRequest>, _ outcomes: [Outcome], _ report: WriterReport,
+    _ acknowledgements: [Int: Acknowledgement] = [:], notifyListeners: () -> Void = {}
+  ) {
+    begin(.reporting)
+    let resumed = state.withLock { state in
+      for request in requests {
+        if request.isTracked { trackedCount.wrappingSubtract(1, ordering: .releasing) }
+        state.unawaitedBytes -= request.countedBytes
+        state.waitingBytes -= request.byteCount
+      }
+      return state.tickets.finish(requests.last?.ticket ?? 0)
+    }
+    for resume in resumed { resume() }
+    notifyListeners()
+    if !acknowledgements.isEmpty {
+      for (position, outcome) in outcomes.enumerated() {
+        acknowledgements[position]?.commit(outcome)
+      }
+      self.acknowledgements.noteCommit(of: Array(acknowledgements.values))
+    }
+    for (position, (request, outcome)) in zip(requests, outcomes).enumerated() {
+      // A closure that never ran.
+      if case .closure(let closure) = request.work { _ = closure.take() }
+      if let acknowledgement = acknowledgements[position] {
+        acknowledgement.release()
+      } else {
+        request.complete(outcome)
+      }
+    }
+    guard let observer = observer.withLock({ $0 }) else { return }
+    var report = report
+    report.requests = requests.count
+    report.failures = outcomes.count { if case .failure = $0 { true } else { false } }
+    observer(report)
+  }
+
+  /// The log's size is checked with every commit, its age at most once a second.
+  private func changeLogTrim() -> ChangeLogTrim {
+    let isDue = lastTrim.withLock { last in
+      let now = ContinuousClock.now
+      if let last, now - last < .seconds(1) { return false }
+      last = now
+      return true
+    }
+    let (seconds, attoseconds) = store.configuration.changeLogAge.components
+    let age = min(max(seconds, 0), 1 << 40) * 1_000_000 + attoseconds / 1_000_000_000_000
+    return ChangeLogTrim(
+      oldestKept: isDue
+        ? Instant(microseconds: store.configuration.now().microseconds - age) : nil,
+      bytesKept: store.configuration.changeLogBytes)
+  }
+}

@@ -1,0 +1,266 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+/// An `async` read holds the executor of its caller, an actor's or one that a task prefers, only for
+/// a moment.
+@Suite(
+  .embedded("the memory backend answers on a queue of its own"), .timeLimit(patience))
+struct CallersExecutorTests {
+  private struct Book: Codable, Sendable {
+    var title: String
+    var year: Int
+    var tags: [String]
+  }
+
+  private final class Page: Codable {
+    var title = ""
+    var year = 0
+    var tags: [String] = []
+  }
+
+  /// What a job may take, in nanoseconds of processor time: in a release build ten times the 50 µs
+  /// that are promised, because other processes take caches away; debug builds are slower.
+  private static var limit: UInt64 {
+    #if DEBUG
+      30_000_000
+    #else
+      500_000
+    #endif
+  }
+
+  private static let count = 4000
+
+  private static func filled(_ folder: TemporaryFolder) async throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    // No index is learned that would make a scan short.
+    settings.indexPolicy = .declared
+    let db = try Firestore.open(at: folder.path + "/executor.hearth", settings: settings)
+    for start in stride(from: 0, to: count, by: 400) {
+      let batch = db.batch()
+      for index in start..<(start + 400) {
+        try batch.setData(
+          from: Book(title: "Book \(index)", year: index % 100, tags: ["a", "b", "\(index)"]),
+          forDocument: db.document("books/\(index)"))
+      }
+      try await batch.commit()
+    }
+    // Collections with one document each.
+    for start in stride(from: 0, to: count, by: 400) {
+      let batch = db.batch()
+      for index in start..<(start + 400) {
+        batch.setData(["n": index], forDocument: db.document("users/\(index)/settings/main"))
+      }
+      try await batch.commit()
+    }
+    try await db.document("large/one").setData([
+      "text": String(repeating: "x", count: 900_000)
+    ])
+    return db
+  }
+
+  private typealias Read = nonisolated(nonsending) @Sendable (Firestore) async throws -> Int
+
+  private static let reads: [(name: String, results: Int, read: Read)] = [
+    ("all", count, { try await $0.collection("books").getDocuments().count }),
+    (
+      "a scan with a filter", count / 100,
+      {
+        try await $0.collection("books").whereField("year", isEqualTo: 7).getDocuments().count
+      }
+    ),
+    (
+      "sorted", 20,
+      {
+        try await $0.collection("books").order(by: "title").limit(to: 20).getDocuments().count
+      }
+    ),
+    (
+      "a count", count / 100,
+      { db in
+        let query = db.collection("books").whereField("year", isEqualTo: 7)
+        return Int(truncating: try await query.count.getAggregation(source: .server).count)
+      }
+    ),
+    (
+      "decoded, Sendable", count,
+      { try await $0.collection("books").getDocuments(as: Book.self).count }
+    ),
+    (
+      "decoded, not Sendable", count,
+      { try await $0.collection("books").getDocuments(as: Page.self).count }
+    ),
+    (
+      "many at paths", 1000,
+      { db in
+        let references = try await db.collection("books").listDocuments().prefix(1000).map(\.self)
+        return try await db.getAll(references).count
+      }
+    ),
+    ("references", count, { try await $0.collection("books").listDocuments().count }),
+    (
+      "pages", count,
+      { db in
+        var count = 0
+        for try await _ in db.collection("books").documents(pageSize: 2000) { count += 1 }
+        return count
+      }
+    ),
+    (
+      "a group", 0,
+      {
+        try await $0.collectionGroup("settings").whereField("n", isEqualTo: -1)
+          .whereField("m", isEqualTo: 1).getDocuments().count
+      }
+    ),
+    (
+      "missing documents", 0,
+      { db in
+        // Making references is the user's work.
+        let references = await Task.detached {
+          (0..<1000).map { db.document("missing/\($0)") }
+        }.value
+        return try await db.getAll(references).count { $0.exists }
+      }
+    ),
+    ("a large document", 1, { try await $0.document("large/one").getDocument().exists ? 1 : 0 }),
+  ]
+
+  @Test func `an actor's executor is held for a moment only`() async throws {
+    let folder = TemporaryFolder()
+    let db = try await Self.filled(folder)
+    let actor = MeasuredActor()
+    for (name, results, read) in Self.reads {
+      // The first time types are looked up, and pages are faulted in.
+      _ = try await actor.run(db, read)
+      var longest = UInt64.max
+      for _ in 0..<3 {
+        actor.meter.forget()
+        #expect(try await actor.run(db, read) == results, "\(name)")
+        longest = min(longest, actor.meter.longest)
+      }
+      print("\(name): \(actor.meter.jobCount) jobs, the longest \(longest / 1000) µs")
+      #expect(longest < Self.limit, "\(name): \(longest) ns")
+      // The read did not run in one piece; portions have a yield between them. One document, of
+      // whatever size, may be read within the moment.
+      let jobs = actor.meter.jobCount
+      let fewest = ["decoded, not Sendable": 10, "a large document": 1][name] ?? 2
+      #expect(jobs >= fewest, "\(name): \(jobs) jobs")
+    }
+    try await db.terminate()
+  }
+
+  @Test func `an executor that a task prefers is held for a moment only`() async throws {
+    let folder = TemporaryFolder()
+    let db = try await Self.filled(folder)
+    let executor = MeasuredTaskExecutor()
+    let found = try await Task(executorPreference: executor) {
+      _ = try await db.collection("books").getDocuments(as: Page.self)
+      executor.meter.forget()
+      return try await db.collection("books").getDocuments(as: Page.self).count
+    }.value
+    #expect(found == Self.count)
+    #expect(executor.meter.jobCount > 1)
+    #expect(executor.meter.longest < Self.limit)
+    try await db.terminate()
+  }
+
+  @Test func `a short read goes on where its caller runs`() async throws {
+    let folder = TemporaryFolder()
+    let db = try await Self.filled(folder)
+    let actor = MeasuredActor()
+    let reads: [Read] = [
+      { try await $0.document("books/7").getDocument().exists ? 1 : 0 },
+      { try await $0.collection("books").limit(to: 1).getDocuments().count },
+      { try await $0.document("books/7").getDocument(as: Book.self).year - 6 },
+    ]
+    for read in reads {
+      var jobs = Int.max
+      // The deadline is one of the clock: beside other tests, most tries may miss it.
+      for _ in 0..<2000 where jobs > 1 {
+        actor.meter.forget()
+        #expect(try await actor.run(db, read) == 1)
+        jobs = min(jobs, actor.meter.jobCount)
+      }
+      // One job runs the actor's function from its beginning to its end.
+      #expect(jobs == 1)
+    }
+    try await db.terminate()
+  }
+
+  @Test func `an error of a long read arrives`() async throws {
+    let folder = TemporaryFolder()
+    let db = try await Self.filled(folder)
+    struct Strict: Codable, Sendable { var missing: Int }
+    let actor = MeasuredActor()
+    await #expect(throws: DecodingError.self) {
+      try await actor.run(db) {
+        try await $0.collection("books").getDocuments(as: Strict.self).count
+      }
+    }
+    try await db.terminate()
+    await #expect(throws: NSError.self) {
+      try await actor.run(db) { try await $0.collection("books").getDocuments().count }
+    }
+  }
+}
+
+/// Runs on an executor that measures.
+private actor MeasuredActor {
+  private nonisolated let executor = MeasuredSerialExecutor()
+  nonisolated var meter: JobMeter { executor.meter }
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  func run(
+    _ db: Firestore, _ body: nonisolated(nonsending) @Sendable (Firestore) async throws -> Int
+  ) async throws -> Int {
+    try await body(db)
+  }
+}
+
+/// Measures how much processor time each job of an executor takes.
+private final class JobMeter: Sendable {
+  let queue = DispatchQueue(label: "measured")
+  private let jobs = Guarded<[UInt64]>([])
+
+  var longest: UInt64 { queue.sync { jobs.withLock { $0.max() ?? 0 } } }
+  var jobCount: Int { queue.sync { jobs.withLock(\.count) } }
+
+  func forget() { jobs.withLock { $0 = [] } }
+
+  func run(_ job: @escaping @Sendable () -> Void) {
+    queue.async { [self] in
+      let start = Self.processorTime
+      job()
+      let end = Self.processorTime
+      jobs.withLock { $0.append(end - start) }
+    }
+  }
+
+  private static var processorTime: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}
+
+private final class MeasuredSerialExecutor: SerialExecutor {
+  let meter = JobMeter()
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    meter.run { [self] in job.runSynchronously(on: asUnownedSerialExecutor()) }
+  }
+}
+
+private final class MeasuredTaskExecutor: TaskExecutor {
+  let meter = JobMeter()
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    meter.run { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+  }
+}

@@ -1,0 +1,318 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import HearthEngine
+
+/// Promises to listeners that hold however late a source answers, and if it fails.
+@Suite(.timeLimit(patience)) struct ChangeSourceTests {
+  private let books = ResourcePath(["books"])
+  private let dune = ResourcePath(["books", "dune"])
+
+  private func late(
+    seed: UInt64 = 1, _ faults: LateSource.Faults = LateSource.Faults()
+  ) throws -> (ListeningFixture, ListenerRegistry, LateSource) {
+    let fixture = try ListeningFixture(.late, seed: seed, faults: faults)
+    let registry = fixture.registry()
+    return (fixture, registry, try #require(fixture.late))
+  }
+
+  /// A listener that is called back, what it was posted, and whether it has been removed.
+  private final class Recorder: Sendable {
+    struct State {
+      var sequences: [UInt64] = []
+      var counts: [Int] = []
+      var failures: [Status] = []
+      var isRemoved = false
+      var callsAfterRemoval = 0
+    }
+    let state = Guarded(State())
+    let queue = DispatchQueue(label: "recorder")
+    var seen: State { state.withLock { $0 } }
+
+    func listener() -> Listener {
+      Listener(.queue(.of(queue)), eventLimit: 200) { [self] result in
+        state.withLock { state in
+          if state.isRemoved { state.callsAfterRemoval += 1 }
+          switch result {
+          case .success(let event):
+            state.sequences.append(event.sequence)
+            state.counts.append(event.list.count)
+          case .failure(let status): state.failures.append(status)
+          }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: Soak.isOn ? 0..<200 : 0..<12)
+  func `each commit is an event of its own, in order, until the listener is removed`(
+    _ seed: Int
+  ) throws {
+    let (fixture, registry, _) = try late(
+      seed: UInt64(seed), LateSource.Faults(transient: seed % 3 == 0 ? 0 : 6))
+    var random = SeededGenerator(seed: UInt64(seed))
+    var kept: [(Recorder, from: UInt64)] = []
+    var removed: [Recorder] = []
+    let target = Listener.Target.collection(books)
+    var leaving: [(Recorder, Listener)] = []
+    let total: UInt64 = 60
+    for sequence in 1...total {
+      if random.one(in: 6) {
+        let recorder = Recorder()
+        let listener = recorder.listener()
+        registry.add(listener, watching: target)
+        if random.one(in: 2) {
+          leaving.append((recorder, listener))
+        } else {
+          kept.append((recorder, sequence - 1))
+        }
+      }
+      if random.one(in: 3), !leaving.isEmpty {
+        let (recorder, listener) = leaving.remove(at: random.below(leaving.count))
+        registry.remove(listener, watching: target)
+        recorder.state.withLock { $0.isRemoved = true }
+        removed.append(recorder)
+      }
+      try fixture.commit(fixture.set("books/\(sequence)", ("n", .integer(Int64(sequence)))))
+      if random.one(in: 4) { usleep(UInt32(random.below(2000))) }
+    }
+    registry.settle()
+    for (recorder, from) in kept {
+      recorder.queue.sync {}
+      let (sequences, counts) = recorder.state.withLock { ($0.sequences, $0.counts) }
+      let first = try #require(sequences.first)
+      // The first result shows at least what was committed before; then no commit is left out.
+      #expect(first >= from && sequences == Array(first...total))
+      #expect(counts == sequences.map { Int($0) })
+    }
+    for recorder in removed {
+      recorder.queue.sync {}
+      #expect(recorder.seen.callsAfterRemoval == 0)
+    }
+    registry.close()
+  }
+
+  @Test func `a limited query that runs again later shows a state that existed`() throws {
+    let (fixture, registry, late) = try late(LateSource.Faults(transient: 4))
+    for n in 0..<60 {
+      try fixture.commit(fixture.set("books/\(100 + n)", ("n", .integer(Int64(n)))))
+    }
+    var query = StructuredQuery(.collection(books))
+    query.limit = 2
+    let asker = Asker(.query(EffectiveQuery(query)), registry, eventLimit: 200)
+    registry.settle()
+    #expect(try asker.take()?.list.documents.map(\.path.id) == ["100", "101"])
+    for n in 0..<50 {
+      try fixture.commit(fixture.delete("books/\(100 + n)"))
+      if n % 5 == 0 { registry.settle() }
+    }
+    registry.settle()
+    var last: UInt64 = 60
+    while let event = try asker.take() {
+      #expect(event.sequence > last)
+      last = event.sequence
+      let deleted = Int(event.sequence) - 60
+      #expect(event.list.documents.map(\.path.id) == ["\(100 + deleted)", "\(101 + deleted)"])
+    }
+    #expect(last == 110)
+    #expect(registry.readStatistics().refills > 0)
+    #expect(late.requests > 0)
+    registry.close()
+  }
+
+  @Test func `a listener is called before an awaited write returns`() async throws {
+    let (fixture, registry, _) = try late()
+    let recorder = Recorder()
+    registry.add(recorder.listener(), watching: .document(dune))
+    registry.settle()
+    var missed = 0
+    for n in 1...50 {
+      let mutation = try fixture.set("books/dune", ("n", .integer(Int64(n))))
+      _ = await withCheckedContinuation { continuation in
+        fixture.submit([mutation]) { continuation.resume(returning: $0) }
+      }
+      if recorder.seen.sequences.last != UInt64(n) { missed += 1 }
+    }
+    // A busy machine may take longer than a write waits.
+    #expect(missed < 10)
+    registry.close()
+  }
+
+  @Test func `a source that hangs delays a write no longer than a callback does`() async throws {
+    let (fixture, registry, late) = try late()
+    let recorder = Recorder()
+    let listener = recorder.listener()
+    registry.add(listener, watching: .document(dune))
+    registry.settle()
+    late.hold()
+    for n in 1...3 {
+      let mutation = try fixture.set("books/dune", ("n", .integer(Int64(n))))
+      let outcome = await withCheckedContinuation { continuation in
+        fixture.submit([mutation]) { continuation.resume(returning: $0) }
+      }
+      #expect(try outcome.get().sequence == UInt64(n))
+    }
+    #expect(recorder.seen.sequences == [0])
+    late.release()
+    registry.settle()
+    recorder.queue.sync {}
+    #expect(recorder.seen.sequences == [0, 1, 2, 3])
+    registry.close()
+  }
+
+  @Test func `a listener that is removed while a read is under way is not called again`() throws {
+    let (fixture, registry, late) = try late()
+    let (recorder, other) = (Recorder(), Recorder())
+    let listener = recorder.listener()
+    registry.add(listener, watching: .document(dune))
+    registry.add(other.listener(), watching: .collection(books))
+    registry.settle()
+    late.hold()
+    try fixture.commit(fixture.set("books/dune", ("n", .null)))
+    // One whose first result is being read, too.
+    let new = Recorder()
+    let newListener = new.listener()
+    registry.add(newListener, watching: .group("books"))
+    usleep(20_000)
+    registry.remove(listener, watching: .document(dune))
+    registry.remove(newListener, watching: .group("books"))
+    late.release()
+    registry.settle()
+    for recorder in [recorder, other, new] { recorder.queue.sync {} }
+    #expect(recorder.seen.sequences == [0])
+    #expect(new.seen.sequences == [])
+    #expect(other.seen.sequences == [0, 1])
+    registry.close()
+  }
+
+  @Test(arguments: [false, true])
+  func `closing does not wait for a read, whose answer is ignored`(isLoading: Bool) async throws {
+    let (fixture, registry, late) = try late()
+    let recorder = Recorder()
+    if isLoading { late.hold() }
+    registry.add(recorder.listener(), watching: .document(dune))
+    if !isLoading {
+      registry.settle()
+      late.hold()
+    }
+    let mutation = try fixture.set("books/dune", ("n", .null))
+    let outcome = Guarded<Writer.Outcome?>(nil)
+    fixture.submit([mutation]) { done in outcome.withLock { $0 = done } }
+    try await Task.sleep(for: .milliseconds(20))
+    registry.close()
+    late.release()
+    try await eventually { outcome.withLock { $0 != nil } }
+    registry.settle()
+    recorder.queue.sync {}
+    #expect(recorder.seen.sequences == (isLoading ? [] : [0]))
+    #expect(recorder.seen.failures.isEmpty)
+  }
+
+  @Test func `an error that is not temporary ends its listeners, and later ones begin again`()
+    throws
+  {
+    let (fixture, registry, late) = try late()
+    late.faults.permanent = Status(.internal, "Broken.")
+    let first = Recorder()
+    registry.add(first.listener(), watching: .collection(books))
+    registry.settle()
+    first.queue.sync {}
+    #expect(first.seen.failures.map(\.code) == [.internal])
+    late.faults.permanent = nil
+    let second = Recorder()
+    registry.add(second.listener(), watching: .collection(books))
+    try fixture.commit(fixture.set("books/dune", ("n", .null)))
+    registry.settle()
+    second.queue.sync {}
+    #expect(second.seen.counts.last == 1)
+    registry.close()
+  }
+
+  @Test func `changes that are gone cost a full read, and no listener`() throws {
+    let (fixture, registry, _) = try late(LateSource.Faults(trimmed: 1))
+    let recorder = Recorder()
+    registry.add(recorder.listener(), watching: .collection(books))
+    registry.settle()
+    for n in 1...20 {
+      try fixture.commit(fixture.set("books/\(n)", ("n", .null)))
+      registry.settle()
+    }
+    recorder.queue.sync {}
+    #expect(recorder.seen.sequences == Array(0...20))
+    #expect(registry.readStatistics().reloads >= 20)
+    registry.close()
+  }
+
+  // MARK: The embedded store
+
+  /// Counts the states that are read.
+  private final class CountingSource: ChangeSource {
+    let base: StoreChangeSource
+    private let count = Guarded(0)
+
+    init(_ base: StoreChangeSource) { self.base = base }
+
+    var reads: Int { count.withLock(\.self) }
+    var name: String { base.name }
+    var completesInline: Bool { base.completesInline }
+
+    func read(_ done: @escaping Completion<any SourceState>) {
+      count.withLock { $0 += 1 }
+      base.read(done)
+    }
+
+    func whenWritesAreDone(touching scope: ReadScope, _ body: @escaping @Sendable () -> Void) {
+      base.whenWritesAreDone(touching: scope, body)
+    }
+
+    func watch(on queue: DispatchQueue, _ signal: @escaping @Sendable (Status?) -> Void) {
+      base.watch(on: queue, signal)
+    }
+
+    func stopWatching() { base.stopWatching() }
+  }
+
+  @Test func `a turn over the embedded store is one read transaction, whatever it reads`() throws {
+    let begun = Guarded(0)
+    let fixture = try StoreFixture {
+      $0.faultInjector = { call in
+        if call == .begin { begun.withLock { $0 += 1 } }
+        return 0
+      }
+    }
+    func commit(_ mutations: Mutation...) throws {
+      for outcome in fixture.commitTogether([mutations]) { _ = try outcome.get() }
+    }
+    let source = CountingSource(
+      StoreChangeSource(fixture.store, fixture.writer, isStrict: false) { _ in })
+    var tuning = MaterializedQueryTuning()
+    tuning.minimumLookahead = 1
+    let registry = ListenerRegistry(
+      source, fixture.writer.acknowledgements, logger: .silent, tuning: tuning)
+    for n in 0..<9 { try commit(fixture.set("books/\(n)", ("n", .integer(Int64(n))))) }
+    var limited = StructuredQuery(.collection(books))
+    limited.limit = 2
+    let askers = [
+      Asker(.query(EffectiveQuery(limited)), registry), Asker(.collection(books), registry),
+      Asker(.document(ResourcePath(["books", "0"])), registry),
+    ]
+    registry.settle()
+    for n in 0..<6 {
+      let gate = DispatchSemaphore(value: 0)
+      registry.afterEvents { gate.wait() }
+      // The changes of several commits, their documents, and a query that runs again.
+      try commit(fixture.delete("books/\(n)"))
+      try commit(fixture.set("books/8", ("n", .integer(Int64(n + 100)))))
+      // A turn for the signal, perhaps one for the file's event, and that of `settle`.
+      let (before, reads) = (begun.withLock(\.self), source.reads)
+      gate.signal()
+      registry.settle()
+      #expect(begun.withLock { $0 } - before == source.reads - reads)
+      #expect(source.reads - reads <= 3)
+    }
+    for asker in askers { #expect(try asker.take() != nil) }
+    #expect(registry.readStatistics().refills > 0)
+    registry.close()
+  }
+}
