@@ -13,8 +13,25 @@ extension Mutation {
     setting document: DocumentReference, to encoded: EncodedDocument,
     merge: ParsedWrite.Merge? = nil, in firestore: Firestore
   ) throws {
-    try encoded.check(for: firestore.databaseIdentity)
-    try self.init(setting: document.uncheckedPath(in: firestore), to: encoded, merge: merge)
+    if let validationError = encoded.validationError { throw validationError }
+    let database = firestore.databaseIdentity
+    for foreign in encoded.databases where foreign != database {
+      throw Status.invalidArgument(
+        "Document Reference is for database \(foreign.name) but should be for database "
+          + database.name)
+    }
+    let path = try document.uncheckedPath(in: firestore)
+    let hasDeletes = encoded.transforms.contains { transform in
+      if case .delete = transform.transform { true } else { false }
+    }
+    guard merge == nil, !hasDeletes else {
+      let parsed = try ParsedWrite(
+        encoded: encoded.body.map(), sentinels: encoded.transforms, merge: merge)
+      try self.init(setting: path, to: parsed)
+      return
+    }
+    // The usual case: the bytes are stored as they were encoded.
+    self.init(path: path, operation: .set(encoded.body), transforms: encoded.transforms)
   }
 
   init(
@@ -72,36 +89,15 @@ extension Mutation {
       transforms: parsed.transforms)
   }
 
-  init(
-    setting path: ResourcePath, to encoded: EncodedDocument, merge: ParsedWrite.Merge?
-  ) throws(Status) {
-    let hasDeletes = encoded.transforms.contains { transform in
-      if case .delete = transform.transform { true } else { false }
-    }
-    guard merge == nil, !hasDeletes else {
-      let parsed = try ParsedWrite(
-        encoded: encoded.body.map(), sentinels: encoded.transforms, merge: merge)
-      try self.init(setting: path, to: parsed)
-      return
-    }
-    // The usual case: the bytes are stored as they were encoded.
-    self.init(path: path, operation: .set(encoded.body), transforms: encoded.transforms)
-  }
-
   private static func operation(_ parsed: ParsedWrite) throws(Status) -> Operation {
     if let mask = parsed.mask { return .patch(parsed.body, mask: mask) }
     return try .set(encoding: parsed.body)
   }
 }
 
-extension EncodedDocument {
-  /// Throws if this cannot be stored in `database`.
-  func check(for database: DatabaseIdentity) throws(Status) {
-    if let validationError { throw validationError }
-    for foreign in databases where foreign != database {
-      throw .invalidArgument(
-        "Document Reference is for database \(foreign.name) but should be for database "
-          + database.name)
-    }
+extension FirebaseDataEncoder {
+  /// The encoded value. Converts a `Status` to the `NSError` that users catch.
+  func encodedForWriting<T: Encodable>(_ value: T) throws -> EncodedDocument {
+    try reporting { try encodeDocument(value) }
   }
 }

@@ -62,9 +62,16 @@ struct UserDataReader {
     return value.map(Change.value) ?? .transform
   }
 
-  mutating func readArgument(_ input: Any) throws(Status) -> Value {
+  /// A value for a query or a cursor. Maps may have any names here, but no sentinels.
+  ///
+  /// - Parameter allowsNestedArrays: True for `in` and `notIn`, whose elements may be arrays.
+  static func argument(
+    _ input: Any, database: DatabaseIdentity?, allowsNestedArrays: Bool = false
+  ) throws(Status) -> Value {
+    var reader = UserDataReader(
+      source: allowsNestedArrays ? .arrayArgument : .argument, database: database)
     // A sentinel, the only input without a value, has been refused.
-    try read(AnyBridge.kind(of: input), depth: 0, isElement: false) ?? .null
+    return try reader.read(AnyBridge.kind(of: input), depth: 0, isElement: false) ?? .null
   }
 
   mutating func readElements(_ elements: [Any]) throws(Status) -> [Value] {

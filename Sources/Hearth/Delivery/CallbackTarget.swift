@@ -58,3 +58,21 @@ struct Callback<Message>: @unchecked Sendable {
 
   func call(_ message: Message) { body(message) }
 }
+
+extension CallbackTarget {
+  /// Listens to a target, and delivers its events here.
+  func listening(
+    _ resolve: () throws -> SnapshotRegistration.Watched, since token: ChangeToken? = nil,
+    _ callback: Callback<Result<ResultEvent, Status>>
+  ) -> SnapshotRegistration {
+    let way: Listener.Way =
+      if let sharedQueue {
+        .queue(.of(sharedQueue))
+      } else if isOwnQueue {
+        .ownQueue { listener in carry { listener.deliver() } }
+      } else {
+        .schedule { listener in carry { listener.deliver() } }
+      }
+    return SnapshotRegistration(resolve, since: token, way) { callback.call($0) }
+  }
+}

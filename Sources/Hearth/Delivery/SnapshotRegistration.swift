@@ -58,24 +58,6 @@ final class SnapshotRegistration: NSObject, ListenerRegistration, Sendable {
   }
 }
 
-extension CallbackTarget {
-  /// Listens to a target, and delivers its events here.
-  func listening(
-    _ resolve: () throws -> SnapshotRegistration.Watched, since token: ChangeToken? = nil,
-    _ callback: Callback<Result<ResultEvent, Status>>
-  ) -> SnapshotRegistration {
-    let way: Listener.Way =
-      if let sharedQueue {
-        .queue(.of(sharedQueue))
-      } else if isOwnQueue {
-        .ownQueue { listener in carry { listener.deliver() } }
-      } else {
-        .schedule { listener in carry { listener.deliver() } }
-      }
-    return SnapshotRegistration(resolve, since: token, way) { callback.call($0) }
-  }
-}
-
 extension Firestore {
   func callbackTarget(
     _ actor: (any Actor)?, _ options: SnapshotListenOptions

@@ -271,29 +271,24 @@ extension DocumentReference {
 
   // MARK: Handing over
 
-  private func submit(_ make: @autoclosure () throws -> Mutation) {
+  /// Without a completion handler, errors are reported as unobserved.
+  private func submit(
+    _ make: @autoclosure () throws -> Mutation, _ actor: (any Actor)? = nil,
+    _ completion: ((Error?) -> Void)? = nil
+  ) {
     let firestore = firestore
-    submit(make) { if let error = $0 { firestore.reportUnobserved(error) } }
-  }
-
-  private func submit(
-    _ make: @autoclosure () throws -> Mutation, _ actor: (any Actor)?,
-    _ completion: ((Error?) -> Void)?
-  ) {
-    guard let completion else { return submit(try make()) }
-    let callbackTarget = firestore.callbackTarget(actor)
-    let callback = Callback<NSError?> { completion($0) }
-    submit(make, completesAfterListeners: true) { callbackTarget.carry($0?.nsError, to: callback) }
-  }
-
-  private func submit(
-    _ make: () throws -> Mutation, completesAfterListeners: Bool = false,
-    done: @escaping @Sendable (Status?) -> Void
-  ) {
+    let done: @Sendable (Status?) -> Void
+    if let completion {
+      let callbackTarget = firestore.callbackTarget(actor)
+      let callback = Callback<NSError?> { completion($0) }
+      done = { callbackTarget.carry($0?.nsError, to: callback) }
+    } else {
+      done = { if let error = $0 { firestore.reportUnobserved(error) } }
+    }
     do {
       let mutation = try make()
       try firestore.database().backend.submit(
-        [mutation], completesAfterListeners: completesAfterListeners, done)
+        [mutation], completesAfterListeners: completion != nil, done)
     } catch {
       done(error as? Status ?? Status(.unknown, "The write failed.", cause: error))
     }

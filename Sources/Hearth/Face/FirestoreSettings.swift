@@ -181,24 +181,33 @@ public final class FirestoreSettings: NSObject, NSCopying {
 
   public override init() {}
 
+  /// A property that is copied and compared by its value.
+  private struct Property: Sendable {
+    let copy: @Sendable (_ from: FirestoreSettings, _ to: FirestoreSettings) -> Void
+    let isEqual: @Sendable (FirestoreSettings, FirestoreSettings) -> Bool
+
+    init<Value: Equatable & SendableMetatype>(
+      _ path: any ReferenceWritableKeyPath<FirestoreSettings, Value> & Sendable
+    ) {
+      copy = { $1[keyPath: path] = $0[keyPath: path] }
+      isEqual = { $0[keyPath: path] == $1[keyPath: path] }
+    }
+  }
+
+  private static let properties = [
+    Property(\.host), Property(\.isSSLEnabled), Property(\.durability),
+    Property(\.isReadOnly), Property(\.queueLimitBytes), Property(\.mapSizeBytes),
+    Property(\.validatesPagesOnOpen), Property(\.verifiesChecksumsOnRead),
+    Property(\.maxQueryThreads), Property(\.allowsRemoteFileSystem),
+    Property(\.changeLogRetention), Property(\.changeLogLimitBytes), Property(\.indexPolicy),
+    Property(\.ttlSweepInterval),
+  ]
+
   public func copy(with zone: NSZone? = nil) -> Any {
     let copy = FirestoreSettings()
-    copy.host = host
-    copy.isSSLEnabled = isSSLEnabled
+    for property in Self.properties { property.copy(self, copy) }
     copy.chosenQueue = chosenQueue
     copy.ownQueue = ownQueue
-    copy.durability = durability
-    copy.isReadOnly = isReadOnly
-    copy.queueLimitBytes = queueLimitBytes
-    copy.mapSizeBytes = mapSizeBytes
-    copy.validatesPagesOnOpen = validatesPagesOnOpen
-    copy.verifiesChecksumsOnRead = verifiesChecksumsOnRead
-    copy.maxQueryThreads = maxQueryThreads
-    copy.allowsRemoteFileSystem = allowsRemoteFileSystem
-    copy.changeLogRetention = changeLogRetention
-    copy.changeLogLimitBytes = changeLogLimitBytes
-    copy.indexPolicy = indexPolicy
-    copy.ttlSweepInterval = ttlSweepInterval
     copy.clock = clock
     copy.chosenCache = chosenCache
     copy.legacyIsPersistent = legacyIsPersistent
@@ -208,16 +217,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
 
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? FirestoreSettings else { return false }
-    return host == other.host && isSSLEnabled == other.isSSLEnabled
-      && durability == other.durability && isReadOnly == other.isReadOnly
-      && queueLimitBytes == other.queueLimitBytes && mapSizeBytes == other.mapSizeBytes
-      && validatesPagesOnOpen == other.validatesPagesOnOpen
-      && verifiesChecksumsOnRead == other.verifiesChecksumsOnRead
-      && maxQueryThreads == other.maxQueryThreads
-      && allowsRemoteFileSystem == other.allowsRemoteFileSystem
-      && changeLogRetention == other.changeLogRetention
-      && changeLogLimitBytes == other.changeLogLimitBytes && indexPolicy == other.indexPolicy
-      && ttlSweepInterval == other.ttlSweepInterval
+    return Self.properties.allSatisfy { $0.isEqual(self, other) }
       && chosenQueue === other.chosenQueue && cacheSettings.isEqual(other.cacheSettings)
   }
 

@@ -165,7 +165,7 @@ private struct FilterReader {
   private func read(
     _ field: FieldSegments, _ operator: StructuredQuery.Comparison.Operator, _ input: Any
   ) throws(Status) -> StructuredQuery.Comparison {
-    let value = try AnyBridge.value(
+    let value = try UserDataReader.argument(
       input, database: database,
       allowsNestedArrays: `operator` == .in || `operator` == .notIn)
     let isArrayOperator = `operator` == .arrayContains || `operator` == .arrayContainsAny

@@ -157,7 +157,7 @@ extension Query {
     }
     var values: [Value] = []
     for (input, order) in zip(inputs, structured.orders) {
-      let value = try AnyBridge.value(input, database: firestore.databaseIdentity)
+      let value = try UserDataReader.argument(input, database: firestore.databaseIdentity)
       values.append(
         order.field.isDocumentID
           ? .reference(try structured.scope.path(ofCursorValue: value)) : value)

@@ -244,15 +244,6 @@ extension Status {
     .failedPrecondition, "A write batch can no longer be used after commit has been called.")
 }
 
-extension FirebaseDataEncoder {
-  /// The encoded value. Converts a `Status` to the `NSError` that users catch.
-  func encodedForWriting<T: Encodable>(_ value: T) throws -> EncodedDocument {
-    return try reporting {
-      return try encodeDocument(value)
-    }
-  }
-}
-
 extension Firestore {
   /// Creates an empty batch of writes.
   public func batch() -> WriteBatch { WriteBatch(self) }

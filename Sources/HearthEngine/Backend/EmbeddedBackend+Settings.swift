@@ -64,8 +64,7 @@ extension EmbeddedBackend {
 }
 
 extension EmbeddedBackend.Settings {
-  /// The settings for the storage layer, with the functions of the index layer that checks and
-  /// builds of whole files need.
+  /// The settings for the storage layer.
   var storeConfiguration: StoreConfiguration {
     var configuration = StoreConfiguration()
     configuration.isReadOnly = isReadOnly

@@ -54,25 +54,12 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
 
   package func decode(_ type: Float.Type) throws -> Float { try float(view(), key: nil) }
 
-  package func decode(_ type: Int.Type) throws -> Int { try integer(view(), type, key: nil) }
+  @inline(__always)
+  package func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
+    try integer(view(), type, key: nil)
+  }
 
-  package func decode(_ type: Int8.Type) throws -> Int8 { try integer(view(), type, key: nil) }
-
-  package func decode(_ type: Int16.Type) throws -> Int16 { try integer(view(), type, key: nil) }
-
-  package func decode(_ type: Int32.Type) throws -> Int32 { try integer(view(), type, key: nil) }
-
-  package func decode(_ type: Int64.Type) throws -> Int64 { try integer(view(), type, key: nil) }
-
-  package func decode(_ type: UInt.Type) throws -> UInt { try integer(view(), type, key: nil) }
-
-  package func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(view(), type, key: nil) }
-
-  package func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(view(), type, key: nil) }
-
-  package func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(view(), type, key: nil) }
-
-  package func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(view(), type, key: nil) }
+  // Apart: for 128 bits the protocol has a default, which Swift prefers to a generic function.
 
   package func decode(_ type: Int128.Type) throws -> Int128 { try integer(view(), type, key: nil) }
 

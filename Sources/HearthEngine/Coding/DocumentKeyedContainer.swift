@@ -102,7 +102,8 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try decoder.float(value, key: key)
   }
 
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+  @inline(__always)
+  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     try decoder.integer(value(key), type, key: key)
   }
 
@@ -111,17 +112,9 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try decoder.integer(value, type, key: key)
   }
 
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 {
-    try decoder.integer(value(key), type, key: key)
-  }
-
   func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? {
     guard let value = try find(key), !value.isNull else { return nil }
     return try decoder.integer(value, type, key: key)
-  }
-
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
-    try decoder.integer(value(key), type, key: key)
   }
 
   func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
@@ -129,17 +122,9 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try decoder.integer(value, type, key: key)
   }
 
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
-    try decoder.integer(value(key), type, key: key)
-  }
-
   func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
     guard let value = try find(key), !value.isNull else { return nil }
     return try decoder.integer(value, type, key: key)
-  }
-
-  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
-    try decoder.integer(value(key), type, key: key)
   }
 
   func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
@@ -147,17 +132,9 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try decoder.integer(value, type, key: key)
   }
 
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt {
-    try decoder.integer(value(key), type, key: key)
-  }
-
   func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
     guard let value = try find(key), !value.isNull else { return nil }
     return try decoder.integer(value, type, key: key)
-  }
-
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
-    try decoder.integer(value(key), type, key: key)
   }
 
   func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
@@ -165,17 +142,9 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try decoder.integer(value, type, key: key)
   }
 
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
-    try decoder.integer(value(key), type, key: key)
-  }
-
   func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
     guard let value = try find(key), !value.isNull else { return nil }
     return try decoder.integer(value, type, key: key)
-  }
-
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
-    try decoder.integer(value(key), type, key: key)
   }
 
   func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
@@ -183,14 +152,12 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try decoder.integer(value, type, key: key)
   }
 
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
-    try decoder.integer(value(key), type, key: key)
-  }
-
   func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
     guard let value = try find(key), !value.isNull else { return nil }
     return try decoder.integer(value, type, key: key)
   }
+
+  // Apart: for 128 bits the protocol has a default, which Swift prefers to a generic function.
 
   func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
     try decoder.integer(value(key), type, key: key)

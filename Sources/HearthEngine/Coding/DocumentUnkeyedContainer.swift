@@ -71,75 +71,15 @@ struct DocumentUnkeyedContainer: UnkeyedDecodingContainer {
     return value
   }
 
-  mutating func decode(_ type: Int.Type) throws -> Int {
+  @inline(__always)
+  mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
     let (element, rest) = try peek(type)
     let value = try decoder.integer(element, type, key: key)
     goOn(rest)
     return value
   }
 
-  mutating func decode(_ type: Int8.Type) throws -> Int8 {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
-  }
-
-  mutating func decode(_ type: Int16.Type) throws -> Int16 {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
-  }
-
-  mutating func decode(_ type: Int32.Type) throws -> Int32 {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
-  }
-
-  mutating func decode(_ type: Int64.Type) throws -> Int64 {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
-  }
-
-  mutating func decode(_ type: UInt.Type) throws -> UInt {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
-  }
-
-  mutating func decode(_ type: UInt8.Type) throws -> UInt8 {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
-  }
-
-  mutating func decode(_ type: UInt16.Type) throws -> UInt16 {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
-  }
-
-  mutating func decode(_ type: UInt32.Type) throws -> UInt32 {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
-  }
-
-  mutating func decode(_ type: UInt64.Type) throws -> UInt64 {
-    let (element, rest) = try peek(type)
-    let value = try decoder.integer(element, type, key: key)
-    goOn(rest)
-    return value
-  }
+  // Apart: for 128 bits the protocol has a default, which Swift prefers to a generic function.
 
   mutating func decode(_ type: Int128.Type) throws -> Int128 {
     let (element, rest) = try peek(type)

@@ -146,28 +146,17 @@ open class FirebaseDataDecoder {
 
   /// Decodes a stored document in place. A nil body is a document that does not exist: `T?` decodes
   /// as nil, and other types throw `DecodingError.valueNotFound` with the document's path.
-  func decodeDocument<T: Decodable>(
-    _ type: T.Type, from body: StoredBody?,
-    context: DocumentDecoder.Context = DocumentDecoder.Context()
-  ) throws -> T {
-    guard body == nil, let document = context.document else {
-      return try DecodingSession.decode(type, from: body, options: self, context: context)
-    }
-    do {
-      return try DecodingSession.decode(type, from: nil, options: self, context: context)
-    } catch let error as DecodingError {
-      throw error.adding("The document \(try document.path.text) does not exist.")
-    }
-  }
-
-  /// The same as `decodeDocument` with a context.
   ///
   /// - Parameter owner: The database that references belong to, an object of the public API.
   package func decodeDocument<T: Decodable>(
     _ type: T.Type, from body: StoredBody?, named name: StoredName, of owner: AnyObject
   ) throws -> T {
-    try decodeDocument(
-      type, from: body, context: DocumentDecoder.Context(document: name, owner: owner))
+    let context = DocumentDecoder.Context(document: name, owner: owner)
+    do {
+      return try DecodingSession.decode(type, from: body, options: self, context: context)
+    } catch let error as DecodingError where body == nil {
+      throw error.adding("The document \(try name.path.text) does not exist.")
+    }
   }
 
   /// Decodes stored bytes: a document's body or any other value.
@@ -175,7 +164,7 @@ open class FirebaseDataDecoder {
     _ type: T.Type, from bytes: UnsafeRawBufferPointer,
     context: DocumentDecoder.Context = DocumentDecoder.Context()
   ) throws -> T {
-    try decodeDocument(type, from: StoredBody(bytes), context: context)
+    try DecodingSession.decode(type, from: StoredBody(bytes), options: self, context: context)
   }
 }
 

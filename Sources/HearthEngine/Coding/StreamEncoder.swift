@@ -58,55 +58,13 @@ struct StreamEncoder: Encoder, SingleValueEncodingContainer {
     try position.encode(value, key: nil)
   }
 
-  func encode(_ value: Int) throws {
-    guard try position.beginValue() else { return }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int8) throws {
-    guard try position.beginValue() else { return }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int16) throws {
-    guard try position.beginValue() else { return }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int32) throws {
-    guard try position.beginValue() else { return }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int64) throws {
-    guard try position.beginValue() else { return }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt8) throws {
-    guard try position.beginValue() else { return }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt16) throws {
-    guard try position.beginValue() else { return }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt32) throws {
-    guard try position.beginValue() else { return }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt) throws {
+  @inline(__always)
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws {
     guard try position.beginValue() else { return }
     try position.encode(value, key: nil)
   }
 
-  func encode(_ value: UInt64) throws {
-    guard try position.beginValue() else { return }
-    try position.encode(value, key: nil)
-  }
+  // Apart: for 128 bits the protocol has a default, which Swift prefers to a generic function.
 
   func encode(_ value: Int128) throws {
     guard try position.beginValue() else { return }
@@ -158,52 +116,8 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     try position.encode(value, key: key)
   }
 
-  func encode(_ value: Int, forKey key: Key) throws {
-    guard position.beginField(key) else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int8, forKey key: Key) throws {
-    guard position.beginField(key) else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int16, forKey key: Key) throws {
-    guard position.beginField(key) else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int32, forKey key: Key) throws {
-    guard position.beginField(key) else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int64, forKey key: Key) throws {
-    guard position.beginField(key) else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt8, forKey key: Key) throws {
-    guard position.beginField(key) else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt16, forKey key: Key) throws {
-    guard position.beginField(key) else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt32, forKey key: Key) throws {
-    guard position.beginField(key) else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt, forKey key: Key) throws {
-    guard position.beginField(key) else { return try position.stop() }
-    try position.encode(value, key: key)
-  }
-
-  func encode(_ value: UInt64, forKey key: Key) throws {
+  @inline(__always)
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) throws {
     guard position.beginField(key) else { return try position.stop() }
     try position.encode(value, key: key)
   }
@@ -272,52 +186,8 @@ struct StreamUnkeyedContainer: UnkeyedEncodingContainer {
     try position.encode(value, key: nil)
   }
 
-  func encode(_ value: Int) throws {
-    guard position.beginElement() else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int8) throws {
-    guard position.beginElement() else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int16) throws {
-    guard position.beginElement() else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int32) throws {
-    guard position.beginElement() else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: Int64) throws {
-    guard position.beginElement() else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt8) throws {
-    guard position.beginElement() else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt16) throws {
-    guard position.beginElement() else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt32) throws {
-    guard position.beginElement() else { return try position.stop() }
-    position.writer.integer(Int64(value))
-  }
-
-  func encode(_ value: UInt) throws {
-    guard position.beginElement() else { return try position.stop() }
-    try position.encode(value, key: nil)
-  }
-
-  func encode(_ value: UInt64) throws {
+  @inline(__always)
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws {
     guard position.beginElement() else { return try position.stop() }
     try position.encode(value, key: nil)
   }

@@ -279,25 +279,11 @@ extension StructureDecoder: Decoder, SingleValueDecodingContainer {
 
   package func decode(_ type: Float.Type) throws -> Float { try float() }
 
-  package func decode(_ type: Int.Type) throws -> Int { try integer(type) }
+  package func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
+    try integer(type)
+  }
 
-  package func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-
-  package func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-
-  package func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-
-  package func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
-
-  package func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-
-  package func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-
-  package func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-
-  package func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-
-  package func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+  // Apart: for 128 bits the protocol has a default, which Swift prefers to a generic function.
 
   package func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
 
@@ -343,29 +329,7 @@ private struct StructureKeyedContainer<Key: CodingKey>: KeyedDecodingContainerPr
 
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try field(key).float() }
 
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try field(key).integer(type) }
-
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try field(key).integer(type) }
-
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try field(key).integer(type) }
-
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try field(key).integer(type) }
-
-  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try field(key).integer(type) }
-
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try field(key).integer(type) }
-
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try field(key).integer(type) }
-
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
-    try field(key).integer(type)
-  }
-
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
-    try field(key).integer(type)
-  }
-
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
+  func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     try field(key).integer(type)
   }
 
@@ -450,25 +414,9 @@ private struct StructureUnkeyedContainer: UnkeyedDecodingContainer {
 
   mutating func decode(_ type: Float.Type) throws -> Float { try next(type) { try $0.float() } }
 
-  mutating func decode(_ type: Int.Type) throws -> Int { try integer(type) }
-
-  mutating func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-
-  mutating func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-
-  mutating func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-
-  mutating func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
-
-  mutating func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-
-  mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-
-  mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-
-  mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-
-  mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+  mutating func decode<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
+    try integer(type)
+  }
 
   mutating func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
 

@@ -95,29 +95,11 @@ package struct TreeEncoder: Encoder, SingleValueEncodingContainer {
     try set(run.number(Double(value), named: "Float", codingPath: codingPath))
   }
 
-  package func encode(_ value: Int) throws { try set(.integer(Int64(value))) }
-
-  package func encode(_ value: Int8) throws { try set(.integer(Int64(value))) }
-
-  package func encode(_ value: Int16) throws { try set(.integer(Int64(value))) }
-
-  package func encode(_ value: Int32) throws { try set(.integer(Int64(value))) }
-
-  package func encode(_ value: Int64) throws { try set(.integer(Int64(value))) }
-
-  package func encode(_ value: UInt8) throws { try set(.integer(Int64(value))) }
-
-  package func encode(_ value: UInt16) throws { try set(.integer(Int64(value))) }
-
-  package func encode(_ value: UInt32) throws { try set(.integer(Int64(value))) }
-
-  package func encode(_ value: UInt) throws {
+  package func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws {
     try set(content: run.integer(value, codingPath: codingPath))
   }
 
-  package func encode(_ value: UInt64) throws {
-    try set(content: run.integer(value, codingPath: codingPath))
-  }
+  // Apart: for 128 bits the protocol has a default, which Swift prefers to a generic function.
 
   package func encode(_ value: Int128) throws {
     try set(content: run.integer(value, codingPath: codingPath))
@@ -207,27 +189,7 @@ private struct TreeKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     try set(run.number(Double(value), named: "Float", codingPath: codingPath + [key]), key)
   }
 
-  func encode(_ value: Int, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
-
-  func encode(_ value: Int8, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
-
-  func encode(_ value: Int16, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
-
-  func encode(_ value: Int32, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
-
-  func encode(_ value: Int64, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
-
-  func encode(_ value: UInt8, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
-
-  func encode(_ value: UInt16, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
-
-  func encode(_ value: UInt32, forKey key: Key) throws { try set(.integer(Int64(value)), key) }
-
-  func encode(_ value: UInt, forKey key: Key) throws {
-    try set(content: run.integer(value, codingPath: codingPath + [key]), key)
-  }
-
-  func encode(_ value: UInt64, forKey key: Key) throws {
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T, forKey key: Key) throws {
     try set(content: run.integer(value, codingPath: codingPath + [key]), key)
   }
 
@@ -312,27 +274,7 @@ private struct TreeUnkeyedContainer: UnkeyedEncodingContainer {
     try append(run.number(Double(value), named: "Float", codingPath: elementPath))
   }
 
-  func encode(_ value: Int) throws { try append(.integer(Int64(value))) }
-
-  func encode(_ value: Int8) throws { try append(.integer(Int64(value))) }
-
-  func encode(_ value: Int16) throws { try append(.integer(Int64(value))) }
-
-  func encode(_ value: Int32) throws { try append(.integer(Int64(value))) }
-
-  func encode(_ value: Int64) throws { try append(.integer(Int64(value))) }
-
-  func encode(_ value: UInt8) throws { try append(.integer(Int64(value))) }
-
-  func encode(_ value: UInt16) throws { try append(.integer(Int64(value))) }
-
-  func encode(_ value: UInt32) throws { try append(.integer(Int64(value))) }
-
-  func encode(_ value: UInt) throws {
-    try append(content: run.integer(value, codingPath: elementPath))
-  }
-
-  func encode(_ value: UInt64) throws {
+  func encode<T: FixedWidthInteger & Encodable>(_ value: T) throws {
     try append(content: run.integer(value, codingPath: elementPath))
   }
 

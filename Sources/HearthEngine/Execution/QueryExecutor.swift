@@ -15,8 +15,7 @@ final class QueryExecutor {
   /// The matcher of each branch; one for a plan without branches.
   let matchers: [Matcher]
   let order: ResultOrder
-  let start: CursorPosition?
-  let end: CursorPosition?
+  let range: CursorRange
   /// The keys of the query's collection; nil for other scopes.
   let collectionKeys: CollectionKeys?
 
@@ -49,8 +48,7 @@ final class QueryExecutor {
       }
     }
     order = ResultOrder(query.orders)
-    start = query.start.map { CursorPosition($0, query.orders) }
-    end = query.end.map { CursorPosition($0, query.orders) }
+    range = CursorRange(query)
     collectionKeys =
       if case .collection(let path) = query.scope { CollectionKeys(of: path) } else { nil }
   }
@@ -65,8 +63,7 @@ final class QueryExecutor {
     source = other.source
     matchers = other.matchers
     order = other.order
-    start = other.start
-    end = other.end
+    range = other.range
     collectionKeys = other.collectionKeys
   }
 
@@ -83,12 +80,22 @@ final class QueryExecutor {
   /// Calls `body` with every result and its fields, in the order found, until it returns false.
   func forEachResult(_ body: (StoredEntry, MapView) throws -> Bool) throws {
     if query.limit == 0 { return }
-    if plan.isOrdered {
-      try streamResults(body)
-    } else {
+    guard plan.isOrdered else {
       for candidate in try sortedCandidates() {
         guard try body(candidate.entry, fields(of: candidate.entry)) else { return }
       }
+      return
+    }
+    var skipped = 0
+    var emitted = 0
+    try forEachCandidate(inOrder: true, isLimited: query.limit != nil) { candidate, fields in
+      if skipped < query.offset {
+        skipped += 1
+        return true
+      }
+      emitted += 1
+      guard try body(candidate.entry, fields) else { return false }
+      return emitted != query.limit
     }
   }
 
@@ -104,20 +111,6 @@ final class QueryExecutor {
       }
     } else {
       try forEachResult(body)
-    }
-  }
-
-  private func streamResults(_ body: (StoredEntry, MapView) throws -> Bool) throws {
-    var skipped = 0
-    var emitted = 0
-    try forEachCandidate(inOrder: true, isLimited: query.limit != nil) { candidate, fields in
-      if skipped < query.offset {
-        skipped += 1
-        return true
-      }
-      emitted += 1
-      guard try body(candidate.entry, fields) else { return false }
-      return emitted != query.limit
     }
   }
 
@@ -163,23 +156,10 @@ final class QueryExecutor {
     _ entry: StoredEntry, _ fields: MapView, _ matcher: inout Matcher, _ order: inout ResultOrder
   ) throws -> SortKeys? {
     guard try matcher.matches(fields, path: { try snapshot.path(of: entry) }),
-      let keys = try order.keys(of: fields), try isInside(keys, entry)
+      let keys = try order.keys(of: fields),
+      try range.contains(keys, path: { try snapshot.path(of: entry) }, in: order)
     else { return nil }
     return keys
-  }
-
-  private func isInside(_ keys: SortKeys, _ entry: StoredEntry) throws -> Bool {
-    if start == nil, end == nil { return true }
-    let path = { try self.snapshot.path(of: entry) }
-    if let start {
-      let order = try order.compare(keys, path, to: start)
-      guard order > 0 || (order == 0 && start.isBefore) else { return false }
-    }
-    if let end {
-      let order = try order.compare(keys, path, to: end)
-      guard order < 0 || (order == 0 && !end.isBefore) else { return false }
-    }
-    return true
   }
 
   @inline(__always)

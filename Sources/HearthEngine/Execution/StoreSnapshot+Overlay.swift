@@ -100,17 +100,13 @@ struct ResultTest {
   private let scope: StructuredQuery.Scope
   private var matcher: Matcher
   private var order: ResultOrder
-  private let start: CursorPosition?
-  private let end: CursorPosition?
-  private let isNameDescending: Bool
+  private let range: CursorRange
 
   init(_ query: EffectiveQuery, requiring fields: [FieldSegments]) {
     scope = query.scope
     matcher = Matcher(query.filters, requiring: fields)
     order = ResultOrder(query.orders)
-    start = query.start.map { CursorPosition($0, query.orders) }
-    end = query.end.map { CursorPosition($0, query.orders) }
-    isNameDescending = query.orders.last?.isDescending ?? false
+    range = CursorRange(query)
   }
 
   mutating func admits(_ document: StoredDocument) throws -> Bool {
@@ -120,15 +116,7 @@ struct ResultTest {
       guard try matcher.matches(fields, path: { document.path }),
         let keys = try order.keys(of: fields)
       else { return false }
-      if let start {
-        let order = try order.compare(keys, { document.path }, to: start)
-        guard order > 0 || (order == 0 && start.isBefore) else { return false }
-      }
-      if let end {
-        let order = try order.compare(keys, { document.path }, to: end)
-        guard order < 0 || (order == 0 && !end.isBefore) else { return false }
-      }
-      return true
+      return try range.contains(keys, path: { document.path }, in: order)
     }
   }
 
@@ -143,7 +131,7 @@ struct ResultTest {
     }
     if byFields != 0 { return byFields }
     let byName = ResourcePath.compare(one.path, other.path)
-    return isNameDescending ? -byName : byName
+    return order.isNameDescending ? -byName : byName
   }
 }
 

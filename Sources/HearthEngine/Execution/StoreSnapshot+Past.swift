@@ -46,19 +46,6 @@ extension StoreSnapshot {
     return version
   }
 
-  /// The document before this change; nil if it did not exist. Throws `dataLoss` if it was already
-  /// damaged when the change was logged: the log's checksum does not show that. A document with a
-  /// truncated key is not checked.
-  func version(before change: Change) throws -> StoredDocument? {
-    guard let before = change.before else { return nil }
-    let record = try DocumentRecord(parsing: before)
-    var key = KeyBuffer()
-    key.append(documentKey: change.path)
-    // The record does not contain the ordinal of a truncated key.
-    if key.count <= keyLimit.truncatedCount { try record.verifyChecksum(key: key.buffer) }
-    return try StoredDocument(path: change.path, copying: record, try body(record.storedBody))
-  }
-
   /// The earlier versions of the documents that have changed since `sequence`, as an overlay for a
   /// query. Holds only the versions that can be results.
   ///

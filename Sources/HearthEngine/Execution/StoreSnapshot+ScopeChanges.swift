@@ -36,7 +36,7 @@ extension StoreSnapshot {
         guard goesOn else { return }
       }
     }
-    try walkChanges(after: walked, in: filter, emit)
+    try changes(after: walked, admittedBy: filter, emit)
   }
 
   /// The first sequences of the log records from `lowest` on that the log index lists for the

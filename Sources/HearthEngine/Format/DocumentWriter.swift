@@ -353,17 +353,17 @@ struct DocumentWriter {
     let nameBytes = state.pointee.nameCount - frame.nameStart
     var hash = UInt64(truncatingIfNeeded: nameBytes)
     var valueBytes = 0
-    var isIntact = true
+    var isKnown = true
     for index in 0..<count {
       hash = (hash ^ fields[index].prefix) &* 0x9E37_79B9_7F4A_7C15
       let length = Int(fields[index].valueEnd &- fields[index].valueStart)
       valueBytes += length
-      if length == 0 { isIntact = false }
+      if length == 0 { isKnown = false }
     }
     let slot = fieldOrderSlot(hash)
     let known = slot.pointee.memory(
       ifOf: fields, count: count, hash: hash, names: names, nameBytes: nameBytes)
-    guard isIntact, let known, let order = slot.pointee.order else {
+    guard isKnown, let known, let order = slot.pointee.order else {
       if known == nil {
         slot.pointee.learn(fields, count: count, hash: hash, names: names, nameBytes: nameBytes)
       }

@@ -14,12 +14,6 @@ struct PendingDeliveries {
     /// They are called back by what was scheduled before, and are awaited.
     var scheduled: [Listener] = []
     var awaitedCount = 0
-
-    func send() {
-      queue?.add(listeners)
-      group?.close(
-        scheduled.isEmpty ? [listeners] : [listeners, scheduled], callbackCount: awaitedCount)
-    }
   }
 
   private var batches: [Batch] = []
@@ -93,7 +87,12 @@ struct PendingDeliveries {
   }
 
   mutating func send() {
-    for batch in batches { batch.send() }
+    for batch in batches {
+      batch.queue?.add(batch.listeners)
+      batch.group?.close(
+        batch.scheduled.isEmpty ? [batch.listeners] : [batch.listeners, batch.scheduled],
+        callbackCount: batch.awaitedCount)
+    }
     batches.removeAll(keepingCapacity: true)
     count = 0
   }

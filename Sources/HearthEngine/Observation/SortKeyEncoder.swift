@@ -7,8 +7,7 @@
 ///
 /// Use one for many documents: it learns where the fields are. Used by one thread at a time.
 final class SortKeyEncoder {
-  private var fields: [(lookup: FieldLookup, isDescending: Bool)]
-  private let isNameDescending: Bool
+  private var order: ResultOrder
   private var buffer = KeyBuffer(minimumCapacity: 64)
   /// The last keys: the materialized queries that share this ask one after another.
   private var recent: (document: StoredDocument, key: [UInt8]?)?
@@ -20,10 +19,7 @@ final class SortKeyEncoder {
   /// For effective orders, which end with the document's name.
   init(_ orders: [StructuredQuery.Order], among shared: SharedSortKeys? = nil) {
     self.shared = shared
-    fields = orders.lazy.filter { !$0.field.isDocumentID }.map {
-      (FieldLookup($0.field), $0.isDescending)
-    }
-    isNameDescending = orders.last?.isDescending ?? false
+    order = ResultOrder(orders)
   }
 
   /// Remembers the last two keys, of the versions before and after a change, until `forget`.
@@ -47,24 +43,23 @@ final class SortKeyEncoder {
   /// Nil if the document lacks one of the fields: it is not in the result.
   private func key(of path: ResourcePath, _ body: MapView) throws(Status) -> [UInt8]? {
     buffer.removeAll()
-    for index in fields.indices {
-      guard let value = try fields[index].lookup.find(in: body) else { return nil }
-      try buffer.append(value, descending: fields[index].isDescending)
+    guard let values = try order.keys(of: body) else { return nil }
+    for (index, field) in order.fields.enumerated() {
+      guard let value = values.value(at: index) else { return nil }
+      try buffer.append(value, descending: field.isDescending)
     }
     let start = buffer.count
     buffer.append(tag: .reference)
     buffer.append(path: path)
-    if isNameDescending { buffer.invert(from: start) }
+    if order.isNameDescending { buffer.invert(from: start) }
     return buffer.bytes
   }
 
   /// A cursor's position. The key of a document with the same values begins with the same bytes.
   func position(of bound: StructuredQuery.Bound) -> [UInt8] {
     buffer.removeAll()
-    for (index, value) in bound.values.prefix(fields.count + 1).enumerated() {
-      let isDescending =
-        index < fields.count ? fields[index].isDescending : isNameDescending
-      buffer.append(value, descending: isDescending)
+    for (index, value) in bound.values.prefix(order.fields.count + 1).enumerated() {
+      buffer.append(value, descending: order.isDescending(at: index))
     }
     return buffer.bytes
   }

@@ -88,7 +88,7 @@ private struct StoreSourceState: SourceState, @unchecked Sendable {
     after sequence: UInt64, into steps: ChangeSteps, _ done: @escaping Completion<ChangeSteps>
   ) {
     done(
-      observing {
+      Result {
         var steps = steps
         try snapshot.changes(after: sequence) { change in
           try steps.add(
@@ -99,7 +99,7 @@ private struct StoreSourceState: SourceState, @unchecked Sendable {
         }
         try steps.end { try snapshot.document(at: $0) }
         return steps
-      })
+      }.mapError(Status.init(observing:)))
   }
 
   func fetch(
@@ -107,10 +107,10 @@ private struct StoreSourceState: SourceState, @unchecked Sendable {
     _ done: @escaping Completion<FetchedResult>
   ) {
     done(
-      observing {
+      Result {
         guard let sequence else { return try result(of: request, isFirst: isFirst) }
         return try result(of: request, asOf: sequence)
-      })
+      }.mapError(Status.init(observing:)))
   }
 
   private func result(of request: ResultRequest, isFirst: Bool) throws -> FetchedResult {
@@ -138,15 +138,5 @@ private struct StoreSourceState: SourceState, @unchecked Sendable {
     case .totals:
       throw Status(.internal, "Totals of an earlier state are not kept.")
     }
-  }
-}
-
-private func observing<Answer>(_ body: () throws -> Answer) -> Result<Answer, Status> {
-  do {
-    return .success(try body())
-  } catch let error as LMDBError {
-    return .failure(Status(reading: error))
-  } catch {
-    return .failure(Status(observing: error))
   }
 }

@@ -12,7 +12,7 @@ struct BranchPlanner {
   /// The condition of the branch: the conjunction, and possibly more.
   private let condition: [StructuredQuery.Filter]
   /// The conjunction is the whole condition.
-  private let isIntact: Bool
+  private let isWholeCondition: Bool
   /// The allowed values of each compared field.
   private var values: [FieldSegments: KeyRanges] = [:]
   /// For each array field, sets of elements. The array must have an element of every set.
@@ -37,7 +37,7 @@ struct BranchPlanner {
   ) {
     self.query = query
     self.condition = condition ?? conjunction.map(StructuredQuery.Filter.comparison)
-    isIntact = self.condition.count == conjunction.count
+    isWholeCondition = self.condition.count == conjunction.count
     namePositions = NamePosition(scope: query.scope)
     orders = query.orders.filter { !$0.field.isDocumentID }
     isNameDescending = query.orders.last?.isDescending ?? false
@@ -133,8 +133,8 @@ struct BranchPlanner {
       }
       use.pointCount += 1
     }
-    let isIntact = use.pointCount == components.count
-    let last = isIntact ? names : components[use.pointCount]
+    let usesAllComponents = use.pointCount == components.count
+    let last = usesAllComponents ? names : components[use.pointCount]
     if use.combinations.count * last.ranges.count <= BranchPlanner.mostRanges {
       use.ranges = last.ranges
       use.boundCount = min(use.pointCount + 1, components.count)
@@ -156,7 +156,7 @@ struct BranchPlanner {
         fields.insert(component.field)
       }
     }
-    return isIntact && values.keys.allSatisfy(fields.contains)
+    return isWholeCondition && values.keys.allSatisfy(fields.contains)
       && elements.allSatisfy { arrays.contains($0.key) && $0.value.count == 1 }
       && required.subtracting(elements.keys).allSatisfy(fields.contains)
   }

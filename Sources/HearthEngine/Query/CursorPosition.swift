@@ -24,18 +24,42 @@ extension ResultOrder {
   ) throws -> Int {
     for index in position.values.indices {
       let order: Int
-      let isDescending: Bool
       if index < fields.count {
         guard let key = keys.value(at: index) else { continue }
         order = try ValueView.compare(key, position.values[index].view)
-        isDescending = fields[index].isDescending
       } else {
         guard let name = position.name else { continue }
         order = ResourcePath.compare(try path(), name)
-        isDescending = isNameDescending
       }
-      if order != 0 { return isDescending ? -order : order }
+      if order != 0 { return isDescending(at: index) ? -order : order }
     }
     return 0
+  }
+}
+
+/// The part of a query's results between its cursors.
+struct CursorRange {
+  private let start: CursorPosition?
+  private let end: CursorPosition?
+
+  init(_ query: EffectiveQuery) {
+    start = query.start.map { CursorPosition($0, query.orders) }
+    end = query.end.map { CursorPosition($0, query.orders) }
+  }
+
+  /// Whether a document with these keys is between the cursors.
+  @inline(__always)
+  func contains(
+    _ keys: SortKeys, path: () throws -> ResourcePath, in order: ResultOrder
+  ) throws -> Bool {
+    if let start {
+      let order = try order.compare(keys, path, to: start)
+      guard order > 0 || (order == 0 && start.isBefore) else { return false }
+    }
+    if let end {
+      let order = try order.compare(keys, path, to: end)
+      guard order < 0 || (order == 0 && !end.isBefore) else { return false }
+    }
+    return true
   }
 }

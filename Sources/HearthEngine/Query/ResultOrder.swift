@@ -11,7 +11,7 @@ struct SortKeys {
 }
 
 /// The effective orders of a query, prepared: finds the sort keys of documents and compares them in
-/// place.
+/// place. `SortKeyEncoder` encodes the same keys as bytes, for results that are kept.
 struct ResultOrder {
   struct Field {
     var lookup: FieldLookup
@@ -27,6 +27,12 @@ struct ResultOrder {
       Field(lookup: FieldLookup($0.field), isDescending: $0.isDescending)
     }
     isNameDescending = orders.last?.isDescending ?? false
+  }
+
+  /// For an index past the fields, whether names are descending.
+  @inline(__always)
+  func isDescending(at index: Int) -> Bool {
+    index < fields.count ? fields[index].isDescending : isNameDescending
   }
 
   /// Nil if the document lacks one of the fields: then it is not a result.

@@ -97,13 +97,12 @@ struct StoreSnapshot {
   /// Calls `body` with every change after `sequence`, in order, until it returns false.
   ///
   /// Throws `outOfRange` if the log no longer reaches back that far.
-  func changes(after sequence: UInt64, _ body: (Change) throws -> Bool) throws {
-    try walkChanges(after: sequence, in: nil, body)
-  }
-
-  /// The same, reading record by record. Skips changes in collections that `filter` does not admit.
-  func walkChanges(
-    after sequence: UInt64, in filter: CollectionFilter?, _ body: (Change) throws -> Bool
+  ///
+  /// - Parameter filter: Reads record by record, and skips changes in collections that this does not
+  ///   admit.
+  func changes(
+    after sequence: UInt64, admittedBy filter: CollectionFilter? = nil,
+    _ body: (Change) throws -> Bool
   ) throws {
     let state = try checkLog(reachesBackTo: sequence)
     guard sequence < state.lastSequence else { return }
@@ -130,6 +129,19 @@ struct StoreSnapshot {
     guard !goesOn || expected > state.lastSequence else {
       throw Status.dataLoss("The change log lacks sequence \(expected).")
     }
+  }
+
+  /// The document before this change; nil if it did not exist. Throws `dataLoss` if it was already
+  /// damaged when the change was logged: the log's checksum does not show that. A document with a
+  /// truncated key is not checked.
+  func version(before change: Change) throws -> StoredDocument? {
+    guard let before = change.before else { return nil }
+    let record = try DocumentRecord(parsing: before)
+    var key = KeyBuffer()
+    key.append(documentKey: change.path)
+    // The record does not contain the ordinal of a truncated key.
+    if key.count <= keyLimit.truncatedCount { try record.verifyChecksum(key: key.buffer) }
+    return try StoredDocument(path: change.path, copying: record, try body(record.storedBody))
   }
 
   /// Throws `outOfRange` if the log lacks a change after `sequence`.

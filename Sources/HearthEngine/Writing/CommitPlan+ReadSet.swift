@@ -5,7 +5,7 @@ extension CommitPlan {
     if let time = readSet.time, time != request.time { throw ReadSet.isGone }
     if let state = readSet.state, state != self.state { throw ReadSet.isGone }
     for (path, updateTime) in readSet.documents {
-      guard try self.updateTime(of: name(path)) == updateTime else { throw ReadSet.isGone }
+      guard try self.updateTime(of: store.name(path)) == updateTime else { throw ReadSet.isGone }
     }
     for seen in readSet.results {
       if let sequence = seen.sequence, try isUntouched(seen.query.scope, since: sequence) {

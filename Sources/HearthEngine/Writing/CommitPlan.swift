@@ -101,7 +101,7 @@ struct CommitPlan {
 
   /// Plans one write on top of the request's others. If this throws, the request is unchanged.
   mutating func add(_ mutation: Mutation, to request: inout Request) throws {
-    let index = try load(name(mutation.path))
+    let index = try load(store.name(mutation.path))
     let staging = documents[index].staging ?? request.staged.count
     let version = documents[index].version
     if mutation.keepsFields { try verify(documents[index]) }
@@ -140,35 +140,31 @@ struct CommitPlan {
     for staging in request.staged { documents[staging.document].staging = nil }
   }
 
-  func name(_ path: ResourcePath) -> DocumentName { store.name(path) }
-
   /// The document's index in `documents`. Reads the document on first use.
   private mutating func load(_ name: DocumentName) throws -> Int {
     if let index = indexes[name] { return index }
-    documents.append(try read(name))
-    indexes[name] = documents.count - 1
-    return documents.count - 1
-  }
-
-  private mutating func read(_ name: DocumentName) throws -> Document {
+    var document: Document
     if let (key, record) = try store.storedEntry(of: name) {
       let version = try key.withUnsafeBytes {
         try store.copyToReplace(record, key: $0, path: name.path)
       }
-      return Document(
+      document = Document(
         name: name, key: key, stored: record, storedTombstone: 0, tombstone: 0, version: version)
-    }
-    let tombstone = hasTombstones ? try store.tombstone(of: name) : 0
-    var document = Document(
-      name: name, key: name.key.bytes, stored: nil, storedTombstone: tombstone,
-      tombstone: tombstone)
-    if name.key.isTruncated {
-      document.key = try store.tables.documentsByName.freeKey(name.truncated, in: store.lmdb) {
-        plannedKeys.contains($0)
+    } else {
+      let tombstone = hasTombstones ? try store.tombstone(of: name) : 0
+      document = Document(
+        name: name, key: name.key.bytes, stored: nil, storedTombstone: tombstone,
+        tombstone: tombstone)
+      if name.key.isTruncated {
+        document.key = try store.tables.documentsByName.freeKey(name.truncated, in: store.lmdb) {
+          plannedKeys.contains($0)
+        }
+        plannedKeys.insert(document.key)
       }
-      plannedKeys.insert(document.key)
     }
-    return document
+    documents.append(document)
+    indexes[name] = documents.count - 1
+    return documents.count - 1
   }
 
   /// Throws `dataLoss` if the stored version is damaged. Called for documents that are read, and

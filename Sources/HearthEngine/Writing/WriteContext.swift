@@ -26,7 +26,7 @@ final class WriteContext {
 
   func document(at path: ResourcePath) throws -> StoredDocument? {
     try noting {
-      let name = plan.pointee.name(path)
+      let name = plan.pointee.store.name(path)
       try see(name)
       return try plan.pointee.document(name, in: &request)
     }
@@ -41,7 +41,7 @@ final class WriteContext {
     at path: ResourcePath, _ body: (StoredBody?) throws -> Result
   ) throws -> Result {
     try noting {
-      let name = plan.pointee.name(path)
+      let name = plan.pointee.store.name(path)
       try see(name)
       switch try plan.pointee.body(of: name, in: &request) {
       case .stored(let stored): return try body(stored)

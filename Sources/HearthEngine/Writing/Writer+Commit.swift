@@ -73,9 +73,9 @@ extension Writer {
     _ report: inout WriterReport
   ) -> Attempt {
     do {
-      begin(.waitingForFile)
+      note(.waitingForFile)
       var transaction = try store.beginWriting()
-      begin(.planning)
+      note(.planning)
       let time = now ?? store.configuration.now()
       now = time
       var plan = try CommitPlan(
@@ -87,7 +87,7 @@ extension Writer {
       try plan.apply(to: &transaction, trimming: changeLogTrim())
       report.bytes = plan.byteCount
       let acknowledgements = expect(requests.prefix(count), outcomes)
-      begin(.committing)
+      note(.committing)
       let began = ContinuousClock.now
       defer { report.flush = ContinuousClock.now - began }
       do {
@@ -160,10 +160,10 @@ extension Writer {
     _ closure: WriteRequest.Closure, in plan: inout CommitPlan
   ) -> (WriteRequest.Work, Outcome) {
     let began = ContinuousClock.now
-    begin(.runningClosure(closure.callSite))
+    note(.runningClosure(closure.callSite))
     defer {
       warnIfLong("A write closure held up all writes.", since: began, logger)
-      begin(.planning)
+      note(.planning)
     }
     return withUnsafeMutablePointer(to: &plan) { plan in
       let live = WriteContext(in: plan)
@@ -188,7 +188,7 @@ extension Writer {
     _ requests: ArraySlice<WriteRequest>, _ outcomes: [Outcome], _ report: WriterReport,
     _ acknowledgements: [Int: Acknowledgement] = [:], notifyListeners: () -> Void = {}
   ) {
-    begin(.reporting)
+    note(.reporting)
     let resumed = state.withLock { state in
       for request in requests {
         if request.isTracked { trackedCount.wrappingSubtract(1, ordering: .releasing) }

@@ -22,7 +22,7 @@ extension Writer {
     var reminder = Reminder()
   }
 
-  func begin(_ activity: Activity) {
+  func note(_ activity: Activity) {
     beWatched()
     let now = ContinuousClock.now
     doing.withLock { doing in

@@ -14,7 +14,9 @@ struct ParsedWriteTests {
     try ParsedWrite(update: data, database: nil)
   }
 
-  private func value(_ input: Any) throws -> Value { try AnyBridge.value(input, database: nil) }
+  private func value(_ input: Any) throws -> Value {
+    try UserDataReader.argument(input, database: nil)
+  }
 
   private func texts(_ fields: [FieldSegments]?) -> [String]? { fields?.map(\.canonicalText) }
 

@@ -89,6 +89,6 @@ struct AnyBridgeOutTests {
       ("map", .map(MapValue(values.enumerated().map { ("\($0.offset)", $0.element) }))),
     ])
     let out = AnyBridge.dictionary(map) { Reference($0.text) }
-    #expect(try AnyBridge.value(out, database: nil) == .map(map))
+    #expect(try UserDataReader.argument(out, database: nil) == .map(map))
   }
 }

@@ -7,7 +7,7 @@ import Testing
 /// What comes in.
 struct AnyBridgeTests {
   private func value(_ input: Any) throws -> Value {
-    try AnyBridge.value(input, database: DatabaseIdentity(project: "home"))
+    try UserDataReader.argument(input, database: DatabaseIdentity(project: "home"))
   }
 
   @Test func `every integer width is an integer`() throws {
@@ -209,7 +209,7 @@ struct AnyBridgeTests {
     #expect(refusal { try value([[1]] as [[Any]]) } == "Nested arrays are not supported")
     #expect(refusal { try value(["a": [[1]]]) } == "Nested arrays are not supported")
     #expect(
-      try AnyBridge.value([[1], ["a"]] as [Any], database: nil, allowsNestedArrays: true)
+      try UserDataReader.argument([[1], ["a"]] as [Any], database: nil, allowsNestedArrays: true)
         == .array([.array([.integer(1)]), .array([.string("a")])]))
     #expect(
       try value([["a": [1]]]) == .array([.map(MapValue([("a", .array([.integer(1)]))]))]))
@@ -261,12 +261,12 @@ struct AnyBridgeTests {
     let deep = (0..<30).reduce([1] as Any) { inner, _ in [["a": inner]] }
     #expect(
       refusal {
-        try AnyBridge.value([deep], database: nil, allowsNestedArrays: true)
+        try UserDataReader.argument([deep], database: nil, allowsNestedArrays: true)
       } == sentence)
     let arrays = (0..<30).reduce([1] as Any) { inner, _ in [inner] }
     #expect(
       refusal {
-        try AnyBridge.value(arrays, database: nil, allowsNestedArrays: true)
+        try UserDataReader.argument(arrays, database: nil, allowsNestedArrays: true)
       }
         == "The value contains an invalid nested entity. "
         + "Maps and arrays may be nested 20 levels deep.")
@@ -278,9 +278,9 @@ struct AnyBridgeTests {
     for _ in 0..<200 {
       let input = odd.next(depth: 25)
       do {
-        let value = try AnyBridge.value(input, database: nil)
+        let value = try UserDataReader.argument(input, database: nil)
         let out = AnyBridge.any(value) { Reference($0.text) }
-        #expect(try AnyBridge.value(out, database: nil) == value, "seed \(seed)")
+        #expect(try UserDataReader.argument(out, database: nil) == value, "seed \(seed)")
       } catch {
         #expect(error.code == .invalidArgument, "seed \(seed)")
       }

@@ -56,7 +56,8 @@ struct DecoderDamageTests {
       name: "\(Model.self)", records: bodies.map { record($0.bytes) },
       shaped: try bodies.compactMap { try ShapedBody($0) }.map { ($0, record($0.bytes)) },
       decode: { body, decoder, context in
-        _ = try decoder.decodeDocument(Model.self, from: body, context: context)
+        _ = try DecodingSession.decode(
+          Model.self, from: body, options: decoder, context: context)
       })
   }
 
@@ -145,7 +146,8 @@ struct DecoderDamageTests {
   }
 
   private static func reachesField(_ body: StoredBody) -> Bool {
-    let fields = try? Firestore.Decoder().decodeDocument(Fields.self, from: body)
+    let fields = try? DecodingSession.decode(
+      Fields.self, from: body, options: Firestore.Decoder(), context: DocumentDecoder.Context())
     return (fields?.count ?? 0) > 0
   }
 

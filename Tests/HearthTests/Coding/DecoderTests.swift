@@ -117,14 +117,20 @@ struct DecoderTests {
 
   @Test func `a document that does not exist is nil, or a missing value`() throws {
     let decoder = Firestore.Decoder()
-    #expect(try decoder.decodeDocument(CodableBook?.self, from: nil) == nil)
+    #expect(
+      try DecodingSession.decode(
+        CodableBook?.self, from: nil, options: decoder, context: DocumentDecoder.Context()) == nil)
     let error = #expect(throws: DecodingError.self) {
-      try decoder.decodeDocument(CodableBook.self, from: nil)
+      try DecodingSession.decode(
+        CodableBook.self, from: nil, options: decoder, context: DocumentDecoder.Context())
     }
     guard case .valueNotFound? = error else { throw CancellationError() }
     #expect(
       sentence(error) == "Cannot get keyed decoding container -- found null value instead.")
-    #expect(throws: DecodingError.self) { try decoder.decodeDocument(Date.self, from: nil) }
+    #expect(throws: DecodingError.self) {
+      try DecodingSession.decode(
+        Date.self, from: nil, options: decoder, context: DocumentDecoder.Context())
+    }
     #expect(try decode(CodableBook?.self, from: CodableBook.guideFields) == CodableBook.guide)
   }
 

@@ -206,6 +206,64 @@ struct RoundTripsTests {
     }
   }
 
+  /// Asks each kind of container for each integer type, where arrays and optionals ask for any type.
+  private struct ByHand: Codable, Equatable {
+    var number: Int8
+
+    init(_ number: Int8) { self.number = number }
+
+    func encode(to encoder: any Encoder) throws {
+      var keyed = encoder.container(keyedBy: TextKey.self)
+      var list = keyed.nestedUnkeyedContainer(forKey: "list")
+      try list.encode(Int128(clamping: number))
+      try list.encode(UInt128(clamping: number))
+      try list.encode(UInt64(clamping: number))
+      try list.encode(Int16(clamping: number))
+      try keyed.encode(Int128(clamping: number), forKey: "int128")
+      try keyed.encode(UInt128(clamping: number), forKey: "uint128")
+      try keyed.encode(UInt32(clamping: number), forKey: "uint32")
+      try keyed.encode(Single(number: Int128(clamping: number)), forKey: "single")
+    }
+
+    init(from decoder: any Decoder) throws {
+      let keyed = try decoder.container(keyedBy: TextKey.self)
+      var list = try keyed.nestedUnkeyedContainer(forKey: "list")
+      let signed = try list.decode(Int128.self)
+      let unsigned = try list.decode(UInt128.self)
+      #expect(try list.decode(UInt64.self) == UInt64(clamping: signed))
+      #expect(try list.decode(Int16.self) == Int16(clamping: signed))
+      #expect(unsigned == UInt128(clamping: signed))
+      #expect(try keyed.decode(Int128.self, forKey: "int128") == signed)
+      #expect(try keyed.decode(UInt128.self, forKey: "uint128") == unsigned)
+      #expect(try keyed.decode(UInt32.self, forKey: "uint32") == UInt32(clamping: signed))
+      #expect(try keyed.decodeIfPresent(UInt128.self, forKey: "uint128") == unsigned)
+      #expect(try keyed.decode(Single.self, forKey: "single").number == signed)
+      number = Int8(clamping: signed)
+    }
+
+    struct Single: Codable {
+      var number: Int128
+
+      init(number: Int128) { self.number = number }
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        number = try container.decode(Int128.self)
+        #expect(try container.decode(Int8.self) == Int8(clamping: number))
+      }
+
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(number)
+      }
+    }
+  }
+
+  @Test(arguments: [0, 7, 127, -128] as [Int8])
+  func `each kind of container has each integer type`(_ number: Int8) async throws {
+    try await expectRoundTrip(ByHand(number))
+  }
+
   @Test func `a nil inside an optional is read as no value`() async throws {
     struct Twice: Codable, Equatable { var number: Int?? }
     let told = await #expect(throws: RoundTripDifference.self) {

@@ -185,7 +185,7 @@ struct UpstreamPromisesTests {
     }
     for price in [try #require(Decimal(string: "19.99")), NSDecimalNumber(string: "19.99")] as [Any]
     {
-      #expect(try AnyBridge.value(price, database: nil) == .double(19.99))
+      #expect(try UserDataReader.argument(price, database: nil) == .double(19.99))
     }
     let listed = try decoder.decode([Decimal].self, from: [19.99, 0.1, 3, -1e-7] as [Any])
     #expect(listed.map { "\($0)" } == ["19.99", "0.1", "3", "-0.0000001"])

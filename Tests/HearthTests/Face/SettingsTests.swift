@@ -26,6 +26,18 @@ struct SettingsTests {
       { $0.dispatchQueue = DispatchQueue(label: "other") },
       { $0.cacheSettings = MemoryCacheSettings() },
       { $0.cacheSettings = PersistentCacheSettings(sizeBytes: 2_000_000) },
+      { $0.durability = .lastCommitMayBeLost },
+      { $0.isReadOnly = true },
+      { $0.queueLimitBytes = 1 },
+      { $0.mapSizeBytes = 1 },
+      { $0.validatesPagesOnOpen = true },
+      { $0.verifiesChecksumsOnRead = true },
+      { $0.maxQueryThreads += 1 },
+      { $0.allowsRemoteFileSystem = true },
+      { $0.changeLogRetention = .seconds(1) },
+      { $0.changeLogLimitBytes = 1 },
+      { $0.indexPolicy = .strict },
+      { $0.ttlSweepInterval = nil },
     ]
     for change in changes {
       let settings = FirestoreSettings()

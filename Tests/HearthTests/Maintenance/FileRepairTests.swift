@@ -178,7 +178,13 @@ import Testing
     for length in [0, 1, 100, 4096, 8192, 20_000, 65_536] {
       var bytes = Data((0..<length).map { _ in UInt8.random(in: 0...255, using: &random) })
       for _ in 0..<3 {
-        _ = try? repair(bytes)
+        do {
+          let repaired = try repair(bytes)
+          #expect(repaired.whole.isIntact, "seed \(seed)")
+        } catch let error as Status {
+          #expect(
+            error.code == .dataLoss || error.code == .invalidArgument, "seed \(seed): \(error)")
+        }
         // Pages that look like leaves.
         for page in 0..<(length / 4096) {
           bytes[page * 4096 + 10] = 2

@@ -30,8 +30,9 @@ import Testing
     let queue = DispatchQueue(label: "recorder")
     var seen: State { state.withLock { $0 } }
 
-    func listener() -> Listener {
+    func listener(taking microseconds: UInt32 = 0) -> Listener {
       Listener(.queue(.of(queue)), eventLimit: 200) { [self] result in
+        usleep(microseconds)
         state.withLock { state in
           if state.isRemoved { state.callsAfterRemoval += 1 }
           switch result {
@@ -139,6 +140,55 @@ import Testing
     registry.close()
   }
 
+  @Test func `a listener whose query runs again is called before an awaited write returns`()
+    async throws
+  {
+    let (fixture, registry, _) = try late()
+    for n in 100..<160 { try fixture.commit(fixture.set("books/\(n)", ("n", .null))) }
+    var query = StructuredQuery(.collection(books))
+    query.limit = 2
+    let recorder = Recorder()
+    registry.add(recorder.listener(taking: 3000), watching: .query(EffectiveQuery(query)))
+    registry.settle()
+    var missed = 0
+    var refilled = 0
+    for n in 100..<150 {
+      let before = registry.readStatistics().refills
+      let mutation = fixture.delete("books/\(n)")
+      let outcome = await withCheckedContinuation { continuation in
+        fixture.submit([mutation]) { continuation.resume(returning: $0) }
+      }
+      let isShown = try recorder.seen.sequences.last == outcome.get().sequence
+      guard registry.readStatistics().refills > before else { continue }
+      refilled += 1
+      if !isShown { missed += 1 }
+    }
+    // A busy machine may take longer than a write waits.
+    #expect(refilled >= 2 && missed <= refilled / 2, "\(missed) of \(refilled)")
+    registry.close()
+  }
+
+  @Test func `a listener that comes as the last one goes sees every commit`() async throws {
+    let (fixture, registry, _) = try late()
+    var random = SeededGenerator(seed: 5)
+    var (recorder, last) = (Recorder(), Listener?.none)
+    for n in 1...60 {
+      recorder = Recorder()
+      let listener = recorder.listener()
+      registry.add(listener, watching: n % 2 == 0 ? .document(dune) : .collection(books))
+      if random.one(in: 2) { usleep(UInt32(random.below(1500))) }
+      if let last {
+        registry.remove(last, watching: n % 2 == 1 ? .document(dune) : .collection(books))
+      }
+      last = listener
+      try await eventually { !recorder.seen.sequences.isEmpty }
+      try fixture.commit(fixture.set("books/dune", ("n", .integer(Int64(n)))))
+      // Nothing else reads the changes: only the source's signal.
+      try await eventually { recorder.seen.sequences.last == UInt64(n) }
+    }
+    registry.close()
+  }
+
   @Test func `a source that hangs delays a write no longer than a callback does`() async throws {
     let (fixture, registry, late) = try late()
     let recorder = Recorder()
@@ -146,6 +196,7 @@ import Testing
     registry.add(listener, watching: .document(dune))
     registry.settle()
     late.hold()
+    // The first begins a turn, which does not end; the others find it running.
     for n in 1...3 {
       let mutation = try fixture.set("books/dune", ("n", .integer(Int64(n))))
       let outcome = await withCheckedContinuation { continuation in

@@ -146,7 +146,7 @@ import Testing
     let awaited = mutations.suffix(20).map { mutation in
       Task { try await fixture.writer.commit([mutation]) }
     }
-    try await Task.sleep(for: .milliseconds(20))
+    try await eventually { fixture.writer.waitingCount == 9 + awaited.count }
     gate.signal()
     for task in awaited { _ = try await task.value }
     await fixture.writer.drain()

@@ -2,25 +2,7 @@
 ///
 /// `nsError` is the error that users catch. `cause` is the underlying error, if any.
 package struct Status: Error, Sendable, CustomStringConvertible {
-  /// Raw values are those of `FirestoreErrorCode`.
-  package enum Code: Int, Sendable {
-    case cancelled = 1
-    case unknown = 2
-    case invalidArgument = 3
-    case deadlineExceeded = 4
-    case notFound = 5
-    case alreadyExists = 6
-    case permissionDenied = 7
-    case resourceExhausted = 8
-    case failedPrecondition = 9
-    case aborted = 10
-    case outOfRange = 11
-    case unimplemented = 12
-    case `internal` = 13
-    case unavailable = 14
-    case dataLoss = 15
-    case unauthenticated = 16
-  }
+  package typealias Code = FirestoreErrorCode.Code
 
   var code: Code
   package var message: String

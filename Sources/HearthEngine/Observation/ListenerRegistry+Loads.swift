@@ -1,0 +1,275 @@
+import Dispatch
+
+/// New listeners: their first results, and the queries that are added for them.
+extension ListenerRegistry {
+  func attach(_ listener: Listener, _ target: Listener.Target, from start: Start) {
+    guard !listener.isRemoved else { return conclude() }
+    if let end = state.end {
+      self.end(listener, of: target, with: end.status)
+      return conclude()
+    }
+    // First, so that completions find the listener in any case.
+    state.lastLoad += 1
+    let number = state.lastLoad
+    state.loads[number] = Load(target: target, start: start, listeners: [listener])
+    showInLoads(state.unreleased.values)
+    guard start == .now, state.views[target] != nil else {
+      load(number)
+      return conclude()
+    }
+    catchUp(atEnd: { [self] in
+      // Catching up may have ended the materialized query.
+      guard let view = state.views[target] else { return load(number) }
+      finishLoad(number) { join($0, view) }
+    })
+  }
+
+  /// Reads the first result, or waits for one that is being read.
+  func load(_ number: Int) {
+    guard let load = state.loads[number] else { return }
+    if load.start == .now {
+      if let shared = state.sharedLoads[load.target] {
+        state.loads[number] = nil
+        state.loads[shared]?.listeners += load.listeners
+        for (id, acknowledgement) in load.acknowledgements {
+          let known = state.loads[shared]?.acknowledgements.updateValue(acknowledgement, forKey: id)
+          known?.release()
+        }
+        return
+      }
+      state.sharedLoads[load.target] = number
+    }
+    read(number, load.target, from: load.start)
+  }
+
+  func read(
+    _ number: Int, _ target: Listener.Target, from start: Start, failedAttempts: Int = 0
+  ) {
+    let read = { @Sendable [self] in
+      load(target, from: start) { [self] loaded in
+        queue.async { [self] in
+          if case .failure(let status) = loaded, isWanted(number),
+            let delay = source.retryDelay(after: status, attempt: failedAttempts)
+          {
+            return after(delay) { [self] in
+              self.read(number, target, from: start, failedAttempts: failedAttempts + 1)
+            }
+          }
+          turn { [self] in install(loaded, number) }
+        }
+      }
+    }
+    if completesInline { loader.async(execute: read) } else { read() }
+  }
+
+  func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
+    queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
+  }
+
+  /// The load exists, and one of its listeners was not removed.
+  func isWanted(_ number: Int) -> Bool {
+    state.loads[number]?.listeners.contains { !$0.isRemoved } == true
+  }
+
+  /// The listeners of a load have their result, or will never get it.
+  func finishLoad(_ number: Int, _ body: (Load) -> Void) {
+    guard var load = state.loads.removeValue(forKey: number) else { return }
+    if state.sharedLoads[load.target] == number { state.sharedLoads[load.target] = nil }
+    load.listeners.removeAll(where: \.isRemoved)
+    body(load)
+    for acknowledgement in load.acknowledgements.values { acknowledgement.release() }
+    callLoadWaiters()
+  }
+
+  func failLoad(_ number: Int, with status: Status?) {
+    finishLoad(number) { load in
+      for listener in load.listeners { end(listener, of: load.target, with: status) }
+    }
+    stopUnlessNeeded()
+  }
+
+  func callLoadWaiters() {
+    guard !state.loadWaiters.isEmpty else { return }
+    let earliest = state.loads.keys.min() ?? .max
+    let due = state.loadWaiters.filter { $0.last < earliest }
+    state.loadWaiters.removeAll { $0.last < earliest }
+    for waiter in due { waiter.body() }
+  }
+
+  struct Loaded: Sendable {
+    var view: MaterializedQuery
+    /// The state that the listener resumes from.
+    var past: ResultList?
+    var isFullResync = false
+  }
+
+  func load(
+    _ target: Listener.Target, from start: Start, _ done: @escaping Completion<Loaded>
+  ) {
+    let view = MaterializedQuery(target, tuning)
+    source.read { [self] result in
+      do throws(Status) {
+        let state = try result.get()
+        state.fetch(view.request, asOf: nil, isFirst: true) { [self] fetched in
+          do {
+            try view.hold(fetched.get(), asOf: state.sequence)
+            guard case .after(let sequence) = start else {
+              return done(.success(Loaded(view: view, isFullResync: start == .reset)))
+            }
+            guard sequence <= view.sequence else { throw Status.tokenOfTheFuture }
+            load(view, asOf: sequence, state, done)
+          } catch {
+            done(.failure(Status(observing: error)))
+          }
+        }
+      } catch {
+        done(.failure(error))
+      }
+    }
+  }
+
+  func load(
+    _ view: MaterializedQuery, asOf sequence: UInt64, _ state: any SourceState,
+    _ done: @escaping Completion<Loaded>
+  ) {
+    guard let request = view.pastRequest else {
+      return done(.success(Loaded(view: view, past: ResultList())))
+    }
+    state.fetch(request, asOf: sequence, isFirst: false) { fetched in
+      do {
+        done(.success(Loaded(view: view, past: try view.list(of: fetched.get()))))
+      } catch let status as Status where status.isOfTheLog {
+        done(.success(Loaded(view: view, isFullResync: true)))
+      } catch {
+        done(.failure(Status(observing: error)))
+      }
+    }
+  }
+
+  func install(_ loaded: Result<Loaded, Status>, _ number: Int) {
+    // Later listeners read for themselves: this turn may end the load.
+    if let target = state.loads[number]?.target, state.sharedLoads[target] == number {
+      state.sharedLoads[target] = nil
+    }
+    guard isWanted(number) else {
+      failLoad(number, with: nil)
+      return conclude()
+    }
+    switch loaded {
+    case .failure(let status):
+      failLoad(number, with: status)
+      conclude()
+    case .success(let loaded):
+      // In this order: a commit after the state that is read here gives a signal.
+      begin()
+      catchUp(
+        inState: { [self] state in add(loaded.view, in: state) },
+        atEnd: { [self] in
+          guard let view = state.views[loaded.view.target] else {
+            return failLoad(number, with: state.turn.failure)
+          }
+          finishLoad(number) {
+            join($0, view, after: loaded.past, isFullResync: loaded.isFullResync)
+          }
+        })
+    }
+  }
+
+  // MARK: New queries
+
+  /// Lets a new materialized query, and no other, apply what was committed since it was read.
+  ///
+  /// The others have applied these changes in one step. Replaying them would show intermediate
+  /// versions that the others have skipped.
+  func add(_ view: MaterializedQuery, in source: any SourceState) {
+    if state.views[view.target] != nil { return conclude() }
+    if view.mustFetch { return fetch(view, in: source) }
+    guard view.sequence < state.sequence else { return insert(view) }
+    let alone = ListenerIndex()
+    view.addRoutes(to: alone)
+    source.changes(
+      after: view.sequence, into: ChangeSteps(watchedBy: alone, tuning),
+      continuing { [self] result in
+        do {
+          let steps = try result.get()
+          for step in steps.steps {
+            for touched in try touched(by: step, steps.index) {
+              if case .mustFetch = try touched.update(to: step.sequence) {
+                return fetch(view, in: source)
+              }
+              touched.renewRoutes(in: steps.index)
+            }
+          }
+          insert(view)
+        } catch let status as Status where status.isOfTheLog {
+          fetch(view, in: source)
+        } catch {
+          failToAdd(Status(observing: error))
+        }
+      })
+  }
+
+  func fetch(_ view: MaterializedQuery, in source: any SourceState) {
+    view.skipChanges()
+    source.fetch(
+      view.request,
+      continuing { [self] fetched in
+        do {
+          try view.hold(fetched.get(), asOf: source.sequence)
+          insert(view)
+        } catch {
+          failToAdd(Status(observing: error))
+        }
+      })
+  }
+
+  func insert(_ view: MaterializedQuery) {
+    state.views[view.target] = view
+    view.share(state.keys)
+    view.addRoutes(to: state.router)
+    conclude()
+  }
+
+  func failToAdd(_ status: Status) {
+    if retry(after: status) { return }
+    state.turn.failure = status
+    conclude()
+  }
+
+  func join(
+    _ load: Load, _ view: MaterializedQuery, after past: ResultList? = nil,
+    isFullResync: Bool = false
+  ) {
+    for listener in load.listeners {
+      view.listeners.append(listener)
+      state.hasDelivered = true
+      listener.begin(
+        view.event(as: state.sequence, isFullResync: isFullResync), after: past,
+        for: Array(load.acknowledgements.values))
+    }
+  }
+
+  func forget(_ listener: Listener, in view: MaterializedQuery) {
+    guard let index = view.listeners.firstIndex(where: { $0 === listener }) else { return }
+    view.listeners.remove(at: index)
+    let counts = listener.counts
+    state.counts.ended.delivered += counts.delivered
+    state.counts.ended.skipped += counts.skipped
+  }
+
+  func end(_ view: MaterializedQuery, with status: Status?) {
+    for listener in view.listeners {
+      end(listener, of: view.target, with: status)
+      forget(listener, in: view)
+    }
+    drop(view)
+  }
+
+  func drop(_ view: MaterializedQuery) {
+    view.removeRoutes(from: state.router)
+    state.counts.refills += view.refills
+    state.views[view.target] = nil
+    view.giveBack(to: state.keys)
+    stopUnlessNeeded()
+  }
+}
