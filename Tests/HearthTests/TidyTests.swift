@@ -7,7 +7,8 @@ import Testing
 
   /// Folders of `Sources/HearthEngine`, lowest layer first.
   static let layers: [[String]] = [
-    ["Support"], ["Model"], ["Format", "Keys"], ["Coding"], ["Storage"], ["TTL"], ["Indexing"],
+    ["Support"], ["Model"], ["Format", "Keys"], ["Coding", "Direct"], ["Storage"], ["TTL"],
+    ["Indexing"],
     ["Query"],
     ["Planning"], ["Execution"], ["Writing"], ["Maintenance"], ["Observation"], ["Backend"],
   ]
@@ -270,7 +271,8 @@ import Testing
 
   /// Files of several small types, whose name is their subject.
   static let subjects: Set<String> = [
-    "CodingErrors", "EncodingRules", "Exports", "FirebaseCore", "FirebaseFirestore",
+    "CodingErrors", "DocumentValueTypes", "EncodingRules", "Exports", "FirebaseCore",
+    "FirebaseFirestore",
     "FirebaseSharedSwift",
     "ErrorReporting", "KeyConversion", "MaintenanceCommands", "OpenFile", "Options",
     "PassthroughTypes",

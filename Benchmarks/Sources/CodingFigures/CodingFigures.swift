@@ -63,15 +63,17 @@ struct CodingFigures {
             try seconds { _ = try work.run(counts[index]) } * 1e9 / Double(counts[index]))
         }
       }
-      guard let own = works.firstIndex(where: { $0.coder == .hearth }) else { continue }
       for (index, work) in works.enumerated() {
         print("time\t\(work.title)\t\(text(median(nanoseconds[index]), 1))\tns")
-        if index == own { continue }
-        let isLess = work.coder == .hand
-        let ratios = zip(nanoseconds[index], nanoseconds[own]).map { isLess ? $1 / $0 : $0 / $1 }
-        let names = [work.coder.rawValue, "Hearth"]
-        let name = (isLess ? names.reversed() : names).joined(separator: " over ")
-        print(ratio("\(title), \(name)", ratios))
+      }
+      for own in works.indices where [.hearth, .direct].contains(works[own].coder) {
+        for (index, work) in works.enumerated() where index != own {
+          let isLess = work.coder == .hand
+          let ratios = zip(nanoseconds[index], nanoseconds[own]).map { isLess ? $1 / $0 : $0 / $1 }
+          let names = [work.coder.rawValue, works[own].coder.rawValue]
+          let name = (isLess ? names.reversed() : names).joined(separator: " over ")
+          print(ratio("\(title), \(name)", ratios))
+        }
       }
     }
   }

@@ -8,6 +8,8 @@ struct Work: Sendable {
     case hearth = "Hearth"
     /// With bytes of its own, as a write holds them.
     case hearthOwned = "Hearth, owned bytes"
+    /// A type that is coded without `Codable`.
+    case direct = "Hearth, direct"
     case json = "JSON"
     case propertyList = "property list"
     case hand = "by hand"
@@ -21,14 +23,48 @@ struct Work: Sendable {
 
   var title: String { "\(way.rawValue) \(model), \(coder.rawValue)" }
 
-  static let all = of(Book.self) + of(LinkedBook.self) + of(Reading.self) + of(Form.self)
+  static let all = of(Book.self) + direct + of(LinkedBook.self) + of(Reading.self) + of(Form.self)
 
   /// As many different instances as stay in the first cache.
   private static let variety = 16
 
+  private static let direct: [Work] = {
+    let books = (0..<variety).map { DirectBook($0) }
+    let stored = (0..<variety).map { index -> [UInt8] in
+      do {
+        let bytes = try Firestore.Encoder().documentBytes(of: books[index])
+        let plain = try Firestore.Encoder().documentBytes(of: Book(index))
+        precondition(bytes == plain, "Direct bytes are those of Codable.")
+        return bytes
+      } catch {
+        preconditionFailure("A book cannot be coded: \(error)")
+      }
+    }
+    return [
+      Work(model: Book.name, way: .encode, coder: .direct) { count in
+        var mixer = Mixer()
+        let encoder = Firestore.Encoder()
+        for index in 0..<count {
+          try encoder.withDocumentBytes(of: books[index % variety]) { mixer.mix(bytes: $0) }
+        }
+        return mixer.value
+      },
+      Work(model: Book.name, way: .decode, coder: .direct) { count in
+        var mixer = Mixer()
+        let decoder = Firestore.Decoder()
+        for index in 0..<count {
+          try stored[index % variety].withUnsafeBytes {
+            try decoder.decode(DirectBook.self, documentBytes: $0).mix(into: &mixer)
+          }
+        }
+        return mixer.value
+      },
+    ]
+  }()
+
   private static func of<Model: Measured & HandWritten>(_ type: Model.Type) -> [Work] {
     let models = (0..<variety).map { Model($0) }
-    let coders = Coder.allCases
+    let coders = Coder.allCases.filter { $0 != .direct }
     return coders.map { encode(models, $0) }
       + coders.filter { $0 != .hearthOwned }.map { decode(models, $0) }
   }
@@ -40,7 +76,7 @@ struct Work: Sendable {
     Work(model: Model.name, way: .encode, coder: coder) { count in
       var mixer = Mixer()
       switch coder {
-      case .hearth:
+      case .hearth, .direct:
         let encoder = Firestore.Encoder()
         for index in 0..<count {
           try encoder.withDocumentBytes(of: models[index % variety]) { mixer.mix(bytes: $0) }
@@ -82,7 +118,7 @@ struct Work: Sendable {
     return Work(model: Model.name, way: .decode, coder: coder) { count in
       var mixer = Mixer()
       switch coder {
-      case .hearth, .hearthOwned:
+      case .hearth, .hearthOwned, .direct:
         let decoder = Firestore.Decoder()
         for index in 0..<count {
           try stored[index % variety].bytes.withUnsafeBytes {
@@ -119,7 +155,7 @@ struct Work: Sendable {
     init<Model: Measured & HandWritten>(_ model: Model, _ coder: Coder) {
       do {
         switch coder {
-        case .hearth, .hearthOwned, .hand:
+        case .hearth, .hearthOwned, .direct, .hand:
           bytes = try Firestore.Encoder().documentBytes(of: model)
           var writer = HandWriter()
           Model.write(model, to: &writer)

@@ -30,6 +30,9 @@ struct DecodingSession {
     var converted: [[BytewiseString: Int]] = []
     var positions = FieldPositionCache()
     let elements = ElementTypes()
+    /// Which types are decoded directly, and where their fields are.
+    let direct = DirectTypes()
+    let layouts = FieldLayouts()
     /// How many enclosing values are decoded in the same place, through single value containers.
     var valuesInPlace = 0
     /// A dictionary that is being decoded cannot hold two names of the map: see

@@ -101,6 +101,11 @@ package struct DocumentDecoder: BitwiseCopyable {
   @inline(__always)
   var nodeName: UInt32 { node & (1 << DocumentDecoder.depthShift - 1) }
 
+  /// The node of a value with an unknown path.
+  static func node(atDepth depth: Int) -> UInt32 {
+    UInt32(truncatingIfNeeded: min(depth, Int(deepest))) << depthShift
+  }
+
   /// How many maps and arrays enclose this value, at most `deepest`.
   @inline(__always)
   var depth: UInt32 { node >> DocumentDecoder.depthShift & DocumentDecoder.deepest }
@@ -134,6 +139,11 @@ package struct DocumentDecoder: BitwiseCopyable {
   func decodeHere<T: Decodable>(_ type: T.Type) throws -> T {
     let view = try view()
     if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, view, key: nil) }
+    if let direct = state.pointee.direct[type] {
+      do throws(UseCodable) {
+        return try decode(type, directlyAs: direct, view, depth: depth)
+      } catch {}
+    }
     if let elements = state.pointee.elements[type], let array = try view.array() {
       return try elements.decode(array, at: self, as: type)
     }
@@ -382,6 +392,11 @@ package struct DocumentDecoder: BitwiseCopyable {
     _ type: T.Type, _ view: ValueView, key: some CodingKey
   ) throws -> T {
     if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, view, key: key) }
+    if let direct = state.pointee.direct[type] {
+      do throws(UseCodable) {
+        return try decode(type, directlyAs: direct, view, depth: depth + 1)
+      } catch {}
+    }
     let mark = state.pointee.keys.count
     let decoder = nested(view, behind: key)
     let value: T

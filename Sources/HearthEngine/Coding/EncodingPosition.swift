@@ -31,11 +31,15 @@ package struct EncodingPosition: BitwiseCopyable {
     var databases: [DatabaseIdentity] = []
     /// How many enclosing values are encoded in the same place, through single value containers.
     var valuesInPlace = 0
+    /// Which types are encoded directly.
+    let direct = DirectTypes()
+    /// While a value is encoded directly: one is due, and none was begun.
+    var isValueDue = false
   }
 
   /// The highest frame index in a document: that of a value in the innermost map. Without this
   /// limit, types that contain themselves would overflow the stack.
-  private static let deepest = DocumentFormat.maximumDepth + 1
+  static let deepest = DocumentFormat.maximumDepth + 1
 
   struct Frame {
     var serial: UInt64
@@ -380,6 +384,11 @@ package struct EncodingPosition: BitwiseCopyable {
 
   /// Encodes a value at this place, for an encoder or a single value container.
   func encodeHere<T: Encodable>(_ value: T) throws {
+    if encodeDirect(value) { return }
+    try encodeByCodable(value)
+  }
+
+  func encodeByCodable<T: Encodable>(_ value: T) throws {
     guard EncodingRules.isSpecial(T.self), let options else {
       if !state.pointee.keysAreDefault, value is any StringKeyedDictionary {
         state.pointee.frames[index].keepsKeys = true

@@ -46,8 +46,14 @@ struct EncodingSession {
   /// False if a `TreeEncoder` must encode the value.
   private func stream<T: Encodable>(_ value: T, _ options: FirebaseDataEncoder) throws -> Bool {
     let root = start(options)
+    if root.encodeDirect(value) {
+      if state.pointee.writer.isMap { return true }
+      // `Codable` throws the error.
+      state.pointee.writer.reset()
+      state.pointee.frames[0].kind = .empty
+    }
     do {
-      try root.encodeHere(value)
+      try root.encodeByCodable(value)
       if let misuse = state.pointee.misuse { throw misuse }
     } catch {
       // The error may come from the broken stream, not from the value.

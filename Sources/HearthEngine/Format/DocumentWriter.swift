@@ -57,13 +57,15 @@ struct DocumentWriter {
     var elementCount: Int
     /// Where the last element of an array begins. It must have bytes.
     var elementStart = -1
+    /// For a map whose fields are denoted by their rank among these names.
+    var table: UnsafePointer<DocumentFields.Table>?
   }
 
   /// Room for the usual array's header, so that the elements need not be moved.
   private static let arrayHeaderBytes = 3
 
   /// The number of bytes that a short copy may read and write beyond what it copies.
-  private static let slack = 16
+  static let slack = 16
 
   /// Names of at most this length are no field path that is too long, however deep they are nested.
   static var usualNameBytes: UInt { 70 }
@@ -112,6 +114,12 @@ struct DocumentWriter {
 
   /// The deepest nesting of maps and arrays so far; the document's own map is not counted.
   var deepest: Int { Swift.max(0, state.pointee.deepest - 1) }
+
+  /// Whether the value written first is a map. It must have been ended.
+  var isMap: Bool {
+    state.pointee.byteCount > 0
+      && state.pointee.bytes.load(as: UInt8.self) & 0xF0 == DocumentFormat.Tag.map
+  }
 
   /// The written bytes. Every map and array must have been ended.
   func withBytes<Result, Failure: Error>(
@@ -174,6 +182,13 @@ struct DocumentWriter {
     }
   }
 
+  /// Whether the innermost open map or array is an array with elements.
+  @inline(__always)
+  var isInArray: Bool {
+    let depth = state.pointee.frameCount
+    return depth > 0 && state.pointee.frames[depth - 1].elementCount > 0
+  }
+
   /// The names on the way from the document to the value written next; nil inside an array.
   func openPath() -> [String]? {
     var path: [String] = []
@@ -182,7 +197,12 @@ struct DocumentWriter {
       let fieldEnd =
         isLast ? state.pointee.fieldCount : state.pointee.frames[index + 1].fieldStart
       guard fieldEnd > state.pointee.frames[index].fieldStart else { return nil }
-      path.append(name(ofField: fieldEnd - 1))
+      if let table = state.pointee.frames[index].table {
+        let rank = Int(state.pointee.fields[fieldEnd - 1].nameStart)
+        path.append(table.pointee.name(atRank: rank))
+      } else {
+        path.append(name(ofField: fieldEnd - 1))
+      }
     }
     return path
   }
@@ -330,6 +350,154 @@ struct DocumentWriter {
     // Moves the map down over the values in arrival order: the ranges may overlap.
     (bytes + frame.start).copyMemory(from: composed, byteCount: total)
     state.pointee.byteCount = frame.start + total
+  }
+
+  // MARK: - Maps with known names
+
+  /// Begins a map whose fields are begun with `field(rank:)`, and which `endMap(_:)` ends.
+  @inline(__always)
+  func beginMap(_ table: UnsafePointer<DocumentFields.Table>) {
+    push(start: state.pointee.byteCount)
+    state.pointee.frames[state.pointee.frameCount - 1].table = table
+  }
+
+  /// The next value is the field of the open map with this rank among its names.
+  @inline(__always)
+  func field(rank: UInt16) {
+    if state.pointee.fieldCount == state.pointee.fieldCapacity { growFields() }
+    let start = UInt32(truncatingIfNeeded: state.pointee.byteCount)
+    let index = state.pointee.fieldCount
+    if index > state.pointee.frames[state.pointee.frameCount - 1].fieldStart {
+      state.pointee.fields[index - 1].valueEnd = start
+    }
+    state.pointee.fields[index] = Field(
+      prefix: 0, nameStart: UInt32(rank), nameLength: 0, valueStart: start, valueEnd: start)
+    state.pointee.fieldCount = index + 1
+  }
+
+  /// Ends a map that `beginMap(_:)` began with the same table.
+  func endMap(_ table: UnsafePointer<DocumentFields.Table>) {
+    let frame = pop()
+    guard !state.pointee.isTooLarge else { return }
+    let end = state.pointee.byteCount
+    let fields = state.pointee.fields + frame.fieldStart
+    let arrived = state.pointee.fieldCount - frame.fieldStart
+    state.pointee.fieldCount = frame.fieldStart
+    if arrived > 0 { fields[arrived - 1].valueEnd = UInt32(truncatingIfNeeded: end) }
+    if table.pointee.hasUnusualNames { noteUnusual() }
+    // All fields, in their order: the usual case.
+    if arrived == table.pointee.count, areAllInOrder(fields, count: arrived) {
+      return composeAll(table, fields, frame.start, valueBytes: end - frame.start)
+    }
+    compose(table, fields, count: order(fields, count: arrived), frame.start, end: end)
+  }
+
+  @inline(__always)
+  private func areAllInOrder(_ fields: UnsafeMutablePointer<Field>, count: Int) -> Bool {
+    for index in 0..<count {
+      let field = fields[index]
+      if field.nameStart != UInt32(truncatingIfNeeded: index) || field.valueStart == field.valueEnd
+      {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// The values are in the order of their names already, without gaps.
+  @inline(__always)
+  private func composeAll(
+    _ table: UnsafePointer<DocumentFields.Table>, _ fields: UnsafeMutablePointer<Field>,
+    _ start: Int, valueBytes: Int
+  ) {
+    let count = table.pointee.count
+    let valueWidthCode = DocumentFormat.widthCode(valueBytes)
+    let (headBytes, nameBytes) = (table.pointee.headBytes, table.pointee.nameBytes)
+    let header = 1 + headBytes + count << valueWidthCode + nameBytes
+    guard reserve(header) else { return }
+    let target = state.pointee.bytes + start
+    (target + header).copyMemory(from: target, byteCount: valueBytes)
+    let tag = DocumentFormat.Tag.map | UInt8(table.pointee.nameWidthCode << 2 | valueWidthCode)
+    target.storeBytes(of: tag, as: UInt8.self)
+    (target + 1).copyMemory(from: table.pointee.head, byteCount: headBytes)
+    var valueEnds = target + 1 + headBytes
+    let first = UInt32(truncatingIfNeeded: start)
+    for index in 0..<count {
+      valueEnds = DocumentWriter.store(
+        end: Int(fields[index].valueEnd &- first), widthCode: valueWidthCode, at: valueEnds)
+    }
+    valueEnds.copyMemory(from: table.pointee.names, byteCount: nameBytes)
+    state.pointee.byteCount = start + header + valueBytes
+  }
+
+  /// Sorts fields by rank. Drops those without a value, and those that a later one of the same rank
+  /// replaces. Returns the number of remaining fields.
+  private func order(_ fields: UnsafeMutablePointer<Field>, count: Int) -> Int {
+    var kept = 0
+    for index in 0..<count {
+      let field = fields[index]
+      if field.valueStart == field.valueEnd { continue }
+      var position = kept
+      while position > 0, fields[position - 1].nameStart > field.nameStart { position -= 1 }
+      if position > 0, fields[position - 1].nameStart == field.nameStart {
+        fields[position - 1] = field
+        continue
+      }
+      var moved = kept
+      while moved > position {
+        fields[moved] = fields[moved - 1]
+        moved -= 1
+      }
+      fields[position] = field
+      kept += 1
+    }
+    return kept
+  }
+
+  /// Composes a map of some fields behind the existing bytes, and moves it to its start.
+  private func compose(
+    _ table: UnsafePointer<DocumentFields.Table>, _ fields: UnsafeMutablePointer<Field>, count: Int,
+    _ start: Int, end: Int
+  ) {
+    var nameBytes = 0
+    var valueBytes = 0
+    for index in 0..<count {
+      nameBytes += table.pointee.nameBytes(atRank: Int(fields[index].nameStart)).count
+      valueBytes += Int(fields[index].valueEnd - fields[index].valueStart)
+    }
+    let nameWidthCode = DocumentFormat.widthCode(nameBytes)
+    let valueWidthCode = DocumentFormat.widthCode(valueBytes)
+    let header =
+      1 + DocumentFormat.varintCount(UInt64(count)) + count << nameWidthCode
+      + count << valueWidthCode
+    let total = header + nameBytes + valueBytes
+    guard reserve(total + DocumentWriter.slack) else { return }
+    let bytes = state.pointee.bytes
+    let composed = bytes + end
+    let tag = DocumentFormat.Tag.map | UInt8(nameWidthCode << 2 | valueWidthCode)
+    composed.storeBytes(of: tag, as: UInt8.self)
+    var nameEnds = DocumentWriter.store(varint: UInt64(count), at: composed + 1)
+    var valueEnds = nameEnds + count << nameWidthCode
+    var (nameEnd, valueEnd) = (0, 0)
+    // Names first: a short copy may write beyond its end, into the next part.
+    for index in 0..<count {
+      let name = table.pointee.nameBytes(atRank: Int(fields[index].nameStart))
+      if let source = name.baseAddress {
+        (composed + header + nameEnd).copyMemory(from: source, byteCount: name.count)
+      }
+      nameEnd += name.count
+      nameEnds = DocumentWriter.store(end: nameEnd, widthCode: nameWidthCode, at: nameEnds)
+    }
+    for index in 0..<count {
+      let valueStart = Int(fields[index].valueStart)
+      let length = Int(fields[index].valueEnd) - valueStart
+      DocumentWriter.copy(
+        bytes + valueStart, to: composed + header + nameBytes + valueEnd, count: length)
+      valueEnd += length
+      valueEnds = DocumentWriter.store(end: valueEnd, widthCode: valueWidthCode, at: valueEnds)
+    }
+    (bytes + start).copyMemory(from: composed, byteCount: total)
+    state.pointee.byteCount = start + total
   }
 
   /// The slot of the names with this hash, or for them: one of four, so that two maps do not evict

@@ -1,0 +1,79 @@
+/// A type that reads and writes a document's bytes directly, which is about three times as fast as
+/// `Codable`.
+///
+/// `@Document` writes the conformance. By hand:
+///
+///     struct Book: Codable {
+///       var title: String
+///       var pages: Int?
+///     }
+///
+///     extension Book: DocumentCodable {
+///       static let documentFields = DocumentFields("pages", "title")
+///
+///       func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+///         try fields.write(pages, at: 0)
+///         try fields.write(title, at: 1)
+///       }
+///
+///       init(fields: borrowing DocumentMapReader) throws(UseCodable) {
+///         pages = try fields.read(at: 0)
+///         title = try fields.read(at: 1)
+///       }
+///     }
+///
+/// The bytes must be those that the type's `Codable` conformance gives. Wherever a value is not of
+/// the expected kind, and wherever a coder has settings other than the default ones that matter,
+/// Hearth codes the value again through `Codable`: the results and the errors are always its own.
+public protocol DocumentCodable: DocumentValueCodable {
+  /// The names of the fields.
+  static var documentFields: DocumentFields { get }
+
+  /// Writes the fields. Throws `UseCodable` for a value that only `Codable` can encode.
+  func write(fields: borrowing DocumentMapWriter) throws(UseCodable)
+
+  /// Reads the fields. Throws `UseCodable` if a field is missing or of another kind.
+  init(fields: borrowing DocumentMapReader) throws(UseCodable)
+}
+
+extension DocumentCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.map(Self.documentFields) { fields throws(UseCodable) in
+      try write(fields: fields)
+    }
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self = try reader.map(Self.documentFields) { fields throws(UseCodable) in
+      try Self(fields: fields)
+    }
+  }
+}
+
+/// A type whose values are stored as one value of a document: a number, a string, an array.
+///
+/// For an enumeration with raw values:
+///
+///     extension Genre: DocumentValueCodable {
+///       func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+///         try rawValue.write(to: writer)
+///       }
+///
+///       init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+///         guard let genre = Genre(rawValue: try String(reading: reader)) else { throw UseCodable() }
+///         self = genre
+///       }
+///     }
+public protocol DocumentValueCodable: Codable {
+  /// Writes exactly one value. Throws `UseCodable` for a value that only `Codable` can encode.
+  func write(to writer: borrowing DocumentValueWriter) throws(UseCodable)
+
+  /// Reads the value. Throws `UseCodable` if it is of another kind.
+  init(reading reader: borrowing DocumentValueReader) throws(UseCodable)
+}
+
+/// A value that is not coded directly: Hearth codes it through `Codable` instead, which returns the
+/// value or the error.
+public struct UseCodable: Error {
+  public init() {}
+}

@@ -1,0 +1,183 @@
+import Foundation
+
+// The types of the standard library and Foundation, coded as `Codable` codes them.
+
+extension Bool: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.boolean(self)
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self = try reader.boolean()
+  }
+}
+
+extension String: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.string(self)
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self = try reader.string()
+  }
+}
+
+extension Double: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.double(self)
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self = try reader.double()
+  }
+}
+
+extension Float: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.double(Double(self))
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    let number = try reader.double()
+    guard abs(number) <= Double(Float.greatestFiniteMagnitude) else { throw UseCodable() }
+    self = Float(number)
+  }
+}
+
+extension FixedWidthInteger where Self: DocumentValueCodable {
+  @inlinable
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    guard let integer = Int64(exactly: self) else { throw UseCodable() }
+    try writer.integer(integer)
+  }
+
+  @inlinable
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    guard let integer = Self(exactly: try reader.integer()) else { throw UseCodable() }
+    self = integer
+  }
+}
+
+extension Int: DocumentValueCodable {}
+extension Int8: DocumentValueCodable {}
+extension Int16: DocumentValueCodable {}
+extension Int32: DocumentValueCodable {}
+extension Int64: DocumentValueCodable {}
+extension Int128: DocumentValueCodable {}
+extension UInt: DocumentValueCodable {}
+extension UInt8: DocumentValueCodable {}
+extension UInt16: DocumentValueCodable {}
+extension UInt32: DocumentValueCodable {}
+extension UInt64: DocumentValueCodable {}
+extension UInt128: DocumentValueCodable {}
+
+extension Date: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.date(self)
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self = try reader.date()
+  }
+}
+
+extension Data: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.data(self)
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self = try reader.data()
+  }
+}
+
+extension URL: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.string(absoluteString)
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    guard let url = URL(string: try reader.string()) else { throw UseCodable() }
+    self = url
+  }
+}
+
+extension UUID: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.string(uuidString)
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    guard let id = UUID(uuidString: try reader.string()) else { throw UseCodable() }
+    self = id
+  }
+}
+
+extension Decimal: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    guard !isNaN else { throw UseCodable() }
+    try writer.value(.double(EncodingRules.double(self)))
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    if let integer = try? reader.integer() {
+      self = Decimal(integer)
+      return
+    }
+    guard let decimal = EncodingRules.decimal(try reader.double()) else { throw UseCodable() }
+    self = decimal
+  }
+}
+
+extension Optional: DocumentValueCodable where Wrapped: DocumentValueCodable {
+  /// Nil as null. A field that is nil is left out instead.
+  @inlinable
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    if let self { try self.write(to: writer) } else { try writer.null() }
+  }
+
+  @inlinable
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self = reader.isNull ? nil : try Wrapped(reading: reader)
+  }
+}
+
+extension Array: DocumentValueCodable where Element: DocumentValueCodable {
+  @inlinable
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.array { array throws(UseCodable) in
+      for element in self { try element.write(to: array.element()) }
+    }
+  }
+
+  @inlinable
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    var elements: [Element] = []
+    try reader.forEachElement {
+      // Damaged bytes may claim more elements than fit into memory.
+      elements.reserveCapacity(
+        Swift.min($0, (1 << 20) / Swift.max(1, MemoryLayout<Element>.stride)))
+    } _: { element throws(UseCodable) in
+      elements.append(try Element(reading: element))
+    }
+    self = elements
+  }
+}
+
+extension Dictionary: DocumentValueCodable where Key == String, Value: DocumentValueCodable {
+  @inlinable
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.map { map throws(UseCodable) in
+      for (name, value) in self { try value.write(to: map.field(name)) }
+    }
+  }
+
+  @inlinable
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    var fields: [String: Value] = [:]
+    try reader.forEachField { name, value throws(UseCodable) in
+      fields[name] = try Value(reading: value)
+    }
+    self = fields
+  }
+}

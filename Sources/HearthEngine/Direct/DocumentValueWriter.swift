@@ -1,0 +1,212 @@
+import Foundation
+
+/// Writes one value of a document. Valid during the call that it is passed to.
+///
+/// Each function writes the value, and may be called once. After a second call, the whole value is
+/// encoded through `Codable`.
+public struct DocumentValueWriter: ~Copyable {
+  let state: EncodingPosition.StatePointer
+
+  @inline(__always)
+  init(_ state: EncodingPosition.StatePointer) { self.state = state }
+
+  @inline(__always)
+  private var writer: DocumentWriter { state.pointee.writer }
+
+  /// Begins the value. The next field or element allows another one.
+  @inline(__always)
+  private func begin() throws(UseCodable) {
+    guard state.pointee.isValueDue else { throw UseCodable() }
+    state.pointee.isValueDue = false
+  }
+
+  public func null() throws(UseCodable) {
+    try begin()
+    writer.null()
+  }
+
+  public func boolean(_ value: Bool) throws(UseCodable) {
+    try begin()
+    writer.boolean(value)
+  }
+
+  public func integer(_ value: Int64) throws(UseCodable) {
+    try begin()
+    writer.integer(value)
+  }
+
+  /// Infinities and NaN are left to `Codable`.
+  public func double(_ value: Double) throws(UseCodable) {
+    guard value.isFinite else { throw UseCodable() }
+    try begin()
+    writer.double(value)
+  }
+
+  public func string(_ value: String) throws(UseCodable) {
+    try begin()
+    writer.string(value)
+  }
+
+  /// As a timestamp, if the encoder has the default strategy.
+  public func date(_ value: Date) throws(UseCodable) {
+    guard state.pointee.datesAreTimestamps, let instant = Instant(value) else { throw UseCodable() }
+    try begin()
+    writer.timestamp(instant)
+  }
+
+  /// As bytes, if the encoder has the default strategy.
+  public func data(_ value: Data) throws(UseCodable) {
+    guard state.pointee.dataIsBlob else { throw UseCodable() }
+    try begin()
+    value.withUnsafeBytes { writer.bytes($0) }
+  }
+
+  /// A value of a Firestore type.
+  package func value(_ value: Value, of database: DatabaseIdentity? = nil) throws(UseCodable) {
+    try begin()
+    writer.value(value)
+    if let database, !state.pointee.databases.contains(database) {
+      state.pointee.databases.append(database)
+    }
+  }
+
+  /// A value that the database computes at the commit. It must be a field, outside of arrays.
+  package func transform(_ transform: FieldTransform) throws(UseCodable) {
+    guard state.pointee.isValueDue, let path = writer.openPath() else { throw UseCodable() }
+    state.pointee.isValueDue = false
+    state.pointee.transforms.append((FieldSegments(path), transform))
+  }
+
+  /// Leaves out the field.
+  package func skip() throws(UseCodable) { try begin() }
+
+  /// Any other type, through `Codable`.
+  public func codable<T: Encodable>(_ value: T) throws(UseCodable) {
+    try begin()
+    try EncodingPosition.embed(value, on: state)
+  }
+
+  /// A map with these fields. `body` writes them.
+  public func map(
+    _ fields: DocumentFields,
+    _ body: (borrowing DocumentMapWriter) throws(UseCodable) -> Void
+  ) throws(UseCodable) {
+    guard fields.table.pointee.isValid, state.pointee.keysAreDefault,
+      writer.depth <= DocumentFormat.maximumDepth
+    else { throw UseCodable() }
+    try begin()
+    writer.beginMap(fields.table)
+    try body(DocumentMapWriter(state, fields.table))
+    writer.endMap(fields.table)
+    state.pointee.isValueDue = false
+  }
+
+  /// A map with any names. `body` writes the fields, each with `field(_:)` and a value.
+  public func map(
+    _ body: (borrowing DocumentDictionaryWriter) throws(UseCodable) -> Void
+  ) throws(UseCodable) {
+    guard writer.depth <= DocumentFormat.maximumDepth else { throw UseCodable() }
+    try begin()
+    writer.beginMap()
+    try body(DocumentDictionaryWriter(state))
+    writer.endMap()
+    state.pointee.isValueDue = false
+  }
+
+  /// An array. `body` writes the elements. Arrays inside arrays are left to `Codable`.
+  public func array(
+    _ body: (borrowing DocumentArrayWriter) throws(UseCodable) -> Void
+  ) throws(UseCodable) {
+    guard writer.depth <= DocumentFormat.maximumDepth, !writer.isInArray else {
+      throw UseCodable()
+    }
+    try begin()
+    writer.beginArray()
+    try body(DocumentArrayWriter(state))
+    guard !state.pointee.isValueDue else { throw UseCodable() }
+    writer.endArray()
+  }
+}
+
+/// Writes the fields of a map. Valid during the call that it is passed to.
+public struct DocumentMapWriter: ~Copyable {
+  private let state: EncodingPosition.StatePointer
+  private let table: UnsafePointer<DocumentFields.Table>
+
+  @inline(__always)
+  fileprivate init(
+    _ state: EncodingPosition.StatePointer, _ table: UnsafePointer<DocumentFields.Table>
+  ) {
+    self.state = state
+    self.table = table
+  }
+
+  /// Begins the field with that index in `documentFields`, and returns the writer of its value. A
+  /// field without a value is left out. Of two with the same index, the last one is stored.
+  public func field(at index: Int) throws(UseCodable) -> DocumentValueWriter {
+    guard index >= 0, index < table.pointee.count else { throw UseCodable() }
+    state.pointee.writer.field(rank: table.pointee.ranks[index])
+    state.pointee.isValueDue = true
+    return DocumentValueWriter(state)
+  }
+
+  @inlinable
+  public func write<T: DocumentValueCodable>(_ value: T, at index: Int) throws(UseCodable) {
+    try value.write(to: field(at: index))
+  }
+
+  /// Leaves the field out if the value is nil.
+  @inlinable
+  public func write<T: DocumentValueCodable>(_ value: T?, at index: Int) throws(UseCodable) {
+    if let value { try value.write(to: field(at: index)) }
+  }
+
+  /// Any other type, through `Codable`.
+  @_disfavoredOverload
+  public func write<T: Encodable>(_ value: T, at index: Int) throws(UseCodable) {
+    try field(at: index).codable(value)
+  }
+
+  @_disfavoredOverload
+  public func write<T: Encodable>(_ value: T?, at index: Int) throws(UseCodable) {
+    if let value { try field(at: index).codable(value) }
+  }
+}
+
+/// Writes a map whose names are not known beforehand. Valid during the call that it is passed to.
+public struct DocumentDictionaryWriter: ~Copyable {
+  private let state: EncodingPosition.StatePointer
+
+  @inline(__always)
+  fileprivate init(_ state: EncodingPosition.StatePointer) { self.state = state }
+
+  /// Begins a field, and returns the writer of its value. Names that Firestore may refuse are left to
+  /// `Codable`.
+  public func field(_ name: String) throws(UseCodable) -> DocumentValueWriter {
+    let isUsual = name.withUTF8Bytes { utf8 in
+      guard !utf8.isEmpty, utf8[0] != UInt8(ascii: "_") else { return false }
+      state.pointee.writer.field(utf8)
+      return true
+    }
+    guard isUsual else { throw UseCodable() }
+    state.pointee.isValueDue = true
+    return DocumentValueWriter(state)
+  }
+}
+
+/// Writes the elements of an array. Valid during the call that it is passed to.
+public struct DocumentArrayWriter: ~Copyable {
+  private let state: EncodingPosition.StatePointer
+
+  @inline(__always)
+  fileprivate init(_ state: EncodingPosition.StatePointer) { self.state = state }
+
+  /// Begins the next element, and returns the writer of its value.
+  public func element() throws(UseCodable) -> DocumentValueWriter {
+    // Every element has a value.
+    if state.pointee.isValueDue { throw UseCodable() }
+    state.pointee.writer.element()
+    state.pointee.isValueDue = true
+    return DocumentValueWriter(state)
+  }
+}
