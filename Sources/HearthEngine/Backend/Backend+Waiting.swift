@@ -227,11 +227,13 @@ extension Backend {
     matching query: StructuredQuery, _ context: RequestContext,
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) async throws -> [Answer] {
-    let found: [StoredDocument] = try await answer { documents(matching: query, context, $0) }
+    var found: [StoredDocument] = try await answer { documents(matching: query, context, $0) }
     var answers: [Answer] = []
     answers.reserveCapacity(found.count)
     var deadline = context.thread == .lent ? nil : ReadDeadline.soon
-    for document in found {
+    // Each copy is freed before the next is decoded, not all of them together at the end.
+    found.reverse()
+    while let document = found.popLast() {
       if deadline?.hasPassed == true {
         await Task.yield()
         deadline = .soon

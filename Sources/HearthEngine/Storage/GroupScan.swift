@@ -62,6 +62,8 @@ final class GroupScan {
         return
       }
     }
+    // Opening a scan takes as long as reading some ten keys.
+    try store.deadline?.check()
     let scan = try CollectionScan(collection, in: store, touched: touched)
     try waiting.add { try scan.next() }
     guard let behind = KeyLayout.end(ofPrefix: prefix) else { return try moved(false) }
