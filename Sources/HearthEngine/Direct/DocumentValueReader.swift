@@ -85,10 +85,10 @@ public struct DocumentValueReader: ~Copyable {
       depth <= DocumentFormat.maximumDepth
     else { throw UseCodable() }
     let map = try mapView()
-    return try body(
-      DocumentMapReader(
-        map, fields.table, state.pointee.layouts.order(of: fields.table, in: map), state,
-        depth: depth + 1))
+    return try state.pointee.layouts.withOrder(of: fields.table, in: map) {
+      order throws(UseCodable) in
+      try body(DocumentMapReader(map, fields.table, order, state, depth: depth + 1))
+    }
   }
 
   /// Calls `body` for each field of a map with any names.
@@ -214,7 +214,7 @@ struct FieldLayouts {
   static let missing = UInt16.max
   private static let slotCount = 128
 
-  private struct Slot {
+  fileprivate struct Slot {
     /// Nil for an unused slot.
     var table: UnsafePointer<DocumentFields.Table>?
     /// The names of the last map, with their ends before them.
@@ -223,50 +223,77 @@ struct FieldLayouts {
     var nameBytes = 0
     var capacity = 0
     var order: UnsafeMutablePointer<UInt16>?
+    /// How many maps are being read in this order. It does not change meanwhile.
+    var readers = 0
   }
 
   private let slots = UnsafeMutablePointer<Slot>.allocate(capacity: slotCount)
 
   init() { slots.initialize(repeating: Slot(), count: FieldLayouts.slotCount) }
 
-  /// Valid until the same type is read again, with other names.
+  /// Calls `body` with the position of each field in the map.
   @inline(__always)
-  func order(
-    of table: UnsafePointer<DocumentFields.Table>, in map: MapView
-  ) throws(UseCodable) -> UnsafePointer<UInt16> {
+  func withOrder<Result>(
+    of table: UnsafePointer<DocumentFields.Table>, in map: MapView,
+    _ body: (UnsafePointer<UInt16>) throws(UseCodable) -> Result
+  ) throws(UseCodable) -> Result {
     let slot = slots + (table.pointee.number & (FieldLayouts.slotCount - 1))
-    let (ends, names) = (map.nameEndBytes, map.nameBytes)
-    if slot.pointee.table == table, slot.pointee.endBytes == ends.count,
-      slot.pointee.nameBytes == names.count, let known = slot.pointee.names,
-      let order = slot.pointee.order,
-      UTF8Order.areEqual(ends, UnsafeRawBufferPointer(start: known, count: ends.count)),
-      UTF8Order.areEqual(
-        names, UnsafeRawBufferPointer(start: known + ends.count, count: names.count))
-    {
-      return UnsafePointer(order)
+    if !slot.pointee.matches(table, map) {
+      guard slot.pointee.readers == 0 else { return try withOwnOrder(of: table, in: map, body) }
+      try slot.pointee.learn(table, map)
     }
-    return try learn(slot, table, map)
+    guard let order = slot.pointee.order else { throw UseCodable() }
+    slot.pointee.readers += 1
+    defer { slot.pointee.readers -= 1 }
+    return try body(order)
+  }
+
+  /// An enclosing map is read in the slot's order: it is of the same type and has other names, or
+  /// its type has the same slot.
+  @inline(never)
+  private func withOwnOrder<Result>(
+    of table: UnsafePointer<DocumentFields.Table>, in map: MapView,
+    _ body: (UnsafePointer<UInt16>) throws(UseCodable) -> Result
+  ) throws(UseCodable) -> Result {
+    var slot = Slot()
+    defer { slot.deallocate() }
+    try slot.learn(table, map)
+    guard let order = slot.order else { throw UseCodable() }
+    return try body(order)
+  }
+}
+
+extension FieldLayouts.Slot {
+  @inline(__always)
+  fileprivate func matches(
+    _ table: UnsafePointer<DocumentFields.Table>, _ map: MapView
+  ) -> Bool {
+    let (ends, names) = (map.nameEndBytes, map.nameBytes)
+    guard self.table == table, endBytes == ends.count, nameBytes == names.count,
+      let known = self.names
+    else { return false }
+    return UTF8Order.areEqual(ends, UnsafeRawBufferPointer(start: known, count: ends.count))
+      && UTF8Order.areEqual(
+        names, UnsafeRawBufferPointer(start: known + ends.count, count: names.count))
   }
 
   /// Both names and fields are sorted: one walk over both finds all.
   @inline(never)
-  private func learn(
-    _ slot: UnsafeMutablePointer<Slot>, _ table: UnsafePointer<DocumentFields.Table>, _ map: MapView
-  ) throws(UseCodable) -> UnsafePointer<UInt16> {
+  fileprivate mutating func learn(
+    _ table: UnsafePointer<DocumentFields.Table>, _ map: MapView
+  ) throws(UseCodable) {
     let (ends, names) = (map.nameEndBytes, map.nameBytes)
     let count = table.pointee.count
     guard map.count < Int(FieldLayouts.missing) else { throw UseCodable() }
-    if slot.pointee.table != table {
-      slot.pointee.order?.deallocate()
-      slot.pointee.order = .allocate(capacity: max(1, count))
-    }
     // Until all of it is right.
-    slot.pointee.table = nil
-    guard let order = slot.pointee.order else { throw UseCodable() }
-    if slot.pointee.capacity < ends.count + names.count {
-      slot.pointee.names?.deallocate()
-      slot.pointee.capacity = 2 * (ends.count + names.count)
-      slot.pointee.names = .allocate(byteCount: slot.pointee.capacity, alignment: 8)
+    self.table = nil
+    order?.deallocate()
+    let order = UnsafeMutablePointer<UInt16>.allocate(capacity: max(1, count))
+    self.order = order
+    if capacity < ends.count + names.count {
+      self.names?.deallocate()
+      capacity = 2 * (ends.count + names.count)
+      self.names = .allocate(byteCount: capacity, alignment: 8)
     }
     var positions = [UInt16](repeating: FieldLayouts.missing, count: count)
     var position = 0
@@ -279,15 +306,19 @@ struct FieldLayouts {
       if difference >= 0 { rank += 1 }
     }
     for index in 0..<count { order[index] = positions[Int(table.pointee.ranks[index])] }
-    slot.pointee.endBytes = ends.count
-    slot.pointee.nameBytes = names.count
-    if let known = slot.pointee.names {
+    endBytes = ends.count
+    nameBytes = names.count
+    if let known = self.names {
       if let source = ends.baseAddress { known.copyMemory(from: source, byteCount: ends.count) }
       if let source = names.baseAddress {
         (known + ends.count).copyMemory(from: source, byteCount: names.count)
       }
     }
-    slot.pointee.table = table
-    return UnsafePointer(order)
+    self.table = table
+  }
+
+  fileprivate func deallocate() {
+    names?.deallocate()
+    order?.deallocate()
   }
 }

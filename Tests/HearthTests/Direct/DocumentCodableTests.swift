@@ -363,6 +363,111 @@ import Testing
     #expect(path(error) == "tags.Index 1.title")
   }
 
+  /// A value of a type is read while another one, with other fields, is not done.
+  @Test func `a type that holds itself is read where each of its values lies`() throws {
+    struct Branch: DocumentCodable, Equatable {
+      var a: Int?
+      var branches: [Branch]?
+      var only: [Branch]?
+      var z: Int?
+
+      static let documentFields = DocumentFields("a", "branches", "only", "z")
+
+      init(a: Int? = nil, branches: [Branch]? = nil, only: [Branch]? = nil, z: Int? = nil) {
+        (self.a, self.branches, self.only, self.z) = (a, branches, only, z)
+      }
+
+      func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+        try fields.write(a, at: 0)
+        try fields.write(branches, at: 1)
+        try fields.write(only, at: 2)
+        try fields.write(z, at: 3)
+      }
+
+      init(fields: borrowing DocumentMapReader) throws(UseCodable) {
+        a = try fields.read(at: 0)
+        branches = try fields.read(at: 1)
+        only = try fields.read(at: 2)
+        z = try fields.read(at: 3)
+      }
+    }
+    var random = SeededGenerator(seed: 11)
+    func branch(depth: Int) -> Branch {
+      func some<T>(_ value: @autoclosure () -> T) -> T? {
+        Bool.random(using: &random) ? value() : nil
+      }
+      func several() -> [Branch]? {
+        depth == 0 ? nil : some((0..<3).map { _ in branch(depth: depth - 1) })
+      }
+      return Branch(
+        a: some(Int.random(in: 0...9, using: &random)), branches: several(), only: several(),
+        z: some(Int.random(in: 10...19, using: &random)))
+    }
+    for _ in 0..<200 {
+      let tree = branch(depth: 4)
+      let body = try Firestore.Encoder().encodeDocument(tree).body
+      #expect(try decoded(Branch.self, body) == tree)
+    }
+  }
+
+  /// Types beyond the 128th share what is remembered of them with another one.
+  @Test func `a type within one that shares its memory is read right`() throws {
+    struct Inner: DocumentCodable, Equatable {
+      var b: Int
+      var c: Int
+
+      static let documentFields: DocumentFields = {
+        while true {
+          let fields = DocumentFields("b", "c")
+          if (fields.table.pointee.number - Outer.documentFields.table.pointee.number) % 128 == 0 {
+            return fields
+          }
+        }
+      }()
+
+      func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+        try fields.write(b, at: 0)
+        try fields.write(c, at: 1)
+      }
+
+      init(fields: borrowing DocumentMapReader) throws(UseCodable) {
+        b = try fields.read(at: 0)
+        c = try fields.read(at: 1)
+      }
+
+      init(b: Int, c: Int) { (self.b, self.c) = (b, c) }
+    }
+    struct Outer: DocumentCodable, Equatable {
+      var a: Int
+      var inner: [Inner]
+      var z: Int
+
+      static let documentFields = DocumentFields("a", "inner", "z")
+
+      func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+        try fields.write(a, at: 0)
+        try fields.write(inner, at: 1)
+        try fields.write(z, at: 2)
+      }
+
+      init(fields: borrowing DocumentMapReader) throws(UseCodable) {
+        a = try fields.read(at: 0)
+        inner = try fields.read(at: 1)
+        z = try fields.read(at: 2)
+      }
+
+      init(a: Int, inner: [Inner], z: Int) { (self.a, self.inner, self.z) = (a, inner, z) }
+    }
+    let value = Outer(a: 1, inner: [Inner(b: 2, c: 3), Inner(b: 4, c: 5)], z: 6)
+    let body = try Firestore.Encoder().encodeDocument(value).body
+    for _ in 0..<3 {
+      #expect(try decoded(Outer.self, body) == value)
+    }
+    #expect(
+      (Inner.documentFields.table.pointee.number - Outer.documentFields.table.pointee.number) % 128
+        == 0)
+  }
+
   @Test func `names that no map can have are left to Codable`() throws {
     for names in [["a", "a"], ["", "a"], ["__a__"]] {
       #expect(!DocumentFields(names).table.pointee.isValid)
