@@ -2,7 +2,7 @@
 struct MemoryState: Sendable {
   private(set) var documents: [ResourcePath: StoredDocument] = [:]
   /// The change with sequence n is at n - 1.
-  private(set) var log: [LoggedChange] = []
+  private(set) var log = MemoryLog()
   private(set) var lastTime = Instant(microseconds: 0)
 
   var sequence: UInt64 { UInt64(log.count) }
