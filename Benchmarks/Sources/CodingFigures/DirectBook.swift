@@ -7,7 +7,7 @@ struct DirectBook: Measured, DocumentCodable {
     var title: String
     var color: String
 
-    static let documentFields = DocumentFields("color", "title")
+    static let documentFields = DocumentFields<Tag>("color", "title")
 
     func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
       try fields.write(color, at: 0)
@@ -25,7 +25,7 @@ struct DirectBook: Measured, DocumentCodable {
     var medium: String
     var large: String
 
-    static let documentFields = DocumentFields("large", "medium", "small")
+    static let documentFields = DocumentFields<Cover>("large", "medium", "small")
 
     func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
       try fields.write(large, at: 0)
@@ -53,7 +53,7 @@ struct DirectBook: Measured, DocumentCodable {
   var genres: [String]
   var cover: Cover
 
-  static let documentFields = DocumentFields(
+  static let documentFields = DocumentFields<DirectBook>(
     "author", "cover", "genres", "isAvailable", "isbn", "numberOfPages", "published", "rating",
     "tags", "title")
 

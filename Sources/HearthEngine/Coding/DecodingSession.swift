@@ -33,6 +33,11 @@ struct DecodingSession {
     /// Which types are decoded directly, and where their fields are.
     let direct = DirectTypes()
     let layouts = FieldLayouts()
+    let trail = DirectTrail()
+    /// The value that is decoded directly: its node, and how many maps and arrays enclose it.
+    var directRoot: (node: UInt32, depth: UInt32) = (0, 0)
+    /// Nothing more is decoded directly in this run.
+    var isRefused = false
     /// How many enclosing values are decoded in the same place, through single value containers.
     var valuesInPlace = 0
     /// A dictionary that is being decoded cannot hold two names of the map: see
@@ -112,6 +117,7 @@ struct DecodingSession {
     state.pointee.positions.runEnded()
     if !state.pointee.converted.isEmpty { state.pointee.converted = [] }
     state.pointee.isAmbiguous = false
+    state.pointee.isRefused = false
     pool.giveBack(state)
   }
 }

@@ -139,11 +139,17 @@ package struct DocumentDecoder: BitwiseCopyable {
   func decodeHere<T: Decodable>(_ type: T.Type) throws -> T {
     let view = try view()
     if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, view, key: nil) }
-    if let direct = state.pointee.direct[type] {
-      do throws(UseCodable) {
-        return try decode(type, directlyAs: direct, view, depth: depth)
-      } catch {}
+    if let direct = state.pointee.direct[type],
+      let value = decode(type, directlyAs: direct, view)
+    {
+      return value
     }
+    return try decodeByCodable(type, view)
+  }
+
+  /// Same, through the type's `Decodable` conformance. The value must be at `view`.
+  @inline(__always)
+  func decodeByCodable<T: Decodable>(_ type: T.Type, _ view: ValueView) throws -> T {
     if let elements = state.pointee.elements[type], let array = try view.array() {
       return try elements.decode(array, at: self, as: type)
     }
@@ -392,15 +398,14 @@ package struct DocumentDecoder: BitwiseCopyable {
     _ type: T.Type, _ view: ValueView, key: some CodingKey
   ) throws -> T {
     if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, view, key: key) }
-    if let direct = state.pointee.direct[type] {
-      do throws(UseCodable) {
-        return try decode(type, directlyAs: direct, view, depth: depth + 1)
-      } catch {}
-    }
     let mark = state.pointee.keys.count
     let decoder = nested(view, behind: key)
     let value: T
-    if let elements = state.pointee.elements[type], let array = try view.array() {
+    if let direct = state.pointee.direct[type],
+      let found = decoder.decode(type, directlyAs: direct, view)
+    {
+      value = found
+    } else if let elements = state.pointee.elements[type], let array = try view.array() {
       value = try elements.decode(array, at: decoder, as: type)
     } else {
       value = try type.init(from: decoder.forKeys(of: type))

@@ -35,6 +35,10 @@ package struct EncodingPosition: BitwiseCopyable {
     let direct = DirectTypes()
     /// While a value is encoded directly: one is due, and none was begun.
     var isValueDue = false
+    /// The writer's depth where that value began.
+    var directDepth = 0
+    /// Nothing more is encoded directly in this run.
+    var isRefused = false
   }
 
   /// The highest frame index in a document: that of a value in the innermost map. Without this

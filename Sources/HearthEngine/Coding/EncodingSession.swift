@@ -51,6 +51,7 @@ struct EncodingSession {
       // `Codable` throws the error.
       state.pointee.writer.reset()
       state.pointee.frames[0].kind = .empty
+      state.pointee.databases = []
     }
     do {
       try root.encodeByCodable(value)
@@ -93,6 +94,7 @@ struct EncodingSession {
     state.pointee.frameCount = 0
     state.pointee.path.truncate(to: 0)
     state.pointee.isBroken = false
+    state.pointee.isRefused = false
     if state.pointee.misuse != nil { state.pointee.misuse = nil }
     if state.pointee.validationError != nil { state.pointee.validationError = nil }
     if !state.pointee.transforms.isEmpty { state.pointee.transforms = [] }

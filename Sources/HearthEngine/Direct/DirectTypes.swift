@@ -66,90 +66,167 @@ extension EncodingPosition {
 
   @inline(never)
   private func encode<T>(_ value: T, as type: any DocumentValueCodable.Type) -> Bool {
+    let state = state
+    // One attempt for a document: where direct types and others alternate, each level would
+    // otherwise be tried again by each that encloses it.
+    guard !state.pointee.isRefused else { return false }
     let mark = writer.mark()
-    let transformCount = state.pointee.transforms.count
-    let frameCount = state.pointee.frameCount
-    let isInside = state.pointee.isValueDue
+    let before = Attempt(state)
     state.pointee.isValueDue = true
+    state.pointee.directDepth = writer.depth
     do throws(UseCodable) {
-      try withUnsafePointer(to: value) { pointer throws(UseCodable) in
-        try type.write(at: pointer, to: DocumentValueWriter(state))
+      try state.refusing { () throws(UseCodable) in
+        try withUnsafePointer(to: value) { pointer throws(UseCodable) in
+          try type.write(at: pointer, to: DocumentValueWriter(state))
+        }
       }
-      guard !state.pointee.isValueDue else { throw UseCodable() }
-      state.pointee.isValueDue = isInside
-      state.pointee.frames[index].kind = .value
-      return true
+      guard !state.pointee.isValueDue else { throw state.refusal }
     } catch {
       writer.rollBack(to: mark)
-      state.pointee.transforms.removeSubrange(transformCount...)
-      state.pointee.frameCount = frameCount
-      state.pointee.isValueDue = isInside
+      before.restore(state)
+      state.pointee.path.truncate(to: Int(state.pointee.frames[index].pathCount))
       return false
+    }
+    before.end(state)
+    state.pointee.frames[index].kind = .value
+    return true
+  }
+
+  /// The state before a value is encoded directly, apart from the writer's.
+  private struct Attempt {
+    private let transformCount: Int
+    private let databaseCount: Int
+    private let frameCount: Int
+    private let isValueDue: Bool
+    private let directDepth: Int
+    private let hasMisuse: Bool
+    private let hasError: Bool
+
+    @inline(__always)
+    init(_ state: StatePointer) {
+      transformCount = state.pointee.transforms.count
+      databaseCount = state.pointee.databases.count
+      frameCount = state.pointee.frameCount
+      isValueDue = state.pointee.isValueDue
+      directDepth = state.pointee.directDepth
+      hasMisuse = state.pointee.misuse != nil
+      hasError = state.pointee.validationError != nil
+    }
+
+    @inline(__always)
+    func end(_ state: StatePointer) {
+      state.pointee.isValueDue = isValueDue
+      state.pointee.directDepth = directDepth
+    }
+
+    func restore(_ state: StatePointer) {
+      end(state)
+      state.pointee.transforms.removeSubrange(transformCount...)
+      state.pointee.databases.removeSubrange(databaseCount...)
+      state.pointee.frameCount = frameCount
+      if !hasMisuse { state.pointee.misuse = nil }
+      if !hasError { state.pointee.validationError = nil }
     }
   }
 
   /// Encodes a value through `Codable`, inside of one that is encoded directly. Any error is found
-  /// again by whoever encodes all of it through `Codable`, with its path.
+  /// again by whoever encodes all of it through `Codable`, which has its order.
   static func embed<T: Encodable>(_ value: T, on state: StatePointer) throws(UseCodable) {
-    let isInArray = state.pointee.writer.isInArray
+    let writer = state.pointee.writer
+    let isInArray = writer.isInArray
+    let pathCount = state.pointee.path.count
+    writer.forEachOpenKey(from: state.pointee.directDepth) { name, index in
+      if let name {
+        state.pointee.path.append(AnyCodingKey.name(name))
+      } else {
+        state.pointee.path.append(index: index)
+      }
+    }
     let position = push(on: state, kind: .empty)
     do {
-      guard position.index <= deepest else { throw UseCodable() }
-      try position.encodeHere(value)
+      guard position.index <= deepest else { throw state.refusal }
+      // Not directly, which may be what calls this.
+      try position.encodeByCodable(value)
     } catch {
-      throw UseCodable()
+      throw state.refusal
     }
     guard position.enter(), !state.pointee.isBroken, state.pointee.misuse == nil,
-      state.pointee.validationError == nil
-    else { throw UseCodable() }
+      state.pointee.validationError == nil, !state.pointee.isRefused
+    else { throw state.refusal }
     // An array inside an array.
-    if state.pointee.frames[position.index].kind == .array, isInArray {
-      throw UseCodable()
-    }
+    if state.pointee.frames[position.index].kind == .array, isInArray { throw state.refusal }
     position.closeTop()
+    state.pointee.path.truncate(to: pathCount)
   }
 }
 
 extension DocumentDecoder {
-  /// Decodes the value without `Codable`.
+  /// Decodes the value without `Codable`. Nil if `Codable` is to decode it.
   @inline(never)
   func decode<T>(
-    _ type: T.Type, directlyAs direct: any DocumentValueCodable.Type, _ view: ValueView,
-    depth: UInt32
-  ) throws(UseCodable) -> T {
+    _ type: T.Type, directlyAs direct: any DocumentValueCodable.Type, _ view: ValueView
+  ) -> T? {
+    let state = state
+    // One attempt for a document, as for encoding.
+    guard !state.pointee.isRefused else { return nil }
+    let mark = state.pointee.keys.count
+    let root = state.pointee.directRoot
+    state.pointee.directRoot = (node: nodeName, depth: depth)
+    defer {
+      state.pointee.directRoot = root
+      state.pointee.keys.truncate(to: mark)
+    }
     // Untyped memory: looking up the types of typed memory costs as much as decoding some fields.
-    try withUnsafeTemporaryAllocation(
+    return withUnsafeTemporaryAllocation(
       byteCount: MemoryLayout<T>.size, alignment: MemoryLayout<T>.alignment
-    ) { memory throws(UseCodable) -> T in
-      guard let target = memory.baseAddress else { throw UseCodable() }
-      let mark = state.pointee.keys.count
+    ) { memory -> T? in
+      guard let target = memory.baseAddress else { return nil }
       do throws(UseCodable) {
         try direct.read(
           into: target, from: DocumentValueReader(view.bytes, state, depth: Int(depth)))
       } catch {
-        state.pointee.keys.truncate(to: mark)
-        throw error
+        state.pointee.isRefused = true
+        return nil
       }
       return target.assumingMemoryBound(to: T.self).move()
     }
   }
 
   /// Decodes a value through `Codable`, inside of one that is decoded directly. Any error is found
-  /// again by whoever decodes all of it through `Codable`, with its path.
+  /// again by whoever decodes all of it through `Codable`.
   static func embed<T: Decodable>(
     _ type: T.Type, _ bytes: UnsafeRawBufferPointer, on state: DecodingSession.StatePointer,
     depth: Int
   ) throws(UseCodable) -> T {
-    guard let start = bytes.baseAddress, let base = state.pointee.bytes.baseAddress else {
-      throw UseCodable()
+    guard let start = bytes.baseAddress, let base = state.pointee.bytes.baseAddress, start >= base,
+      start + bytes.count <= base + state.pointee.bytes.count
+    else { throw UseCodable() }
+    let mark = state.pointee.keys.count
+    let root = state.pointee.directRoot
+    var node = root.node
+    for step in Int(root.depth)..<depth {
+      let key = state.pointee.trail.key(atDepth: step)
+      node =
+        if let index = key.intValue {
+          DecodingSession.push(index: index, after: node, on: state)
+        } else {
+          DecodingSession.push(key, after: node, on: state)
+        }
     }
     let decoder = DocumentDecoder(
       state: state, offset: UInt32(truncatingIfNeeded: start - base),
-      count: UInt32(truncatingIfNeeded: bytes.count), node: node(atDepth: depth),
-      epoch: state.pointee.epoch)
+      count: UInt32(truncatingIfNeeded: bytes.count),
+      node: node | DocumentDecoder.node(atDepth: depth), epoch: state.pointee.epoch)
     do {
-      return try decoder.decodeHere(type)
+      // Not directly, which may be what calls this.
+      let view = try decoder.view()
+      let value =
+        try isDirect(type)
+        ? decoder.decodeDirectly(type, view, key: nil) : decoder.decodeByCodable(type, view)
+      state.pointee.keys.truncate(to: mark)
+      return value
     } catch {
+      state.pointee.isRefused = true
       throw UseCodable()
     }
   }

@@ -1,7 +1,7 @@
-/// A type that reads and writes a document's bytes directly, which is about three times as fast as
+/// A type that reads and writes a document's bytes directly, which is several times as fast as
 /// `Codable`.
 ///
-/// `@Document` writes the conformance. By hand:
+/// By hand:
 ///
 ///     struct Book: Codable {
 ///       var title: String
@@ -9,7 +9,7 @@
 ///     }
 ///
 ///     extension Book: DocumentCodable {
-///       static let documentFields = DocumentFields("pages", "title")
+///       static let documentFields = DocumentFields<Book>("pages", "title")
 ///
 ///       func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
 ///         try fields.write(pages, at: 0)
@@ -25,9 +25,12 @@
 /// The bytes must be those that the type's `Codable` conformance gives. Wherever a value is not of
 /// the expected kind, and wherever a coder has settings other than the default ones that matter,
 /// Hearth codes the value again through `Codable`: the results and the errors are always its own.
+///
+/// Structures, enumerations and final classes can conform. Property wrappers are written as
+/// themselves: `fields.write(_created, at: 2)` for `@ServerTimestamp var created`.
 public protocol DocumentCodable: DocumentValueCodable {
   /// The names of the fields.
-  static var documentFields: DocumentFields { get }
+  static var documentFields: DocumentFields<Self> { get }
 
   /// Writes the fields. Throws `UseCodable` for a value that only `Codable` can encode.
   func write(fields: borrowing DocumentMapWriter) throws(UseCodable)
@@ -64,6 +67,8 @@ extension DocumentCodable {
 ///         self = genre
 ///       }
 ///     }
+///
+/// A class that conforms must be final: a subclass would be written as its superclass.
 public protocol DocumentValueCodable: Codable {
   /// Writes exactly one value. Throws `UseCodable` for a value that only `Codable` can encode.
   func write(to writer: borrowing DocumentValueWriter) throws(UseCodable)
@@ -74,6 +79,9 @@ public protocol DocumentValueCodable: Codable {
 
 /// A value that is not coded directly: Hearth codes it through `Codable` instead, which returns the
 /// value or the error.
+///
+/// After a call of a writer that has thrown it, the whole document is encoded through `Codable`, also
+/// if the error was caught. A type that reads may catch it, and try another kind.
 public struct UseCodable: Error {
   public init() {}
 }

@@ -65,11 +65,11 @@ public struct DocumentValueReader: ~Copyable {
   }
 
   /// A value of any kind.
-  package func value() throws(UseCodable) -> Value {
+  func value() throws(UseCodable) -> Value {
     try found { view throws(Status) in try view.value() }
   }
 
-  package var context: DocumentDecoder.Context { state.pointee.context }
+  var context: DocumentDecoder.Context { state.pointee.context }
 
   /// Any other type, through `Codable`.
   public func codable<T: Decodable>(_ type: T.Type = T.self) throws(UseCodable) -> T {
@@ -77,14 +77,15 @@ public struct DocumentValueReader: ~Copyable {
   }
 
   /// A map with these fields, of which some may be missing and others there.
-  public func map<Result>(
-    _ fields: DocumentFields,
+  public func map<Model, Result>(
+    _ fields: DocumentFields<Model>,
     _ body: (borrowing DocumentMapReader) throws(UseCodable) -> Result
   ) throws(UseCodable) -> Result {
     guard state.pointee.keysAreDefault, fields.table.pointee.isValid,
       depth <= DocumentFormat.maximumDepth
     else { throw UseCodable() }
     let map = try mapView()
+    state.pointee.trail.enter(fields.table, atDepth: depth)
     return try state.pointee.layouts.withOrder(of: fields.table, in: map) {
       order throws(UseCodable) in
       try body(DocumentMapReader(map, fields.table, order, state, depth: depth + 1))
@@ -95,14 +96,17 @@ public struct DocumentValueReader: ~Copyable {
   public func forEachField(
     _ body: (String, borrowing DocumentValueReader) throws(UseCodable) -> Void
   ) throws(UseCodable) {
-    guard depth <= DocumentFormat.maximumDepth else { throw UseCodable() }
+    guard state.pointee.keysAreDefault, depth <= DocumentFormat.maximumDepth else {
+      throw UseCodable()
+    }
     let map = try mapView()
     // A dictionary cannot hold two names that are equal to Swift: `Codable` says so.
     guard (try? map.hasEquivalentNames()) == false else { throw UseCodable() }
     for index in 0..<map.count {
-      guard let name = try? map.nameString(at: index), let value = try? map.value(at: index) else {
-        throw UseCodable()
-      }
+      guard let bytes = try? map.name(at: index), let name = try? map.nameString(at: index),
+        let value = try? map.value(at: index)
+      else { throw UseCodable() }
+      state.pointee.trail.enter(fieldNamed: bytes, atDepth: depth)
       try body(name, DocumentValueReader(value.bytes, state, depth: depth + 1))
     }
   }
@@ -115,8 +119,9 @@ public struct DocumentValueReader: ~Copyable {
     guard depth <= DocumentFormat.maximumDepth else { throw UseCodable() }
     var array = try found { view throws(Status) in try view.array() }
     begin(array.count)
-    for _ in 0..<array.count {
+    for index in 0..<array.count {
       guard let element = try? array.next() else { throw UseCodable() }
+      state.pointee.trail.enter(element: index, atDepth: depth)
       try body(DocumentValueReader(element.bytes, state, depth: depth + 1))
     }
   }
@@ -136,7 +141,7 @@ public struct DocumentValueReader: ~Copyable {
 /// Reads the fields of a map. Valid during the call that it is passed to.
 public struct DocumentMapReader: ~Copyable {
   private let map: MapView
-  private let table: UnsafePointer<DocumentFields.Table>
+  private let table: UnsafePointer<DocumentFieldTable>
   /// For each field, its index in the map; `FieldLayouts.missing` if the map lacks it.
   private let order: UnsafePointer<UInt16>
   private let state: DecodingSession.StatePointer
@@ -144,7 +149,7 @@ public struct DocumentMapReader: ~Copyable {
 
   @inline(__always)
   fileprivate init(
-    _ map: MapView, _ table: UnsafePointer<DocumentFields.Table>, _ order: UnsafePointer<UInt16>,
+    _ map: MapView, _ table: UnsafePointer<DocumentFieldTable>, _ order: UnsafePointer<UInt16>,
     _ state: DecodingSession.StatePointer, depth: Int
   ) {
     self.map = map
@@ -164,14 +169,14 @@ public struct DocumentMapReader: ~Copyable {
   }
 
   /// The reader of the field with that index in `documentFields`.
-  public func field(at index: Int) throws(UseCodable) -> DocumentValueReader {
+  @usableFromInline
+  func field(at index: Int) throws(UseCodable) -> DocumentValueReader {
     guard index >= 0, index < table.pointee.count, order[index] != FieldLayouts.missing,
       let value = try? map.value(at: Int(order[index]))
     else { throw UseCodable() }
+    state.pointee.trail.enter(field: index, atDepth: depth - 1)
     return DocumentValueReader(value.bytes, state, depth: depth)
   }
-
-  package var context: DocumentDecoder.Context { state.pointee.context }
 
   @inlinable
   public func read<T: DocumentValueCodable>(
@@ -204,121 +209,12 @@ public struct DocumentMapReader: ~Copyable {
     guard try hasValue(at: index) else { return nil }
     return try field(at: index).codable(T.self)
   }
-}
 
-/// Remembers for each type where its fields are in maps with the names of the last map.
-///
-/// The names of most maps are those of the last one: they are compared at once, and not searched.
-struct FieldLayouts {
-  /// In an order: the map lacks the field.
-  static let missing = UInt16.max
-  private static let slotCount = 128
-
-  fileprivate struct Slot {
-    /// Nil for an unused slot.
-    var table: UnsafePointer<DocumentFields.Table>?
-    /// The names of the last map, with their ends before them.
-    var names: UnsafeMutableRawPointer?
-    var endBytes = 0
-    var nameBytes = 0
-    var capacity = 0
-    var order: UnsafeMutablePointer<UInt16>?
-    /// How many maps are being read in this order. It does not change meanwhile.
-    var readers = 0
-  }
-
-  private let slots = UnsafeMutablePointer<Slot>.allocate(capacity: slotCount)
-
-  init() { slots.initialize(repeating: Slot(), count: FieldLayouts.slotCount) }
-
-  /// Calls `body` with the position of each field in the map.
-  @inline(__always)
-  func withOrder<Result>(
-    of table: UnsafePointer<DocumentFields.Table>, in map: MapView,
-    _ body: (UnsafePointer<UInt16>) throws(UseCodable) -> Result
+  /// A map within the map, with these fields.
+  public func map<Model, Result>(
+    _ fields: DocumentFields<Model>, at index: Int,
+    _ body: (borrowing DocumentMapReader) throws(UseCodable) -> Result
   ) throws(UseCodable) -> Result {
-    let slot = slots + (table.pointee.number & (FieldLayouts.slotCount - 1))
-    if !slot.pointee.matches(table, map) {
-      guard slot.pointee.readers == 0 else { return try withOwnOrder(of: table, in: map, body) }
-      try slot.pointee.learn(table, map)
-    }
-    guard let order = slot.pointee.order else { throw UseCodable() }
-    slot.pointee.readers += 1
-    defer { slot.pointee.readers -= 1 }
-    return try body(order)
-  }
-
-  /// An enclosing map is read in the slot's order: it is of the same type and has other names, or
-  /// its type has the same slot.
-  @inline(never)
-  private func withOwnOrder<Result>(
-    of table: UnsafePointer<DocumentFields.Table>, in map: MapView,
-    _ body: (UnsafePointer<UInt16>) throws(UseCodable) -> Result
-  ) throws(UseCodable) -> Result {
-    var slot = Slot()
-    defer { slot.deallocate() }
-    try slot.learn(table, map)
-    guard let order = slot.order else { throw UseCodable() }
-    return try body(order)
-  }
-}
-
-extension FieldLayouts.Slot {
-  @inline(__always)
-  fileprivate func matches(
-    _ table: UnsafePointer<DocumentFields.Table>, _ map: MapView
-  ) -> Bool {
-    let (ends, names) = (map.nameEndBytes, map.nameBytes)
-    guard self.table == table, endBytes == ends.count, nameBytes == names.count,
-      let known = self.names
-    else { return false }
-    return UTF8Order.areEqual(ends, UnsafeRawBufferPointer(start: known, count: ends.count))
-      && UTF8Order.areEqual(
-        names, UnsafeRawBufferPointer(start: known + ends.count, count: names.count))
-  }
-
-  /// Both names and fields are sorted: one walk over both finds all.
-  @inline(never)
-  fileprivate mutating func learn(
-    _ table: UnsafePointer<DocumentFields.Table>, _ map: MapView
-  ) throws(UseCodable) {
-    let (ends, names) = (map.nameEndBytes, map.nameBytes)
-    let count = table.pointee.count
-    guard map.count < Int(FieldLayouts.missing) else { throw UseCodable() }
-    // Until all of it is right.
-    self.table = nil
-    order?.deallocate()
-    let order = UnsafeMutablePointer<UInt16>.allocate(capacity: max(1, count))
-    self.order = order
-    if capacity < ends.count + names.count {
-      self.names?.deallocate()
-      capacity = 2 * (ends.count + names.count)
-      self.names = .allocate(byteCount: capacity, alignment: 8)
-    }
-    var positions = [UInt16](repeating: FieldLayouts.missing, count: count)
-    var position = 0
-    var rank = 0
-    while position < map.count, rank < count {
-      guard let name = try? map.name(at: position) else { throw UseCodable() }
-      let difference = UTF8Order.compare(name, table.pointee.nameBytes(atRank: rank))
-      if difference == 0 { positions[rank] = UInt16(truncatingIfNeeded: position) }
-      if difference <= 0 { position += 1 }
-      if difference >= 0 { rank += 1 }
-    }
-    for index in 0..<count { order[index] = positions[Int(table.pointee.ranks[index])] }
-    endBytes = ends.count
-    nameBytes = names.count
-    if let known = self.names {
-      if let source = ends.baseAddress { known.copyMemory(from: source, byteCount: ends.count) }
-      if let source = names.baseAddress {
-        (known + ends.count).copyMemory(from: source, byteCount: names.count)
-      }
-    }
-    self.table = table
-  }
-
-  fileprivate func deallocate() {
-    names?.deallocate()
-    order?.deallocate()
+    try field(at: index).map(fields, body)
   }
 }

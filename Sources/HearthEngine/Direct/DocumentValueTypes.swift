@@ -146,7 +146,7 @@ extension Array: DocumentValueCodable where Element: DocumentValueCodable {
   @inlinable
   public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     try writer.array { array throws(UseCodable) in
-      for element in self { try element.write(to: array.element()) }
+      for element in self { try array.write(element) }
     }
   }
 
@@ -168,7 +168,7 @@ extension Dictionary: DocumentValueCodable where Key == String, Value: DocumentV
   @inlinable
   public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     try writer.map { map throws(UseCodable) in
-      for (name, value) in self { try value.write(to: map.field(name)) }
+      for (name, value) in self { try map.write(value, named: name) }
     }
   }
 

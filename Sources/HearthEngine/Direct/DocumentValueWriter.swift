@@ -2,8 +2,8 @@ import Foundation
 
 /// Writes one value of a document. Valid during the call that it is passed to.
 ///
-/// Each function writes the value, and may be called once. After a second call, the whole value is
-/// encoded through `Codable`.
+/// Each function writes the value, and may be called once. After a second call, the whole document
+/// is encoded through `Codable`.
 public struct DocumentValueWriter: ~Copyable {
   let state: EncodingPosition.StatePointer
 
@@ -16,7 +16,7 @@ public struct DocumentValueWriter: ~Copyable {
   /// Begins the value. The next field or element allows another one.
   @inline(__always)
   private func begin() throws(UseCodable) {
-    guard state.pointee.isValueDue else { throw UseCodable() }
+    guard state.pointee.isValueDue else { throw state.refusal }
     state.pointee.isValueDue = false
   }
 
@@ -37,7 +37,7 @@ public struct DocumentValueWriter: ~Copyable {
 
   /// Infinities and NaN are left to `Codable`.
   public func double(_ value: Double) throws(UseCodable) {
-    guard value.isFinite else { throw UseCodable() }
+    guard value.isFinite else { throw state.refusal }
     try begin()
     writer.double(value)
   }
@@ -49,36 +49,28 @@ public struct DocumentValueWriter: ~Copyable {
 
   /// As a timestamp, if the encoder has the default strategy.
   public func date(_ value: Date) throws(UseCodable) {
-    guard state.pointee.datesAreTimestamps, let instant = Instant(value) else { throw UseCodable() }
+    guard state.pointee.datesAreTimestamps, let instant = Instant(value) else {
+      throw state.refusal
+    }
     try begin()
     writer.timestamp(instant)
   }
 
   /// As bytes, if the encoder has the default strategy.
   public func data(_ value: Data) throws(UseCodable) {
-    guard state.pointee.dataIsBlob else { throw UseCodable() }
+    guard state.pointee.dataIsBlob else { throw state.refusal }
     try begin()
     value.withUnsafeBytes { writer.bytes($0) }
   }
 
   /// A value of a Firestore type.
-  package func value(_ value: Value, of database: DatabaseIdentity? = nil) throws(UseCodable) {
+  func value(_ value: Value, of database: DatabaseIdentity? = nil) throws(UseCodable) {
     try begin()
     writer.value(value)
     if let database, !state.pointee.databases.contains(database) {
       state.pointee.databases.append(database)
     }
   }
-
-  /// A value that the database computes at the commit. It must be a field, outside of arrays.
-  package func transform(_ transform: FieldTransform) throws(UseCodable) {
-    guard state.pointee.isValueDue, let path = writer.openPath() else { throw UseCodable() }
-    state.pointee.isValueDue = false
-    state.pointee.transforms.append((FieldSegments(path), transform))
-  }
-
-  /// Leaves out the field.
-  package func skip() throws(UseCodable) { try begin() }
 
   /// Any other type, through `Codable`.
   public func codable<T: Encodable>(_ value: T) throws(UseCodable) {
@@ -87,28 +79,32 @@ public struct DocumentValueWriter: ~Copyable {
   }
 
   /// A map with these fields. `body` writes them.
-  public func map(
-    _ fields: DocumentFields,
+  public func map<Model>(
+    _ fields: DocumentFields<Model>,
     _ body: (borrowing DocumentMapWriter) throws(UseCodable) -> Void
   ) throws(UseCodable) {
+    let writer = writer
     guard fields.table.pointee.isValid, state.pointee.keysAreDefault,
       writer.depth <= DocumentFormat.maximumDepth
-    else { throw UseCodable() }
+    else { throw state.refusal }
     try begin()
     writer.beginMap(fields.table)
-    try body(DocumentMapWriter(state, fields.table))
+    try state.refusing { () throws(UseCodable) in try body(DocumentMapWriter(state, fields.table)) }
     writer.endMap(fields.table)
     state.pointee.isValueDue = false
   }
 
-  /// A map with any names. `body` writes the fields, each with `field(_:)` and a value.
+  /// A map with any names. `body` writes the fields.
   public func map(
     _ body: (borrowing DocumentDictionaryWriter) throws(UseCodable) -> Void
   ) throws(UseCodable) {
-    guard writer.depth <= DocumentFormat.maximumDepth else { throw UseCodable() }
+    let writer = writer
+    guard state.pointee.keysAreDefault, writer.depth <= DocumentFormat.maximumDepth else {
+      throw state.refusal
+    }
     try begin()
     writer.beginMap()
-    try body(DocumentDictionaryWriter(state))
+    try state.refusing { () throws(UseCodable) in try body(DocumentDictionaryWriter(state)) }
     writer.endMap()
     state.pointee.isValueDue = false
   }
@@ -117,34 +113,41 @@ public struct DocumentValueWriter: ~Copyable {
   public func array(
     _ body: (borrowing DocumentArrayWriter) throws(UseCodable) -> Void
   ) throws(UseCodable) {
+    let writer = writer
     guard writer.depth <= DocumentFormat.maximumDepth, !writer.isInArray else {
-      throw UseCodable()
+      throw state.refusal
     }
     try begin()
     writer.beginArray()
-    try body(DocumentArrayWriter(state))
-    guard !state.pointee.isValueDue else { throw UseCodable() }
+    try state.refusing { () throws(UseCodable) in try body(DocumentArrayWriter(state)) }
     writer.endArray()
   }
 }
 
 /// Writes the fields of a map. Valid during the call that it is passed to.
+///
+/// A field without a value is left out. Of two with the same index, the last one is stored.
 public struct DocumentMapWriter: ~Copyable {
   private let state: EncodingPosition.StatePointer
-  private let table: UnsafePointer<DocumentFields.Table>
+  private let table: UnsafePointer<DocumentFieldTable>
+  /// Of the map. Inside of a value the writer writes nothing.
+  private let depth: Int
 
   @inline(__always)
   fileprivate init(
-    _ state: EncodingPosition.StatePointer, _ table: UnsafePointer<DocumentFields.Table>
+    _ state: EncodingPosition.StatePointer, _ table: UnsafePointer<DocumentFieldTable>
   ) {
     self.state = state
     self.table = table
+    depth = state.pointee.writer.depth
   }
 
-  /// Begins the field with that index in `documentFields`, and returns the writer of its value. A
-  /// field without a value is left out. Of two with the same index, the last one is stored.
-  public func field(at index: Int) throws(UseCodable) -> DocumentValueWriter {
-    guard index >= 0, index < table.pointee.count else { throw UseCodable() }
+  /// Begins the field with that index in `documentFields`, and returns the writer of its value.
+  @usableFromInline
+  func field(at index: Int) throws(UseCodable) -> DocumentValueWriter {
+    guard index >= 0, index < table.pointee.count, state.pointee.writer.depth == depth else {
+      throw state.refusal
+    }
     state.pointee.writer.field(rank: table.pointee.ranks[index])
     state.pointee.isValueDue = true
     return DocumentValueWriter(state)
@@ -171,42 +174,111 @@ public struct DocumentMapWriter: ~Copyable {
   public func write<T: Encodable>(_ value: T?, at index: Int) throws(UseCodable) {
     if let value { try field(at: index).codable(value) }
   }
+
+  /// A map within the map, with these fields. `body` writes them.
+  public func map<Model>(
+    _ fields: DocumentFields<Model>, at index: Int,
+    _ body: (borrowing DocumentMapWriter) throws(UseCodable) -> Void
+  ) throws(UseCodable) {
+    try field(at: index).map(fields, body)
+  }
 }
 
 /// Writes a map whose names are not known beforehand. Valid during the call that it is passed to.
 public struct DocumentDictionaryWriter: ~Copyable {
   private let state: EncodingPosition.StatePointer
+  /// Of the map. Inside of a value the writer writes nothing.
+  private let depth: Int
 
   @inline(__always)
-  fileprivate init(_ state: EncodingPosition.StatePointer) { self.state = state }
+  fileprivate init(_ state: EncodingPosition.StatePointer) {
+    self.state = state
+    depth = state.pointee.writer.depth
+  }
 
-  /// Begins a field, and returns the writer of its value. Names that Firestore may refuse are left to
-  /// `Codable`.
-  public func field(_ name: String) throws(UseCodable) -> DocumentValueWriter {
+  /// Begins a field, and returns the writer of its value. Names that Firestore may refuse are left
+  /// to `Codable`.
+  @usableFromInline
+  func field(_ name: String) throws(UseCodable) -> DocumentValueWriter {
+    guard state.pointee.writer.depth == depth else { throw state.refusal }
     let isUsual = name.withUTF8Bytes { utf8 in
       guard !utf8.isEmpty, utf8[0] != UInt8(ascii: "_") else { return false }
       state.pointee.writer.field(utf8)
       return true
     }
-    guard isUsual else { throw UseCodable() }
+    guard isUsual else { throw state.refusal }
     state.pointee.isValueDue = true
     return DocumentValueWriter(state)
+  }
+
+  @inlinable
+  public func write<T: DocumentValueCodable>(
+    _ value: T, named name: String
+  ) throws(UseCodable) {
+    try value.write(to: field(name))
+  }
+
+  /// Any other type, through `Codable`.
+  @_disfavoredOverload
+  public func write<T: Encodable>(_ value: T, named name: String) throws(UseCodable) {
+    try field(name).codable(value)
   }
 }
 
 /// Writes the elements of an array. Valid during the call that it is passed to.
 public struct DocumentArrayWriter: ~Copyable {
   private let state: EncodingPosition.StatePointer
+  /// Of the array. Inside of an element the writer writes nothing.
+  private let depth: Int
 
   @inline(__always)
-  fileprivate init(_ state: EncodingPosition.StatePointer) { self.state = state }
+  fileprivate init(_ state: EncodingPosition.StatePointer) {
+    self.state = state
+    depth = state.pointee.writer.depth
+  }
 
   /// Begins the next element, and returns the writer of its value.
-  public func element() throws(UseCodable) -> DocumentValueWriter {
-    // Every element has a value.
-    if state.pointee.isValueDue { throw UseCodable() }
+  @usableFromInline
+  func element() throws(UseCodable) -> DocumentValueWriter {
+    guard state.pointee.writer.depth == depth else { throw state.refusal }
     state.pointee.writer.element()
     state.pointee.isValueDue = true
     return DocumentValueWriter(state)
+  }
+
+  /// Every element has a value.
+  @usableFromInline
+  func end() throws(UseCodable) {
+    if state.pointee.isValueDue { throw state.refusal }
+  }
+
+  @inlinable
+  public func write<T: DocumentValueCodable>(_ value: T) throws(UseCodable) {
+    try value.write(to: element())
+    try end()
+  }
+
+  /// Any other type, through `Codable`.
+  @_disfavoredOverload
+  public func write<T: Encodable>(_ value: T) throws(UseCodable) {
+    try element().codable(value)
+  }
+}
+
+extension UnsafeMutablePointer where Pointee == EncodingPosition.State {
+  /// To be thrown. The whole document is then encoded through `Codable`, also if a conformance
+  /// catches the error: maps and arrays may be open.
+  var refusal: UseCodable {
+    @inline(never) get {
+      pointee.isRefused = true
+      return UseCodable()
+    }
+  }
+
+  /// Throws if anything inside of `body` threw, also if that was caught.
+  @inline(__always)
+  func refusing(_ body: () throws(UseCodable) -> Void) throws(UseCodable) {
+    do throws(UseCodable) { try body() } catch { throw refusal }
+    if pointee.isRefused { throw UseCodable() }
   }
 }

@@ -58,7 +58,7 @@ struct DocumentWriter {
     /// Where the last element of an array begins. It must have bytes.
     var elementStart = -1
     /// For a map whose fields are denoted by their rank among these names.
-    var table: UnsafePointer<DocumentFields.Table>?
+    var table: UnsafePointer<DocumentFieldTable>?
   }
 
   /// Room for the usual array's header, so that the elements need not be moved.
@@ -205,6 +205,28 @@ struct DocumentWriter {
       }
     }
     return path
+  }
+
+  /// Calls `body` for each open map and array from `depth` on: with the name of the field written
+  /// last, or with nil and the index of the element.
+  func forEachOpenKey(from depth: Int, _ body: (_ name: String?, _ index: Int) -> Void) {
+    for index in depth..<max(depth, state.pointee.frameCount) {
+      let frame = state.pointee.frames[index]
+      if frame.elementCount > 0 {
+        body(nil, frame.elementCount - 1)
+        continue
+      }
+      let isLast = index + 1 == state.pointee.frameCount
+      let fieldEnd =
+        isLast ? state.pointee.fieldCount : state.pointee.frames[index + 1].fieldStart
+      guard fieldEnd > frame.fieldStart else { continue }
+      if let table = frame.table {
+        let rank = Int(state.pointee.fields[fieldEnd - 1].nameStart)
+        body(table.pointee.name(atRank: rank), 0)
+      } else {
+        body(name(ofField: fieldEnd - 1), 0)
+      }
+    }
   }
 
   private func name(ofField index: Int) -> String {
@@ -356,7 +378,7 @@ struct DocumentWriter {
 
   /// Begins a map whose fields are begun with `field(rank:)`, and which `endMap(_:)` ends.
   @inline(__always)
-  func beginMap(_ table: UnsafePointer<DocumentFields.Table>) {
+  func beginMap(_ table: UnsafePointer<DocumentFieldTable>) {
     push(start: state.pointee.byteCount)
     state.pointee.frames[state.pointee.frameCount - 1].table = table
   }
@@ -376,7 +398,7 @@ struct DocumentWriter {
   }
 
   /// Ends a map that `beginMap(_:)` began with the same table.
-  func endMap(_ table: UnsafePointer<DocumentFields.Table>) {
+  func endMap(_ table: UnsafePointer<DocumentFieldTable>) {
     let frame = pop()
     guard !state.pointee.isTooLarge else { return }
     let end = state.pointee.byteCount
@@ -407,7 +429,7 @@ struct DocumentWriter {
   /// The values are in the order of their names already, without gaps.
   @inline(__always)
   private func composeAll(
-    _ table: UnsafePointer<DocumentFields.Table>, _ fields: UnsafeMutablePointer<Field>,
+    _ table: UnsafePointer<DocumentFieldTable>, _ fields: UnsafeMutablePointer<Field>,
     _ start: Int, valueBytes: Int
   ) {
     let count = table.pointee.count
@@ -456,7 +478,7 @@ struct DocumentWriter {
 
   /// Composes a map of some fields behind the existing bytes, and moves it to its start.
   private func compose(
-    _ table: UnsafePointer<DocumentFields.Table>, _ fields: UnsafeMutablePointer<Field>, count: Int,
+    _ table: UnsafePointer<DocumentFieldTable>, _ fields: UnsafeMutablePointer<Field>, count: Int,
     _ start: Int, end: Int
   ) {
     var nameBytes = 0

@@ -39,7 +39,7 @@ import Testing
       var title: String
       var color: String?
 
-      static let documentFields = DocumentFields("color", "title")
+      static let documentFields = DocumentFields<Tag>("color", "title")
 
       func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
         try fields.write(color, at: 0)
@@ -63,7 +63,7 @@ import Testing
     }
 
     // Not in the order of the bytes: that is right, too.
-    static let documentFields = DocumentFields(
+    static let documentFields = DocumentFields<Book>(
       "title", "pages", "rating", "published", "cover", "isRead", "link", "id", "price", "weight",
       "tags", "genres", "ratings", "chapters", "subtitle", "next", "marks", "edition", "other")
 
@@ -204,7 +204,7 @@ import Testing
       try container.encode(book, forKey: .book)
     }
 
-    static let documentFields = DocumentFields("book")
+    static let documentFields = DocumentFields<Watched>("book")
 
     func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
       try fields.write(book, at: 0)
@@ -286,7 +286,7 @@ import Testing
 
     enum CodingKeys: String, CodingKey { case a }
 
-    static let documentFields = DocumentFields("a", "b")
+    static let documentFields = DocumentFields<Wrong>("a", "b")
 
     init(_ write: @escaping (borrowing DocumentMapWriter) throws(UseCodable) -> Void) {
       self.write = write
@@ -296,32 +296,104 @@ import Testing
     init(fields: borrowing DocumentMapReader) throws(UseCodable) { throw UseCodable() }
   }
 
+  /// Writes its value as a closure says. `Codable` encodes it as an empty map.
+  struct ByHand: DocumentValueCodable {
+    var write: (borrowing DocumentValueWriter) throws(UseCodable) -> Void = { _ in }
+
+    enum CodingKeys: CodingKey {}
+
+    init(_ write: @escaping (borrowing DocumentValueWriter) throws(UseCodable) -> Void) {
+      self.write = write
+    }
+
+    func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) { try write(writer) }
+    init(reading reader: borrowing DocumentValueReader) throws(UseCodable) { throw UseCodable() }
+  }
+
+  struct One: DocumentCodable {
+    var x = 1
+
+    static let documentFields = DocumentFields<One>("x")
+
+    func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+      try fields.write(x, at: 0)
+    }
+
+    init(fields: borrowing DocumentMapReader) throws(UseCodable) { x = try fields.read(at: 0) }
+  }
+
+  enum SomeKeys: CodingKey { case x }
+
+  /// `Codable` encodes some of it and fails.
+  struct Failing: Codable {
+    struct Failure: Error {}
+
+    init() {}
+    init(from decoder: any Decoder) throws {}
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: SomeKeys.self)
+      try container.encode("name", forKey: .x)
+      throw Failure()
+    }
+  }
+
   @Test func `a conformance that writes wrongly is encoded by Codable`() throws {
     let encoder = Firestore.Encoder()
     let wrong: [Wrong] = [
-      // Two values for one field.
+      // Two values for one field, and for an element.
       Wrong { map throws(UseCodable) in
-        let writer = try map.field(at: 0)
-        try writer.integer(1)
-        try writer.integer(2)
+        try map.write(
+          ByHand { value throws(UseCodable) in
+            try value.null(); try value.null()
+          }, at: 0)
+      },
+      Wrong { map throws(UseCodable) in
+        try map.write(
+          [
+            ByHand { value throws(UseCodable) in
+              try value.null(); try value.null()
+            }
+          ], at: 0)
+      },
+      Wrong { map throws(UseCodable) in
+        try? map.write(
+          ByHand { value throws(UseCodable) in
+            try value.null(); try value.null()
+          }, at: 0)
       },
       // A field that is not there.
       Wrong { map throws(UseCodable) in try map.write(1, at: 2) },
       Wrong { map throws(UseCodable) in try map.write(1, at: -1) },
-      // An array in an array, an element without a value, two values of an element.
+      // An array in an array, an element without a value.
       Wrong { map throws(UseCodable) in try map.write([[1]], at: 0) },
-      Wrong { map throws(UseCodable) in
-        try map.field(at: 0).array { array throws(UseCodable) in _ = try array.element() }
-      },
-      Wrong { map throws(UseCodable) in
-        try map.field(at: 0).array { array throws(UseCodable) in
-          let element = try array.element()
-          try element.null()
-          try element.null()
-        }
-      },
+      Wrong { map throws(UseCodable) in try map.write([ByHand { _ in }], at: 0) },
       Wrong { map throws(UseCodable) in try map.write(Double.nan, at: 0) },
       Wrong { _ throws(UseCodable) in throw UseCodable() },
+      // An error that is caught leaves maps and arrays open.
+      Wrong { map throws(UseCodable) in
+        try? map.write(["_x": 1], at: 0)
+        try map.write(1, at: 1)
+      },
+      Wrong { map throws(UseCodable) in
+        try? map.write([1, .nan], at: 0)
+        try map.write(1, at: 1)
+      },
+      Wrong { map throws(UseCodable) in
+        try? map.map(Wrong.documentFields, at: 0) { _ throws(UseCodable) in throw UseCodable() }
+        try? map.write(1, at: 1)
+      },
+      Wrong { map throws(UseCodable) in
+        try? map.write(Failing(), at: 0)
+        try map.write(1, at: 1)
+      },
+      // An outer map is written to inside of an inner one.
+      Wrong { map throws(UseCodable) in
+        try map.map(One.documentFields, at: 0) { _ throws(UseCodable) in try map.write(1, at: 1) }
+      },
+      Wrong { map throws(UseCodable) in
+        try map.map(One.documentFields, at: 0) { _ throws(UseCodable) in try? map.write(1, at: 1) }
+      },
     ]
     for value in wrong {
       #expect(try fields(of: value, encoder) == map(["a": .integer(1)]))
@@ -371,7 +443,7 @@ import Testing
       var only: [Branch]?
       var z: Int?
 
-      static let documentFields = DocumentFields("a", "branches", "only", "z")
+      static let documentFields = DocumentFields<Branch>("a", "branches", "only", "z")
 
       init(a: Int? = nil, branches: [Branch]? = nil, only: [Branch]? = nil, z: Int? = nil) {
         (self.a, self.branches, self.only, self.z) = (a, branches, only, z)
@@ -416,12 +488,14 @@ import Testing
       var b: Int
       var c: Int
 
-      static let documentFields: DocumentFields = {
+      static let documentFields: DocumentFields<Inner> = {
+        let outer = Outer.documentFields.table.pointee.number
+        // A table of its own for each: names are known again.
+        var more = 0
         while true {
-          let fields = DocumentFields("b", "c")
-          if (fields.table.pointee.number - Outer.documentFields.table.pointee.number) % 128 == 0 {
-            return fields
-          }
+          let fields = DocumentFields<Inner>(["b", "c"] + (0..<more).map { "unused \($0)" })
+          if (fields.table.pointee.number - outer) % 128 == 0 { return fields }
+          more += 1
         }
       }()
 
@@ -442,7 +516,7 @@ import Testing
       var inner: [Inner]
       var z: Int
 
-      static let documentFields = DocumentFields("a", "inner", "z")
+      static let documentFields = DocumentFields<Outer>("a", "inner", "z")
 
       func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
         try fields.write(a, at: 0)
@@ -468,11 +542,262 @@ import Testing
         == 0)
   }
 
+  // MARK: Types that are coded through Codable inside of others
+
+  /// Stores and reads the path at which it is coded.
+  struct Located: Codable, Equatable {
+    var path = ""
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+      path = Self.text(decoder.codingPath)
+      let stored = try decoder.singleValueContainer().decode(String.self)
+      #expect(stored == path)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(Self.text(encoder.codingPath))
+    }
+
+    static func text(_ path: [any CodingKey]) -> String {
+      path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
+    }
+  }
+
+  struct Leaf: DocumentCodable, Equatable {
+    var place = Located()
+
+    static let documentFields = DocumentFields<Leaf>("place")
+
+    init() {}
+    func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+      try fields.write(place, at: 0)
+    }
+    init(fields: borrowing DocumentMapReader) throws(UseCodable) {
+      place = try fields.read(at: 0)
+    }
+  }
+
+  struct Middle: Codable, Equatable {
+    var first = Leaf()
+    var second = [Leaf(), Leaf()]
+  }
+
+  struct Outermost: DocumentCodable, Equatable {
+    var leaves = [Leaf(), Leaf()]
+    var middle = [Middle()]
+    var named = ["x": Leaf(), "y": Leaf()]
+    var place = Located()
+
+    static let documentFields = DocumentFields<Outermost>("leaves", "middle", "named", "place")
+
+    init() {}
+    func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+      try fields.write(leaves, at: 0)
+      try fields.write(middle, at: 1)
+      try fields.write(named, at: 2)
+      try fields.write(place, at: 3)
+    }
+    init(fields: borrowing DocumentMapReader) throws(UseCodable) {
+      leaves = try fields.read(at: 0)
+      middle = try fields.read(at: 1)
+      named = try fields.read(at: 2)
+      place = try fields.read(at: 3)
+    }
+  }
+
+  @Test func `a type inside sees the coding path that Codable gives it`() throws {
+    let body = try Firestore.Encoder().encodeDocument(Outermost()).body
+    let found = try decoded(Outermost.self, body)
+    #expect(found.leaves.map(\.place.path) == ["leaves.[0].place", "leaves.[1].place"])
+    #expect(found.middle[0].first.place.path == "middle.[0].first.place")
+    #expect(
+      found.middle[0].second.map(\.place.path)
+        == ["middle.[0].second.[0].place", "middle.[0].second.[1].place"])
+    #expect(found.named.mapValues(\.place.path) == ["x": "named.x.place", "y": "named.y.place"])
+    #expect(found.place.path == "place")
+    let nested = try Firestore.Encoder().encodeDocument(["one": Outermost()]).body
+    #expect(
+      try decoded([String: Outermost].self, nested)["one"]?.middle[0].first.place.path
+        == "one.middle.[0].first.place")
+  }
+
+  /// What was noted while a value was encoded directly is forgotten when it is encoded again.
+  @Test func `an error is that of Codable, with its path, after a direct attempt`() throws {
+    enum Shape: Codable {
+      case circle(radius: Double)
+    }
+    struct Drawing: DocumentCodable {
+      var shape: Shape
+      var last = 1.0
+
+      enum CodingKeys: String, CodingKey { case shape, last }
+
+      static let documentFields = DocumentFields<Drawing>("last", "shape")
+
+      init(_ shape: Shape) { self.shape = shape }
+      func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+        try fields.write(last, at: 0)
+        try fields.write(shape, at: 1)
+      }
+      init(fields: borrowing DocumentMapReader) throws(UseCodable) {
+        last = try fields.read(at: 0)
+        shape = try fields.read(at: 1)
+      }
+    }
+    let error = #expect(throws: EncodingError.self) {
+      try Firestore.Encoder().encodeDocument(Drawing(.circle(radius: .nan)))
+    }
+    #expect(path(error) == "shape.circle.radius")
+
+    struct Undecided: Codable {
+      init() {}
+      init(from decoder: any Decoder) throws {}
+      func encode(to encoder: any Encoder) throws {
+        var list = encoder.unkeyedContainer()
+        try list.encode(1)
+        var map = encoder.container(keyedBy: SomeKeys.self)
+        try map.encode(1, forKey: .x)
+      }
+    }
+    struct Holder: DocumentCodable {
+      var x = Undecided()
+
+      static let documentFields = DocumentFields<Holder>("x")
+
+      init() {}
+      func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+        try fields.write(x, at: 0)
+      }
+      init(fields: borrowing DocumentMapReader) throws(UseCodable) { throw UseCodable() }
+    }
+    let misuse = #expect(throws: EncodingError.self) {
+      try Firestore.Encoder().encodeDocument(Holder())
+    }
+    #expect(path(misuse) == "x")
+  }
+
+  @Test func `a type that leaves all to Codable is coded once`() throws {
+    struct Lazy: DocumentValueCodable, Equatable {
+      var name: String
+
+      init(_ name: String) { self.name = name }
+      func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+        try writer.codable(self)
+      }
+      init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+        self = try reader.codable()
+      }
+    }
+    try expectRoundTrip(Lazy("n"), as: ["name": .string("n")])
+    try expectRoundTrip(["a": [Lazy("n")]], as: ["a": .array([.map(map(["name": .string("n")]))])])
+  }
+
+  /// Without this, each level would be tried twice, and a document of 20 levels a million times.
+  @Test func `a wrong value deep inside is tried a few times only`() throws {
+    final class Node: Codable {
+      struct Direct: DocumentCodable {
+        var next: Node?
+        var number: Int?
+
+        static let documentFields = DocumentFields<Direct>("next", "number")
+
+        func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+          try fields.write(next, at: 0)
+          try fields.write(number, at: 1)
+        }
+        init(fields: borrowing DocumentMapReader) throws(UseCodable) {
+          Node.attempts.withLock { $0 += 1 }
+          next = try fields.read(at: 0)
+          number = try fields.read(at: 1)
+        }
+      }
+      static let attempts = Guarded(0)
+
+      var value: Direct?
+    }
+    var inner = map(["number": .string("x")])
+    for _ in 0..<9 { inner = map(["next": .map(map(["value": .map(inner)]))]) }
+    let body = try DocumentBody(encoding: inner)
+    let error = #expect(throws: DecodingError.self) { try decoded(Node.Direct.self, body) }
+    #expect(path(error)?.hasSuffix("next.value.number") == true)
+    #expect(Node.attempts.withLock(\.self) == 10)
+  }
+
+  @Test func `names of a type of its own are converted as Codable converts them`() throws {
+    struct Names: DocumentValueCodable, Equatable {
+      var values: [String: Int]
+
+      init(_ values: [String: Int]) { self.values = values }
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: AnyCodingKey.self)
+        values = [:]
+        for key in container.allKeys {
+          values[key.stringValue] = try container.decode(Int.self, forKey: key)
+        }
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: AnyCodingKey.self)
+        for (name, value) in values { try container.encode(value, forKey: .name(name)) }
+      }
+      func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+        try writer.map { names throws(UseCodable) in
+          for (name, value) in values { try names.write(value, named: name) }
+        }
+      }
+      init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+        var values: [String: Int] = [:]
+        try reader.forEachField { name, value throws(UseCodable) in
+          values[name] = try Int(reading: value)
+        }
+        self.values = values
+      }
+    }
+    let encoder = Firestore.Encoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    let decoder = Firestore.Decoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let value = Names(["imageName": 1])
+    let body = try encoder.encodeDocument(value).body
+    #expect(try body.map() == map(["image_name": .integer(1)]))
+    #expect(try decoded(Names.self, body, decoder) == value)
+    try expectRoundTrip(value, as: ["imageName": .integer(1)])
+  }
+
+  /// A record that is cut off behind its header.
+  @Test func `a document without bytes is left to Codable`() throws {
+    struct Anything: DocumentValueCodable {
+      init(from decoder: any Decoder) throws {
+        #expect(try decoder.singleValueContainer().decodeNil())
+      }
+      func encode(to encoder: any Encoder) throws {}
+      func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+        throw UseCodable()
+      }
+      init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+        self = try reader.codable()
+      }
+    }
+    let bytes: [UInt8] = [0x90]
+    try bytes.withUnsafeBytes { bytes in
+      let empty = UnsafeRawBufferPointer(rebasing: bytes[..<0])
+      _ = try Firestore.Decoder().decodeDocument(Anything.self, from: empty)
+    }
+  }
+
   @Test func `names that no map can have are left to Codable`() throws {
     for names in [["a", "a"], ["", "a"], ["__a__"]] {
-      #expect(!DocumentFields(names).table.pointee.isValid)
+      #expect(!DocumentFields<Book>(names).table.pointee.isValid)
     }
-    #expect(DocumentFields("b", "a", "é", "z").names == ["b", "a", "é", "z"])
+    let names = ["b", "a", "é", "z"]
+    #expect(DocumentFields<Book>(names).names == names)
+    // Types with the same names share them: a generic type makes them for each use.
+    #expect(DocumentFields<Book>(names).table == DocumentFields<Wrong>(names).table)
+    // Equal to Swift, and other bytes.
+    #expect(DocumentFields<Book>("é").table != DocumentFields<Book>("e\u{301}").table)
   }
 }
 
