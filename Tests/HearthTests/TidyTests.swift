@@ -15,7 +15,7 @@ import Testing
 
   @Test(arguments: [
     ("Sources/HearthEngine", layers.flatMap(\.self)),
-    ("Sources/Hearth", ["Face", "Bridge", "Delivery"]),
+    ("Sources/Hearth", ["Face", "Bridge", "Delivery", "Typed"]),
   ])
   func `every file is in a folder that has its place`(module: String, folders: [String]) {
     for file in SourceTree.swiftFiles(in: module) {

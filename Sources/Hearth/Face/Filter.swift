@@ -12,6 +12,8 @@ public final class Filter: NSObject {
     case field(Result<FieldSegments, Status>, StructuredQuery.Comparison.Operator, Any)
     case composite(isDisjunction: Bool, [Filter])
     case tooDeep
+    /// Its value could not be encoded.
+    case invalid(any Error)
   }
 
   /// The maximum nesting of composite filters.
@@ -31,6 +33,11 @@ public final class Filter: NSObject {
 
   private init(_ path: FieldPath, _ operator: StructuredQuery.Comparison.Operator, _ value: Any) {
     content = .field(Result { () throws(Status) in try path.segments() }, `operator`, value)
+    depth = 0
+  }
+
+  init(invalid error: any Error) {
+    content = .invalid(error)
     depth = 0
   }
 

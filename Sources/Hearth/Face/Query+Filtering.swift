@@ -143,6 +143,8 @@ private struct FilterReader {
     switch filter.content {
     case .field(let field, let `operator`, let value):
       return .comparison(try read(field.get(), `operator`, value))
+    case .invalid(let error):
+      throw error as? Status ?? .invalidArgument("Invalid Query. \(error)")
     case .tooDeep:
       throw .invalidArgument(
         "Invalid Query. Composite filters may be nested \(Filter.deepest) levels deep.")

@@ -1,0 +1,140 @@
+/// A condition on the documents of a model, which the compiler has checked.
+///
+///     books.where { $0.pages > 400 && ($0.author == "Herbert" || $0.tags.contains("sand")) }
+///
+/// Each operator gives the filter of the same name in `Filter`: null equals null, and a missing
+/// field matches nothing.
+public struct Condition<Model: DocumentModel> {
+  /// The same condition for untyped queries.
+  public let filter: Filter
+
+  init(_ filter: Filter) { self.filter = filter }
+
+  /// A filter on a value that is encoded as the model's would be. One that cannot be encoded is
+  /// reported by the query.
+  init<Value: Encodable>(_ value: Value, _ make: (Any) -> Filter) {
+    do {
+      filter = make(try plainValue(of: value))
+    } catch {
+      filter = Filter(invalid: error)
+    }
+  }
+}
+
+extension Condition {
+  /// Both conditions hold.
+  public static func && (lhs: Condition, rhs: Condition) -> Condition {
+    Condition(.andFilter([lhs.filter, rhs.filter]))
+  }
+
+  /// At least one of the conditions holds.
+  public static func || (lhs: Condition, rhs: Condition) -> Condition {
+    Condition(.orFilter([lhs.filter, rhs.filter]))
+  }
+}
+
+// MARK: Comparisons, in closures
+
+extension QueryField where Value: Encodable {
+  /// The field equals the value.
+  public static func == (field: QueryField, value: Value) -> Condition<Model> {
+    Condition(value) { .whereField(field.path, isEqualTo: $0) }
+  }
+
+  /// The field is there, not null, and another value.
+  public static func != (field: QueryField, value: Value) -> Condition<Model> {
+    Condition(value) { .whereField(field.path, isNotEqualTo: $0) }
+  }
+
+  /// The field is less than the value.
+  public static func < (field: QueryField, value: Value) -> Condition<Model> {
+    Condition(value) { .whereField(field.path, isLessThan: $0) }
+  }
+
+  /// The field is less than the value, or equal.
+  public static func <= (field: QueryField, value: Value) -> Condition<Model> {
+    Condition(value) { .whereField(field.path, isLessThanOrEqualTo: $0) }
+  }
+
+  /// The field is greater than the value.
+  public static func > (field: QueryField, value: Value) -> Condition<Model> {
+    Condition(value) { .whereField(field.path, isGreaterThan: $0) }
+  }
+
+  /// The field is greater than the value, or equal.
+  public static func >= (field: QueryField, value: Value) -> Condition<Model> {
+    Condition(value) { .whereField(field.path, isGreaterOrEqualTo: $0) }
+  }
+
+  /// The field is one of at most 30 values.
+  public func `in`(_ values: [Value]) -> Condition<Model> {
+    Condition(values) { .whereField(path, in: $0 as? [Any] ?? []) }
+  }
+
+  /// The field is there, not null, and none of at most 10 values.
+  public func notIn(_ values: [Value]) -> Condition<Model> {
+    Condition(values) { .whereField(path, notIn: $0 as? [Any] ?? []) }
+  }
+}
+
+extension QueryField {
+  /// The array has an element that equals the value.
+  public func contains<Element: Encodable>(
+    _ element: Element
+  ) -> Condition<Model> where Value == [Element] {
+    Condition(element) { .whereField(path, arrayContains: $0) }
+  }
+
+  /// The array has an element that equals one of at most 30 values.
+  public func contains<Element: Encodable>(
+    anyOf elements: [Element]
+  ) -> Condition<Model> where Value == [Element] {
+    Condition(elements) { .whereField(path, arrayContainsAny: $0 as? [Any] ?? []) }
+  }
+}
+
+// MARK: Comparisons of key paths
+
+// `books.where(\.pages > 400)`.
+
+/// The field equals the value.
+public func == <Model: DocumentModel, Value: Encodable>(
+  field: KeyPath<Model.Fields, Field<Value>>, value: Value
+) -> Condition<Model> {
+  QueryField<Model, Value>(names: Model.fields[keyPath: field].names) == value
+}
+
+/// The field is there, not null, and another value.
+public func != <Model: DocumentModel, Value: Encodable>(
+  field: KeyPath<Model.Fields, Field<Value>>, value: Value
+) -> Condition<Model> {
+  QueryField<Model, Value>(names: Model.fields[keyPath: field].names) != value
+}
+
+/// The field is less than the value.
+public func < <Model: DocumentModel, Value: Encodable>(
+  field: KeyPath<Model.Fields, Field<Value>>, value: Value
+) -> Condition<Model> {
+  QueryField<Model, Value>(names: Model.fields[keyPath: field].names) < value
+}
+
+/// The field is less than the value, or equal.
+public func <= <Model: DocumentModel, Value: Encodable>(
+  field: KeyPath<Model.Fields, Field<Value>>, value: Value
+) -> Condition<Model> {
+  QueryField<Model, Value>(names: Model.fields[keyPath: field].names) <= value
+}
+
+/// The field is greater than the value.
+public func > <Model: DocumentModel, Value: Encodable>(
+  field: KeyPath<Model.Fields, Field<Value>>, value: Value
+) -> Condition<Model> {
+  QueryField<Model, Value>(names: Model.fields[keyPath: field].names) > value
+}
+
+/// The field is greater than the value, or equal.
+public func >= <Model: DocumentModel, Value: Encodable>(
+  field: KeyPath<Model.Fields, Field<Value>>, value: Value
+) -> Condition<Model> {
+  QueryField<Model, Value>(names: Model.fields[keyPath: field].names) >= value
+}

@@ -1,0 +1,22 @@
+/// The results of a query, decoded, and their new state after each commit that changes them.
+public struct TypedQuerySnapshots<Model: DocumentModel>: AsyncSequence {
+  public typealias Element = [Model]
+  public typealias Failure = Error
+
+  let query: Query
+
+  public func makeAsyncIterator() -> Iterator { Iterator(query.snapshots.makeAsyncIterator()) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    private var snapshots: Query.QuerySnapshotsSequence.Iterator
+
+    init(_ snapshots: Query.QuerySnapshotsSequence.Iterator) { self.snapshots = snapshots }
+
+    public mutating func next() async throws -> [Model]? { try await next(isolation: #isolation) }
+
+    /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [Model]? {
+      try await snapshots.next(isolation: actor)?.documents.map { try $0.data(as: Model.self) }
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+/// Typed queries and updates are the untyped ones, checked by the compiler.
+@Suite struct TypedQueryTests {
+  enum Genre: String, Codable { case novel, poem }
+
+  struct Author: Codable, Equatable, DocumentModel {
+    var name: String
+    var born: Int?
+
+    struct Fields: Sendable {
+      var name: Field<String> { Field("name") }
+      var born: Field<Int?> { Field("born") }
+    }
+    static let fields = Fields()
+  }
+
+  struct Book: Codable, Equatable, DocumentModel {
+    @DocumentID var id: String?
+    var title: String
+    var pages: Int
+    var rating: Double
+    var tags: [String]
+    var author: Author
+    var editor: Author?
+    var genre: Genre
+    var updated: Date?
+
+    struct Fields: Sendable {
+      var id: Field<String> { .documentID }
+      var title: Field<String> { Field("title") }
+      var pages: Field<Int> { Field("pages") }
+      var rating: Field<Double> { Field("rating") }
+      var tags: Field<[String]> { Field("tags") }
+      var author: Field<Author> { Field("author") }
+      var editor: Field<Author?> { Field("editor") }
+      var genre: Field<Genre> { Field("genre") }
+      var updated: Field<Date?> { Field("updated") }
+    }
+    static let fields = Fields()
+
+    init(_ title: String, pages: Int = 100, tags: [String] = [], genre: Genre = .novel) {
+      self.title = title
+      self.pages = pages
+      rating = 4
+      self.tags = tags
+      author = Author(name: "Herbert", born: 1920)
+      self.genre = genre
+    }
+  }
+
+  private func withBooks(
+    _ body: (Firestore, TypedCollection<Book>) async throws -> Void
+  ) async throws {
+    let folder = TemporaryFolder()
+    let db = try Firestore.open(at: folder.path + "/typed.hearth")
+    try await body(db, db.collection("books", of: Book.self))
+    try await db.terminate()
+  }
+
+  @Test func `every operator is the untyped filter of the same name`() async throws {
+    try await withBooks { db, books in
+      let plain = db.collection("books")
+      let author = FieldPath(["author", "name"])
+      let pairs: [(TypedQuery<Book>, Query)] = [
+        (books.where(\.pages == 400), plain.whereField("pages", isEqualTo: 400)),
+        (books.where(\.pages != 400), plain.whereField("pages", isNotEqualTo: 400)),
+        (books.where(\.pages < 400), plain.whereField("pages", isLessThan: 400)),
+        (books.where(\.pages <= 400), plain.whereField("pages", isLessThanOrEqualTo: 400)),
+        (books.where(\.pages > 400), plain.whereField("pages", isGreaterThan: 400)),
+        (books.where(\.pages >= 400), plain.whereField("pages", isGreaterThanOrEqualTo: 400)),
+        (books.where { $0.pages == 400 }, plain.whereField("pages", isEqualTo: 400)),
+        (books.where { $0.pages != 400 }, plain.whereField("pages", isNotEqualTo: 400)),
+        (books.where { $0.pages < 400 }, plain.whereField("pages", isLessThan: 400)),
+        (books.where { $0.pages <= 400 }, plain.whereField("pages", isLessThanOrEqualTo: 400)),
+        (books.where { $0.pages > 400 }, plain.whereField("pages", isGreaterThan: 400)),
+        (books.where { $0.pages >= 400 }, plain.whereField("pages", isGreaterThanOrEqualTo: 400)),
+        (books.where { $0.pages.in([1, 2]) }, plain.whereField("pages", in: [1, 2])),
+        (books.where { $0.pages.notIn([1, 2]) }, plain.whereField("pages", notIn: [1, 2])),
+        (books.where { $0.tags.contains("a") }, plain.whereField("tags", arrayContains: "a")),
+        (
+          books.where { $0.tags.contains(anyOf: ["a", "b"]) },
+          plain.whereField("tags", arrayContainsAny: ["a", "b"])
+        ),
+        (books.where { $0.author.name == "x" }, plain.whereField(author, isEqualTo: "x")),
+        (
+          books.where { $0.editor.name == "x" },
+          plain.whereField(FieldPath(["editor", "name"]), isEqualTo: "x")
+        ),
+        (books.where { $0.genre == .poem }, plain.whereField("genre", isEqualTo: "poem")),
+        (books.where { $0.updated == nil }, plain.whereField("updated", isEqualTo: NSNull())),
+        (
+          books.where { $0.id == "dune" },
+          plain.whereField(FieldPath.documentID(), isEqualTo: "dune")
+        ),
+        (
+          books.where { $0.pages > 1 && ($0.title == "a" || $0.genre == .novel) },
+          plain.whereFilter(
+            .andFilter([
+              .whereField("pages", isGreaterThan: 1),
+              .orFilter([
+                .whereField("title", isEqualTo: "a"), .whereField("genre", isEqualTo: "novel"),
+              ]),
+            ]))
+        ),
+        (
+          books.order(by: \.title).order(by: \.pages, descending: true).limit(to: 3).offset(2),
+          plain.order(by: "title").order(by: "pages", descending: true).limit(to: 3).offset(2)
+        ),
+        (books.order { $0.author.name }.limit(toLast: 2), plain.order(by: author).limit(toLast: 2)),
+        (
+          books.order(by: \.title).order(by: \.pages).start(at: "a", 3).end(before: "b"),
+          plain.order(by: "title").order(by: "pages").start(at: ["a", 3]).end(before: ["b"])
+        ),
+        (
+          books.order(by: \.genre).start(after: Genre.novel).end(at: Genre.poem),
+          plain.order(by: "genre").start(after: ["novel"]).end(at: ["poem"])
+        ),
+      ]
+      for (number, (typed, untyped)) in pairs.enumerated() {
+        let (one, other) = (try typed.untyped.checked(), try untyped.checked())
+        #expect(one == other, "pair \(number)")
+      }
+    }
+  }
+
+  @Test func `models go in and come out`() async throws {
+    try await withBooks { db, books in
+      let dune = books.document("dune")
+      #expect(try await dune.get() == nil)
+      try await dune.set(Book("Dune", pages: 412, tags: ["sand"]))
+      try await books.document("emma").create(Book("Emma", pages: 474))
+      let added = try await books.add(Book("Odes", pages: 20, genre: .poem))
+      #expect(try await dune.get()?.id == "dune")
+      #expect(
+        try await books.where(\.pages > 400).order(by: \.pages).getDocuments().map(\.title)
+          == ["Dune", "Emma"])
+      #expect(try await books.count() == 3)
+      #expect(try await books.sum(\.pages) == 906)
+      #expect(try await books.where(\.pages > 400).average(\.pages) == 443)
+      #expect(try await books.where(\.pages > 4000).average(\.pages) == nil)
+      try await added.delete()
+      #expect(try await books.getDocuments().map(\.id) == ["dune", "emma"])
+      var seen: [Int?] = []
+      for try await book in dune.snapshots {
+        seen.append(book?.pages)
+        if seen.count == 1 { try await dune.update { $0.pages += 6 } }
+        if seen.count == 2 { try await dune.delete() }
+        if book == nil { break }
+      }
+      #expect(seen == [412, 418, nil])
+      for try await all in books.snapshots {
+        #expect(all.map(\.title) == ["Emma"])
+        break
+      }
+    }
+  }
+
+  @Test func `an update changes what it names`() async throws {
+    try await withBooks { db, books in
+      let dune = books.document("dune")
+      await #expect(throws: NSError.self) { try await dune.update { $0.pages += 1 } }
+      var book = Book("Dune", pages: 412, tags: ["sand", "worm"])
+      book.editor = Author(name: "Campbell", born: nil)
+      try await dune.set(book)
+      let title = "Dune Messiah"
+      try await dune.update {
+        $0.pages += 6
+        $0.rating -= 0.5
+        $0.title = title
+        $0.tags.formUnion(["spice", "sand"])
+        $0.author.name.set("F. Herbert")
+        $0.genre = .poem
+        $0.editor.delete()
+        $0.updated.setServerTimestamp()
+      }
+      let found = try #require(try await dune.get())
+      #expect(found.pages == 418 && found.rating == 3.5 && found.title == title)
+      #expect(found.tags == ["sand", "worm", "spice"])
+      #expect(found.author == Author(name: "F. Herbert", born: 1920))
+      #expect(found.genre == .poem && found.editor == nil && found.updated != nil)
+      try await dune.update { $0.tags.subtract(["worm"]) }
+      #expect(try await dune.get()?.tags == ["sand", "spice"])
+      // Nothing that cannot be stored is, and nothing else of the update.
+      await #expect(throws: (any Error).self) {
+        try await dune.update {
+          $0.rating = .nan
+          $0.pages += .min
+        }
+      }
+      #expect(try await dune.get()?.rating == 3.5)
+    }
+  }
+
+  @Test func `a value that cannot be encoded is the error of the query`() async throws {
+    struct Odd: Codable, DocumentModel {
+      var number: UInt64
+
+      struct Fields: Sendable { var number: Field<UInt64> { Field("number") } }
+      static let fields = Fields()
+    }
+    let folder = TemporaryFolder()
+    let db = try Firestore.open(at: folder.path + "/typed.hearth")
+    let odd = db.collection("odd", of: Odd.self)
+    let error = await #expect(throws: NSError.self) {
+      try await odd.where(\.number == UInt64.max).getDocuments()
+    }
+    #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
+    try await db.terminate()
+  }
+}
