@@ -82,8 +82,14 @@ enum ReferenceOrder {
 
   private static func terms(integer: Int64) -> [Term] { [.whole(Int128(integer)), .fraction(0)] }
 
+  /// The number of an id such as `__id42__`.
   private static func number(ofID id: String) -> Int128? {
-    guard let match = id.wholeMatch(of: /__id(-?[1-9][0-9]{0,18})__/) else { return nil }
-    return Int64(match.1).map { Int128($0) }
+    guard id.utf8.starts(with: "__id".utf8), id.utf8.count > 6, id.hasSuffix("__") else {
+      return nil
+    }
+    let text = id.dropFirst(4).dropLast(2)
+    // In its shortest form: no sign but a minus, and no zero in front.
+    guard let number = Int64(text), String(number) == text, number != 0 else { return nil }
+    return Int128(number)
   }
 }
