@@ -63,6 +63,32 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, Decodab
   }
 }
 
+extension DocumentID: DocumentFieldCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.skip()
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    try self.init(in: reader.context)
+  }
+
+  public init(missingFrom map: borrowing DocumentMapReader) throws(UseCodable) {
+    try self.init(in: map.context)
+  }
+
+  private init(in context: DocumentDecoder.Context) throws(UseCodable) {
+    guard let path = (try? context.document?.path) ?? nil else { throw UseCodable() }
+    if Value.self == String.self {
+      wrappedValue = identity(path.id, as: Value.self)
+      return
+    }
+    guard let firestore = context.owner as? Firestore,
+      let value = try? Value.wrap(DocumentReference(firestore, path))
+    else { throw UseCodable() }
+    wrappedValue = value
+  }
+}
+
 /// Firebase warns of every id that is set; here one warning per process is enough.
 enum SetIDWarning {
   static let isLogged = Atomic<Bool>(false)
@@ -90,5 +116,12 @@ extension KeyedDecodingContainer {
     _ type: DocumentID<Value>.Type, forKey key: Key
   ) throws -> DocumentID<Value> {
     try DocumentID(from: superDecoder(forKey: key))
+  }
+}
+
+extension KeyedDecodingContainer where Key == DocumentFieldKey {
+  /// The document's id.
+  public func decode<Value>(wrapper key: Key) throws -> DocumentID<Value> {
+    try decode(DocumentID<Value>.self, forKey: key)
   }
 }

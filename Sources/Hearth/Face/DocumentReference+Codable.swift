@@ -26,6 +26,18 @@ extension DocumentReference: Codable {
   }
 }
 
+extension DocumentReference: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    guard validationError == nil else { throw UseCodable() }
+    try writer.value(.reference(resourcePath), of: databaseIdentity)
+  }
+
+  public convenience init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    guard let firestore = reader.context.owner as? Firestore else { throw UseCodable() }
+    self.init(firestore, try reader.reference())
+  }
+}
+
 extension DocumentReference: DocumentIDWrappable {
   /// A reference to the same document.
   public static func wrap(_ documentReference: DocumentReference) throws -> Self {

@@ -40,12 +40,14 @@ public protocol DocumentCodable: DocumentValueCodable {
 }
 
 extension DocumentCodable {
+  @inlinable
   public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     try writer.map(Self.documentFields) { fields throws(UseCodable) in
       try write(fields: fields)
     }
   }
 
+  @inlinable
   public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
     self = try reader.map(Self.documentFields) { fields throws(UseCodable) in
       try Self(fields: fields)
@@ -55,16 +57,19 @@ extension DocumentCodable {
 
 /// A type whose values are stored as one value of a document: a number, a string, an array.
 ///
-/// For an enumeration with raw values:
+/// A type with raw values needs no more than this:
 ///
-///     extension Genre: DocumentValueCodable {
+///     extension Genre: DocumentValueCodable {}
+///
+/// Any other, for example one that `Codable` writes as a string:
+///
+///     extension ISBN: DocumentValueCodable {
 ///       func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
-///         try rawValue.write(to: writer)
+///         try writer.string(digits)
 ///       }
 ///
 ///       init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
-///         guard let genre = Genre(rawValue: try String(reading: reader)) else { throw UseCodable() }
-///         self = genre
+///         digits = try reader.string()
 ///       }
 ///     }
 ///
@@ -77,11 +82,34 @@ public protocol DocumentValueCodable: Codable {
   init(reading reader: borrowing DocumentValueReader) throws(UseCodable)
 }
 
+/// The types of raw values that `Codable` writes in place of the type that has them.
+public protocol DocumentRawValue: DocumentValueCodable {}
+
+extension DocumentValueCodable where Self: RawRepresentable, RawValue: DocumentRawValue {
+  @inlinable
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try rawValue.write(to: writer)
+  }
+
+  @inlinable
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    guard let value = Self(rawValue: try RawValue(reading: reader)) else { throw UseCodable() }
+    self = value
+  }
+}
+
+/// A type of a field that may be missing: a property wrapper.
+public protocol DocumentFieldCodable: DocumentValueCodable {
+  /// The value of a field that is missing from `map`. Throws `UseCodable` if there is none.
+  init(missingFrom map: borrowing DocumentMapReader) throws(UseCodable)
+}
+
 /// A value that is not coded directly: Hearth codes it through `Codable` instead, which returns the
 /// value or the error.
 ///
 /// After a call of a writer that has thrown it, the whole document is encoded through `Codable`, also
 /// if the error was caught. A type that reads may catch it, and try another kind.
 public struct UseCodable: Error {
+  @inlinable
   public init() {}
 }

@@ -64,12 +64,24 @@ public struct DocumentValueReader: ~Copyable {
     return try found { view throws(Status) in try view.blob().map { Data($0) } }
   }
 
-  /// A value of any kind.
-  func value() throws(UseCodable) -> Value {
-    try found { view throws(Status) in try view.value() }
+  func timestamp() throws(UseCodable) -> Instant {
+    try found { view throws(Status) in try view.timestamp() }
   }
 
-  var context: DocumentDecoder.Context { state.pointee.context }
+  func geoPoint() throws(UseCodable) -> Coordinate {
+    try found { view throws(Status) in try view.geoPoint() }
+  }
+
+  func vector() throws(UseCodable) -> [Double] {
+    try found { view throws(Status) in try view.vector() }
+  }
+
+  package func reference() throws(UseCodable) -> ResourcePath {
+    try found { view throws(Status) in try view.reference() }
+  }
+
+  /// The document that is decoded, and its database.
+  package var context: DocumentDecoder.Context { state.pointee.context }
 
   /// Any other type, through `Codable`.
   public func codable<T: Decodable>(_ type: T.Type = T.self) throws(UseCodable) -> T {
@@ -77,19 +89,24 @@ public struct DocumentValueReader: ~Copyable {
   }
 
   /// A map with these fields, of which some may be missing and others there.
+  @inlinable
   public func map<Model, Result>(
     _ fields: DocumentFields<Model>,
     _ body: (borrowing DocumentMapReader) throws(UseCodable) -> Result
   ) throws(UseCodable) -> Result {
-    guard state.pointee.keysAreDefault, fields.table.pointee.isValid,
-      depth <= DocumentFormat.maximumDepth
+    let map = try map(fields.table)
+    return try body(map)
+  }
+
+  /// Not generic: only the caller's part is specialized for the caller's types.
+  @usableFromInline
+  func map(_ table: UnsafePointer<DocumentFieldTable>) throws(UseCodable) -> DocumentMapReader {
+    guard state.pointee.keysAreDefault, table.pointee.isValid, depth <= DocumentFormat.maximumDepth
     else { throw UseCodable() }
     let map = try mapView()
-    state.pointee.trail.enter(fields.table, atDepth: depth)
-    return try state.pointee.layouts.withOrder(of: fields.table, in: map) {
-      order throws(UseCodable) in
-      try body(DocumentMapReader(map, fields.table, order, state, depth: depth + 1))
-    }
+    state.pointee.trail.enter(table, atDepth: depth)
+    return DocumentMapReader(
+      map, table, try state.pointee.layouts.begin(table, in: map), state, depth: depth + 1)
   }
 
   /// Calls `body` for each field of a map with any names.
@@ -142,6 +159,7 @@ public struct DocumentValueReader: ~Copyable {
 public struct DocumentMapReader: ~Copyable {
   private let map: MapView
   private let table: UnsafePointer<DocumentFieldTable>
+  private let slot: UnsafeMutablePointer<FieldLayouts.Slot>
   /// For each field, its index in the map; `FieldLayouts.missing` if the map lacks it.
   private let order: UnsafePointer<UInt16>
   private let state: DecodingSession.StatePointer
@@ -149,14 +167,27 @@ public struct DocumentMapReader: ~Copyable {
 
   @inline(__always)
   fileprivate init(
-    _ map: MapView, _ table: UnsafePointer<DocumentFieldTable>, _ order: UnsafePointer<UInt16>,
-    _ state: DecodingSession.StatePointer, depth: Int
+    _ map: MapView, _ table: UnsafePointer<DocumentFieldTable>,
+    _ slot: UnsafeMutablePointer<FieldLayouts.Slot>, _ state: DecodingSession.StatePointer,
+    depth: Int
   ) {
     self.map = map
     self.table = table
-    self.order = order
+    self.slot = slot
+    order = slot.pointee.positions
     self.state = state
     self.depth = depth
+  }
+
+  deinit { FieldLayouts.end(slot) }
+
+  /// The document that is decoded, and its database.
+  package var context: DocumentDecoder.Context { state.pointee.context }
+
+  /// Whether the field with that index in `documentFields` is there, even if it is null.
+  public func isStored(at index: Int) throws(UseCodable) -> Bool {
+    guard index >= 0, index < table.pointee.count else { throw UseCodable() }
+    return order[index] != FieldLayouts.missing
   }
 
   /// Whether the field with that index in `documentFields` is there and not null.
@@ -166,6 +197,18 @@ public struct DocumentMapReader: ~Copyable {
     guard position != FieldLayouts.missing else { return false }
     guard let value = try? map.value(at: Int(position)) else { throw UseCodable() }
     return !value.isNull
+  }
+
+  /// The reader of the field with that index in `documentFields`; nil if it is missing or null.
+  @usableFromInline
+  func fieldWithValue(at index: Int) throws(UseCodable) -> DocumentValueReader? {
+    guard index >= 0, index < table.pointee.count else { throw UseCodable() }
+    let position = order[index]
+    guard position != FieldLayouts.missing else { return nil }
+    guard let value = try? map.value(at: Int(position)) else { throw UseCodable() }
+    guard !value.isNull else { return nil }
+    state.pointee.trail.enter(field: index, atDepth: depth - 1)
+    return DocumentValueReader(value.bytes, state, depth: depth)
   }
 
   /// The reader of the field with that index in `documentFields`.
@@ -190,8 +233,8 @@ public struct DocumentMapReader: ~Copyable {
   public func read<T: DocumentValueCodable>(
     _ type: T?.Type = T?.self, at index: Int
   ) throws(UseCodable) -> T? {
-    guard try hasValue(at: index) else { return nil }
-    return try T(reading: field(at: index))
+    guard let value = try fieldWithValue(at: index) else { return nil }
+    return try T(reading: value)
   }
 
   /// Any other type, through `Codable`.
@@ -206,11 +249,42 @@ public struct DocumentMapReader: ~Copyable {
   public func read<T: Decodable>(
     _ type: T?.Type = T?.self, at index: Int
   ) throws(UseCodable) -> T? {
-    guard try hasValue(at: index) else { return nil }
-    return try field(at: index).codable(T.self)
+    guard let value = try fieldWithValue(at: index) else { return nil }
+    return try value.codable(T.self)
+  }
+
+  /// A property wrapper, which says what the value of a missing field is:
+  /// `_created = try fields.read(wrapperAt: 2)`.
+  @inlinable
+  public func read<T: DocumentFieldCodable>(wrapperAt index: Int) throws(UseCodable) -> T {
+    guard try isStored(at: index) else { return try T(missingFrom: self) }
+    return try T(reading: field(at: index))
+  }
+
+  /// Around a type that is read through `Codable`.
+  @_disfavoredOverload
+  public func read<T: Decodable>(wrapperAt index: Int) throws(UseCodable) -> ExplicitNull<T> {
+    guard let value = try fieldWithValue(at: index) else { return ExplicitNull(wrappedValue: nil) }
+    return ExplicitNull(wrappedValue: try value.codable(T.self))
+  }
+
+  /// Any other wrapper: only `Codable` knows how it is read.
+  @_disfavoredOverload
+  public func read<T: Decodable>(wrapperAt index: Int) throws(UseCodable) -> T {
+    throw UseCodable()
+  }
+
+  /// The index in `documentFields` of the only field that the map has. Throws `UseCodable` if it has
+  /// several, none, or one that is not among them.
+  public func onlyField() throws(UseCodable) -> Int {
+    guard map.count == 1,
+      let index = (0..<table.pointee.count).first(where: { order[$0] != FieldLayouts.missing })
+    else { throw UseCodable() }
+    return index
   }
 
   /// A map within the map, with these fields.
+  @inlinable
   public func map<Model, Result>(
     _ fields: DocumentFields<Model>, at index: Int,
     _ body: (borrowing DocumentMapReader) throws(UseCodable) -> Result

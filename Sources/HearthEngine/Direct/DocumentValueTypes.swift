@@ -71,6 +71,21 @@ extension UInt32: DocumentValueCodable {}
 extension UInt64: DocumentValueCodable {}
 extension UInt128: DocumentValueCodable {}
 
+extension Bool: DocumentRawValue {}
+extension String: DocumentRawValue {}
+extension Double: DocumentRawValue {}
+extension Float: DocumentRawValue {}
+extension Int: DocumentRawValue {}
+extension Int8: DocumentRawValue {}
+extension Int16: DocumentRawValue {}
+extension Int32: DocumentRawValue {}
+extension Int64: DocumentRawValue {}
+extension UInt: DocumentRawValue {}
+extension UInt8: DocumentRawValue {}
+extension UInt16: DocumentRawValue {}
+extension UInt32: DocumentRawValue {}
+extension UInt64: DocumentRawValue {}
+
 extension Date: DocumentValueCodable {
   public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     try writer.date(self)
@@ -180,4 +195,80 @@ extension Dictionary: DocumentValueCodable where Key == String, Value: DocumentV
     }
     self = fields
   }
+}
+
+// MARK: Firestore's types
+
+extension Timestamp: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    guard let instant = try? instant() else { throw UseCodable() }
+    try writer.value(.timestamp(instant))
+  }
+
+  public convenience init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self.init(try reader.timestamp())
+  }
+}
+
+extension GeoPoint: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    guard let coordinate = try? coordinate() else { throw UseCodable() }
+    try writer.value(.geoPoint(coordinate))
+  }
+
+  public convenience init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self.init(try reader.geoPoint())
+  }
+}
+
+extension VectorValue: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.value(.vector(array))
+  }
+
+  public convenience init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self.init(try reader.vector())
+  }
+}
+
+extension ServerTimestamp: DocumentFieldCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    guard let wrappedValue else { return try writer.transform(.serverTimestamp) }
+    let instant =
+      Value.self == Date.self
+      ? Instant(identity(wrappedValue, as: Date.self))
+      : try? Value.unwrap(wrappedValue).instant()
+    guard let instant else { throw UseCodable() }
+    try writer.value(.timestamp(instant))
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    if reader.isNull {
+      self.init(wrappedValue: nil)
+      return
+    }
+    let instant = try reader.timestamp()
+    if Value.self == Date.self {
+      self.init(wrappedValue: identity(instant.date, as: Value.self))
+    } else {
+      guard let value = try? Value.wrap(Timestamp(instant)) else { throw UseCodable() }
+      self.init(wrappedValue: value)
+    }
+  }
+
+  public init(missingFrom map: borrowing DocumentMapReader) { self.init(wrappedValue: nil) }
+}
+
+extension ExplicitNull: DocumentValueCodable where Value: DocumentValueCodable {
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try wrappedValue.write(to: writer)
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self.init(wrappedValue: try Value?(reading: reader))
+  }
+}
+
+extension ExplicitNull: DocumentFieldCodable where Value: DocumentValueCodable {
+  public init(missingFrom map: borrowing DocumentMapReader) { self.init(wrappedValue: nil) }
 }

@@ -64,12 +64,27 @@ public struct DocumentValueWriter: ~Copyable {
   }
 
   /// A value of a Firestore type.
-  func value(_ value: Value, of database: DatabaseIdentity? = nil) throws(UseCodable) {
+  package func value(_ value: Value, of database: DatabaseIdentity? = nil) throws(UseCodable) {
     try begin()
     writer.value(value)
-    if let database, !state.pointee.databases.contains(database) {
-      state.pointee.databases.append(database)
-    }
+    guard let database, !state.pointee.databases.contains(database) else { return }
+    // Which one an error names depends on the order in which `Codable` writes.
+    guard state.pointee.databases.isEmpty else { throw state.refusal }
+    state.pointee.databases.append(database)
+  }
+
+  /// No value: the field is left out. An element cannot be.
+  package func skip() throws(UseCodable) {
+    guard writer.depth > 0, !writer.isInArray else { throw state.refusal }
+    try begin()
+  }
+
+  /// The field's value is what the transform gives when the document is written. Arrays cannot
+  /// hold one.
+  package func transform(_ transform: FieldTransform) throws(UseCodable) {
+    guard writer.depth > 0, let path = writer.openPath() else { throw state.refusal }
+    try begin()
+    state.pointee.transforms.append((FieldSegments(path), transform))
   }
 
   /// Any other type, through `Codable`.
@@ -79,19 +94,27 @@ public struct DocumentValueWriter: ~Copyable {
   }
 
   /// A map with these fields. `body` writes them.
+  @inlinable
   public func map<Model>(
     _ fields: DocumentFields<Model>,
     _ body: (borrowing DocumentMapWriter) throws(UseCodable) -> Void
   ) throws(UseCodable) {
+    let map = try beginMap(fields.table)
+    do throws(UseCodable) { try body(map) } catch { throw map.refusal }
+    try map.end()
+  }
+
+  @usableFromInline
+  func beginMap(
+    _ table: UnsafePointer<DocumentFieldTable>
+  ) throws(UseCodable) -> DocumentMapWriter {
     let writer = writer
-    guard fields.table.pointee.isValid, state.pointee.keysAreDefault,
+    guard table.pointee.isValid, state.pointee.keysAreDefault,
       writer.depth <= DocumentFormat.maximumDepth
     else { throw state.refusal }
     try begin()
-    writer.beginMap(fields.table)
-    try state.refusing { () throws(UseCodable) in try body(DocumentMapWriter(state, fields.table)) }
-    writer.endMap(fields.table)
-    state.pointee.isValueDue = false
+    writer.beginMap(table)
+    return DocumentMapWriter(state, table)
   }
 
   /// A map with any names. `body` writes the fields.
@@ -105,6 +128,7 @@ public struct DocumentValueWriter: ~Copyable {
     try begin()
     writer.beginMap()
     try state.refusing { () throws(UseCodable) in try body(DocumentDictionaryWriter(state)) }
+    guard !state.pointee.isValueDue else { throw state.refusal }
     writer.endMap()
     state.pointee.isValueDue = false
   }
@@ -142,12 +166,25 @@ public struct DocumentMapWriter: ~Copyable {
     depth = state.pointee.writer.depth
   }
 
+  /// To be thrown after an error inside of the map.
+  @usableFromInline
+  var refusal: UseCodable { state.refusal }
+
+  /// Throws if anything inside of the map threw, also if that was caught.
+  @usableFromInline
+  func end() throws(UseCodable) {
+    // The last field may have no value, because its error was caught.
+    if state.pointee.isRefused || state.pointee.isValueDue { throw state.refusal }
+    state.pointee.writer.endMap(table)
+    state.pointee.isValueDue = false
+  }
+
   /// Begins the field with that index in `documentFields`, and returns the writer of its value.
   @usableFromInline
   func field(at index: Int) throws(UseCodable) -> DocumentValueWriter {
-    guard index >= 0, index < table.pointee.count, state.pointee.writer.depth == depth else {
-      throw state.refusal
-    }
+    guard index >= 0, index < table.pointee.count, state.pointee.writer.depth == depth,
+      !state.pointee.isValueDue
+    else { throw state.refusal }
     state.pointee.writer.field(rank: table.pointee.ranks[index])
     state.pointee.isValueDue = true
     return DocumentValueWriter(state)
@@ -175,7 +212,31 @@ public struct DocumentMapWriter: ~Copyable {
     if let value { try field(at: index).codable(value) }
   }
 
+  /// A property wrapper: `try fields.write(wrapper: _created, at: 2)`.
+  @inlinable
+  public func write<T: DocumentFieldCodable>(
+    wrapper value: T, at index: Int
+  ) throws(UseCodable) {
+    try value.write(to: field(at: index))
+  }
+
+  /// Around a type that is written through `Codable`.
+  @_disfavoredOverload
+  public func write<T: Encodable>(
+    wrapper value: ExplicitNull<T>, at index: Int
+  ) throws(UseCodable) {
+    let field = try field(at: index)
+    if let value = value.wrappedValue { try field.codable(value) } else { try field.null() }
+  }
+
+  /// Any other wrapper: only `Codable` knows how it is written.
+  @_disfavoredOverload
+  public func write<T: Encodable>(wrapper value: T, at index: Int) throws(UseCodable) {
+    throw refusal
+  }
+
   /// A map within the map, with these fields. `body` writes them.
+  @inlinable
   public func map<Model>(
     _ fields: DocumentFields<Model>, at index: Int,
     _ body: (borrowing DocumentMapWriter) throws(UseCodable) -> Void
@@ -200,7 +261,9 @@ public struct DocumentDictionaryWriter: ~Copyable {
   /// to `Codable`.
   @usableFromInline
   func field(_ name: String) throws(UseCodable) -> DocumentValueWriter {
-    guard state.pointee.writer.depth == depth else { throw state.refusal }
+    guard state.pointee.writer.depth == depth, !state.pointee.isValueDue else {
+      throw state.refusal
+    }
     let isUsual = name.withUTF8Bytes { utf8 in
       guard !utf8.isEmpty, utf8[0] != UInt8(ascii: "_") else { return false }
       state.pointee.writer.field(utf8)
@@ -240,7 +303,9 @@ public struct DocumentArrayWriter: ~Copyable {
   /// Begins the next element, and returns the writer of its value.
   @usableFromInline
   func element() throws(UseCodable) -> DocumentValueWriter {
-    guard state.pointee.writer.depth == depth else { throw state.refusal }
+    guard state.pointee.writer.depth == depth, !state.pointee.isValueDue else {
+      throw state.refusal
+    }
     state.pointee.writer.element()
     state.pointee.isValueDue = true
     return DocumentValueWriter(state)

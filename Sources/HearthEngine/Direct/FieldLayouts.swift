@@ -8,7 +8,7 @@ struct FieldLayouts {
   static let missing = UInt16.max
   private static let slotCount = 128
 
-  fileprivate struct Slot {
+  struct Slot {
     /// Nil for an unused slot.
     var table: UnsafePointer<DocumentFieldTable>?
     /// The names of the last map, with their ends before them.
@@ -17,6 +17,13 @@ struct FieldLayouts {
     var nameBytes = 0
     var capacity = 0
     var order: UnsafeMutablePointer<UInt16>?
+    /// For each field, its index in the map.
+    var positions: UnsafePointer<UInt16> {
+      guard let order else { preconditionFailure("A slot in use has an order.") }
+      return UnsafePointer(order)
+    }
+    /// Of one map only.
+    var isOwn = false
     /// How many maps are being read in this order. It does not change meanwhile.
     var readers = 0
   }
@@ -25,38 +32,51 @@ struct FieldLayouts {
 
   init() { slots.initialize(repeating: Slot(), count: FieldLayouts.slotCount) }
 
-  /// Calls `body` with the position of each field in the map.
+  /// The positions of the fields in a map. They do not change until `end`, which follows each
+  /// `begin`.
   @inline(__always)
-  func withOrder<Result>(
-    of table: UnsafePointer<DocumentFieldTable>, in map: MapView,
-    _ body: (UnsafePointer<UInt16>) throws(UseCodable) -> Result
-  ) throws(UseCodable) -> Result {
+  func begin(
+    _ table: UnsafePointer<DocumentFieldTable>, in map: MapView
+  ) throws(UseCodable) -> UnsafeMutablePointer<Slot> {
     let slot = slots + (table.pointee.number & (FieldLayouts.slotCount - 1))
     if !slot.pointee.matches(table, map) {
       let nameBytes = map.nameEndBytes.count + map.nameBytes.count
       guard slot.pointee.readers == 0, nameBytes <= FieldLayouts.nameByteLimit else {
-        return try withOwnOrder(of: table, in: map, body)
+        return try ownSlot(for: table, in: map)
       }
       try slot.pointee.learn(table, map)
     }
-    guard let order = slot.pointee.order else { throw UseCodable() }
     slot.pointee.readers += 1
-    defer { slot.pointee.readers -= 1 }
-    return try body(order)
+    return slot
   }
 
   /// An enclosing map is read in the slot's order: it is of the same type and has other names, or
   /// its type has the same slot. Or the names are too many.
   @inline(never)
-  private func withOwnOrder<Result>(
-    of table: UnsafePointer<DocumentFieldTable>, in map: MapView,
-    _ body: (UnsafePointer<UInt16>) throws(UseCodable) -> Result
-  ) throws(UseCodable) -> Result {
-    var slot = Slot()
-    defer { slot.deallocate() }
-    try slot.learn(table, map)
-    guard let order = slot.order else { throw UseCodable() }
-    return try body(order)
+  private func ownSlot(
+    for table: UnsafePointer<DocumentFieldTable>, in map: MapView
+  ) throws(UseCodable) -> UnsafeMutablePointer<Slot> {
+    var own = Slot()
+    own.isOwn = true
+    do throws(UseCodable) {
+      try own.learn(table, map)
+    } catch {
+      own.deallocate()
+      throw error
+    }
+    let slot = UnsafeMutablePointer<Slot>.allocate(capacity: 1)
+    slot.initialize(to: own)
+    return slot
+  }
+
+  @inline(__always)
+  static func end(_ slot: UnsafeMutablePointer<Slot>) {
+    if slot.pointee.isOwn {
+      slot.pointee.deallocate()
+      slot.deallocate()
+    } else {
+      slot.pointee.readers -= 1
+    }
   }
 }
 
@@ -114,7 +134,7 @@ extension FieldLayouts.Slot {
     self.table = table
   }
 
-  fileprivate func deallocate() {
+  func deallocate() {
     names?.deallocate()
     order?.deallocate()
   }

@@ -8,6 +8,7 @@ import Synchronization
 /// that order is encoded fastest; any other order is right, too.
 public struct DocumentFields<Model>: Sendable {
   /// Constant and immortal, so that documents are read without counting references.
+  @usableFromInline
   nonisolated(unsafe) let table: UnsafePointer<DocumentFieldTable>
 
   /// - Parameter names: A type with two equal names, an empty one, or one that begins and ends with
@@ -15,7 +16,11 @@ public struct DocumentFields<Model>: Sendable {
   public init(_ names: String...) { self.init(names) }
 
   /// Same, for names in an array.
-  public init(_ names: [String]) { table = DocumentFieldTable.shared(names) }
+  public init(_ names: [String]) {
+    // `Codable` prefers raw values to properties.
+    let isMap = !(Model.self is any RawRepresentable.Type)
+    table = DocumentFieldTable.shared(isMap ? names : [""])
+  }
 
   /// The names in the order in which they were given.
   public var names: [String] {
@@ -28,6 +33,7 @@ public struct DocumentFields<Model>: Sendable {
 ///     ┌───────┬───────────────────┬───────┐
 ///     │ count │ ends of the names │ names │   sorted by their bytes
 ///     └───────┴───────────────────┴───────┘
+@usableFromInline
 struct DocumentFieldTable {
   /// Distinguishes the tables of a process. Sessions have a slot for each of the first ones.
   let number: Int

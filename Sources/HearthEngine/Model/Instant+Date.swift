@@ -3,7 +3,7 @@ import Foundation
 extension Instant {
   /// Rounds to the nearest microsecond, so that a stored time read as a `Date` and written again
   /// stays the same: a present-day `Date` is up to 0.2 µs off. Nil outside the years 0001 to 9999.
-  init?(_ date: Date) {
+  package init?(_ date: Date) {
     // The interval that `Date` stores. Its seconds since 1970 are rounded once more.
     let interval = date.timeIntervalSinceReferenceDate
     let seconds = interval.rounded(.down)
