@@ -19,18 +19,35 @@ public struct Condition<Model: DocumentModel> {
       filter = Filter(invalid: error)
     }
   }
+
+  init<Value: Encodable>(anyOf values: [Value], _ make: ([Any]) -> Filter) {
+    do {
+      filter = make(try plainValues(of: values))
+    } catch {
+      filter = Filter(invalid: error)
+    }
+  }
 }
 
 extension Condition {
   /// Both conditions hold.
   public static func && (lhs: Condition, rhs: Condition) -> Condition {
-    Condition(.andFilter([lhs.filter, rhs.filter]))
+    Condition(.andFilter(lhs.parts(isDisjunction: false) + rhs.parts(isDisjunction: false)))
   }
 
   /// At least one of the conditions holds.
   public static func || (lhs: Condition, rhs: Condition) -> Condition {
-    Condition(.orFilter([lhs.filter, rhs.filter]))
+    Condition(.orFilter(lhs.parts(isDisjunction: true) + rhs.parts(isDisjunction: true)))
   }
+
+  /// A chain of one operator is one filter, not one in another.
+  private func parts(isDisjunction: Bool) -> [Filter] {
+    guard case .composite(isDisjunction, let parts) = filter.content else { return [filter] }
+    return parts
+  }
+
+  @available(*, unavailable, message: "Queries have no negation: use != or notIn(_:).")
+  public static prefix func ! (condition: Condition) -> Condition { condition }
 }
 
 // MARK: Comparisons, in closures
@@ -68,12 +85,12 @@ extension QueryField where Value: Encodable {
 
   /// The field is one of at most 30 values.
   public func `in`(_ values: [Value]) -> Condition<Model> {
-    Condition(values) { .whereField(path, in: $0 as? [Any] ?? []) }
+    Condition(anyOf: values) { .whereField(path, in: $0) }
   }
 
   /// The field is there, not null, and none of at most 10 values.
   public func notIn(_ values: [Value]) -> Condition<Model> {
-    Condition(values) { .whereField(path, notIn: $0 as? [Any] ?? []) }
+    Condition(anyOf: values) { .whereField(path, notIn: $0) }
   }
 }
 
@@ -89,8 +106,13 @@ extension QueryField {
   public func contains<Element: Encodable>(
     anyOf elements: [Element]
   ) -> Condition<Model> where Value == [Element] {
-    Condition(elements) { .whereField(path, arrayContainsAny: $0 as? [Any] ?? []) }
+    Condition(anyOf: elements) { .whereField(path, arrayContainsAny: $0) }
   }
+}
+
+extension QueryField where Value == String {
+  @available(*, unavailable, message: "Queries compare whole strings, and do not search in them.")
+  public func contains(_ text: String) -> Condition<Model> { self == text }
 }
 
 // MARK: Comparisons of key paths

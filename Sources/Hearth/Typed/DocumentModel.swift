@@ -54,11 +54,12 @@ public struct QueryField<Model: DocumentModel, Value> {
 
   var path: FieldPath { Field<Value>(names: names).path }
 
-  /// A field of the map that this field holds.
+  /// A field of the map that this field holds. An id in a map is that of the document.
   public subscript<Inner>(
     dynamicMember field: KeyPath<Value.Fields, Field<Inner>>
   ) -> QueryField<Model, Inner> where Value: DocumentModel {
-    QueryField<Model, Inner>(names: names + Value.fields[keyPath: field].names)
+    let inner = Value.fields[keyPath: field].names
+    return QueryField<Model, Inner>(names: inner.isEmpty ? [] : names + inner)
   }
 }
 
@@ -79,6 +80,16 @@ func plainValue<Value: Encodable>(of value: Value) throws -> Any {
     is VectorValue, is DocumentReference:
     return value
   default:
-    return try Firestore.Encoder().encode(["value": value])["value"] ?? NSNull()
+    let encoder = Firestore.Encoder()
+    // As in documents: rounded to the nearest microsecond. A timestamp would be cut.
+    encoder.dateEncodingStrategy = .custom { date, encoder in
+      try (Instant(date).map { Timestamp($0) } ?? Timestamp(date: date)).encode(to: encoder)
+    }
+    return try encoder.encode(["value": value])["value"] ?? NSNull()
   }
+}
+
+/// The same, for each of several.
+func plainValues<Value: Encodable>(of values: [Value]) throws -> [Any] {
+  try values.map { try plainValue(of: $0) }
 }

@@ -25,9 +25,21 @@ public struct FieldUpdates<Model: DocumentModel> {
   ) -> FieldUpdate<Value> {
     get { FieldUpdate(names: Model.fields[keyPath: field].names) }
     set {
-      if let change = newValue.change { data[FieldPath(newValue.names)] = change }
-      for (names, change) in newValue.inner { data[FieldPath(names)] = change }
+      if let change = newValue.change { add(change, at: newValue.names) }
+      for (names, change) in newValue.inner { add(change, at: names) }
       error = error ?? newValue.error
+    }
+  }
+
+  private mutating func add(_ change: Any, at names: [String]) {
+    if names.isEmpty {
+      error = error ?? Status.invalidArgument("A document's id cannot be changed.").nsError
+    } else if data.updateValue(change, forKey: FieldPath(names)) != nil {
+      error =
+        error
+        ?? Status.invalidArgument(
+          "An update changes the field \(FieldSegments(names).canonicalText) twice."
+        ).nsError
     }
   }
 
@@ -72,7 +84,10 @@ extension FieldUpdate {
   public subscript<Inner>(
     dynamicMember field: KeyPath<Value.Fields, Field<Inner>>
   ) -> FieldUpdate<Inner> where Value: DocumentModel {
-    get { FieldUpdate<Inner>(names: names + Value.fields[keyPath: field].names) }
+    get {
+      let inner = Value.fields[keyPath: field].names
+      return FieldUpdate<Inner>(names: inner.isEmpty ? [] : names + inner)
+    }
     set {
       if let change = newValue.change { inner.append((newValue.names, change)) }
       inner += newValue.inner
@@ -97,7 +112,7 @@ extension FieldUpdate {
   private mutating func change<Element: Encodable>(
     by elements: [Element], _ make: ([Any]) -> FieldValue
   ) {
-    do { change = make(try elements.map { try plainValue(of: $0) }) } catch { self.error = error }
+    do { change = make(try plainValues(of: elements)) } catch { self.error = error }
   }
 }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Testing
 
@@ -211,5 +212,77 @@ import Testing
     }
     #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
     try await db.terminate()
+  }
+
+  // MARK: Selections, vectors, listeners
+
+  @Test func `a selection reads some fields, with their types`() async throws {
+    try await withBooks { db, books in
+      var dune = Book("Dune", pages: 412, tags: ["sand"])
+      dune.updated = Date(timeIntervalSince1970: 5)
+      try await books.document("dune").set(dune)
+      try await db.document("books/short").setData(["title": "Short"])
+      let rows = try await books.order(by: \.title).select(\.title, \.updated, \.id)
+        .getDocuments()
+      #expect(rows.map(\.0) == ["Dune", "Short"])
+      #expect(rows.map(\.1) == [dune.updated, nil])
+      #expect(rows.map(\.2) == ["dune", "short"])
+      let selection = books.select(\.title, \.pages)
+      #expect(selection.untyped == db.collection("books").select(["title", "pages"]))
+      // One lacks its pages, whose type is not optional.
+      await #expect(throws: DecodingError.self) { try await selection.getDocuments() }
+      #expect(try await books.select(\.id).getDocuments() == ["dune", "short"])
+    }
+  }
+
+  @Test func `dates in lists and in maps are rounded as documents round them`() async throws {
+    struct Day: Codable, DocumentModel {
+      var when: Date
+      struct Fields: Sendable {
+        var when: Field<Date> { Field("when") }
+      }
+      static var fields: Fields { Fields() }
+    }
+    try await withBooks { db, _ in
+      let days = db.collection("days", of: Day.self)
+      for number in 0..<50 {
+        let date = Date(
+          timeIntervalSinceReferenceDate: 700_000_000 + Double(number) * 0.123_456_789)
+        let day = try await days.add(Day(when: date))
+        #expect(try await days.where(\.when == date).count() == 1, "\(number)")
+        #expect(try await days.where { $0.when.in([date]) }.count() == 1, "\(number)")
+        try await day.delete()
+      }
+    }
+  }
+
+  @Test func `a chain of conditions is one filter`() async throws {
+    try await withBooks { db, books in
+      let plain = db.collection("books")
+      let three = books.where { $0.pages > 1 && $0.pages < 9 && $0.title == "Dune" }
+      #expect(
+        three.untyped
+          == plain.whereFilter(
+            .andFilter([
+              .whereField("pages", isGreaterThan: 1), .whereField("pages", isLessThan: 9),
+              .whereField("title", isEqualTo: "Dune"),
+            ])))
+    }
+  }
+
+  @Test func `typed listeners get values, and the error of one that does not fit`() async throws {
+    try await withBooks { db, books in
+      let found = Guarded<[Result<[String], any Error>]>([])
+      let registration = books.addSnapshotListener(on: DispatchQueue(label: "typed")) { result in
+        found.withLock { $0.append(result.map { $0.map(\.title) }) }
+      }
+      try await books.document("dune").set(Book("Dune"))
+      try await db.document("books/odd").setData(["title": 5])
+      try await eventually { found.withLock(\.count) >= 3 }
+      registration.remove()
+      let results = found.withLock(\.self)
+      #expect(try results[0].get() == [] && results[1].get() == ["Dune"])
+      #expect(throws: DecodingError.self) { try results[2].get() }
+    }
   }
 }
