@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 // Targets are in layer order, so that this file is the architecture diagram.
@@ -11,6 +12,7 @@ let package = Package(
     .library(name: "FirebaseSharedSwift", targets: ["FirebaseSharedSwift"]),
     .library(name: "HearthTesting", targets: ["HearthTesting"]),
     .library(name: "HearthService", targets: ["HearthService"]),
+    .library(name: "HearthMacros", targets: ["HearthMacros"]),
     .executable(name: "hearth", targets: ["HearthCLI"]),
   ],
   // Off by default: a package that embeds Hearth then resolves none of their dependencies.
@@ -21,6 +23,9 @@ let package = Package(
     .trait(
       name: "Service",
       description: "HearthService: metrics and graceful shutdown, with what they depend on."),
+    .trait(
+      name: "Macros",
+      description: "HearthMacros: @Document, which writes direct coding and typed fields."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -30,6 +35,8 @@ let package = Package(
     // Only with the trait "Service".
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    // Only with the trait "Macros".
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
   ],
   targets: [
     // Layer 0: the C libraries, as Debian ships them.
@@ -87,6 +94,16 @@ let package = Package(
           name: "ServiceLifecycle", package: "swift-service-lifecycle",
           condition: .when(traits: ["Service"])),
       ]),
+    .macro(
+      name: "HearthMacrosPlugin",
+      dependencies: [
+        .product(
+          name: "SwiftCompilerPlugin", package: "swift-syntax",
+          condition: .when(traits: ["Macros"])),
+        .product(
+          name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+      ]),
+    .target(name: "HearthMacros", dependencies: ["Hearth", "HearthMacrosPlugin"]),
     .executableTarget(
       name: "HearthCLI",
       dependencies: [
@@ -101,6 +118,7 @@ let package = Package(
       name: "lmdb-test-helper", dependencies: ["LMDB", "CLMDB"],
       path: "Tests/Helpers/LMDBTestHelper"),
     .target(name: "CStorageSpy", path: "Tests/Helpers/CStorageSpy"),
+    .target(name: "CompilerCheck", path: "Tests/Helpers/CompilerCheck"),
     .executableTarget(
       name: "hearth-test-helper", dependencies: ["Hearth", "HearthEngine", "LMDB", "CStorageSpy"],
       path: "Tests/Helpers/HearthTestHelper"),
@@ -114,7 +132,8 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthEngine", "HearthTesting", "FirebaseFirestore", "FirebaseCore",
-        "FirebaseSharedSwift",
+        "FirebaseSharedSwift", "CompilerCheck",
+        .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       resources: [.copy("Resources")]),
     .testTarget(name: "HearthTestingTests", dependencies: ["HearthTesting", "FirebaseFirestore"]),
@@ -124,6 +143,12 @@ let package = Package(
         "HearthService",
         .product(
           name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Service"])),
+      ]),
+    .testTarget(
+      name: "HearthMacrosTests",
+      dependencies: [
+        "Hearth", "HearthEngine", "HearthTesting", "CompilerCheck",
+        .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ]),
     .testTarget(name: "HearthCLITests", dependencies: ["HearthCLI", "Hearth"]),
   ],

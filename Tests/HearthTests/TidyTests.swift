@@ -285,7 +285,7 @@ import Testing
       let subject = String(file.name.dropLast(6).prefix { $0 != "+" })
       guard !Self.subjects.contains(subject) else { continue }
       let declaration = try? Regex(
-        "\\b(struct|class|enum|protocol|actor|extension|typealias) (\\w+\\.)*\(subject)\\b")
+        "\\b(struct|class|enum|protocol|actor|extension|typealias|macro) (\\w+\\.)*\(subject)\\b")
       #expect(
         declaration.map { pattern in file.code.contains { $0.contains(pattern) } } == true,
         """

@@ -3,6 +3,10 @@ import Foundation
 @testable import Hearth
 @testable import HearthEngine
 
+#if Macros
+  import HearthMacros
+#endif
+
 /// Makes random instances, whole seconds and prices with cents, so that every strategy can keep them.
 struct ModelGenerator {
   var random: FormatGenerator
@@ -92,6 +96,9 @@ protocol RandomModel: Codable, Equatable, SendableMetatype {
 
 // MARK: Scalars
 
+#if Macros
+  @Document
+#endif
 struct Integers: RandomModel {
   var int: Int
   var int8: Int8
@@ -123,6 +130,9 @@ struct Integers: RandomModel {
   }
 }
 
+#if Macros
+  @Document
+#endif
 struct Scalars: RandomModel {
   var double: Double
   var float: Float
@@ -149,6 +159,9 @@ struct Scalars: RandomModel {
   }
 }
 
+#if Macros
+  @Document
+#endif
 struct Foundations: RandomModel {
   var date: Date
   var data: Data
@@ -186,6 +199,9 @@ struct Foundations: RandomModel {
 }
 
 /// Not where data is an array of numbers: arrays do not nest.
+#if Macros
+  @Document
+#endif
 struct DataLists: RandomModel {
   var data: [Data]
   var set: Set<Data>
@@ -200,16 +216,34 @@ struct DataLists: RandomModel {
 
 // MARK: Kinds of types
 
+#if Macros
+  @Document
+#endif
 struct Kinds: RandomModel {
+  #if Macros
+    @Document
+  #endif
   enum Color: String, Codable, CaseIterable { case red, deepBlue, green }
+  #if Macros
+    @Document
+  #endif
   enum Level: Int8, Codable, CaseIterable { case low = -1, high = 100 }
+  #if Macros
+    @Document
+  #endif
   enum Shape: Codable, Equatable {
     case point
     case circle(radius: Double)
     case labelled(String, at: GeoPoint, since: Date)
     indirect case group([String: Shape])
   }
+  #if Macros
+    @Document
+  #endif
   struct Tag: RawRepresentable, Codable, Hashable { var rawValue: String }
+  #if Macros
+    @Document
+  #endif
   struct Weight: RawRepresentable, Codable, Equatable { var rawValue: Double }
   /// Says itself how it is written.
   struct Money: Codable, Equatable {
@@ -261,9 +295,21 @@ struct Kinds: RandomModel {
   }
 }
 
+#if Macros
+  @Document
+#endif
 struct Dictionaries: RandomModel {
+  #if Macros
+    @Document
+  #endif
   enum Plain: String, Codable, Hashable { case one, two }
+  #if Macros
+    @Document
+  #endif
   enum Represented: String, Codable, Hashable, CodingKeyRepresentable { case firstKey, secondKey }
+  #if Macros
+    @Document
+  #endif
   struct Code: RawRepresentable, Codable, Hashable, CodingKeyRepresentable { var rawValue: Int }
 
   var byName: [String: Int]
@@ -372,6 +418,9 @@ final class Dog: Pet, RandomModel {
   static func make(_ random: inout ModelGenerator) -> Self { Self(&random) }
 }
 
+#if Macros
+  @Document
+#endif
 struct Branch: RandomModel {
   var nodeName: String
   var grown: Date?
@@ -388,6 +437,9 @@ struct Branch: RandomModel {
   static func make(_ random: inout ModelGenerator) -> Branch { make(&random, depth: 2) }
 }
 
+#if Macros
+  @Document
+#endif
 struct Page<Item: Codable & Equatable>: Codable, Equatable {
   var items: [Item]
   var nextPage: Item?
@@ -400,6 +452,9 @@ struct Page<Item: Codable & Equatable>: Codable, Equatable {
   }
 }
 
+#if Macros
+  @Document
+#endif
 struct Generics: RandomModel {
   var numbers: Page<Int16>
   var dates: Page<Date>
@@ -466,7 +521,13 @@ struct Flattened: RandomModel {
 
 // MARK: Firestore's types
 
+#if Macros
+  @Document
+#endif
 struct Offices: RandomModel {
+  #if Macros
+    @Document
+  #endif
   struct Desk: Codable, Equatable {
     @DocumentID var office: String?
     @ExplicitNull var owner: String?

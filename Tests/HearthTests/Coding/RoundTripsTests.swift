@@ -294,6 +294,19 @@ struct RoundTripsTests {
         #expect(stream.body == tree.body, "\(type), seed \(seed), \(strategies)")
         #expect(stream.validationError?.message == tree.validationError?.message)
         #expect(stream.databases == tree.databases)
+        guard strategies.keys == .asTheyAre else { continue }
+        // A type that is coded directly is decoded through `Codable` under a strategy for keys.
+        let plain = strategies.decoder
+        plain.keyDecodingStrategy = .custom { $0.last ?? AnyCodingKey.name("") }
+        let path = ResourcePath(["a", "b"])
+        func decoded(_ decoder: Firestore.Decoder) throws -> Model {
+          try stream.body.withBytes {
+            try decoder.decodeDocument(
+              Model.self, from: StoredBody($0), named: .path(path), of: database.firestore)
+          }
+        }
+        #expect(
+          try decoded(strategies.decoder) == decoded(plain), "\(type), seed \(seed), \(strategies)")
       }
     }
     try expectSame(Integers.self)

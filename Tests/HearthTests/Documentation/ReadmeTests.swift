@@ -26,6 +26,10 @@ import Testing
       "Tests/HearthTests/Documentation/ModelsGuideTests.swift"
     ),
     (
+      "Sources/Hearth/Hearth.docc/TypedModels.md",
+      "Tests/HearthMacrosTests/TypedModelsGuideTests.swift"
+    ),
+    (
       "Sources/HearthTesting/HearthTesting.docc/HearthTesting.md",
       "Tests/HearthTestingTests/DocumentationTests.swift"
     ),

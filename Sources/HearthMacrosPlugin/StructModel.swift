@@ -1,0 +1,214 @@
+#if Macros
+  import SwiftSyntax
+
+  /// A structure, which is stored as a map.
+  struct StructModel {
+    private struct StoredField {
+      let name: String
+      let property: StoredProperty
+      /// In `documentFields`.
+      var index = 0
+    }
+
+    private let typeName: String
+    private let scope: Scope
+    private let isRaw: Bool
+    /// In the order of the properties.
+    private var fields: [StoredField] = []
+
+    init?(_ declaration: StructDeclSyntax, _ scope: Scope, _ problems: inout Problems) {
+      typeName = declaration.name.text
+      self.scope = scope
+      let members = declaration.memberBlock.members
+      isRaw = RawValues.areStored(declaration.inheritanceClause, members)
+      if declaration.inheritanceClause.suppressesCopying {
+        problems.report(
+          "noncopyable", at: declaration.name, "A document's type has to be copyable.")
+        return nil
+      }
+      OwnCoding.report(in: members, of: declaration.name.plainName, &problems)
+      members.reportConditions(&problems)
+      if isRaw { return }
+      for member in members {
+        guard let name = member.decl.asProtocol((any NamedDeclSyntax).self)?.name,
+          ["Field", "Fields", "Decoder"].contains(name.plainName)
+        else { continue }
+        problems.report(
+          "nestedName", at: name,
+          "@Document writes code that uses the name '\(name.plainName)' for something else.")
+      }
+      let names = CodingNames("CodingKeys", in: members, &problems)
+      var properties: [StoredProperty] = []
+      for member in members {
+        guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
+        properties += StoredProperty.all(in: variable, &problems)
+      }
+      // A property with a problem may have a key.
+      if !problems.areFatal {
+        names.check(haveProperties: Set(properties.map(\.plainName)), &problems)
+      }
+      if let wrapped = properties.first(where: { $0.hasForeignWrapper }),
+        properties.contains(where: \.hasDefaultValue)
+      {
+        problems.report(
+          "foreignWrapper", at: wrapped.node.pattern,
+          "@Document cannot write 'init(from:)' for a property with @\(wrapped.wrapper ?? ""). Where "
+            + "there is one, properties have no default values for missing fields.")
+      }
+      for property in properties {
+        let pattern = property.node.pattern
+        if let name = names.name(of: property.plainName, at: pattern, &problems) {
+          fields.append(StoredField(name: name, property: property))
+        } else if !property.hasInitialValue, !property.isOptional {
+          problems.report(
+            "omitted", at: pattern,
+            "'\(property.plainName)' is not in CodingKeys and has no default value.",
+            fix: names.fix(adding: property.name))
+        }
+      }
+      // Maps have their names in the order of the bytes.
+      let sorted = fields.indices.sorted {
+        fields[$0].name.utf8.lexicographicallyPrecedes(fields[$1].name.utf8)
+      }
+      for (rank, index) in sorted.enumerated() { fields[index].index = rank }
+    }
+
+    // MARK: Writing the members
+
+    /// An extension, which names no types.
+    var written: (conformances: [String], members: [String]) {
+      if isRaw { return (["DocumentValueCodable"], []) }
+      let access = scope.access.modifier
+      let sorted = fields.sorted { $0.index < $1.index }
+      var lines = [
+        DocumentTable.text("\(access)static", "documentFields", sorted.map(\.name), scope)
+      ]
+      lines.append("\(access)func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {")
+      for field in sorted {
+        let label = field.property.wrapper == nil ? "" : "wrapper: "
+        lines.append(
+          "try fields.write(\(label)self.\(field.property.storage), at: \(field.index))")
+      }
+      lines.append("}")
+
+      lines.append("\(access)init(fields: borrowing DocumentMapReader) throws(UseCodable) {")
+      for field in fields where !field.property.isNeverRead {
+        let property = field.property
+        if property.hasDefaultValue { lines.append("if try fields.isStored(at: \(field.index)) {") }
+        let label = property.wrapper == nil ? "at" : "wrapperAt"
+        lines.append("self.\(property.storage) = try fields.read(\(label): \(field.index))")
+        if property.hasDefaultValue { lines.append("}") }
+      }
+      lines.append("}")
+      if fields.contains(where: \.property.hasDefaultValue) { lines += codableInit }
+      return (["DocumentValueCodable", "DocumentCodable", "DocumentModel"], lines)
+    }
+
+    /// As the compiler would write it, with the default values.
+    private var codableInit: [String] {
+      var lines = [
+        "\(scope.access.modifier)init(from decoder: any Decoder) throws {",
+        "let fields = try decoder.container(keyedBy: DocumentFieldKey.self)",
+      ]
+      for field in fields where !field.property.isNeverRead {
+        let property = field.property
+        let key = literal(field.name)
+        if property.hasDefaultValue { lines.append("if fields.contains(\(key)) {") }
+        let label = property.wrapper == nil ? "field" : "wrapper"
+        lines.append("self.\(property.storage) = try fields.decode(\(label): \(key))")
+        if property.hasDefaultValue { lines.append("}") }
+      }
+      lines.append("}")
+      return lines
+    }
+
+    /// For queries and updates. In the type itself, where the names of types mean what they mean
+    /// there.
+    var fieldTable: [String] {
+      if isRaw { return [] }
+      let access = scope.access
+      var lines = ["\(access.modifier)struct Fields: Sendable {"]
+      for field in fields where !field.property.isPrivate {
+        let property = field.property
+        let member = min(access, property.access ?? .module)
+        let value =
+          property.wrapper == "DocumentID" ? ".documentID" : "Field(\(literal(field.name)))"
+        // `Self` would be the table.
+        let type = property.type.replacing(/\bSelf\b/, with: typeName)
+        lines.append("\(member.modifier)var \(property.name): Field<\(type)> { \(value) }")
+      }
+      lines.append("}")
+      return [
+        lines.joined(separator: "\n"),
+        "\(access.modifier)static var fields: Fields { Fields() }",
+      ]
+    }
+  }
+
+  /// `DocumentFields`: stored, or computed where a type can have no stored static properties.
+  enum DocumentTable {
+    static func text(
+      _ modifiers: String, _ name: String, _ fields: [String], _ scope: Scope
+    ) -> String {
+      let names = fields.map(literal).joined(separator: ", ")
+      return scope.isGeneric
+        ? "\(modifiers) var \(name): DocumentFields<Self> { DocumentFields(\(names)) }"
+        : "\(modifiers) let \(name) = DocumentFields<Self>(\(names))"
+    }
+  }
+
+  /// Types that `Codable` writes as their raw values.
+  enum RawValues {
+    /// The types of raw values for which the standard library does so.
+    static let types: Set<String> = [
+      "Bool", "String", "Double", "Float", "Int", "Int8", "Int16", "Int32", "Int64", "UInt",
+      "UInt8", "UInt16", "UInt32", "UInt64",
+    ]
+
+    /// - Parameter members: Of a structure.
+    static func areStored(
+      _ clause: InheritanceClauseSyntax?, _ members: MemberBlockItemListSyntax
+    ) -> Bool {
+      for inherited in clause?.inheritedTypes ?? [] {
+        let name = inherited.type.trimmedDescription
+        guard name.hasPrefix("RawRepresentable") || name == "OptionSet" else { continue }
+        let type = members.lazy.compactMap { $0.decl.as(VariableDeclSyntax.self) }
+          .flatMap(\.bindings)
+          .first { $0.pattern.trimmedDescription == "rawValue" }?
+          .typeAnnotation?.type.trimmedDescription
+        return type.map(types.contains) ?? true
+      }
+      return false
+    }
+  }
+
+  /// Coding that a type has written itself.
+  enum OwnCoding {
+    static func report(
+      in members: MemberBlockItemListSyntax, of type: String, _ problems: inout Problems
+    ) {
+      for member in members {
+        if let initializer = member.decl.as(InitializerDeclSyntax.self) {
+          let parameters = initializer.signature.parameterClause.parameters
+          guard parameters.count == 1, parameters.first?.firstName.text == "from",
+            parameters.first?.type.trimmedDescription.hasSuffix("Decoder") == true
+          else { continue }
+          problems.report(
+            "ownInit", at: initializer.initKeyword,
+            "@Document reads '\(type)' as the compiler's 'init(from:)' would, and not as this one. "
+              + "Remove one of them, or conform to DocumentCodable by hand.")
+        } else if let function = member.decl.as(FunctionDeclSyntax.self) {
+          let parameters = function.signature.parameterClause.parameters
+          guard function.name.text == "encode", parameters.count == 1,
+            parameters.first?.firstName.text == "to",
+            parameters.first?.type.trimmedDescription.hasSuffix("Encoder") == true
+          else { continue }
+          problems.report(
+            "ownEncode", at: function.name,
+            "@Document writes '\(type)' as the compiler's 'encode(to:)' would, and not as this one. "
+              + "Remove one of them, or conform to DocumentCodable by hand.")
+        }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,91 @@
+import Foundation
+
+/// Asks the compiler about snippets that use the modules of this package.
+package struct CompilerCheck {
+  /// What the compiler says about a snippet: the message, and the notes that follow it.
+  package struct Message: CustomStringConvertible {
+    package var line: Int
+    package var column: Int
+    package var text: String
+    package var notes: [String] = []
+
+    package var description: String {
+      "\(line):\(column): \(text)" + notes.map { " (\($0))" }.joined()
+    }
+  }
+
+  /// The folder with the products of the build.
+  private let products: URL
+  private let sources: URL
+
+  /// - Parameter bundle: That of the tests.
+  package init(besides bundle: Bundle) {
+    // Of the tests themselves, or of their resources.
+    var folder = bundle.bundleURL
+    while folder.pathComponents.count > 1,
+      !FileManager.default.fileExists(atPath: folder.appending(path: "Modules").path)
+    {
+      folder.deleteLastPathComponent()
+    }
+    products = folder
+    sources =
+      URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../Sources").standardized
+  }
+
+  /// The errors for each snippet, which are files of one module. `models` are another file of it.
+  package func errors(in snippets: [String], models: String = "") throws -> [[Message]] {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "hearth-snippets-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var files: [String] = []
+    for (index, snippet) in ([models] + snippets).enumerated() {
+      let file = folder.appending(path: "Snippet\(index).swift")
+      try snippet.write(to: file, atomically: true, encoding: .utf8)
+      files.append(file.path)
+    }
+    var arguments = [
+      "swiftc", "-typecheck", "-wmo", "-swift-version", "6", "-diagnostic-style", "llvm", "-I",
+      products.appending(path: "Modules").path,
+    ]
+    for library in ["CLMDB", "CXXHash"] {
+      let map = sources.appending(path: "\(library)/module.modulemap").path
+      arguments += ["-Xcc", "-fmodule-map-file=\(map)"]
+    }
+    let plugin = products.appending(path: "HearthMacrosPlugin-tool").path
+    if FileManager.default.fileExists(atPath: plugin) {
+      arguments += ["-load-plugin-executable", "\(plugin)#HearthMacrosPlugin"]
+    }
+    let output = try run(arguments + files)
+    return files.map { Self.messages(about: $0, in: output) }
+  }
+
+  private func run(_ arguments: [String]) throws -> [String] {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = arguments
+    let output = Pipe()
+    process.standardError = output
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  private static func messages(about file: String, in output: [String]) -> [Message] {
+    var found: [Message] = []
+    for line in output where line.hasPrefix(file + ":") {
+      let parts = line.dropFirst(file.count + 1).split(separator: ":", maxSplits: 3)
+      guard parts.count == 4, let row = Int(parts[0]), let column = Int(parts[1]) else { continue }
+      let text = parts[3].trimmingCharacters(in: .whitespaces)
+      switch parts[2].trimmingCharacters(in: .whitespaces) {
+      case "error": found.append(Message(line: row, column: column, text: text))
+      case "note" where !found.isEmpty: found[found.count - 1].notes.append(text)
+      default: continue
+      }
+    }
+    return found
+  }
+}
