@@ -29,9 +29,8 @@ struct DecodingSession {
     /// With a key strategy: for each keyed container, the field index of each key.
     var converted: [[BytewiseString: Int]] = []
     var positions = FieldPositionCache()
-    let elements = TypeCastCache<any ElementwiseDecodable.Type>()
-    /// Which types are decoded directly, and where their fields are.
-    let direct = TypeCastCache<any DocumentValueCodable.Type>()
+    let types = CodingTypeCache()
+    /// Where the fields of types are that are decoded directly.
     let layouts = FieldLayouts()
     let trail = DirectTrail()
     /// The value that is decoded directly: its node, and how many maps and arrays enclose it.

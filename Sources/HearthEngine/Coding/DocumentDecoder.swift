@@ -139,10 +139,8 @@ package struct DocumentDecoder: BitwiseCopyable {
   func decodeHere<T: Decodable>(_ type: T.Type) throws -> T {
     let view = try view()
     if DocumentDecoder.isDirect(type) { return try decodeDirectly(type, view, key: nil) }
-    if let direct = state.pointee.direct[type],
-      let value = decode(type, directlyAs: direct, view)
-    {
-      return value
+    if let direct = state.pointee.types[type].pointee.direct {
+      return try decode(type, directlyAs: direct, view)
     }
     return try decodeByCodable(type, view)
   }
@@ -150,7 +148,7 @@ package struct DocumentDecoder: BitwiseCopyable {
   /// Same, through the type's `Decodable` conformance. The value must be at `view`.
   @inline(__always)
   func decodeByCodable<T: Decodable>(_ type: T.Type, _ view: ValueView) throws -> T {
-    if let elements = state.pointee.elements[type], let array = try view.array() {
+    if let elements = state.pointee.types[type].pointee.elements, let array = try view.array() {
       return try elements.decode(array, at: self, as: type)
     }
     return try type.init(from: forKeys(of: type))
@@ -401,11 +399,10 @@ package struct DocumentDecoder: BitwiseCopyable {
     let mark = state.pointee.keys.count
     let decoder = nested(view, behind: key)
     let value: T
-    if let direct = state.pointee.direct[type],
-      let found = decoder.decode(type, directlyAs: direct, view)
-    {
-      value = found
-    } else if let elements = state.pointee.elements[type], let array = try view.array() {
+    let entry = state.pointee.types[type].pointee
+    if let direct = entry.direct {
+      value = try decoder.decode(type, directlyAs: direct, view)
+    } else if let elements = entry.elements, let array = try view.array() {
       value = try elements.decode(array, at: decoder, as: type)
     } else {
       value = try type.init(from: decoder.forKeys(of: type))

@@ -31,8 +31,7 @@ package struct EncodingPosition: BitwiseCopyable {
     var databases: [DatabaseIdentity] = []
     /// How many enclosing values are encoded in the same place, through single value containers.
     var valuesInPlace = 0
-    /// Which types are encoded directly.
-    let direct = TypeCastCache<any DocumentValueCodable.Type>()
+    let types = CodingTypeCache()
     /// While a value is encoded directly: one is due, and none was begun.
     var isValueDue = false
     /// The writer's depth where that value began.

@@ -20,7 +20,7 @@ extension EncodingPosition {
   /// `Codable` is to encode it; then nothing was written.
   @inline(__always)
   func encodeDirect<T: Encodable>(_ value: T) -> Bool {
-    guard let type = state.pointee.direct[T.self] else { return false }
+    guard let type = state.pointee.types[T.self].pointee.direct else { return false }
     return encode(value, as: type)
   }
 
@@ -121,14 +121,31 @@ extension EncodingPosition {
 }
 
 extension DocumentDecoder {
-  /// Decodes the value without `Codable`. Nil if `Codable` is to decode it.
+  /// Decodes the value without `Codable`, if that is possible.
+  // An optional result would look up its type, which costs as much as decoding some fields.
   @inline(never)
-  func decode<T>(
+  func decode<T: Decodable>(
     _ type: T.Type, directlyAs direct: any DocumentValueCodable.Type, _ view: ValueView
-  ) -> T? {
+  ) throws -> T {
+    // Untyped memory: looking up the types of typed memory costs as much.
+    try withUnsafeTemporaryAllocation(
+      byteCount: MemoryLayout<T>.size, alignment: MemoryLayout<T>.alignment
+    ) { memory in
+      guard let target = memory.baseAddress, read(into: target, as: direct, view) else {
+        return try decodeByCodable(type, view)
+      }
+      return target.assumingMemoryBound(to: T.self).move()
+    }
+  }
+
+  /// False if `Codable` is to decode the value; then the memory stays uninitialized.
+  private func read(
+    into target: UnsafeMutableRawPointer, as direct: any DocumentValueCodable.Type,
+    _ view: ValueView
+  ) -> Bool {
     let state = state
     // One attempt for a document, as for encoding.
-    guard !state.pointee.isRefused else { return nil }
+    guard !state.pointee.isRefused else { return false }
     let mark = state.pointee.keys.count
     let root = state.pointee.directRoot
     state.pointee.directRoot = (node: nodeName, depth: depth)
@@ -136,19 +153,13 @@ extension DocumentDecoder {
       state.pointee.directRoot = root
       state.pointee.keys.truncate(to: mark)
     }
-    // Untyped memory: looking up the types of typed memory costs as much as decoding some fields.
-    return withUnsafeTemporaryAllocation(
-      byteCount: MemoryLayout<T>.size, alignment: MemoryLayout<T>.alignment
-    ) { memory -> T? in
-      guard let target = memory.baseAddress else { return nil }
-      do throws(UseCodable) {
-        try direct.read(
-          into: target, from: DocumentValueReader(view.bytes, state, depth: Int(depth)))
-      } catch {
-        state.pointee.isRefused = true
-        return nil
-      }
-      return target.assumingMemoryBound(to: T.self).move()
+    do throws(UseCodable) {
+      try direct.read(
+        into: target, from: DocumentValueReader(view.bytes, state, depth: Int(depth)))
+      return true
+    } catch {
+      state.pointee.isRefused = true
+      return false
     }
   }
 
