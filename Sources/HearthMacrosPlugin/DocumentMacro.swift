@@ -101,9 +101,7 @@
       isGeneric =
         declaration.hasGenericParameters
         || context.lexicalContext.contains { enclosing in
-          // The type that an extension extends may be generic.
-          enclosing.is(ExtensionDeclSyntax.self)
-            || enclosing.asProtocol((any DeclGroupSyntax).self)?.hasGenericParameters == true
+          enclosing.asProtocol((any DeclGroupSyntax).self)?.hasGenericParameters == true
         }
     }
 
@@ -131,7 +129,8 @@
         ?? self.as(EnumDeclSyntax.self)?.genericParameterClause
         ?? self.as(ClassDeclSyntax.self)?.genericParameterClause
         ?? self.as(ActorDeclSyntax.self)?.genericParameterClause
-      return clause != nil
+      // Whether the type of an extension is generic is only seen where that matters to it.
+      return clause != nil || self.as(ExtensionDeclSyntax.self)?.genericWhereClause != nil
     }
   }
 

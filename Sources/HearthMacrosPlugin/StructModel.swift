@@ -187,26 +187,29 @@
     static func report(
       in members: MemberBlockItemListSyntax, of type: String, _ problems: inout Problems
     ) {
+      func report(
+        _ id: String, at token: TokenSyntax, _ signature: FunctionSignatureSyntax, _ label: String,
+        _ coder: String, does what: String
+      ) {
+        let parameters = signature.parameterClause.parameters
+        guard parameters.count == 1, let parameter = parameters.first,
+          parameter.firstName.text == label, parameter.type.trimmedDescription.hasSuffix(coder)
+        else { return }
+        problems.report(
+          id, at: token,
+          "@Document \(what) '\(type)' as the compiler's '\(token.text)(\(label):)' would, and not as "
+            + "this one. Remove one of them, or conform to DocumentCodable by hand.")
+      }
       for member in members {
         if let initializer = member.decl.as(InitializerDeclSyntax.self) {
-          let parameters = initializer.signature.parameterClause.parameters
-          guard parameters.count == 1, parameters.first?.firstName.text == "from",
-            parameters.first?.type.trimmedDescription.hasSuffix("Decoder") == true
-          else { continue }
-          problems.report(
-            "ownInit", at: initializer.initKeyword,
-            "@Document reads '\(type)' as the compiler's 'init(from:)' would, and not as this one. "
-              + "Remove one of them, or conform to DocumentCodable by hand.")
-        } else if let function = member.decl.as(FunctionDeclSyntax.self) {
-          let parameters = function.signature.parameterClause.parameters
-          guard function.name.text == "encode", parameters.count == 1,
-            parameters.first?.firstName.text == "to",
-            parameters.first?.type.trimmedDescription.hasSuffix("Encoder") == true
-          else { continue }
-          problems.report(
-            "ownEncode", at: function.name,
-            "@Document writes '\(type)' as the compiler's 'encode(to:)' would, and not as this one. "
-              + "Remove one of them, or conform to DocumentCodable by hand.")
+          report(
+            "ownInit", at: initializer.initKeyword, initializer.signature, "from", "Decoder",
+            does: "reads")
+        } else if let function = member.decl.as(FunctionDeclSyntax.self),
+          function.name.text == "encode"
+        {
+          report(
+            "ownEncode", at: function.name, function.signature, "to", "Encoder", does: "writes")
         }
       }
     }

@@ -82,7 +82,8 @@ public protocol DocumentValueCodable: Codable {
   init(reading reader: borrowing DocumentValueReader) throws(UseCodable)
 }
 
-/// The types of raw values that `Codable` writes in place of the type that has them.
+/// The types of raw values that `Codable` writes in place of the type that has them: the standard
+/// library's strings, numbers and `Bool`.
 public protocol DocumentRawValue: DocumentValueCodable {}
 
 extension DocumentValueCodable where Self: RawRepresentable, RawValue: DocumentRawValue {

@@ -16,6 +16,7 @@ public struct DocumentFieldKey: CodingKey, ExpressibleByStringLiteral, Sendable 
 }
 
 extension KeyedDecodingContainer where Key == DocumentFieldKey {
+  /// A field that is there. Throws `DecodingError` if it is missing.
   @_disfavoredOverload
   public func decode<T: Decodable>(field key: Key) throws -> T { try decode(T.self, forKey: key) }
 
