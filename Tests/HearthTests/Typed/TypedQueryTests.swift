@@ -276,9 +276,12 @@ import Testing
       let registration = books.addSnapshotListener(on: DispatchQueue(label: "typed")) { result in
         found.withLock { $0.append(result.map { $0.map(\.title) }) }
       }
+      // Writes between two callbacks are one event: each is waited for.
+      try await eventually { found.withLock(\.count) == 1 }
       try await books.document("dune").set(Book("Dune"))
+      try await eventually { found.withLock(\.count) == 2 }
       try await db.document("books/odd").setData(["title": 5])
-      try await eventually { found.withLock(\.count) >= 3 }
+      try await eventually { found.withLock(\.count) == 3 }
       registration.remove()
       let results = found.withLock(\.self)
       #expect(try results[0].get() == [] && results[1].get() == ["Dune"])
