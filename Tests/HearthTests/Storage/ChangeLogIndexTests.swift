@@ -138,10 +138,14 @@ import Testing
       let past = try snapshot.documents(matching: effective, asOf: then)
       #expect(past.count == 20)
       #expect(try past[3].body.map() == MapValue([("n", .integer(0))]) || past.count == 20)
-      let (now, before) = try (
-        fastest { _ = try snapshot.documents(matching: effective) },
-        fastest { _ = try snapshot.documents(matching: effective, asOf: then) }
-      )
+      // In turns: other tests may disturb all runs of one of them.
+      var now = Duration.seconds(100)
+      var before = now
+      for _ in 0..<40 {
+        now = min(now, try fastest { _ = try snapshot.documents(matching: effective) })
+        before = min(
+          before, try fastest { _ = try snapshot.documents(matching: effective, asOf: then) })
+      }
       print("after \(others) other changes: now \(now), before \(before)")
       if !hasSanitizer { #expect(before < now * 2) }
     }
@@ -184,7 +188,7 @@ import Testing
 
   private func fastest(_ body: () throws -> Void) rethrows -> Duration {
     var best = Duration.seconds(100)
-    for _ in 0..<(Soak.isOn ? 2000 : 200) {
+    for _ in 0..<(Soak.isOn ? 50 : 5) {
       let began = ContinuousClock.now
       try body()
       best = min(best, ContinuousClock.now - began)
