@@ -48,14 +48,7 @@ extension ListenerRegistry {
     let read = { @Sendable [self] in
       load(target, from: start) { [self] loaded in
         queue.async { [self] in
-          if case .failure(let status) = loaded, isWanted(number),
-            let delay = source.retryDelay(after: status, attempt: failedAttempts)
-          {
-            return after(delay) { [self] in
-              self.read(number, target, from: start, failedAttempts: failedAttempts + 1)
-            }
-          }
-          turn { [self] in install(loaded, number) }
+          turn { [self] in install(loaded, number, failedAttempts: failedAttempts) }
         }
       }
     }
@@ -146,15 +139,22 @@ extension ListenerRegistry {
     }
   }
 
-  func install(_ loaded: Result<Loaded, Status>, _ number: Int) {
-    // Later listeners read for themselves: this turn may end the load.
-    if let target = state.loads[number]?.target, state.sharedLoads[target] == number {
-      state.sharedLoads[target] = nil
-    }
-    guard isWanted(number) else {
+  func install(_ loaded: Result<Loaded, Status>, _ number: Int, failedAttempts: Int) {
+    guard isWanted(number), let load = state.loads[number] else {
       failLoad(number, with: nil)
       return conclude()
     }
+    // Not earlier: until now, a listener may have joined a load that nobody wanted any more.
+    if case .failure(let status) = loaded,
+      let delay = source.retryDelay(after: status, attempt: failedAttempts)
+    {
+      after(delay) { [self] in
+        read(number, load.target, from: load.start, failedAttempts: failedAttempts + 1)
+      }
+      return conclude()
+    }
+    // Later listeners read for themselves: this turn may end the load.
+    if state.sharedLoads[load.target] == number { state.sharedLoads[load.target] = nil }
     switch loaded {
     case .failure(let status):
       failLoad(number, with: status)

@@ -159,6 +159,95 @@ import Testing
   }
 
   @Test(arguments: Kind.allCases)
+  func `whoever observes changes is called for each commit, until it observes no more`(
+    kind: Kind
+  ) async throws {
+    let backend = try open(kind)
+    let calls = Guarded(0)
+    let observer = backend.addChangeObserver { calls.withLock { $0 += 1 } }
+    for n in 0..<3 {
+      let before = calls.withLock(\.self)
+      try await backend.commit([set(paths[0], Int64(n))])
+      try await eventually { calls.withLock(\.self) > before }
+    }
+    backend.removeChangeObserver(observer)
+    // What was under way has arrived by then.
+    try await Task.sleep(for: .milliseconds(50))
+    let before = calls.withLock(\.self)
+    try await backend.commit([set(paths[1], 1)])
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(calls.withLock(\.self) == before)
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `closures that wait and closures that block read the state of their time`(
+    kind: Kind
+  ) async throws {
+    let backend = try #require(try open(kind) as? any LocalBackend)
+    try await backend.commit([set(paths[0], 1)])
+    let then = try await backend.awaiting { backend.newestTime(.lent, $0) }
+    try await backend.commit([set(paths[0], 2)])
+    let path = paths[0]
+    let read: @Sendable (any LocalReader) throws -> Value? = { reader in
+      try reader.document(at: path)?.body.map().value(at: ["n"])
+    }
+    #expect(try await backend.read(at: then, read) == .integer(1))
+    #expect(try await backend.read(at: nil, read) == .integer(2))
+    let blocking = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(
+          returning: Result {
+            [try backend.readBlocking(at: then, read), try backend.readBlocking(at: nil, read)]
+          })
+      }
+    }
+    #expect(try blocking.get() == [.integer(1), .integer(2)])
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a query that is explained and run tells what it returned, documents or values`(
+    kind: Kind
+  ) async throws {
+    let backend = try open(kind)
+    try await backend.commit([set(paths[0], 1), set(paths[1], 2), set(paths[2], 3)])
+    let query = EffectiveQuery(StructuredQuery(.collection(ResourcePath(["a"]))))
+    let count = Aggregation(.count(upTo: nil))
+    let requests = [
+      (ExplainRequest(query: query, analyzes: true), 3),
+      (ExplainRequest(query: query, aggregations: [count], analyzes: true), 1),
+    ]
+    for (request, returned) in requests {
+      let found = try await backend.awaiting { backend.explain(request, .lent, $0) }
+      #expect(found.execution?.resultsReturned == returned)
+      #expect(!found.plan.isEmpty)
+    }
+    let planned = try await backend.awaiting {
+      backend.explain(ExplainRequest(query: query), .lent, $0)
+    }
+    #expect(planned.execution == nil)
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `several documents come in the order of their paths, those that are not there too`(
+    kind: Kind
+  ) async throws {
+    let backend = try open(kind)
+    try await backend.commit([set(paths[0], 0), set(paths[2], 2)])
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 2]] {
+      let found = try await backend.documents(at: order.map { paths[$0] })
+      #expect(try found.map(n) == order.map { $0 == 1 ? nil : Int64($0) })
+      let again = try await backend.awaiting {
+        backend.documents(at: order.map { paths[$0] }, .busy, $0)
+      }
+      #expect(again.map { $0?.path } == found.map { $0?.path })
+    }
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
   func `a listener goes on from its token, and hears no more once it has stopped`(
     kind: Kind
   ) async throws {

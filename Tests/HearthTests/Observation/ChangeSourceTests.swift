@@ -215,6 +215,38 @@ import Testing
     registry.close()
   }
 
+  @Test func `a listener that joins a read that fails has its result`()
+    async throws
+  {
+    let (fixture, registry, late) = try late()
+    func asked(_ body: () throws -> Void) async throws {
+      let before = late.requests
+      try body()
+      try await eventually { late.requests > before }
+    }
+    registry.add(Recorder().listener(), watching: .collection(books))
+    registry.settle()
+    late.hold()
+    late.faults.transient = 1
+    let authors = Listener.Target.collection(ResourcePath(["authors"]))
+    let leaving = Recorder().listener()
+    try await asked { registry.add(leaving, watching: authors) }
+    late.faults.transient = 0
+    // A turn that waits, and behind it the new listener.
+    try await asked { try fixture.commit(fixture.set("books/1", ("n", .integer(1)))) }
+    registry.remove(leaving, watching: authors)
+    let joining = Recorder()
+    registry.add(joining.listener(), watching: authors)
+    late.releaseFirst()
+    // The failure, when nobody had joined yet.
+    try await Task.sleep(for: .milliseconds(20))
+    late.release()
+    try await eventually { !joining.seen.counts.isEmpty || !joining.seen.failures.isEmpty }
+    #expect(joining.seen.counts == [0])
+    #expect(joining.seen.failures.map(\.code) == [])
+    registry.close()
+  }
+
   @Test func `a listener that is removed while a read is under way is not called again`() throws {
     let (fixture, registry, late) = try late()
     let (recorder, other) = (Recorder(), Recorder())

@@ -43,6 +43,14 @@ final class LateSource: ChangeSource {
   /// Until `release` nothing is answered.
   func hold() { shared.withLock { $0.held = $0.held ?? [] } }
 
+  /// Answers the oldest request alone.
+  func releaseFirst() {
+    let first: (@Sendable () -> Void)? = shared.withLock { shared in
+      shared.held?.isEmpty == false ? shared.held?.removeFirst() : nil
+    }
+    if let first { threads.async(execute: first) }
+  }
+
   func release() {
     let held = shared.withLock { $0.held.take() } ?? []
     for answer in held { threads.async(execute: answer) }
