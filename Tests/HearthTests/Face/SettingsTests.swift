@@ -51,6 +51,38 @@ struct SettingsTests {
     #expect(!FirestoreSettings().isEqual("settings"))
   }
 
+  @Test func `each setting arrives where files are opened`() {
+    let settings = FirestoreSettings()
+    settings.isReadOnly = true
+    settings.mapSizeBytes = 1 << 30
+    settings.validatesPagesOnOpen = true
+    settings.verifiesChecksumsOnRead = true
+    settings.maxQueryThreads = 7
+    settings.allowsRemoteFileSystem = true
+    settings.changeLogRetention = .seconds(11)
+    settings.changeLogLimitBytes = 13
+    settings.ttlSweepInterval = .seconds(17)
+    settings.queueLimitBytes = 19
+    settings.indexPolicy = .strict
+    settings.durability = .lastCommitMayBeLost
+    settings.clock = { Timestamp(seconds: 23, nanoseconds: 0) }
+    let embedded = settings.embedded
+    #expect(embedded.queueLimitBytes == 19)
+    #expect(embedded.indexPolicy == .strict)
+    let store = embedded.storeConfiguration
+    #expect(store.isReadOnly && store.validatesPages && store.verifiesChecksumsOnRead)
+    #expect(store.allowsRemoteFileSystem)
+    #expect(store.mapSizeBytes == 1 << 30)
+    #expect(store.scanThreads == 7)
+    #expect(store.changeLogAge == .seconds(11))
+    #expect(store.changeLogBytes == 13)
+    #expect(store.ttlSweepInterval == .seconds(17))
+    #expect(store.durability == .lastCommitMayBeLost)
+    #expect(store.now() == Instant(microseconds: 23_000_000))
+    settings.ttlSweepInterval = nil
+    #expect(settings.embedded.storeConfiguration.ttlSweepInterval == nil)
+  }
+
   @Test func `TLS can only be switched off for a host of one's own`() {
     let settings = FirestoreSettings()
     settings.isSSLEnabled = false

@@ -215,6 +215,91 @@ import Testing
     registry.close()
   }
 
+  @Test func `a write waits for the first callback of a listener that was added before it`()
+    async throws
+  {
+    // A read that takes longer than writes wait, on a busy machine, is not waited for.
+    for _ in 0..<100 where try await isShownFirst() { return }
+    Issue.record("Each attempt took too long.")
+  }
+
+  /// False if this attempt took too long.
+  private func isShownFirst() async throws -> Bool {
+    let (fixture, registry, late) = try late()
+    func asked(_ body: () throws -> Void) async throws {
+      let before = late.requests
+      try body()
+      try await eventually { late.requests > before }
+    }
+    registry.add(Recorder().listener(), watching: .collection(books))
+    registry.settle()
+    late.hold()
+    let target = Listener.Target.collection(ResourcePath(["authors"]))
+    let added = Recorder()
+    let start = ContinuousClock.now
+    // The state is read, and then the result.
+    try await asked { registry.add(added.listener(taking: 20_000), watching: target) }
+    try await asked { late.releaseFirst() }
+    // A turn that waits; behind it the result, and then the write.
+    try await asked { try fixture.commit(fixture.set("books/1", ("n", .null))) }
+    late.releaseFirst()
+    try await Task.sleep(for: .milliseconds(10))
+    let found = Guarded<(isShown: Bool, duration: Duration)?>(nil)
+    fixture.submit([try fixture.set("authors/1", ("n", .null))]) { _ in
+      let isShown = added.seen.counts.last == 1
+      found.withLock { $0 = (isShown, ContinuousClock.now - start) }
+    }
+    try await Task.sleep(for: .milliseconds(5))
+    late.release()
+    try await eventually { found.withLock { $0 != nil } }
+    registry.settle()
+    #expect(
+      registry.queue.sync { registry.state.unreleased.isEmpty && registry.state.loads.isEmpty })
+    registry.close()
+    guard let (isShown, duration) = found.withLock(\.self), duration < Acknowledgements.patience
+    else { return false }
+    #expect(isShown, "after \(duration)")
+    return true
+  }
+
+  @Test(arguments: 0..<8)
+  func `a listener hears of commits though the only other one ends as it comes`(
+    _ seed: Int
+  ) async throws {
+    let (fixture, registry, late) = try late(seed: UInt64(seed))
+    func asked(_ body: () throws -> Void) async throws {
+      let before = late.requests
+      try body()
+      try await eventually { late.requests > before }
+    }
+    let names = (100..<160).map { "books/\($0)" }
+    for name in names { try fixture.commit(fixture.set(name, ("n", .null))) }
+    var query = StructuredQuery(.collection(books))
+    query.limit = 2
+    let ending = Recorder()
+    registry.add(ending.listener(), watching: .query(EffectiveQuery(query)))
+    registry.settle()
+    late.hold()
+    let coming = Recorder()
+    try await asked {
+      registry.add(coming.listener(), watching: .collection(ResourcePath(["authors"])))
+    }
+    try await asked { late.releaseFirst() }
+    // A turn that waits; behind it the result, and then the end of the first listener.
+    try await asked { try fixture.commit(fixture.set("books/200", ("n", .null))) }
+    late.releaseFirst()
+    try await Task.sleep(for: .milliseconds(20))
+    for outcome in fixture.commitTogether([names.dropLast().map(fixture.delete)]) {
+      _ = try outcome.get()
+    }
+    late.faults.permanent = Status(.internal, "The result is gone.")
+    late.release()
+    try await eventually { !ending.seen.failures.isEmpty && !coming.seen.counts.isEmpty }
+    try fixture.commit(fixture.set("authors/1", ("n", .null)))
+    try await eventually { coming.seen.counts.last == 1 }
+    registry.close()
+  }
+
   @Test func `a listener that joins a read that fails has its result`()
     async throws
   {

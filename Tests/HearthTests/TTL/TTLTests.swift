@@ -207,6 +207,14 @@ struct TTLTests {
     #expect(try fixture.store.check().problems == [])
   }
 
+  @Test func `policies come in the order of their collections, however they were set`() throws {
+    var policies = TTLPolicies()
+    for id in ["b", "é", "a", "Z", "ab", "a"] {
+      policies[id] = TTLPolicies.Rule(collectionID: id, field: FieldSegments(["until"]))
+    }
+    #expect(policies.rules.map(\.collectionID) == ["Z", "a", "ab", "b", "é"])
+  }
+
   @Test func `expired documents go by themselves, and listeners hear of it`() async throws {
     let folder = TemporaryFolder()
     let settings = FirestoreSettings()
