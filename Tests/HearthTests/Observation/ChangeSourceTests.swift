@@ -215,6 +215,15 @@ import Testing
     registry.close()
   }
 
+  /// With a listener of books that has its result. Nothing more is answered.
+  private func held() throws -> (ListeningFixture, ListenerRegistry, LateSource) {
+    let (fixture, registry, late) = try late()
+    registry.add(Recorder().listener(), watching: .collection(books))
+    registry.settle()
+    late.hold()
+    return (fixture, registry, late)
+  }
+
   @Test func `a write waits for the first callback of a listener that was added before it`()
     async throws
   {
@@ -225,23 +234,15 @@ import Testing
 
   /// False if this attempt took too long.
   private func isShownFirst() async throws -> Bool {
-    let (fixture, registry, late) = try late()
-    func asked(_ body: () throws -> Void) async throws {
-      let before = late.requests
-      try body()
-      try await eventually { late.requests > before }
-    }
-    registry.add(Recorder().listener(), watching: .collection(books))
-    registry.settle()
-    late.hold()
+    let (fixture, registry, late) = try held()
     let target = Listener.Target.collection(ResourcePath(["authors"]))
     let added = Recorder()
     let start = ContinuousClock.now
     // The state is read, and then the result.
-    try await asked { registry.add(added.listener(taking: 20_000), watching: target) }
-    try await asked { late.releaseFirst() }
+    try await late.asked { registry.add(added.listener(taking: 20_000), watching: target) }
+    try await late.asked { late.releaseFirst() }
     // A turn that waits; behind it the result, and then the write.
-    try await asked { try fixture.commit(fixture.set("books/1", ("n", .null))) }
+    try await late.asked { try fixture.commit(fixture.set("books/1", ("n", .null))) }
     late.releaseFirst()
     try await Task.sleep(for: .milliseconds(10))
     let found = Guarded<(isShown: Bool, duration: Duration)?>(nil)
@@ -267,11 +268,6 @@ import Testing
     _ seed: Int
   ) async throws {
     let (fixture, registry, late) = try late(seed: UInt64(seed))
-    func asked(_ body: () throws -> Void) async throws {
-      let before = late.requests
-      try body()
-      try await eventually { late.requests > before }
-    }
     let names = (100..<160).map { "books/\($0)" }
     for name in names { try fixture.commit(fixture.set(name, ("n", .null))) }
     var query = StructuredQuery(.collection(books))
@@ -281,12 +277,12 @@ import Testing
     registry.settle()
     late.hold()
     let coming = Recorder()
-    try await asked {
+    try await late.asked {
       registry.add(coming.listener(), watching: .collection(ResourcePath(["authors"])))
     }
-    try await asked { late.releaseFirst() }
+    try await late.asked { late.releaseFirst() }
     // A turn that waits; behind it the result, and then the end of the first listener.
-    try await asked { try fixture.commit(fixture.set("books/200", ("n", .null))) }
+    try await late.asked { try fixture.commit(fixture.set("books/200", ("n", .null))) }
     late.releaseFirst()
     try await Task.sleep(for: .milliseconds(20))
     for outcome in fixture.commitTogether([names.dropLast().map(fixture.delete)]) {
@@ -303,22 +299,14 @@ import Testing
   @Test func `a listener that joins a read that fails has its result`()
     async throws
   {
-    let (fixture, registry, late) = try late()
-    func asked(_ body: () throws -> Void) async throws {
-      let before = late.requests
-      try body()
-      try await eventually { late.requests > before }
-    }
-    registry.add(Recorder().listener(), watching: .collection(books))
-    registry.settle()
-    late.hold()
+    let (fixture, registry, late) = try held()
     late.faults.transient = 1
     let authors = Listener.Target.collection(ResourcePath(["authors"]))
     let leaving = Recorder().listener()
-    try await asked { registry.add(leaving, watching: authors) }
+    try await late.asked { registry.add(leaving, watching: authors) }
     late.faults.transient = 0
     // A turn that waits, and behind it the new listener.
-    try await asked { try fixture.commit(fixture.set("books/1", ("n", .integer(1)))) }
+    try await late.asked { try fixture.commit(fixture.set("books/1", ("n", .integer(1)))) }
     registry.remove(leaving, watching: authors)
     let joining = Recorder()
     registry.add(joining.listener(), watching: authors)

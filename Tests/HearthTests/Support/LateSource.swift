@@ -56,6 +56,13 @@ final class LateSource: ChangeSource {
     for answer in held { threads.async(execute: answer) }
   }
 
+  /// Runs `body`, and waits for a request that it causes.
+  func asked(_ body: () throws -> Void) async throws {
+    let before = requests
+    try body()
+    try await eventually { self.requests > before }
+  }
+
   /// True once in `count` times; never if it is 0.
   private func happens(_ count: KeyPath<Faults, Int>) -> Bool {
     shared.withLock { shared in
