@@ -145,7 +145,8 @@ import Testing
       if FirestoreErrorCode.alreadyExists ~= error { unobserved.withLock { $0 += 1 } }
     }
     handOver { document.create(["n": 2]) }
-    try await db.waitForPendingWrites()
+    // The handler is called after those who wait for the write have gone on.
+    try await eventually { unobserved.withLock(\.self) > 0 }
     #expect(unobserved.withLock(\.self) == 1)
     let first = try await document.getDocument()
     #expect(first["n"] as? Int == 1)
