@@ -137,7 +137,9 @@ import Testing
     try fixture.store.read { snapshot in
       let past = try snapshot.documents(matching: effective, asOf: then)
       #expect(past.count == 20)
-      #expect(try past[3].body.map() == MapValue([("n", .integer(0))]) || past.count == 20)
+      for document in past {
+        #expect(try document.body.map() == MapValue([("n", .integer(0))]))
+      }
       // In turns: other tests may disturb all runs of one of them.
       var now = Duration.seconds(100)
       var before = now
