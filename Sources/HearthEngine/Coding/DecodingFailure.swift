@@ -52,7 +52,6 @@ enum DecodingFailure {
   }
 
   static func name(of view: ValueView) -> String {
-    if StoredBody.nameTableID(view.bytes) != nil { return "a dictionary" }
     guard let kind = try? view.kind() else { return "an unknown value" }
     return switch kind {
     case .null: "a null value"

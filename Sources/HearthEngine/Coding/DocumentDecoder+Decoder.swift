@@ -5,7 +5,7 @@ extension DocumentDecoder: Decoder, SingleValueDecodingContainer {
   > {
     let view = try view()
     try checkDepth()
-    guard let map = try map(view) else { throw noMap(view, keyedBy: type) }
+    guard let map = try view.map() else { throw noMap(view, keyedBy: type) }
     let containers = state.pointee.containers
     let entry = containers.entry(for: type)
     let position = KeyedPosition(

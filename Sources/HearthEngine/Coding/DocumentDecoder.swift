@@ -71,22 +71,14 @@ package struct DocumentDecoder: BitwiseCopyable {
     guard isAlive else { throw DecodingFailure.late }
     guard count > 0 else {
       return ValueView(
-        trusting: UnsafeRawBufferPointer(start: DocumentDecoder.null.utf8Start, count: 1))
+        trusting: UnsafeRawBufferPointer(start: DocumentDecoder.null.utf8Start, count: 1), in: nil)
     }
     // The range was inside the bytes when it was made; the epoch proves that they are the same
     // bytes.
     return ValueView(
       trusting: UnsafeRawBufferPointer(
-        start: state.pointee.bytes.baseAddress.map { $0 + Int(offset) }, count: Int(count)))
-  }
-
-  /// Nil if the value is not a map.
-  @inline(__always)
-  func map(_ view: ValueView) throws -> MapView? {
-    if offset == 0, count > 0, let nameTable = state.pointee.nameTable {
-      return try MapView(body: StoredBody(view.bytes, nameTable))
-    }
-    return try view.map()
+        start: state.pointee.bytes.baseAddress.map { $0 + Int(offset) }, count: Int(count)),
+      in: state.pointee.nameTable)
   }
 
   var options: FirebaseDataDecoder? {
@@ -126,11 +118,7 @@ package struct DocumentDecoder: BitwiseCopyable {
   func decodeVector() throws -> [Double]? { try view().vector() }
   func decodeReference() throws -> ResourcePath? { try view().reference() }
   /// The whole value, of any kind.
-  func decodeStoredValue() throws -> Value {
-    let view = try view()
-    if offset == 0, let map = try map(view) { return .map(try map.value()) }
-    return try view.value()
-  }
+  func decodeStoredValue() throws -> Value { try view().value() }
 
   // MARK: - Types
 

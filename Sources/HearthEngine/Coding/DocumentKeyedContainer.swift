@@ -223,10 +223,3 @@ struct DocumentKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
 /// A type that decodes itself from the enclosing decoder if its field is missing.
 package protocol DecodableWithoutField {}
-
-extension ValueView {
-  /// A missing field. A decoder reads it as null.
-  static var missing: ValueView {
-    ValueView(trusting: UnsafeRawBufferPointer(start: nil, count: 0))
-  }
-}

@@ -17,7 +17,7 @@ public struct DocumentValueReader: ~Copyable {
   }
 
   @inline(__always)
-  private var view: ValueView { ValueView(trusting: bytes) }
+  private var view: ValueView { ValueView(trusting: bytes, in: state.pointee.nameTable) }
 
   /// The value that `read` finds.
   @inline(__always)
@@ -103,7 +103,7 @@ public struct DocumentValueReader: ~Copyable {
   func map(_ table: UnsafePointer<DocumentFieldTable>) throws(UseCodable) -> DocumentMapReader {
     guard state.pointee.keysAreDefault, table.pointee.isValid, depth <= DocumentFormat.maximumDepth
     else { throw UseCodable() }
-    let map = try mapView()
+    let map = try found { view throws(Status) in try view.map() }
     state.pointee.trail.enter(table, atDepth: depth)
     return DocumentMapReader(
       map, table, try state.pointee.layouts.begin(table, in: map), state, depth: depth + 1)
@@ -116,7 +116,7 @@ public struct DocumentValueReader: ~Copyable {
     guard state.pointee.keysAreDefault, depth <= DocumentFormat.maximumDepth else {
       throw UseCodable()
     }
-    let map = try mapView()
+    let map = try found { view throws(Status) in try view.map() }
     // A dictionary cannot hold two names that are equal to Swift: `Codable` says so.
     guard (try? map.hasEquivalentNames()) == false else { throw UseCodable() }
     for index in 0..<map.count {
@@ -141,17 +141,6 @@ public struct DocumentValueReader: ~Copyable {
       state.pointee.trail.enter(element: index, atDepth: depth)
       try body(DocumentValueReader(element.bytes, state, depth: depth + 1))
     }
-  }
-
-  @inline(__always)
-  private func mapView() throws(UseCodable) -> MapView {
-    // The names of the document's own map may be stored elsewhere.
-    if let nameTable = state.pointee.nameTable, bytes.baseAddress == state.pointee.bytes.baseAddress
-    {
-      guard let map = try? MapView(body: StoredBody(bytes, nameTable)) else { throw UseCodable() }
-      return map
-    }
-    return try found { view throws(Status) in try view.map() }
   }
 }
 

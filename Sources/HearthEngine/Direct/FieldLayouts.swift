@@ -13,6 +13,8 @@ struct FieldLayouts {
     var table: UnsafePointer<DocumentFieldTable>?
     /// The names of the last map, with their ends before them.
     var names: UnsafeMutableRawPointer?
+    /// Of the names, if they are in a name table.
+    var serial = 0
     var endBytes = 0
     var nameBytes = 0
     var capacity = 0
@@ -40,7 +42,7 @@ struct FieldLayouts {
   ) throws(UseCodable) -> UnsafeMutablePointer<Slot> {
     let slot = slots + (table.pointee.number & (FieldLayouts.slotCount - 1))
     if !slot.pointee.matches(table, map) {
-      let nameBytes = map.nameEndBytes.count + map.nameBytes.count
+      let nameBytes = map.names.endBytes.count + map.names.byteCount
       guard slot.pointee.readers == 0, nameBytes <= FieldLayouts.nameByteLimit else {
         return try ownSlot(for: table, in: map)
       }
@@ -82,16 +84,21 @@ struct FieldLayouts {
 
 extension FieldLayouts.Slot {
   @inline(__always)
-  fileprivate func matches(
+  fileprivate mutating func matches(
     _ table: UnsafePointer<DocumentFieldTable>, _ map: MapView
   ) -> Bool {
-    let (ends, names) = (map.nameEndBytes, map.nameBytes)
-    guard self.table == table, endBytes == ends.count, nameBytes == names.count,
-      let known = self.names
-    else { return false }
-    return UTF8Order.areEqual(ends, UnsafeRawBufferPointer(start: known, count: ends.count))
-      && UTF8Order.areEqual(
+    guard self.table == table else { return false }
+    if serial > 0, serial == map.names.serial { return true }
+    let (ends, names) = (map.names.endBytes, map.names.nameBytes)
+    guard endBytes == ends.count, nameBytes == names.count, let known = self.names else {
+      return false
+    }
+    guard UTF8Order.areEqual(ends, UnsafeRawBufferPointer(start: known, count: ends.count)),
+      UTF8Order.areEqual(
         names, UnsafeRawBufferPointer(start: known + ends.count, count: names.count))
+    else { return false }
+    serial = map.names.serial
+    return true
   }
 
   /// Both names and fields are sorted: one walk over both finds all.
@@ -99,7 +106,7 @@ extension FieldLayouts.Slot {
   fileprivate mutating func learn(
     _ table: UnsafePointer<DocumentFieldTable>, _ map: MapView
   ) throws(UseCodable) {
-    let (ends, names) = (map.nameEndBytes, map.nameBytes)
+    let (ends, names) = (map.names.endBytes, map.names.nameBytes)
     let count = table.pointee.count
     guard map.count < Int(FieldLayouts.missing) else { throw UseCodable() }
     // Until all of it is right.
@@ -123,6 +130,7 @@ extension FieldLayouts.Slot {
       if difference >= 0 { rank += 1 }
     }
     for index in 0..<count { order[index] = positions[Int(table.pointee.ranks[index])] }
+    serial = map.names.serial
     endBytes = ends.count
     nameBytes = names.count
     if let known = self.names {

@@ -8,11 +8,7 @@ extension DocumentBody {
   static func dump(_ body: StoredBody) -> String {
     var dump = BodyDump(origin: body.bytes)
     do throws(Status) {
-      if body.nameTable == nil {
-        try dump.add(ValueView(trusting: body.bytes), label: "document", depth: 0)
-      } else {
-        try dump.add(MapView(body: body), body.bytes, label: "document", depth: 0)
-      }
+      try dump.add(ValueView(body), label: "document", depth: 0)
     } catch {
       dump.lines.append(error.description)
     }
@@ -41,22 +37,17 @@ private struct BodyDump {
     guard depth <= DocumentFormat.maximumDepth else { throw .tooDeep }
     switch try value.kind() {
     case .map:
-      if let map = try value.map() { try add(map, value.bytes, label: label, depth: depth) }
+      guard let map = try value.map() else { return }
+      line(value, label, "map of \(map.count)", depth)
+      for index in 0..<map.count {
+        try add(map.value(at: index), label: map.nameString(at: index), depth: depth + 1)
+      }
     case .array:
       guard var array = try value.array() else { return }
       line(value, label, "array of \(array.count)", depth)
       for index in 0..<array.count { try add(array.next(), label: "[\(index)]", depth: depth + 1) }
     default:
       line(value, label, BodyDump.text(try value.value()), depth)
-    }
-  }
-
-  mutating func add(
-    _ map: MapView, _ bytes: UnsafeRawBufferPointer, label: String, depth: Int
-  ) throws(Status) {
-    line(ValueView(trusting: bytes), label, "map of \(map.count)", depth)
-    for index in 0..<map.count {
-      try add(map.value(at: index), label: map.nameString(at: index), depth: depth + 1)
     }
   }
 

@@ -7,11 +7,13 @@ extension DocumentBody {
 
   /// Checks a body as stored, including its name table.
   static func validate(_ body: StoredBody) throws(Status) {
-    try validate(MapView(body: body), in: body, depthLeft: DocumentFormat.maximumDepth)
+    try validate(
+      MapView(body: body), in: ValueView(body), isDocument: true,
+      depthLeft: DocumentFormat.maximumDepth)
   }
 
   private static func validate(
-    _ map: MapView, in body: StoredBody, depthLeft: Int
+    _ map: MapView, in value: ValueView, isDocument: Bool, depthLeft: Int
   ) throws(Status) {
     var nameBytes = 0
     var valueBytes = 0
@@ -31,17 +33,25 @@ extension DocumentBody {
     }
     let nameWidth = UInt8(DocumentFormat.widthCode(nameBytes))
     let valueWidth = UInt8(DocumentFormat.widthCode(valueBytes))
-    let tag =
-      body.nameTable == nil
-      ? DocumentFormat.Tag.map | nameWidth << 2 | valueWidth
-      : DocumentFormat.Tag.mapWithoutNames | valueWidth
-    guard body.bytes[0] == tag, map.nameWidthCode == nameWidth else {
+    let tag: UInt8
+    if isDocument, value.nameTable != nil {
+      tag = DocumentFormat.Tag.mapWithoutNames
+    } else if let nameTable = value.nameTable, !nameTable.pointee.inner.isEmpty, map.count > 0 {
+      tag = DocumentFormat.Tag.innerMapWithoutNames
+    } else {
+      tag = DocumentFormat.Tag.map | nameWidth << 2
+    }
+    guard map.valueWidthCode == valueWidth, map.names.widthCode == nameWidth else {
       throw .dataLoss("A stored map's offsets are wider than they need to be.")
+    }
+    guard value.tag & ~3 == tag else {
+      throw .dataLoss("A stored map has its names elsewhere than its document says.")
     }
   }
 
   private static func validate(_ value: ValueView, depthLeft: Int) throws(Status) {
-    guard try ValueView.length(atFrontOf: value.bytes) == value.bytes.count else {
+    guard try ValueView.length(atFrontOf: value.bytes, in: value.nameTable) == value.bytes.count
+    else {
       throw .dataLoss("A stored value is shorter than its place.")
     }
     switch try value.kind() {
@@ -89,8 +99,8 @@ extension DocumentBody {
       }
     case .map:
       guard depthLeft > 0 else { throw .tooDeep }
-      try validate(
-        MapView(trusting: value.bytes), in: StoredBody(value.bytes), depthLeft: depthLeft - 1)
+      guard let map = try value.map() else { return }
+      try validate(map, in: value, isDocument: false, depthLeft: depthLeft - 1)
     }
   }
 

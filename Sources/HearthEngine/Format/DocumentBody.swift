@@ -4,13 +4,17 @@ package struct DocumentBody: Sendable, Hashable {
   /// False only if the writer of these bytes met nothing that Firestore might refuse: then
   /// `checkFields` need not walk over them.
   let needsCheck: Bool
+  /// False only if there is no map inside.
+  let mayHoldMaps: Bool
 
-  static let empty = DocumentBody(canonical: [DocumentFormat.Tag.map, 0], needsCheck: false)
+  static let empty = DocumentBody(
+    canonical: [DocumentFormat.Tag.map, 0], needsCheck: false, mayHoldMaps: false)
 
   /// For bytes that came from a `DocumentWriter` or were validated.
-  init(canonical bytes: [UInt8], needsCheck: Bool = true) {
+  init(canonical bytes: [UInt8], needsCheck: Bool = true, mayHoldMaps: Bool = true) {
     self.bytes = bytes
     self.needsCheck = needsCheck
+    self.mayHoldMaps = mayHoldMaps
   }
 
   /// Throws `dataLoss` unless the bytes are the canonical form of a document.
@@ -31,9 +35,6 @@ package struct DocumentBody: Sendable, Hashable {
     writer.value(value)
     self = try writer.finish()
   }
-
-  /// For bytes from a stored record, trusted as far as the record is.
-  init(copying bytes: UnsafeRawBufferPointer) { self.init(canonical: Array(bytes)) }
 
   package static func == (lhs: DocumentBody, rhs: DocumentBody) -> Bool { lhs.bytes == rhs.bytes }
   package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }

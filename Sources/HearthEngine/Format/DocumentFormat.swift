@@ -1,4 +1,4 @@
-/// The constants of the document's bytes, format version 1. For examples, see `DocumentFormat.md`.
+/// The constants of the document's bytes. For examples, see `DocumentFormat.md`.
 enum DocumentFormat {
   // On disk. Changing a value changes the file format; see DocumentFormat.md.
   static let version: UInt8 = 1
@@ -20,6 +20,7 @@ enum DocumentFormat {
   ///     30…38   timestamp, 0…8 b.    85     vector: count, doubles
   ///                                  90…9F  map: count, ends, names, values
   ///                                  A0…A2  document with a name table: its id, ends, values
+  ///                                  A4…A6  map inside of one: index of its names, ends, values
   enum Tag {
     // On disk. Changing a value changes the file format; see DocumentFormat.md.
     static let null: UInt8 = 0x00
@@ -39,6 +40,9 @@ enum DocumentFormat {
     static let vector: UInt8 = 0x85
     static let map: UInt8 = 0x90
     static let mapWithoutNames: UInt8 = 0xA0
+    static let innerMapWithoutNames: UInt8 = 0xA4
+    /// The bits of a map's tag that are not width codes.
+    static let mapMask: UInt8 = 0xF0
   }
 
   /// The longest string that has its length in the tag.

@@ -31,6 +31,8 @@ struct DocumentWriter {
     var isTooLarge = false
     /// See `DocumentBody.needsCheck`.
     var needsCheck = false
+    /// See `DocumentBody.mayHoldMaps`.
+    var mayHoldMaps = false
     let fieldOrders = UnsafeMutablePointer<FieldOrderCache>.allocate(
       capacity: DocumentWriter.fieldOrderCount)
   }
@@ -106,6 +108,7 @@ struct DocumentWriter {
     state.pointee.deepest = 0
     state.pointee.isTooLarge = false
     state.pointee.needsCheck = false
+    state.pointee.mayHoldMaps = false
   }
 
   /// The number of open maps and arrays, including the document's own map.
@@ -132,10 +135,11 @@ struct DocumentWriter {
   func finish() throws(Status) -> DocumentBody {
     precondition(depth == 0, "Every map and array has been ended.")
     defer { reset() }
-    guard !state.pointee.isTooLarge else { throw .invalidArgument("A document is too large.") }
+    guard !state.pointee.isTooLarge else { throw .tooLarge }
     let needsCheck = state.pointee.needsCheck || deepest > Limits.nesting
     return withBytes { bytes in
-      DocumentBody(canonical: [UInt8](bytes), needsCheck: needsCheck)
+      DocumentBody(
+        canonical: [UInt8](bytes), needsCheck: needsCheck, mayHoldMaps: state.pointee.mayHoldMaps)
     }
   }
 
@@ -239,7 +243,10 @@ struct DocumentWriter {
   // MARK: - Maps and arrays
 
   @inline(__always)
-  func beginMap() { push(start: state.pointee.byteCount) }
+  func beginMap() {
+    if state.pointee.frameCount > 0 { state.pointee.mayHoldMaps = true }
+    push(start: state.pointee.byteCount)
+  }
 
   @inline(__always)
   func beginArray() {
@@ -379,7 +386,7 @@ struct DocumentWriter {
   /// Begins a map whose fields are begun with `field(rank:)`, and which `endMap(_:)` ends.
   @inline(__always)
   func beginMap(_ table: UnsafePointer<DocumentFieldTable>) {
-    push(start: state.pointee.byteCount)
+    beginMap()
     state.pointee.frames[state.pointee.frameCount - 1].table = table
   }
 
@@ -784,6 +791,7 @@ struct DocumentWriter {
   /// Copies a value that is already canonical.
   func canonical(_ view: ValueView) {
     noteUnusual()
+    state.pointee.mayHoldMaps = true
     guard reserve(view.bytes.count), let source = view.bytes.baseAddress else { return }
     (state.pointee.bytes + state.pointee.byteCount)
       .copyMemory(from: source, byteCount: view.bytes.count)
@@ -792,7 +800,7 @@ struct DocumentWriter {
 
   /// Records that `DocumentBody.checkFields` must look at the document.
   @inline(__always)
-  private func noteUnusual() { state.pointee.needsCheck = true }
+  func noteUnusual() { state.pointee.needsCheck = true }
 
   // MARK: - Stores
 
@@ -898,6 +906,30 @@ struct DocumentWriter {
     }
   }
 
+  // MARK: - Copies
+
+  @inline(__always)
+  var byteCount: Int { state.pointee.byteCount }
+
+  /// Valid until more is written. `offset` must be at most `byteCount`.
+  func written(from offset: Int) -> UnsafeMutableRawPointer { state.pointee.bytes + offset }
+
+  /// Appends that many bytes, which `body` stores. Throws `invalidArgument` if there would be too
+  /// many.
+  func withRoom(_ count: Int, _ body: (UnsafeMutableRawPointer) -> Void) throws(Status) {
+    guard reserve(count) else { throw .tooLarge }
+    body(state.pointee.bytes + state.pointee.byteCount)
+    state.pointee.byteCount += count
+  }
+
+  /// Moves all bytes from `offset` on down to another offset.
+  func moveEnd(from offset: Int, to target: Int) {
+    let count = state.pointee.byteCount - offset
+    (state.pointee.bytes + target)
+      .copyMemory(from: state.pointee.bytes + offset, byteCount: count)
+    state.pointee.byteCount = target + count
+  }
+
   // MARK: - Capacity
 
   /// False once the document exceeds what the format can hold: the value is then left out, and
@@ -959,6 +991,10 @@ struct DocumentWriter {
     state.pointee.frames = grown
     state.pointee.frameCapacity = capacity
   }
+}
+
+extension Status {
+  fileprivate static var tooLarge: Status { .invalidArgument("A document is too large.") }
 }
 
 // MARK: - Idle writers

@@ -32,7 +32,7 @@ final class PinnedBytes: @unchecked Sendable {
 
   deinit { buffer.deallocate() }
 
-  var view: ValueView { ValueView(trusting: buffer) }
+  var view: ValueView { ValueView(trusting: buffer, in: nil) }
 }
 
 /// Finds one field in stored documents. Fast if they are alike: tries the field's last position

@@ -1,75 +1,73 @@
 internal import CXXHash
 
-/// The names of a document's fields, stored once for all documents with exactly these names.
+/// The names of a document's fields, and of the maps inside it, stored once for all documents with
+/// exactly these names.
 ///
 /// Borrows its memory, usually from a `FieldNameTableCache`, which keeps it.
 struct FieldNameTable {
   /// A hash of the names. No other names in the file have this id.
   let id: UInt32
-  let count: Int
-  let nameWidthCode: UInt8
-  /// Where each name ends, as in a map.
-  let ends: UnsafeRawPointer
-  let names: UnsafeRawPointer
-  let nameBytes: Int
+  /// The names of the document's own fields.
+  let names: FieldNames
+  /// The names of the maps inside, which refer to them by their index. If there are any, all maps
+  /// inside that have fields are stored without their names; otherwise none is.
+  let inner: UnsafeBufferPointer<FieldNames>
 
   // On disk. Changing a value changes the file format; see DocumentFormat.md.
   static let fieldLimit = 256
   static let byteLimit = 2000
+  static let innerLimit = 64
 
-  static func id(ends: UnsafeRawBufferPointer, names: UnsafeRawBufferPointer) -> UInt32 {
-    let seed = XXH3_64bits(ends.baseAddress, ends.count)
-    return UInt32(
-      truncatingIfNeeded: XXH3_64bits_withSeed(names.baseAddress, names.count, seed))
+  static func id(_ names: FieldNames, inner: some Sequence<FieldNames>) -> UInt32 {
+    UInt32(truncatingIfNeeded: inner.reduce(names.hash(after: 0)) { $1.hash(after: $0) })
   }
 
-  /// Parses the head of a map: a tag, the count, the names' ends, and the names.
-  init(parsing head: UnsafeRawBufferPointer) throws(Status) {
-    var cursor = ByteCursor(head)
-    let tag = try cursor.byte()
-    nameWidthCode = tag >> 2 & 3
-    guard tag & 0xF3 == DocumentFormat.Tag.map, nameWidthCode < 3 else {
-      throw .dataLoss("A stored name table has an unknown type.")
-    }
-    count = try cursor.length()
-    let endBytes = try cursor.bytes(count << nameWidthCode)
-    guard count > 0, count <= FieldNameTable.fieldLimit, let ends = endBytes.baseAddress,
-      let names = cursor.rest.baseAddress
-    else { throw .dataLoss("A stored name table has no fields, or too many.") }
-    id = FieldNameTable.id(ends: endBytes, names: cursor.rest)
-    self.ends = ends
-    self.names = names
-    nameBytes = cursor.rest.count
-    guard MapView.end(at: ends, index: count - 1, widthCode: nameWidthCode) == nameBytes else {
-      throw .dataLoss("A stored name table is not as long as its names.")
-    }
+  func isEqual(to names: FieldNames, inner: [FieldNames]) -> Bool {
+    guard names.isEqual(to: self.names), inner.count == self.inner.count else { return false }
+    return zip(inner, self.inner).allSatisfy { $0.isEqual(to: $1) }
+  }
+
+  /// The bytes of a name table in a file.
+  static func head(_ names: FieldNames, inner: [FieldNames]) -> [UInt8] {
+    var head: [UInt8] = []
+    names.appendHead(to: &head)
+    for names in inner { names.appendHead(to: &head) }
+    return head
   }
 }
 
-extension MapView {
-  func hasNames(of nameTable: FieldNameTable) -> Bool {
-    let (ends, names) = (nameEndBytes, nameBytes)
-    return count == nameTable.count && nameWidthCode == nameTable.nameWidthCode
-      && names.count == nameTable.nameBytes
-      && UTF8Order.areEqual(ends, UnsafeRawBufferPointer(start: nameTable.ends, count: ends.count))
-      && UTF8Order.areEqual(
-        names, UnsafeRawBufferPointer(start: nameTable.names, count: names.count))
+/// A name table and its bytes, which keep their address as long as this object lives.
+final class PinnedNameTable: @unchecked Sendable {
+  // Unchecked: nothing is written after the table is parsed.
+  let table: FieldNameTable
+  private let head: PinnedBytes
+  private let inner: UnsafeMutableBufferPointer<FieldNames>
+
+  /// Parses the heads of maps: first that of the document, then those of the maps inside.
+  init(copying bytes: UnsafeRawBufferPointer) throws(Status) {
+    let head = PinnedBytes(copying: bytes)
+    var cursor = ByteCursor(head.buffer)
+    let names = try FieldNames(parsingHead: &cursor)
+    var lists: [FieldNames] = []
+    while !cursor.isAtEnd {
+      guard lists.count < FieldNameTable.innerLimit else {
+        throw .dataLoss("A stored name table has too many maps.")
+      }
+      lists.append(try FieldNames(parsingHead: &cursor))
+    }
+    let inner = UnsafeMutableBufferPointer<FieldNames>.allocate(capacity: lists.count)
+    _ = inner.initialize(from: lists)
+    self.head = head
+    self.inner = inner
+    table = FieldNameTable(
+      id: FieldNameTable.id(names, inner: lists), names: names, inner: UnsafeBufferPointer(inner))
   }
+
+  deinit { inner.deallocate() }
 }
 
 extension Status {
   static var unknownNameTable: Status {
     .dataLoss("The names of a stored document's fields are not in the file.")
-  }
-}
-
-extension DocumentBody {
-  /// The whole map, with its names.
-  init(copying body: StoredBody) throws(Status) {
-    guard body.nameTable != nil else {
-      self.init(canonical: Array(body.bytes))
-      return
-    }
-    self.init(canonical: try MapView(body: body).wholeBytes)
   }
 }

@@ -9,74 +9,95 @@
 ///
 /// Never reads outside its bytes: damage throws `dataLoss`.
 package struct MapView: BitwiseCopyable {
-  package let count: Int
+  let names: FieldNames
   /// The whole map, tag included.
   let byteCount: Int
-  private let nameEnds: UnsafeRawPointer
   private let valueEnds: UnsafeRawPointer
-  private let names: UnsafeRawPointer
   private let values: UnsafeRawPointer
-  private let nameByteCount: Int
   private let valueByteCount: Int
-  let nameWidthCode: UInt8
+  /// Of the document, for the maps inside.
+  private let nameTable: UnsafePointer<FieldNameTable>?
   let valueWidthCode: UInt8
 
-  /// A document's body, which is one map.
   @inline(__always)
-  init(body: UnsafeRawBufferPointer) throws(Status) { try self.init(trusting: body) }
+  package var count: Int { names.count }
+
+  /// A document's body, which is one whole map.
+  @inline(__always)
+  init(body: UnsafeRawBufferPointer) throws(Status) { try self.init(trusting: body, in: nil) }
 
   /// A document's body as stored.
   @inline(__always)
   init(body: StoredBody) throws(Status) {
-    guard let nameTable = body.nameTable else {
-      try self.init(trusting: body.bytes)
-      return
-    }
-    try self.init(body.bytes, nameTable.pointee)
+    try self.init(trusting: body.bytes, in: body.nameTable)
   }
 
-  /// The name table has the names; the bytes hold tag, name table's id, ends and values.
-  private init(_ bytes: UnsafeRawBufferPointer, _ nameTable: FieldNameTable) throws(Status) {
-    var cursor = ByteCursor(bytes)
-    let valueWidthCode = try cursor.bytes(StoredBody.headBytes)[0] & 0x0F
-    guard valueWidthCode < 3 else { throw .dataLoss("A stored map has an unknown type.") }
-    let ends = try cursor.bytes(nameTable.count << valueWidthCode)
-    guard let endsBase = ends.baseAddress, let valuesBase = cursor.rest.baseAddress else {
-      throw .truncated
-    }
-    count = nameTable.count
-    nameEnds = nameTable.ends
-    names = nameTable.names
-    nameByteCount = nameTable.nameBytes
-    nameWidthCode = nameTable.nameWidthCode
-    valueEnds = endsBase
-    values = valuesBase
-    valueByteCount = MapView.end(
-      at: endsBase, index: nameTable.count - 1, widthCode: valueWidthCode)
-    self.valueWidthCode = valueWidthCode
-    byteCount = bytes.count
-    guard valueByteCount == cursor.rest.count else {
-      throw .dataLoss("A stored map is longer than what it holds.")
-    }
-  }
-
+  /// - Parameter nameTable: That of the document; nil if it has all its names.
   @inline(__always)
-  init(trusting bytes: UnsafeRawBufferPointer) throws(Status) {
-    try self.init(atFrontOf: bytes)
+  init(
+    trusting bytes: UnsafeRawBufferPointer, in nameTable: UnsafePointer<FieldNameTable>?
+  ) throws(Status) {
+    try self.init(atFrontOf: bytes, in: nameTable)
     guard byteCount == bytes.count else {
       throw .dataLoss("A stored map is longer than what it holds.")
     }
   }
 
   /// A map that may be followed by more bytes.
-  init(atFrontOf bytes: UnsafeRawBufferPointer) throws(Status) {
+  @inline(__always)
+  init(
+    atFrontOf bytes: UnsafeRawBufferPointer, in nameTable: UnsafePointer<FieldNameTable>?
+  ) throws(Status) {
+    if let nameTable, bytes.count > 0,
+      bytes[0] & DocumentFormat.Tag.mapMask == DocumentFormat.Tag.mapWithoutNames
+    {
+      try self.init(withoutNamesAtFrontOf: bytes, in: nameTable)
+    } else {
+      try self.init(wholeAtFrontOf: bytes, in: nameTable)
+    }
+  }
+
+  /// The name table has the names; the bytes hold the tag, which of its names, ends and values.
+  private init(
+    withoutNamesAtFrontOf bytes: UnsafeRawBufferPointer, in nameTable: UnsafePointer<FieldNameTable>
+  ) throws(Status) {
+    var cursor = ByteCursor(bytes)
+    let tag = try cursor.byte()
+    valueWidthCode = tag & 3
+    guard tag & 8 == 0, valueWidthCode < 3 else {
+      throw .dataLoss("A stored map has an unknown type.")
+    }
+    if tag & 4 == 0 {
+      _ = try cursor.bytes(StoredBody.headBytes - 1)
+      names = nameTable.pointee.names
+    } else {
+      let index = Int(try cursor.byte())
+      guard index < nameTable.pointee.inner.count else { throw .unknownNames }
+      names = nameTable.pointee.inner[index]
+    }
+    // A name table has no map without fields.
+    let ends = try cursor.bytes(names.count << valueWidthCode)
+    guard let endsBase = ends.baseAddress, let valuesBase = cursor.rest.baseAddress else {
+      throw .truncated
+    }
+    self.nameTable = nameTable
+    valueEnds = endsBase
+    values = valuesBase
+    valueByteCount = MapView.end(at: endsBase, index: names.count - 1, widthCode: valueWidthCode)
+    guard valueByteCount <= cursor.rest.count else { throw .truncated }
+    byteCount = bytes.count - cursor.rest.count + valueByteCount
+  }
+
+  private init(
+    wholeAtFrontOf bytes: UnsafeRawBufferPointer, in nameTable: UnsafePointer<FieldNameTable>?
+  ) throws(Status) {
     var cursor = ByteCursor(bytes)
     let tag = try cursor.byte()
     let nameWidthCode = tag >> 2 & 3
     let valueWidthCode = tag & 3
-    guard tag & 0xF0 == DocumentFormat.Tag.map, nameWidthCode < 3, valueWidthCode < 3 else {
-      throw .dataLoss("A stored map has an unknown type.")
-    }
+    guard tag & DocumentFormat.Tag.mapMask == DocumentFormat.Tag.map, nameWidthCode < 3,
+      valueWidthCode < 3
+    else { throw .dataLoss("A stored map has an unknown type.") }
     let count = try cursor.length()
     // Cannot overflow: the count is at most the buffer's, which is less than 2^48.
     let endsBytes = count << nameWidthCode + count << valueWidthCode
@@ -84,20 +105,20 @@ package struct MapView: BitwiseCopyable {
     guard let endsBase = ends.baseAddress, let namesBase = cursor.rest.baseAddress else {
       throw .truncated
     }
-    self.count = count
-    nameEnds = endsBase
     valueEnds = endsBase + count << nameWidthCode
-    self.names = namesBase
-    self.nameWidthCode = nameWidthCode
     self.valueWidthCode = valueWidthCode
+    self.nameTable = nameTable
+    var nameByteCount = 0
     if count == 0 {
-      nameByteCount = 0
       valueByteCount = 0
     } else {
       nameByteCount = MapView.end(at: endsBase, index: count - 1, widthCode: nameWidthCode)
       valueByteCount = MapView.end(at: valueEnds, index: count - 1, widthCode: valueWidthCode)
     }
     guard nameByteCount + valueByteCount <= cursor.rest.count else { throw .truncated }
+    names = FieldNames(
+      count: count, byteCount: nameByteCount, ends: endsBase, names: namesBase,
+      widthCode: nameWidthCode)
     values = namesBase + nameByteCount
     byteCount = bytes.count - cursor.rest.count + nameByteCount + valueByteCount
   }
@@ -118,12 +139,12 @@ package struct MapView: BitwiseCopyable {
   func name(at index: Int) throws(Status) -> UnsafeRawBufferPointer {
     precondition(index >= 0 && index < count, "A field's index is below the map's count.")
     let start =
-      index == 0 ? 0 : MapView.end(at: nameEnds, index: index - 1, widthCode: nameWidthCode)
-    let end = MapView.end(at: nameEnds, index: index, widthCode: nameWidthCode)
-    guard start <= end, end <= nameByteCount else {
+      index == 0 ? 0 : MapView.end(at: names.ends, index: index - 1, widthCode: names.widthCode)
+    let end = MapView.end(at: names.ends, index: index, widthCode: names.widthCode)
+    guard start <= end, end <= names.byteCount else {
       throw .dataLoss("A stored map's names overlap.")
     }
-    return UnsafeRawBufferPointer(start: names + start, count: end - start)
+    return UnsafeRawBufferPointer(start: names.names + start, count: end - start)
   }
 
   /// `index` must be below `count`.
@@ -137,7 +158,7 @@ package struct MapView: BitwiseCopyable {
       throw .dataLoss("A stored map's values overlap.")
     }
     return ValueView(
-      trusting: UnsafeRawBufferPointer(start: values + start, count: end - start))
+      trusting: UnsafeRawBufferPointer(start: values + start, count: end - start), in: nameTable)
   }
 
   func nameString(at index: Int) throws(Status) -> String {
@@ -151,7 +172,7 @@ package struct MapView: BitwiseCopyable {
   /// bytes.
   func hasEquivalentNames() throws(Status) -> Bool {
     // ASCII names are equal only if their bytes are.
-    guard count > 1, nameBytes.contains(where: { $0 >= 0x80 }) else { return false }
+    guard count > 1, names.nameBytes.contains(where: { $0 >= 0x80 }) else { return false }
     var names: Set<String> = []
     for index in 0..<count where !names.insert(try nameString(at: index)).inserted { return true }
     return false
@@ -213,14 +234,6 @@ package struct MapView: BitwiseCopyable {
 // MARK: - Parts
 
 extension MapView {
-  var nameEndBytes: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: nameEnds, count: count << nameWidthCode)
-  }
-
-  var nameBytes: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: names, count: nameByteCount)
-  }
-
   var valueEndBytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: valueEnds, count: count << valueWidthCode)
   }
@@ -229,35 +242,30 @@ extension MapView {
     UnsafeRawBufferPointer(start: values, count: valueByteCount)
   }
 
-  /// The head of a name table: tag, count, ends of the names, names.
-  var headBytes: [UInt8] {
-    var head = [DocumentFormat.Tag.map | nameWidthCode << 2]
-    head.append(varint: UInt64(count))
-    head += nameEndBytes
-    head += nameBytes
-    return head
-  }
-
-  /// The whole map, with its names.
+  /// The whole map, with its names. The maps inside must have theirs.
   var wholeBytes: [UInt8] {
-    let byteCount =
-      1 + DocumentFormat.varintCount(UInt64(count)) + nameEndBytes.count + valueEndBytes.count
-      + nameByteCount + valueByteCount
+    let byteCount = names.headByteCount + valueEndBytes.count + valueByteCount
     return [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initialized in
       guard var target = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
       func append(_ part: UnsafeRawBufferPointer) {
         if let source = part.baseAddress { target.copyMemory(from: source, byteCount: part.count) }
         target += part.count
       }
-      let tag = DocumentFormat.Tag.map | nameWidthCode << 2 | valueWidthCode
+      let tag = DocumentFormat.Tag.map | names.widthCode << 2 | valueWidthCode
       target.storeBytes(of: tag, as: UInt8.self)
       target = DocumentWriter.store(varint: UInt64(count), at: target + 1)
-      append(nameEndBytes)
+      append(names.endBytes)
       append(valueEndBytes)
-      append(nameBytes)
+      append(names.nameBytes)
       append(valueBytes)
       initialized = byteCount
     }
+  }
+}
+
+extension Status {
+  fileprivate static var unknownNames: Status {
+    .dataLoss("A stored map has names that are not in its document's name table.")
   }
 }
 

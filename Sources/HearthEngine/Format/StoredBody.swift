@@ -1,5 +1,3 @@
-internal import CXXHash
-
 /// A document's body as stored: the bytes, and the names that are not in them. Borrows both.
 package struct StoredBody {
   let bytes: UnsafeRawBufferPointer
@@ -18,10 +16,29 @@ package struct StoredBody {
   /// The id of the name table that the bytes refer to; nil if they are a whole map.
   @inline(__always)
   static func nameTableID(_ bytes: UnsafeRawBufferPointer) -> UInt32? {
-    guard bytes.count >= headBytes, bytes[0] & 0xF0 == DocumentFormat.Tag.mapWithoutNames else {
-      return nil
-    }
+    guard bytes.count >= headBytes,
+      bytes[0] & DocumentFormat.Tag.mapMask == DocumentFormat.Tag.mapWithoutNames
+    else { return nil }
     return UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt32.self))
+  }
+}
+
+extension DocumentBody {
+  /// The whole map, with all names.
+  init(copying body: StoredBody) throws(Status) {
+    guard let nameTable = body.nameTable else {
+      self.init(canonical: Array(body.bytes))
+      return
+    }
+    let map = try MapView(body: body)
+    guard !nameTable.pointee.inner.isEmpty else {
+      self.init(canonical: map.wholeBytes)
+      return
+    }
+    let writer = DocumentWriter.borrow()
+    defer { writer.giveBack() }
+    try writer.copyAddingNames(map)
+    self = try writer.finish()
   }
 }
 
@@ -42,19 +59,33 @@ struct BodyParts {
   }
 
   /// A whole body's values if a name table has its names; otherwise the whole body.
-  init(_ body: UnsafeRawBufferPointer, nameTable id: UInt32?) throws(Status) {
-    guard let id else {
+  ///
+  /// - Parameter scratch: Is overwritten. It must not be used until the parts were copied.
+  init(
+    _ body: UnsafeRawBufferPointer, nameTable: FieldNameTable?, scratch: DocumentWriter
+  ) throws(Status) {
+    guard let nameTable else {
       self.init(body)
       return
     }
-    self.init(try MapView(body: body), nameTable: id)
+    let map = try MapView(body: body)
+    guard !nameTable.inner.isEmpty else {
+      self.init(map.valueEndBytes, map.valueBytes, map.valueWidthCode, nameTable)
+      return
+    }
+    scratch.reset()
+    let widthCode = try scratch.copyRemovingNames(map, of: nameTable)
+    self.init(
+      scratch.withBytes { $0 }, UnsafeRawBufferPointer(start: nil, count: 0), widthCode, nameTable)
   }
 
-  /// A map's values; the names are those of the name table.
-  init(_ map: MapView, nameTable id: UInt32) {
-    tag = DocumentFormat.Tag.mapWithoutNames | map.valueWidthCode
-    nameTable = id
-    (ends, values) = (map.valueEndBytes, map.valueBytes)
+  private init(
+    _ ends: UnsafeRawBufferPointer, _ values: UnsafeRawBufferPointer, _ widthCode: UInt8,
+    _ nameTable: FieldNameTable
+  ) {
+    tag = DocumentFormat.Tag.mapWithoutNames | widthCode
+    self.nameTable = nameTable.id
+    (self.ends, self.values) = (ends, values)
   }
 
   var count: Int { (tag == 0 ? 0 : StoredBody.headBytes) + ends.count + values.count }

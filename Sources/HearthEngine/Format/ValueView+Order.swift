@@ -20,6 +20,7 @@ extension ValueView {
     case DocumentFormat.Tag.array: return .array
     case DocumentFormat.Tag.vector: return .vector
     case 0x90...0x9F: return .map
+    case 0xA0...0xA6 where nameTable != nil: return .map
     default: throw .dataLoss("A stored value has an unknown type.")
     }
   }
@@ -29,11 +30,12 @@ extension ValueView {
     try compare(lhs, rhs, depthLeft: DocumentFormat.maximumDepth + 1)
   }
 
-  /// Whether both hold the same bytes. If so, they are equal. Equal scalars are always identical,
-  /// except numbers and points.
+  /// Whether both hold the same bytes, with the same names. If so, they are equal. Equal scalars are
+  /// always identical, except numbers and points.
   @inline(__always)
   func isIdentical(to other: ValueView) -> Bool {
     bytes.count == other.bytes.count && UTF8Order.compare(bytes, other.bytes) == 0
+      && (nameTable == other.nameTable || !mayHoldMaps && !other.mayHoldMaps)
   }
 
   private static func compare(

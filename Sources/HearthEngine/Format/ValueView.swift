@@ -5,6 +5,8 @@
 package struct ValueView {
   /// The value's tag and payload, exactly.
   let bytes: UnsafeRawBufferPointer
+  /// That of the document, which has the names of its maps; nil if they are in the bytes.
+  let nameTable: UnsafePointer<FieldNameTable>?
 
   enum Kind: UInt8, Sendable {
     case null, boolean, integer, double, timestamp, string, bytes, reference, geoPoint, array
@@ -12,7 +14,21 @@ package struct ValueView {
   }
 
   @inline(__always)
-  init(trusting bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  init(
+    trusting bytes: UnsafeRawBufferPointer, in nameTable: UnsafePointer<FieldNameTable>?
+  ) {
+    self.bytes = bytes
+    self.nameTable = nameTable
+  }
+
+  /// A missing field. A decoder reads it as null.
+  static var missing: ValueView {
+    ValueView(trusting: UnsafeRawBufferPointer(start: nil, count: 0), in: nil)
+  }
+
+  /// A whole document.
+  @inline(__always)
+  init(_ body: StoredBody) { self.init(trusting: body.bytes, in: body.nameTable) }
 
   /// The first byte; for an empty buffer, a byte that is no tag.
   @inline(__always)
@@ -22,6 +38,17 @@ package struct ValueView {
 
   @inline(__always)
   var isNull: Bool { tag == DocumentFormat.Tag.null }
+
+  /// Whether the value is a map, or an array, which may hold some.
+  @inline(__always)
+  var mayHoldMaps: Bool { tag == DocumentFormat.Tag.array || isMap }
+
+  @inline(__always)
+  private var isMap: Bool {
+    let form = tag & DocumentFormat.Tag.mapMask
+    return form == DocumentFormat.Tag.map
+      || form == DocumentFormat.Tag.mapWithoutNames && nameTable != nil
+  }
 
   func kind() throws(Status) -> Kind {
     switch tag {
@@ -37,6 +64,7 @@ package struct ValueView {
     case DocumentFormat.Tag.array: return .array
     case DocumentFormat.Tag.vector: return .vector
     case 0x90...0x9F: return .map
+    case 0xA0...0xA6 where nameTable != nil: return .map
     default: throw .dataLoss("A stored value has an unknown type.")
     }
   }
@@ -152,13 +180,13 @@ package struct ValueView {
     let length = try payload.length()
     var elements = ByteCursor(try payload.bytes(length))
     let count = try elements.length()
-    return ArrayView(count: count, elements: elements.rest)
+    return ArrayView(count: count, elements: elements.rest, in: nameTable)
   }
 
   @inline(__always)
   package func map() throws(Status) -> MapView? {
-    guard tag & 0xF0 == DocumentFormat.Tag.map else { return nil }
-    return try MapView(trusting: bytes)
+    guard isMap else { return nil }
+    return try MapView(trusting: bytes, in: nameTable)
   }
 
   /// The value, fully decoded.
@@ -188,21 +216,23 @@ package struct ValueView {
 
   /// The length of the value at the front of the bytes, as its header states it.
   @inline(__always)
-  static func length(atFrontOf bytes: UnsafeRawBufferPointer) throws(Status) -> Int {
+  static func length(
+    atFrontOf bytes: UnsafeRawBufferPointer, in nameTable: UnsafePointer<FieldNameTable>?
+  ) throws(Status) -> Int {
     guard bytes.count > 0 else { throw .truncated }
     let tag = bytes[0]
     let length: Int
     if tag & 0xC0 == DocumentFormat.Tag.shortString {
       length = 1 + Int(tag & 0x3F)
     } else {
-      length = try otherLength(bytes, tag: tag)
+      length = try otherLength(bytes, tag: tag, nameTable)
     }
     guard length <= bytes.count else { throw .truncated }
     return length
   }
 
   private static func otherLength(
-    _ bytes: UnsafeRawBufferPointer, tag: UInt8
+    _ bytes: UnsafeRawBufferPointer, tag: UInt8, _ nameTable: UnsafePointer<FieldNameTable>?
   ) throws(Status) -> Int {
     var cursor = ByteCursor(bytes.from(1))
     switch tag {
@@ -218,8 +248,8 @@ package struct ValueView {
       let count = try cursor.length()
       guard count <= cursor.rest.count / 8 else { throw .truncated }
       return bytes.count - cursor.rest.count + count * 8
-    case 0x90...0x9F:
-      return try MapView(atFrontOf: bytes).byteCount
+    case 0x90...0xA6:
+      return try MapView(atFrontOf: bytes, in: nameTable).byteCount
     default:
       throw .dataLoss("A stored value has an unknown type.")
     }
@@ -231,20 +261,24 @@ package struct ArrayView {
   /// The stored count. Not more than the bytes can hold.
   package let count: Int
   private(set) var elements: UnsafeRawBufferPointer
+  private let nameTable: UnsafePointer<FieldNameTable>?
 
   @inline(__always)
-  init(count: Int, elements: UnsafeRawBufferPointer) {
+  init(
+    count: Int, elements: UnsafeRawBufferPointer, in nameTable: UnsafePointer<FieldNameTable>?
+  ) {
     self.count = count
     self.elements = elements
+    self.nameTable = nameTable
   }
 
   /// Removes and returns the first of the remaining elements.
   @inline(__always)
   package mutating func next() throws(Status) -> ValueView {
-    let length = try ValueView.length(atFrontOf: elements)
+    let length = try ValueView.length(atFrontOf: elements, in: nameTable)
     let element = UnsafeRawBufferPointer(start: elements.baseAddress, count: length)
     elements = elements.from(length)
-    return ValueView(trusting: element)
+    return ValueView(trusting: element, in: nameTable)
   }
 
   func values(depthLeft: Int) throws(Status) -> [Value] {

@@ -97,11 +97,13 @@ final class StoreBuilder {
       ?? snapshot.tables.documentsByName.freeKey(name.truncated, in: snapshot.lmdb) { _ in false }
     let updateTime = line.updateTime ?? line.createTime ?? now
     let createTime = min(line.createTime ?? updateTime, updateTime)
-    var maker = FieldNameTableBuilder(snapshot)
+    var builder = FieldNameTableBuilder(snapshot)
     let body = try DocumentBody(encoding: line.fields)
-    let nameTable = try maker.nameTable(of: body)
+    let nameTable = try builder.nameTable(of: body, key: key)
+    let scratch = DocumentWriter.borrow()
+    defer { scratch.giveBack() }
     let record = try body.withBytes { body in
-      let parts = try BodyParts(body, nameTable: nameTable)
+      let parts = try BodyParts(body, nameTable: nameTable, scratch: scratch)
       return key.withUnsafeBytes {
         DocumentRecord.encode(
           sequence: 1, updateTime: updateTime, createTime: createTime,
@@ -109,7 +111,7 @@ final class StoreBuilder {
       }
     }
     try put(store.tables.documents, key, record)
-    for (table, key, value) in maker.steps { try put(table, key, value) }
+    for (table, key, value) in builder.steps { try put(table, key, value) }
   }
 
   private func begin() throws {

@@ -168,7 +168,7 @@ private final class StoreCheck {
         let id = try FieldNameTableRecord.id(fromKey: cursor.key)
         ids.insert(id)
         let head = try RecordFrame.payload(of: cursor.value, key: cursor.key)
-        guard try FieldNameTable(parsing: head).id == id else {
+        guard try PinnedNameTable(copying: head).table.id == id else {
           throw Status.dataLoss("It is filed under another's id.")
         }
         try FieldNameTableRecord.copyKey(id).withUnsafeBytes { key in

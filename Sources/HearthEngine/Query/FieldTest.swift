@@ -24,7 +24,7 @@ struct FieldTest {
     operandClass = comparison.operand.typeClass
     let list = Kind.listOperand(comparison)
     pins = (list ?? [comparison.operand]).map(PinnedBytes.init(encoding:))
-    operand = pins.first?.view ?? ValueView(trusting: UnsafeRawBufferPointer(start: nil, count: 0))
+    operand = pins.first?.view ?? .missing
     operands = list == nil ? [] : pins.map(\.view)
   }
 
@@ -37,7 +37,7 @@ struct FieldTest {
     self.kind = kind
     operandClass = .null
     pins = []
-    operand = ValueView(trusting: UnsafeRawBufferPointer(start: nil, count: 0))
+    operand = .missing
     operands = []
   }
 

@@ -1,64 +1,91 @@
+internal import CXXHash
 internal import LMDB
 
 /// Finds name tables for bodies that are about to be stored, and makes new ones. For one write
 /// transaction, before its first put; the new tables are in `steps`, to be put with the documents.
+///
+///     second document with the same names        ─▶ a table of the document's own names
+///     fourth with the same names in maps inside  ─▶ a table of these, too
+///
+/// Maps whose names are data, such as the ids of users, are different in each document. Tables with
+/// the names of maps inside are made late and are limited, so that such maps do not use up all.
 struct FieldNameTableBuilder {
   private let store: StoreSnapshot
-  /// By the hash of the names. A nil decision: documents are stored with their names.
-  private var decided: [UInt32: Decision?] = [:]
+  /// By the hash of the names. A nil decision: no table has these names.
+  private var decided: [UInt32: PinnedNameTable?] = [:]
   private var count: Int?
+  private var inner = InnerNames()
   private(set) var steps: [(table: Table, key: [UInt8], value: [UInt8])] = []
 
-  private struct Decision {
-    var nameTable: FieldNameTable
-    /// The bytes that `nameTable` points into.
-    var head: PinnedBytes
-  }
+  private static let documentsForTable = 2
+  private static let documentsForInnerTable = NameSightings.limit
+  /// Of all tables of the file, these may be used up by tables with the names of maps inside.
+  private static let innerTableLimit = FieldNameTableCache.limit / 4 * 3
 
   init(_ store: StoreSnapshot) { self.store = store }
 
   /// The name table to store a body with; nil to store it with its names.
-  mutating func nameTable(of body: DocumentBody) throws -> UInt32? {
-    try body.withBytes { try nameTable(of: MapView(body: $0)) }
+  mutating func nameTable(of body: DocumentBody, key: [UInt8]) throws -> FieldNameTable? {
+    try body.withBytes { bytes in
+      let map = try MapView(body: bytes)
+      guard map.count > 0, map.count <= FieldNameTable.fieldLimit else { return nil }
+      if body.mayHoldMaps, try inner.collect(from: map), !inner.lists.isEmpty,
+        let nameTable = try nameTable(map.names, inner.lists, key: key)
+      {
+        return nameTable
+      }
+      return try nameTable(map.names, [], key: key)
+    }
   }
 
-  private mutating func nameTable(of map: MapView) throws -> UInt32? {
-    guard map.count > 0, map.count <= FieldNameTable.fieldLimit else { return nil }
-    let id = FieldNameTable.id(ends: map.nameEndBytes, names: map.nameBytes)
-    let decision: Decision?
+  private mutating func nameTable(
+    _ names: FieldNames, _ inner: [FieldNames], key: [UInt8]
+  ) throws -> FieldNameTable? {
+    let id = FieldNameTable.id(names, inner: inner)
+    let decision: PinnedNameTable?
     if let known = decided[id] {
       decision = known
     } else {
-      guard let found = try decide(id, map) else { return nil }
+      guard let found = try decide(id, names, inner, key: key) else { return nil }
       decision = found
       decided[id] = .some(decision)
     }
     // The hash of other names may be equal.
-    guard let decision, map.hasNames(of: decision.nameTable) else { return nil }
-    return id
+    guard let nameTable = decision?.table, nameTable.isEqual(to: names, inner: inner) else {
+      return nil
+    }
+    return nameTable
   }
 
   /// Decides about names not yet seen in this transaction. Returns nil if it is too early to
   /// decide.
-  private mutating func decide(_ id: UInt32, _ map: MapView) throws -> Decision?? {
+  private mutating func decide(
+    _ id: UInt32, _ names: FieldNames, _ inner: [FieldNames], key document: [UInt8]
+  ) throws -> PinnedNameTable?? {
     let key = FieldNameTableRecord.key(id)
     let stored = try key.withUnsafeBytes { try store.lmdb.get(store.tables.nameTables, $0) }
     if let stored {
       // A damaged table is not used for new documents.
       return .some(
-        try? key.withUnsafeBytes { key in
-          let head = PinnedBytes(copying: try RecordFrame.payload(of: stored, key: key))
-          return Decision(nameTable: try FieldNameTable(parsing: head.buffer), head: head)
+        try? key.withUnsafeBytes {
+          try PinnedNameTable(copying: RecordFrame.payload(of: stored, key: $0))
         })
     }
-    let head = map.headBytes
+    let head = FieldNameTable.head(names, inner: inner)
     guard head.count <= FieldNameTable.byteLimit else { return .some(nil) }
-    guard store.store.nameTables.isMetAgain(id) else { return nil }
+    let document = document.withUnsafeBytes {
+      UInt32(truncatingIfNeeded: XXH3_64bits($0.baseAddress, $0.count))
+    }
+    let sightings = store.store.nameTables.sightings.count(id, of: document)
+    guard
+      sightings >= (inner.isEmpty ? Self.documentsForTable : Self.documentsForInnerTable)
+    else { return nil }
     let count = try self.count ?? store.lmdb.statistics(store.tables.nameTables).entries
-    guard count < FieldNameTableCache.limit else { return .some(nil) }
+    guard count < (inner.isEmpty ? FieldNameTableCache.limit : Self.innerTableLimit) else {
+      return .some(nil)
+    }
     self.count = count + 1
     steps += FieldNameTableRecord.steps(id, head, store.tables)
-    let pinned = head.withUnsafeBytes { PinnedBytes(copying: $0) }
-    return Decision(nameTable: try FieldNameTable(parsing: pinned.buffer), head: pinned)
+    return try head.withUnsafeBytes { try PinnedNameTable(copying: $0) }
   }
 }

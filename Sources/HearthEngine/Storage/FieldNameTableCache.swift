@@ -17,11 +17,9 @@ final class FieldNameTableCache: Sendable {
     capacity: capacity)
   nonisolated(unsafe) private let slots = UnsafeMutablePointer<Atomic<UInt16>>.allocate(
     capacity: slotCount)
-  /// The bytes that name tables point into.
-  private let heads = Guarded<[PinnedBytes]>([])
-  /// Hashes of names that were stored once. A name table is made when they occur again.
-  private let sightings = Guarded<Set<UInt32>>([])
-  private static let sightingLimit = 1024
+  /// The memory that the name tables borrow.
+  private let pinned = Guarded<[PinnedNameTable]>([])
+  let sightings = NameSightings()
 
   init() {
     for index in 0..<FieldNameTableCache.slotCount {
@@ -70,37 +68,63 @@ final class FieldNameTableCache: Sendable {
   func learn(_ id: UInt32, _ head: UnsafeRawBufferPointer) throws(Status) -> UnsafePointer<
     FieldNameTable
   > {
-    let pinned = PinnedBytes(copying: head)
-    guard try FieldNameTable(parsing: pinned.buffer).id == id else {
+    let new = try PinnedNameTable(copying: head)
+    guard new.table.id == id else {
       throw .dataLoss("A stored name table is under another's id.")
     }
-    try heads.withLock { heads throws(Status) in
-      if self[id] == nil { try add(pinned, to: &heads) }
+    try pinned.withLock { pinned throws(Status) in
+      if self[id] == nil { try add(new, to: &pinned) }
     }
     guard let nameTable = self[id] else { throw .unknownNameTable }
     return nameTable
   }
 
-  private func add(_ head: PinnedBytes, to heads: inout [PinnedBytes]) throws(Status) {
-    guard heads.count < FieldNameTableCache.capacity else {
+  private func add(
+    _ new: PinnedNameTable, to pinned: inout [PinnedNameTable]
+  ) throws(Status) {
+    guard pinned.count < FieldNameTableCache.capacity else {
       throw Status(.resourceExhausted, "The file has too many name tables.")
     }
-    let nameTable = try FieldNameTable(parsing: head.buffer)
-    (nameTables + heads.count).initialize(to: nameTable)
-    heads.append(head)
-    var slot = Int(nameTable.id)
+    (nameTables + pinned.count).initialize(to: new.table)
+    pinned.append(new)
+    var slot = Int(new.table.id)
     while slots[slot & (FieldNameTableCache.slotCount - 1)].load(ordering: .relaxed) > 0 {
       slot += 1
     }
     slots[slot & (FieldNameTableCache.slotCount - 1)].store(
-      UInt16(heads.count), ordering: .releasing)
+      UInt16(pinned.count), ordering: .releasing)
+  }
+}
+
+/// Counts the documents with the same names that have no name table yet. Bounded: names that occur
+/// rarely make room for others.
+final class NameSightings: Sendable {
+  /// How many documents are distinguished.
+  static let limit = SIMD4<UInt32>.scalarCount
+  private static let slotCount = 1024
+
+  private struct Slot {
+    var id: UInt32 = 0
+    /// Hashes of the documents' keys.
+    var documents = SIMD4<UInt32>()
+    var count = 0
   }
 
-  /// Whether these names occurred before.
-  func isMetAgain(_ id: UInt32) -> Bool {
-    sightings.withLock { sightings in
-      if sightings.count >= FieldNameTableCache.sightingLimit { sightings = [] }
-      return !sightings.insert(id).inserted
+  private let slots = Guarded([Slot](repeating: Slot(), count: slotCount))
+
+  /// The number of different documents with these names so far, this one included; at most `limit`.
+  /// - Parameter id: The names' hash.
+  func count(_ id: UInt32, of document: UInt32) -> Int {
+    slots.withLock { slots in
+      let index = Int(id) & (NameSightings.slotCount - 1)
+      if slots[index].id != id { slots[index] = Slot(id: id) }
+      let count = slots[index].count
+      guard count < NameSightings.limit,
+        !(0..<count).contains(where: { slots[index].documents[$0] == document })
+      else { return count }
+      slots[index].documents[count] = document
+      slots[index].count = count + 1
+      return count + 1
     }
   }
 }

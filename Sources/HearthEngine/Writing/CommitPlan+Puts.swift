@@ -31,30 +31,35 @@ extension CommitPlan {
     }
 
     var entries = EntryChanges(store, catalogue)
-    var maker = FieldNameTableBuilder(store)
-    var nameTables: [UInt32?] = []
+    var builder = FieldNameTableBuilder(store)
+    var nameTables: [FieldNameTable?] = []
     for index in changed {
       let document = documents[index]
-      nameTables.append(try document.version.flatMap { try maker.nameTable(of: $0.body) })
+      nameTables.append(
+        try document.version.flatMap { try builder.nameTable(of: $0.body, key: document.key) })
       try entries.add(
         document.name.path,
         from: document.stored.map { try store.body(DocumentRecord.storedBody(of: $0)) },
         to: document.version?.body)
     }
 
+    let scratch = DocumentWriter.borrow()
+    defer { scratch.giveBack() }
     let table = store.tables.documents
     var end = try AppendDetector(table, in: transaction.snapshot)
     for (index, nameTable) in zip(changed, nameTables) {
       let key = documents[index].key
       let record = try documents[index].version.map {
-        try encode($0, of: documents[index]) { try BodyParts($0, nameTable: nameTable) }
+        try encode($0, of: documents[index]) {
+          try BodyParts($0, nameTable: nameTable, scratch: scratch)
+        }
       }
       let isAppend = record != nil && key.withUnsafeBytes { end.isPassed(by: $0) }
       try put(Step(table: table, key: key, value: record, isAppend: isAppend), to: &transaction)
     }
     try entries.apply(to: &transaction)
     for step in steps { try put(step, to: &transaction) }
-    for (table, key, value) in maker.steps { try transaction.put(table, key, value) }
+    for (table, key, value) in builder.steps { try transaction.put(table, key, value) }
     for record in records {
       try put(
         Step(

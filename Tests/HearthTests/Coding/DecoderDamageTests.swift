@@ -34,8 +34,8 @@ struct DecoderDamageTests {
   private struct Target {
     let name: String
     let records: [[UInt8]]
-    /// Whose names a shape has, and records of them.
-    let shaped: [(body: ShapedBody, record: [UInt8])]
+    /// Bodies whose names a name table has, and records of them.
+    let unnamed: [(body: BodyWithoutNames, record: [UInt8])]
     let decode: (StoredBody, FirebaseDataDecoder, DocumentDecoder.Context) throws -> Void
   }
 
@@ -54,7 +54,7 @@ struct DecoderDamageTests {
     }
     return Target(
       name: "\(Model.self)", records: bodies.map { record($0.bytes) },
-      shaped: try bodies.compactMap { try ShapedBody($0) }.map { ($0, record($0.bytes)) },
+      unnamed: try bodies.compactMap { try BodyWithoutNames($0) }.map { ($0, record($0.bytes)) },
       decode: { body, decoder, context in
         _ = try DecodingSession.decode(
           Model.self, from: body, options: decoder, context: context)
@@ -87,18 +87,18 @@ struct DecoderDamageTests {
     for _ in 0..<Self.damageCount {
       let target = targets[random.below(targets.count)]
       // Half of them without their names.
-      let shaped =
-        target.shaped.isEmpty || random.below(2) == 0 ? nil : random.one(of: target.shaped)
+      let unnamed =
+        target.unnamed.isEmpty || random.below(2) == 0 ? nil : random.one(of: target.unnamed)
       let record = damage(
-        shaped?.record ?? random.one(of: target.records), &random, other: random.one(of: targets))
+        unnamed?.record ?? random.one(of: target.records), &random, other: random.one(of: targets))
       let decoder = random.one(of: decoders)
       record.withUnsafeBytes { record in
         do {
           _ = try key.withUnsafeBytes { try RecordFrame.payload(of: record, key: $0) }
           let bytes = try DocumentRecord(parsing: record).storedBody
           reach.opened += 1
-          if let shaped {
-            try shaped.body.with(bytes) { try decode($0, target, decoder, context, &reach) }
+          if let unnamed {
+            try unnamed.body.with(bytes) { try decode($0, target, decoder, context, &reach) }
           } else {
             try decode(StoredBody(bytes), target, decoder, context, &reach)
           }

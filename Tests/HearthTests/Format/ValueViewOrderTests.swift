@@ -48,7 +48,7 @@ import Testing
       damaged[random.generator.below(damaged.count)] ^= UInt8(1 + random.generator.below(255))
       damaged.removeLast(random.generator.below(damaged.count))
       damaged.withUnsafeBytes {
-        let view = ValueView(trusting: $0)
+        let view = ValueView(trusting: $0, in: nil)
         do {
           _ = try ValueView.compare(view, bytes.view)
           _ = try ValueView.compare(bytes.view, view)

@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  private func isShaped(_ fixture: StoreFixture, _ path: String) throws -> Bool {
+  private func hasNameTable(_ fixture: StoreFixture, _ path: String) throws -> Bool {
     try storedBytes(fixture, path).withUnsafeBytes { StoredBody.nameTableID($0) != nil }
   }
 
@@ -37,7 +37,7 @@ import Testing
     #expect(try nameTables(fixture).isEmpty)
     try commit(fixture, [try fixture.set("b/1", ("right", .integer(5)), ("left", .string("x")))])
     #expect(try nameTables(fixture).count == 1)
-    #expect(try !isShaped(fixture, "a/1") && isShaped(fixture, "b/1"))
+    #expect(try !hasNameTable(fixture, "a/1") && hasNameTable(fixture, "b/1"))
     try commit(
       fixture,
       [
@@ -46,8 +46,8 @@ import Testing
         try fixture.set("a/1", ("left", .integer(2)), ("right", .null)),
       ])
     #expect(try nameTables(fixture).count == 2)
-    #expect(try !isShaped(fixture, "c/1") && isShaped(fixture, "c/2"))
-    #expect(try !isShaped(fixture, "c/3") && isShaped(fixture, "a/1"))
+    #expect(try !hasNameTable(fixture, "c/1") && hasNameTable(fixture, "c/2"))
+    #expect(try !hasNameTable(fixture, "c/3") && hasNameTable(fixture, "a/1"))
     #expect(
       try fixture.document("b/1")?.body.map()
         == MapValue([("left", .string("x")), ("right", .integer(5))]))
@@ -78,7 +78,7 @@ import Testing
     #expect(try nameTables(fixture).isEmpty)
   }
 
-  @Test func `a file has so many shapes, and documents beyond have their names`() throws {
+  @Test func `a file has so many name tables, and documents beyond have their names`() throws {
     let fixture = try StoreFixture()
     let kinds = FieldNameTableCache.limit + 150
     for first in stride(from: 0, to: kinds, by: 200) {
@@ -90,12 +90,117 @@ import Testing
         })
     }
     #expect(try nameTables(fixture).count == FieldNameTableCache.limit)
-    #expect(try isShaped(fixture, "a/0-1") && !isShaped(fixture, "a/\(kinds - 1)-1"))
+    #expect(try hasNameTable(fixture, "a/0-1") && !hasNameTable(fixture, "a/\(kinds - 1)-1"))
     try fixture.reopen()
     for kind in 0..<kinds {
       let found = try fixture.document("a/\(kind)-1")?.body.map()
       #expect(found == MapValue([("f\(kind)", .integer(7))]))
     }
+    #expect(try fixture.store.check().problems == [])
+  }
+
+  /// The lists of names of maps inside that a stored document's name table has; nil without one.
+  private func innerCount(_ fixture: StoreFixture, _ path: String) throws -> Int? {
+    try fixture.store.read { snapshot in
+      let record = try #require(try snapshot.record(of: fixture.name(path)))
+      return try snapshot.body(DocumentRecord.storedBody(of: record)).nameTable?.pointee.inner.count
+    }
+  }
+
+  private func room(_ number: Int) -> [(String, Value)] {
+    let size = MapValue([("height", .double(2.5)), ("width", .integer(Int64(number)))])
+    let list: [Value] = [.map(MapValue([("x", .integer(Int64(number)))])), .map(MapValue())]
+    return [("name", .string("room \(number)")), ("size", .map(size)), ("list", .array(list))]
+  }
+
+  @Test(arguments: [1, 3, 9])
+  func `the fourth document with the same names in its maps shares them`(together: Int) throws {
+    let fixture = try StoreFixture()
+    for first in stride(from: 0, to: 9, by: together) {
+      try commit(
+        fixture,
+        try (first..<first + together).map { number in
+          let fields = room(number)
+          return try fixture.set("rooms/\(number)", fields[0], fields[1], fields[2])
+        })
+    }
+    let found = try (0..<9).map { try innerCount(fixture, "rooms/\($0)") }
+    #expect(found == [nil, 0, 0, 2, 2, 2, 2, 2, 2])
+    for _ in 0..<2 {
+      for number in 0..<9 {
+        #expect(try fixture.document("rooms/\(number)")?.body.map() == MapValue(room(number)))
+      }
+      #expect(try fixture.store.check().problems == [])
+      try fixture.reopen()
+    }
+    // A document that stays as it is is not written, however it is stored.
+    let before = try fixture.document("rooms/0")?.sequence
+    let fields = room(0)
+    try commit(fixture, [try fixture.set("rooms/0", fields[0], fields[1], fields[2])])
+    #expect(try fixture.document("rooms/0")?.sequence == before)
+  }
+
+  @Test func `a document that is written again and again is one document`() throws {
+    let fixture = try StoreFixture()
+    for round in 0..<20 {
+      for path in ["members/a", "members/b", "members/c"] {
+        try commit(
+          fixture,
+          [try fixture.set(path, ("roles", .map(MapValue([("u1", .integer(Int64(round)))]))))])
+      }
+    }
+    #expect(try nameTables(fixture).count == 1)
+    #expect(try innerCount(fixture, "members/a") == 0)
+    try commit(fixture, [try fixture.set("members/d", ("roles", .map(MapValue([("u1", .null)]))))])
+    #expect(try nameTables(fixture).count == 2)
+    #expect(try innerCount(fixture, "members/d") == 1)
+  }
+
+  @Test func `maps whose names are data use up no tables that others need`() throws {
+    let fixture = try StoreFixture()
+    let kinds = FieldNameTableCache.limit
+    for first in stride(from: 0, to: kinds, by: 100) {
+      try commit(
+        fixture,
+        try (first..<min(first + 100, kinds)).flatMap { kind in
+          let roles = MapValue([("user \(kind)", .integer(Int64(kind)))])
+          return try (0..<4).map { try fixture.set("a/\(kind)-\($0)", ("roles", .map(roles))) }
+        })
+    }
+    #expect(try nameTables(fixture).count == FieldNameTableCache.limit / 4 * 3)
+    #expect(try innerCount(fixture, "a/0-3") == 1)
+    #expect(try innerCount(fixture, "a/\(kinds - 1)-3") == 0)
+    try commit(fixture, try (0..<2).map { try fixture.set("b/\($0)", ("other", .null)) })
+    #expect(try hasNameTable(fixture, "b/1"))
+    try fixture.reopen()
+    for kind in 0..<kinds {
+      let roles = MapValue([("user \(kind)", .integer(Int64(kind)))])
+      #expect(try fixture.document("a/\(kind)-3")?.body.map() == MapValue([("roles", .map(roles))]))
+    }
+    #expect(try fixture.store.check().problems == [])
+  }
+
+  @Test func `maps with too many or too long names have them in the document`() throws {
+    let fixture = try StoreFixture()
+    let manyLists = (0...FieldNameTable.innerLimit).map {
+      Value.map(MapValue([("n\($0)", .null)]))
+    }
+    let longNames = (0..<3).map {
+      Value.map(MapValue([(String(repeating: "\($0)", count: 800), .null)]))
+    }
+    for list in [manyLists, longNames] {
+      for number in 0..<6 {
+        try commit(fixture, [try fixture.set("a/\(number)", ("list", .array(list)))])
+        let found = try fixture.document("a/\(number)")?.body.map()
+        #expect(found == MapValue([("list", .array(list))]))
+      }
+      #expect(try innerCount(fixture, "a/5") == 0)
+    }
+    for number in 0..<6 {
+      let list = Array(manyLists.dropFirst())
+      try commit(fixture, [try fixture.set("a/\(number)", ("list", .array(list)))])
+    }
+    #expect(try innerCount(fixture, "a/5") == FieldNameTable.innerLimit)
     #expect(try fixture.store.check().problems == [])
   }
 
@@ -107,7 +212,7 @@ import Testing
       let name = "field\(number)"
       let id = try DocumentBody(encoding: MapValue([(name, .null)])).withView {
         map throws(Status) in
-        FieldNameTable.id(ends: map.nameEndBytes, names: map.nameBytes)
+        FieldNameTable.id(map.names, inner: [])
       }
       if let other = seen.updateValue(name, forKey: id) { pair = (other, name) }
     }
@@ -187,7 +292,8 @@ import Testing
     let limit = store.keyLimit
     for number in 0..<500 {
       done.enter()
-      let fields = MapValue([("left", .integer(Int64(number))), ("right", .null)])
+      let inner = MapValue([("deep", .integer(Int64(number)))])
+      let fields = MapValue([("left", .integer(Int64(number))), ("right", .map(inner))])
       let name = DocumentName(ResourcePath(["a", "\(number)"]), limit: limit)
       writer.submit([Mutation(path: name.path, operation: .set(try DocumentBody(encoding: fields)))]
       ) {
@@ -197,12 +303,14 @@ import Testing
     done.wait()
     writer.close()
     var transaction = try store.environment.beginWrite()
-    let key: [UInt8] = try {
+    let keys: [[UInt8]] = try {
+      var keys: [[UInt8]] = []
       var cursor = try transaction.snapshot.cursor(store.tables.nameTables)
-      #expect(try cursor.first())
-      return Array(cursor.key)
+      while try cursor.next() { keys.append(Array(cursor.key)) }
+      return keys
     }()
-    try transaction.delete(store.tables.nameTables, key)
+    #expect(keys.count == 2)
+    for key in keys { try transaction.delete(store.tables.nameTables, key) }
     try transaction.commit()
     store.close()
     let target = folder.path + "/new.hearth"
@@ -214,10 +322,11 @@ import Testing
     let found = try repaired.read {
       try $0.document(DocumentName(ResourcePath(["a", "77"]), limit: limit))?.body.map()
     }
-    #expect(found == MapValue([("left", .integer(77)), ("right", .null)]))
+    let inner = MapValue([("deep", .integer(77))])
+    #expect(found == MapValue([("left", .integer(77)), ("right", .map(inner))]))
   }
 
-  @Test func `a scan by several threads knows shapes that nobody here has met`() throws {
+  @Test func `a scan by several threads knows name tables that nobody has read`() throws {
     let fixture = try StoreFixture { $0.scanThreads = 4 }
     let kinds = 40
     try commit(

@@ -34,17 +34,28 @@ enum LayoutRecords {
     let list = ChangeLogIndex.list([258, 261, 300], of: ChangeLogIndex.prefix(books, .standard))
     let session = DocumentKey(ResourcePath(relative: "sessions/7")).bytes
     let due = ExpirationTable.prefix(Instant(microseconds: 1), session) + [0]
-    let nameTable = (try? DocumentBody(encoding: MapValue([("title", .null), ("pages", .null)])))
-      .flatMap { body in
-        try? body.withView { map throws(Status) in
-          (FieldNameTable.id(ends: map.nameEndBytes, names: map.nameBytes), map.headBytes)
-        }
+    func nameTable(_ fields: MapValue) -> (UInt32, [UInt8])? {
+      try? DocumentBody(encoding: fields).withBytes { bytes in
+        let map = try MapView(body: bytes)
+        var inner = InnerNames()
+        _ = try inner.collect(from: map)
+        let head = FieldNameTable.head(map.names, inner: inner.lists)
+        return (FieldNameTable.id(map.names, inner: inner.lists), head)
       }
+    }
+    let ofBooks = nameTable(MapValue([("title", .null), ("pages", .null)]))
+    let size = MapValue([("height", .null), ("width", .null)])
+    let ofShelves = nameTable(MapValue([("size", .map(size))]))
     return [
-      ("pages and title", nameTable.map { FieldNameTableRecord.key($0.0) } ?? []),
+      ("pages and title", ofBooks.map { FieldNameTableRecord.key($0.0) } ?? []),
       (
         "of pages and title",
-        nameTable.map { FieldNameTableRecord.record($0.1, key: FieldNameTableRecord.key($0.0)) }
+        ofBooks.map { FieldNameTableRecord.record($0.1, key: FieldNameTableRecord.key($0.0)) }
+          ?? []
+      ),
+      (
+        "of size with height and width",
+        ofShelves.map { FieldNameTableRecord.record($0.1, key: FieldNameTableRecord.key($0.0)) }
           ?? []
       ),
       ("sessions/7 at 1 µs", due),

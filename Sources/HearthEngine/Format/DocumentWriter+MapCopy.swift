@@ -1,0 +1,180 @@
+/// Copies of documents with and without the names that a name table has.
+///
+///     with names      tag · count · ends of names · ends of values · names · values
+///     without names   tag · index ·                 ends of values ·         values
+extension DocumentWriter {
+  /// Appends the ends and the values of a whole document, and leaves out the names of the maps
+  /// inside, which must be in the name table. Returns the width code of the ends.
+  func copyRemovingNames(_ map: MapView, of nameTable: FieldNameTable) throws(Status) -> UInt8 {
+    var copy = MapCopy(writer: self, nameTable: nameTable)
+    return try copy.appendValues(of: map, depthLeft: DocumentFormat.maximumDepth)
+  }
+
+  /// Appends a document with all names.
+  func copyAddingNames(_ map: MapView) throws(Status) {
+    noteUnusual()
+    var copy = MapCopy(writer: self, nameTable: nil)
+    try copy.append(map, depthLeft: DocumentFormat.maximumDepth)
+  }
+}
+
+private struct MapCopy {
+  let writer: DocumentWriter
+  /// Has the names of all maps inside; nil to copy them.
+  let nameTable: FieldNameTable?
+  /// Most maps have the names behind those of the map before.
+  private var nextNames = 0
+
+  private static let widestEnd = 4
+  /// The length of the longest varint for a number of bytes.
+  private static let lengthBytes = 5
+
+  init(writer: DocumentWriter, nameTable: FieldNameTable?) {
+    self.writer = writer
+    self.nameTable = nameTable
+  }
+
+  mutating func append(_ map: MapView, depthLeft: Int) throws(Status) {
+    let start = writer.byteCount
+    let tag: UInt8
+    if let nameTable {
+      tag = DocumentFormat.Tag.innerMapWithoutNames
+      try writer.append(tag)
+      try writer.append(indexOfNames(map.names, in: nameTable))
+    } else {
+      tag = DocumentFormat.Tag.map | map.names.widthCode << 2
+      try writer.append(tag)
+      try writer.append(varint: UInt64(map.count))
+      try writer.append(map.names.endBytes)
+    }
+    let widthCode = try appendValues(of: map, depthLeft: depthLeft)
+    writer.replaceByte(at: start, by: tag | widthCode)
+  }
+
+  private mutating func indexOfNames(
+    _ names: FieldNames, in nameTable: FieldNameTable
+  ) throws(Status) -> UInt8 {
+    for offset in 0..<nameTable.inner.count {
+      let index = (nextNames + offset) % nameTable.inner.count
+      if nameTable.inner[index].isEqual(to: names) {
+        nextNames = index + 1
+        return UInt8(truncatingIfNeeded: index)
+      }
+    }
+    throw Status(.internal, "A name table lacks the names of a map.")
+  }
+
+  /// Appends the ends, the names if they are copied, and the values. Values without maps are copied
+  /// together with their neighbours.
+  mutating func appendValues(of map: MapView, depthLeft: Int) throws(Status) -> UInt8 {
+    let ends = writer.byteCount
+    try writer.skip(map.count * MapCopy.widestEnd)
+    if nameTable == nil { try writer.append(map.names.nameBytes) }
+    let start = writer.byteCount
+    let source = map.valueBytes
+    var copied = 0
+    var end = 0
+    var shift = 0
+    for index in 0..<map.count {
+      let value = try map.value(at: index)
+      let valueStart = end
+      end += value.bytes.count
+      if value.mayHoldMaps {
+        try writer.append(source[copied..<valueStart])
+        try append(value, depthLeft: depthLeft)
+        copied = end
+        shift = writer.byteCount - start - end
+      }
+      writer.storeEnd(end + shift, at: ends + index * MapCopy.widestEnd)
+    }
+    try writer.append(source[copied...])
+    let widthCode = DocumentFormat.widthCode(writer.byteCount - start)
+    writer.narrowEnds(at: ends, count: map.count, to: widthCode)
+    return UInt8(truncatingIfNeeded: widthCode)
+  }
+
+  private mutating func append(_ value: ValueView, depthLeft: Int) throws(Status) {
+    guard depthLeft > 0 else { throw .tooDeep }
+    if let map = try value.map(), map.count > 0 {
+      try append(map, depthLeft: depthLeft - 1)
+    } else if let array = try value.array() {
+      try append(array, depthLeft: depthLeft - 1)
+    } else {
+      try writer.append(value.bytes)
+    }
+  }
+
+  private mutating func append(_ array: ArrayView, depthLeft: Int) throws(Status) {
+    try writer.append(DocumentFormat.Tag.array)
+    let length = writer.byteCount
+    try writer.skip(MapCopy.lengthBytes)
+    try writer.append(varint: UInt64(array.count))
+    var rest = array
+    var copied = 0
+    var end = 0
+    for _ in 0..<array.count {
+      let element = try rest.next()
+      let start = end
+      end += element.bytes.count
+      guard element.mayHoldMaps else { continue }
+      try writer.append(array.elements[copied..<start])
+      try append(element, depthLeft: depthLeft)
+      copied = end
+    }
+    try writer.append(array.elements[copied...])
+    writer.narrowLength(at: length, reserved: MapCopy.lengthBytes)
+  }
+}
+
+// MARK: - Bytes
+
+extension DocumentWriter {
+  fileprivate func append(_ byte: UInt8) throws(Status) {
+    try withRoom(1) { $0.storeBytes(of: byte, as: UInt8.self) }
+  }
+
+  fileprivate func append(varint number: UInt64) throws(Status) {
+    try withRoom(DocumentFormat.varintCount(number)) {
+      _ = DocumentWriter.store(varint: number, at: $0)
+    }
+  }
+
+  fileprivate func append(_ bytes: Slice<UnsafeRawBufferPointer>) throws(Status) {
+    try append(UnsafeRawBufferPointer(rebasing: bytes))
+  }
+
+  fileprivate func append(_ bytes: UnsafeRawBufferPointer) throws(Status) {
+    guard let source = bytes.baseAddress, !bytes.isEmpty else { return }
+    try withRoom(bytes.count) { $0.copyMemory(from: source, byteCount: bytes.count) }
+  }
+
+  fileprivate func skip(_ count: Int) throws(Status) { try withRoom(count) { _ in } }
+
+  fileprivate func replaceByte(at offset: Int, by byte: UInt8) {
+    written(from: offset).storeBytes(of: byte, as: UInt8.self)
+  }
+
+  /// Stores an end of four bytes.
+  fileprivate func storeEnd(_ end: Int, at offset: Int) {
+    _ = DocumentWriter.store(end: end, widthCode: 2, at: written(from: offset))
+  }
+
+  /// Gives ends of four bytes that width, and moves all that follows them.
+  fileprivate func narrowEnds(at offset: Int, count: Int, to widthCode: Int) {
+    guard widthCode < 2, count > 0 else { return }
+    let ends = written(from: offset)
+    var target = ends
+    for index in 0..<count {
+      let end = MapView.end(at: UnsafeRawPointer(ends), index: index, widthCode: 2)
+      target = DocumentWriter.store(end: end, widthCode: widthCode, at: target)
+    }
+    moveEnd(from: offset + count << 2, to: offset + count << widthCode)
+  }
+
+  /// Stores how many bytes follow a space that was reserved for this length, and moves them to it.
+  fileprivate func narrowLength(at offset: Int, reserved: Int) {
+    let length = UInt64(byteCount - offset - reserved)
+    let target = DocumentWriter.store(varint: length, at: written(from: offset))
+    moveEnd(from: offset + reserved, to: target - written(from: 0))
+  }
+}
