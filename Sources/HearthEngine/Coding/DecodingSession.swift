@@ -33,6 +33,7 @@ struct DecodingSession {
     /// Where the fields of types are that are decoded directly.
     let layouts = FieldLayouts()
     let trail = DirectTrail()
+    var scratch = ScratchMemory()
     /// The value that is decoded directly: its node, and how many maps and arrays enclose it.
     var directRoot: (node: UInt32, depth: UInt32) = (0, 0)
     /// Nothing more is decoded directly in this run.

@@ -39,10 +39,11 @@ struct DirectTrail {
   }
 
   @inline(__always)
-  func enter(element index: Int, atDepth depth: Int) {
-    steps[depth].kind = .element
-    steps[depth].number = index
-  }
+  func enterArray(atDepth depth: Int) { steps[depth].kind = .element }
+
+  /// After `enterArray(atDepth:)`.
+  @inline(__always)
+  func enter(element index: Int, atDepth depth: Int) { steps[depth].number = index }
 
   func key(atDepth depth: Int) -> AnyCodingKey {
     let step = steps[depth]

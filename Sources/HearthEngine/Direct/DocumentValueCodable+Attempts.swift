@@ -1,17 +1,24 @@
 extension DocumentValueCodable {
-  /// `value` points to a `Self`.
-  static func write(at value: UnsafeRawPointer, to writer: borrowing DocumentValueWriter)
-    throws(UseCodable)
-  {
-    try value.assumingMemoryBound(to: Self.self).pointee.write(to: writer)
+  /// `value` points to a `Self`, which does not change.
+  static func write(
+    at value: UnsafeMutableRawPointer, to writer: borrowing DocumentValueWriter
+  ) throws(UseCodable) {
+    // Swift would copy the pointee of an immutable pointer.
+    try write(&value.assumingMemoryBound(to: Self.self).pointee, to: writer)
+  }
+
+  @inline(__always)
+  private static func write(
+    _ value: inout Self, to writer: borrowing DocumentValueWriter
+  ) throws(UseCodable) {
+    try value.write(to: writer)
   }
 
   /// `target` is uninitialized memory for a `Self`. It stays so if this throws.
   static func read(
     into target: UnsafeMutableRawPointer, from reader: borrowing DocumentValueReader
   ) throws(UseCodable) {
-    let value = try Self(reading: reader)
-    target.initializeMemory(as: Self.self, to: value)
+    target.assumingMemoryBound(to: Self.self).initialize(to: try Self(reading: reader))
   }
 }
 
@@ -37,7 +44,8 @@ extension EncodingPosition {
     do throws(UseCodable) {
       try state.refusing { () throws(UseCodable) in
         try withUnsafePointer(to: value) { pointer throws(UseCodable) in
-          try type.write(at: pointer, to: DocumentValueWriter(state))
+          try type.write(
+            at: UnsafeMutableRawPointer(mutating: pointer), to: DocumentValueWriter(state))
         }
       }
       guard !state.pointee.isValueDue else { throw state.refusal }
@@ -127,15 +135,14 @@ extension DocumentDecoder {
   func decode<T: Decodable>(
     _ type: T.Type, directlyAs direct: any DocumentValueCodable.Type, _ view: ValueView
   ) throws -> T {
-    // Untyped memory: looking up the types of typed memory costs as much.
-    try withUnsafeTemporaryAllocation(
-      byteCount: MemoryLayout<T>.size, alignment: MemoryLayout<T>.alignment
-    ) { memory in
-      guard let target = memory.baseAddress, read(into: target, as: direct, view) else {
-        return try decodeByCodable(type, view)
-      }
-      return target.assumingMemoryBound(to: T.self).move()
+    let (state, mark) = (state, state.pointee.scratch.mark)
+    defer { state.pointee.scratch.giveBack(to: mark) }
+    let target = state.pointee.scratch.borrow(
+      byteCount: MemoryLayout<T>.size, alignment: MemoryLayout<T>.alignment)
+    guard let target, read(into: target, as: direct, view) else {
+      return try decodeByCodable(type, view)
     }
+    return target.assumingMemoryBound(to: T.self).move()
   }
 
   /// False if `Codable` is to decode the value; then the memory stays uninitialized.

@@ -31,25 +31,38 @@ public struct DocumentValueReader: ~Copyable {
 
   public var isNull: Bool { view.isNull }
 
-  public func boolean() throws(UseCodable) -> Bool {
+  public func boolean() throws(UseCodable) -> Bool { try DocumentValueReader.boolean(view) }
+
+  /// An integer. A double with an integral value is left to `Codable`.
+  public func integer() throws(UseCodable) -> Int64 { try DocumentValueReader.integer(view) }
+
+  /// A double, or an integer as a double.
+  public func double() throws(UseCodable) -> Double { try DocumentValueReader.double(view) }
+
+  public func string() throws(UseCodable) -> String { try DocumentValueReader.string(view) }
+
+  @inline(__always)
+  fileprivate static func boolean(_ view: ValueView) throws(UseCodable) -> Bool {
     guard let value = view.boolean() else { throw UseCodable() }
     return value
   }
 
-  /// An integer. A double with an integral value is left to `Codable`.
-  public func integer() throws(UseCodable) -> Int64 {
-    try found { view throws(Status) in try view.integer() }
+  @inline(__always)
+  fileprivate static func integer(_ view: ValueView) throws(UseCodable) -> Int64 {
+    guard let value = try? view.integer() else { throw UseCodable() }
+    return value
   }
 
-  /// A double, or an integer as a double.
-  public func double() throws(UseCodable) -> Double {
-    let view = view
+  @inline(__always)
+  fileprivate static func double(_ view: ValueView) throws(UseCodable) -> Double {
     if let value = (try? view.double()) ?? nil { return value }
-    return Double(try integer())
+    return Double(try integer(view))
   }
 
-  public func string() throws(UseCodable) -> String {
-    try found { view throws(Status) in try view.string() }
+  @inline(__always)
+  fileprivate static func string(_ view: ValueView) throws(UseCodable) -> String {
+    guard let value = try? view.string() else { throw UseCodable() }
+    return value
   }
 
   /// A timestamp as a date, if the decoder has the default strategy.
@@ -103,10 +116,22 @@ public struct DocumentValueReader: ~Copyable {
   func map(_ table: UnsafePointer<DocumentFieldTable>) throws(UseCodable) -> DocumentMapReader {
     guard state.pointee.keysAreDefault, table.pointee.isValid, depth <= DocumentFormat.maximumDepth
     else { throw UseCodable() }
-    let map = try found { view throws(Status) in try view.map() }
     state.pointee.trail.enter(table, atDepth: depth)
+    let slot = state.pointee.layouts.slot(of: table)
+    guard let values = slot.pointee.values(of: table, in: bytes) else {
+      return try otherMap(table)
+    }
+    slot.pointee.readers += 1
+    return DocumentMapReader(values, table, slot, state, depth: depth + 1)
+  }
+
+  /// A map with other names than the last one, or without them.
+  private func otherMap(
+    _ table: UnsafePointer<DocumentFieldTable>
+  ) throws(UseCodable) -> DocumentMapReader {
+    let map = try found { view throws(Status) in try view.map() }
     return DocumentMapReader(
-      map, table, try state.pointee.layouts.begin(table, in: map), state, depth: depth + 1)
+      map.values, table, try state.pointee.layouts.begin(table, in: map), state, depth: depth + 1)
   }
 
   /// Calls `body` for each field of a map with any names.
@@ -128,25 +153,66 @@ public struct DocumentValueReader: ~Copyable {
     }
   }
 
-  /// Calls `body` for each element of an array, in order, after it has called `begin` with their
-  /// number. Damaged bytes may claim more elements than there are, at most one for each byte.
-  public func forEachElement(
-    begin: (Int) -> Void, _ body: (borrowing DocumentValueReader) throws(UseCodable) -> Void
-  ) throws(UseCodable) {
+  /// The elements of an array.
+  ///
+  ///     var elements = try reader.array()
+  ///     while let element = try elements.next() { numbers.append(try element.integer()) }
+  public func array() throws(UseCodable) -> DocumentArrayReader {
+    guard depth <= DocumentFormat.maximumDepth else { throw UseCodable() }
+    return DocumentArrayReader(
+      try found { view throws(Status) in try view.array() }, state, depth: depth)
+  }
+
+  /// An array of strings, in one call.
+  @usableFromInline
+  func strings() throws(UseCodable) -> [String] {
     guard depth <= DocumentFormat.maximumDepth else { throw UseCodable() }
     var array = try found { view throws(Status) in try view.array() }
-    begin(array.count)
-    for index in 0..<array.count {
+    var strings: [String] = []
+    strings.reserveCapacity(Swift.min(array.count, DocumentValueReader.reservedStrings))
+    for _ in 0..<array.count {
       guard let element = try? array.next() else { throw UseCodable() }
-      state.pointee.trail.enter(element: index, atDepth: depth)
-      try body(DocumentValueReader(element.bytes, state, depth: depth + 1))
+      strings.append(try DocumentValueReader.string(element))
     }
+    return strings
+  }
+
+  /// Damaged bytes may claim more elements than fit into memory.
+  private static let reservedStrings = 1 << 16
+}
+
+/// Reads the elements of an array, in their order. Valid during the call that its reader is passed
+/// to.
+public struct DocumentArrayReader: ~Copyable {
+  private var array: ArrayView
+  private var index = 0
+  private let state: DecodingSession.StatePointer
+  private let depth: Int
+
+  @inline(__always)
+  fileprivate init(_ array: ArrayView, _ state: DecodingSession.StatePointer, depth: Int) {
+    self.array = array
+    self.state = state
+    self.depth = depth
+    state.pointee.trail.enterArray(atDepth: depth)
+  }
+
+  /// The number of elements. Damaged bytes may claim more than there are, at most one for each byte.
+  public var count: Int { array.count }
+
+  /// The reader of the next element; nil after the last one.
+  public mutating func next() throws(UseCodable) -> DocumentValueReader? {
+    guard index < array.count else { return nil }
+    guard let element = try? array.next() else { throw UseCodable() }
+    state.pointee.trail.enter(element: index, atDepth: depth)
+    index += 1
+    return DocumentValueReader(element.bytes, state, depth: depth + 1)
   }
 }
 
 /// Reads the fields of a map. Valid during the call that it is passed to.
 public struct DocumentMapReader: ~Copyable {
-  private let map: MapView
+  private let values: MapValues
   private let table: UnsafePointer<DocumentFieldTable>
   private let slot: UnsafeMutablePointer<FieldLayouts.Slot>
   /// For each field, its index in the map; `FieldLayouts.missing` if the map lacks it.
@@ -156,11 +222,11 @@ public struct DocumentMapReader: ~Copyable {
 
   @inline(__always)
   fileprivate init(
-    _ map: MapView, _ table: UnsafePointer<DocumentFieldTable>,
+    _ values: MapValues, _ table: UnsafePointer<DocumentFieldTable>,
     _ slot: UnsafeMutablePointer<FieldLayouts.Slot>, _ state: DecodingSession.StatePointer,
     depth: Int
   ) {
-    self.map = map
+    self.values = values
     self.table = table
     self.slot = slot
     order = slot.pointee.positions
@@ -173,29 +239,44 @@ public struct DocumentMapReader: ~Copyable {
   /// The document that is decoded, and its database.
   package var context: DocumentDecoder.Context { state.pointee.context }
 
+  /// The field's index in the map; `FieldLayouts.missing` if the map lacks it.
+  @inline(__always)
+  private func position(_ index: Int) throws(UseCodable) -> UInt16 {
+    guard UInt(bitPattern: index) < UInt(bitPattern: table.pointee.count) else {
+      throw UseCodable()
+    }
+    return order[index]
+  }
+
+  @inline(__always)
+  private func value(atPosition position: UInt16) throws(UseCodable) -> ValueView {
+    guard let bytes = values.bytes(at: Int(position)) else { throw UseCodable() }
+    // The readers of maps and arrays know the name table.
+    return ValueView(trusting: bytes, in: nil)
+  }
+
+  @inline(__always)
+  private func value(at index: Int) throws(UseCodable) -> ValueView {
+    let position = try position(index)
+    guard position != FieldLayouts.missing else { throw UseCodable() }
+    return try value(atPosition: position)
+  }
+
   /// Whether the field with that index in `documentFields` is there, even if it is null.
   public func isStored(at index: Int) throws(UseCodable) -> Bool {
-    guard index >= 0, index < table.pointee.count else { throw UseCodable() }
-    return order[index] != FieldLayouts.missing
+    try position(index) != FieldLayouts.missing
   }
 
   /// Whether the field with that index in `documentFields` is there and not null.
   public func hasValue(at index: Int) throws(UseCodable) -> Bool {
-    guard index >= 0, index < table.pointee.count else { throw UseCodable() }
-    let position = order[index]
-    guard position != FieldLayouts.missing else { return false }
-    guard let value = try? map.value(at: Int(position)) else { throw UseCodable() }
-    return !value.isNull
+    let position = try position(index)
+    return position == FieldLayouts.missing ? false : !(try value(atPosition: position).isNull)
   }
 
   /// The reader of the field with that index in `documentFields`; nil if it is missing or null.
   @usableFromInline
   func fieldWithValue(at index: Int) throws(UseCodable) -> DocumentValueReader? {
-    guard index >= 0, index < table.pointee.count else { throw UseCodable() }
-    let position = order[index]
-    guard position != FieldLayouts.missing else { return nil }
-    guard let value = try? map.value(at: Int(position)) else { throw UseCodable() }
-    guard !value.isNull else { return nil }
+    guard let value = try valueIfAny(at: index) else { return nil }
     state.pointee.trail.enter(field: index, atDepth: depth - 1)
     return DocumentValueReader(value.bytes, state, depth: depth)
   }
@@ -203,11 +284,64 @@ public struct DocumentMapReader: ~Copyable {
   /// The reader of the field with that index in `documentFields`.
   @usableFromInline
   func field(at index: Int) throws(UseCodable) -> DocumentValueReader {
-    guard index >= 0, index < table.pointee.count, order[index] != FieldLayouts.missing,
-      let value = try? map.value(at: Int(order[index]))
-    else { throw UseCodable() }
+    let value = try value(at: index)
     state.pointee.trail.enter(field: index, atDepth: depth - 1)
     return DocumentValueReader(value.bytes, state, depth: depth)
+  }
+
+  /// Nil if the field is missing or null.
+  @inline(__always)
+  private func valueIfAny(at index: Int) throws(UseCodable) -> ValueView? {
+    let position = try position(index)
+    guard position != FieldLayouts.missing else { return nil }
+    let value = try value(atPosition: position)
+    return value.isNull ? nil : value
+  }
+
+  // The most frequent types, in one call each.
+
+  /// A string.
+  public func read(at index: Int) throws(UseCodable) -> String {
+    try DocumentValueReader.string(value(at: index))
+  }
+
+  /// Nil if the field is missing or null.
+  public func read(at index: Int) throws(UseCodable) -> String? {
+    guard let value = try valueIfAny(at: index) else { return nil }
+    return try DocumentValueReader.string(value)
+  }
+
+  /// An integer. A double with an integral value is left to `Codable`.
+  public func read(at index: Int) throws(UseCodable) -> Int {
+    Int(truncatingIfNeeded: try DocumentValueReader.integer(value(at: index)))
+  }
+
+  /// Nil if the field is missing or null.
+  public func read(at index: Int) throws(UseCodable) -> Int? {
+    guard let value = try valueIfAny(at: index) else { return nil }
+    return Int(truncatingIfNeeded: try DocumentValueReader.integer(value))
+  }
+
+  /// A double, or an integer as a double.
+  public func read(at index: Int) throws(UseCodable) -> Double {
+    try DocumentValueReader.double(value(at: index))
+  }
+
+  /// Nil if the field is missing or null.
+  public func read(at index: Int) throws(UseCodable) -> Double? {
+    guard let value = try valueIfAny(at: index) else { return nil }
+    return try DocumentValueReader.double(value)
+  }
+
+  /// A Boolean value.
+  public func read(at index: Int) throws(UseCodable) -> Bool {
+    try DocumentValueReader.boolean(value(at: index))
+  }
+
+  /// Nil if the field is missing or null.
+  public func read(at index: Int) throws(UseCodable) -> Bool? {
+    guard let value = try valueIfAny(at: index) else { return nil }
+    return try DocumentValueReader.boolean(value)
   }
 
   @inlinable
@@ -266,7 +400,7 @@ public struct DocumentMapReader: ~Copyable {
   /// The index in `documentFields` of the only field that the map has. Throws `UseCodable` if it has
   /// several, none, or one that is not among them.
   public func onlyField() throws(UseCodable) -> Int {
-    guard map.count == 1,
+    guard slot.pointee.count == 1,
       let index = (0..<table.pointee.count).first(where: { order[$0] != FieldLayouts.missing })
     else { throw UseCodable() }
     return index

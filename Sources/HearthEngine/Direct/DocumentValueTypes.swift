@@ -161,20 +161,26 @@ extension Array: DocumentValueCodable where Element: DocumentValueCodable {
   @inlinable
   public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     try writer.array { array throws(UseCodable) in
-      for element in self { try array.write(element) }
+      if Element.self == String.self {
+        try array.write(strings: unsafeBitCast(self, to: [String].self))
+      } else {
+        for element in self { try array.write(element) }
+      }
     }
   }
 
   @inlinable
   public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
-    var elements: [Element] = []
-    try reader.forEachElement {
-      // Damaged bytes may claim more elements than fit into memory.
-      elements.reserveCapacity(
-        Swift.min($0, (1 << 20) / Swift.max(1, MemoryLayout<Element>.stride)))
-    } _: { element throws(UseCodable) in
-      elements.append(try Element(reading: element))
+    if Element.self == String.self {
+      self = unsafeBitCast(try reader.strings(), to: [Element].self)
+      return
     }
+    var array = try reader.array()
+    var elements: [Element] = []
+    // Damaged bytes may claim more elements than fit into memory.
+    elements.reserveCapacity(
+      Swift.min(array.count, (1 << 20) / Swift.max(1, MemoryLayout<Element>.stride)))
+    while let element = try array.next() { elements.append(try Element(reading: element)) }
     self = elements
   }
 }

@@ -134,17 +134,24 @@ public struct DocumentValueWriter: ~Copyable {
   }
 
   /// An array. `body` writes the elements. Arrays inside arrays are left to `Codable`.
+  @inlinable
   public func array(
     _ body: (borrowing DocumentArrayWriter) throws(UseCodable) -> Void
   ) throws(UseCodable) {
+    let array = try beginArray()
+    do throws(UseCodable) { try body(array) } catch { throw array.refusal }
+    try array.end()
+  }
+
+  @usableFromInline
+  func beginArray() throws(UseCodable) -> DocumentArrayWriter {
     let writer = writer
     guard writer.depth <= DocumentFormat.maximumDepth, !writer.isInArray else {
       throw state.refusal
     }
     try begin()
     writer.beginArray()
-    try state.refusing { () throws(UseCodable) in try body(DocumentArrayWriter(state)) }
-    writer.endArray()
+    return DocumentArrayWriter(state)
   }
 }
 
@@ -182,12 +189,60 @@ public struct DocumentMapWriter: ~Copyable {
   /// Begins the field with that index in `documentFields`, and returns the writer of its value.
   @usableFromInline
   func field(at index: Int) throws(UseCodable) -> DocumentValueWriter {
-    guard index >= 0, index < table.pointee.count, state.pointee.writer.depth == depth,
-      !state.pointee.isValueDue
-    else { throw state.refusal }
-    state.pointee.writer.field(rank: table.pointee.ranks[index])
+    _ = try begin(index)
     state.pointee.isValueDue = true
     return DocumentValueWriter(state)
+  }
+
+  /// Begins the field. Its value must follow.
+  @inline(__always)
+  private func begin(_ index: Int) throws(UseCodable) -> DocumentWriter {
+    let writer = state.pointee.writer
+    guard UInt(bitPattern: index) < UInt(bitPattern: table.pointee.count), writer.depth == depth,
+      !state.pointee.isValueDue
+    else { throw state.refusal }
+    writer.field(rank: table.pointee.ranks[index])
+    return writer
+  }
+
+  // The most frequent types, in one call each.
+
+  public func write(_ value: String, at index: Int) throws(UseCodable) {
+    try begin(index).string(value)
+  }
+
+  /// Leaves the field out if the value is nil.
+  public func write(_ value: String?, at index: Int) throws(UseCodable) {
+    if let value { try begin(index).string(value) }
+  }
+
+  public func write(_ value: Int, at index: Int) throws(UseCodable) {
+    try begin(index).integer(Int64(value))
+  }
+
+  /// Leaves the field out if the value is nil.
+  public func write(_ value: Int?, at index: Int) throws(UseCodable) {
+    if let value { try begin(index).integer(Int64(value)) }
+  }
+
+  /// Infinities and NaN are left to `Codable`.
+  public func write(_ value: Double, at index: Int) throws(UseCodable) {
+    guard value.isFinite else { throw state.refusal }
+    try begin(index).double(value)
+  }
+
+  /// Leaves the field out if the value is nil.
+  public func write(_ value: Double?, at index: Int) throws(UseCodable) {
+    if let value { try write(value, at: index) }
+  }
+
+  public func write(_ value: Bool, at index: Int) throws(UseCodable) {
+    try begin(index).boolean(value)
+  }
+
+  /// Leaves the field out if the value is nil.
+  public func write(_ value: Bool?, at index: Int) throws(UseCodable) {
+    if let value { try begin(index).boolean(value) }
   }
 
   @inlinable
@@ -311,16 +366,32 @@ public struct DocumentArrayWriter: ~Copyable {
     return DocumentValueWriter(state)
   }
 
-  /// Every element has a value.
+  /// To be thrown after an error inside of the array.
+  @usableFromInline
+  var refusal: UseCodable { state.refusal }
+
+  /// Throws if anything inside of the array threw, also if that was caught.
   @usableFromInline
   func end() throws(UseCodable) {
-    if state.pointee.isValueDue { throw state.refusal }
+    if state.pointee.isRefused || state.pointee.isValueDue { throw state.refusal }
+    state.pointee.writer.endArray()
   }
 
+  /// Throws if the element has no value.
   @inlinable
   public func write<T: DocumentValueCodable>(_ value: T) throws(UseCodable) {
     try value.write(to: element())
-    try end()
+  }
+
+  /// Strings, in one call.
+  @usableFromInline
+  func write(strings: [String]) throws(UseCodable) {
+    let writer = state.pointee.writer
+    guard writer.depth == depth, !state.pointee.isValueDue else { throw state.refusal }
+    for string in strings {
+      writer.element()
+      writer.string(string)
+    }
   }
 
   /// Any other type, through `Codable`.

@@ -10,22 +10,26 @@ struct FieldLayouts {
 
   struct Slot {
     /// Nil for an unused slot.
-    var table: UnsafePointer<DocumentFieldTable>?
-    /// The names of the last map, with their ends before them.
-    var names: UnsafeMutableRawPointer?
+    fileprivate var table: UnsafePointer<DocumentFieldTable>?
+    /// The tag of a whole map with the names of the last map, without the width of values.
+    fileprivate var tag: UInt8 = 0
     /// Of the names, if they are in a name table.
-    var serial = 0
-    var endBytes = 0
-    var nameBytes = 0
-    var capacity = 0
-    var order: UnsafeMutablePointer<UInt16>?
+    fileprivate var serial: UInt32 = 0
+    /// The number of the map's fields.
+    fileprivate(set) var count = 0
+    /// As in a whole map: the count and the ends of the names; behind them, the names.
+    fileprivate var memory: UnsafeMutableRawPointer?
+    fileprivate var headBytes = 0
+    fileprivate var nameBytes = 0
+    fileprivate var capacity = 0
+    fileprivate var order: UnsafeMutablePointer<UInt16>?
     /// For each field, its index in the map.
     var positions: UnsafePointer<UInt16> {
       guard let order else { preconditionFailure("A slot in use has an order.") }
       return UnsafePointer(order)
     }
     /// Of one map only.
-    var isOwn = false
+    fileprivate var isOwn = false
     /// How many maps are being read in this order. It does not change meanwhile.
     var readers = 0
   }
@@ -34,15 +38,19 @@ struct FieldLayouts {
 
   init() { slots.initialize(repeating: Slot(), count: FieldLayouts.slotCount) }
 
-  /// The positions of the fields in a map. They do not change until `end`, which follows each
-  /// `begin`.
   @inline(__always)
+  func slot(of table: UnsafePointer<DocumentFieldTable>) -> UnsafeMutablePointer<Slot> {
+    slots + (table.pointee.number & (FieldLayouts.slotCount - 1))
+  }
+
+  /// The slot with the positions of the fields in a map. They do not change until `end`, which
+  /// follows each `begin`.
   func begin(
     _ table: UnsafePointer<DocumentFieldTable>, in map: MapView
   ) throws(UseCodable) -> UnsafeMutablePointer<Slot> {
-    let slot = slots + (table.pointee.number & (FieldLayouts.slotCount - 1))
-    if !slot.pointee.matches(table, map) {
-      let nameBytes = map.names.endBytes.count + map.names.byteCount
+    let slot = slot(of: table)
+    if !slot.pointee.matches(table, map.names) {
+      let nameBytes = map.names.headByteCount
       guard slot.pointee.readers == 0, nameBytes <= FieldLayouts.nameByteLimit else {
         return try ownSlot(for: table, in: map)
       }
@@ -83,21 +91,47 @@ struct FieldLayouts {
 }
 
 extension FieldLayouts.Slot {
+  /// The values of a map, if it is whole and has the names of the last map: the usual case.
   @inline(__always)
+  func values(
+    of table: UnsafePointer<DocumentFieldTable>, in bytes: UnsafeRawBufferPointer
+  ) -> MapValues? {
+    guard self.table == table, let start = bytes.baseAddress, bytes.count > headBytes,
+      let memory
+    else { return nil }
+    let widthCode = start.load(as: UInt8.self) & 3
+    guard start.load(as: UInt8.self) & ~3 == tag, widthCode < 3 else { return nil }
+    let ends = start + 1 + headBytes
+    let names = ends + count << widthCode
+    let values = names + nameBytes
+    // The values end where the bytes end, and some of them come before the last end.
+    guard values <= start + bytes.count,
+      UTF8Order.areEqual(
+        UnsafeRawBufferPointer(start: start + 1, count: headBytes),
+        UnsafeRawBufferPointer(start: memory, count: headBytes)),
+      UTF8Order.areEqual(
+        UnsafeRawBufferPointer(start: names, count: nameBytes),
+        UnsafeRawBufferPointer(start: memory + headBytes, count: nameBytes))
+    else { return nil }
+    let byteCount = count == 0 ? 0 : MapView.end(at: ends, index: count - 1, widthCode: widthCode)
+    guard values + byteCount == start + bytes.count else { return nil }
+    return MapValues(ends: ends, values: values, byteCount: byteCount, widthCode: widthCode)
+  }
+
   fileprivate mutating func matches(
-    _ table: UnsafePointer<DocumentFieldTable>, _ map: MapView
+    _ table: UnsafePointer<DocumentFieldTable>, _ names: FieldNames
   ) -> Bool {
     guard self.table == table else { return false }
-    if serial > 0, serial == map.names.serial { return true }
-    let (ends, names) = (map.names.endBytes, map.names.nameBytes)
-    guard endBytes == ends.count, nameBytes == names.count, let known = self.names else {
-      return false
-    }
-    guard UTF8Order.areEqual(ends, UnsafeRawBufferPointer(start: known, count: ends.count)),
+    if serial > 0, serial == names.serial { return true }
+    let ends = names.endBytes
+    guard count == names.count, nameBytes == names.byteCount,
+      tag == DocumentFormat.Tag.map | names.widthCode << 2, let memory,
       UTF8Order.areEqual(
-        names, UnsafeRawBufferPointer(start: known + ends.count, count: names.count))
+        ends, UnsafeRawBufferPointer(start: memory + headBytes - ends.count, count: ends.count)),
+      UTF8Order.areEqual(
+        names.nameBytes, UnsafeRawBufferPointer(start: memory + headBytes, count: nameBytes))
     else { return false }
-    serial = map.names.serial
+    serial = names.serial
     return true
   }
 
@@ -106,44 +140,45 @@ extension FieldLayouts.Slot {
   fileprivate mutating func learn(
     _ table: UnsafePointer<DocumentFieldTable>, _ map: MapView
   ) throws(UseCodable) {
-    let (ends, names) = (map.names.endBytes, map.names.nameBytes)
-    let count = table.pointee.count
+    let names = map.names
+    let fieldCount = table.pointee.count
     guard map.count < Int(FieldLayouts.missing) else { throw UseCodable() }
     // Until all of it is right.
     self.table = nil
     order?.deallocate()
-    let order = UnsafeMutablePointer<UInt16>.allocate(capacity: max(1, count))
+    let order = UnsafeMutablePointer<UInt16>.allocate(capacity: max(1, fieldCount))
     self.order = order
-    if capacity < ends.count + names.count {
-      self.names?.deallocate()
-      capacity = 2 * (ends.count + names.count)
-      self.names = .allocate(byteCount: capacity, alignment: 8)
-    }
-    var positions = [UInt16](repeating: FieldLayouts.missing, count: count)
+    var positions = [UInt16](repeating: FieldLayouts.missing, count: fieldCount)
     var position = 0
     var rank = 0
-    while position < map.count, rank < count {
+    while position < map.count, rank < fieldCount {
       guard let name = try? map.name(at: position) else { throw UseCodable() }
       let difference = UTF8Order.compare(name, table.pointee.nameBytes(atRank: rank))
       if difference == 0 { positions[rank] = UInt16(truncatingIfNeeded: position) }
       if difference <= 0 { position += 1 }
       if difference >= 0 { rank += 1 }
     }
-    for index in 0..<count { order[index] = positions[Int(table.pointee.ranks[index])] }
-    serial = map.names.serial
-    endBytes = ends.count
-    nameBytes = names.count
-    if let known = self.names {
-      if let source = ends.baseAddress { known.copyMemory(from: source, byteCount: ends.count) }
-      if let source = names.baseAddress {
-        (known + ends.count).copyMemory(from: source, byteCount: names.count)
-      }
+    for index in 0..<fieldCount { order[index] = positions[Int(table.pointee.ranks[index])] }
+
+    let head = names.head.dropFirst()
+    if capacity < head.count {
+      memory?.deallocate()
+      capacity = 2 * head.count
+      memory = .allocate(byteCount: capacity, alignment: 8)
     }
+    head.withUnsafeBytes { head in
+      if let source = head.baseAddress { memory?.copyMemory(from: source, byteCount: head.count) }
+    }
+    tag = DocumentFormat.Tag.map | names.widthCode << 2
+    serial = names.serial
+    count = names.count
+    nameBytes = names.byteCount
+    headBytes = head.count - nameBytes
     self.table = table
   }
 
   func deallocate() {
-    names?.deallocate()
+    memory?.deallocate()
     order?.deallocate()
   }
 }

@@ -41,7 +41,7 @@ extension DocumentBody {
     } else {
       tag = DocumentFormat.Tag.map | nameWidth << 2
     }
-    guard map.valueWidthCode == valueWidth, map.names.widthCode == nameWidth else {
+    guard map.values.widthCode == valueWidth, map.names.widthCode == nameWidth else {
       throw .dataLoss("A stored map's offsets are wider than they need to be.")
     }
     guard value.tag & ~3 == tag else {

@@ -181,15 +181,23 @@ extension UnsafeRawBufferPointer {
   @inline(__always)
   fileprivate var isASCII: Bool {
     guard let baseAddress else { return true }
-    var bits: UInt64 = 0
+    // The last load may overlap the one before.
+    guard count >= 8 else {
+      guard count >= 4 else {
+        return (0..<count).allSatisfy {
+          baseAddress.load(fromByteOffset: $0, as: UInt8.self) < 0x80
+        }
+      }
+      let bits =
+        baseAddress.loadUnaligned(as: UInt32.self)
+        | baseAddress.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self)
+      return bits & 0x8080_8080 == 0
+    }
+    var bits = baseAddress.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
     var offset = 0
-    while offset + 8 <= count {
+    while offset + 8 < count {
       bits |= baseAddress.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       offset += 8
-    }
-    while offset < count {
-      bits |= UInt64(baseAddress.load(fromByteOffset: offset, as: UInt8.self))
-      offset += 1
     }
     return bits & 0x8080_8080_8080_8080 == 0
   }
@@ -200,9 +208,19 @@ extension String {
   @inline(__always)
   init?(storedUTF8 bytes: UnsafeRawBufferPointer) {
     if bytes.isASCII {
-      self = bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
+      self = bytes.withMemoryRebound(to: UInt8.self) { String(ascii: $0) }
     } else {
       self.init(validatingUTF8: bytes)
+    }
+  }
+
+  /// `ascii` is not checked again.
+  @inline(__always)
+  private init(ascii: UnsafeBufferPointer<UInt8>) {
+    if #available(macOS 26, *) {
+      self.init(copying: UTF8Span(unchecked: ascii.span, isKnownASCII: true))
+    } else {
+      self.init(decoding: ascii, as: UTF8.self)
     }
   }
 

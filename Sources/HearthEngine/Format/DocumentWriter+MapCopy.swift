@@ -20,10 +20,8 @@ extension DocumentWriter {
 
 private struct MapCopy {
   let writer: DocumentWriter
-  /// Has the names of all maps inside; nil to copy them.
-  let nameTable: FieldNameTable?
-  /// Most maps have the names behind those of the map before.
-  private var nextNames = 0
+  /// Finds the names of all maps inside; nil to copy them.
+  private var lookup: InnerNameLookup?
 
   private static let widestEnd = 4
   /// The length of the longest varint for a number of bytes.
@@ -31,16 +29,19 @@ private struct MapCopy {
 
   init(writer: DocumentWriter, nameTable: FieldNameTable?) {
     self.writer = writer
-    self.nameTable = nameTable
+    lookup = nameTable.map { InnerNameLookup($0) }
   }
 
   mutating func append(_ map: MapView, depthLeft: Int) throws(Status) {
     let start = writer.byteCount
     let tag: UInt8
-    if let nameTable {
+    if lookup != nil {
+      guard let index = lookup?.index(of: map.names) else {
+        throw Status(.internal, "A name table lacks the names of a map.")
+      }
       tag = DocumentFormat.Tag.innerMapWithoutNames
       try writer.append(tag)
-      try writer.append(indexOfNames(map.names, in: nameTable))
+      try writer.append(UInt8(truncatingIfNeeded: index))
     } else {
       tag = DocumentFormat.Tag.map | map.names.widthCode << 2
       try writer.append(tag)
@@ -51,25 +52,12 @@ private struct MapCopy {
     writer.replaceByte(at: start, by: tag | widthCode)
   }
 
-  private mutating func indexOfNames(
-    _ names: FieldNames, in nameTable: FieldNameTable
-  ) throws(Status) -> UInt8 {
-    for offset in 0..<nameTable.inner.count {
-      let index = (nextNames + offset) % nameTable.inner.count
-      if nameTable.inner[index].isEqual(to: names) {
-        nextNames = index + 1
-        return UInt8(truncatingIfNeeded: index)
-      }
-    }
-    throw Status(.internal, "A name table lacks the names of a map.")
-  }
-
   /// Appends the ends, the names if they are copied, and the values. Values without maps are copied
   /// together with their neighbours.
   mutating func appendValues(of map: MapView, depthLeft: Int) throws(Status) -> UInt8 {
     let ends = writer.byteCount
     try writer.skip(map.count * MapCopy.widestEnd)
-    if nameTable == nil { try writer.append(map.names.nameBytes) }
+    if lookup == nil { try writer.append(map.names.nameBytes) }
     let start = writer.byteCount
     let source = map.valueBytes
     var copied = 0

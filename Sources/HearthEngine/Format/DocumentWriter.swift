@@ -33,6 +33,9 @@ struct DocumentWriter {
     var needsCheck = false
     /// See `DocumentBody.mayHoldMaps`.
     var mayHoldMaps = false
+    /// The width code of the ends in the last map with the names of a table, by its number: room for
+    /// the header is then right, and the values need not be moved.
+    let widthCodes = UnsafeMutablePointer<UInt8>.allocate(capacity: DocumentWriter.widthCodeCount)
     let fieldOrders = UnsafeMutablePointer<FieldOrderCache>.allocate(
       capacity: DocumentWriter.fieldOrderCount)
   }
@@ -61,6 +64,8 @@ struct DocumentWriter {
     var elementStart = -1
     /// For a map whose fields are denoted by their rank among these names.
     var table: UnsafePointer<DocumentFieldTable>?
+    /// The room before the values of such a map, in bytes.
+    var headerBytes = 0
   }
 
   /// Room for the usual array's header, so that the elements need not be moved.
@@ -71,6 +76,8 @@ struct DocumentWriter {
 
   /// Names of at most this length are no field path that is too long, however deep they are nested.
   static var usualNameBytes: UInt { 70 }
+
+  private static let widthCodeCount = 64
 
   /// The number of maps whose names are remembered.
   private static let fieldOrderCount = 64
@@ -83,6 +90,7 @@ struct DocumentWriter {
         names: .allocate(byteCount: 1024, alignment: 16), nameCapacity: 1024,
         fields: .allocate(capacity: 64), fieldCapacity: 64,
         frames: .allocate(capacity: 32), frameCapacity: 32))
+    state.pointee.widthCodes.initialize(repeating: 0, count: DocumentWriter.widthCodeCount)
     state.pointee.fieldOrders.initialize(
       repeating: FieldOrderCache(), count: DocumentWriter.fieldOrderCount)
   }
@@ -93,6 +101,7 @@ struct DocumentWriter {
     state.pointee.names.deallocate()
     state.pointee.fields.deallocate()
     state.pointee.frames.deallocate()
+    state.pointee.widthCodes.deallocate()
     for index in 0..<DocumentWriter.fieldOrderCount { state.pointee.fieldOrders[index].destroy() }
     state.pointee.fieldOrders.deallocate()
     state.deallocate()
@@ -387,7 +396,27 @@ struct DocumentWriter {
   @inline(__always)
   func beginMap(_ table: UnsafePointer<DocumentFieldTable>) {
     beginMap()
-    state.pointee.frames[state.pointee.frameCount - 1].table = table
+    let frame = state.pointee.frames + (state.pointee.frameCount - 1)
+    frame.pointee.table = table
+    let header = DocumentWriter.headerBytes(table, widthCode: Int(widthCode(of: table).pointee))
+    guard reserve(header) else { return }
+    frame.pointee.headerBytes = header
+    state.pointee.byteCount += header
+  }
+
+  @inline(__always)
+  private func widthCode(
+    of table: UnsafePointer<DocumentFieldTable>
+  ) -> UnsafeMutablePointer<UInt8> {
+    state.pointee.widthCodes + (table.pointee.number & (DocumentWriter.widthCodeCount - 1))
+  }
+
+  /// The length of all that precedes the values of a map with all fields.
+  @inline(__always)
+  private static func headerBytes(
+    _ table: UnsafePointer<DocumentFieldTable>, widthCode: Int
+  ) -> Int {
+    1 + table.pointee.headBytes + table.pointee.count << widthCode + table.pointee.nameBytes
   }
 
   /// The next value is the field of the open map with this rank among its names.
@@ -416,7 +445,7 @@ struct DocumentWriter {
     if table.pointee.hasUnusualNames { noteUnusual() }
     // All fields, in their order: the usual case.
     if arrived == table.pointee.count, areAllInOrder(fields, count: arrived) {
-      return composeAll(table, fields, frame.start, valueBytes: end - frame.start)
+      return composeAll(table, fields, frame)
     }
     compose(table, fields, count: order(fields, count: arrived), frame.start, end: end)
   }
@@ -437,26 +466,32 @@ struct DocumentWriter {
   @inline(__always)
   private func composeAll(
     _ table: UnsafePointer<DocumentFieldTable>, _ fields: UnsafeMutablePointer<Field>,
-    _ start: Int, valueBytes: Int
+    _ frame: Frame
   ) {
     let count = table.pointee.count
+    let valuesStart = frame.start + frame.headerBytes
+    let valueBytes = state.pointee.byteCount - valuesStart
     let valueWidthCode = DocumentFormat.widthCode(valueBytes)
-    let (headBytes, nameBytes) = (table.pointee.headBytes, table.pointee.nameBytes)
-    let header = 1 + headBytes + count << valueWidthCode + nameBytes
-    guard reserve(header) else { return }
-    let target = state.pointee.bytes + start
-    (target + header).copyMemory(from: target, byteCount: valueBytes)
+    let header = DocumentWriter.headerBytes(table, widthCode: valueWidthCode)
+    if header != frame.headerBytes {
+      widthCode(of: table).pointee = UInt8(truncatingIfNeeded: valueWidthCode)
+      guard reserve(header) else { return }
+      (state.pointee.bytes + frame.start + header)
+        .copyMemory(from: state.pointee.bytes + valuesStart, byteCount: valueBytes)
+    }
+    let headBytes = table.pointee.headBytes
+    let target = state.pointee.bytes + frame.start
     let tag = DocumentFormat.Tag.map | UInt8(table.pointee.nameWidthCode << 2 | valueWidthCode)
     target.storeBytes(of: tag, as: UInt8.self)
     (target + 1).copyMemory(from: table.pointee.head, byteCount: headBytes)
     var valueEnds = target + 1 + headBytes
-    let first = UInt32(truncatingIfNeeded: start)
+    let first = UInt32(truncatingIfNeeded: valuesStart)
     for index in 0..<count {
       valueEnds = DocumentWriter.store(
         end: Int(fields[index].valueEnd &- first), widthCode: valueWidthCode, at: valueEnds)
     }
-    valueEnds.copyMemory(from: table.pointee.names, byteCount: nameBytes)
-    state.pointee.byteCount = start + header + valueBytes
+    valueEnds.copyMemory(from: table.pointee.names, byteCount: table.pointee.nameBytes)
+    state.pointee.byteCount = frame.start + header + valueBytes
   }
 
   /// Sorts fields by rank. Drops those without a value, and those that a later one of the same rank

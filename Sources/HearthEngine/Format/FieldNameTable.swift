@@ -27,12 +27,15 @@ struct FieldNameTable {
     return zip(inner, self.inner).allSatisfy { $0.isEqual(to: $1) }
   }
 
+  /// Whether the table has the names of all maps inside a document.
+  func hasNames(ofMapsIn map: MapView) throws(Status) -> Bool {
+    var lookup = InnerNameLookup(self)
+    return try map.allMapsInside { lookup.index(of: $0) != nil }
+  }
+
   /// The bytes of a name table in a file.
   static func head(_ names: FieldNames, inner: [FieldNames]) -> [UInt8] {
-    var head: [UInt8] = []
-    names.appendHead(to: &head)
-    for names in inner { names.appendHead(to: &head) }
-    return head
+    inner.reduce(into: names.head) { $0 += $1.head }
   }
 }
 
@@ -44,16 +47,23 @@ final class PinnedNameTable: @unchecked Sendable {
   private let inner: UnsafeMutableBufferPointer<FieldNames>
 
   /// Parses the heads of maps: first that of the document, then those of the maps inside.
-  init(copying bytes: UnsafeRawBufferPointer) throws(Status) {
+  ///
+  /// - Parameter isNumbered: Whether names have serial numbers, for a table that many documents are
+  ///   read with.
+  init(copying bytes: UnsafeRawBufferPointer, isNumbered: Bool = false) throws(Status) {
     let head = PinnedBytes(copying: bytes)
     var cursor = ByteCursor(head.buffer)
-    let names = try FieldNames(parsingHead: &cursor)
+    var names = try FieldNames(parsingHead: &cursor)
     var lists: [FieldNames] = []
     while !cursor.isAtEnd {
       guard lists.count < FieldNameTable.innerLimit else {
         throw .dataLoss("A stored name table has too many maps.")
       }
       lists.append(try FieldNames(parsingHead: &cursor))
+    }
+    if isNumbered {
+      names = names.numbered()
+      lists = lists.map { $0.numbered() }
     }
     let inner = UnsafeMutableBufferPointer<FieldNames>.allocate(capacity: lists.count)
     _ = inner.initialize(from: lists)

@@ -10,14 +10,9 @@
 /// Never reads outside its bytes: damage throws `dataLoss`.
 package struct MapView: BitwiseCopyable {
   let names: FieldNames
-  /// The whole map, tag included.
-  let byteCount: Int
-  private let valueEnds: UnsafeRawPointer
-  private let values: UnsafeRawPointer
-  private let valueByteCount: Int
+  let values: MapValues
   /// Of the document, for the maps inside.
   private let nameTable: UnsafePointer<FieldNameTable>?
-  let valueWidthCode: UInt8
 
   @inline(__always)
   package var count: Int { names.count }
@@ -38,7 +33,7 @@ package struct MapView: BitwiseCopyable {
     trusting bytes: UnsafeRawBufferPointer, in nameTable: UnsafePointer<FieldNameTable>?
   ) throws(Status) {
     try self.init(atFrontOf: bytes, in: nameTable)
-    guard byteCount == bytes.count else {
+    guard let start = bytes.baseAddress, values.end == start + bytes.count else {
       throw .dataLoss("A stored map is longer than what it holds.")
     }
   }
@@ -63,7 +58,7 @@ package struct MapView: BitwiseCopyable {
   ) throws(Status) {
     var cursor = ByteCursor(bytes)
     let tag = try cursor.byte()
-    valueWidthCode = tag & 3
+    let valueWidthCode = tag & 3
     guard tag & 8 == 0, valueWidthCode < 3 else {
       throw .dataLoss("A stored map has an unknown type.")
     }
@@ -81,11 +76,11 @@ package struct MapView: BitwiseCopyable {
       throw .truncated
     }
     self.nameTable = nameTable
-    valueEnds = endsBase
-    values = valuesBase
-    valueByteCount = MapView.end(at: endsBase, index: names.count - 1, widthCode: valueWidthCode)
+    let valueByteCount = MapView.end(
+      at: endsBase, index: names.count - 1, widthCode: valueWidthCode)
     guard valueByteCount <= cursor.rest.count else { throw .truncated }
-    byteCount = bytes.count - cursor.rest.count + valueByteCount
+    values = MapValues(
+      ends: endsBase, values: valuesBase, byteCount: valueByteCount, widthCode: valueWidthCode)
   }
 
   private init(
@@ -99,19 +94,19 @@ package struct MapView: BitwiseCopyable {
       valueWidthCode < 3
     else { throw .dataLoss("A stored map has an unknown type.") }
     let count = try cursor.length()
-    // Cannot overflow: the count is at most the buffer's, which is less than 2^48.
+    guard bytes.count <= DocumentFormat.maximumBodyBytes else {
+      throw .dataLoss("A stored document is too large.")
+    }
+    // Cannot overflow: the count is at most the buffer's.
     let endsBytes = count << nameWidthCode + count << valueWidthCode
     let ends = try cursor.bytes(endsBytes)
     guard let endsBase = ends.baseAddress, let namesBase = cursor.rest.baseAddress else {
       throw .truncated
     }
-    valueEnds = endsBase + count << nameWidthCode
-    self.valueWidthCode = valueWidthCode
+    let valueEnds = endsBase + count << nameWidthCode
     self.nameTable = nameTable
-    var nameByteCount = 0
-    if count == 0 {
-      valueByteCount = 0
-    } else {
+    var (nameByteCount, valueByteCount) = (0, 0)
+    if count > 0 {
       nameByteCount = MapView.end(at: endsBase, index: count - 1, widthCode: nameWidthCode)
       valueByteCount = MapView.end(at: valueEnds, index: count - 1, widthCode: valueWidthCode)
     }
@@ -119,8 +114,9 @@ package struct MapView: BitwiseCopyable {
     names = FieldNames(
       count: count, byteCount: nameByteCount, ends: endsBase, names: namesBase,
       widthCode: nameWidthCode)
-    values = namesBase + nameByteCount
-    byteCount = bytes.count - cursor.rest.count + nameByteCount + valueByteCount
+    values = MapValues(
+      ends: valueEnds, values: namesBase + nameByteCount, byteCount: valueByteCount,
+      widthCode: valueWidthCode)
   }
 
   @inline(__always)
@@ -151,14 +147,10 @@ package struct MapView: BitwiseCopyable {
   @inline(__always)
   package func value(at index: Int) throws(Status) -> ValueView {
     precondition(index >= 0 && index < count, "A field's index is below the map's count.")
-    let start =
-      index == 0 ? 0 : MapView.end(at: valueEnds, index: index - 1, widthCode: valueWidthCode)
-    let end = MapView.end(at: valueEnds, index: index, widthCode: valueWidthCode)
-    guard start <= end, end <= valueByteCount else {
+    guard let bytes = values.bytes(at: index) else {
       throw .dataLoss("A stored map's values overlap.")
     }
-    return ValueView(
-      trusting: UnsafeRawBufferPointer(start: values + start, count: end - start), in: nameTable)
+    return ValueView(trusting: bytes, in: nameTable)
   }
 
   func nameString(at index: Int) throws(Status) -> String {
@@ -231,27 +223,61 @@ package struct MapView: BitwiseCopyable {
   }
 }
 
+/// Where the values of a map are.
+struct MapValues: BitwiseCopyable {
+  /// Where each value ends.
+  let ends: UnsafeRawPointer
+  let values: UnsafeRawPointer
+  private let storedByteCount: UInt32
+  let widthCode: UInt8
+
+  @inline(__always)
+  var byteCount: Int { Int(storedByteCount) }
+
+  /// The address behind the values, which are the end of their map.
+  @inline(__always)
+  var end: UnsafeRawPointer { values + byteCount }
+
+  /// `byteCount` is less than `DocumentFormat.maximumBodyBytes`.
+  @inline(__always)
+  init(ends: UnsafeRawPointer, values: UnsafeRawPointer, byteCount: Int, widthCode: UInt8) {
+    self.ends = ends
+    self.values = values
+    storedByteCount = UInt32(truncatingIfNeeded: byteCount)
+    self.widthCode = widthCode
+  }
+
+  /// Nil if the bytes are damaged. `index` must be below the map's count.
+  @inline(__always)
+  func bytes(at index: Int) -> UnsafeRawBufferPointer? {
+    let start = index == 0 ? 0 : MapView.end(at: ends, index: index - 1, widthCode: widthCode)
+    let end = MapView.end(at: ends, index: index, widthCode: widthCode)
+    guard start <= end, end <= byteCount else { return nil }
+    return UnsafeRawBufferPointer(start: values + start, count: end - start)
+  }
+}
+
 // MARK: - Parts
 
 extension MapView {
   var valueEndBytes: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: valueEnds, count: count << valueWidthCode)
+    UnsafeRawBufferPointer(start: values.ends, count: count << values.widthCode)
   }
 
   var valueBytes: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: values, count: valueByteCount)
+    UnsafeRawBufferPointer(start: values.values, count: values.byteCount)
   }
 
   /// The whole map, with its names. The maps inside must have theirs.
   var wholeBytes: [UInt8] {
-    let byteCount = names.headByteCount + valueEndBytes.count + valueByteCount
+    let byteCount = names.headByteCount + valueEndBytes.count + values.byteCount
     return [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initialized in
       guard var target = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
       func append(_ part: UnsafeRawBufferPointer) {
         if let source = part.baseAddress { target.copyMemory(from: source, byteCount: part.count) }
         target += part.count
       }
-      let tag = DocumentFormat.Tag.map | names.widthCode << 2 | valueWidthCode
+      let tag = DocumentFormat.Tag.map | names.widthCode << 2 | values.widthCode
       target.storeBytes(of: tag, as: UInt8.self)
       target = DocumentWriter.store(varint: UInt64(count), at: target + 1)
       append(names.endBytes)

@@ -70,7 +70,7 @@ struct BodyParts {
     }
     let map = try MapView(body: body)
     guard !nameTable.inner.isEmpty else {
-      self.init(map.valueEndBytes, map.valueBytes, map.valueWidthCode, nameTable)
+      self.init(map.valueEndBytes, map.valueBytes, map.values.widthCode, nameTable)
       return
     }
     scratch.reset()

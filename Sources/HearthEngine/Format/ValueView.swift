@@ -249,7 +249,8 @@ package struct ValueView {
       guard count <= cursor.rest.count / 8 else { throw .truncated }
       return bytes.count - cursor.rest.count + count * 8
     case 0x90...0xA6:
-      return try MapView(atFrontOf: bytes, in: nameTable).byteCount
+      let map = try MapView(atFrontOf: bytes, in: nameTable)
+      return bytes.baseAddress.map { map.values.end - $0 } ?? 0
     default:
       throw .dataLoss("A stored value has an unknown type.")
     }

@@ -14,6 +14,8 @@ struct FieldNameTableBuilder {
   /// By the hash of the names. A nil decision: no table has these names.
   private var decided: [UInt32: PinnedNameTable?] = [:]
   private var count: Int?
+  /// Most documents have the same names as the one before.
+  private var last: PinnedNameTable?
   private var inner = InnerNames()
   private(set) var steps: [(table: Table, key: [UInt8], value: [UInt8])] = []
 
@@ -29,6 +31,11 @@ struct FieldNameTableBuilder {
     try body.withBytes { bytes in
       let map = try MapView(body: bytes)
       guard map.count > 0, map.count <= FieldNameTable.fieldLimit else { return nil }
+      if let last = last?.table, last.names.isEqual(to: map.names),
+        try !body.mayHoldMaps || last.hasNames(ofMapsIn: map)
+      {
+        return last
+      }
       if body.mayHoldMaps, try inner.collect(from: map), !inner.lists.isEmpty,
         let nameTable = try nameTable(map.names, inner.lists, key: key)
       {
@@ -51,10 +58,9 @@ struct FieldNameTableBuilder {
       decided[id] = .some(decision)
     }
     // The hash of other names may be equal.
-    guard let nameTable = decision?.table, nameTable.isEqual(to: names, inner: inner) else {
-      return nil
-    }
-    return nameTable
+    guard let decision, decision.table.isEqual(to: names, inner: inner) else { return nil }
+    last = decision
+    return decision.table
   }
 
   /// Decides about names not yet seen in this transaction. Returns nil if it is too early to

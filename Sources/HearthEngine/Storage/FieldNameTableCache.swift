@@ -68,7 +68,7 @@ final class FieldNameTableCache: Sendable {
   func learn(_ id: UInt32, _ head: UnsafeRawBufferPointer) throws(Status) -> UnsafePointer<
     FieldNameTable
   > {
-    let new = try PinnedNameTable(copying: head)
+    let new = try PinnedNameTable(copying: head, isNumbered: true)
     guard new.table.id == id else {
       throw .dataLoss("A stored name table is under another's id.")
     }

@@ -167,7 +167,7 @@ struct FieldNameTableTests {
       }
     }
     // A map without names where there is no name table.
-    try without.bytes.withUnsafeBytes { bytes in
+    without.bytes.withUnsafeBytes { bytes in
       let map = UnsafeRawBufferPointer(rebasing: bytes[(StoredBody.headBytes + 1)...])
       #expect(throws: Status.self) { try ValueView(StoredBody(map)).value() }
       #expect(throws: Status.self) { try DocumentBody.validate(map) }
