@@ -38,10 +38,10 @@ final class Bench {
 
   /// A peer's rounds beside ours: less is better.
   func tell(
-    _ name: String, _ work: String, _ results: [String: [Double]], against: String, aim: Double,
-    unit: String
+    _ name: String, _ work: String, _ results: [String: [Double]],
+    own ownName: String = HearthEngine.name, against: String, aim: Double, unit: String
   ) {
-    guard let own = results[HearthEngine.name], let peer = results[against] else { return }
+    guard let own = results[ownName], let peer = results[against] else { return }
     tell(
       Figure(
         name: name, work: work, against: against, ratios: zip(peer, own).map { $0 / $1 }, aim: aim,

@@ -7,7 +7,7 @@ final class HearthEngine: Engine {
   static let name = "Hearth"
 
   let database: Firestore
-  private let books: CollectionReference
+  let books: CollectionReference
 
   convenience init(path: String) async throws { try self.init(path: path, durability: .full) }
 
@@ -68,6 +68,12 @@ final class HearthEngine: Engine {
 
   func get(_ id: String) async throws -> Book {
     try await books.document(id).getDocument(as: Book.self)
+  }
+
+  /// On the caller's thread.
+  func read(_ id: String) throws -> Book {
+    let document = books.document(id)
+    return try database.read { try $0.getDocument(document, as: Book.self) }
   }
 
   func books(by author: String) async throws -> [Book] {

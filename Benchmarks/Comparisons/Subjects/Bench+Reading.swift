@@ -8,6 +8,8 @@ extension Bench {
       wants(
         "get-vs-grdb", "get-vs-sqlite-json", "equality100-vs-grdb", "equality100-vs-sqlite-json",
         "order20-vs-grdb", "order20-vs-sqlite-json", "scan-vs-grdb", "scan-vs-sqlite-json",
+        "get-direct-vs-grdb", "get-in-read-direct-vs-grdb", "equality100-direct-vs-grdb",
+        "order20-direct-vs-grdb", "scan-direct-vs-grdb",
         "filter-vs-grdb", "filter-vs-sqlite-json", "bytes-vs-grdb", "bytes-vs-sqlite-json")
     else { return }
     let hearth = try await loaded(HearthEngine.self)
@@ -19,28 +21,35 @@ extension Bench {
 
     /// The race of one way to read, `count` times a round, each time at other places. Everybody finds
     /// the same.
+    /// - Parameter direct: The same with a type that is coded without `Codable`; its aim is against
+    ///   GRDB's records.
     func race(
       _ name: String, _ work: String, aims: (records: Double, documents: Double), count: Int,
+      direct: (name: String, aim: Double, body: (Int) async throws -> UInt64)? = nil,
       _ body: @escaping (any Engine, Int) async throws -> UInt64
     ) async throws {
-      guard wants("\(name)-vs-grdb", "\(name)-vs-sqlite-json") else { return }
+      guard wants("\(name)-vs-grdb", "\(name)-vs-sqlite-json", "\(name)-direct-vs-grdb") else {
+        return
+      }
       var race = Race()
       var places: [String: Int] = [:]
       var digests: [String: [Int: UInt64]] = [:]
-      for engine in engines {
-        let engineName = type(of: engine).name
-        if engine is MemoryEngine, count < 100 { continue }
-        race.add(engineName) {
-          let place = places[engineName, default: 0]
-          places[engineName] = place + 1
+      func add(_ name: String, _ body: @escaping (Int) async throws -> UInt64) {
+        race.add(name) {
+          let place = places[name, default: 0]
+          places[name] = place + 1
           var sum: UInt64 = 0
           let time = try await Race.nanoseconds(count) {
-            for index in 0..<count { sum &+= try await body(engine, place * count + index) }
+            for index in 0..<count { sum &+= try await body(place * count + index) }
           }
-          digests[engineName, default: [:]][place] = sum
+          digests[name, default: [:]][place] = sum
           return time
         }
       }
+      for engine in engines where !(engine is MemoryEngine && count < 100) {
+        add(type(of: engine).name) { try await body(engine, $0) }
+      }
+      if let direct { add(direct.name, direct.body) }
       let results = try await race.run(rounds: rounds)
       precondition(Set(digests.values).count == 1, "Everybody reads the same.")
       tell(
@@ -48,22 +57,51 @@ extension Bench {
       tell(
         "\(name)-vs-sqlite-json", work, results, against: SQLiteJSONEngine.name,
         aim: aims.documents, unit: "ns")
+      if let direct {
+        tell(
+          "\(name)-direct-vs-grdb", "\(work), without Codable", results, own: direct.name,
+          against: GRDBEngine.name, aim: direct.aim, unit: "ns")
+      }
       if let own = results[HearthEngine.name], let floor = results[MemoryEngine.name] {
         note("\(work): \(text(median(own))) ns, from a dictionary \(text(median(floor))) ns")
       }
     }
 
     let total = books
-    try await race("get", "get by id and decode", aims: (25, 6), count: 1000) { engine, index in
-      Self.digest([try await engine.get(Book.id(index &* 7919 % total))])
+    let own = hearth.engine
+    let direct = HearthEngine.directName
+    func id(_ index: Int) -> String { Book.id(index &* 7919 % total) }
+    func author(_ index: Int) -> String { Book.author(index &* 13 % (total / 100)) }
+    try await race(
+      "get", "get by id and decode", aims: (25, 6), count: 1000,
+      direct: (direct, 30, { Self.digest([try await own.getDirectly(id($0))]) })
+    ) { Self.digest([try await $0.get(id($1))]) }
+    try await race(
+      "get-in-read", "get by id and decode, in a read", aims: (25, 6), count: 1000,
+      direct: (direct, 45, { Self.digest([try own.readDirectly(id($0))]) })
+    ) { engine, index in
+      if let own = engine as? HearthEngine { return Self.digest([try own.read(id(index))]) }
+      return Self.digest([try await engine.get(id(index))])
     }
-    try await race("equality100", "equality, 100 books decoded", aims: (7, 6), count: 20) {
-      Self.digest(try await $0.books(by: Book.author($1 &* 13 % (total / 100))))
-    }
-    try await race("order20", "order + limit 20, decoded", aims: (8, 6), count: 20) { engine, _ in
-      Self.digest(try await engine.bestRated(20))
-    }
-    try await race("scan", "full scan, decoded", aims: (8, 7), count: 1) { engine, _ in
+    try await race(
+      "equality100", "equality, 100 books decoded", aims: (7, 6), count: 20,
+      direct: (direct, 12, { Self.digest(try await own.booksDirectly(by: author($0))) })
+    ) { Self.digest(try await $0.books(by: author($1))) }
+    try await race(
+      "order20", "order + limit 20, decoded", aims: (8, 6), count: 20,
+      direct: (direct, 9, { _ in Self.digest(try await own.bestRatedDirectly(20)) })
+    ) { engine, _ in Self.digest(try await engine.bestRated(20)) }
+    try await race(
+      "scan", "full scan, decoded", aims: (8, 7), count: 1,
+      direct: (
+        direct, 18,
+        { _ in
+          var sum: UInt64 = 0
+          try await own.scanDirectly { sum &+= Self.digest([$0]) }
+          return sum
+        }
+      )
+    ) { engine, _ in
       var sum: UInt64 = 0
       try await engine.scan { sum &+= Self.digest([$0]) }
       return sum
@@ -98,10 +136,16 @@ extension Bench {
   }
 
   /// The same for the same books in any order.
-  static func digest(_ books: [Book]) -> UInt64 {
+  static func digest(_ books: [Book]) -> UInt64 { digest(books) { $0.add($1) } }
+
+  static func digest(_ books: [DirectBook]) -> UInt64 { digest(books) { $0.add($1) } }
+
+  private static func digest<Model>(
+    _ books: [Model], _ add: (inout Digest, Model) -> Void
+  ) -> UInt64 {
     books.reduce(0) { sum, book in
       var digest = Digest()
-      digest.add(book)
+      add(&digest, book)
       return sum &+ digest.value
     }
   }

@@ -83,6 +83,23 @@ struct QueryFigures {
       next += 1
       return try peers.jsonBook(Book.id(next &* 7919 % count)).tags.count
     }
+    func document() -> DocumentReference {
+      next += 1
+      return books.document(Book.id(next &* 7919 % count))
+    }
+    try await countCalls("get a book, Hearth, direct", 64) {
+      try await document().getDocument(as: DirectBook.self).tags.count
+    }
+    try countReads("get a book in a read, Hearth", 64) {
+      let document = document()
+      return try books.firestore.read { try $0.getDocument(document, as: Book.self).tags.count }
+    }
+    try countReads("get a book in a read, Hearth, direct", 64) {
+      let document = document()
+      return try books.firestore.read {
+        try $0.getDocument(document, as: DirectBook.self).tags.count
+      }
+    }
     let authors = count / Book.perAuthor
     func author() -> String {
       next += 1
@@ -95,6 +112,10 @@ struct QueryFigures {
     } json: {
       try peers.jsonAuthors([author()]).count
     }
+    try await countCalls("equality, 100 books, Hearth, direct", 8) {
+      try await books.whereField("author", isEqualTo: author())
+        .getDocuments(as: DirectBook.self).count
+    }
     try await countCalls("order and limit 20", 32) {
       try await books.order(by: "rating", descending: true).limit(to: 20)
         .getDocuments(as: Book.self).count
@@ -102,6 +123,10 @@ struct QueryFigures {
       try peers.best(20).count
     } json: {
       try peers.jsonBest(20).count
+    }
+    try await countCalls("order and limit 20, Hearth, direct", 32) {
+      try await books.order(by: "rating", descending: true).limit(to: 20)
+        .getDocuments(as: DirectBook.self).count
     }
     // With two indexes and the log, on the writer's thread too: a book's part.
     let group = 500
@@ -137,6 +162,17 @@ struct QueryFigures {
       }
     }
     counting_end("\(calls * parts)\t\(title)")
+  }
+
+  /// The same for a call that blocks.
+  private func countReads(_ title: String, _ calls: Int, _ work: () throws -> Int) throws {
+    for round in 0..<2 {
+      if round == 1 { counting_begin() }
+      for _ in 0..<calls {
+        guard try work() > 0 else { throw CocoaError(.fileReadCorruptFile) }
+      }
+    }
+    counting_end("\(calls)\t\(title)")
   }
 
   private func run() async throws {

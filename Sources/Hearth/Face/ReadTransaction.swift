@@ -8,7 +8,8 @@ import Logging
 public class ReadTransaction {
   let firestore: Firestore
   /// Nil once the closure has returned.
-  private var reader: (any LocalReader)?
+  // Exclusivity is unchecked: one thread uses it, and nothing else runs in the middle of an access.
+  @exclusivity(unchecked) private var reader: (any LocalReader)?
 
   init(_ firestore: Firestore, _ reader: any LocalReader) {
     self.firestore = firestore

@@ -118,9 +118,13 @@ public struct DocumentValueReader: ~Copyable {
     else { throw UseCodable() }
     state.pointee.trail.enter(table, atDepth: depth)
     let slot = state.pointee.layouts.slot(of: table)
-    guard let values = slot.pointee.values(of: table, in: bytes) else {
-      return try otherMap(table)
-    }
+    let found =
+      if let nameTable = state.pointee.nameTable {
+        slot.pointee.valuesWithoutNames(of: table, in: bytes, nameTable)
+      } else {
+        slot.pointee.values(of: table, in: bytes)
+      }
+    guard let values = found else { return try otherMap(table) }
     slot.pointee.readers += 1
     return DocumentMapReader(values, table, slot, state, depth: depth + 1)
   }

@@ -118,6 +118,40 @@ extension FieldLayouts.Slot {
     return MapValues(ends: ends, values: values, byteCount: byteCount, widthCode: widthCode)
   }
 
+  /// The values of a map whose names are in the document's name table, if they are those of the last
+  /// map: the usual case for documents in a file.
+  @inline(__always)
+  func valuesWithoutNames(
+    of table: UnsafePointer<DocumentFieldTable>, in bytes: UnsafeRawBufferPointer,
+    _ nameTable: UnsafePointer<FieldNameTable>
+  ) -> MapValues? {
+    guard self.table == table, let start = bytes.baseAddress, bytes.count > StoredBody.headBytes
+    else { return nil }
+    let tag = start.load(as: UInt8.self)
+    let widthCode = tag & 3
+    guard widthCode < 3 else { return nil }
+    let names: FieldNames
+    let ends: UnsafeRawPointer
+    switch tag & ~3 {
+    case DocumentFormat.Tag.mapWithoutNames:
+      names = nameTable.pointee.names
+      ends = start + StoredBody.headBytes
+    case DocumentFormat.Tag.innerMapWithoutNames:
+      let index = Int(start.load(fromByteOffset: 1, as: UInt8.self))
+      guard index < nameTable.pointee.inner.count else { return nil }
+      names = nameTable.pointee.inner[index]
+      ends = start + 2
+    default: return nil
+    }
+    let values = ends + count << widthCode
+    guard serial > 0, names.serial == serial, count > 0, values <= start + bytes.count else {
+      return nil
+    }
+    let byteCount = MapView.end(at: ends, index: count - 1, widthCode: widthCode)
+    guard values + byteCount == start + bytes.count else { return nil }
+    return MapValues(ends: ends, values: values, byteCount: byteCount, widthCode: widthCode)
+  }
+
   fileprivate mutating func matches(
     _ table: UnsafePointer<DocumentFieldTable>, _ names: FieldNames
   ) -> Bool {

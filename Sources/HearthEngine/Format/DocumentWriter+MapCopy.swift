@@ -23,9 +23,9 @@ private struct MapCopy {
   /// Finds the names of all maps inside; nil to copy them.
   private var lookup: InnerNameLookup?
 
-  private static let widestEnd = 4
+  private static let widestCode = 2
   /// The length of the longest varint for a number of bytes.
-  private static let lengthBytes = 5
+  private static let longestLength = 5
 
   init(writer: DocumentWriter, nameTable: FieldNameTable?) {
     self.writer = writer
@@ -55,8 +55,11 @@ private struct MapCopy {
   /// Appends the ends, the names if they are copied, and the values. Values without maps are copied
   /// together with their neighbours.
   mutating func appendValues(of map: MapView, depthLeft: Int) throws(Status) -> UInt8 {
+    // Values become shorter without names, so that their ends have room enough. With names, how much
+    // room they need is known in the end.
+    let room = lookup == nil ? MapCopy.widestCode : Int(map.values.widthCode)
     let ends = writer.byteCount
-    try writer.skip(map.count * MapCopy.widestEnd)
+    try writer.skip(map.count << room)
     if lookup == nil { try writer.append(map.names.nameBytes) }
     let start = writer.byteCount
     let source = map.valueBytes
@@ -73,11 +76,11 @@ private struct MapCopy {
         copied = end
         shift = writer.byteCount - start - end
       }
-      writer.storeEnd(end + shift, at: ends + index * MapCopy.widestEnd)
+      writer.storeEnd(end + shift, widthCode: room, at: ends + index << room)
     }
     try writer.append(source[copied...])
     let widthCode = DocumentFormat.widthCode(writer.byteCount - start)
-    writer.narrowEnds(at: ends, count: map.count, to: widthCode)
+    writer.narrowEnds(at: ends, count: map.count, from: room, to: widthCode)
     return UInt8(truncatingIfNeeded: widthCode)
   }
 
@@ -95,7 +98,12 @@ private struct MapCopy {
   private mutating func append(_ array: ArrayView, depthLeft: Int) throws(Status) {
     try writer.append(DocumentFormat.Tag.array)
     let length = writer.byteCount
-    try writer.skip(MapCopy.lengthBytes)
+    let countBytes = DocumentFormat.varintCount(UInt64(array.count))
+    let room =
+      lookup == nil
+      ? MapCopy.longestLength
+      : DocumentFormat.varintCount(UInt64(countBytes + array.elements.count))
+    try writer.skip(room)
     try writer.append(varint: UInt64(array.count))
     var rest = array
     var copied = 0
@@ -110,7 +118,7 @@ private struct MapCopy {
       copied = end
     }
     try writer.append(array.elements[copied...])
-    writer.narrowLength(at: length, reserved: MapCopy.lengthBytes)
+    writer.narrowLength(at: length, reserved: room)
   }
 }
 
@@ -142,27 +150,32 @@ extension DocumentWriter {
     written(from: offset).storeBytes(of: byte, as: UInt8.self)
   }
 
-  /// Stores an end of four bytes.
-  fileprivate func storeEnd(_ end: Int, at offset: Int) {
-    _ = DocumentWriter.store(end: end, widthCode: 2, at: written(from: offset))
+  @inline(__always)
+  fileprivate func storeEnd(_ end: Int, widthCode: Int, at offset: Int) {
+    _ = DocumentWriter.store(end: end, widthCode: widthCode, at: written(from: offset))
   }
 
-  /// Gives ends of four bytes that width, and moves all that follows them.
-  fileprivate func narrowEnds(at offset: Int, count: Int, to widthCode: Int) {
-    guard widthCode < 2, count > 0 else { return }
+  /// Gives ends a smaller width, and moves all that follows them.
+  fileprivate func narrowEnds(
+    at offset: Int, count: Int, from oldWidthCode: Int, to widthCode: Int
+  ) {
+    guard widthCode < oldWidthCode, count > 0 else { return }
     let ends = written(from: offset)
     var target = ends
     for index in 0..<count {
-      let end = MapView.end(at: UnsafeRawPointer(ends), index: index, widthCode: 2)
+      let end = MapView.end(
+        at: UnsafeRawPointer(ends), index: index, widthCode: UInt8(truncatingIfNeeded: oldWidthCode)
+      )
       target = DocumentWriter.store(end: end, widthCode: widthCode, at: target)
     }
-    moveEnd(from: offset + count << 2, to: offset + count << widthCode)
+    moveEnd(from: offset + count << oldWidthCode, to: offset + count << widthCode)
   }
 
   /// Stores how many bytes follow a space that was reserved for this length, and moves them to it.
   fileprivate func narrowLength(at offset: Int, reserved: Int) {
     let length = UInt64(byteCount - offset - reserved)
     let target = DocumentWriter.store(varint: length, at: written(from: offset))
-    moveEnd(from: offset + reserved, to: target - written(from: 0))
+    let end = target - written(from: 0)
+    if end < offset + reserved { moveEnd(from: offset + reserved, to: end) }
   }
 }

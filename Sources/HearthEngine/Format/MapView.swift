@@ -83,6 +83,20 @@ package struct MapView: BitwiseCopyable {
       ends: endsBase, values: valuesBase, byteCount: valueByteCount, widthCode: valueWidthCode)
   }
 
+  /// The length of a whole map, as its header states it. Usually without parsing all of it.
+  static func byteCount(wholeAtFrontOf bytes: UnsafeRawBufferPointer) throws(Status) -> Int {
+    guard let start = bytes.baseAddress, bytes.count >= 2 else { throw .truncated }
+    let tag = start.load(as: UInt8.self)
+    let (nameWidthCode, valueWidthCode) = (tag >> 2 & 3, tag & 3)
+    let count = Int(start.load(fromByteOffset: 1, as: UInt8.self))
+    let header = 2 + count << nameWidthCode + count << valueWidthCode
+    guard count > 0, count < 0x80, nameWidthCode < 3, valueWidthCode < 3, header <= bytes.count
+    else { return try MapView(atFrontOf: bytes, in: nil).values.end - start }
+    let ends = start + 2
+    return header + end(at: ends, index: count - 1, widthCode: nameWidthCode)
+      + end(at: ends + count << nameWidthCode, index: count - 1, widthCode: valueWidthCode)
+  }
+
   private init(
     wholeAtFrontOf bytes: UnsafeRawBufferPointer, in nameTable: UnsafePointer<FieldNameTable>?
   ) throws(Status) {

@@ -248,7 +248,9 @@ package struct ValueView {
       let count = try cursor.length()
       guard count <= cursor.rest.count / 8 else { throw .truncated }
       return bytes.count - cursor.rest.count + count * 8
-    case 0x90...0xA6:
+    case 0x90...0x9F:
+      return try MapView.byteCount(wholeAtFrontOf: bytes)
+    case 0xA0...0xA6:
       let map = try MapView(atFrontOf: bytes, in: nameTable)
       return bytes.baseAddress.map { map.values.end - $0 } ?? 0
     default:

@@ -21,7 +21,9 @@ extension ResourcePath {
   package init(checkingDocument text: String, relativeTo base: ResourcePath = .root) throws(Status)
   {
     guard !text.isEmpty else { throw .invalidArgument("Document path cannot be empty.") }
-    let path = base.appending(try ResourcePath(splitting: text))
+    let path =
+      text.withUTF8Bytes { $0.contains(slash) }
+      ? base.appending(try ResourcePath(splitting: text)) : base.appending(text)
     guard !path.isRoot else { throw .invalidArgument("Document path cannot be empty.") }
     guard path.isDocument else {
       throw .invalidArgument(
