@@ -92,7 +92,12 @@
       for (index, parameter) in clause.parameters.enumerated() {
         let label = parameter.firstName.flatMap { $0.tokenKind == .wildcard ? nil : $0 }
         let property = label?.plainName ?? "_\(index)"
-        seen.insert(property)
+        guard seen.insert(property).inserted else {
+          problems.report(
+            "duplicate", at: parameter,
+            "Two associated values have the same field, \(literal(property)).")
+          continue
+        }
         guard StoredProperty.check(parameter.type, &problems) else { continue }
         let name = names.name(of: property, at: parameter, &problems)
         if name == nil, parameter.defaultValue == nil {
@@ -100,11 +105,6 @@
             "omittedValue", at: parameter, "\(keysName) has no '\(property)'.",
             fix: names.fix(adding: property))
           continue
-        }
-        if let name, values.contains(where: { $0.storedName == name }) {
-          problems.report(
-            "duplicate", at: parameter,
-            "Two associated values have the same field, \(literal(name)).")
         }
         values.append(AssociatedValue(label: label?.text, storedName: name))
       }
@@ -120,7 +120,8 @@
       var lines = [
         DocumentTable.text("\(access)static", "documentFields", cases.map(\.storedName), scope)
       ]
-      lines.append("fileprivate enum DocumentCases {")
+      // The extension's `nonisolated` does not count for types in it.
+      lines.append("nonisolated fileprivate enum DocumentCases {")
       for (index, one) in cases.enumerated() {
         let names = one.values.compactMap(\.storedName)
         lines.append(DocumentTable.text("static", "case\(index)", names, scope))

@@ -95,8 +95,14 @@
       for field in fields where !field.property.isNeverRead {
         let property = field.property
         if property.hasDefaultValue { lines.append("if try fields.isStored(at: \(field.index)) {") }
-        let label = property.wrapper == nil ? "at" : "wrapperAt"
-        lines.append("self.\(property.storage) = try fields.read(\(label): \(field.index))")
+        let value =
+          switch property.wrapper {
+          case nil: "try fields.read(at: \(field.index))"
+          // As any optional: the type inside may be one that only `Codable` reads.
+          case "ExplicitNull": ".init(wrappedValue: try fields.read(at: \(field.index)))"
+          default: "try fields.read(wrapperAt: \(field.index))"
+          }
+        lines.append("self.\(property.storage) = \(value)")
         if property.hasDefaultValue { lines.append("}") }
       }
       lines.append("}")
@@ -123,24 +129,27 @@
     }
 
     /// For queries and updates. In the type itself, where the names of types mean what they mean
-    /// there.
+    /// there. Nonisolated, also in a type of the main actor: queries are made anywhere.
     var fieldTable: [String] {
       if isRaw { return [] }
       let access = scope.access
-      var lines = ["\(access.modifier)struct Fields: Sendable {"]
+      var lines = ["nonisolated \(access.modifier)struct Fields: Sendable {"]
       for field in fields where !field.property.isPrivate {
         let property = field.property
-        let member = min(access, property.access ?? .module)
+        // Its type may be private to the file.
+        let modifier =
+          property.access == .file
+          ? "fileprivate " : min(access, property.access ?? .module).modifier
         let value =
           property.wrapper == "DocumentID" ? ".documentID" : "Field(\(literal(field.name)))"
         // `Self` would be the table.
         let type = property.type.replacing(/\bSelf\b/, with: typeName)
-        lines.append("\(member.modifier)var \(property.name): Field<\(type)> { \(value) }")
+        lines.append("\(modifier)var \(property.name): Field<\(type)> { \(value) }")
       }
       lines.append("}")
       return [
         lines.joined(separator: "\n"),
-        "\(access.modifier)static var fields: Fields { Fields() }",
+        "nonisolated \(access.modifier)static var fields: Fields { Fields() }",
       ]
     }
   }

@@ -6,6 +6,10 @@
   import HearthTesting
   import Testing
 
+  private struct Locker: Codable, Equatable {
+    var row: Int
+  }
+
   /// What `@Document` writes compiles, and does what `Codable` does.
   @Suite struct DocumentModelTests {
     /// Every kind of property.
@@ -13,7 +17,7 @@
     struct Book: Codable, Equatable {
       enum CodingKeys: String, CodingKey {
         case id, title, pages = "numberOfPages", isbn, `default`, price, tags, cover, updated
-        case translator, genre, state, kind, seen, ratings, limits
+        case translator, genre, state, kind, seen, ratings, limits, former, locker
       }
 
       @DocumentID var id: String?
@@ -25,11 +29,15 @@
       var cover: Tag?
       @ServerTimestamp var updated: Date?
       @ExplicitNull var translator: String?
+      /// Around a type that is coded by `Codable`.
+      @ExplicitNull var former: Tag?
       var genre: Genre = .novel
       var state: State
       var kind: Kind { didSet { observed += 1 } }
       var seen: Set<Int>
       var ratings: [String: Double] = ["first": 1]
+      /// Of a type that only this file knows.
+      fileprivate var locker: Locker?
       /// Written, and never read.
       let limits = 3
       /// No field.
@@ -80,6 +88,13 @@
     @Document
     struct Nothing: Codable, Equatable {}
 
+    /// Its fields can be named anywhere.
+    @Document
+    @MainActor struct Screen: Codable {
+      var title: String
+      var items = 0
+    }
+
     static func book(_ number: Int) -> Book {
       var book = Book(
         title: "Dune \(number)", price: Decimal(number) / 4, state: .stored,
@@ -88,6 +103,8 @@
       book.isbn = number % 2 == 0 ? nil : "978-\(number)"
       book.tags = (0..<number % 3).map { Book.Tag(name: "t\($0)") }
       book.cover = number % 3 == 0 ? nil : Book.Tag(name: "c")
+      book.former = number % 4 == 0 ? nil : Book.Tag(name: "f")
+      book.locker = number % 5 == 0 ? nil : Locker(row: number)
       book.updated = Date(timeIntervalSince1970: Double(number))
       book.genre = number % 2 == 0 ? .essay : .novel
       book.state =
@@ -166,6 +183,11 @@
       let data = try #require(try await document.getDocument().data())
       #expect(data["updated"] is Timestamp && data["translator"] is NSNull && data["id"] == nil)
       #expect(data["observed"] == nil && data["limits"] as? Int == 3)
+      let direct = try Firestore.Encoder().encodeDocument(book)
+      let codable = try TreeEncoder.encode(book, options: Firestore.Encoder())
+      #expect(direct.body == codable.body)
+      #expect(direct.transforms.map(\.field.names) == [["updated"]])
+      #expect(codable.transforms.map(\.field.names) == [["updated"]])
     }
 
     @Test func `queries and updates know the fields by their stored names`() async throws {
@@ -196,6 +218,13 @@
         }
       }
       #expect(try await books.document("b4").get()?.pages == 406)
+    }
+
+    @Test func `a model of the main actor is queried anywhere`() async throws {
+      let database = try TemporaryDatabase()
+      let screens = database.firestore.collection("screens", of: Screen.self)
+      try await screens.document("a").set(Screen(title: "A", items: 7))
+      #expect(try await screens.where { $0.items > 3 }.count() == 1)
     }
   }
 #endif

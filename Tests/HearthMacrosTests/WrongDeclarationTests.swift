@@ -26,6 +26,7 @@
       protocol P {}
       final class B: Codable {}
       func make() -> Int { 1 }
+      @propertyWrapper struct Clamped: Codable { var wrappedValue: Int }
       """
 
     static let all: [Wrong] = [
@@ -37,6 +38,18 @@
       Wrong("@Document enum A: ~Copyable { case x }", at: "A", "has to be copyable"),
       Wrong("@Document enum A: Codable {}", at: "A", "without cases"),
       Wrong("@Document enum A: Character { case x = \"x\" }", at: "Character", "strings, integers"),
+      Wrong(
+        "@Document private struct A: Codable { var x = 1 }", at: "private",
+        "A private type inside of another", fix: "make it fileprivate"),
+      Wrong(
+        "@Document struct A: Codable {\n#if DEBUG\n  var x = 1\n#endif\n}", at: "#if",
+        "which members of '#if'"),
+      Wrong(
+        "@Document struct A: Codable { var x = 1; struct Fields {} }", at: "Fields",
+        "uses the name 'Fields'"),
+      Wrong(
+        "@Document struct A: Codable { var x = 1; enum Decoder {} }", at: "Decoder",
+        "uses the name 'Decoder'"),
       // Coding of its own
       Wrong(
         "@Document struct A: Codable { var x: Int; init(from decoder: any Decoder) throws { x = 1 } }",
@@ -89,6 +102,12 @@
       Wrong(
         "@Document struct A: Codable { @ExplicitNull @Clamped var t: Int? }", at: "@Clamped",
         "one wrapper"),
+      Wrong(
+        "@Document struct A: Codable {\n#if DEBUG\n  @ExplicitNull\n#endif\n  var t: Int?\n}",
+        at: "#if", "which attributes of '#if'"),
+      Wrong(
+        "@Document struct A: Codable { @Clamped var x: Int; var y = 1 }", at: "x",
+        "cannot write 'init(from:)' for a property with @Clamped"),
       // Names
       Wrong(
         "@Document struct A: Codable { var x: Int; struct CodingKeys {} }",
@@ -115,6 +134,14 @@
         "@Document struct A: Codable { var x: Int; "
           + "enum CodingKeys: String, CodingKey { case x = \"\\(n)\" } }",
         at: "\"\\(n)\"", "plain string literal"),
+      Wrong(
+        "@Document struct A: Codable { var x: Int; "
+          + "enum CodingKeys: String, CodingKey { case x; static let y = 1 } }",
+        at: "static let y = 1", "has to have nothing else"),
+      Wrong(
+        "@Document struct A: Codable { var x: Int; var y: Int; "
+          + "enum CodingKeys: String, CodingKey { case x = \"__x__\", y } }",
+        at: "x = \"__x__\"", "are reserved: __x__"),
       // Cases
       Wrong(
         "@Document enum A: Codable { case x(Int), x(String) }", at: "x", "Two cases are named 'x'"),
@@ -125,6 +152,22 @@
         "@Document enum A: Codable { case x(a: Int, b: Int); enum XCodingKeys: CodingKey { case a } }",
         at: "b: Int", "XCodingKeys has no 'b'", fix: "add 'case b' to CodingKeys"),
       Wrong("@Document enum A: Codable { case x(f: () -> Int) }", at: "() -> Int", "a function"),
+      Wrong(
+        "@Document enum A: Codable { case x(a: Int, b: Int); "
+          + "enum XCodingKeys: String, CodingKey { case a = \"n\", b = \"n\" } }",
+        at: "b = \"n\"", "'a' and 'b' have the same field"),
+      Wrong(
+        "@Document enum A: Codable { case x(Int, _0: Int) }", at: "_0: Int",
+        "Two associated values have the same field"),
+      Wrong(
+        "@Document enum A: Codable { case x(a: Int); enum XCodingKeys: CodingKey { case a, c } }",
+        at: "c", "which is no stored property"),
+      Wrong(
+        "@Document enum A: Codable { case x; func encode(to encoder: any Encoder) throws {} }",
+        at: "encode", "as the compiler's 'encode(to:)'"),
+      Wrong(
+        "@Document enum A: Codable {\n#if DEBUG\n  case x\n#endif\n  case y\n}", at: "#if",
+        "which members of '#if'"),
       Wrong("@Document enum A: Codable { case __x__ }", at: "__x__", "are reserved"),
     ]
 
@@ -135,6 +178,7 @@
         "import Foundation\nimport HearthMacros\n\nenum Snippet\(index) {\n\(wrong.source)\n}\n"
       }
       let messages = try check.errors(in: sources, models: Self.models).dropFirst()
+      #expect(messages.count >= 30)
       for (wrong, said) in zip(Self.all, messages) {
         let own = said.filter { $0.text.contains("(from macro 'Document") }
         #expect(own.count == 1, "\(wrong.source): \(said)")

@@ -33,32 +33,70 @@ package struct CompilerCheck {
       .appending(path: "../../../Sources").standardized
   }
 
-  /// The errors for each snippet, which are files of one module. `models` are another file of it.
-  package func errors(in snippets: [String], models: String = "") throws -> [[Message]] {
+  /// The errors for each snippet, which are files of one module. `models` are another file of it,
+  /// and come first.
+  package func errors(
+    in snippets: [String], models: String = "", flags: [String] = []
+  ) throws -> [[Message]] {
+    let (files, output) = try check([models] + snippets, flags)
+    return files.map { Self.messages(about: $0, in: output) }
+  }
+
+  /// An expansion of a macro: the file that it makes for the compiler, whose name has the mangled
+  /// name of the declaration, and its lines.
+  package struct Expansion {
+    package var file: String
+    package var lines: [String]
+  }
+
+  /// The expansions of all macros in the snippets, and the errors.
+  package func expansions(
+    in snippets: [String]
+  ) throws -> (expansions: [Expansion], errors: [Message]) {
+    let (files, output) = try check(snippets, ["-Xfrontend", "-dump-macro-expansions"])
+    var found: [Expansion] = []
+    // A line with the name of the file, and the text between two rules.
+    let rule = String(repeating: "-", count: 30)
+    var isInside = false
+    for (line, next) in zip(output, output.dropFirst() + [""]) {
+      if next == rule, line.hasPrefix("@__swiftmacro") {
+        found.append(Expansion(file: line, lines: []))
+      } else if line == rule {
+        isInside.toggle()
+      } else if isInside, !found.isEmpty {
+        found[found.count - 1].lines.append(line)
+      }
+    }
+    return (found, files.flatMap { Self.messages(about: $0, in: output) })
+  }
+
+  /// Returns the paths of the files, and the lines that the compiler prints.
+  private func check(
+    _ sources: [String], _ flags: [String]
+  ) throws -> (files: [String], output: [String]) {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "hearth-snippets-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     var files: [String] = []
-    for (index, snippet) in ([models] + snippets).enumerated() {
+    for (index, source) in sources.enumerated() {
       let file = folder.appending(path: "Snippet\(index).swift")
-      try snippet.write(to: file, atomically: true, encoding: .utf8)
+      try source.write(to: file, atomically: true, encoding: .utf8)
       files.append(file.path)
     }
     var arguments = [
-      "swiftc", "-typecheck", "-wmo", "-swift-version", "6", "-diagnostic-style", "llvm", "-I",
-      products.appending(path: "Modules").path,
+      "swiftc", "-typecheck", "-wmo", "-swift-version", "6", "-package-name", "snippets",
+      "-diagnostic-style", "llvm", "-I", products.appending(path: "Modules").path,
     ]
     for library in ["CLMDB", "CXXHash"] {
-      let map = sources.appending(path: "\(library)/module.modulemap").path
+      let map = self.sources.appending(path: "\(library)/module.modulemap").path
       arguments += ["-Xcc", "-fmodule-map-file=\(map)"]
     }
     let plugin = products.appending(path: "HearthMacrosPlugin-tool").path
     if FileManager.default.fileExists(atPath: plugin) {
       arguments += ["-load-plugin-executable", "\(plugin)#HearthMacrosPlugin"]
     }
-    let output = try run(arguments + files)
-    return files.map { Self.messages(about: $0, in: output) }
+    return (files, try run(arguments + flags + files))
   }
 
   private func run(_ arguments: [String]) throws -> [String] {
