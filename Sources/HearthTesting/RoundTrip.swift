@@ -13,6 +13,9 @@ import Hearth
 /// The first result that is not equal to the model throws a `RoundTripDifference`, which lists the
 /// differences field by field.
 ///
+/// If types in the model conform to `DocumentCodable` or `DocumentValueCodable`, the bytes that they
+/// write directly are also compared with those of `Codable` alone.
+///
 /// - `@DocumentID` is filled in by reading: an id that is nil in the model may come back with any
 ///   value, an id that is set names the document. An id that stays nil is reported: the
 ///   `CodingKeys` may lack it.
@@ -67,6 +70,12 @@ public func expectRoundTrips<Model: Codable & Equatable>(
     let typed = document(ids.compactMap(\.value), index, in: database.firestore)
     paths.append(typed.path)
     try await typed.setData(committing: model, encoder: encoder)
+    let wrong = try DirectComparison.differences(in: model, encoder: encoder)
+    if !wrong.isEmpty {
+      throw RoundTripDifference(
+        type: "\(Model.self)", way: RoundTripDifference.directWay, fields: wrong,
+        stored: try await typed.getDocument().data().map(Shown.fields) ?? "", position: position)
+    }
     let snapshot = try await typed.getDocument()
     let stored = snapshot.data()
     try check(
@@ -119,9 +128,9 @@ public struct RoundTripDifference: Error, CustomStringConvertible {
     /// The path in the model: `author.name`, `tags[1]`, `prices["USD"]`; `self` for the whole
     /// model.
     public let path: String
-    /// The value in the model.
+    /// The value in the model; for bytes written directly, the value that `Codable` writes.
     public let written: String
-    /// The value that was read.
+    /// The value that was read; for bytes written directly, the value in them.
     public let read: String
     /// The probable reason, if it is a known one.
     public let hint: String?
@@ -129,13 +138,16 @@ public struct RoundTripDifference: Error, CustomStringConvertible {
 
   /// The model's type.
   public let type: String
-  /// The call that read it.
+  /// The call that read it, or `the bytes written directly`.
   public let way: String
   /// The properties that changed.
   public let fields: [Field]
   /// The fields of the stored document.
   public let stored: String
   let position: String
+
+  /// By a conformance to `DocumentCodable` that writes something else than `Codable`.
+  static let directWay = "the bytes written directly"
 
   public var description: String {
     let lines = fields.map { field in

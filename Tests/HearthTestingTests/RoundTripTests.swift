@@ -168,6 +168,105 @@ import Testing
     await #expect(throws: DecodingError.self) { try await expectRoundTrip(Strict()) }
   }
 
+  // MARK: Types that are coded directly
+
+  /// A conformance by hand, with the mistake that a test asks for.
+  struct Card: DocumentCodable, Equatable {
+    enum Mistake: Int, Codable { case none, swappedNames, forgottenField, otherKind, forgottenTime }
+
+    var front: String
+    var back: String?
+    var mistake = Mistake.none
+    @ServerTimestamp var made: Timestamp? = Timestamp(seconds: 5, nanoseconds: 0)
+
+    static let documentFields = DocumentFields<Card>("back", "front", "made", "mistake")
+
+    func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+      let isSwapped = mistake == .swappedNames
+      if mistake != .forgottenField { try fields.write(back, at: isSwapped ? 1 : 0) }
+      try fields.write(front, at: isSwapped ? 0 : 1)
+      if mistake != .forgottenTime { try fields.write(wrapper: _made, at: 2) }
+      if mistake == .otherKind {
+        try fields.write(Double(mistake.rawValue), at: 3)
+      } else {
+        try fields.write(mistake.rawValue, at: 3)
+      }
+    }
+  }
+
+  private struct Deck: Codable, Equatable {
+    var cards: [Card]
+    var byName: [String: Card]
+  }
+
+  @Test func `a right conformance by hand passes`() async throws {
+    try await expectRoundTrips([Card(front: "f", back: "b"), Card(front: "f")])
+    try await expectRoundTrip(
+      Deck(cards: [Card(front: "f")], byName: ["a": Card(front: "f", back: "b")]))
+    try await expectRoundTrip(Card(front: "f", made: nil), ignoring: ["made"])
+  }
+
+  @Test func `a conformance that swaps the names of fields is reported`() async throws {
+    let card = Card(front: "f", back: "b", mistake: .swappedNames)
+    let told = try #require(await difference { try await expectRoundTrip(card) })
+    #expect(told.type == "Card" && told.way == "the bytes written directly")
+    #expect(told.fields.map(\.path) == ["back", "front"])
+    #expect(told.fields.map(\.written) == ["\"b\"", "\"f\""])
+    #expect(told.fields.map(\.read) == ["\"f\"", "\"b\""])
+    #expect(told.description.contains("DocumentCodable must write what Codable writes."))
+    #expect(told.description.contains("\nStored: back: \"f\", front: \"b\""))
+    let inside = await difference {
+      try await expectRoundTrip(Deck(cards: [Card(front: "f"), card], byName: ["a": card]))
+    }
+    #expect(
+      inside?.fields.map(\.path)
+        == ["byName.a.back", "byName.a.front", "cards[1].back", "cards[1].front"])
+  }
+
+  @Test func `a conformance that forgets a field is reported`() async throws {
+    let told = await difference {
+      try await expectRoundTrip(Card(front: "f", back: "b", mistake: .forgottenField))
+    }
+    #expect(told?.way == "the bytes written directly")
+    #expect(told?.fields.map(\.path) == ["back"])
+    #expect(told?.fields.map(\.read) == ["nothing"])
+    let time = await difference {
+      try await expectRoundTrip(Card(front: "f", mistake: .forgottenTime, made: nil))
+    }
+    #expect(time?.fields.map(\.path) == ["made"])
+    #expect(time?.fields.map(\.written) == ["serverTimestamp"])
+  }
+
+  @Test func `a conformance that writes a value of another kind is reported`() async throws {
+    let told = await difference {
+      try await expectRoundTrip(Card(front: "f", mistake: .otherKind))
+    }
+    #expect(told?.fields.map(\.path) == ["mistake"])
+    #expect(told?.fields.map(\.written) == ["3"])
+    #expect(told?.fields.map(\.read) == ["3.0"])
+  }
+
+  @Test func `a type that writes something else each time is not reported`() async throws {
+    struct Stamped: Codable, Equatable {
+      var title: String
+
+      enum CodingKeys: CodingKey { case title, written }
+
+      init(title: String) { self.title = title }
+
+      init(from decoder: any Decoder) throws {
+        title = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .title)
+      }
+
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(title, forKey: .title)
+        try container.encode(UUID(), forKey: .written)
+      }
+    }
+    try await expectRoundTrip(Stamped(title: "Dune"))
+  }
+
   @Test @MainActor func `models need not be Sendable, nor tests leave their actor`() async throws {
     final class Box: Codable, Equatable {
       var text = "x"
@@ -177,5 +276,16 @@ import Testing
     try await expectRoundTrip(box)
     box.text = "y"
     try await expectRoundTrip(box)
+  }
+}
+
+extension RoundTripTests.Card {
+  init(fields: borrowing DocumentMapReader) throws(UseCodable) {
+    let mistake: Mistake = try fields.read(at: 3)
+    let isSwapped = mistake == .swappedNames
+    back = try fields.read(at: isSwapped ? 1 : 0)
+    front = try fields.read(at: isSwapped ? 0 : 1)
+    self.mistake = mistake
+    _made = try fields.read(wrapperAt: 2)
   }
 }

@@ -13,6 +13,8 @@ struct ModelGenerator {
   let firestore: Firestore
   /// The strategies at hand write infinities.
   var hasInfinities = false
+  /// Names in dictionaries may begin with an underscore, which is left to `Codable`.
+  var hasUnderscores = true
 
   mutating func below(_ bound: Int) -> Int { random.below(bound) }
   mutating func flag() -> Bool { below(2) == 0 }
@@ -82,7 +84,8 @@ struct ModelGenerator {
   }
 
   mutating func named<T>(_ make: (inout ModelGenerator) -> T) -> [String: T] {
-    let names = ["a", "camelCase", "snake_case", "URLString", "q_", "_x"]
+    let names =
+      ["a", "camelCase", "snake_case", "URLString", "q_"] + (hasUnderscores ? ["_x"] : [])
     return Dictionary(
       (0..<below(4)).map { _ in (random.one(of: names), make(&self)) },
       uniquingKeysWith: { first, _ in first })
@@ -295,6 +298,13 @@ struct Kinds: RandomModel {
   }
 }
 
+/// An enumeration as a document.
+extension Kinds.Shape: RandomModel {
+  static func make(_ random: inout ModelGenerator) -> Kinds.Shape {
+    Kinds.shape(&random, depth: 2)
+  }
+}
+
 #if Macros
   @Document
 #endif
@@ -347,9 +357,13 @@ class Animal: Codable, Equatable {
   var legs: Int
   var born: Date
 
-  init(_ random: inout ModelGenerator) {
-    legs = random.below(100)
-    born = random.date()
+  init(legs: Int, born: Date) {
+    self.legs = legs
+    self.born = born
+  }
+
+  convenience init(_ random: inout ModelGenerator) {
+    self.init(legs: random.below(100), born: random.date())
   }
 
   func isEqual(_ other: Animal) -> Bool { legs == other.legs && born == other.born }
@@ -362,9 +376,9 @@ class Pet: Animal {
 
   enum CodingKeys: CodingKey { case petName }
 
-  override init(_ random: inout ModelGenerator) {
-    petName = random.text()
-    super.init(&random)
+  init(petName: String, legs: Int, born: Date) {
+    self.petName = petName
+    super.init(legs: legs, born: born)
   }
 
   required init(from decoder: any Decoder) throws {
@@ -390,10 +404,10 @@ final class Dog: Pet, RandomModel {
 
   enum CodingKeys: CodingKey { case tricks, itsMother }
 
-  override init(_ random: inout ModelGenerator) {
-    tricks = random.list { $0.text() }
-    mother = Animal(&random)
-    super.init(&random)
+  init(tricks: [String], mother: Animal, petName: String, legs: Int, born: Date) {
+    self.tricks = tricks
+    self.mother = mother
+    super.init(petName: petName, legs: legs, born: born)
   }
 
   required init(from decoder: any Decoder) throws {
@@ -415,7 +429,11 @@ final class Dog: Pet, RandomModel {
     return super.isEqual(other) && other.tricks == tricks && other.mother == mother
   }
 
-  static func make(_ random: inout ModelGenerator) -> Self { Self(&random) }
+  static func make(_ random: inout ModelGenerator) -> Dog {
+    Dog(
+      tricks: random.list { $0.text() }, mother: Animal(&random), petName: random.text(),
+      legs: random.below(100), born: random.date())
+  }
 }
 
 #if Macros
@@ -466,6 +484,38 @@ struct Generics: RandomModel {
       numbers: Page(&random) { $0.integer() }, dates: Page(&random) { $0.date() },
       pages: Page(&random) { Page(&$0) { $0.text() } },
       branches: Page(&random) { Branch.make(&$0, depth: 1) })
+  }
+}
+
+/// With default values, for which the macro writes `init(from:)`, and names of its own.
+#if Macros
+  @Document
+#endif
+struct Prefilled: RandomModel {
+  var fullName = "nobody"
+  let pageCount: Int
+  var `default` = true, weight: Double = 0.5
+  var tags: [String] = ["new"]
+  var shape: Kinds.Shape = .point
+  var note: String? = "none"
+  var madeAt: Date = Date(timeIntervalSince1970: 0)
+  @ServerTimestamp var seenAt: Date?
+  @ExplicitNull var owner: Kinds.Money?
+  /// No field.
+  var observed = 0
+
+  enum CodingKeys: String, CodingKey {
+    case fullName = "name", pageCount = "pagesé", `default`, weight, tags, shape, note
+    case madeAt, seenAt, owner
+  }
+
+  static func make(_ random: inout ModelGenerator) -> Prefilled {
+    Prefilled(
+      fullName: random.text(), pageCount: random.integer(), default: random.flag(),
+      weight: random.double(), tags: random.list { $0.text() },
+      shape: Kinds.shape(&random, depth: 1), note: random.maybe { $0.text() },
+      madeAt: random.date(), seenAt: random.date(),
+      owner: random.maybe { Kinds.Money(cents: $0.below(100_000)) })
   }
 }
 
