@@ -388,14 +388,9 @@ public struct DocumentMapReader: ~Copyable {
     return try T(reading: field(at: index))
   }
 
-  /// Around a type that is read through `Codable`.
-  @_disfavoredOverload
-  public func read<T: Decodable>(wrapperAt index: Int) throws(UseCodable) -> ExplicitNull<T> {
-    guard let value = try fieldWithValue(at: index) else { return ExplicitNull(wrappedValue: nil) }
-    return ExplicitNull(wrappedValue: try value.codable(T.self))
-  }
-
-  /// Any other wrapper: only `Codable` knows how it is read.
+  /// Any other wrapper: only `Codable` knows how it is read, and reads the whole document. For an
+  /// `ExplicitNull` around a type without a conformance, write
+  /// `_note = ExplicitNull(wrappedValue: try fields.read(at: 2))`.
   @_disfavoredOverload
   public func read<T: Decodable>(wrapperAt index: Int) throws(UseCodable) -> T {
     throw UseCodable()
