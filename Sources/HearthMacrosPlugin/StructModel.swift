@@ -92,22 +92,44 @@
       lines.append("}")
 
       lines.append("\(access)init(fields: borrowing DocumentMapReader) throws(UseCodable) {")
-      for field in fields where !field.property.isNeverRead {
-        let property = field.property
-        if property.hasDefaultValue { lines.append("if try fields.isStored(at: \(field.index)) {") }
-        let value =
-          switch property.wrapper {
-          case nil: "try fields.read(at: \(field.index))"
-          // As any optional: the type inside may be one that only `Codable` reads.
-          case "ExplicitNull": ".init(wrappedValue: try fields.read(at: \(field.index)))"
-          default: "try fields.read(wrapperAt: \(field.index))"
-          }
-        lines.append("self.\(property.storage) = \(value)")
-        if property.hasDefaultValue { lines.append("}") }
-      }
+      lines += reads
       lines.append("}")
       if fields.contains(where: \.property.hasDefaultValue) { lines += codableInit }
       return (["DocumentValueCodable", "DocumentCodable", "DocumentModel"], lines)
+    }
+
+    /// Reads the values, then assigns them: a value that is complete after the last error is made
+    /// where it is returned, and not copied there.
+    private var reads: [String] {
+      var lines: [String] = []
+      var assignments: [String] = []
+      for field in fields where !field.property.isNeverRead {
+        let (property, index) = (field.property, field.index)
+        func value(_ type: String) -> String {
+          switch property.wrapper {
+          case nil: "try fields.read(\(type)at: \(index))"
+          // As any optional: the type inside may be one that only `Codable` reads.
+          case "ExplicitNull": ".init(wrappedValue: try fields.read(at: \(index)))"
+          default: "try fields.read(\(type)wrapperAt: \(index))"
+          }
+        }
+        if property.hasDefaultValue {
+          lines += [
+            "if try fields.isStored(at: \(index)) {", "self.\(property.storage) = \(value(""))",
+            "}",
+          ]
+          continue
+        }
+        // An extension cannot name types that are nested where the type is declared.
+        lines.append("let type\(index) = DocumentFields<Self>.type { $0.\(property.storage) }")
+        let isNull = property.wrapper == "ExplicitNull"
+        lines.append(
+          isNull
+            ? "let value\(index) = type\(index)\(value(""))"
+            : "let value\(index) = \(value("type\(index), "))")
+        assignments.append("self.\(property.storage) = value\(index)")
+      }
+      return lines + assignments
     }
 
     /// As the compiler would write it, with the default values.

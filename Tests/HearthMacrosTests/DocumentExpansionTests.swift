@@ -82,11 +82,31 @@
             try fields.write(self.width, at: 4)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 3)
-            self.pages = try fields.read(at: 1)
-            self.width = try fields.read(at: 4)
-            self.height = try fields.read(at: 0)
-            self.seen = try fields.read(at: 2)
+            let type3 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value3 = try fields.read(type3, at: 3)
+            let type1 = DocumentFields<Self>.type {
+              $0.pages
+            }
+            let value1 = try fields.read(type1, at: 1)
+            let type4 = DocumentFields<Self>.type {
+              $0.width
+            }
+            let value4 = try fields.read(type4, at: 4)
+            let type0 = DocumentFields<Self>.type {
+              $0.height
+            }
+            let value0 = try fields.read(type0, at: 0)
+            let type2 = DocumentFields<Self>.type {
+              $0.seen
+            }
+            let value2 = try fields.read(type2, at: 2)
+            self.title = value3
+            self.pages = value1
+            self.width = value4
+            self.height = value0
+            self.seen = value2
           }
         }
         """),
@@ -148,10 +168,26 @@
             try fields.write(self.third, at: 3)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.one = try fields.read(at: 1)
-            self.other = try fields.read(at: 2)
-            self.third = try fields.read(at: 3)
-            self.fourth = try fields.read(at: 0)
+            let type1 = DocumentFields<Self>.type {
+              $0.one
+            }
+            let value1 = try fields.read(type1, at: 1)
+            let type2 = DocumentFields<Self>.type {
+              $0.other
+            }
+            let value2 = try fields.read(type2, at: 2)
+            let type3 = DocumentFields<Self>.type {
+              $0.third
+            }
+            let value3 = try fields.read(type3, at: 3)
+            let type0 = DocumentFields<Self>.type {
+              $0.fourth
+            }
+            let value0 = try fields.read(type0, at: 0)
+            self.one = value1
+            self.other = value2
+            self.third = value3
+            self.fourth = value0
           }
         }
         """),
@@ -211,7 +247,10 @@
             try fields.write(self.title, at: 7)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 7)
+            let type7 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value7 = try fields.read(type7, at: 7)
             if try fields.isStored(at: 3) {
               self.pages = try fields.read(at: 3)
             }
@@ -233,6 +272,7 @@
             if try fields.isStored(at: 2) {
               self.made = try fields.read(at: 2)
             }
+            self.title = value7
           }
           init(from decoder: any Decoder) throws {
             let fields = try decoder.container(keyedBy: DocumentFieldKey.self)
@@ -291,7 +331,11 @@
             try fields.write(self.version, at: 1)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 0)
+            let type0 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value0 = try fields.read(type0, at: 0)
+            self.title = value0
           }
         }
         """),
@@ -331,9 +375,21 @@
             try fields.write(self.title, at: 2)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 2)
-            self.`default` = try fields.read(at: 1)
-            self.note = try fields.read(at: 0)
+            let type2 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value2 = try fields.read(type2, at: 2)
+            let type1 = DocumentFields<Self>.type {
+              $0.`default`
+            }
+            let value1 = try fields.read(type1, at: 1)
+            let type0 = DocumentFields<Self>.type {
+              $0.note
+            }
+            let value0 = try fields.read(type0, at: 0)
+            self.title = value2
+            self.`default` = value1
+            self.note = value0
           }
         }
         """#),
@@ -382,11 +438,31 @@
             try fields.write(self.tags, at: 4)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.tags = try fields.read(at: 4)
-            self.byName = try fields.read(at: 0)
-            self.numbers = try fields.read(at: 1)
-            self.part = try fields.read(at: 2)
-            self.parts = try fields.read(at: 3)
+            let type4 = DocumentFields<Self>.type {
+              $0.tags
+            }
+            let value4 = try fields.read(type4, at: 4)
+            let type0 = DocumentFields<Self>.type {
+              $0.byName
+            }
+            let value0 = try fields.read(type0, at: 0)
+            let type1 = DocumentFields<Self>.type {
+              $0.numbers
+            }
+            let value1 = try fields.read(type1, at: 1)
+            let type2 = DocumentFields<Self>.type {
+              $0.part
+            }
+            let value2 = try fields.read(type2, at: 2)
+            let type3 = DocumentFields<Self>.type {
+              $0.parts
+            }
+            let value3 = try fields.read(type3, at: 3)
+            self.tags = value4
+            self.byName = value0
+            self.numbers = value1
+            self.part = value2
+            self.parts = value3
           }
         }
         """),
@@ -417,10 +493,14 @@
             try fields.write(self.title, at: 1)
           }
           public init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 1)
+            let type1 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value1 = try fields.read(type1, at: 1)
             if try fields.isStored(at: 0) {
               self.secret = try fields.read(at: 0)
             }
+            self.title = value1
           }
           public init(from decoder: any Decoder) throws {
             let fields = try decoder.container(keyedBy: DocumentFieldKey.self)
@@ -459,8 +539,16 @@
             try fields.write(self.rings, at: 1)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.name = try fields.read(at: 0)
-            self.rings = try fields.read(at: 1)
+            let type0 = DocumentFields<Self>.type {
+              $0.name
+            }
+            let value0 = try fields.read(type0, at: 0)
+            let type1 = DocumentFields<Self>.type {
+              $0.rings
+            }
+            let value1 = try fields.read(type1, at: 1)
+            self.name = value0
+            self.rings = value1
           }
         }
         """),
@@ -507,13 +595,29 @@
             try fields.write(wrapper: self._tag, at: 4)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self._id = try fields.read(wrapperAt: 0)
-            self._made = try fields.read(wrapperAt: 1)
-            self._note = .init(wrappedValue: try fields.read(at: 2))
-            self._tag = .init(wrappedValue: try fields.read(at: 4))
+            let type0 = DocumentFields<Self>.type {
+              $0._id
+            }
+            let value0 = try fields.read(type0, wrapperAt: 0)
+            let type1 = DocumentFields<Self>.type {
+              $0._made
+            }
+            let value1 = try fields.read(type1, wrapperAt: 1)
+            let type2 = DocumentFields<Self>.type {
+              $0._note
+            }
+            let value2 = type2.init(wrappedValue: try fields.read(at: 2))
+            let type4 = DocumentFields<Self>.type {
+              $0._tag
+            }
+            let value4 = type4.init(wrappedValue: try fields.read(at: 4))
             if try fields.isStored(at: 3) {
               self.pages = try fields.read(at: 3)
             }
+            self._id = value0
+            self._made = value1
+            self._note = value2
+            self._tag = value4
           }
           init(from decoder: any Decoder) throws {
             let fields = try decoder.container(keyedBy: DocumentFieldKey.self)
@@ -555,8 +659,16 @@
             try fields.write(self.title, at: 1)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self._pages = try fields.read(wrapperAt: 0)
-            self.title = try fields.read(at: 1)
+            let type0 = DocumentFields<Self>.type {
+              $0._pages
+            }
+            let value0 = try fields.read(type0, wrapperAt: 0)
+            let type1 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value1 = try fields.read(type1, at: 1)
+            self._pages = value0
+            self.title = value1
           }
         }
         """),
@@ -583,7 +695,11 @@
             try fields.write(self.title, at: 0)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 0)
+            let type0 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value0 = try fields.read(type0, at: 0)
+            self.title = value0
           }
         }
         """),
@@ -632,14 +748,34 @@
             try fields.write(self.title, at: 5)
           }
           public init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 5)
-            self.shelf = try fields.read(at: 4)
-            self.note = try fields.read(at: 1)
-            self.count = try fields.read(at: 0)
-            self.row = try fields.read(at: 3)
+            let type5 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value5 = try fields.read(type5, at: 5)
+            let type4 = DocumentFields<Self>.type {
+              $0.shelf
+            }
+            let value4 = try fields.read(type4, at: 4)
+            let type1 = DocumentFields<Self>.type {
+              $0.note
+            }
+            let value1 = try fields.read(type1, at: 1)
+            let type0 = DocumentFields<Self>.type {
+              $0.count
+            }
+            let value0 = try fields.read(type0, at: 0)
+            let type3 = DocumentFields<Self>.type {
+              $0.row
+            }
+            let value3 = try fields.read(type3, at: 3)
             if try fields.isStored(at: 2) {
               self.place = try fields.read(at: 2)
             }
+            self.title = value5
+            self.shelf = value4
+            self.note = value1
+            self.count = value0
+            self.row = value3
           }
           public init(from decoder: any Decoder) throws {
             let fields = try decoder.container(keyedBy: DocumentFieldKey.self)
@@ -677,7 +813,11 @@
             try fields.write(self.title, at: 0)
           }
           package init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 0)
+            let type0 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value0 = try fields.read(type0, at: 0)
+            self.title = value0
           }
         }
         """),
@@ -704,7 +844,11 @@
             try fields.write(self.title, at: 0)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 0)
+            let type0 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value0 = try fields.read(type0, at: 0)
+            self.title = value0
           }
         }
         """),
@@ -738,8 +882,16 @@
             try fields.write(self.second, at: 1)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.first = try fields.read(at: 0)
-            self.second = try fields.read(at: 1)
+            let type0 = DocumentFields<Self>.type {
+              $0.first
+            }
+            let value0 = try fields.read(type0, at: 0)
+            let type1 = DocumentFields<Self>.type {
+              $0.second
+            }
+            let value1 = try fields.read(type1, at: 1)
+            self.first = value0
+            self.second = value1
           }
         }
         """),
@@ -768,7 +920,11 @@
             try fields.write(self.title, at: 0)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 0)
+            let type0 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value0 = try fields.read(type0, at: 0)
+            self.title = value0
           }
         }
         """),
@@ -795,7 +951,11 @@
             try fields.write(self.title, at: 0)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.title = try fields.read(at: 0)
+            let type0 = DocumentFields<Self>.type {
+              $0.title
+            }
+            let value0 = try fields.read(type0, at: 0)
+            self.title = value0
           }
         }
         """),
@@ -847,7 +1007,11 @@
             try fields.write(self.rawValue, at: 0)
           }
           init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-            self.rawValue = try fields.read(at: 0)
+            let type0 = DocumentFields<Self>.type {
+              $0.rawValue
+            }
+            let value0 = try fields.read(type0, at: 0)
+            self.rawValue = value0
           }
         }
         """),

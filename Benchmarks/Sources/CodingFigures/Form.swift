@@ -105,6 +105,7 @@ struct Form: Measured {
   var field98: Bool
   var field99: Int
 
+  @inline(__always)
   func mix(into mixer: inout Mixer) {
     mixer.mix(field00)
     mixer.mix(field01)

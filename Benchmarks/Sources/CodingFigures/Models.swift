@@ -52,6 +52,7 @@ struct Book: Measured {
   var genres: [String]
   var cover: Cover
 
+  @inline(__always)
   func mix(into mixer: inout Mixer) {
     mixer.mix(title)
     mixer.mix(author)
@@ -111,6 +112,7 @@ struct LinkedBook: Measured {
   var genres: [String]
   var cover: Cover
 
+  @inline(__always)
   func mix(into mixer: inout Mixer) {
     mixer.mix(title)
     mixer.mix(author)
@@ -156,6 +158,7 @@ struct Reading: Measured {
   var isValid: Bool
   var taken: Date
 
+  @inline(__always)
   func mix(into mixer: inout Mixer) {
     mixer.mix(sensor)
     mixer.mix(value)

@@ -15,8 +15,12 @@ public struct DirectBook: DocumentCodable, Equatable, Sendable {
     }
 
     public init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-      color = try fields.read(at: 0)
-      title = try fields.read(at: 1)
+      let type0 = DocumentFields<Self>.type { $0.color }
+      let value0 = try fields.read(type0, at: 0)
+      let type1 = DocumentFields<Self>.type { $0.title }
+      let value1 = try fields.read(type1, at: 1)
+      self.color = value0
+      self.title = value1
     }
   }
 
@@ -34,9 +38,15 @@ public struct DirectBook: DocumentCodable, Equatable, Sendable {
     }
 
     public init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-      large = try fields.read(at: 0)
-      medium = try fields.read(at: 1)
-      small = try fields.read(at: 2)
+      let type0 = DocumentFields<Self>.type { $0.large }
+      let value0 = try fields.read(type0, at: 0)
+      let type1 = DocumentFields<Self>.type { $0.medium }
+      let value1 = try fields.read(type1, at: 1)
+      let type2 = DocumentFields<Self>.type { $0.small }
+      let value2 = try fields.read(type2, at: 2)
+      self.large = value0
+      self.medium = value1
+      self.small = value2
     }
   }
 
@@ -69,16 +79,36 @@ public struct DirectBook: DocumentCodable, Equatable, Sendable {
   }
 
   public init(fields: borrowing DocumentMapReader) throws(UseCodable) {
-    author = try fields.read(at: 0)
-    cover = try fields.read(at: 1)
-    genres = try fields.read(at: 2)
-    isAvailable = try fields.read(at: 3)
-    isbn = try fields.read(at: 4)
-    numberOfPages = try fields.read(at: 5)
-    published = try fields.read(at: 6)
-    rating = try fields.read(at: 7)
-    tags = try fields.read(at: 8)
-    title = try fields.read(at: 9)
+    let type0 = DocumentFields<Self>.type { $0.author }
+    let value0 = try fields.read(type0, at: 0)
+    let type1 = DocumentFields<Self>.type { $0.cover }
+    let value1 = try fields.read(type1, at: 1)
+    let type2 = DocumentFields<Self>.type { $0.genres }
+    let value2 = try fields.read(type2, at: 2)
+    let type3 = DocumentFields<Self>.type { $0.isAvailable }
+    let value3 = try fields.read(type3, at: 3)
+    let type4 = DocumentFields<Self>.type { $0.isbn }
+    let value4 = try fields.read(type4, at: 4)
+    let type5 = DocumentFields<Self>.type { $0.numberOfPages }
+    let value5 = try fields.read(type5, at: 5)
+    let type6 = DocumentFields<Self>.type { $0.published }
+    let value6 = try fields.read(type6, at: 6)
+    let type7 = DocumentFields<Self>.type { $0.rating }
+    let value7 = try fields.read(type7, at: 7)
+    let type8 = DocumentFields<Self>.type { $0.tags }
+    let value8 = try fields.read(type8, at: 8)
+    let type9 = DocumentFields<Self>.type { $0.title }
+    let value9 = try fields.read(type9, at: 9)
+    self.author = value0
+    self.cover = value1
+    self.genres = value2
+    self.isAvailable = value3
+    self.isbn = value4
+    self.numberOfPages = value5
+    self.published = value6
+    self.rating = value7
+    self.tags = value8
+    self.title = value9
   }
 
   public init(_ book: Book) {

@@ -8,7 +8,9 @@ import Foundation
 struct DecodingSession {
   typealias StatePointer = UnsafeMutablePointer<State>
 
-  struct State {
+  struct State: PooledState {
+    var isInUse = false
+    var isThreads = false
     /// Changes when a run ends. Never 0.
     var epoch: UInt32 = 1
     var bytes = UnsafeRawBufferPointer(start: nil, count: 0)

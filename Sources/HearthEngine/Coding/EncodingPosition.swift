@@ -5,7 +5,9 @@ import Foundation
 package struct EncodingPosition: BitwiseCopyable {
   typealias StatePointer = UnsafeMutablePointer<State>
 
-  struct State {
+  struct State: PooledState {
+    var isInUse = false
+    var isThreads = false
     /// Owned by the session, for its lifetime.
     let writer = DocumentWriter()
     /// Owned by the caller, which waits for the run to end. Nil between runs.

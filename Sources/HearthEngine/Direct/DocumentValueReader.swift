@@ -305,45 +305,61 @@ public struct DocumentMapReader: ~Copyable {
   // The most frequent types, in one call each.
 
   /// A string.
-  public func read(at index: Int) throws(UseCodable) -> String {
+  public func read(
+    _ type: String.Type = String.self, at index: Int
+  ) throws(UseCodable) -> String {
     try DocumentValueReader.string(value(at: index))
   }
 
   /// Nil if the field is missing or null.
-  public func read(at index: Int) throws(UseCodable) -> String? {
+  public func read(
+    _ type: String?.Type = String?.self, at index: Int
+  ) throws(UseCodable) -> String? {
     guard let value = try valueIfAny(at: index) else { return nil }
     return try DocumentValueReader.string(value)
   }
 
   /// An integer. A double with an integral value is left to `Codable`.
-  public func read(at index: Int) throws(UseCodable) -> Int {
+  public func read(
+    _ type: Int.Type = Int.self, at index: Int
+  ) throws(UseCodable) -> Int {
     Int(truncatingIfNeeded: try DocumentValueReader.integer(value(at: index)))
   }
 
   /// Nil if the field is missing or null.
-  public func read(at index: Int) throws(UseCodable) -> Int? {
+  public func read(
+    _ type: Int?.Type = Int?.self, at index: Int
+  ) throws(UseCodable) -> Int? {
     guard let value = try valueIfAny(at: index) else { return nil }
     return Int(truncatingIfNeeded: try DocumentValueReader.integer(value))
   }
 
   /// A double, or an integer as a double.
-  public func read(at index: Int) throws(UseCodable) -> Double {
+  public func read(
+    _ type: Double.Type = Double.self, at index: Int
+  ) throws(UseCodable) -> Double {
     try DocumentValueReader.double(value(at: index))
   }
 
   /// Nil if the field is missing or null.
-  public func read(at index: Int) throws(UseCodable) -> Double? {
+  public func read(
+    _ type: Double?.Type = Double?.self, at index: Int
+  ) throws(UseCodable) -> Double? {
     guard let value = try valueIfAny(at: index) else { return nil }
     return try DocumentValueReader.double(value)
   }
 
   /// A Boolean value.
-  public func read(at index: Int) throws(UseCodable) -> Bool {
+  public func read(
+    _ type: Bool.Type = Bool.self, at index: Int
+  ) throws(UseCodable) -> Bool {
     try DocumentValueReader.boolean(value(at: index))
   }
 
   /// Nil if the field is missing or null.
-  public func read(at index: Int) throws(UseCodable) -> Bool? {
+  public func read(
+    _ type: Bool?.Type = Bool?.self, at index: Int
+  ) throws(UseCodable) -> Bool? {
     guard let value = try valueIfAny(at: index) else { return nil }
     return try DocumentValueReader.boolean(value)
   }
@@ -383,7 +399,9 @@ public struct DocumentMapReader: ~Copyable {
   /// A property wrapper, which says what the value of a missing field is:
   /// `_created = try fields.read(wrapperAt: 2)`.
   @inlinable
-  public func read<T: DocumentFieldCodable>(wrapperAt index: Int) throws(UseCodable) -> T {
+  public func read<T: DocumentFieldCodable>(
+    _ type: T.Type = T.self, wrapperAt index: Int
+  ) throws(UseCodable) -> T {
     guard try isStored(at: index) else { return try T(missingFrom: self) }
     return try T(reading: field(at: index))
   }
@@ -392,7 +410,9 @@ public struct DocumentMapReader: ~Copyable {
   /// `ExplicitNull` around a type without a conformance, write
   /// `_note = ExplicitNull(wrappedValue: try fields.read(at: 2))`.
   @_disfavoredOverload
-  public func read<T: Decodable>(wrapperAt index: Int) throws(UseCodable) -> T {
+  public func read<T: Decodable>(
+    _ type: T.Type = T.self, wrapperAt index: Int
+  ) throws(UseCodable) -> T {
     throw UseCodable()
   }
 

@@ -22,6 +22,14 @@ public struct DocumentFields<Model>: Sendable {
     table = DocumentFieldTable.shared(isMap ? names : [""])
   }
 
+  /// The type of a property, for code that cannot name it:
+  ///
+  ///     let pages = DocumentFields<Self>.type { $0.pages }
+  ///     let value = try fields.read(pages, at: 0)
+  @inlinable
+  @inline(__always)
+  public static func type<Value>(of property: (Model) -> Value) -> Value.Type { Value.self }
+
   /// The names in the order in which they were given.
   public var names: [String] {
     (0..<table.pointee.count).map { table.pointee.name(atRank: Int(table.pointee.ranks[$0])) }

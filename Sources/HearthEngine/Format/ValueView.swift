@@ -120,11 +120,13 @@ package struct ValueView {
   @inline(__always)
   func stringBytes() throws(Status) -> UnsafeRawBufferPointer? {
     let tag = tag
-    var payload = payload
-    if tag & 0xC0 == DocumentFormat.Tag.shortString {
-      return try payload.bytes(Int(tag & 0x3F))
+    if tag & 0xC0 == DocumentFormat.Tag.shortString, let start = bytes.baseAddress {
+      let count = Int(tag & 0x3F)
+      guard count < bytes.count else { throw .truncated }
+      return UnsafeRawBufferPointer(start: start + 1, count: count)
     }
     guard tag == DocumentFormat.Tag.string else { return nil }
+    var payload = payload
     return try payload.bytes(payload.length())
   }
 
@@ -224,6 +226,8 @@ package struct ValueView {
     let length: Int
     if tag & 0xC0 == DocumentFormat.Tag.shortString {
       length = 1 + Int(tag & 0x3F)
+    } else if tag & DocumentFormat.Tag.mapMask == DocumentFormat.Tag.map {
+      length = try MapView.byteCount(wholeAtFrontOf: bytes)
     } else {
       length = try otherLength(bytes, tag: tag, nameTable)
     }
@@ -248,8 +252,6 @@ package struct ValueView {
       let count = try cursor.length()
       guard count <= cursor.rest.count / 8 else { throw .truncated }
       return bytes.count - cursor.rest.count + count * 8
-    case 0x90...0x9F:
-      return try MapView.byteCount(wholeAtFrontOf: bytes)
     case 0xA0...0xA6:
       let map = try MapView(atFrontOf: bytes, in: nameTable)
       return bytes.baseAddress.map { map.values.end - $0 } ?? 0

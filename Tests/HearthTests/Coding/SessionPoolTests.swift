@@ -7,12 +7,15 @@ import Testing
 
 /// What these tests count; a pool's closures cannot hold anything.
 private let made = Guarded(0)
-private let pool: SessionPool<Int> = SessionPool(
+private struct Counted: PooledState {
+  var isInUse = false
+  var isThreads = false
+}
+
+private let pool: SessionPool<Counted> = SessionPool(
   make: {
-    made.withLock {
-      $0 += 1
-      return $0
-    }
+    made.withLock { $0 += 1 }
+    return Counted()
   },
   threadEnds: { state in
     if let state { pool.share(state) }
@@ -47,9 +50,14 @@ struct SessionPoolTests {
       #expect(first != inner)
       pool.giveBack(first)
       pool.giveBack(inner)
-      let again = pool.borrow()
-      #expect(again == first)
-      pool.giveBack(again)
+      for _ in 0..<3 {
+        let again = pool.borrow()
+        #expect(again == first)
+        let inside = pool.borrow()
+        #expect(inside != first)
+        pool.giveBack(inside)
+        pool.giveBack(again)
+      }
     }
   }
 
