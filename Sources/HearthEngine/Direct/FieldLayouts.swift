@@ -125,8 +125,7 @@ extension FieldLayouts.Slot {
     of table: UnsafePointer<DocumentFieldTable>, in bytes: UnsafeRawBufferPointer,
     _ nameTable: UnsafePointer<FieldNameTable>
   ) -> MapValues? {
-    guard self.table == table, let start = bytes.baseAddress, bytes.count > StoredBody.headBytes
-    else { return nil }
+    guard self.table == table, let start = bytes.baseAddress, bytes.count >= 2 else { return nil }
     let tag = start.load(as: UInt8.self)
     let widthCode = tag & 3
     guard widthCode < 3 else { return nil }
