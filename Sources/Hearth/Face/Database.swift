@@ -21,6 +21,15 @@ final class Database: Sendable {
     transactions = TransactionRunner(self.backend, named: name, logger)
   }
 
+  /// `local`; throws `unimplemented` if the backend is not in this process.
+  func checkedLocal() throws(Status) -> any LocalBackend {
+    guard let local else {
+      throw Status(
+        .unimplemented, "This is possible only with a database that is embedded in the process.")
+    }
+    return local
+  }
+
   /// Runs an operation of several steps. `close` waits for it; after `close` this throws
   /// `terminated`.
   func active<Result>(

@@ -175,13 +175,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
   }
 
   /// The open database, if it is in this process; else throws `Status`: `unimplemented`.
-  func local() throws -> any LocalBackend {
-    guard let local = try database().local else {
-      throw Status(
-        .unimplemented, "This is possible only with a database that is embedded in the process.")
-    }
-    return local
-  }
+  func local() throws -> any LocalBackend { try database().checkedLocal() }
 
   /// The open database, if it is a file; else throws `Status`: `unimplemented`.
   func file() throws -> any FileBackend {

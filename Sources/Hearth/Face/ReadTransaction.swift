@@ -158,8 +158,9 @@ extension Firestore {
     asOf time: Timestamp?, _ body: (ReadTransaction) throws -> Result
   ) async throws -> Result {
     try await reporting {
-      let (backend, logger) = (try local(), try database().logger)
-      return try await backend.read(at: time) { try run(body, $0, logger) }
+      let database = try database()
+      let backend = try database.checkedLocal()
+      return try await backend.read(at: time) { try run(body, $0, database.logger) }
     }
   }
 
@@ -167,8 +168,9 @@ extension Firestore {
     asOf time: Timestamp?, _ body: (ReadTransaction) throws -> Result
   ) throws -> Result {
     return try reporting {
-      let (backend, logger) = (try local(), try database().logger)
-      return try backend.readBlocking(at: time) { try run(body, $0, logger) }
+      let database = try database()
+      let backend = try database.checkedLocal()
+      return try backend.readBlocking(at: time) { try run(body, $0, database.logger) }
     }
   }
 
@@ -176,12 +178,11 @@ extension Firestore {
     _ body: (ReadTransaction) throws -> Result, _ reader: any LocalReader,
     _ logger: Logger
   ) throws -> Result {
-    let began = ContinuousClock.now
+    let timer = ClosureTimer()
     let session = ReadTransaction(self, reader)
     defer {
       session.end()
-      warnIfLong(
-        "A read closure kept old pages of the file in use.", since: began, logger)
+      timer.warnIfLong("A read closure kept old pages of the file in use.", logger)
     }
     return try body(session)
   }

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// Paths that come from users.
 ///
 /// The checks that a client makes before it sends a request: the structure of a path. The error
@@ -62,10 +68,15 @@ extension ResourcePath {
   /// Lengths matter only for writes: a document whose name is too long can be read and deleted, and
   /// does not exist.
   package func checkNames(forWriting: Bool = true) throws(Status) {
-    for (index, id) in segments.enumerated() where !ResourcePath.isOrdinary(id) {
+    var bytes = 0
+    for (index, id) in segments.enumerated() {
+      bytes += id.utf8.count
+      if ResourcePath.isOrdinary(id) { continue }
       try ResourcePath.check(id: id, kind: index % 2 == 0 ? "Collection id" : "Resource id")
     }
-    if forWriting { try checkLengths() }
+    // No id and no name of that few bytes is too long.
+    let isShort = bytes <= Limits.id && segments.count <= Limits.collectionDepth
+    if forWriting, !isShort { try checkLengths() }
   }
 
   private func checkLengths() throws(Status) {
@@ -86,10 +97,10 @@ extension ResourcePath {
   private static func isOrdinary(_ id: String) -> Bool {
     var id = id
     return id.withUTF8 { id in
-      guard let first = id.first, first != UInt8(ascii: "."), first != UInt8(ascii: "_") else {
-        return false
-      }
-      return !id.contains(slash)
+      guard let first = id.baseAddress, !id.isEmpty, first.pointee != UInt8(ascii: "."),
+        first.pointee != UInt8(ascii: "_")
+      else { return false }
+      return memchr(first, Int32(slash), id.count) == nil
     }
   }
 

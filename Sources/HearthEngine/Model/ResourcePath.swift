@@ -28,7 +28,15 @@ package struct ResourcePath: Sendable {
   /// The length of `text`, in UTF-8.
   var byteCount: Int { segments.reduce(max(0, segments.count - 1)) { $0 + $1.utf8.count } }
 
-  package func appending(_ segment: String) -> ResourcePath { ResourcePath(segments + [segment]) }
+  package func appending(_ segment: String) -> ResourcePath {
+    ResourcePath(
+      Array(unsafeUninitializedCapacity: segments.count + 1) { buffer, count in
+        _ = buffer.initialize(fromContentsOf: segments)
+        buffer.initializeElement(at: segments.count, to: segment)
+        count = segments.count + 1
+      })
+  }
+
   package func appending(_ path: ResourcePath) -> ResourcePath {
     ResourcePath(segments + path.segments)
   }

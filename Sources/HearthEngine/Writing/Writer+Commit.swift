@@ -159,10 +159,10 @@ extension Writer {
   private func run(
     _ closure: WriteRequest.Closure, in plan: inout CommitPlan
   ) -> (WriteRequest.Work, Outcome) {
-    let began = ContinuousClock.now
+    let timer = ClosureTimer()
     note(.runningClosure(closure.callSite))
     defer {
-      warnIfLong("A write closure held up all writes.", since: began, logger)
+      timer.warnIfLong("A write closure held up all writes.", logger)
       note(.planning)
     }
     return withUnsafeMutablePointer(to: &plan) { plan in

@@ -322,12 +322,3 @@ extension Status {
   static let forked = Status(
     .failedPrecondition, "The database belongs to the process that opened it, not to its fork.")
 }
-
-/// Logs a closure that ran for more than a second: while it runs, others wait.
-package func warnIfLong(
-  _ sentence: Logger.Message, since began: ContinuousClock.Instant, _ logger: Logger
-) {
-  let duration = ContinuousClock.now - began
-  guard duration > .seconds(1) else { return }
-  logger.warning(sentence, metadata: ["duration": "\(duration)"])
-}

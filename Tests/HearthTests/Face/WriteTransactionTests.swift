@@ -233,8 +233,8 @@ import Testing
   @Test func `what holds others up for longer than a second is logged`() {
     let lines = LogRecorder()
     let logger = Logger(label: "test") { _ in lines }
-    warnIfLong("short", since: .now, logger)
-    warnIfLong("long", since: .now - .seconds(2), logger)
+    ClosureTimer().warnIfLong("short", logger)
+    ClosureTimer(begunBefore: .seconds(2)).warnIfLong("long", logger)
     #expect(lines.all == ["warning: long"])
   }
 
