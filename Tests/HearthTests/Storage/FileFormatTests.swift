@@ -193,6 +193,10 @@ import Testing
     try await db.document("books/emma").updateData(["n": 2])
     try await db.document("books/gone").setData(["n": 1])
     try await db.document("books/gone").delete()
+    try await db.indexes.declare(
+      FirestoreIndex("books", .ascending("text"), .descending("n")),
+      FirestoreIndex("books", scope: .collectionGroup, .contains("list")))
+    try await db.indexes.waitUntilReady()
     try await db.maintenance.backup(
       to: target + "/format-\(FileFormat.current.version).hearth", compacting: true, replacing: true
     )
