@@ -4,9 +4,18 @@
 ///     FirestoreIndex("books", .ascending("author"), .descending("year"))
 ///     FirestoreIndex("reviews", scope: .collectionGroup, .ascending("stars"))
 ///     FirestoreIndex("books", .contains("tags"))
+///     FirestoreIndex(unique: "users", .ascending("email"))
 ///
 /// An index contains a document only if the document has every field. An index on one field serves
 /// both directions.
+///
+/// **Unique indexes.** No two documents ever have the same values in all fields of a unique index:
+/// a commit that would store them again fails as a whole, with `alreadyExists`; the message names
+/// the index and the other document. This holds for every writer, in every process. With the scope
+/// `.collection`, documents of one collection are compared, with `.collectionGroup` those of all
+/// collections with the id. Values are compared as in queries: 1 equals 1.0. A document that lacks
+/// one of the fields, or has null in it, is not compared. With `contains`, no two documents have an
+/// element in common.
 public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
   /// The queries that an index serves.
   public enum Scope: Hashable, Sendable {
@@ -66,6 +75,8 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
   public var scope: Scope
   /// The indexed fields, in order.
   public var fields: [Field]
+  /// Whether no two documents may have the same values.
+  public var isUnique = false
 
   /// Creates a definition. An invalid one is reported by the operation that uses it, as
   /// `invalidArgument`.
@@ -81,6 +92,13 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     self.fields = fields
   }
 
+  /// Creates the definition of a unique index. An invalid one is reported by the operation that uses
+  /// it, as `invalidArgument`.
+  public init(unique collectionID: String, scope: Scope = .collection, _ fields: Field...) {
+    self.init(collectionID, scope: scope, fields)
+    isUnique = true
+  }
+
   func definition() throws(Status) -> IndexDefinition {
     var components: [IndexDefinition.Component] = []
     for field in fields {
@@ -90,7 +108,8 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
       }
     }
     let definition = IndexDefinition(
-      collectionID, scope: scope == .collectionGroup ? .group : .collection, components)
+      collectionID, scope: scope == .collectionGroup ? .group : .collection, components,
+      constraint: isUnique ? .unique : .none)
     try definition.check()
     return definition
   }
@@ -105,7 +124,7 @@ extension FirestoreIndex {
   /// Collection ids are equal if their bytes are.
   public static func == (lhs: FirestoreIndex, rhs: FirestoreIndex) -> Bool {
     BytewiseString(lhs.collectionID) == BytewiseString(rhs.collectionID) && lhs.scope == rhs.scope
-      && lhs.fields == rhs.fields
+      && lhs.fields == rhs.fields && lhs.isUnique == rhs.isUnique
   }
 
   public func hash(into hasher: inout Hasher) {

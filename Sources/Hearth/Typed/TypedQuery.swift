@@ -142,3 +142,27 @@ extension TypedQueryable {
     return (found.get(average) as? NSNumber)?.doubleValue
   }
 }
+
+// MARK: Writing all results
+
+extension TypedQueryable {
+  /// Changes fields of every document that the query finds, in one commit. Returns the number of these
+  /// documents; see `Query.updateAll(_:limit:)`.
+  ///
+  ///     try await books.where(\.publisher == "Chilton").updateAll { $0.pages += 6 }
+  @discardableResult
+  public func updateAll(
+    limit: Int = Query.writeLimit, _ changes: (inout FieldUpdates<Model>) -> Void
+  ) async throws -> Int {
+    var updates = FieldUpdates<Model>()
+    changes(&updates)
+    return try await untyped.updateAll(updates.checkedData(), limit: limit)
+  }
+
+  /// Deletes every document that the query finds, in one commit. Returns the number of these documents;
+  /// see `Query.deleteAll(limit:)`.
+  @discardableResult
+  public func deleteAll(limit: Int = Query.writeLimit) async throws -> Int {
+    try await untyped.deleteAll(limit: limit)
+  }
+}

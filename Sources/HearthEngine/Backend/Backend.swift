@@ -136,6 +136,16 @@ package protocol Backend: AnyObject, Sendable {
   /// A token for the state after the change, or the event, with this sequence.
   func token(after sequence: UInt64) -> ChangeToken
 
+  // MARK: Indexes
+
+  /// Adds definitions. Returns when they are durable, before the indexes are built. Constraints hold
+  /// for every commit from then on, or are refused with `unimplemented`.
+  func declare(_ indexes: [IndexDefinition]) async throws
+  func drop(_ indexes: [IndexDefinition]) async throws
+  func indexList() throws -> [IndexInfo]
+  /// Waits until no index is being built. Throws `failedPrecondition` if a unique one is invalid.
+  func waitForIndexes() async throws
+
   // MARK: The end
 
   /// Completes when every write that was passed to the backend before this call is done.
@@ -292,18 +302,13 @@ package protocol FileBackend: LocalBackend {
 
   // MARK: Indexes
 
-  /// Adds definitions. Returns when they are durable, before the indexes are built.
-  func declare(_ indexes: [IndexDefinition]) async throws
   /// Replaces the declared indexes by those of a `firestore.indexes.json`.
   func declare(onlyThoseIn json: String) async throws
-  func drop(_ indexes: [IndexDefinition]) async throws
   /// Blocks.
   func dropLearnedIndexes() throws
   func learnIndexes(_ isLearning: Bool)
-  func indexList() throws -> [IndexInfo]
   /// As a `firestore.indexes.json`.
   func indexConfiguration() throws -> String
-  func waitForIndexes() async throws
 
   // MARK: TTL
 

@@ -185,6 +185,13 @@ final class QueryFallback: Backend {
 
   // MARK: The end
 
+  package func declare(_ indexes: [IndexDefinition]) async throws {
+    try await base.declare(indexes)
+  }
+  package func drop(_ indexes: [IndexDefinition]) async throws { try await base.drop(indexes) }
+  package func indexList() throws -> [IndexInfo] { try base.indexList() }
+  package func waitForIndexes() async throws { try await base.waitForIndexes() }
+
   package func close() { base.close() }
   package func checkUsable() throws(Status) { try base.checkUsable() }
   package func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer {

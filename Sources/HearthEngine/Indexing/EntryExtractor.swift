@@ -15,6 +15,8 @@ final class EntryExtractor {
   @exclusivity(unchecked) private var elements = KeyBuffer()
   @exclusivity(unchecked) private var elementRanges: [Range<Int>] = []
   @exclusivity(unchecked) private var values: [ValueView] = []
+  /// The length of the current entry's key without the document's name.
+  @exclusivity(unchecked) private var valuesEnd = 0
 
   init(_ index: StoredIndex) {
     self.index = index
@@ -36,6 +38,7 @@ final class EntryExtractor {
     let first = containsIndex ?? kinds.count
     for component in 0..<first { try append(component, &identities) }
     guard let containsIndex else {
+      valuesEnd = key.count
       key.append(entryName: path, isGroup: index.isGroup)
       try body(key.buffer, identities)
       return
@@ -45,9 +48,21 @@ final class EntryExtractor {
       key.truncate(to: start)
       key.append(raw: UnsafeRawBufferPointer(rebasing: elements.buffer[range]))
       for component in (containsIndex + 1)..<kinds.count { try append(component, &identities) }
+      valuesEnd = key.count
       key.append(entryName: path, isGroup: index.isGroup)
       try body(key.buffer, identities)
     }
+  }
+
+  /// The document's values as a unique index compares them: its entries' keys without its name.
+  /// Values with null are not constrained.
+  func uniqueKeys(of path: ResourcePath, _ fields: MapView) throws -> [[UInt8]] {
+    var keys: [[UInt8]] = []
+    try forEachEntry(of: path, fields) { key, _ in
+      let values = UnsafeRawBufferPointer(rebasing: key[..<valuesEnd])
+      if try EntryValues(values, of: index).isConstrained { keys.append(Array(values)) }
+    }
+    return keys
   }
 
   /// True if identical bytes show that two versions of a document have the same entries. False does

@@ -43,6 +43,15 @@ struct EntryRange: Sendable {
     upper = EntryRange.end(prefix)
   }
 
+  /// The entries with these values in all components, as `EntryExtractor.uniqueKeys` gives them.
+  init(_ index: StoredIndex, in collection: ResourcePath?, values: [UInt8]) {
+    self.init(index, in: collection)
+    prefix = values
+    fixedCount = index.definition.components.count
+    lower = prefix
+    upper = EntryRange.end(prefix)
+  }
+
   /// The range contains no key.
   var isEmpty: Bool {
     lower.withUnsafeBytes { lower in upper.withUnsafeBytes { UTF8Order.compare(lower, $0) >= 0 } }

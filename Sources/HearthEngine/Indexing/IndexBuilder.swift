@@ -4,14 +4,16 @@ internal import LMDB
 /// documents that are older than their index, and deletes entries of indexes that are being
 /// dropped.
 ///
-///     building   documents ──▶ entries, up to a key that the index's record stores
-///     dropping   entries ──▶ deleted
+///     building    documents ──▶ entries, up to a key that the index's record stores
+///     verifying   entries of a unique index ──▶ duplicates? read in one transaction
+///     dropping    entries ──▶ deleted
 ///
 /// Every step is one commit and may be the last: the next worker, even after a crash, continues
 /// from there. Meanwhile, commits also write to indexes being built, so nothing is missing after
 /// the last document. One process works at a time, under a lease.
 ///
-/// Law: when an index becomes ready, every document of its collections has its entries.
+/// Law: when an index becomes ready, every document of its collections has its entries, and no two
+/// documents have the same values if the index is unique.
 struct IndexBuilder: Sendable {
   enum Outcome: Equatable, Sendable {
     /// There is nothing to do.
@@ -37,11 +39,22 @@ struct IndexBuilder: Sendable {
 
   /// The index to work on next.
   private func next(_ snapshot: StoreSnapshot) throws -> StoredIndex? {
-    try snapshot.readIndexes().first { !$0.isReady }
+    try snapshot.readIndexes().first(where: \.isUnfinished)
   }
 
   func step() throws -> Outcome {
-    guard try store.read({ try next($0) != nil }) else { return .idle }
+    // Commits add no duplicates meanwhile, so the writer need not wait for this.
+    let (isIdle, verified) = try store.read { snapshot in
+      guard let index = try next(snapshot) else { return (true, nil as Verified?) }
+      guard index.state == .verifying, try lease.state(in: snapshot) != .others else {
+        return (false, nil)
+      }
+      return (
+        false,
+        Verified(index: index, duplicates: try UniqueCheck.duplicates(in: index, snapshot))
+      )
+    }
+    if isIdle { return .idle }
     return try store.write { transaction in
       let snapshot = StoreSnapshot(transaction.snapshot, store)
       guard let index = try next(snapshot) else { return .idle }
@@ -51,8 +64,9 @@ struct IndexBuilder: Sendable {
         switch index.state {
         case .building(let documents, let key):
           try build(index, documents, behind: key, &transaction)
+        case .verifying: try end(index, verified, &transaction)
         case .dropping: try drop(index, &transaction)
-        case .ready: true
+        case .invalid, .ready: true
         }
       if finished, try next(StoreSnapshot(transaction.snapshot, store)) == nil {
         try lease.giveBack(&transaction, in: store)
@@ -75,6 +89,25 @@ struct IndexBuilder: Sendable {
     }
   }
 
+  // MARK: Verifying
+
+  /// The duplicates of an index.
+  private struct Verified {
+    let index: StoredIndex
+    let duplicates: IndexDuplicates
+  }
+
+  private func end(
+    _ index: StoredIndex, _ verified: Verified?, _ transaction: inout WriteTransaction
+  ) throws -> Bool {
+    // Another index may have come to this state, or this one may have been declared again.
+    guard let verified, verified.index == index else { return false }
+    var index = index
+    index.state = verified.duplicates.values == 0 ? .ready : .invalid(verified.duplicates)
+    try transaction.store(index, number: index.number, in: store)
+    return true
+  }
+
   // MARK: Building
 
   private func build(
@@ -87,13 +120,13 @@ struct IndexBuilder: Sendable {
     try entries.apply(to: &transaction)
     var index = index
     if isAtEnd {
-      index.state = .ready
+      index.state = index.definition.isUnique ? .verifying : .ready
       try transaction.store(index, number: index.number, in: store)
     } else {
       index.state = .building(documents: done + documents, upTo: last)
       try transaction.update(index, in: store)
     }
-    return isAtEnd
+    return index.isReady
   }
 
   private func collect(

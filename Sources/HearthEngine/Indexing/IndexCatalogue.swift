@@ -12,6 +12,9 @@ final class IndexCatalogue: Sendable {
   private let positionsByID: [String: [Int]]
   /// Declared indexes on array elements: a document can have too many entries in these.
   let limited: [StoredIndex]
+  /// Unique indexes, valid or not: commits add no duplicates to any.
+  let unique: [StoredIndex]
+  let references: [StoredIndex]
 
   init(generation: UInt64, _ indexes: [StoredIndex]) {
     self.generation = generation
@@ -24,7 +27,11 @@ final class IndexCatalogue: Sendable {
     limited = indexes.filter {
       $0.isMaintained && $0.origin == .declared && $0.definition.containsIndex != nil
     }
+    unique = indexes.filter { $0.isMaintained && $0.definition.isUnique }
+    references = indexes.filter { $0.isMaintained && $0.definition.referenceRule != nil }
   }
+
+  var hasConstraints: Bool { !unique.isEmpty || !references.isEmpty }
 
   var isEmpty: Bool { indexes.isEmpty }
 

@@ -42,9 +42,10 @@ struct IndexConfiguration: Sendable, Equatable {
       }
   }
 
-  /// Adds an index, unless it is present.
+  /// Adds an index, unless it is present. Replaces another rule for the same references.
   mutating func add(_ definition: IndexDefinition) {
     guard !definitions.contains(definition) else { return }
+    indexes.removeAll { $0.hasSameReferences(as: definition) }
     guard definition.isSingleField else {
       indexes.append(definition)
       return
@@ -136,7 +137,7 @@ extension IndexConfiguration {
       try entry.string("collectionGroup"),
       scope: try IndexDefinition.Scope(
         jsonName: entry.object["queryScope"] as? String ?? "COLLECTION"),
-      components, isNameDescending: isNameDescending)
+      components, isNameDescending: isNameDescending, constraint: try entry.constraint())
     do {
       try definition.check()
     } catch {
@@ -223,6 +224,27 @@ private struct Entry {
       throw .invalidArgument("\(location) lacks \(name).")
     }
     return string
+  }
+
+  func constraint() throws(Status) -> IndexDefinition.Constraint {
+    let unique = object["unique"]
+    guard unique == nil || unique is Bool else {
+      throw .invalidArgument("\(location).unique is neither true nor false.")
+    }
+    let isUnique = unique as? Bool ?? false
+    guard object["references"] != nil || object["onDelete"] != nil else {
+      return isUnique ? .unique : .none
+    }
+    guard !isUnique else {
+      throw .invalidArgument("\(location) is either unique or has references.")
+    }
+    let action = try string("onDelete")
+    let target = try string("references")
+    do {
+      return .reference(ReferenceRule(try ReferenceRule.Action(jsonName: action), target: target))
+    } catch {
+      throw .invalidArgument("\(location): \(error.message)")
+    }
   }
 
   func fieldPath(_ text: String) throws(Status) -> FieldSegments {

@@ -3,7 +3,10 @@ import Foundation
 /// Entries of a `firestore.indexes.json`, in the format of the Firebase command line.
 extension IndexDefinition {
   /// Firebase stores indexes on one field as overrides of that field.
-  var isSingleField: Bool { components.count == 1 && isNameDescending == impliedNameDirection }
+  /// Constraints are Hearth's own, and stand among the others.
+  var isSingleField: Bool {
+    components.count == 1 && isNameDescending == impliedNameDirection && constraint == .none
+  }
 
   private var impliedNameDirection: Bool {
     IndexDefinition(collectionID, scope: scope, components).isNameDescending
@@ -31,7 +34,17 @@ extension IndexDefinition {
         "fieldPath": "__name__", "order": isNameDescending ? "DESCENDING" : "ASCENDING",
       ])
     }
-    return ["collectionGroup": collectionID, "queryScope": scope.jsonName, "fields": fields]
+    var object: [String: Any] = [
+      "collectionGroup": collectionID, "queryScope": scope.jsonName, "fields": fields,
+    ]
+    switch constraint {
+    case .none: break
+    case .unique: object["unique"] = true
+    case .reference(let rule):
+      object["references"] = rule.target
+      object["onDelete"] = rule.action.jsonName
+    }
+    return object
   }
 
   static func text(_ object: Any, isPretty: Bool = false) -> String {
@@ -52,6 +65,25 @@ extension IndexDefinition.Scope {
     case "COLLECTION": self = .collection
     case "COLLECTION_GROUP": self = .group
     default: throw .invalidArgument("No such query scope: \(jsonName)")
+    }
+  }
+}
+
+extension ReferenceRule.Action {
+  var jsonName: String {
+    switch self {
+    case .restrict: "RESTRICT"
+    case .cascade: "CASCADE"
+    case .nullify: "NULLIFY"
+    }
+  }
+
+  init(jsonName: String) throws(Status) {
+    switch jsonName {
+    case "RESTRICT": self = .restrict
+    case "CASCADE": self = .cascade
+    case "NULLIFY": self = .nullify
+    default: throw .invalidArgument("No such action on delete: \(jsonName)")
     }
   }
 }

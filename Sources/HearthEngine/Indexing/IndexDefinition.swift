@@ -2,6 +2,7 @@
 ///
 ///     books: author ↑, year ↓         each collection `books` separately
 ///     all books: tags ∋, year ↑       all collections `books` together
+///     unique users: email ↑           no two documents of a collection have the same value
 ///
 /// The index contains the documents that have every field. `∋` indexes each distinct element of an
 /// array. The document's name is the last component.
@@ -31,19 +32,31 @@ package struct IndexDefinition: Sendable {
     var isDescending: Bool { kind == .descending }
   }
 
+  /// A condition that every commit has to meet.
+  package enum Constraint: Hashable, Sendable {
+    case none
+    /// Two documents never have equal values in all fields. A document that lacks a field, or has
+    /// null in it, is not constrained.
+    case unique
+    /// The field has references; see `ReferenceRule`.
+    case reference(ReferenceRule)
+  }
+
   var collectionID: String
   var scope: Scope
   var components: [Component]
   var isNameDescending: Bool
+  package var constraint: Constraint
 
   /// - Parameter isNameDescending: Defaults to the direction of the last ordered field.
   package init(
     _ collectionID: String, scope: Scope = .collection, _ components: [Component],
-    isNameDescending: Bool? = nil
+    isNameDescending: Bool? = nil, constraint: Constraint = .none
   ) {
     self.collectionID = collectionID
     self.scope = scope
     self.components = components
+    self.constraint = constraint
     self.isNameDescending =
       isNameDescending ?? components.last { $0.kind != .contains }?.isDescending ?? false
   }
@@ -66,12 +79,56 @@ package struct IndexDefinition: Sendable {
   var stored: IndexDefinition { isNameDescending ? turned : self }
 
   var containsIndex: Int? { components.firstIndex { $0.kind == .contains } }
+
+  var isUnique: Bool { constraint == .unique }
+
+  /// The rule of a reference; nil for other indexes.
+  package var referenceRule: ReferenceRule? {
+    if case .reference(let rule) = constraint { rule } else { nil }
+  }
+
+  /// Whether both have the same entries and a reference rule, perhaps another one.
+  func hasSameReferences(as other: IndexDefinition) -> Bool {
+    guard referenceRule != nil, other.referenceRule != nil else { return false }
+    var renewed = self
+    renewed.constraint = other.constraint
+    return renewed == other
+  }
+}
+
+/// The effect of a deletion on the documents that refer to the deleted document.
+package struct ReferenceRule: Hashable, Sendable {
+  /// On disk. Changing a raw value changes the file format; see StorageLayout.md.
+  package enum Action: UInt8, Sendable {
+    /// The referenced document cannot be deleted.
+    case restrict = 0
+    /// The document is deleted, too.
+    case cascade = 1
+    /// The field becomes null, or the element is removed from the array.
+    case nullify = 2
+  }
+
+  package var action: Action
+  /// The collection id of the referenced documents.
+  package var target: String
+
+  package init(_ action: Action, target: String) {
+    self.action = action
+    self.target = target
+  }
+
+  package static func == (lhs: ReferenceRule, rhs: ReferenceRule) -> Bool {
+    lhs.action == rhs.action && UTF8Order.areEqual(lhs.target, rhs.target)
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(action) }
 }
 
 extension IndexDefinition: Hashable {
   package static func == (lhs: IndexDefinition, rhs: IndexDefinition) -> Bool {
     UTF8Order.areEqual(lhs.collectionID, rhs.collectionID) && lhs.scope == rhs.scope
       && lhs.components == rhs.components && lhs.isNameDescending == rhs.isNameDescending
+      && lhs.constraint == rhs.constraint
   }
 
   package func hash(into hasher: inout Hasher) {
@@ -93,7 +150,13 @@ extension IndexDefinition: CustomStringConvertible {
         }
       return "\(component.field.canonicalText) \(arrow)"
     }
-    return (scope == .group ? "all " : "") + "\(collectionID): \(fields.joined(separator: ", "))"
+    let all = scope == .group ? "all " : ""
+    let list = "\(collectionID): \(fields.joined(separator: ", "))"
+    return switch constraint {
+    case .none: all + list
+    case .unique: "unique " + all + list
+    case .reference(let rule): "\(all)\(list) → \(rule.target), on delete \(rule.action)"
+    }
   }
 
   /// Throws `invalidArgument` for a definition that no database accepts.
@@ -116,6 +179,11 @@ extension IndexDefinition: CustomStringConvertible {
     }
     guard Set(components.map(\.field)).count == components.count else {
       throw .invalidArgument("An index has every field once.")
+    }
+    guard let referenceRule else { return }
+    try ResourcePath.check(collectionGroupID: referenceRule.target)
+    guard components.count == 1, scope == .group, components[0].kind != .descending else {
+      throw .invalidArgument("A reference rule is on one field, or one array, of a collection id.")
     }
   }
 }

@@ -6,8 +6,19 @@ public struct IndexInfo: Hashable, Sendable, CustomStringConvertible {
     case building(documents: Int)
     /// Queries can read the index.
     case ready
+    /// A unique index: some documents have the same values. Commits add no more of these. Change
+    /// the documents, and declare the index again.
+    case invalid(Duplicates)
     /// Queries no longer use the index, and its entries are being deleted.
     case dropping
+  }
+
+  /// The documents with equal values that keep a unique index from being valid.
+  public struct Duplicates: Hashable, Sendable {
+    /// The number of values that several documents have.
+    public var count: Int
+    /// For up to 20 of these values, the paths of two documents that have them.
+    public var examples: [[String]]
   }
 
   /// The definition, as `books: author ↑, year ↓`. An index whose last field is descending is
@@ -29,6 +40,12 @@ extension IndexInfo {
     state =
       switch index.state {
       case .building(let documents, _): .building(documents: Int(clamping: documents))
+      case .verifying: .building(documents: 0)
+      case .invalid(let duplicates):
+        .invalid(
+          Duplicates(
+            count: Int(clamping: duplicates.values),
+            examples: duplicates.examples.map { [$0.first.text, $0.second.text] }))
       case .ready: .ready
       case .dropping: .dropping
       }

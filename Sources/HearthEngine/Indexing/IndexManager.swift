@@ -115,7 +115,7 @@ final class IndexManager: Sendable {
   /// Waits until every existing index, or the given one, is ready.
   ///
   /// Throws `notFound` if the given index does not exist, `failedPrecondition` if the database was
-  /// closed, the error of a failed build step, and `CancellationError`.
+  /// closed or a unique index is invalid, the error of a failed build step, and `CancellationError`.
   package func waitUntilReady(_ definition: IndexDefinition? = nil) async throws {
     if state.withLock({ $0.isWorking && !$0.hasBegun }) {
       await withCheckedContinuation { continuation in
@@ -133,7 +133,10 @@ final class IndexManager: Sendable {
       if let definition, indexes.isEmpty {
         throw Status(.notFound, "There is no index on \(definition).")
       }
-      if indexes.allSatisfy(\.isReady) { return }
+      if !indexes.contains(where: \.isUnfinished) {
+        for index in indexes { try index.checkValid() }
+        return
+      }
       let (failure, isWorking) = state.withLock { ($0.failure, $0.isWorking) }
       if let failure { throw failure }
       guard isWorking else {
@@ -206,7 +209,11 @@ final class IndexManager: Sendable {
           .resourceExhausted, "A database has at most \(Limits.indexes) indexes.")
       }
       if configuration != old { try configuration.put(&transaction, in: store) }
-      for index in plan.changed {
+      for var index in plan.changed {
+        // An index of nothing is complete: what is declared first holds from the first write on.
+        if case .building = index.state, try !snapshot.hasDocuments(inGroup: index) {
+          index.state = .ready
+        }
         try transaction.store(index, number: index.number, in: store)
       }
     }
@@ -364,6 +371,29 @@ final class IndexManager: Sendable {
   }
 }
 
+extension StoredIndex {
+  /// Throws `failedPrecondition` for a unique index with duplicates.
+  func checkValid() throws(Status) {
+    guard case .invalid(let duplicates) = state else { return }
+    let first = duplicates.examples.first.map {
+      ", first in \($0.first.text) and \($0.second.text)"
+    }
+    throw Status(
+      .failedPrecondition,
+      "The index \(definition) is invalid: \(duplicates.values) values are in several "
+        + "documents\(first ?? ""). Change these documents, and declare the index again.")
+  }
+}
+
+extension StoreSnapshot {
+  /// Whether there is a document that the index might contain.
+  fileprivate func hasDocuments(inGroup index: StoredIndex) throws -> Bool {
+    let prefix = keyLimit.scanPrefix(KeyLayout.groupPrefix(index.definition.collectionID))
+    var cursor = try lmdb.cursor(tables.documents)
+    return try prefix.withUnsafeBytes { try cursor.seek(to: $0) } && cursor.key.begins(with: prefix)
+  }
+}
+
 /// The changes of the catalogue that follow from a new configuration.
 private struct CataloguePlan {
   /// Indexes to create, to mark as declared, or to drop.
@@ -376,15 +406,26 @@ private struct CataloguePlan {
   ) {
     var indexes = indexes
     for position in indexes.indices
-    where indexes[position].isMaintained && dropped.contains(indexes[position].definition) {
+    where indexes[position].isMaintained && dropped.contains(indexes[position].definition)
+      && !declared.contains(where: { indexes[position].definition.hasSameReferences(as: $0) })
+    {
       indexes[position].state = .dropping
       changed.append(indexes[position])
     }
     for definition in declared {
       let existing = indexes.firstIndex { $0.isMaintained && $0.definition == definition }
       if let existing {
-        guard indexes[existing].origin == .learned else { continue }
+        let before = indexes[existing]
         indexes[existing].origin = .declared
+        if case .invalid = before.state { indexes[existing].state = .verifying }
+        if indexes[existing] != before { changed.append(indexes[existing]) }
+        continue
+      }
+      // The same entries serve another rule.
+      if let existing = indexes.firstIndex(where: {
+        $0.isMaintained && $0.definition.hasSameReferences(as: definition)
+      }) {
+        indexes[existing].definition = definition
         changed.append(indexes[existing])
         continue
       }

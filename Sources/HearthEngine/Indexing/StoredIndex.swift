@@ -1,15 +1,38 @@
 /// The state of an index.
 ///
 ///     building ──▶ ready ──▶ dropping ──▶ gone
-///        └───────────────────▶ ┘
+///        │                       ▲
+///        └─▶ verifying ──▶ ready │       a unique index
+///                └─▶ invalid ────┘
 enum IndexState: Hashable, Sendable {
   /// Written, not read. It contains the first `documents` documents, up to key `upTo` of the
-  /// documents table, and the documents written since. Next: ready, dropping.
+  /// documents table, and the documents written since. Next: ready, verifying, dropping.
   case building(documents: UInt64, upTo: [UInt8])
+  /// Written, not read. It contains every document; whether they differ is not known yet. Next:
+  /// ready, invalid, dropping.
+  case verifying
+  /// Written, not read: some documents have the same values. Commits add no more of these. Next:
+  /// verifying, if it is declared again; dropping.
+  case invalid(IndexDuplicates)
   /// Written and read. Next: dropping.
   case ready
   /// Neither written nor read; its entries are being deleted. Next: gone.
   case dropping
+}
+
+/// The documents with equal values that keep a unique index from being valid.
+struct IndexDuplicates: Hashable, Sendable {
+  /// How many values are in several documents.
+  var values: UInt64 = 0
+  /// For the first of them, in index order, two of the documents.
+  var examples: [Example] = []
+
+  struct Example: Hashable, Sendable {
+    var first: ResourcePath
+    var second: ResourcePath
+  }
+
+  static let exampleLimit = 20
 }
 
 /// An index as stored in the file.
@@ -25,13 +48,21 @@ struct StoredIndex: Hashable, Sendable {
   /// The prefix of its entries' keys. Reused after the index is gone.
   let number: UInt32
   /// In its stored form: names ascend.
-  package let definition: IndexDefinition
+  package var definition: IndexDefinition
   package var state: IndexState
   package var origin: Origin
   /// The approximate time of the last read by a query; maintained for learned indexes only.
   var lastUse = Instant(microseconds: 0)
 
   var isReady: Bool { state == .ready }
+
+  /// Whether work in the background remains.
+  var isUnfinished: Bool {
+    switch state {
+    case .building, .verifying, .dropping: true
+    case .invalid, .ready: false
+    }
+  }
 
   /// Whether commits write its entries.
   var isMaintained: Bool { state != .dropping }
@@ -43,17 +74,21 @@ struct StoredIndex: Hashable, Sendable {
 
 /// Value of the `indexes` table; the key is the index's number.
 ///
-///     frame ‖ state ‖ origin ‖ last use (8 B) ‖ definition ‖ [documents done, key]
-///     definition: scope ‖ collection id ‖ count, component … ‖ name's direction
+///     frame ‖ state ‖ origin ‖ last use (8 B) ‖ definition ‖ [progress]
+///     definition: scope, constraint (4 bit each) ‖ collection id ‖ count, component …
+///                 ‖ name's direction ‖ [action, target]
 ///     component:  kind ‖ count, name …
+///     progress:   documents done, key; or count of duplicates, count, two paths …
 ///
-/// Counts and lengths are varints; ids and names follow their length.
+/// Counts and lengths are varints; ids, names and paths follow their length.
 extension StoredIndex {
   /// On disk. Changing a raw value changes the file format; see StorageLayout.md.
   private enum StateByte: UInt8 {
     case building = 0
     case ready = 1
     case dropping = 2
+    case verifying = 3
+    case invalid = 4
   }
 
   func encoded() -> [UInt8] {
@@ -61,6 +96,8 @@ extension StoredIndex {
     let state: StateByte =
       switch state {
       case .building: .building
+      case .verifying: .verifying
+      case .invalid: .invalid
       case .ready: .ready
       case .dropping: .dropping
       }
@@ -68,9 +105,18 @@ extension StoredIndex {
     record.append(origin.rawValue)
     record.append(littleEndian: UInt64(bitPattern: lastUse.microseconds))
     definition.encode(into: &record)
-    if case .building(let documents, let key) = self.state {
+    switch self.state {
+    case .building(let documents, let key):
       record.append(varint: documents)
       record.append(lengthPrefixed: key)
+    case .invalid(let duplicates):
+      record.append(varint: duplicates.values)
+      record.append(varint: UInt64(duplicates.examples.count))
+      for example in duplicates.examples {
+        record.append(lengthPrefixed: example.first.text.utf8)
+        record.append(lengthPrefixed: example.second.text.utf8)
+      }
+    case .verifying, .ready, .dropping: break
     }
     RecordFrame.seal(&record, key: KeyLayout.indexKey(number))
     return record
@@ -89,6 +135,16 @@ extension StoredIndex {
     case .building:
       self.state = .building(
         documents: try reader.varint(), upTo: Array(try reader.bytes(reader.length())))
+    case .verifying: self.state = .verifying
+    case .invalid:
+      var duplicates = IndexDuplicates(values: try reader.varint())
+      for _ in 0..<(try reader.length()) {
+        duplicates.examples.append(
+          .init(
+            first: try ResourcePath(storedDocument: reader.text()),
+            second: try ResourcePath(storedDocument: reader.text())))
+      }
+      self.state = .invalid(duplicates)
     case .ready: self.state = .ready
     case .dropping: self.state = .dropping
     }
@@ -97,8 +153,22 @@ extension StoredIndex {
 }
 
 extension IndexDefinition {
+  /// On disk, in the upper half of the scope's byte. Changing a raw value changes the file format;
+  /// see StorageLayout.md.
+  private enum ConstraintBits: UInt8 {
+    case none = 0
+    case unique = 1
+    case reference = 2
+  }
+
   fileprivate func encode(into record: inout [UInt8]) {
-    record.append(scope.rawValue)
+    let bits: ConstraintBits =
+      switch constraint {
+      case .none: .none
+      case .unique: .unique
+      case .reference: .reference
+      }
+    record.append(scope.rawValue | bits.rawValue << 4)
     record.append(lengthPrefixed: collectionID.utf8)
     record.append(varint: UInt64(components.count))
     for component in components {
@@ -107,10 +177,15 @@ extension IndexDefinition {
       for name in component.field.names { record.append(lengthPrefixed: name.utf8) }
     }
     record.append(isNameDescending ? 1 : 0)
+    guard let referenceRule else { return }
+    record.append(referenceRule.action.rawValue)
+    record.append(lengthPrefixed: referenceRule.target.utf8)
   }
 
   fileprivate init(decoding reader: inout ByteCursor) throws(Status) {
-    guard let scope = Scope(rawValue: try reader.byte()) else { throw .unknownIndex }
+    let first = try reader.byte()
+    guard let scope = Scope(rawValue: first & 0x0F), let bits = ConstraintBits(rawValue: first >> 4)
+    else { throw .unknownIndex }
     let collectionID = try reader.text()
     var components: [Component] = []
     for _ in 0..<(try reader.length()) {
@@ -123,6 +198,15 @@ extension IndexDefinition {
     let direction = try reader.byte()
     guard direction <= 1, !components.isEmpty else { throw .unknownIndex }
     self.init(collectionID, scope: scope, components, isNameDescending: direction == 1)
+    switch bits {
+    case .none: break
+    case .unique: constraint = .unique
+    case .reference:
+      guard let action = ReferenceRule.Action(rawValue: try reader.byte()) else {
+        throw .unknownIndex
+      }
+      constraint = .reference(ReferenceRule(action, target: try reader.text()))
+    }
   }
 }
 

@@ -100,6 +100,11 @@ struct KeyReader {
     }
   }
 
+  /// Whether the next component is null.
+  func isAtNull(descending: Bool = false) -> Bool {
+    offset < bytes.count && bytes[offset] ^ (descending ? 0xFF : 0) == KeyTag.null.rawValue
+  }
+
   /// Steps over a component, and decodes only what is needed to find its end.
   mutating func skipValue(descending: Bool = false) throws(Status) {
     mask = descending ? 0xFF : 0

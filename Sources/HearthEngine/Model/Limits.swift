@@ -31,6 +31,8 @@ enum Limits {
   static let indexEntry = 7680
   /// All index entries of one document together, by the storage size rules. 8 MiB.
   static let indexEntryBytesPerDocument = 8_388_608
+  /// Documents that one commit changes by reference rules. Hearth's own.
+  static let cascadedDocuments = 10_000
   /// Indexes of one database.
   static let indexes = 1000
   /// Fields of one composite index.

@@ -4,7 +4,7 @@
 package struct Status: Error, Sendable, CustomStringConvertible {
   package typealias Code = FirestoreErrorCode.Code
 
-  var code: Code
+  package var code: Code
   package var message: String
   var cause: (any Error)?
   /// The operation may have been applied although it failed: do not retry it.

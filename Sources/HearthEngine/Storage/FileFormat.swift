@@ -29,10 +29,12 @@ struct FileFormat: Sendable {
 
   static let key = Array("format".utf8)
   /// Version 2 adds name tables. Version 3 adds an index of the change log, which commits fill
-  /// gradually. Version 4 adds the names of maps inside documents to name tables. Data of an earlier
-  /// version is valid in later ones, so the steps are empty.
+  /// gradually. Version 4 adds the names of maps inside documents to name tables. Version 5 adds
+  /// constraints to indexes. Data of an earlier version is valid in later ones, so the steps are
+  /// empty.
   static let current = FileFormat(
-    version: 4, steps: [1: { _, _ in }, 2: { _, _ in }, 3: { _, _ in }], oldestReadable: 1)
+    version: 5, steps: [1: { _, _ in }, 2: { _, _ in }, 3: { _, _ in }, 4: { _, _ in }],
+    oldestReadable: 1)
 
   /// The version in the file; nil for a new file.
   private func found(_ snapshot: Snapshot, _ tables: Tables) throws -> UInt8? {

@@ -52,6 +52,8 @@ struct CommitPlan {
   private(set) var indexes: [DocumentName: Int] = [:]
   private var plannedKeys: Set<[UInt8]> = []
   private(set) var counts = CollectionCounts()
+  /// The values of changed documents in indexes with constraints.
+  private(set) var constrained = ConstrainedValues()
   var log = ChangeRecord.Builder()
 
   init(_ store: StoreSnapshot, now: Instant, documentCount: Int) throws {
@@ -76,6 +78,10 @@ struct CommitPlan {
   struct Request {
     let time: Instant
     var staged: [StagedDocument] = []
+    /// Documents that reference rules change, with the request's own.
+    var cascaded: [ResourcePath] = []
+    /// The values of its finished documents in indexes with constraints.
+    var constrained = ConstrainedValues()
     fileprivate var stagedOfMutation: [Int] = []
     fileprivate var results: [MutationResult] = []
 
@@ -101,6 +107,15 @@ struct CommitPlan {
 
   /// Plans one write on top of the request's others. If this throws, the request is unchanged.
   mutating func add(_ mutation: Mutation, to request: inout Request) throws {
+    let (staging, result) = try stage(mutation, in: &request)
+    request.stagedOfMutation.append(staging)
+    request.results.append(result)
+  }
+
+  /// Applies a write to its staged document, and returns that document's index.
+  mutating func stage(
+    _ mutation: Mutation, in request: inout Request
+  ) throws -> (staging: Int, result: MutationResult) {
     let index = try load(store.name(mutation.path))
     let staging = documents[index].staging ?? request.staged.count
     let version = documents[index].version
@@ -110,14 +125,16 @@ struct CommitPlan {
       request.staged.append(
         StagedDocument(document: index, exists: version != nil, body: version?.body ?? .empty))
     }
-    let result = try apply(mutation, to: &request.staged[staging], of: version, at: request.time)
-    request.stagedOfMutation.append(staging)
-    request.results.append(result)
+    return (
+      staging,
+      try apply(mutation, to: &request.staged[staging], of: version, at: request.time)
+    )
   }
 
   /// Adds a request to the group. If this throws `Status`, the group is unchanged.
   mutating func take(_ request: inout Request) throws -> CommitResult {
     for index in request.staged.indices { try finish(&request.staged[index]) }
+    if catalogue.hasConstraints { try enforceConstraints(on: &request) }
     // From here on only the storage can refuse the request.
     let (time, staged) = (request.time, request.staged)
     for (mutation, index) in request.stagedOfMutation.enumerated() where staged[index].exists {
@@ -131,8 +148,10 @@ struct CommitPlan {
       startsCommit = false
     }
     if !startsCommit { state.lastCommitTime = time }
+    constrained.merge(request.constrained)
     return CommitResult(
-      commitTime: state.lastCommitTime, sequence: state.lastSequence, results: request.results)
+      commitTime: state.lastCommitTime, sequence: state.lastSequence, results: request.results,
+      cascaded: request.cascaded)
   }
 
   /// Ends a request, whether it was taken or not.

@@ -73,4 +73,6 @@ package struct CommitResult: Sendable {
   /// Sequence of the commit's last change, or of the newest change before it if it changed nothing.
   var sequence: UInt64
   var results: [MutationResult]
+  /// The documents that reference rules have changed as well.
+  var cascaded: [ResourcePath] = []
 }

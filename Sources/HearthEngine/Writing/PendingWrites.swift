@@ -13,6 +13,8 @@ struct PendingWrites {
   private var documents = [Ticket](repeating: 0, count: 4096)
   private var collections = [Ticket](repeating: 0, count: 1024)
   private var groups = [Ticket](repeating: 0, count: 1024)
+  /// Of the newest request that may change other documents than those it names.
+  private var unlimited: Ticket = 0
   private var waiters: [(ticket: Ticket, resume: @Sendable () -> Void)] = []
 
   /// A ticket for a request whose caller waits for it.
@@ -36,6 +38,13 @@ struct PendingWrites {
     return newest
   }
 
+  /// A ticket for a request that may change any document, as deletions with reference rules do.
+  mutating func issueForEverything() -> Ticket {
+    newest += 1
+    unlimited = newest
+    return newest
+  }
+
   /// The newest ticket, if it is not done.
   var newestWaiting: Ticket? { newest > done ? newest : nil }
 
@@ -54,7 +63,8 @@ struct PendingWrites {
         paths.lazy.compactMap { newest(touching: .document($0)) }.max() ?? 0
       case .everything: newest
       }
-    return ticket > done ? ticket : nil
+    let needed = max(ticket, unlimited)
+    return needed > done ? needed : nil
   }
 
   private static func slot(of ids: ArraySlice<String>, in table: [Ticket]) -> Int {

@@ -118,7 +118,7 @@ extension Writer {
       guard let origin = request.origin, case .mutations(let mutations, on: _) = request.work,
         case .success(let result) = outcome
       else { continue }
-      let paths = mutations.map(\.path)
+      let paths = mutations.map(\.path) + result.cascaded
       guard acknowledgements.concern(paths) else { continue }
       let acknowledgement = Acknowledgement(
         result.sequence, paths, from: origin, complete: request.complete)

@@ -175,6 +175,7 @@ final class Writer: Sendable {
     countedBytes: Int = 0, from origin: WriteOrigin? = nil,
     _ complete: @escaping @Sendable (Outcome) -> Void
   ) {
+    let mayCascade = mutations.map(mayCascade) ?? false
     let (refusal, mustWake): (Status?, Bool) = state.withLock { state in
       guard state.phase == .open else { return (.terminated, false) }
       // One request always fits, however large: the limit bounds what waits behind it.
@@ -190,8 +191,10 @@ final class Writer: Sendable {
       state.waitingBytes += byteCount
       if mutations != nil { trackedCount.wrappingAdd(1, ordering: .relaxed) }
       let ticket =
-        mutations.map { state.tickets.issue(touching: $0.lazy.map(\.path)) }
-        ?? state.tickets.issue()
+        mayCascade
+        ? state.tickets.issueForEverything()
+        : mutations.map { state.tickets.issue(touching: $0.lazy.map(\.path)) }
+          ?? state.tickets.issue()
       state.queue.append(
         WriteRequest(
           work: work, byteCount: byteCount, countedBytes: countedBytes, ticket: ticket,
@@ -205,6 +208,17 @@ final class Writer: Sendable {
     guard let refusal else { return }
     if case .closure(let closure) = work { _ = closure.take() }
     complete(.failure(refusal))
+  }
+
+  /// Whether reference rules may change other documents than those of the mutations. True if it is
+  /// not known which rules there are.
+  private func mayCascade(_ mutations: [Mutation]) -> Bool {
+    let hasDeletion = mutations.contains {
+      if case .delete = $0.operation { true } else { false }
+    }
+    guard hasDeletion else { return false }
+    let catalogue = store.indexMemory.withLock { $0 } as? IndexCatalogue
+    return catalogue.map { !$0.references.isEmpty } ?? true
   }
 
   /// Number of requests that no group has taken yet.

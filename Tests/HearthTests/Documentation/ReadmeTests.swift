@@ -30,6 +30,10 @@ import Testing
       "Tests/HearthMacrosTests/TypedModelsGuideTests.swift"
     ),
     (
+      "Sources/Hearth/Hearth.docc/Constraints.md",
+      "Tests/HearthTests/Documentation/ConstraintsGuideTests.swift"
+    ),
+    (
       "Sources/HearthTesting/HearthTesting.docc/HearthTesting.md",
       "Tests/HearthTestingTests/DocumentationTests.swift"
     ),

@@ -102,6 +102,31 @@ enum LayoutRecords {
         StoredIndex(number: 4, definition: tags, state: building, origin: .learned).encoded()
       ),
       (
+        "unique author ↓, year ↑, invalid",
+        StoredIndex(
+          number: 5,
+          definition: IndexDefinition(
+            "books", author.stored.components, isNameDescending: false, constraint: .unique),
+          state: .invalid(
+            IndexDuplicates(
+              values: 3,
+              examples: [
+                .init(
+                  first: ResourcePath(["books", "dune"]), second: ResourcePath(["books", "emma"]))
+              ])), origin: .declared
+        ).encoded()
+      ),
+      (
+        "author → people, cascade",
+        StoredIndex(
+          number: 6,
+          definition: IndexDefinition(
+            "books", scope: .group, [.init("author", .ascending)],
+            constraint: .reference(ReferenceRule(.cascade, target: "people"))), state: .ready,
+          origin: .declared
+        ).encoded()
+      ),
+      (
         "generation 7",
         NumberRecord.encode(7, path: .root, key: IndexCatalogue.generationKey, isTruncated: false)
       ),

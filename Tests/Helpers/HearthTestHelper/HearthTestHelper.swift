@@ -28,6 +28,8 @@ struct HearthTestHelper {
       case "write-for": try await helper.writeFor()
       case "commit-for": try helper.commitFor()
       case "index-until-killed": try await helper.indexUntilKilled()
+      case "race-for-values": try await helper.raceForValues()
+      case "constrain-until-killed": try await helper.constrainUntilKilled()
       case "follow-until-killed": try await helper.followUntilKilled()
       case "fill": try await helper.fill()
       case "read-on-full-disk": try helper.readOnFullDisk()

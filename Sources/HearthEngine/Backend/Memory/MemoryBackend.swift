@@ -507,6 +507,42 @@ extension MemoryBackend: Backend {
     ChangeToken(database: history, sequence: sequence)
   }
 
+  // MARK: Indexes
+
+  package func declare(_ definitions: [IndexDefinition]) async throws {
+    for definition in definitions { try definition.check() }
+    try await change { state throws(Status) in try state.declare(definitions) }
+  }
+
+  package func drop(_ definitions: [IndexDefinition]) async throws {
+    try await change { $0.drop(definitions) }
+  }
+
+  package func indexList() throws -> [IndexInfo] {
+    shared.withLock(\.state).indexes.map(\.info)
+  }
+
+  package func waitForIndexes() async throws {
+    for index in shared.withLock(\.state).indexes { try index.checkValid() }
+  }
+
+  /// Changes the indexes, in the order of the writes.
+  private func change(
+    _ body: @escaping @Sendable (inout MemoryState) throws(Status) -> Void
+  ) async throws {
+    try await awaiting { (done: @escaping Completion<Void>) in
+      queue.async { [self] in
+        done(
+          Result { () throws(Status) in
+            var (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
+            if isClosed { throw .terminated }
+            try body(&state)
+            shared.withLock { $0.state = state }
+          })
+      }
+    }
+  }
+
   package func close() {
     let ids = shared.withLock { Array($0.transactions.keys) }
     for id in ids { rollback(id) }

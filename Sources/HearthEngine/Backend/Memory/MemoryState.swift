@@ -4,6 +4,8 @@ struct MemoryState: Sendable {
   /// The change with sequence n is at n - 1.
   private(set) var log = MemoryLog()
   private(set) var lastTime = Instant(microseconds: 0)
+  /// Declared indexes. Only their constraints have an effect.
+  var indexes: [MemoryIndex] = []
 
   var sequence: UInt64 { UInt64(log.count) }
 
@@ -24,13 +26,15 @@ struct MemoryState: Sendable {
   /// A request that is being made: its reads see its writes.
   struct StagedRequest {
     let time: Instant
-    private let base: MemoryState
+    let base: MemoryState
     /// Paths in the order of their first writes. `fields` has nil for a document that was deleted.
-    private var order: [ResourcePath] = []
+    private(set) var order: [ResourcePath] = []
     private(set) var fields: [ResourcePath: MapValue?] = [:]
     /// Deleted during the request.
     private var renewed: Set<ResourcePath> = []
     private var results: [(path: ResourcePath, result: MutationResult)] = []
+    /// Changed by reference rules.
+    var cascaded: [ResourcePath] = []
 
     init(_ base: MemoryState, at time: Instant? = nil) {
       self.base = base
@@ -38,6 +42,10 @@ struct MemoryState: Sendable {
     }
 
     mutating func write(_ mutation: Mutation) throws(Status) {
+      results.append((mutation.path, try apply(mutation)))
+    }
+
+    mutating func apply(_ mutation: Mutation) throws(Status) -> MutationResult {
       let path = mutation.path
       let stored = base.documents[path]
       let known = fields[path]
@@ -75,7 +83,7 @@ struct MemoryState: Sendable {
       }
       if let after { try Limits.checkNesting(after) }
       if fields.updateValue(after, forKey: path) == nil { order.append(path) }
-      results.append((path, result))
+      return result
     }
 
     /// The document after the writes so far.
@@ -103,7 +111,8 @@ struct MemoryState: Sendable {
         body: body)
     }
 
-    fileprivate func end(in state: inout MemoryState) throws(Status) -> CommitResult {
+    fileprivate mutating func end(in state: inout MemoryState) throws(Status) -> CommitResult {
+      try enforceConstraints()
       var next = state
       for path in order {
         let old = state.documents[path]
@@ -130,7 +139,7 @@ struct MemoryState: Sendable {
           var result = result
           result.updateTime = next.documents[path]?.updateTime
           return result
-        })
+        }, cascaded: cascaded)
     }
   }
 

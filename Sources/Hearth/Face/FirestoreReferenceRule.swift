@@ -1,0 +1,85 @@
+/// A rule for the deletion of documents that other documents refer to.
+///
+///     try await db.references.declare(
+///       FirestoreReferenceRule("books", field: "author", to: "authors", onDelete: .restrict),
+///       FirestoreReferenceRule("books", arrayField: "genres", to: "genres", onDelete: .nullify),
+///       FirestoreReferenceRule("reviews", field: "book", to: "books", onDelete: .cascade))
+///
+/// The field has a `DocumentReference`, or an array of them. A rule is for all collections with the
+/// id, and for references to documents in collections with the id `target`; other values in the
+/// field are ignored. A field has at most one rule.
+public struct FirestoreReferenceRule: Hashable, Sendable, CustomStringConvertible {
+  /// The effect of a deletion on the documents that refer to the deleted document.
+  public enum Action: Hashable, Sendable {
+    /// The deletion fails with `failedPrecondition`, unless the same commit deletes them, or changes
+    /// their references.
+    case restrict
+    /// They are deleted as well, and so on.
+    case cascade
+    /// Their field becomes null, or the element is removed from their array.
+    case nullify
+  }
+
+  /// The id of the collections whose documents have references.
+  public var collectionID: String
+  /// The id of the collections of the documents that are referred to.
+  public var target: String
+  /// The effect of a deletion.
+  public var action: Action
+  let field: FirestoreIndex.Field
+
+  /// A rule for a field with one reference. Names are written as in queries: `address.city`. An
+  /// invalid rule is reported by the operation that uses it, as `invalidArgument`.
+  public init(_ collectionID: String, field: String, to target: String, onDelete action: Action) {
+    self.init(collectionID, .ascending(field), target, action)
+  }
+
+  /// A rule for a field with one reference.
+  public init(
+    _ collectionID: String, field: FieldPath, to target: String, onDelete action: Action
+  ) {
+    self.init(collectionID, .ascending(field), target, action)
+  }
+
+  /// A rule for a field with an array of references.
+  public init(
+    _ collectionID: String, arrayField: String, to target: String, onDelete action: Action
+  ) {
+    self.init(collectionID, .contains(arrayField), target, action)
+  }
+
+  /// A rule for a field with an array of references.
+  public init(
+    _ collectionID: String, arrayField: FieldPath, to target: String, onDelete action: Action
+  ) {
+    self.init(collectionID, .contains(arrayField), target, action)
+  }
+
+  private init(
+    _ collectionID: String, _ field: FirestoreIndex.Field, _ target: String, _ action: Action
+  ) {
+    self.collectionID = collectionID
+    self.field = field
+    self.target = target
+    self.action = action
+  }
+
+  /// The index that finds the references to a document.
+  func definition() throws(Status) -> IndexDefinition {
+    let action: ReferenceRule.Action =
+      switch self.action {
+      case .restrict: .restrict
+      case .cascade: .cascade
+      case .nullify: .nullify
+      }
+    var definition = try FirestoreIndex(collectionID, scope: .collectionGroup, field).definition()
+    definition.constraint = .reference(ReferenceRule(action, target: target))
+    try definition.check()
+    return definition
+  }
+
+  /// `all books: author ↑ → authors, on delete restrict`
+  public var description: String {
+    do throws(Status) { return try definition().description } catch { return error.message }
+  }
+}

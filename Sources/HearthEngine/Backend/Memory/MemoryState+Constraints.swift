@@ -1,0 +1,162 @@
+/// An index of the memory backend: a constraint, or nothing but a name.
+struct MemoryIndex: Sendable, Equatable {
+  var definition: IndexDefinition
+  /// Of a unique index that is invalid.
+  var duplicates = IndexDuplicates()
+
+  private var stored: StoredIndex {
+    StoredIndex(
+      number: 0, definition: definition.stored,
+      state: duplicates.values == 0 ? .ready : .invalid(duplicates), origin: .declared)
+  }
+
+  var info: IndexInfo { IndexInfo(stored) }
+
+  /// Throws `failedPrecondition` for a unique index with duplicates.
+  func checkValid() throws(Status) { try stored.checkValid() }
+
+  /// The document's values, each with those of the other fields. Values with null are not
+  /// constrained.
+  func values(of path: ResourcePath, _ fields: MapValue) -> [[Value]] {
+    guard UTF8Order.areEqual(path.parent.id, definition.collectionID) else { return [] }
+    var rows: [[Value]] = [[]]
+    for component in definition.components {
+      guard let value = fields.value(at: component.field.names) else { return [] }
+      var options = [value]
+      if component.kind == .contains {
+        guard case .array(let elements) = value else { return [] }
+        options = elements
+      }
+      options.removeAll { $0 == .null }
+      rows = rows.flatMap { row in options.map { row + [$0] } }
+    }
+    return rows
+  }
+
+  func isSame(_ one: [Value], _ other: [Value]) -> Bool {
+    zip(one, other).allSatisfy {
+      ReferenceOrder.compare(ReferenceOrder.terms($0), ReferenceOrder.terms($1)) == 0
+    }
+  }
+
+  /// Whether the index compares the documents with each other.
+  func compares(_ one: ResourcePath, _ other: ResourcePath) -> Bool {
+    one != other && (definition.scope == .group || one.parent == other.parent)
+  }
+}
+
+extension MemoryState {
+  mutating func declare(_ definitions: [IndexDefinition]) throws(Status) {
+    for definition in definitions {
+      indexes.removeAll {
+        $0.definition.stored == definition.stored
+          || $0.definition.hasSameReferences(as: definition)
+      }
+      var index = MemoryIndex(definition: definition)
+      if definition.isUnique { index.duplicates = try duplicates(in: index) }
+      indexes.append(index)
+    }
+  }
+
+  mutating func drop(_ definitions: [IndexDefinition]) {
+    let dropped = definitions.map(\.stored)
+    indexes.removeAll { dropped.contains($0.definition.stored) }
+  }
+
+  private func duplicates(in index: MemoryIndex) throws(Status) -> IndexDuplicates {
+    var found = IndexDuplicates()
+    var rows: [(path: ResourcePath, values: [Value])] = []
+    for document in documents.values {
+      for values in index.values(of: document.path, try document.body.map()) {
+        rows.append((document.path, values))
+      }
+    }
+    rows.sort { ResourcePath.compare($0.path, $1.path) < 0 }
+    for (position, row) in rows.enumerated() {
+      func others(_ rows: ArraySlice<(path: ResourcePath, values: [Value])>) -> [ResourcePath] {
+        rows.filter { index.compares($0.path, row.path) && index.isSame($0.values, row.values) }
+          .map(\.path)
+      }
+      guard others(rows[..<position]).isEmpty, let other = others(rows[position...]).first else {
+        continue
+      }
+      found.values += 1
+      found.examples.append(.init(first: row.path, second: other))
+    }
+    return found
+  }
+}
+
+extension MemoryState.StagedRequest {
+  /// As `CommitPlan` does, by looking at every document.
+  mutating func enforceConstraints() throws(Status) {
+    guard base.indexes.contains(where: { $0.definition.constraint != .none }) else { return }
+    try followDeletions()
+    for index in base.indexes where index.definition.isUnique { try check(index) }
+  }
+
+  private func check(_ index: MemoryIndex) throws(Status) {
+    let current = try documents()
+    for path in order {
+      guard let after = fields[path].flatMap(\.self) else { continue }
+      let before = try base.documents[path].map { document throws(Status) in
+        index.values(of: path, try document.body.map())
+      }
+      for values in index.values(of: path, after) {
+        if before?.contains(where: { index.isSame($0, values) }) == true { continue }
+        for other in current where index.compares(path, other.path) {
+          let others = index.values(of: other.path, try other.body.map())
+          if others.contains(where: { index.isSame($0, values) }) {
+            throw .duplicate(of: other.path, at: path, index.definition.stored)
+          }
+        }
+      }
+    }
+  }
+
+  private mutating func followDeletions() throws(Status) {
+    let rules = base.indexes.map(\.definition).filter { $0.referenceRule != nil }
+    var deleted = order.filter { isDeleted($0) }
+    var restricted: [(rule: IndexDefinition, path: ResourcePath)] = []
+    while let path = deleted.popLast() {
+      for rule in rules {
+        guard let reference = rule.referenceRule,
+          UTF8Order.areEqual(reference.target, path.parent.id)
+        else { continue }
+        if reference.action == .restrict {
+          restricted.append((rule, path))
+          continue
+        }
+        for other in try referring(to: path, by: rule) {
+          guard cascaded.count < Limits.cascadedDocuments else {
+            throw .tooManyReferences(to: path)
+          }
+          _ = try apply(rule.mutation(of: other, afterDeleting: path))
+          cascaded.append(other)
+          if isDeleted(other) { deleted.append(other) }
+        }
+      }
+    }
+    for (rule, path) in restricted {
+      if let other = try referring(to: path, by: rule).first {
+        throw .referenced(path, by: other, rule)
+      }
+    }
+  }
+
+  private func isDeleted(_ path: ResourcePath) -> Bool {
+    guard base.documents[path] != nil, let known = fields[path] else { return false }
+    return known == nil
+  }
+
+  private func referring(
+    to path: ResourcePath, by rule: IndexDefinition
+  ) throws(Status) -> [ResourcePath] {
+    let query = EffectiveQuery(rule.query(referringTo: path))
+    do {
+      return try MemoryAnswer(query).documents(documents()).map(\.path)
+    } catch {
+      throw Status(readingFailed: error)
+    }
+  }
+}

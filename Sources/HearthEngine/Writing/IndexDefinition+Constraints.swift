@@ -1,0 +1,103 @@
+/// Constraints, for every backend.
+extension IndexDefinition {
+  /// Every document that the index might contain, in the order of names.
+  package var everyDocument: StructuredQuery {
+    var query = StructuredQuery(.group(collectionID, below: .root))
+    query.orders = [StructuredQuery.Order(field: .documentID)]
+    return query
+  }
+
+  /// The references of a document that the rule is for, each once.
+  package func references(of document: StoredDocument) throws -> [ResourcePath] {
+    guard let target = referenceRule?.target,
+      let value = try document.body.map().value(at: components[0].field.names)
+    else { return [] }
+    var values = [value]
+    if components[0].kind == .contains {
+      guard case .array(let elements) = value else { return [] }
+      values = elements
+    }
+    var paths: [ResourcePath] = []
+    for case .reference(let path) in values
+    where path.isDocument && UTF8Order.areEqual(path.parent.id, target) && !paths.contains(path) {
+      paths.append(path)
+    }
+    return paths
+  }
+
+  /// Removes dangling references from a document that was read, if it is unchanged and none of the
+  /// targets exists.
+  package func repair(
+    of document: StoredDocument, without targets: [ResourcePath]
+  ) -> [Mutation] {
+    var mutations = targets.map {
+      Mutation(path: $0, operation: .verify, precondition: .exists(false))
+    }
+    for target in targets {
+      var mutation = mutation(of: document.path, afterDeleting: target)
+      mutation.precondition = .updateTime(document.updateTime)
+      mutations.append(mutation)
+      // Deleted once, it is gone.
+      if referenceRule?.action != .nullify { break }
+    }
+    return mutations
+  }
+
+  /// The write that a rule demands of a document that refers to a deleted one.
+  func mutation(of path: ResourcePath, afterDeleting deleted: ResourcePath) -> Mutation {
+    guard referenceRule?.action == .nullify else {
+      return Mutation(path: path, operation: .delete)
+    }
+    var mutation = Mutation(path: path, operation: .patch(MapValue(), mask: []))
+    let component = components[0]
+    if component.kind == .contains {
+      mutation.transforms = [(component.field, .arrayRemove([.reference(deleted)]))]
+    } else {
+      var fields = MapValue()
+      fields.set(.null, at: component.field.names)
+      mutation.operation = .patch(fields, mask: [component.field])
+    }
+    return mutation
+  }
+
+  /// The documents with a reference to `path`.
+  func query(referringTo path: ResourcePath) -> StructuredQuery {
+    let component = components[0]
+    var query = StructuredQuery(.group(collectionID, below: .root))
+    query.filters = [
+      .comparison(
+        .init(
+          field: component.field,
+          operator: component.kind == .contains ? .arrayContains : .equal,
+          operand: .reference(path)))
+    ]
+    return query
+  }
+}
+
+extension Status {
+  static func duplicate(
+    of other: ResourcePath, at path: ResourcePath, _ index: IndexDefinition
+  ) -> Status {
+    Status(
+      .alreadyExists,
+      "\(path.text) cannot be written: \(other.text) has the same values, which the index "
+        + "\(index) allows only once.")
+  }
+
+  static func referenced(
+    _ path: ResourcePath, by other: ResourcePath, _ index: IndexDefinition
+  ) -> Status {
+    Status(
+      .failedPrecondition,
+      "\(path.text) cannot be deleted: \(other.text) refers to it in "
+        + "\(index.components[0].field.canonicalText).")
+  }
+
+  static func tooManyReferences(to path: ResourcePath) -> Status {
+    Status(
+      .resourceExhausted,
+      "\(path.text) cannot be deleted: more than \(Limits.cascadedDocuments) documents would be "
+        + "changed with it. Delete or change some of them first.")
+  }
+}

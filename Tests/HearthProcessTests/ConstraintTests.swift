@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+/// Unique indexes and reference rules with other processes, and with processes that die.
+@Suite struct ConstraintTests {
+  private let folder = TemporaryFolder()
+
+  @Test func `of 64 tasks in two processes one writes a unique value`() async throws {
+    let path = folder.path + "/race.hearth"
+    let db = try Firestore.open(at: path)
+    try await db.indexes.declare(FirestoreIndex(unique: "users", .ascending("email")))
+    let helpers = try ["a", "b"].map { try Helper("race-for-values", path, $0, 32) }
+    for helper in helpers { #expect(helper.line() == "ready") }
+    let rounds = isSoak ? 10_000 : 100
+    for round in 0..<rounds {
+      for helper in helpers { helper.say("\(round)@example.com") }
+      let wins = helpers.map { Int($0.line() ?? "") ?? -1 }
+      try #require(wins.reduce(0, +) == 1, "round \(round): \(wins)")
+    }
+    let users = try await db.collection("users").getDocuments()
+    #expect(users.count == rounds)
+    #expect(Set(users.documents.compactMap { $0["email"] as? String }).count == rounds)
+    for helper in helpers { helper.kill(SIGKILL) }
+    try await db.terminate()
+  }
+
+  @Test func `a killed process leaves each cascade and each change of values whole or undone`()
+    async throws
+  {
+    let path = folder.path + "/crash.hearth"
+    var first = 0
+    var whole = 0
+    for round in 0..<(isSoak ? 200 : 6) {
+      let helper = try Helper("constrain-until-killed", path, first)
+      #expect(helper.line() == "ready")
+      usleep(UInt32.random(in: 0...150_000))
+      helper.kill(SIGKILL)
+      let said = helper.lines()
+      #expect(helper.wasKilled)
+      let db = try Firestore.open(at: path)
+      let report = try await db.maintenance.check()
+      #expect(report.isIntact, "round \(round): \(report.problems)")
+      func ids(_ collection: String) async throws -> Set<String> {
+        Set(try await db.collection(collection).getDocuments().documents.map(\.documentID))
+      }
+      let (authors, books, reviews) =
+        (try await ids("authors"), try await ids("books"), try await ids("reviews"))
+      let expected = Set(authors.flatMap { author in (0..<8).map { "\(author)-\($0)" } })
+      #expect(books == expected && reviews == expected, "round \(round)")
+      whole += authors.count
+      let shelves = try await db.collection("shelves").getDocuments().documents
+      for shelf in shelves {
+        let count = (shelf["books"] as? [Any])?.count
+        #expect(count == (authors.contains(shelf.documentID) ? 8 : 0), "\(shelf.documentID)")
+      }
+      for line in said {
+        let number = String(line.split(separator: " ")[1])
+        if line.hasPrefix("made") { #expect(shelves.contains { $0.documentID == number }) }
+        if line.hasPrefix("deleted") { #expect(!authors.contains(number)) }
+      }
+      let codes = try await db.collection("books").getDocuments().documents.map {
+        $0["code"] as? String
+      }
+      #expect(Set(codes).count == codes.count, "round \(round)")
+      // The next round begins with an empty database but for the shelves.
+      _ = try await db.collection("authors").deleteAll()
+      #expect(try await ids("reviews").isEmpty)
+      first = max(first, shelves.compactMap { Int($0.documentID) }.max() ?? 0)
+      try await db.terminate()
+    }
+    #expect(whole > 0)
+  }
+}

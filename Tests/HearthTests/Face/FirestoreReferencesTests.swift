@@ -1,0 +1,204 @@
+import Foundation
+import HearthTesting
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+@Suite struct FirestoreReferencesTests {
+  private let folder = TemporaryFolder()
+  private let db: Firestore
+  private let books: CollectionReference
+  private let authors: CollectionReference
+
+  init() throws {
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    db = try Firestore.open(at: folder.path + "/references.hearth", settings: settings)
+    books = db.collection("books")
+    authors = db.collection("authors")
+  }
+
+  private func fill() async throws {
+    for name in ["herbert", "austen"] { try await authors.document(name).setData(["n": name]) }
+    try await books.document("dune").setData(["author": authors.document("herbert")])
+    try await books.document("heretics").setData(["author": authors.document("herbert")])
+    try await books.document("emma").setData(["author": authors.document("austen")])
+    try await db.document("shelves/s/books/persuasion").setData([
+      "author": authors.document("austen")
+    ])
+  }
+
+  private func rule(_ action: FirestoreReferenceRule.Action) -> FirestoreReferenceRule {
+    FirestoreReferenceRule("books", field: "author", to: "authors", onDelete: action)
+  }
+
+  @Test(arguments: [false, true])
+  func `restrict refuses to delete what is referred to`(isBuilt: Bool) async throws {
+    if isBuilt { try await db.references.declare(rule(.restrict)) }
+    try await fill()
+    if !isBuilt { try await db.references.declare(rule(.restrict)) }
+    let sentence = await expectRefused(.failedPrecondition) {
+      try await authors.document("austen").delete()
+    }
+    #expect(
+      [
+        "authors/austen cannot be deleted: books/emma refers to it in author.",
+        "authors/austen cannot be deleted: shelves/s/books/persuasion refers to it in author.",
+      ].contains(sentence))
+    try await books.document("emma").delete()
+    await expectRefused(.failedPrecondition) { try await authors.document("austen").delete() }
+    // With the last reference, in one commit and in any order.
+    try await db.batch().deleteDocument(authors.document("austen"))
+      .updateData(["author": NSNull()], forDocument: db.document("shelves/s/books/persuasion"))
+      .commit()
+    #expect(try await authors.getDocuments().documents.map(\.documentID) == ["herbert"])
+    // Replacing is not deleting.
+    try await db.batch().deleteDocument(authors.document("herbert"))
+      .setData(["n": 2], forDocument: authors.document("herbert")).commit()
+  }
+
+  @Test(arguments: [false, true])
+  func `cascade deletes what refers to it, and so on`(isBuilt: Bool) async throws {
+    let rules = [
+      rule(.cascade),
+      FirestoreReferenceRule("reviews", field: "of.book", to: "books", onDelete: .cascade),
+    ]
+    if isBuilt { try await db.references.declare(rules) }
+    try await fill()
+    for n in 0..<5 {
+      try await db.document("reviews/\(n)").setData([
+        "of": ["book": books.document(n < 3 ? "dune" : "emma")]
+      ])
+    }
+    if !isBuilt { try await db.references.declare(rules) }
+    let recorder = SnapshotRecorder(db.collection("reviews"))
+    _ = try await recorder.next()
+    try await authors.document("herbert").delete()
+    let event = try await recorder.next()
+    #expect(event.documentChanges.map(\.type) == [.removed, .removed, .removed])
+    #expect(try await books.getDocuments().documents.map(\.documentID) == ["emma"])
+    #expect(try await db.collection("reviews").getDocuments().count == 2)
+    recorder.stop()
+  }
+
+  @Test func `nullify clears the field, or removes the element`() async throws {
+    try await db.references.declare(
+      rule(.nullify),
+      FirestoreReferenceRule("books", arrayField: "genres", to: "genres", onDelete: .nullify))
+    try await fill()
+    let (sand, spice) = (db.document("genres/sand"), db.document("genres/spice"))
+    for genre in [sand, spice] { try await genre.setData([:]) }
+    try await books.document("dune").updateData(["genres": [sand, spice, sand, "other"]])
+    try await db.batch().deleteDocument(sand).deleteDocument(authors.document("herbert")).commit()
+    let dune = try await books.document("dune").getDocument()
+    #expect(dune["author"] is NSNull)
+    #expect((dune["genres"] as? [Any])?.count == 2)
+    #expect((dune["genres"] as? [Any])?.first as? DocumentReference == spice)
+    #expect(try await books.document("emma").getDocument()["author"] is DocumentReference)
+  }
+
+  @Test func `a write that nobody awaits is read with all that it deletes`() async throws {
+    try await db.references.declare(rule(.cascade))
+    for round in 0..<20 {
+      let author = authors.document("\(round)")
+      let book = books.document("\(round)")
+      author.setData(["n": 1], completion: nil)
+      book.setData(["author": author], completion: nil)
+      author.delete(completion: nil)
+      #expect(try await !book.getDocument().exists)
+      #expect(try await books.getDocuments().isEmpty)
+    }
+  }
+
+  @Test func `a cascade is bounded`() async throws {
+    try await db.references.declare(rule(.cascade))
+    let herbert = authors.document("herbert")
+    try await herbert.setData([:])
+    let count = Limits.cascadedDocuments + 1
+    for start in stride(from: 0, to: count, by: 1000) {
+      let batch = db.batch()
+      for n in start..<min(count, start + 1000) {
+        batch.setData(["author": herbert], forDocument: books.document("\(n)"))
+      }
+      try await batch.commit()
+    }
+    await expectRefused(.resourceExhausted) { try await herbert.delete() }
+    #expect(try await herbert.getDocument().exists)
+    #expect(try await books.count.getAggregation(source: .server).count == NSNumber(value: count))
+    try await books.document("0").delete()
+    try await herbert.delete()
+    #expect(try await books.getDocuments().isEmpty)
+  }
+
+  @Test func `a rule replaces another one for its field, and can be dropped`() async throws {
+    try await db.references.declare(rule(.restrict))
+    try await fill()
+    try await db.references.declare(rule(.nullify))
+    #expect(try await db.indexes.list().count == 1)
+    try await authors.document("herbert").delete()
+    #expect(try await books.document("dune").getDocument()["author"] is NSNull)
+    try await db.references.drop(rule(.nullify))
+    try await authors.document("austen").delete()
+    #expect(try await books.document("emma").getDocument()["author"] is DocumentReference)
+  }
+
+  @Test func `dangling references are found and repaired`() async throws {
+    try await fill()
+    for n in 0..<600 {
+      try await books.document("b\(n)").setData(["author": authors.document("herbert")])
+    }
+    try await authors.document("austen").delete()
+    let found = try await db.references.danglingReferences(of: rule(.nullify))
+    #expect(
+      found.map(\.document.path) == ["books/emma", "shelves/s/books/persuasion"])
+    #expect(found.map(\.target.path) == ["authors/austen", "authors/austen"])
+    #expect(try await db.references.danglingReferences(of: rule(.nullify), limit: 1).count == 1)
+    await expectRefused(.invalidArgument) { try await db.references.repair(rule(.restrict)) }
+    #expect(try await db.references.repair(rule(.nullify)) == 2)
+    #expect(try await books.document("emma").getDocument()["author"] is NSNull)
+    #expect(try await db.references.danglingReferences(of: rule(.nullify)).isEmpty)
+
+    let array = FirestoreReferenceRule(
+      "books", arrayField: "genres", to: "genres", onDelete: .nullify)
+    let genres = ["a", "b", "c"].map { db.document("genres/\($0)") }
+    try await genres[1].setData([:])
+    try await books.document("emma").updateData(["genres": genres])
+    #expect(try await db.references.danglingReferences(of: array).count == 2)
+    #expect(try await db.references.repair(array) == 1)
+    let left = try await books.document("emma").getDocument()["genres"] as? [DocumentReference]
+    #expect(left == [genres[1]])
+
+    try await authors.document("herbert").delete()
+    #expect(try await db.references.repair(rule(.cascade)) == 602)
+    #expect(try await books.getDocuments().documents.map(\.documentID) == ["emma"])
+  }
+
+  @Test func `what is no rule is refused with a sentence`() async throws {
+    for wrong in [
+      FirestoreReferenceRule("a/b", field: "author", to: "authors", onDelete: .cascade),
+      FirestoreReferenceRule("books", field: "a..b", to: "authors", onDelete: .cascade),
+      FirestoreReferenceRule("books", field: "author", to: "", onDelete: .cascade),
+    ] {
+      await expectRefused(.invalidArgument) { try await db.references.declare(wrong) }
+      await expectRefused(.invalidArgument) {
+        _ = try await db.references.danglingReferences(of: wrong)
+      }
+    }
+    #expect(
+      rule(.cascade).description == "all books: author ↑ → authors, on delete cascade")
+  }
+
+  @Test(.embedded("Counts what the engine reads."))
+  func `a deletion reads the references to it, and nothing else`() async throws {
+    try await db.references.declare(rule(.restrict))
+    try await fill()
+    for n in 0..<500 {
+      try await books.document("b\(n)").setData(["author": authors.document("\(n)")])
+    }
+    let found = try await db.collectionGroup("books")
+      .whereField("author", isEqualTo: authors.document("austen")).explain(analyze: true)
+    #expect(found.execution?.indexEntriesRead == 2)
+    #expect(found.execution?.documentsRead == 2)
+  }
+}
