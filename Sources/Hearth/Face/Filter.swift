@@ -11,6 +11,7 @@ public final class Filter: NSObject {
   enum Content {
     case field(Result<FieldSegments, Status>, StructuredQuery.Comparison.Operator, Any)
     case composite(isDisjunction: Bool, [Filter])
+    case negation(Filter)
     case tooDeep
     /// Its value could not be encoded.
     case invalid(any Error)
@@ -34,6 +35,11 @@ public final class Filter: NSObject {
   private init(_ path: FieldPath, _ operator: StructuredQuery.Comparison.Operator, _ value: Any) {
     content = .field(Result { () throws(Status) in try path.segments() }, `operator`, value)
     depth = 0
+  }
+
+  private init(negating filter: Filter) {
+    depth = 1 + filter.depth
+    content = depth > Filter.deepest ? .tooDeep : .negation(filter)
   }
 
   init(invalid error: any Error) {
@@ -154,4 +160,75 @@ public final class Filter: NSObject {
   public class func andFilter(_ filters: [Filter]) -> Filter {
     Filter(isDisjunction: false, filters)
   }
+}
+
+/// Conditions that Firestore does not have.
+extension Filter {
+  /// Matches documents whose `field` equals one of the values, which may be any number.
+  ///
+  ///     books.whereFilter(.whereField(FieldPath.documentID(), inSet: ids))
+  ///
+  /// A set of document ids reads these documents and no others.
+  public class func whereField(_ field: String, inSet values: [Any]) -> Filter {
+    Filter(field, .inSet, values)
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(_ path: FieldPath, inSet values: [Any]) -> Filter {
+    Filter(path, .inSet, values)
+  }
+
+  /// Matches documents whose `field` is an array with elements equal to each of at most 30 values.
+  /// Null and NaN never match.
+  public class func whereField(_ field: String, arrayContainsAll values: [Any]) -> Filter {
+    Filter(field, .arrayContainsAll, values)
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(_ path: FieldPath, arrayContainsAll values: [Any]) -> Filter {
+    Filter(path, .arrayContainsAll, values)
+  }
+
+  /// Matches documents whose `field` is a string that begins with `prefix`, byte by byte in UTF-8.
+  /// An index on the field serves it.
+  public class func whereField(_ field: String, hasPrefix prefix: String) -> Filter {
+    Filter(field, .hasPrefix, prefix)
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(_ path: FieldPath, hasPrefix prefix: String) -> Filter {
+    Filter(path, .hasPrefix, prefix)
+  }
+
+  /// Matches documents whose `field` is a string that ends with `suffix`, byte by byte in UTF-8.
+  public class func whereField(_ field: String, hasSuffix suffix: String) -> Filter {
+    Filter(field, .hasSuffix, suffix)
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(_ path: FieldPath, hasSuffix suffix: String) -> Filter {
+    Filter(path, .hasSuffix, suffix)
+  }
+
+  /// Matches documents whose `field` is a string that contains `text`, byte by byte in UTF-8.
+  public class func whereField(_ field: String, containsText text: String) -> Filter {
+    Filter(field, .containsText, text)
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(_ path: FieldPath, containsText text: String) -> Filter {
+    Filter(path, .containsText, text)
+  }
+
+  /// Matches documents whose `field` is a string that equals `text` if both are `lowercased()`.
+  public class func whereField(_ field: String, equalsIgnoringCase text: String) -> Filter {
+    Filter(field, .equalsIgnoringCase, text)
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(_ path: FieldPath, equalsIgnoringCase text: String) -> Filter {
+    Filter(path, .equalsIgnoringCase, text)
+  }
+
+  /// Matches exactly the documents that `filter` does not match, also those without its fields.
+  ///
+  ///     let other = Filter.notFilter(.whereField("author", isEqualTo: "Herbert"))
+  ///
+  /// `isNotEqualTo` differs: it matches only documents that have the field, if it is not null, and
+  /// orders the results by it. The negation of an empty list of filters is no condition.
+  public class func notFilter(_ filter: Filter) -> Filter { Filter(negating: filter) }
 }

@@ -148,6 +148,7 @@ private struct FilterReader {
     case .tooDeep:
       throw .invalidArgument(
         "Invalid Query. Composite filters may be nested \(Filter.deepest) levels deep.")
+    case .negation(let filter): return try read(filter)?.negated
     case .composite(let isDisjunction, let filters):
       var members: [StructuredQuery.Filter] = []
       for filter in filters {
@@ -169,8 +170,9 @@ private struct FilterReader {
   ) throws(Status) -> StructuredQuery.Comparison {
     let value = try UserDataReader.argument(
       input, database: database,
-      allowsNestedArrays: `operator` == .in || `operator` == .notIn)
-    let isArrayOperator = `operator` == .arrayContains || `operator` == .arrayContainsAny
+      allowsNestedArrays: [.in, .notIn, .inSet].contains(`operator`))
+    let isArrayOperator = [.arrayContains, .arrayContainsAny, .arrayContainsAll].contains(
+      `operator`)
     if field.isDocumentID, isArrayOperator {
       throw .invalidArgument(
         "Invalid query. You can't perform \(`operator`.clientName) queries on document ID since "
@@ -180,7 +182,9 @@ private struct FilterReader {
       throw .invalidArgument(
         "Invalid Query. A non-empty array is required for '\(`operator`.clientName)' filters.")
     }
-    if field.isDocumentID { return try readNames(`operator`, value, input) }
+    if field.isDocumentID, !`operator`.takesText {
+      return try readNames(`operator`, value, input)
+    }
     return StructuredQuery.Comparison(
       field: field, operator: `operator`.asked(for: value), operand: value
     )
@@ -252,6 +256,12 @@ extension StructuredQuery.Comparison.Operator {
     case .in: "in"
     case .arrayContainsAny: "arrayContainsAny"
     case .notIn: "notIn"
+    case .inSet: "inSet"
+    case .arrayContainsAll: "arrayContainsAll"
+    case .hasPrefix: "hasPrefix"
+    case .hasSuffix: "hasSuffix"
+    case .containsText: "containsText"
+    case .equalsIgnoringCase: "equalsIgnoringCase"
     }
   }
 
@@ -277,8 +287,9 @@ extension StructuredQuery.Comparison.Operator {
 extension StructuredQuery {
   /// Throws for combinations of operators that a client refuses.
   fileprivate func refuseConflicts(with filter: StructuredQuery.Filter) throws(Status) {
-    var there = comparisons.map(\.operator.clientOperator)
+    var there = comparisons.filter { !$0.isNegated }.map(\.operator.clientOperator)
     try filter.forEachComparison { comparison throws(Status) in
+      if comparison.isNegated { return }
       let new = comparison.operator.clientOperator
       let conflicts = new.conflicts
       if let other = there.first(where: conflicts.contains) {

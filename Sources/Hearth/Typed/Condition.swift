@@ -46,8 +46,10 @@ extension Condition {
     return parts
   }
 
-  @available(*, unavailable, message: "Queries have no negation: use != or notIn(_:).")
-  public static prefix func ! (condition: Condition) -> Condition { condition }
+  /// The condition does not hold; also for documents without its fields.
+  public static prefix func ! (condition: Condition) -> Condition {
+    Condition(.notFilter(condition.filter))
+  }
 }
 
 // MARK: Comparisons, in closures
@@ -110,9 +112,47 @@ extension QueryField {
   }
 }
 
-extension QueryField where Value == String {
-  @available(*, unavailable, message: "Queries compare whole strings, and do not search in them.")
-  public func contains(_ text: String) -> Condition<Model> { self == text }
+extension QueryField where Value: Encodable {
+  /// The field is one of the values, which may be any number.
+  public func inSet(_ values: [Value]) -> Condition<Model> {
+    Condition(anyOf: values) { .whereField(path, inSet: $0) }
+  }
+}
+
+extension QueryField {
+  /// The array has elements that equal each of at most 30 values.
+  public func contains<Element: Encodable>(
+    allOf elements: [Element]
+  ) -> Condition<Model> where Value == [Element] {
+    Condition(anyOf: elements) { .whereField(path, arrayContainsAll: $0) }
+  }
+}
+
+/// A field of text: a string, or an optional one.
+public protocol QueryableText {}
+extension String: QueryableText {}
+extension String?: QueryableText {}
+
+extension QueryField where Value: QueryableText {
+  /// The text begins with `prefix`, byte by byte in UTF-8.
+  public func hasPrefix(_ prefix: String) -> Condition<Model> {
+    Condition(.whereField(path, hasPrefix: prefix))
+  }
+
+  /// The text ends with `suffix`, byte by byte in UTF-8.
+  public func hasSuffix(_ suffix: String) -> Condition<Model> {
+    Condition(.whereField(path, hasSuffix: suffix))
+  }
+
+  /// The text contains `text`, byte by byte in UTF-8.
+  public func contains(_ text: String) -> Condition<Model> {
+    Condition(.whereField(path, containsText: text))
+  }
+
+  /// The text equals `text` if both are `lowercased()`.
+  public func equalsIgnoringCase(_ text: String) -> Condition<Model> {
+    Condition(.whereField(path, equalsIgnoringCase: text))
+  }
 }
 
 // MARK: Comparisons of key paths

@@ -115,10 +115,11 @@ private struct NameRange {
   var picked: Set<ResourcePath>?
 
   init(_ query: EffectiveQuery) {
-    for case .comparison(let comparison) in query.filters where comparison.field.isDocumentID {
+    for case .comparison(let comparison) in query.filters
+    where comparison.field.isDocumentID && !comparison.isNegated {
       let paths = comparison.comparedPaths
       switch comparison.operator {
-      case .equal, .in: picked = picked.map { $0.intersection(paths) } ?? Set(paths)
+      case .equal, .in, .inSet: picked = picked.map { $0.intersection(paths) } ?? Set(paths)
       case .lessThan, .lessThanOrEqual: lower(to: paths.first)
       case .greaterThan, .greaterThanOrEqual: raise(to: paths.first)
       default: break

@@ -49,9 +49,12 @@ extension ListenerCondition {
     let fallback = ListenerCondition(orderOf: query, upperBound)
     var routes: [ListenerCondition] = []
     for conjunction in disjunctions.conjunctions {
-      let route = best(of: conjunction, count) ?? fallback
-      if case .all = route { return [.all] }
-      routes.append(route)
+      let conjunction = conjunction.filter { !$0.isNegated }
+      let best = best(of: conjunction, count).map { [$0] } ?? values(of: conjunction)
+      for route in best ?? ranges(of: conjunction).first.map({ [$0] }) ?? [fallback] {
+        if case .all = route { return [.all] }
+        routes.append(route)
+      }
     }
     return routes
   }
@@ -67,7 +70,20 @@ extension ListenerCondition {
       let cost = count(route) + (isCoarse ? 16 : 0)
       if best.map({ cost < $0.cost }) ?? true { best = (route, cost) }
     }
-    return best?.route ?? ranges(of: conjunction).first
+    return best?.route
+  }
+
+  /// One for each value of a set, if it is not very large.
+  private static func values(
+    of conjunction: Set<StructuredQuery.Comparison>
+  ) -> [ListenerCondition]? {
+    for comparison in conjunction where comparison.operator == .inSet {
+      guard case .array(let values) = comparison.operand, values.count <= 4096 else { continue }
+      return Set(values.map { ListenerConditionKey.hash(of: $0) }).map {
+        .value(comparison.field, $0)
+      }
+    }
+    return nil
   }
 
   /// By a value that a document must have.
@@ -78,6 +94,11 @@ extension ListenerCondition {
     case .isNaN: self = .value(comparison.field, ListenerConditionKey.hash(of: .double(.nan)))
     case .arrayContains:
       self = .element(comparison.field, ListenerConditionKey.hash(of: comparison.operand))
+    case .arrayContainsAll:
+      guard case .array(let elements) = comparison.operand, let first = elements.first else {
+        return nil
+      }
+      self = .element(comparison.field, ListenerConditionKey.hash(of: first))
     default: return nil
     }
   }
@@ -95,6 +116,12 @@ extension ListenerCondition {
       switch comparison.operator {
       case .lessThan, .lessThanOrEqual: range = ([tag], value)
       case .greaterThan, .greaterThanOrEqual: range = (value, [tag + 1])
+      case .hasPrefix:
+        let prefix = Array(ListenerConditionKey.bytes(of: comparison.operand).dropLast())
+        let lower = ListenerConditionKey.truncated(prefix)
+        bounds[comparison.field] = narrowed(
+          bounds[comparison.field], lower, KeyLayout.end(ofPrefix: lower) ?? [tag + 1])
+        continue
       default: continue
       }
       var bound = bounds[comparison.field] ?? (nil, nil)
@@ -106,6 +133,14 @@ extension ListenerCondition {
         bound.upper = bound.upper ?? range.upper
       }
       bounds[comparison.field] = bound
+    }
+    func narrowed(
+      _ bound: (lower: [UInt8]?, upper: [UInt8]?)?, _ lower: [UInt8], _ upper: [UInt8]
+    ) -> (lower: [UInt8]?, upper: [UInt8]?) {
+      (
+        bound?.lower.map { greater($0, lower) } ?? lower,
+        bound?.upper.map { lesser($0, upper) } ?? upper
+      )
     }
     let fields = bounds.sorted { one, other in
       (width(one.value), one.key) < (width(other.value), other.key)

@@ -37,12 +37,20 @@ struct BranchPlanner {
   ) {
     self.query = query
     self.condition = condition ?? conjunction.map(StructuredQuery.Filter.comparison)
-    isWholeCondition = self.condition.count == conjunction.count
+    isWholeCondition =
+      self.condition.count == conjunction.count && conjunction.allSatisfy(\.isDecidedByKeys)
     namePositions = NamePosition(scope: query.scope)
     orders = query.orders.filter { !$0.field.isDocumentID }
     isNameDescending = query.orders.last?.isDescending ?? false
-    for comparison in conjunction {
-      if comparison.field.isDocumentID {
+    // A document that passes a negated comparison need not have the field.
+    for comparison in conjunction where !comparison.isNegated {
+      if comparison.operator == .arrayContainsAll, case .array(let wanted) = comparison.operand {
+        let each = wanted.map { element in
+          StructuredQuery.Comparison(
+            field: comparison.field, operator: .arrayContains, operand: element)
+        }
+        elements[comparison.field, default: []] += each.compactMap(KeyRanges.init(elementsOf:))
+      } else if comparison.field.isDocumentID {
         names = names.intersection(namePositions.ranges(comparison))
       } else if let elements = KeyRanges(elementsOf: comparison) {
         self.elements[comparison.field, default: []].append(elements)
@@ -339,5 +347,15 @@ struct BranchPlanner {
       plans.append(plan)
     }
     return plans
+  }
+}
+
+extension StructuredQuery.Comparison {
+  /// Whether the keys of index entries show which values pass. Otherwise the documents are tested.
+  fileprivate var isDecidedByKeys: Bool {
+    switch `operator` {
+    case .hasSuffix, .containsText, .equalsIgnoringCase: false
+    default: !isNegated
+    }
   }
 }

@@ -37,7 +37,7 @@ struct NamePosition {
       points.first.map { KeyRanges(build($0)) } ?? .nothing
     }
     switch comparison.operator {
-    case .equal, .in: return KeyRanges(points: points)
+    case .equal, .in, .inSet: return KeyRanges(points: points)
     case .notEqual, .notIn: return KeyRanges(allBut: points)
     case .lessThan: return range { KeyRange(lower: [], upper: $0.lower) }
     case .lessThanOrEqual: return range { KeyRange(lower: [], upper: $0.upper) }

@@ -214,7 +214,7 @@ struct Planner {
     filters.reduce(1) { share, filter in
       guard case .comparison(let comparison) = filter else { return share * 0.3 }
       if comparison.field.isDocumentID { return share }
-      return share * (comparison.operator.isInequality ? 0.3 : 0.05)
+      return share * (comparison.isInequality ? 0.3 : 0.05)
     }
   }
 

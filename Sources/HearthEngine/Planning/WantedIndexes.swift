@@ -23,7 +23,7 @@ extension EffectiveQuery {
     var wanted: [IndexDefinition] = []
     for conjunction in conjunctions.members ?? [conjunctions.common] {
       let picksNames = conjunction.contains {
-        $0.field.isDocumentID && ($0.operator == .equal || $0.operator == .in)
+        $0.field.isDocumentID && !$0.isNegated && [.equal, .in, .inSet].contains($0.operator)
       }
       let components = components(conjunction, fields)
       guard !picksNames, !components.isEmpty else { continue }
@@ -40,14 +40,19 @@ extension EffectiveQuery {
   ) -> [IndexDefinition.Component] {
     let orders = orders.filter { !$0.field.isDocumentID }
     var constant: [FieldSegments] = []
+    /// Bounded by a range, although the results are not ordered by them.
+    var ranged: [FieldSegments] = []
     var components: [IndexDefinition.Component] = []
     for comparison in conjunction.sorted(by: { $0.field < $1.field })
-    where !comparison.field.isDocumentID {
+    where !comparison.field.isDocumentID && !comparison.isNegated {
       switch comparison.operator {
       case .equal, .isNull, .isNaN: constant.append(comparison.field)
+      case .hasPrefix: ranged.append(comparison.field)
       case .in where !orders.contains { $0.field == comparison.field }:
         constant.append(comparison.field)
-      case .arrayContains, .arrayContainsAny:
+      case .inSet where !orders.contains { $0.field == comparison.field }:
+        constant.append(comparison.field)
+      case .arrayContains, .arrayContainsAny, .arrayContainsAll:
         // An index has at most one array component.
         guard !components.contains(where: { $0.kind == .contains }) else { continue }
         components.append(IndexDefinition.Component(field: comparison.field, kind: .contains))
@@ -61,6 +66,7 @@ extension EffectiveQuery {
     }
     for field in constant { add(field) }
     for order in orders { add(order.field, isDescending: order.isDescending) }
+    for field in ranged { add(field) }
     for field in fields { add(field) }
     return components
   }

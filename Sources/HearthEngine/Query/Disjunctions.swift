@@ -63,6 +63,7 @@ struct Disjunctions {
   private static func alternatives(of comparison: StructuredQuery.Comparison) -> [StructuredQuery
     .Comparison]
   {
+    if comparison.isNegated { return [comparison] }
     let single: StructuredQuery.Comparison.Operator
     switch comparison.operator {
     case .in: single = .equal

@@ -81,7 +81,7 @@ extension StructuredQuery {
   var inequalityFields: Set<FieldSegments> {
     var fields: Set<FieldSegments> = []
     for filter in filters {
-      filter.forEachComparison { if $0.operator.isInequality { fields.insert($0.field) } }
+      filter.forEachComparison { if $0.isInequality { fields.insert($0.field) } }
     }
     return fields
   }

@@ -3,6 +3,8 @@ struct FieldTest {
   enum Kind {
     case equal, notEqual, lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
     case arrayContains, `in`, arrayContainsAny, notIn
+    case arrayContainsAll
+    case text(TextTest)
     case isNull, isNaN, isNotNull, isNotNaN
     /// The field exists.
     case exists
@@ -15,6 +17,8 @@ struct FieldTest {
   private let operandClass: Value.TypeClass
   private let operand: ValueView
   private let operands: [ValueView]
+  /// The operands as keys, if there are many: equal values have equal keys.
+  private let operandKeys: Set<[UInt8]>?
   /// Keeps the bytes of the operands alive.
   private let pins: [PinnedBytes]
 
@@ -26,6 +30,9 @@ struct FieldTest {
     pins = (list ?? [comparison.operand]).map(PinnedBytes.init(encoding:))
     operand = pins.first?.view ?? .missing
     operands = list == nil ? [] : pins.map(\.view)
+    operandKeys =
+      comparison.operator == .inSet && operands.count > 30
+      ? Set((list ?? []).map(\.componentKey)) : nil
   }
 
   init(requiring field: FieldSegments) {
@@ -39,6 +46,7 @@ struct FieldTest {
     pins = []
     operand = .missing
     operands = []
+    operandKeys = nil
   }
 
   @inline(__always)
@@ -74,13 +82,27 @@ struct FieldTest {
       guard var elements = try value.array() else { return false }
       for _ in 0..<elements.count {
         let element = try elements.next()
-        if kind == .arrayContains {
+        if case .arrayContains = kind {
           if try isEqual(element, operand, operandClass) { return true }
         } else if try isAmongOperands(element) {
           return true
         }
       }
       return false
+    case .arrayContainsAll:
+      guard let elements = try value.array() else { return false }
+      for operand in operands {
+        var rest = elements
+        var isThere = false
+        for _ in 0..<elements.count where !isThere {
+          isThere = try isEqual(rest.next(), operand, operand.typeClass())
+        }
+        if !isThere { return false }
+      }
+      return true
+    case .text(let test):
+      guard let text = try value.stringBytes() else { return false }
+      return test.passes(text)
     }
   }
 
@@ -91,6 +113,11 @@ struct FieldTest {
   }
 
   private func isAmongOperands(_ value: ValueView) throws(Status) -> Bool {
+    if let operandKeys {
+      var key = KeyBuffer(minimumCapacity: 64)
+      try key.append(value, descending: false)
+      return operandKeys.contains(key.bytes)
+    }
     for operand in operands where try isEqual(value, operand, operand.typeClass()) { return true }
     return false
   }
@@ -131,8 +158,17 @@ extension FieldTest.Kind {
     case .greaterThan: self = isSpecial ? .never : .greaterThan
     case .greaterThanOrEqual: self = isSpecial ? .never : .greaterThanOrEqual
     case .arrayContains: self = isSpecial || operand == .array ? .never : .arrayContains
-    case .in: self = .in
+    case .in, .inSet: self = .in
     case .arrayContainsAny: self = .arrayContainsAny
+    case .arrayContainsAll:
+      guard case .array(let elements) = comparison.operand else {
+        self = .never
+        return
+      }
+      let isNever = elements.contains { [.null, .nan, .array].contains($0.typeClass) }
+      self = isNever ? .never : .arrayContainsAll
+    case .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase:
+      self = TextTest(comparison).map { .text($0) } ?? .never
     case .notIn:
       guard case .array(let elements) = comparison.operand else {
         self = .never
@@ -152,7 +188,7 @@ extension FieldTest.Kind {
     guard case .array(let elements) = comparison.operand else { return [] }
     switch comparison.operator {
     case .notIn: return elements
-    case .in: return elements.filter { $0.typeClass != .null && $0.typeClass != .nan }
+    case .in, .inSet: return elements.filter { $0.typeClass != .null && $0.typeClass != .nan }
     default: return elements.filter { ![.null, .nan, .array].contains($0.typeClass) }
     }
   }

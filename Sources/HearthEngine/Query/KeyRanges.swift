@@ -165,7 +165,8 @@ extension Value {
 extension KeyRanges {
   /// The values of a field that pass a comparison. Not for comparisons of names or array elements.
   ///
-  /// Law: a stored value passes the comparison if and only if its key is in one of the ranges.
+  /// Law: a stored value passes the comparison if and only if its key is in one of the ranges; only
+  /// if, for a comparison that is not `isDecidedByKeys`.
   init(_ comparison: StructuredQuery.Comparison) {
     let operand = comparison.operand
     let isSpecial = operand.typeClass == .null || operand.typeClass == .nan
@@ -180,9 +181,13 @@ extension KeyRanges {
     case .notIn:
       let list = comparison.listOperand
       self = list.contains { $0.typeClass == .null } ? .nothing : .init(allBut: [.null] + list)
-    case .in:
+    case .in, .inSet:
       self.init(points: comparison.listOperand.filter { ![.null, .nan].contains($0.typeClass) })
-    case .arrayContains, .arrayContainsAny: self = .everything
+    case .arrayContains, .arrayContainsAny, .arrayContainsAll: self = .everything
+    case .hasPrefix: self = KeyRanges(stringsWithPrefix: operand)
+    // Every string: the documents are tested.
+    case .hasSuffix, .containsText, .equalsIgnoringCase:
+      self.init(KeyRange(prefix: [KeyTag.string.rawValue]))
     case _ where isSpecial: self = .nothing
     case .equal: self.init(points: [operand])
     case .lessThan: self.init(KeyRange(lower: oneClass.lower, upper: key))
@@ -192,6 +197,15 @@ extension KeyRanges {
       self.init(KeyRange(lower: KeyRange.end(key) ?? key, upper: oneClass.upper))
     case .greaterThanOrEqual: self.init(KeyRange(lower: key, upper: oneClass.upper))
     }
+  }
+
+  /// A string's key is its tag and its bytes, in which few are escaped, and an end.
+  private init(stringsWithPrefix prefix: Value) {
+    guard case .string = prefix else {
+      self = .nothing
+      return
+    }
+    self.init(KeyRange(prefix: prefix.componentKey.dropLast()))
   }
 
   /// The elements of which an array must have at least one; nil for a comparison of anything else.

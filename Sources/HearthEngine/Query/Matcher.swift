@@ -8,7 +8,7 @@
 ///
 /// Each user has its own copy: it remembers the usual positions of fields.
 struct Matcher {
-  private enum Kind { case all, any, field, name }
+  private enum Kind { case all, any, field, name, notField, notName }
 
   private struct Node {
     var kind: Kind
@@ -30,7 +30,7 @@ struct Matcher {
   /// The filters must have been checked. A document must also have each of `fields`.
   init(_ filters: [StructuredQuery.Filter], requiring fields: [FieldSegments] = []) {
     appendGroup(.all, filters, requiring: fields)
-    isFlat = nodes.count == 1 + fieldTests.count
+    isFlat = nodes.count == 1 + fieldTests.count && !nodes.contains { $0.kind == .notField }
   }
 
   private mutating func append(_ filter: StructuredQuery.Filter) {
@@ -38,10 +38,12 @@ struct Matcher {
     case .all(let members): appendGroup(.all, members)
     case .any(let members): appendGroup(.any, members)
     case .comparison(let comparison) where comparison.field.isDocumentID:
-      nodes.append(Node(kind: .name, test: nameTests.count, end: nodes.count + 1))
+      let kind: Kind = comparison.isNegated ? .notName : .name
+      nodes.append(Node(kind: kind, test: nameTests.count, end: nodes.count + 1))
       nameTests.append(NameTest(comparison))
     case .comparison(let comparison):
-      nodes.append(Node(kind: .field, test: fieldTests.count, end: nodes.count + 1))
+      let kind: Kind = comparison.isNegated ? .notField : .field
+      nodes.append(Node(kind: kind, test: fieldTests.count, end: nodes.count + 1))
       fieldTests.append(FieldTest(comparison))
     }
   }
@@ -76,6 +78,8 @@ struct Matcher {
     switch node.kind {
     case .field: return try fieldTests[node.test].passes(body)
     case .name: return try nameTests[node.test].passes(path())
+    case .notField: return try !fieldTests[node.test].passes(body)
+    case .notName: return try !nameTests[node.test].passes(path())
     case .all:
       var member = index + 1
       while member < node.end {
@@ -98,15 +102,18 @@ struct Matcher {
 struct NameTest {
   private let `operator`: StructuredQuery.Comparison.Operator
   private let paths: [ResourcePath]
+  /// The paths, if there are many.
+  private let set: Set<ResourcePath>?
 
   init(_ comparison: StructuredQuery.Comparison) {
     `operator` = comparison.operator
     paths = comparison.comparedPaths
+    set = paths.count > 30 ? Set(paths) : nil
   }
 
   func passes(_ path: ResourcePath) -> Bool {
     switch `operator` {
-    case .in: return paths.contains(path)
+    case .in, .inSet: return set?.contains(path) ?? paths.contains(path)
     case .notIn: return !paths.contains(path)
     default: break
     }

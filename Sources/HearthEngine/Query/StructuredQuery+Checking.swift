@@ -72,19 +72,19 @@ extension StructuredQuery {
     // A single conjunction needs no normal form.
     let isMany =
       comparisons.contains { $0.operator.takesList }
-      || comparisons.count { $0.operator == .arrayContains } > 1
+      || comparisons.count { $0.operator == .arrayContains && !$0.isNegated } > 1
       || filters.contains { $0.hasDisjunction }
     guard isMany else { return }
     let disjunctions = try Disjunctions(filters)
     for conjunction in disjunctions.conjunctions
-    where conjunction.count(where: { $0.operator == .arrayContains }) > 1 {
+    where conjunction.count(where: { $0.operator == .arrayContains && !$0.isNegated }) > 1 {
       throw .invalidArgument(
         "A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction.")
     }
   }
 
   private func checkNegatives(_ comparisons: [StructuredQuery.Comparison]) throws(Status) {
-    let negatives = comparisons.filter { $0.operator.isNegative }
+    let negatives = comparisons.filter(\.isNegative)
     guard negatives.count <= 1 else {
       throw .invalidArgument(
         "Only a single 'NOT_EQUAL', 'NOT_IN', 'IS_NOT_NAN', or 'IS_NOT_NULL' filter allowed per "
@@ -107,7 +107,7 @@ extension StructuredQuery {
           + "A query may not have more than \(Limits.inequalityFields) distinct inequality fields.")
     }
     let hasKeyEquality = comparisons.contains {
-      $0.field.isDocumentID && ($0.operator == .equal || $0.operator == .in)
+      $0.field.isDocumentID && ($0.operator == .equal || $0.operator == .in) && !$0.isNegated
     }
     guard !hasKeyEquality || fields.isEmpty || fields.contains(.documentID) else {
       throw .invalidArgument(
@@ -253,6 +253,7 @@ extension StructuredQuery.Comparison {
   fileprivate func check() throws(Status) {
     try StructuredQuery.check(field: field)
     try checkList()
+    try checkText()
     if field.isDocumentID { try checkKeyOperand() }
     try StructuredQuery.check(operand: operand)
   }
@@ -263,6 +264,8 @@ extension StructuredQuery.Comparison {
       switch `operator` {
       case .in: "IN"
       case .notIn: "NOT_IN"
+      case .inSet: "IN_SET"
+      case .arrayContainsAll: "ARRAY_CONTAINS_ALL"
       default: "ARRAY_CONTAINS_ANY"
       }
     guard case .array(let elements) = operand else {
@@ -271,14 +274,25 @@ extension StructuredQuery.Comparison {
     guard !elements.isEmpty else {
       throw .invalidArgument("'\(name)' requires an non-empty ArrayValue.")
     }
+    if `operator` == .inSet { return }
     let limit = `operator` == .notIn ? Limits.notInValues : Limits.disjunctions
     guard elements.count <= limit else {
       throw .invalidArgument("'\(name)' supports up to \(limit) comparison values.")
     }
   }
 
+  private func checkText() throws(Status) {
+    guard `operator`.takesText else { return }
+    guard case .string = operand else {
+      throw .invalidArgument("A comparison of text requires a string.")
+    }
+    guard !field.isDocumentID else {
+      throw .invalidArgument("The name of a document is not compared as text.")
+    }
+  }
+
   private func checkKeyOperand() throws(Status) {
-    guard `operator` != .arrayContains, `operator` != .arrayContainsAny else {
+    guard ![.arrayContains, .arrayContainsAny, .arrayContainsAll].contains(`operator`) else {
       throw .invalidArgument("the name __key__ is reserved")
     }
     var names = [operand]

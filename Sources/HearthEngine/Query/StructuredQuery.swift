@@ -89,6 +89,10 @@ extension StructuredQuery {
       case equal, notEqual, arrayContains
       /// The operand is an array.
       case `in`, arrayContainsAny, notIn
+      /// Hearth's own, as the following ones. The operand is an array, of any length for `inSet`.
+      case inSet, arrayContainsAll
+      /// The operand is a string. Other values than strings do not pass.
+      case hasPrefix, hasSuffix, containsText, equalsIgnoringCase
       /// The operand is null and is ignored.
       case isNull, isNaN, isNotNull, isNotNaN
     }
@@ -96,33 +100,64 @@ extension StructuredQuery {
     package var field: FieldSegments
     package var `operator`: Operator
     var operand = Value.null
+    /// The documents that do not pass the comparison pass, also those without the field.
+    package var isNegated = false
 
     package init(field: FieldSegments, operator: Comparison.Operator, operand: Value = .null) {
       self.field = field
       self.operator = `operator`
       self.operand = operand
     }
+
+    /// Results of such a comparison are ordered by its field.
+    var isInequality: Bool { `operator`.isInequality && !isNegated }
+
+    /// A query may have at most one of these.
+    var isNegative: Bool { `operator`.isNegative && !isNegated }
   }
 }
 
 extension StructuredQuery.Comparison.Operator {
-  /// Results of such a comparison are ordered by its field.
-  var isInequality: Bool {
+  fileprivate var isInequality: Bool {
     switch self {
     case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual: true
     default: isNegative
     }
   }
 
-  /// A query may have at most one of these.
-  var isNegative: Bool {
+  fileprivate var isNegative: Bool {
     switch self {
     case .notEqual, .notIn, .isNotNull, .isNotNaN: true
     default: false
     }
   }
 
-  package var takesList: Bool { self == .in || self == .arrayContainsAny || self == .notIn }
+  package var takesList: Bool {
+    switch self {
+    case .in, .arrayContainsAny, .notIn, .inSet, .arrayContainsAll: true
+    default: false
+    }
+  }
+
+  package var takesText: Bool {
+    switch self {
+    case .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase: true
+    default: false
+    }
+  }
+}
+
+extension StructuredQuery.Filter {
+  /// Documents that do not pass this filter pass: negations are moved to the comparisons.
+  package var negated: StructuredQuery.Filter {
+    switch self {
+    case .comparison(var comparison):
+      comparison.isNegated.toggle()
+      return .comparison(comparison)
+    case .all(let members): return .any(members.map(\.negated))
+    case .any(let members): return .all(members.map(\.negated))
+    }
+  }
 }
 
 extension StructuredQuery.Filter {

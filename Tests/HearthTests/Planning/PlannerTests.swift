@@ -212,12 +212,15 @@ import Testing
         served += 1
         continue
       }
-      // Two arrays are more than an index has, and so are an array and its elements.
+      // Two arrays are more than an index has, and so are an array and its elements. Keys do not show
+      // what is in a text, nor which documents lack a field; and a prefix is no order.
       let members = try #require(Conjunctions(query.filters).members)
       let isMore = members.contains { conjunction in
         let arrays = conjunction.filter { KeyRanges(elementsOf: $0) != nil }.map(\.field)
         let others = conjunction.filter { KeyRanges(elementsOf: $0) == nil }.map(\.field)
-        return arrays.count > 1
+        let isInText = conjunction.contains { $0.isNegated || $0.operator.takesText }
+        let hasAll = conjunction.contains { $0.operator == .arrayContainsAll }
+        return arrays.count > 1 || isInText || hasAll
           || !Set(arrays).isDisjoint(with: effective.orders.map(\.field) + others)
       }
       #expect(isMore, "\(query)\n\(wanted)")

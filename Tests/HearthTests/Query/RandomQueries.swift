@@ -193,16 +193,25 @@ struct RandomQueries {
       let members = (0..<(2 + values.generator.below(2))).map { _ in
         filter(depth: depth - 1, paths, onNameOnly: onNameOnly)
       }
-      return values.generator.one(in: 2) ? .all(members) : .any(members)
+      let composite: StructuredQuery.Filter =
+        values.generator.one(in: 2) ? .all(members) : .any(members)
+      return values.generator.one(in: 6) ? composite.negated : composite
     }
+    let comparison = comparison(paths, onNameOnly: onNameOnly)
+    return values.generator.one(in: 8) ? comparison.negated : comparison
+  }
+
+  private mutating func comparison(
+    _ paths: [ResourcePath], onNameOnly: Bool
+  ) -> StructuredQuery.Filter {
     if onNameOnly || values.generator.one(in: 6) {
       let kinds: [StructuredQuery.Comparison.Operator] = [
         .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .in,
-        .notIn,
+        .notIn, .inSet,
       ]
       let kind = values.generator.pick(kinds)
       let operand: Value =
-        kind == .in || kind == .notIn
+        kind.takesList
         ? .array((0..<(1 + values.generator.below(3))).map { _ in name(paths) }) : name(paths)
       return .comparison(
         StructuredQuery.Comparison(field: .documentID, operator: kind, operand: operand))
@@ -211,10 +220,25 @@ struct RandomQueries {
       .equal, .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual,
       .in, .notIn, .arrayContains, .arrayContainsAny, .isNull, .isNaN, .isNotNull, .isNotNaN,
     ]
-    let kind = values.generator.pick(kinds)
+    let own: [StructuredQuery.Comparison.Operator] = [
+      .inSet, .arrayContainsAll, .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase,
+    ]
+    let kind = values.generator.pick(values.generator.one(in: 4) ? own : kinds)
     let field = field()
     var operand = Value.null
     switch kind {
+    case .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase:
+      operand = .string(text(kind, of: field))
+    case .inSet:
+      // Often more than are compared one by one.
+      let count = values.generator.one(in: 3) ? 40 : 1 + values.generator.below(4)
+      operand = .array((0..<count).map { _ in self.operand(of: field) })
+    case .arrayContainsAll:
+      if case .array(let elements) = self.operand(of: field), !elements.isEmpty {
+        operand = .array(elements.filter { _ in values.generator.one(in: 2) } + [elements[0]])
+      } else {
+        operand = .array([values.generator.pick([.integer(1), .string("a"), value()])])
+      }
     case .in, .notIn:
       operand = .array(
         (0..<(1 + values.generator.below(4))).map { _ in self.operand(of: field) })
@@ -225,6 +249,22 @@ struct RandomQueries {
     default: operand = self.operand(of: field)
     }
     return .comparison(StructuredQuery.Comparison(field: field, operator: kind, operand: operand))
+  }
+
+  /// Often a part of what some document has there.
+  private mutating func text(
+    _ kind: StructuredQuery.Comparison.Operator, of field: FieldSegments
+  ) -> String {
+    guard case .string(let text) = operand(of: field) else {
+      return values.generator.pick(["", "a", "A", "é", "\u{0}"])
+    }
+    let count = values.generator.below(text.count + 1)
+    return switch kind {
+    case .hasPrefix: String(text.prefix(count))
+    case .hasSuffix: String(text.suffix(count))
+    case .containsText: String(text.dropFirst(count).prefix(2))
+    default: values.generator.one(in: 2) ? text.uppercased() : text
+    }
   }
 
   mutating func aggregations() -> [Aggregation] {

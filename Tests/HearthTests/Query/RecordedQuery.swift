@@ -267,6 +267,8 @@ extension RecordedQuery {
     case .in: return (value as? [Any]).map { .whereField(path, in: $0) }
     case .arrayContainsAny: return (value as? [Any]).map { .whereField(path, arrayContainsAny: $0) }
     case .notIn: return (value as? [Any]).map { .whereField(path, notIn: $0) }
+    // Google's emulator has no others.
+    default: return nil
     }
   }
 }

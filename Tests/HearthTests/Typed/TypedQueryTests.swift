@@ -87,6 +87,38 @@ import Testing
           books.where { $0.tags.contains(anyOf: ["a", "b"]) },
           plain.whereField("tags", arrayContainsAny: ["a", "b"])
         ),
+        (
+          books.where { $0.tags.contains(allOf: ["a", "b"]) },
+          plain.whereFilter(.whereField("tags", arrayContainsAll: ["a", "b"]))
+        ),
+        (
+          books.where { $0.pages.inSet(Array(0..<99)) },
+          plain.whereFilter(.whereField("pages", inSet: Array(0..<99)))
+        ),
+        (
+          books.where { $0.title.hasPrefix("a") },
+          plain.whereFilter(.whereField("title", hasPrefix: "a"))
+        ),
+        (
+          books.where { $0.title.hasSuffix("a") },
+          plain.whereFilter(.whereField("title", hasSuffix: "a"))
+        ),
+        (
+          books.where { $0.author.name.contains("a") },
+          plain.whereFilter(.whereField(author, containsText: "a"))
+        ),
+        (
+          books.where { $0.title.equalsIgnoringCase("a") },
+          plain.whereFilter(.whereField("title", equalsIgnoringCase: "a"))
+        ),
+        (
+          books.where { !($0.pages > 4 && $0.title == "a") },
+          plain.whereFilter(
+            .notFilter(
+              .andFilter([
+                .whereField("pages", isGreaterThan: 4), .whereField("title", isEqualTo: "a"),
+              ])))
+        ),
         (books.where { $0.author.name == "x" }, plain.whereField(author, isEqualTo: "x")),
         (
           books.where { $0.editor.name == "x" },
@@ -126,6 +158,17 @@ import Testing
         let (one, other) = (try typed.untyped.checked(), try untyped.checked())
         #expect(one == other, "pair \(number)")
       }
+    }
+  }
+
+  @Test func `all results are changed and deleted`() async throws {
+    try await withBooks { _, books in
+      for n in 0..<6 { try await books.document("\(n)").set(Book("\(n)", pages: n)) }
+      let count = try await books.where(\.pages > 2).updateAll { $0.pages += 10 }
+      #expect(count == 3)
+      #expect(try await books.where(\.pages > 10).getDocuments().map(\.pages) == [13, 14, 15])
+      #expect(try await books.where { !($0.pages > 10) }.deleteAll() == 3)
+      #expect(try await books.getDocuments().count == 3)
     }
   }
 

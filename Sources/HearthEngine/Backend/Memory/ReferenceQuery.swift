@@ -80,8 +80,8 @@ struct ReferenceQuery {
     case .all(let members): return members.allSatisfy { holds($0, document) }
     case .any(let members): return members.contains { holds($0, document) }
     case .comparison(let comparison):
-      guard let found = document.find(comparison.field) else { return false }
-      return holds(comparison, found.value)
+      guard let found = document.find(comparison.field) else { return comparison.isNegated }
+      return holds(comparison, found.value) != comparison.isNegated
     }
   }
 
@@ -102,7 +102,7 @@ struct ReferenceQuery {
     case .greaterThan: return isOrdinary && areOneKind(value, operand) && order(value, operand) > 0
     case .greaterThanOrEqual:
       return isOrdinary && areOneKind(value, operand) && order(value, operand) >= 0
-    case .in:
+    case .in, .inSet:
       guard case .array(let list) = operand else { return false }
       return list.contains { wanted in
         !wanted.isReferenceNull && !wanted.isReferenceNaN && order(value, wanted) == 0
@@ -115,6 +115,20 @@ struct ReferenceQuery {
     case .arrayContainsAny:
       guard case .array(let list) = operand else { return false }
       return list.contains { contains(value, $0) }
+    case .arrayContainsAll:
+      guard case .array(let list) = operand else { return false }
+      return list.allSatisfy { contains(value, $0) }
+    case .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase:
+      guard case .string(let text) = value, case .string(let wanted) = operand else { return false }
+      let (bytes, part) = (Array(text.utf8), Array(wanted.utf8))
+      switch comparison.operator {
+      case .hasPrefix: return bytes.starts(with: part)
+      case .hasSuffix: return bytes.reversed().starts(with: part.reversed())
+      case .containsText:
+        return (0...bytes.count).contains { bytes[$0...].starts(with: part) }
+      default:
+        return text.lowercased().unicodeScalars.elementsEqual(wanted.lowercased().unicodeScalars)
+      }
     }
   }
 
@@ -146,8 +160,10 @@ struct ReferenceQuery {
       case .all(let members), .any(let members): members.forEach(look)
       case .comparison(let comparison):
         switch comparison.operator {
-        case .equal, .in, .arrayContains, .arrayContainsAny, .isNull, .isNaN: break
-        default: inequalities.append(comparison.field)
+        case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn,
+          .isNotNull, .isNotNaN:
+          if !comparison.isNegated { inequalities.append(comparison.field) }
+        default: break
         }
       }
     }

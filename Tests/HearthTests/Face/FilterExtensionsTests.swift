@@ -1,0 +1,143 @@
+import Foundation
+import HearthTesting
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+/// Conditions that Firestore does not have, as users write them.
+@Suite struct FilterExtensionsTests {
+  private let folder = TemporaryFolder()
+  private let db: Firestore
+  private let books: CollectionReference
+
+  init() throws {
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    db = try Firestore.open(at: folder.path + "/filters.hearth", settings: settings)
+    books = db.collection("books")
+  }
+
+  private func fill() async throws {
+    let all: [String: [String: Any]] = [
+      "dune": ["title": "Dune", "tags": ["sand", "spice", "worms"], "pages": 412],
+      "dunes": ["title": "DUNE", "tags": ["sand"], "pages": 100],
+      "emma": ["title": "Emma", "tags": [1, 2.0, "spice"]],
+      "none": ["pages": 412.0], "null": ["title": NSNull(), "tags": NSNull(), "pages": NSNull()],
+    ]
+    for (name, fields) in all { try await books.document(name).setData(fields) }
+  }
+
+  private func found(_ filter: Filter) async throws -> [String] {
+    try await books.whereFilter(filter).getDocuments().documents.map(\.documentID)
+  }
+
+  @Test func `text is found by its parts`() async throws {
+    try await fill()
+    #expect(try await found(.whereField("title", hasPrefix: "Du")) == ["dune"])
+    #expect(try await found(.whereField("title", hasPrefix: "")) == ["dune", "dunes", "emma"])
+    #expect(try await found(.whereField("title", hasSuffix: "ne")) == ["dune"])
+    #expect(try await found(.whereField("title", containsText: "m")) == ["emma"])
+    #expect(try await found(.whereField("title", equalsIgnoringCase: "dunE")) == ["dune", "dunes"])
+    #expect(try await found(.whereField(FieldPath(["title"]), hasPrefix: "E")) == ["emma"])
+  }
+
+  @Test func `arrays have all of some elements, values are of large sets`() async throws {
+    try await fill()
+    #expect(try await found(.whereField("tags", arrayContainsAll: ["spice", "sand"])) == ["dune"])
+    #expect(try await found(.whereField("tags", arrayContainsAll: [1.0, 2])) == ["emma"])
+    #expect(try await found(.whereField("tags", arrayContainsAll: ["spice", NSNull()])).isEmpty)
+    let numbers = Array(300..<700)
+    #expect(try await found(.whereField("pages", inSet: numbers)) == ["dune", "none"])
+    let ids = (0..<5000).map { "b\($0)" } + ["emma", "dune"]
+    #expect(
+      try await found(.whereField(FieldPath.documentID(), inSet: ids)) == ["dune", "emma"])
+  }
+
+  @Test func `a negation finds all others, also without the field`() async throws {
+    try await fill()
+    let dune = Filter.whereField("title", equalsIgnoringCase: "dune")
+    #expect(try await found(.notFilter(dune)) == ["emma", "none", "null"])
+    #expect(try await found(.notFilter(.notFilter(dune))) == ["dune", "dunes"])
+    let long = Filter.whereField("pages", isGreaterThan: 400)
+    #expect(
+      try await found(.notFilter(.orFilter([dune, long]))) == ["emma", "null"])
+    #expect(
+      try await found(.notFilter(.andFilter([dune, long]))) == ["dunes", "emma", "none", "null"])
+    #expect(
+      try await found(.andFilter([.notFilter(.whereField("title", isNotEqualTo: "Dune")), long]))
+        == ["dune", "none"])
+    #expect(try await found(.notFilter(.andFilter([]))).count == 5)
+    #expect(
+      try await found(.notFilter(.whereField(FieldPath.documentID(), in: ["dune", "emma"])))
+        == ["dunes", "none", "null"])
+    // Several are allowed where Firestore allows one.
+    #expect(
+      try await found(
+        .andFilter([
+          .notFilter(.whereField("title", isEqualTo: "Dune")),
+          .notFilter(.whereField("title", isEqualTo: "Emma")), long,
+        ])) == ["none"])
+  }
+
+  @Test func `counts, orders and listeners know them`() async throws {
+    try await fill()
+    try await db.indexes.declare(
+      FirestoreIndex("books", .ascending("title")), FirestoreIndex("books", .contains("tags")))
+    try await db.indexes.waitUntilReady()
+    let query = books.whereFilter(
+      .orFilter([
+        .whereField("title", hasSuffix: "a"), .whereField("tags", arrayContainsAll: ["sand"]),
+      ]))
+    #expect(try await query.count.getAggregation(source: .server).count == 3)
+    let ordered = query.order(by: "title", descending: true)
+    #expect(
+      try await ordered.getDocuments().documents.map(\.documentID) == ["emma", "dune", "dunes"])
+    let recorder = SnapshotRecorder(ordered)
+    _ = try await recorder.next()
+    try await books.document("emma").updateData(["title": "Emma!"])
+    #expect(try await recorder.next().documentChanges.map(\.type) == [.removed])
+    try await books.document("null").updateData(["title": "Alma"])
+    #expect(try await recorder.next().documents.map(\.documentID) == ["dune", "dunes", "null"])
+    recorder.stop()
+    let negated = SnapshotRecorder(
+      books.whereFilter(.notFilter(.whereField("pages", isEqualTo: 1))))
+    #expect(try await negated.next().count == 5)
+    try await books.document("dune").updateData(["pages": 1])
+    #expect(try await negated.next().count == 4)
+    negated.stop()
+  }
+
+  @Test(.embedded("Counts what the engine reads."))
+  func `sets of ids and prefixes read what they return`() async throws {
+    for n in 0..<2000 { try await books.document("\(n)").setData(["title": "t\(n)"]) }
+    let ids = stride(from: 0, to: 4000, by: 40).map { "\($0)" }
+    let byID = books.whereFilter(.whereField(FieldPath.documentID(), inSet: ids))
+    let first = try await byID.explain(analyze: true).execution
+    #expect(first?.resultsReturned == 50)
+    #expect(first.map { $0.keysRead <= 100 } == true)
+    try await db.indexes.declare(FirestoreIndex("books", .ascending("title")))
+    try await db.indexes.waitUntilReady()
+    let byPrefix = books.whereFilter(.whereField("title", hasPrefix: "t199"))
+    let second = try await byPrefix.explain(analyze: true).execution
+    #expect(second?.resultsReturned == 11)
+    #expect(second?.documentsRead == 11)
+  }
+
+  @Test func `what cannot be compared is refused with a sentence`() async throws {
+    #expect(
+      await expectRefused(.invalidArgument) {
+        _ = try await found(.whereField(FieldPath.documentID(), hasPrefix: "a"))
+      } == "The name of a document is not compared as text.")
+    await expectRefused(.invalidArgument) {
+      _ = try await found(.whereField("tags", arrayContainsAll: []))
+    }
+    await expectRefused(.invalidArgument) {
+      _ = try await found(.whereField("tags", arrayContainsAll: Array(0..<31)))
+    }
+    await expectRefused(.invalidArgument) { _ = try await found(.whereField("a", inSet: [])) }
+    var deep = Filter.whereField("a", isEqualTo: 1)
+    for _ in 0..<200 { deep = .notFilter(deep) }
+    await expectRefused(.invalidArgument) { _ = try await found(deep) }
+  }
+}
