@@ -1,6 +1,7 @@
 import Foundation
 
-/// One aggregation over the results of a query: a count, a sum or an average.
+/// One aggregation over the results of a query: a count, a sum or an average; or the smallest value,
+/// the largest one, or the number of different values, which Firestore does not have.
 public final class AggregateField: NSObject, Sendable {
   let kind: Result<Aggregation.Kind, Status>
   private let text: String
@@ -40,6 +41,46 @@ public final class AggregateField: NSObject, Sendable {
   public class func average(_ path: FieldPath) -> AggregateField {
     make("average", call: "avg", path.description) { () throws(Status) in
       .average(try path.segments())
+    }
+  }
+
+  /// The smallest value of a field that is not null, in Firestore's order of all values. `NSNull` if
+  /// there is none. Of equal numbers, such as 1 and 1.0, the integer is returned.
+  public class func minimum(_ field: String) -> AggregateField {
+    make("minimum", call: "min", field) { () throws(Status) in
+      .minimum(try FieldSegments(dotted: field))
+    }
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func minimum(_ path: FieldPath) -> AggregateField {
+    make("minimum", call: "min", path.description) { () throws(Status) in
+      .minimum(try path.segments())
+    }
+  }
+
+  /// The largest value of a field that is not null; see `minimum(_:)`.
+  public class func maximum(_ field: String) -> AggregateField {
+    make("maximum", call: "max", field) { () throws(Status) in
+      .maximum(try FieldSegments(dotted: field))
+    }
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func maximum(_ path: FieldPath) -> AggregateField {
+    make("maximum", call: "max", path.description) { () throws(Status) in
+      .maximum(try path.segments())
+    }
+  }
+
+  /// The number of different values of a field that are not null. 1 equals 1.0.
+  public class func countDistinct(_ field: String) -> AggregateField {
+    make("countDistinct", call: "countDistinct", field) { () throws(Status) in
+      .distinct(try FieldSegments(dotted: field))
+    }
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func countDistinct(_ path: FieldPath) -> AggregateField {
+    make("countDistinct", call: "countDistinct", path.description) { () throws(Status) in
+      .distinct(try path.segments())
     }
   }
 

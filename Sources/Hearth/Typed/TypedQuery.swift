@@ -143,6 +143,22 @@ extension TypedQueryable {
   }
 }
 
+// MARK: Groups
+
+extension TypedQueryable {
+  /// Groups the results by the values of fields; see `Query.group(by:aggregating:)`.
+  ///
+  ///     let groups = try await books.group(by: \.genre).getGroups()
+  public func group<each Value>(
+    by fields: repeat KeyPath<Model.Fields, Field<each Value>>,
+    aggregating aggregates: [AggregateField] = [.count()]
+  ) -> GroupedAggregateQuery {
+    var paths: [FieldPath] = []
+    repeat paths.append(Model.fields[keyPath: each fields].path)
+    return untyped.group(by: paths, aggregating: aggregates)
+  }
+}
+
 // MARK: Writing all results
 
 extension TypedQueryable {

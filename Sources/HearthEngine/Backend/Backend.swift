@@ -41,6 +41,10 @@ package protocol Backend: AnyObject, Sendable {
     _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>)
 
+  /// The groups of a query's results, which has been checked.
+  func groups(
+    _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>)
+
   /// How a query is answered; see `ExplainRequest`.
   func explain(
     _ request: ExplainRequest, _ context: RequestContext,

@@ -225,6 +225,19 @@ extension EmbeddedBackend: Backend {
     }
   }
 
+  package func groups(
+    _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>
+  ) {
+    if let time = context.readTime {
+      return answer(at: time, context, done) { [self] snapshot, sequence in
+        try tracing { try snapshot.groups(query, asOf: sequence, trace: $0) }
+      }
+    }
+    answer(query.query.scope.readScope, context, .limited, done) { [self] snapshot in
+      try tracing { try snapshot.groups(query, trace: $0) }
+    }
+  }
+
   package func explain(
     _ request: ExplainRequest, _ context: RequestContext,
     _ done: @escaping Completion<QueryExplanation>

@@ -63,6 +63,12 @@ final class QueryFallback: Backend {
     }
   }
 
+  package func groups(
+    _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>
+  ) {
+    base.groups(query, context, done)
+  }
+
   package func explain(
     _ request: ExplainRequest, _ context: RequestContext,
     _ done: @escaping Completion<QueryExplanation>

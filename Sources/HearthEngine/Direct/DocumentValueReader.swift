@@ -271,12 +271,6 @@ public struct DocumentMapReader: ~Copyable {
     try position(index) != FieldLayouts.missing
   }
 
-  /// Whether the field with that index in `documentFields` is there and not null.
-  public func hasValue(at index: Int) throws(UseCodable) -> Bool {
-    let position = try position(index)
-    return position == FieldLayouts.missing ? false : !(try value(atPosition: position).isNull)
-  }
-
   /// The reader of the field with that index in `documentFields`; nil if it is missing or null.
   @usableFromInline
   func fieldWithValue(at index: Int) throws(UseCodable) -> DocumentValueReader? {

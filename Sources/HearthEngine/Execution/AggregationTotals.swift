@@ -5,13 +5,14 @@ struct AggregationTotals: @unchecked Sendable {
   private let aggregations: [Aggregation]
   let fields: [FieldSegments]
   var counted: Int64 = 0
-  private var totals: [NumberTotal]
+  private var totals: [RunningAggregate]
   private var lookups: [FieldLookup?]
 
-  init(_ aggregations: [Aggregation]) {
+  /// - Parameter isLive: Documents will be removed again.
+  init(_ aggregations: [Aggregation], isLive: Bool = false) {
     self.aggregations = aggregations
     fields = aggregations.compactMap(\.field)
-    totals = [NumberTotal](repeating: NumberTotal(), count: aggregations.count)
+    totals = aggregations.map { RunningAggregate($0.kind, isLive: isLive) }
     lookups = aggregations.map { $0.field.map(FieldLookup.init) }
   }
 
@@ -74,8 +75,7 @@ struct AggregationTotals: @unchecked Sendable {
     zip(aggregations, totals).map { aggregation, total in
       switch aggregation.kind {
       case .count: .integer(aggregation.counted(counted))
-      case .sum: total.sumValue
-      case .average: total.averageValue
+      default: total.value(of: aggregation.kind)
       }
     }
   }

@@ -32,7 +32,7 @@ extension StoreSnapshot {
   func totals(
     of aggregations: [Aggregation], over query: EffectiveQuery, trace: QueryTrace
   ) throws -> AggregationTotals {
-    var totals = AggregationTotals(aggregations)
+    var totals = AggregationTotals(aggregations, isLive: true)
     if totals.fields.isEmpty {
       totals.counted = Int64(try count(query, upTo: .max, trace: trace))
       return totals

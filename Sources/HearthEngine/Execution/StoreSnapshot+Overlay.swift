@@ -27,29 +27,11 @@ extension StoreSnapshot {
     trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
     guard !overlay.isEmpty else { return try aggregate(aggregations, over: query, trace: trace) }
-    var count: Int64 = 0
-    var totals = aggregations.map { aggregation in
-      (lookup: aggregation.field.map(FieldLookup.init), total: NumberTotal())
+    var totals = AggregationTotals(aggregations)
+    try forEachResult(of: query, requiring: totals.fields, with: overlay, trace) { document in
+      try document.body.withBytes { try totals.add(MapView(body: $0)) }
     }
-    try forEachResult(
-      of: query, requiring: aggregations.compactMap(\.field), with: overlay, trace
-    ) { document in
-      count += 1
-      for index in totals.indices {
-        try document.body.withView { body throws(Status) in
-          if let value = try totals[index].lookup?.find(in: body) {
-            try totals[index].total.add(value)
-          }
-        }
-      }
-    }
-    return zip(aggregations, totals).map { aggregation, total in
-      switch aggregation.kind {
-      case .count: .integer(aggregation.counted(count))
-      case .sum: total.total.sumValue
-      case .average: total.total.averageValue
-      }
-    }
+    return totals.values
   }
 
   /// Calls `body` with every result, without projection, in the order found.

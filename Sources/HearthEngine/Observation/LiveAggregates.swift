@@ -21,7 +21,7 @@ final class LiveAggregates {
     self.aggregations = aggregations
     test = LimitWindow(query, requiring: aggregations.compactMap(\.field), tuning: tuning)
     isWindow = query.limit != nil || query.offset > 0
-    totals = AggregationTotals(aggregations)
+    totals = AggregationTotals(aggregations, isLive: true)
   }
 
   var upperBound: ResultRow? { test.upperBound }
@@ -41,7 +41,7 @@ final class LiveAggregates {
   func hold(_ fetched: FetchedResult) throws {
     if case .totals(let totals) = fetched { return self.totals = totals }
     try test.hold(fetched)
-    totals = AggregationTotals(aggregations)
+    totals = AggregationTotals(aggregations, isLive: true)
     for row in test.list.rows { try change(row.document, isAdded: true) }
   }
 

@@ -5,6 +5,11 @@ package struct Aggregation: Hashable, Sendable {
     case count(upTo: Int64?)
     case sum(FieldSegments)
     case average(FieldSegments)
+    /// The smallest and the largest value that is not null, in the order of all values. Hearth's own.
+    case minimum(FieldSegments)
+    case maximum(FieldSegments)
+    /// The number of different values that are not null. Hearth's own.
+    case distinct(FieldSegments)
   }
 
   var kind: Kind
@@ -19,7 +24,9 @@ package struct Aggregation: Hashable, Sendable {
   var field: FieldSegments? {
     switch kind {
     case .count: nil
-    case .sum(let field), .average(let field): field
+    case .sum(let field), .average(let field), .minimum(let field), .maximum(let field),
+      .distinct(let field):
+      field
     }
   }
 }

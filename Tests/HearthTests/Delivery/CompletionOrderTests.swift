@@ -54,6 +54,29 @@ import Testing
 
   // MARK: Order
 
+  @Test func `a deletion returns after the listeners of documents that it deletes by rules`()
+    async throws
+  {
+    let db = try open()
+    let book = db.document("books/dune")
+    try await db.references.declare(
+      FirestoreReferenceRule("books", field: "author", to: "authors", onDelete: .cascade))
+    let seen = Seen()
+    book.addSnapshotListener { snapshot, _ in seen.note(snapshot?.exists == false ? 1 : 0) }
+    for round in 0..<100 {
+      let author = db.document("authors/\(round)")
+      try await author.setData(["n": round])
+      try await book.setData(["author": author])
+      let calls = seen.calls
+      let began = ContinuousClock.now
+      try await author.delete()
+      let isLate = ContinuousClock.now - began >= Acknowledgements.patience
+      #expect(seen.calls > calls || isLate, "round \(round)")
+    }
+    try await eventually { seen.newest == 1 }
+    try await db.terminate()
+  }
+
   @Test func `the listeners were called when an awaited write returns`() async throws {
     let db = try open()
     let document = db.document("books/dune")

@@ -277,6 +277,63 @@ import Testing
     }
   }
 
+  struct Doubtful: DocumentCodable, Twin {
+    var names: [String: Int]?
+    var ratio: Float?
+    var when: Date?
+
+    static let documentFields = DocumentFields<Doubtful>("names", "ratio", "when")
+
+    func write(fields: borrowing DocumentMapWriter) throws(UseCodable) {
+      try fields.write(names, at: 0)
+      try fields.write(ratio, at: 1)
+      try fields.write(when, at: 2)
+    }
+
+    init(fields: borrowing DocumentMapReader) throws(UseCodable) {
+      names = try fields.read(at: 0)
+      ratio = try fields.read(at: 1)
+      when = try fields.read(at: 2)
+    }
+
+    struct Plain: Codable, Equatable {
+      var names: [String: Int]?
+      var ratio: Float?
+      var when: Date?
+    }
+
+    var plain: Plain { Plain(names: names, ratio: ratio, when: when) }
+  }
+
+  @Test func `a wide number, equivalent names and another strategy are decided by Codable`() throws
+  {
+    let seconds = Firestore.Decoder()
+    seconds.dateDecodingStrategy = .secondsSince1970
+    let instant = Instant(microseconds: 1_500_000)
+    for (value, decoder) in [
+      (("ratio", Value.double(1e300)), Firestore.Decoder()),
+      (("ratio", .double(-.infinity)), Firestore.Decoder()),
+      (
+        ("names", .map(MapValue([("é", .integer(1)), ("e\u{301}", .integer(2))]))),
+        Firestore.Decoder()
+      ),
+      (("names", .map(MapValue([("é", .integer(1)), ("f", .integer(2))]))), Firestore.Decoder()),
+      (("when", .timestamp(instant)), Firestore.Decoder()),
+      (("when", .timestamp(instant)), seconds),
+      (("when", .integer(3)), seconds), (("when", .integer(3)), Firestore.Decoder()),
+    ] {
+      let body = try DocumentBody(encoding: MapValue([value]))
+      let direct = Result { try decoded(Doubtful.self, body, decoder) }
+      let plain = Result { try decoded(Doubtful.Plain.self, body, decoder) }
+      switch (direct, plain) {
+      case (.success(let value), .success(let other)): #expect(value.plain == other)
+      case (.failure(let error), .failure(let other)):
+        #expect(path(error) == path(other) && sentence(error) == sentence(other))
+      default: Issue.record("\(value): \(direct), \(plain)")
+      }
+    }
+  }
+
   // MARK: Wrong conformances
 
   /// Writes its fields as a closure says.

@@ -30,6 +30,10 @@ import Testing
       "Tests/HearthMacrosTests/TypedModelsGuideTests.swift"
     ),
     (
+      "Sources/Hearth/Hearth.docc/Queries.md",
+      "Tests/HearthTests/Documentation/QueriesGuideTests.swift"
+    ),
+    (
       "Sources/Hearth/Hearth.docc/Constraints.md",
       "Tests/HearthTests/Documentation/ConstraintsGuideTests.swift"
     ),

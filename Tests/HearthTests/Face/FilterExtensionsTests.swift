@@ -90,6 +90,9 @@ import Testing
         .whereField("title", hasSuffix: "a"), .whereField("tags", arrayContainsAll: ["sand"]),
       ]))
     #expect(try await query.count.getAggregation(source: .server).count == 3)
+    // Not by the entries of the index alone.
+    let suffix = books.whereFilter(.whereField("title", hasSuffix: "ne"))
+    #expect(try await suffix.count.getAggregation(source: .server).count == 1)
     let ordered = query.order(by: "title", descending: true)
     #expect(
       try await ordered.getDocuments().documents.map(\.documentID) == ["emma", "dune", "dunes"])

@@ -100,14 +100,31 @@ import Testing
 
   @Test func `a write that nobody awaits is read with all that it deletes`() async throws {
     try await db.references.declare(rule(.cascade))
-    for round in 0..<20 {
+    for round in 0..<50 {
       let author = authors.document("\(round)")
       let book = books.document("\(round)")
-      author.setData(["n": 1], completion: nil)
-      book.setData(["author": author], completion: nil)
+      try await author.setData(["n": 1])
+      try await book.setData(["author": author])
       author.delete(completion: nil)
       #expect(try await !book.getDocument().exists)
       #expect(try await books.getDocuments().isEmpty)
+    }
+  }
+
+  @Test func `what a commit deletes by other rules restricts nothing, in any order`() async throws {
+    try await db.references.declare(
+      FirestoreReferenceRule("reviews", field: "book", to: "books", onDelete: .cascade),
+      FirestoreReferenceRule("reviews", field: "author", to: "authors", onDelete: .restrict))
+    for isBookFirst in [true, false] {
+      try await fill()
+      let (author, book) = (authors.document("herbert"), books.document("dune"))
+      try await db.document("reviews/1").setData(["book": book, "author": author])
+      await expectRefused(.failedPrecondition) { try await author.delete() }
+      let both = isBookFirst ? [book, author] : [author, book]
+      let batch = db.batch()
+      for document in both { batch.deleteDocument(document) }
+      try await batch.commit()
+      #expect(try await db.collection("reviews").getDocuments().isEmpty)
     }
   }
 
@@ -172,6 +189,33 @@ import Testing
     try await authors.document("herbert").delete()
     #expect(try await db.references.repair(rule(.cascade)) == 602)
     #expect(try await books.getDocuments().documents.map(\.documentID) == ["emma"])
+  }
+
+  @Test func `nothing is repaired that was written meanwhile`() async throws {
+    let dune = books.document("dune")
+    let herbert = authors.document("herbert")
+    try await dune.setData(["author": herbert])
+    let definition = try rule(.nullify).definition()
+    let backend = try db.database().backend
+    func stored() async throws -> StoredDocument {
+      try #require(try await backend.documents(matching: definition.everyDocument).first)
+    }
+    let old = try await stored()
+    try await dune.updateData(["n": 1])
+    func repair(_ document: StoredDocument) async throws {
+      try await reporting {
+        _ = try await backend.commit(
+          definition.repair(of: document, without: [herbert.resourcePath]))
+      }
+    }
+    await expectRefused(.failedPrecondition) { try await repair(old) }
+    let new = try await stored()
+    try await herbert.setData([:])
+    #expect(await code { try await repair(new) } != nil)
+    #expect(try await dune.getDocument()["author"] as? DocumentReference == herbert)
+    try await herbert.delete()
+    try await repair(new)
+    #expect(try await dune.getDocument()["author"] is NSNull)
   }
 
   @Test func `what is no rule is refused with a sentence`() async throws {

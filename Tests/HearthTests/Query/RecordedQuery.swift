@@ -198,6 +198,8 @@ extension RecordedQuery {
       case .count: return nil
       case .sum(let field): fields.append(.sum(FieldPath(field.names)))
       case .average(let field): fields.append(.average(FieldPath(field.names)))
+      // Google's emulator has no others.
+      default: return nil
       }
     }
     return fields

@@ -161,6 +161,19 @@ import Testing
     }
   }
 
+  @Test func `numbers are added and subtracted`() async throws {
+    try await withBooks { _, books in
+      let dune = books.document("dune")
+      try await dune.set(Book("Dune", pages: 10))
+      try await dune.update { $0.pages -= 3 }
+      try await dune.update { $0.rating -= 0.5 }
+      #expect(try await dune.get()?.pages == 7)
+      #expect(try await dune.get()?.rating == 3.5)
+      try await dune.update { $0.pages += -2 }
+      #expect(try await dune.get()?.pages == 5)
+    }
+  }
+
   @Test func `all results are changed and deleted`() async throws {
     try await withBooks { _, books in
       for n in 0..<6 { try await books.document("\(n)").set(Book("\(n)", pages: n)) }

@@ -297,6 +297,18 @@ extension MemoryBackend: Backend {
     guard missing.isEmpty else { throw Status(.unimplemented, "Not supported: \(missing).") }
   }
 
+  package func groups(
+    _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>
+  ) {
+    answer(context, done) { [self] state in
+      let state = try past(state, at: context.readTime)
+      let documents = try state.documents.values.map {
+        ReferenceQuery.Document(($0.path, try $0.body.map()))
+      }
+      return ReferenceQuery.groups(query, documents)
+    }
+  }
+
   package func explain(
     _ request: ExplainRequest, _ context: RequestContext,
     _ done: @escaping Completion<QueryExplanation>

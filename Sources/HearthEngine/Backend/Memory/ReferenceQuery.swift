@@ -259,8 +259,75 @@ struct ReferenceQuery {
         case .double(let total): return .double(total / Double(numbers.count))
         default: return .null
         }
+      case .minimum(let field), .maximum(let field):
+        let values = found.compactMap { $0.find(field)?.value }.filter { !$0.isReferenceNull }
+        let sorted = values.sorted { order($0, $1) < 0 }
+        let isMaximum = if case .maximum = aggregation.kind { true } else { false }
+        return ((isMaximum ? sorted.last : sorted.first) ?? .null).referenceForm
+      case .distinct(let field):
+        let values = found.compactMap { $0.find(field)?.value }.filter { !$0.isReferenceNull }
+        let sorted = values.sorted { order($0, $1) < 0 }
+        let others = zip(sorted, sorted.dropFirst()).count { order($0, $1) != 0 }
+        return .integer(Int64(values.isEmpty ? 0 : 1 + others))
       }
     }
+  }
+
+  // MARK: Groups
+
+  /// By looking for each group's documents again and again.
+  static func groups(_ grouped: GroupedQuery, _ documents: [Document]) -> [QueryGroup] {
+    var base = grouped.query
+    base.projection = []
+    let found = ReferenceQuery(query: base).results(among: documents)
+    func keys(_ document: Document) -> [Value] {
+      grouped.keys.map { document.find($0)?.value.referenceForm ?? .null }
+    }
+    func compare(_ one: [Value], _ other: [Value]) -> Int {
+      for (left, right) in zip(one, other) {
+        let order = ReferenceOrder.compare(
+          ReferenceOrder.terms(left), ReferenceOrder.terms(right))
+        if order != 0 { return order }
+      }
+      return 0
+    }
+    var members: [(keys: [Value], documents: [Document])] = []
+    for document in found {
+      let own = keys(document)
+      if let index = members.firstIndex(where: { compare($0.keys, own) == 0 }) {
+        members[index].documents.append(document)
+      } else {
+        members.append((own, [document]))
+      }
+    }
+    members.sort { compare($0.keys, $1.keys) < 0 }
+    // Each group becomes a document of its values, in a collection of groups.
+    var query = StructuredQuery(.collection(ResourcePath(["groups"])))
+    query.filters = grouped.having
+    query.orders = grouped.orders + [StructuredQuery.Order(field: .documentID)]
+    query.limit = grouped.limit
+    query.offset = grouped.offset
+    var groups: [ResourcePath: QueryGroup] = [:]
+    var rows: [Document] = []
+    for (number, member) in members.enumerated() {
+      let values = grouped.aggregations.map { aggregation in
+        // Documents without the field count, but not for the value.
+        let plain = ReferenceQuery(query: StructuredQuery(grouped.query.scope))
+        let counted: [Document] =
+          aggregation.field.map { field in
+            member.documents.filter { $0.find(field) != nil }
+          } ?? member.documents
+        return plain.aggregate([aggregation], counted)[0]
+      }
+      let text = String(number)
+      let path = ResourcePath([
+        "groups", String(repeating: "0", count: 8 - text.count) + text,
+      ])
+      let group = QueryGroup(keys: member.keys, values: values)
+      groups[path] = group
+      rows.append(Document((path, grouped.fields(of: group))))
+    }
+    return ReferenceQuery(query: query).results(among: rows).compactMap { groups[$0.path] }
   }
 
   /// Adds integers exactly, and doubles from the smallest to the largest magnitude.
@@ -281,6 +348,20 @@ struct ReferenceQuery {
 }
 
 extension Value {
+  /// Of equal values the one that represents them: whole numbers are integers, zero has no sign.
+  fileprivate var referenceForm: Value {
+    switch self {
+    case .double(let number):
+      Int64(exactly: number).map(Value.integer) ?? (number == 0 ? .integer(0) : self)
+    case .geoPoint(let point):
+      .geoPoint(Coordinate(latitude: point.latitude + 0, longitude: point.longitude + 0))
+    case .vector(let components): .vector(components.map { $0 + 0 })
+    case .array(let elements): .array(elements.map(\.referenceForm))
+    case .map(let map): .map(MapValue(map.fields.map { ($0.name, $0.value.referenceForm) }))
+    default: self
+    }
+  }
+
   fileprivate var isReferenceNull: Bool { if case .null = self { true } else { false } }
   fileprivate var isReferenceNaN: Bool {
     if case .double(let number) = self { number.isNaN } else { false }

@@ -1,0 +1,101 @@
+/// The running state of one aggregation of a field.
+///
+/// Equal values count as one: results are as their keys give them back, whole numbers as integers
+/// and zero without a sign.
+enum RunningAggregate {
+  case number(NumberTotal)
+  /// The smallest or the largest key so far. Nothing can be removed.
+  case extreme([UInt8]?, isMaximum: Bool)
+  /// How often there is each key, so that values can be removed.
+  case counts([[UInt8]: Int], Kind)
+
+  enum Kind { case minimum, maximum, distinct }
+
+  /// - Parameter isLive: Values will be removed again.
+  init(_ kind: Aggregation.Kind, isLive: Bool) {
+    self =
+      switch kind {
+      case .count, .sum, .average: .number(NumberTotal())
+      case .minimum: isLive ? .counts([:], .minimum) : .extreme(nil, isMaximum: false)
+      case .maximum: isLive ? .counts([:], .maximum) : .extreme(nil, isMaximum: true)
+      case .distinct: .counts([:], .distinct)
+      }
+  }
+
+  mutating func add(_ value: ValueView) throws(Status) {
+    if case .number(var total) = self {
+      self = .number(NumberTotal())
+      defer { self = .number(total) }
+      return try total.add(value)
+    }
+    if value.isNull { return }
+    var key = KeyBuffer(minimumCapacity: 64)
+    try key.append(value, descending: false)
+    add(key: key.bytes)
+  }
+
+  mutating func add(_ value: Value) {
+    if case .number(var total) = self {
+      self = .number(NumberTotal())
+      total.add(value)
+      self = .number(total)
+    } else if value.typeClass != .null {
+      add(key: value.componentKey)
+    }
+  }
+
+  /// Removes a value that was added.
+  mutating func remove(_ value: ValueView) throws(Status) {
+    switch self {
+    case .number(var total):
+      self = .number(NumberTotal())
+      defer { self = .number(total) }
+      try total.remove(value)
+    case .extreme: preconditionFailure("An extreme that was not made live loses no value.")
+    case .counts(var counts, let kind):
+      if value.isNull { return }
+      var key = KeyBuffer(minimumCapacity: 64)
+      try key.append(value, descending: false)
+      self = .counts([:], kind)
+      let left = counts[key.bytes, default: 0] - 1
+      counts[key.bytes] = left > 0 ? left : nil
+      self = .counts(counts, kind)
+    }
+  }
+
+  private mutating func add(key: [UInt8]) {
+    switch self {
+    case .number: break
+    case .extreme(let best, let isMaximum):
+      if let best {
+        let order = UTF8Order.compare(key, best)
+        guard isMaximum ? order > 0 : order < 0 else { return }
+      }
+      self = .extreme(key, isMaximum: isMaximum)
+    case .counts(var counts, let kind):
+      self = .counts([:], kind)
+      counts[key, default: 0] += 1
+      self = .counts(counts, kind)
+    }
+  }
+
+  func value(of kind: Aggregation.Kind) -> Value {
+    switch self {
+    case .number(let total): if case .average = kind { total.averageValue } else { total.sumValue }
+    case .extreme(let key, _): Self.value(key)
+    case .counts(let counts, .distinct): .integer(Int64(counts.count))
+    case .counts(let counts, .minimum):
+      Self.value(counts.keys.min { UTF8Order.compare($0, $1) < 0 })
+    case .counts(let counts, .maximum):
+      Self.value(counts.keys.max { UTF8Order.compare($0, $1) < 0 })
+    }
+  }
+
+  private static func value(_ key: [UInt8]?) -> Value {
+    guard let key else { return .null }
+    return key.withUnsafeBytes { bytes in
+      var reader = KeyReader(bytes)
+      return (try? reader.readValue()) ?? .null
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import HearthTesting
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+@Suite struct GroupedAggregateQueryTests {
+  private let folder = TemporaryFolder()
+  private let db: Firestore
+  private let books: CollectionReference
+
+  init() throws {
+    let settings = FirestoreSettings()
+    settings.durability = .unsafeWithoutFlushing
+    db = try Firestore.open(at: folder.path + "/groups.hearth", settings: settings)
+    books = db.collection("books")
+  }
+
+  private func fill() async throws {
+    let all: [[String: Any]] = [
+      ["author": "a", "pages": 100, "year": 1990, "genre": "x"],
+      ["author": "a", "pages": 200.5, "year": 1980, "genre": "x"],
+      ["author": "a", "pages": "many", "genre": "y"],
+      ["author": "b", "pages": 50, "year": 2000, "genre": 1],
+      ["author": "b", "year": NSNull(), "genre": 1.0],
+      ["pages": 7], ["author": NSNull(), "pages": 8],
+    ]
+    for (number, fields) in all.enumerated() {
+      try await books.document("\(number)").setData(fields)
+    }
+  }
+
+  @Test func `each group has what it is formed by, and its aggregations`() async throws {
+    try await fill()
+    let (pages, mean) = (AggregateField.sum("pages"), AggregateField.average("pages"))
+    let (first, last) = (AggregateField.minimum("year"), AggregateField.maximum("year"))
+    let genres = AggregateField.countDistinct("genre")
+    let groups = try await books.group(
+      by: ["author"], aggregating: [.count(), pages, mean, first, last, genres, .count()]
+    ).getGroups()
+    #expect(groups.map { $0["author"] as? String } == [nil, "a", "b"])
+    #expect(groups[0]["author"] is NSNull && groups[0]["pages"] == nil)
+    #expect(groups.map(\.count) == [2, 3, 2])
+    #expect(groups.map { $0.get(pages) as? Double } == [15, 300.5, 50])
+    #expect(groups.map { $0.get(mean) as? Double } == [7.5, 150.25, 50])
+    #expect(groups.map { $0.get(first) as? Int } == [nil, 1980, 2000])
+    #expect(groups.map { $0.get(last) as? Int } == [nil, 1990, 2000])
+    #expect(groups.map { $0.get(genres) as? Int } == [0, 2, 1])
+    #expect(groups[0].get(.sum("other")) is NSNull)
+  }
+
+  @Test func `groups have conditions, orders and limits`() async throws {
+    try await fill()
+    let pages = AggregateField.sum("pages")
+    let grouped = books.group(by: ["author"], aggregating: [.count(), pages])
+    func authors(_ query: GroupedAggregateQuery) async throws -> [String?] {
+      try await query.getGroups().map { $0["author"] as? String }
+    }
+    #expect(try await authors(grouped.having(.count(), isGreaterThan: 2)) == ["a"])
+    #expect(try await authors(grouped.having(pages, isLessThanOrEqualTo: 50)) == [nil, "b"])
+    #expect(
+      try await authors(
+        grouped.having(pages, isGreaterThanOrEqualTo: 50).having(.count(), isNotEqualTo: 3)) == [
+          "b"
+        ])
+    #expect(try await authors(grouped.having(.count(), isEqualTo: 2.0)) == [nil, "b"])
+    #expect(try await authors(grouped.having(.count(), isLessThan: 0)).isEmpty)
+    #expect(try await authors(grouped.order(by: pages, descending: true)) == ["a", "b", nil])
+    // Ties are in the order of the fields.
+    #expect(try await authors(grouped.order(by: .count())) == [nil, "b", "a"])
+    #expect(try await authors(grouped.order(by: "author", descending: true).limit(to: 1)) == ["b"])
+    #expect(try await authors(grouped.offset(1).limit(to: 1)) == ["a"])
+  }
+
+  @Test func `filters and limits of the query come first; several fields, or none, form groups`()
+    async throws
+  {
+    try await fill()
+    let few = books.order(by: "pages").limit(to: 3)
+    let groups = try await few.group(by: ["author"]).getGroups()
+    #expect(groups.map(\.count) == [2, 1])
+    let pairs = try await books.whereField("author", isEqualTo: "a")
+      .group(by: [FieldPath(["author"]), FieldPath(["genre"])]).getGroups()
+    #expect(pairs.map { $0["genre"] as? String } == ["x", "y"])
+    #expect(pairs.map(\.count) == [2, 1])
+    let all = try await books.group(by: [String](), aggregating: [.maximum("author")]).getGroups()
+    #expect(all.map { $0.get(.maximum("author")) as? String } == ["b"])
+    #expect(try await db.collection("none").group(by: ["a"]).getGroups().isEmpty)
+  }
+
+  @Test func `the smallest, the largest and the different values of all results`() async throws {
+    try await fill()
+    let fields: [AggregateField] = [
+      .minimum("year"), .maximum("year"), .countDistinct("year"), .count(),
+    ]
+    let query = books.aggregate(fields)
+    let found = try await query.getAggregation(source: .server)
+    // A document contributes only if it has every field.
+    #expect(fields.map { found.get($0) as? Int } == [1980, 2000, 3, 4])
+    var live = query.snapshots.makeAsyncIterator()
+    #expect(try await live.next() == found)
+    try await books.document("1").delete()
+    let after = try #require(try await live.next())
+    #expect(fields.map { after.get($0) as? Int } == [1990, 2000, 2, 3])
+    try await books.document("3").updateData(["year": 1970])
+    let again = try #require(try await live.next())
+    #expect(fields.map { again.get($0) as? Int } == [1970, 1990, 2, 3])
+  }
+
+  @Test func `what is no grouping is refused with a sentence`() async throws {
+    #expect(
+      await expectRefused(.invalidArgument) {
+        _ = try await books.group(by: ["a"]).order(by: "b").getGroups()
+      } == "The query does not group by b.")
+    #expect(
+      await expectRefused(.invalidArgument) {
+        _ = try await books.group(by: ["a"]).having(.sum("b"), isEqualTo: 1).getGroups()
+      } == "'sum(b)' was not requested in the aggregation query")
+    for wrong in [
+      books.group(by: ["a", "a"]), books.group(by: ["a..b"]),
+      books.group(by: [FieldPath.documentID()]),
+      books.group(by: ["a"], aggregating: [.sum("a..b")]), books.group(by: ["a"]).limit(to: -1),
+      books.group(by: ["a"]).offset(-1), books.group(by: ["a"]).having(.count(), isEqualTo: self),
+      books.whereField("", isEqualTo: 1).group(by: ["a"]),
+      books.findNearest(
+        vectorField: "v", queryVector: VectorValue([1]), limit: 1, distanceMeasure: .cosine
+      ).group(by: ["a"]),
+    ] {
+      await expectRefused(.invalidArgument) { _ = try await wrong.getGroups() }
+    }
+  }
+
+  /// Over random documents and queries, the engine groups as the plain reference does.
+  @Test(arguments: 0..<8 as Range<UInt64>)
+  func `groups of random queries are those of the reference`(seed: UInt64) async throws {
+    var random = RandomQueries(seed: seed)
+    let world = random.world(60)
+    let fixture = try StoreFixture()
+    let mutations = try world.map { try fixture.set($0.path, $0.fields) }
+    for outcome in fixture.commitTogether(mutations.map { [$0] }) { _ = try outcome.get() }
+    let documents = world.map(ReferenceQuery.Document.init)
+    var found = 0
+    for query in random.validQueries(60, world) {
+      var grouped = GroupedQuery(query, by: [], [Aggregation(.count(upTo: nil))])
+      let names = ["a", "b", "c", "m.x"].map {
+        FieldSegments($0.split(separator: ".").map(String.init))
+      }
+      grouped.keys = names.filter { _ in random.values.generator.one(in: 3) }
+      for name in names where random.values.generator.one(in: 3) {
+        grouped.aggregations += [
+          Aggregation(.minimum(name)), Aggregation(.maximum(name)), Aggregation(.distinct(name)),
+        ]
+      }
+      if random.values.generator.one(in: 3) {
+        grouped.having = [
+          .comparison(
+            .init(
+              field: GroupedQuery.field(ofAggregation: 0), operator: .greaterThan,
+              operand: .integer(1)))
+        ]
+      }
+      if random.values.generator.one(in: 2) {
+        grouped.orders = [.init(field: GroupedQuery.field(ofAggregation: 0), isDescending: true)]
+      }
+      if random.values.generator.one(in: 3) { grouped.limit = random.values.generator.below(4) }
+      if random.values.generator.one(in: 4) { grouped.offset = random.values.generator.below(3) }
+      guard (try? grouped.check()) != nil else { continue }
+      let own = try fixture.store.read { try $0.groups(grouped) }
+      let expected = ReferenceQuery.groups(grouped, documents)
+      let difference = zip(own, expected).first { "\($0)" != "\($1)" }
+      #expect(
+        own.count == expected.count && difference == nil,
+        "seed \(seed): \(own.count) \(expected.count) \(difference as Any)")
+      found += own.count
+    }
+    #expect(found > 10)
+  }
+}
