@@ -332,6 +332,11 @@ import Testing
       default: Issue.record("\(value): \(direct), \(plain)")
       }
     }
+    let names = MapValue([("é", .integer(1)), ("e\u{301}", .integer(2))])
+    #expect(names.fields.count == 2)
+    let body = try DocumentBody(encoding: MapValue([("names", .map(names))]))
+    #expect(throws: DecodingError.self) { try decoded(Doubtful.Plain.self, body) }
+    #expect(throws: DecodingError.self) { try decoded(Doubtful.self, body) }
   }
 
   // MARK: Wrong conformances

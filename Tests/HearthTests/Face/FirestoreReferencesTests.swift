@@ -128,6 +128,33 @@ import Testing
     }
   }
 
+  @Test(.embedded("TTL is the file's.")) func `expired documents are deleted as the rules say`()
+    async throws
+  {
+    try await db.references.declare(
+      FirestoreReferenceRule("notes", field: "session", to: "sessions", onDelete: .cascade),
+      FirestoreReferenceRule("orders", field: "session", to: "sessions", onDelete: .restrict))
+    let past = Timestamp(seconds: 1_000, nanoseconds: 0)
+    for name in ["a", "b", "c"] {
+      try await db.document("sessions/\(name)").setData(["until": past])
+      try await db.document("notes/\(name)").setData(["session": db.document("sessions/\(name)")])
+    }
+    try await db.document("orders/1").setData(["session": db.document("sessions/b")])
+    try await db.ttl.setPolicy(collectionGroup: "sessions", field: "until")
+    try await eventually {
+      _ = try await db.ttl.deleteExpired()
+      return try await db.collection("sessions").getDocuments().count == 1
+    }
+    #expect(try await db.collection("notes").getDocuments().documents.map(\.documentID) == ["b"])
+    try await db.document("orders/1").delete()
+    // By this call, or by the sweep in the background.
+    try await eventually {
+      _ = try await db.ttl.deleteExpired()
+      return try await db.collection("sessions").getDocuments().isEmpty
+    }
+    #expect(try await db.collection("notes").getDocuments().isEmpty)
+  }
+
   @Test func `a cascade is bounded`() async throws {
     try await db.references.declare(rule(.cascade))
     let herbert = authors.document("herbert")
