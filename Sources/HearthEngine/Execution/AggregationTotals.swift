@@ -9,7 +9,7 @@ struct AggregationTotals: @unchecked Sendable {
   private var lookups: [FieldLookup?]
 
   /// - Parameter isLive: Documents will be removed again.
-  init(_ aggregations: [Aggregation], isLive: Bool = false) {
+  init(_ aggregations: [Aggregation], isLive: Bool) {
     self.aggregations = aggregations
     fields = aggregations.compactMap(\.field)
     totals = aggregations.map { RunningAggregate($0.kind, isLive: isLive) }

@@ -9,7 +9,7 @@ struct GroupTotals {
 
   init(_ query: GroupedQuery) {
     self.query = query
-    fresh = AggregationTotals(query.aggregations)
+    fresh = AggregationTotals(query.aggregations, isLive: false)
     lookups = query.keys.map(FieldLookup.init)
   }
 

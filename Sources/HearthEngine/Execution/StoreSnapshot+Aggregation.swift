@@ -9,7 +9,7 @@ extension StoreSnapshot {
       let count = try count(query, upTo: Int(clamping: most), trace: trace)
       return aggregations.map { .integer($0.counted(Int64(count))) }
     }
-    var totals = AggregationTotals(aggregations)
+    var totals = AggregationTotals(aggregations, isLive: false)
     let needsOrder = query.limit != nil || query.offset > 0
     let run = try run(
       query, requiring: totals.fields, needsOrder: needsOrder, countsOnly: true, trace: trace)

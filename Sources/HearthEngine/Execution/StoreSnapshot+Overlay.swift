@@ -27,7 +27,7 @@ extension StoreSnapshot {
     trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
     guard !overlay.isEmpty else { return try aggregate(aggregations, over: query, trace: trace) }
-    var totals = AggregationTotals(aggregations)
+    var totals = AggregationTotals(aggregations, isLive: false)
     try forEachResult(of: query, requiring: totals.fields, with: overlay, trace) { document in
       try document.body.withBytes { try totals.add(MapView(body: $0)) }
     }

@@ -269,7 +269,10 @@ struct RandomQueries {
 
   mutating func aggregations() -> [Aggregation] {
     (0..<(1 + values.generator.below(3))).map { index in
-      switch values.generator.below(3) {
+      switch values.generator.below(6) {
+      case 2: return Aggregation(.minimum(field()))
+      case 3: return Aggregation(.maximum(field()))
+      case 4: return Aggregation(.distinct(field()))
       case 0: return Aggregation(.count(upTo: values.generator.one(in: 3) ? 3 : nil))
       case 1: return Aggregation(.sum(field()))
       default: return Aggregation(.average(field()))

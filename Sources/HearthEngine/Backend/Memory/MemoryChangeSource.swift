@@ -75,7 +75,7 @@ extension MemoryState {
     case .documents(let query, let fields):
       return .documents(try MemoryAnswer(query).whole(having(fields)))
     case .totals(let query, let aggregations):
-      var totals = AggregationTotals(aggregations)
+      var totals = AggregationTotals(aggregations, isLive: true)
       for document in try MemoryAnswer(query).whole(having(totals.fields)) {
         try document.body.withBytes { try totals.add(MapView(body: $0)) }
       }
