@@ -3,7 +3,7 @@
 /// A commit that deletes a document applies the rules in the same commit: all of it happens, or
 /// nothing. Rules hold for every writer, in every process. Documents that a rule deletes or changes
 /// are ordinary changes for listeners and in `Firestore.changes(since:)`. One commit changes at most
-/// 10,000 documents by rules; beyond that it fails with `resourceExhausted`.
+/// 10,000 documents by rules, and 64 MiB; beyond that it fails with `resourceExhausted`.
 ///
 /// A rule does not demand that a document exists when a reference to it is stored.
 /// `danglingReferences(of:)` finds references to documents that do not exist.

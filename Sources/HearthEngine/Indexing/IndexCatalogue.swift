@@ -15,6 +15,8 @@ final class IndexCatalogue: Sendable {
   /// Unique indexes, valid or not: commits add no duplicates to any.
   let unique: [StoredIndex]
   let references: [StoredIndex]
+  /// Both.
+  let constrained: [StoredIndex]
 
   init(generation: UInt64, _ indexes: [StoredIndex]) {
     self.generation = generation
@@ -29,9 +31,8 @@ final class IndexCatalogue: Sendable {
     }
     unique = indexes.filter { $0.isMaintained && $0.definition.isUnique }
     references = indexes.filter { $0.isMaintained && $0.definition.referenceRule != nil }
+    constrained = unique + references
   }
-
-  var hasConstraints: Bool { !unique.isEmpty || !references.isEmpty }
 
   var isEmpty: Bool { indexes.isEmpty }
 

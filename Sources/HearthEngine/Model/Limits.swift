@@ -33,6 +33,8 @@ enum Limits {
   static let indexEntryBytesPerDocument = 8_388_608
   /// Documents that one commit changes by reference rules. Hearth's own.
   static let cascadedDocuments = 10_000
+  /// The size of these documents together, before the commit. 64 MiB.
+  static let cascadedBytes = 67_108_864
   /// Indexes of one database.
   static let indexes = 1000
   /// Fields of one composite index.

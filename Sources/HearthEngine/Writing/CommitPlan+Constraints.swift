@@ -24,7 +24,7 @@ extension CommitPlan {
     var keys: [[UInt8]] = []
     if staged.exists {
       let collectionID = path.parent.id
-      for index in catalogue.unique + catalogue.references
+      for index in catalogue.constrained
       where UTF8Order.areEqual(index.definition.collectionID, collectionID) {
         keys += try values(of: staged.body, at: path, in: index)
       }
@@ -92,6 +92,7 @@ extension CommitPlan {
   private mutating func followDeletions(in request: inout Request) throws {
     var deleted = request.staged.filter { isDeleted($0) }.map(\.document)
     var restricted: [(index: StoredIndex, path: ResourcePath)] = []
+    var bytes = 0
     while let document = deleted.popLast() {
       let path = documents[document].name.path
       for index in catalogue.references {
@@ -108,6 +109,8 @@ extension CommitPlan {
         for other in referring {
           let (staging, _) = try stage(
             index.definition.mutation(of: other, afterDeleting: path), in: &request)
+          bytes += documents[request.staged[staging].document].version?.body.bytes.count ?? 0
+          guard bytes <= Limits.cascadedBytes else { throw Status.tooManyReferences(to: path) }
           try finish(&request.staged[staging])
           try note(staging, in: &request)
           request.cascaded.append(other)

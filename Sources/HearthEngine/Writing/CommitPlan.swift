@@ -134,7 +134,7 @@ struct CommitPlan {
   /// Adds a request to the group. If this throws `Status`, the group is unchanged.
   mutating func take(_ request: inout Request) throws -> CommitResult {
     for index in request.staged.indices { try finish(&request.staged[index]) }
-    if catalogue.hasConstraints { try enforceConstraints(on: &request) }
+    if !catalogue.constrained.isEmpty { try enforceConstraints(on: &request) }
     // From here on only the storage can refuse the request.
     let (time, staged) = (request.time, request.staged)
     for (mutation, index) in request.stagedOfMutation.enumerated() where staged[index].exists {

@@ -97,7 +97,8 @@ extension Status {
   static func tooManyReferences(to path: ResourcePath) -> Status {
     Status(
       .resourceExhausted,
-      "\(path.text) cannot be deleted: more than \(Limits.cascadedDocuments) documents would be "
-        + "changed with it. Delete or change some of them first.")
+      "\(path.text) cannot be deleted: more than \(Limits.cascadedDocuments) documents, or "
+        + "\(Limits.cascadedBytes >> 20) MiB, would be changed with it. Delete or change some of them "
+        + "first.")
   }
 }

@@ -7,14 +7,13 @@ import Testing
 
 /// Conditions that Firestore does not have, as users write them.
 @Suite struct FilterExtensionsTests {
-  private let folder = TemporaryFolder()
+  private let database: TemporaryDatabase
   private let db: Firestore
   private let books: CollectionReference
 
   init() throws {
-    let settings = FirestoreSettings()
-    settings.durability = .unsafeWithoutFlushing
-    db = try Firestore.open(at: folder.path + "/filters.hearth", settings: settings)
+    database = try TemporaryDatabase()
+    db = database.firestore
     books = db.collection("books")
   }
 

@@ -6,15 +6,14 @@ import Testing
 @testable import HearthEngine
 
 @Suite struct FirestoreReferencesTests {
-  private let folder = TemporaryFolder()
+  private let database: TemporaryDatabase
   private let db: Firestore
   private let books: CollectionReference
   private let authors: CollectionReference
 
   init() throws {
-    let settings = FirestoreSettings()
-    settings.durability = .unsafeWithoutFlushing
-    db = try Firestore.open(at: folder.path + "/references.hearth", settings: settings)
+    database = try TemporaryDatabase()
+    db = database.firestore
     books = db.collection("books")
     authors = db.collection("authors")
   }
@@ -173,6 +172,21 @@ import Testing
     try await books.document("0").delete()
     try await herbert.delete()
     #expect(try await books.getDocuments().isEmpty)
+  }
+
+  @Test func `a cascade of few large documents is bounded, too`() async throws {
+    try await db.references.declare(rule(.cascade))
+    let herbert = authors.document("herbert")
+    try await herbert.setData([:])
+    let text = String(repeating: "x", count: 1_000_000)
+    for n in 0..<70 {
+      try await books.document("\(n)").setData(["author": herbert, "text": text])
+    }
+    await expectRefused(.resourceExhausted) { try await herbert.delete() }
+    #expect(try await books.count.getAggregation(source: .server).count == 70)
+    for n in 0..<10 { try await books.document("\(n)").delete() }
+    try await herbert.delete()
+    #expect(try await books.count.getAggregation(source: .server).count == 0)
   }
 
   @Test func `a rule replaces another one for its field, and can be dropped`() async throws {

@@ -6,14 +6,13 @@ import Testing
 @testable import HearthEngine
 
 @Suite struct GroupedAggregateQueryTests {
-  private let folder = TemporaryFolder()
+  private let database: TemporaryDatabase
   private let db: Firestore
   private let books: CollectionReference
 
   init() throws {
-    let settings = FirestoreSettings()
-    settings.durability = .unsafeWithoutFlushing
-    db = try Firestore.open(at: folder.path + "/groups.hearth", settings: settings)
+    database = try TemporaryDatabase()
+    db = database.firestore
     books = db.collection("books")
   }
 

@@ -118,6 +118,7 @@ extension MemoryState.StagedRequest {
     let rules = base.indexes.map(\.definition).filter { $0.referenceRule != nil }
     var deleted = order.filter { isDeleted($0) }
     var restricted: [(rule: IndexDefinition, path: ResourcePath)] = []
+    var bytes = 0
     while let path = deleted.popLast() {
       for rule in rules {
         guard let reference = rule.referenceRule,
@@ -128,7 +129,8 @@ extension MemoryState.StagedRequest {
           continue
         }
         for other in try referring(to: path, by: rule) {
-          guard cascaded.count < Limits.cascadedDocuments else {
+          bytes += base.documents[other]?.body.bytes.count ?? 0
+          guard cascaded.count < Limits.cascadedDocuments, bytes <= Limits.cascadedBytes else {
             throw .tooManyReferences(to: path)
           }
           _ = try apply(rule.mutation(of: other, afterDeleting: path))
