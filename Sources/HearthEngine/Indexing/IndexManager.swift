@@ -376,12 +376,12 @@ extension StoredIndex {
   func checkValid() throws(Status) {
     guard case .invalid(let duplicates) = state else { return }
     let first = duplicates.examples.first.map {
-      ", first in \($0.first.text) and \($0.second.text)"
+      ", such as \($0.first.text) and \($0.second.text)"
     }
     throw Status(
       .failedPrecondition,
-      "The index \(definition) is invalid: \(duplicates.values) values are in several "
-        + "documents\(first ?? ""). Change these documents, and declare the index again.")
+      "The index \(definition) is invalid: some documents have the same values\(first ?? ""). "
+        + "Change these documents, and declare the index again.")
   }
 }
 

@@ -167,8 +167,8 @@ import Testing
     }
     #expect(
       sentence
-        == "The index unique users: email ↑ is invalid: 1 values are in several documents, first in users/a and "
-        + "users/b. Change these documents, and declare the index again.")
+        == "The index unique users: email ↑ is invalid: some documents have the same values, such as "
+        + "users/a and users/b. Change these documents, and declare the index again.")
     let states = try await db.indexes.list().map(\.state)
     #expect(states == [.invalid(.init(count: 1, examples: [["users/a", "users/b"]]))])
     // They may change otherwise, and nobody may join them.
