@@ -162,3 +162,93 @@ extension AggregateQuery {
 
 @available(*, unavailable)
 extension AggregateQuery.AggregateSnapshotsSequence.Iterator: Sendable {}
+
+extension GroupedAggregateQuery {
+  /// The groups, and their new state after each commit that changes them.
+  ///
+  ///     for try await groups in db.collection("books").group(by: ["author"]).snapshots {
+  ///       print(groups.count)
+  ///     }
+  ///
+  /// Buffers, ends and throws as `Query.snapshots` does.
+  public var snapshots: GroupSnapshotsSequence { GroupSnapshotsSequence(query: self) }
+
+  /// The sequence that `snapshots` returns.
+  public struct GroupSnapshotsSequence: AsyncSequence, Sendable {
+    public typealias Element = [AggregateGroup]
+    public typealias Failure = Error
+
+    fileprivate let query: GroupedAggregateQuery
+
+    public func makeAsyncIterator() -> Iterator { Iterator(query) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+      private let query: GroupedAggregateQuery
+      private let events: SnapshotIterator
+
+      fileprivate init(_ query: GroupedAggregateQuery) {
+        self.query = query
+        events = SnapshotIterator(query.watched)
+      }
+
+      public mutating func next() async throws -> [AggregateGroup]? {
+        try await next(isolation: #isolation)
+      }
+
+      /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
+      public mutating func next(
+        isolation actor: isolated (any Actor)?
+      ) async throws -> [AggregateGroup]? {
+        try await events.next().map(query.groups)
+      }
+    }
+  }
+}
+
+@available(*, unavailable)
+extension GroupedAggregateQuery.GroupSnapshotsSequence.Iterator: Sendable {}
+
+extension IncludingQuery {
+  /// The results with what they include, and their new state after each commit that changes a result
+  /// or an included document.
+  ///
+  ///     let books = db.collection("books").including(.reference("author"))
+  ///     for try await snapshot in books.snapshots { print(snapshot.documents.count) }
+  ///
+  /// Buffers, ends and throws as `Query.snapshots` does.
+  public var snapshots: IncludingSnapshotsSequence { IncludingSnapshotsSequence(query: self) }
+
+  /// The sequence that `snapshots` returns.
+  public struct IncludingSnapshotsSequence: AsyncSequence, Sendable {
+    public typealias Element = IncludingSnapshot
+    public typealias Failure = Error
+
+    fileprivate let query: IncludingQuery
+
+    public func makeAsyncIterator() -> Iterator { Iterator(query) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+      private let query: IncludingQuery
+      private let events: SnapshotIterator
+
+      fileprivate init(_ query: IncludingQuery) {
+        self.query = query
+        events = SnapshotIterator(query.watched)
+      }
+
+      public mutating func next() async throws -> IncludingSnapshot? {
+        try await next(isolation: #isolation)
+      }
+
+      /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
+      public mutating func next(
+        isolation actor: isolated (any Actor)?
+      ) async throws -> IncludingSnapshot? {
+        try await events.next().map(query.snapshot)
+      }
+    }
+  }
+}
+
+@available(*, unavailable)
+extension IncludingQuery.IncludingSnapshotsSequence.Iterator: Sendable {}

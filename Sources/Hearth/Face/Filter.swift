@@ -12,6 +12,9 @@ public final class Filter: NSObject {
     case field(Result<FieldSegments, Status>, StructuredQuery.Comparison.Operator, Any)
     case composite(isDisjunction: Bool, [Filter])
     case negation(Filter)
+    /// The field, or an element of it if it is an array, is among the values of a field of results.
+    case results(
+      Result<FieldSegments, Status>, isArray: Bool, Query, Result<FieldSegments, Status>)
     case tooDeep
     /// Its value could not be encoded.
     case invalid(any Error)
@@ -40,6 +43,14 @@ public final class Filter: NSObject {
   private init(negating filter: Filter) {
     depth = 1 + filter.depth
     content = depth > Filter.deepest ? .tooDeep : .negation(filter)
+  }
+
+  private init(
+    _ field: Result<FieldSegments, Status>, isArray: Bool = false, in query: Query,
+    _ other: Result<FieldSegments, Status>
+  ) {
+    content = .results(field, isArray: isArray, query, other)
+    depth = 0
   }
 
   init(invalid error: any Error) {
@@ -224,6 +235,57 @@ extension Filter {
     Filter(path, .equalsIgnoringCase, text)
   }
 
+  /// Matches documents whose `field` equals a value that some result of `query` has in `other`; by
+  /// default, is a reference to a result.
+  ///
+  ///     let polish = db.collection("authors").whereField("country", isEqualTo: "PL")
+  ///     let found = books.whereFilter(.whereField("author", isInResultsOf: polish))
+  ///
+  /// Both are read from one state, and listeners receive the changes of both. A result whose `other` is
+  /// an array has each of its elements. Null and NaN never match. Such conditions may be nested 8 deep.
+  public class func whereField(
+    _ field: String, isInResultsOf query: Query, field other: FieldPath = .documentID()
+  ) -> Filter {
+    Filter(.dotted(field), in: query, .path(other))
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(
+    _ path: FieldPath, isInResultsOf query: Query, field other: FieldPath = .documentID()
+  ) -> Filter {
+    Filter(.path(path), in: query, .path(other))
+  }
+
+  /// Matches documents whose `field` is an array with an element that equals a value which some
+  /// result of `query` has in `other`; see `whereField(_:isInResultsOf:field:)`.
+  public class func whereField(
+    _ field: String, arrayContainsAnyInResultsOf query: Query,
+    field other: FieldPath = .documentID()
+  ) -> Filter {
+    Filter(.dotted(field), isArray: true, in: query, .path(other))
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(
+    _ path: FieldPath, arrayContainsAnyInResultsOf query: Query,
+    field other: FieldPath = .documentID()
+  ) -> Filter {
+    Filter(.path(path), isArray: true, in: query, .path(other))
+  }
+
+  /// Matches documents that some result of `query` refers to: its `field` is a reference to the
+  /// document, or an array with one.
+  ///
+  ///     let praised = db.collection("reviews").whereField("stars", isGreaterThan: 4)
+  ///     let found = books.whereFilter(.exists(in: praised, referringBy: "book"))
+  ///
+  /// `notFilter` of it matches the documents that no result refers to.
+  public class func exists(in query: Query, referringBy field: String) -> Filter {
+    Filter(.success(.documentID), in: query, .dotted(field))
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func exists(in query: Query, referringBy path: FieldPath) -> Filter {
+    Filter(.success(.documentID), in: query, .path(path))
+  }
+
   /// Matches exactly the documents that `filter` does not match, also those without its fields.
   ///
   ///     let other = Filter.notFilter(.whereField("author", isEqualTo: "Herbert"))
@@ -231,4 +293,15 @@ extension Filter {
   /// `isNotEqualTo` differs: it matches only documents that have the field, if it is not null, and
   /// orders the results by it. The negation of an empty list of filters is no condition.
   public class func notFilter(_ filter: Filter) -> Filter { Filter(negating: filter) }
+}
+
+extension Result where Success == FieldSegments, Failure == Status {
+  /// The field with a name in which dots lead into maps.
+  static func dotted(_ field: String) -> Self {
+    Result { () throws(Status) in try FieldSegments(dotted: field) }
+  }
+
+  static func path(_ path: FieldPath) -> Self {
+    Result { () throws(Status) in try path.segments() }
+  }
 }

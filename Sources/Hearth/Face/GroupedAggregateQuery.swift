@@ -161,6 +161,49 @@ public struct GroupedAggregateQuery: Sendable {
     }
   }
 
+  // MARK: Listening
+
+  /// Calls `listener` with the groups, and again after each commit that changes them; see
+  /// `Query.addSnapshotListener(_:)`.
+  ///
+  ///     let registration = db.collection("books").group(by: ["author"])
+  ///       .addSnapshotListener { groups, error in
+  ///         for group in groups ?? [] { print(group["author"] ?? "-", group.count) }
+  ///       }
+  ///
+  /// The aggregations are updated from the changes, without reading the results again.
+  @discardableResult
+  public func addSnapshotListener(
+    isolation: isolated (any Actor)? = #isolation,
+    _ listener: @escaping ([AggregateGroup]?, Error?) -> Void
+  ) -> ListenerRegistration {
+    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
+      switch result {
+      case .success(let event): listener(groups(of: event), nil)
+      case .failure(let status): listener(nil, status.nsError)
+      }
+    }
+    return query.firestore.callbackTarget(isolation).listening(watched, callback)
+  }
+
+  func watched() throws -> SnapshotRegistration.Watched {
+    let grouped = try checked()
+    _ = try query.listenable()
+    return (try query.firestore.database().backend, .groups(grouped))
+  }
+
+  func groups(of event: ResultEvent) -> [AggregateGroup] {
+    let names = (try? checked().keys) ?? []
+    return (event.values ?? []).map { value in
+      guard case .array(let values) = value else {
+        return AggregateGroup(self, names, QueryGroup(keys: [], values: []))
+      }
+      let group = QueryGroup(
+        keys: Array(values.prefix(names.count)), values: Array(values.dropFirst(names.count)))
+      return AggregateGroup(self, names, group)
+    }
+  }
+
   private func checked() throws(Status) -> GroupedQuery {
     if let error { throw error }
     var keys: [FieldSegments] = []

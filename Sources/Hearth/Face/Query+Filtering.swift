@@ -149,6 +149,10 @@ private struct FilterReader {
       throw .invalidArgument(
         "Invalid Query. Composite filters may be nested \(Filter.deepest) levels deep.")
     case .negation(let filter): return try read(filter)?.negated
+    case .results(let field, let isArray, let query, let other):
+      return .comparison(
+        StructuredQuery.Comparison(
+          field: try field.get(), isArray: isArray, in: try semiJoin(query, other.get())))
     case .composite(let isDisjunction, let filters):
       var members: [StructuredQuery.Filter] = []
       for filter in filters {
@@ -163,6 +167,15 @@ private struct FilterReader {
       if members.count < 2 { return members.first }
       return isDisjunction ? .any(members) : .all(members)
     }
+  }
+
+  private func semiJoin(
+    _ query: Query, _ field: FieldSegments
+  ) throws(Status) -> SemiJoin {
+    guard query.firestore.databaseIdentity == database else {
+      throw .invalidArgument("A condition is on the results of a query of another database.")
+    }
+    return SemiJoin(try query.checked(), field)
   }
 
   private func read(
@@ -262,6 +275,8 @@ extension StructuredQuery.Comparison.Operator {
     case .hasSuffix: "hasSuffix"
     case .containsText: "containsText"
     case .equalsIgnoringCase: "equalsIgnoringCase"
+    case .inResults: "isInResultsOf"
+    case .arrayContainsAnyInResults: "arrayContainsAnyInResultsOf"
     }
   }
 

@@ -45,6 +45,10 @@ package protocol Backend: AnyObject, Sendable {
   func groups(
     _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>)
 
+  /// The results of a query, which has been checked, and the documents that they include.
+  func joined(
+    _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<JoinedResult>)
+
   /// How a query is answered; see `ExplainRequest`.
   func explain(
     _ request: ExplainRequest, _ context: RequestContext,

@@ -179,7 +179,7 @@ extension EmbeddedBackend: Backend {
         try tracing { try snapshot.documents(matching: query, asOf: sequence, trace: $0) }
       }
     }
-    answer(query.scope.readScope, context, .limited, done) { [self] snapshot in
+    answer(query.readScope, context, .limited, done) { [self] snapshot in
       try tracing { try snapshot.documents(matching: query, trace: $0) }
     }
   }
@@ -202,7 +202,7 @@ extension EmbeddedBackend: Backend {
       return try await awaiting { documents(matching: query, context, $0) }
     }
     let query = EffectiveQuery(query)
-    if writer.hasTickets { await writer.waitForWrites(touching: query.scope.readScope) }
+    if writer.hasTickets { await writer.waitForWrites(touching: query.readScope) }
     return try store.read { snapshot in
       try tracing { try snapshot.documents(matching: query, trace: $0) }
     }
@@ -220,7 +220,7 @@ extension EmbeddedBackend: Backend {
         }
       }
     }
-    answer(query.scope.readScope, context, .limited, done) { [self] snapshot in
+    answer(query.readScope, context, .limited, done) { [self] snapshot in
       try tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
     }
   }
@@ -233,8 +233,23 @@ extension EmbeddedBackend: Backend {
         try tracing { try snapshot.groups(query, asOf: sequence, trace: $0) }
       }
     }
-    answer(query.query.scope.readScope, context, .limited, done) { [self] snapshot in
+    answer(EffectiveQuery(query.query).readScope, context, .limited, done) { [self] snapshot in
       try tracing { try snapshot.groups(query, trace: $0) }
+    }
+  }
+
+  package func joined(
+    _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<JoinedResult>
+  ) {
+    if let time = context.readTime {
+      return answer(at: time, context, done) { snapshot, sequence in
+        try LiveJoin.run(query) { try snapshot.result(of: $0, asOf: sequence) }
+      }
+    }
+    answer(.everything, context, .limited, done) { [self] snapshot in
+      try LiveJoin.run(query) { request in
+        try snapshot.result(of: request, isStrict: indexes.policy == .strict) { _ in }
+      }
     }
   }
 
@@ -242,7 +257,7 @@ extension EmbeddedBackend: Backend {
     _ request: ExplainRequest, _ context: RequestContext,
     _ done: @escaping Completion<QueryExplanation>
   ) {
-    answer(request.query.scope.readScope, context, .unlimited, done) { [self] snapshot in
+    answer(request.query.readScope, context, .unlimited, done) { [self] snapshot in
       try snapshot.explain(request, isStrict: indexes.policy == .strict)
     }
   }
@@ -280,7 +295,7 @@ extension EmbeddedBackend: Backend {
     }
     let effective = EffectiveQuery(query)
     if writer.hasTickets {
-      await writer.waitForWrites(touching: effective.scope.readScope)
+      await writer.waitForWrites(touching: effective.readScope)
     }
     let read = { [self] (deadline: ReadDeadline?) in
       try store.read(until: deadline) { snapshot in

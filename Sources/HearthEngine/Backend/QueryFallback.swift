@@ -69,6 +69,12 @@ final class QueryFallback: Backend {
     base.groups(query, context, done)
   }
 
+  package func joined(
+    _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<JoinedResult>
+  ) {
+    base.joined(query, context, done)
+  }
+
   package func explain(
     _ request: ExplainRequest, _ context: RequestContext,
     _ done: @escaping Completion<QueryExplanation>

@@ -164,7 +164,7 @@ final class TransactionTable: Sendable {
       whole.projection = []
       let projection = Projection(query.projection)
       backend.answer(
-        entry.hold == nil ? query.scope.readScope : .nothing, context, .limited, done
+        entry.hold == nil ? query.readScope : .nothing, context, .limited, done
       ) { [whole] snapshot in
         let found = try backend.tracing { try snapshot.documents(matching: whole, trace: $0) }
         try entry.note(found.lazy.map { ($0.path, $0) })

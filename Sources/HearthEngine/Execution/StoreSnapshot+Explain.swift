@@ -1,7 +1,7 @@
 /// Explains the plan of a query and, if requested, runs it.
 extension StoreSnapshot {
   func explain(_ request: ExplainRequest, isStrict: Bool) throws -> QueryExplanation {
-    let query = request.query
+    let query = try resolved(request.query)
     let aggregations = request.aggregations
     let isBounded = query.limit != nil || query.offset > 0
     let needsOrder =

@@ -68,7 +68,13 @@ extension StoreSnapshot {
   func documents(
     matching query: EffectiveQuery, asOf sequence: UInt64, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
-    try documents(matching: query, with: overlay(backTo: sequence, for: query), trace: trace)
+    let query = try resolved(query, asOf: sequence)
+    return try documents(matching: query, with: overlay(backTo: sequence, for: query), trace: trace)
+  }
+
+  /// The query with the values of its semi-joins after the change with this sequence.
+  private func resolved(_ query: EffectiveQuery, asOf sequence: UInt64) throws -> EffectiveQuery {
+    try resolved(query) { try documents(matching: $0, asOf: sequence) }
   }
 
   /// The aggregations' results after the change with this sequence.
@@ -76,6 +82,7 @@ extension StoreSnapshot {
     _ aggregations: [Aggregation], over query: EffectiveQuery, asOf sequence: UInt64,
     trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
+    let query = try resolved(query, asOf: sequence)
     let overlay = try overlay(
       backTo: sequence, for: query, requiring: aggregations.compactMap(\.field))
     return try aggregate(aggregations, over: query, with: overlay, trace: trace)

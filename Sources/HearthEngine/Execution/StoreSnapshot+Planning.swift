@@ -44,6 +44,7 @@ extension StoreSnapshot {
     _ query: EffectiveQuery, requiring fields: [FieldSegments] = [], needsOrder: Bool = true,
     countsOnly: Bool = false, trace: QueryTrace = QueryTrace()
   ) throws -> QueryExecutor {
+    let query = try query.filters.hasSemiJoins ? resolved(query, trace: trace) : query
     let planner = try planner(
       query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly,
       touched: trace.touched)
@@ -53,6 +54,32 @@ extension StoreSnapshot {
     if trace.isStrict, !trace.missing.isEmpty { throw Status.requires(trace.missing) }
     return try QueryExecutor(
       query, in: self, requiring: fields, plan: plan, touched: trace.touched)
+  }
+}
+
+extension StoreSnapshot {
+  /// The query with the values of its semi-joins.
+  func resolved(
+    _ query: EffectiveQuery, trace: QueryTrace = QueryTrace()
+  ) throws -> EffectiveQuery {
+    try query.resolved { join in
+      let inner = join.effectiveQuery
+      let isBounded = inner.limit != nil || inner.offset > 0
+      let run = try run(inner, requiring: join.required, needsOrder: isBounded, trace: trace)
+      let values = ValueSet()
+      try run.forEachUnordered { entry, fields in
+        try join.forEachKey(of: fields, at: { try path(of: entry) }) { values.add($0) }
+        return true
+      }
+      return try values.keys.map(ValueSet.value)
+    }
+  }
+
+  /// Same as `resolved`, in another state, whose results `find` returns.
+  func resolved(
+    _ query: EffectiveQuery, _ find: (EffectiveQuery) throws -> [StoredDocument]
+  ) throws -> EffectiveQuery {
+    try query.resolved { join in try join.values(of: find(join.effectiveQuery)) }
   }
 }
 

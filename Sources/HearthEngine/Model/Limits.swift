@@ -57,6 +57,13 @@ enum Limits {
   static let transactionIdleSeconds = 60
 }
 
+// MARK: - Queries on the results of others
+
+extension Limits {
+  /// How deep conditions on the results of other queries, and included documents, are nested.
+  static let nestedQueries = 8
+}
+
 // MARK: - Storage size
 
 extension Limits {

@@ -73,17 +73,26 @@ extension SourceState {
 
 enum ResultRequest: Sendable {
   case document(ResourcePath)
+  /// Documents in the order of their paths.
+  case documentsAt([ResourcePath])
   /// Whole documents that have all of the fields, in the query's order.
   case documents(EffectiveQuery, requiring: [FieldSegments])
   /// Sums over all documents that have the aggregated fields. Without a limit or an offset.
   case totals(EffectiveQuery, [Aggregation])
+  /// All groups. Without a limit or an offset of documents.
+  case groups(GroupedQuery)
+  /// Several requests at once; no member is this case.
+  indirect case several([ResultRequest])
 }
 
 /// The answer to the `ResultRequest` with the same case.
 enum FetchedResult: Sendable {
   case document(StoredDocument?)
+  case documentsAt([StoredDocument?])
   case documents([StoredDocument])
   case totals(AggregationTotals)
+  case groups(GroupTotals)
+  indirect case several([FetchedResult])
 }
 
 extension Status {

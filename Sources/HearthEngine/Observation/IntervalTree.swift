@@ -8,7 +8,7 @@
 /// A treap: random priorities keep it balanced. Finding k of n costs about k · log n at worst.
 struct IntervalTree<Owner: AnyObject> {
   /// Both ends are included.
-  struct Interval {
+  struct Interval: Equatable {
     var lower: [UInt8]
     var upper: [UInt8]
   }
@@ -34,10 +34,14 @@ struct IntervalTree<Owner: AnyObject> {
       }
     }
 
-    /// By lower end, then by owner.
-    func isBefore(_ lower: [UInt8], _ owner: Owner) -> Bool {
-      let order = SortKeyEncoder.compare(interval.lower, lower)
-      return order != 0 ? order < 0 : ObjectIdentifier(self.owner) < ObjectIdentifier(owner)
+    /// By lower end, then by owner, then by upper end.
+    func isBefore(_ interval: Interval, _ owner: Owner) -> Bool {
+      let order = SortKeyEncoder.compare(self.interval.lower, interval.lower)
+      if order != 0 { return order < 0 }
+      guard self.owner === owner else {
+        return ObjectIdentifier(self.owner) < ObjectIdentifier(owner)
+      }
+      return SortKeyEncoder.compare(self.interval.upper, interval.upper) < 0
     }
   }
 
@@ -47,45 +51,45 @@ struct IntervalTree<Owner: AnyObject> {
   var isEmpty: Bool { root == nil }
 
   mutating func insert(_ interval: Interval, _ owner: Owner) {
-    let (left, right) = Self.split(root, interval.lower, owner)
+    let (left, right) = Self.split(root, interval, owner)
     root = Self.join(Self.join(left, Node(interval, owner)), right)
     count += 1
   }
 
-  /// Removes the owner's interval with this lower end.
+  /// Removes the owner's interval; one of several that are equal.
   mutating func remove(_ interval: Interval, _ owner: Owner) {
     var isFound = false
-    root = Self.removing(interval.lower, owner, from: root, &isFound)
+    root = Self.removing(interval, owner, from: root, &isFound)
     if isFound { count -= 1 }
   }
 
   private static func removing(
-    _ lower: [UInt8], _ owner: Owner, from node: Node?, _ isFound: inout Bool
+    _ interval: Interval, _ owner: Owner, from node: Node?, _ isFound: inout Bool
   ) -> Node? {
     guard let node else { return nil }
-    if node.owner === owner, node.interval.lower == lower {
+    if node.owner === owner, node.interval == interval {
       isFound = true
       return join(node.left, node.right)
     }
-    if node.isBefore(lower, owner) {
-      node.right = removing(lower, owner, from: node.right, &isFound)
+    if node.isBefore(interval, owner) {
+      node.right = removing(interval, owner, from: node.right, &isFound)
     } else {
-      node.left = removing(lower, owner, from: node.left, &isFound)
+      node.left = removing(interval, owner, from: node.left, &isFound)
     }
     node.update()
     return node
   }
 
   /// The nodes before the given position, and the others.
-  private static func split(_ node: Node?, _ lower: [UInt8], _ owner: Owner) -> (Node?, Node?) {
+  private static func split(_ node: Node?, _ interval: Interval, _ owner: Owner) -> (Node?, Node?) {
     guard let node else { return (nil, nil) }
-    if node.isBefore(lower, owner) {
-      let (left, right) = split(node.right, lower, owner)
+    if node.isBefore(interval, owner) {
+      let (left, right) = split(node.right, interval, owner)
       node.right = left
       node.update()
       return (node, right)
     }
-    let (left, right) = split(node.left, lower, owner)
+    let (left, right) = split(node.left, interval, owner)
     node.left = right
     node.update()
     return (left, node)

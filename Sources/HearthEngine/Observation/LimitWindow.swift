@@ -7,6 +7,9 @@
 /// Without a limit everything that matches is held, and is the result. With a limit, some more rows
 /// are held than are delivered, so that a row that leaves the result is followed by a known one;
 /// rows after the upper bound are unknown. The query runs again only when the lookahead is used up.
+///
+/// A query with semi-joins has the values of each; see `LiveSemiJoin`. When values appear or
+/// disappear, the documents with these values are requested.
 final class LimitWindow {
   let query: EffectiveQuery
   /// The result that is delivered.
@@ -24,24 +27,37 @@ final class LimitWindow {
   private let start: EncodedCursor?
   private let end: EncodedCursor?
   private let projection: Projection?
-  /// The query covers only a part of a collection group.
-  private let isBelow: Bool
+  /// Updates may be of documents outside of the scope.
+  private let checksScope: Bool
+  let semiJoins: [LiveSemiJoin]
+  /// Values that appeared or disappeared: it is unknown which documents have them.
+  private var toggled: [SemiJoin: Set<[UInt8]>] = [:]
+  /// The rows are known.
+  private(set) var isLoaded = false
 
   /// For a query that has been checked and is not a nearest-neighbor query.
   ///
-  /// - Parameter fields: A document that lacks one of these is not in the result.
+  /// - Parameters:
+  ///   - fields: A document that lacks one of these is not in the result.
+  ///   - isPart: `apply` is also called with documents outside of the query's scope.
   init(
     _ query: EffectiveQuery, requiring fields: [FieldSegments] = [],
-    tuning: MaterializedQueryTuning = MaterializedQueryTuning()
+    tuning: MaterializedQueryTuning = MaterializedQueryTuning(), isPart: Bool = false
   ) {
     self.query = query
-    lookahead = min(tuning.minimumLookahead + (query.limit ?? 0) / 2, 1024)
+    semiJoins = query.semiJoins.map { LiveSemiJoin($0, tuning) }
+    lookahead =
+      tuning.isLookingAhead ? min(tuning.minimumLookahead + (query.limit ?? 0) / 2, 1024) : 0
     required = fields
-    matcher = Matcher(query.filters, requiring: fields)
+    matcher = Matcher(
+      query.filters, requiring: fields,
+      Dictionary(uniqueKeysWithValues: semiJoins.map { ($0.join, $0.values) }))
     keys = SortKeyEncoder(query.orders)
     start = query.start.map { [keys] in EncodedCursor($0, keys) }
     end = query.end.map { [keys] in EncodedCursor($0, keys) }
-    isBelow = if case .group(_, let below) = query.scope { !below.isRoot } else { false }
+    // The listener index finds a group's documents by its id alone.
+    let isBelow = if case .group(_, let below) = query.scope { !below.isRoot } else { false }
+    checksScope = isBelow || isPart || !semiJoins.isEmpty
     projection = Projection(query.projection)
     list = ResultList(isReversed: query.isReversed)
   }
@@ -68,9 +84,43 @@ final class LimitWindow {
     }
   }
 
+  /// The next request for what is not known; nil if everything is.
+  var request: ResultRequest? {
+    for join in semiJoins {
+      if let request = join.request { return request }
+    }
+    if !isLoaded { return rowsRequest }
+    return toggled.isEmpty ? nil : toggledRequest
+  }
+
+  /// Changes when `routedQuery` does.
+  private(set) var valueVersion = 0
+
+  /// The query whose conditions find the documents: values of semi-joins are conditions, if there
+  /// are few. Also those that disappeared: documents that have them are held until `hold`.
+  var routedQuery: EffectiveQuery {
+    if semiJoins.isEmpty { return query }
+    var routed = query
+    let isSmall = semiJoins.allSatisfy { $0.values.count <= ListenerCondition.mostValues }
+    guard isSmall else {
+      routed.filters = query.filters.filter { ![$0].hasSemiJoins }
+      return routed
+    }
+    return query.resolved { join in
+      values(of: join) + (toggled[join] ?? []).compactMap { try? ValueSet.value(of: $0) }
+    }
+  }
+
+  /// This window and those of its semi-joins.
+  var all: [LimitWindow] {
+    var windows = [self]
+    for join in semiJoins { windows += join.window.all }
+    return windows
+  }
+
   /// For the rows to hold.
-  var request: ResultRequest {
-    var wide = query
+  private var rowsRequest: ResultRequest {
+    var wide = query.resolved { join in values(of: join) }
     wide.offset = 0
     wide.limit = query.limit == 0 ? 0 : capacity
     wide.isReversed = false
@@ -78,7 +128,67 @@ final class LimitWindow {
     return .documents(wide, requiring: required)
   }
 
-  func hold(_ fetched: FetchedResult) throws { hold(try rows(of: fetched)) }
+  private func values(of join: SemiJoin) -> [Value] {
+    semiJoins.first { $0.join == join }?.values.keys.compactMap { try? ValueSet.value(of: $0) }
+      ?? []
+  }
+
+  /// For the documents that have values that appeared or disappeared: each of them may now be, or no
+  /// longer be, a result.
+  private var toggledRequest: ResultRequest {
+    var wide = query
+    wide.filters = query.filters.filter { ![$0].hasSemiJoins }
+    var alternatives: [StructuredQuery.Filter] = []
+    for filter in query.filters {
+      filter.forEachComparison { comparison in
+        guard let join = comparison.semiJoin, let keys = toggled[join] else { return }
+        var comparison = comparison.resolved(with: keys.compactMap { try? ValueSet.value(of: $0) })
+        comparison.isNegated = false
+        alternatives.append(.comparison(comparison))
+      }
+    }
+    wide.filters.append(alternatives.count == 1 ? alternatives[0] : .any(alternatives))
+    wide.orders = [StructuredQuery.Order(field: .documentID)]
+    wide.start = nil
+    wide.end = nil
+    wide.limit = nil
+    wide.offset = 0
+    wide.isReversed = false
+    wide.projection = []
+    return .documents(wide, requiring: required)
+  }
+
+  /// Takes the answer to `request`.
+  func hold(_ fetched: FetchedResult) throws {
+    for join in semiJoins where join.request != nil {
+      return toggle(join.join, try join.hold(fetched))
+    }
+    guard isLoaded else {
+      hold(try rows(of: fetched))
+      isLoaded = true
+      toggled = [:]
+      return
+    }
+    toggled = [:]
+    valueVersion += 1
+    guard case .documents(let documents) = fetched else { throw Status.otherResult }
+    let updates = documents.map { DocumentUpdate(path: $0.path, old: $0, new: $0) }
+    if case .mustLoad = try applyToRows(updates) { isLoaded = false }
+  }
+
+  /// All of the result has to be requested.
+  func reset() {
+    isLoaded = false
+    toggled = [:]
+    for join in semiJoins { join.reset() }
+  }
+
+  private func toggle(_ join: SemiJoin, _ keys: Set<[UInt8]>) {
+    guard !keys.isEmpty else { return }
+    valueVersion += 1
+    guard isLoaded else { return }
+    toggled[join, default: []].formUnion(keys)
+  }
 
   /// For the result in an earlier state.
   var pastRequest: ResultRequest {
@@ -122,8 +232,7 @@ final class LimitWindow {
 
   /// The document's row if it matches; nil if it does not.
   private func row(of document: StoredDocument) throws -> ResultRow? {
-    // The listener index finds a group's documents by its id alone.
-    if isBelow, !query.scope.contains(document.path) { return nil }
+    if checksScope, !query.scope.contains(document.path) { return nil }
     let isMatch = try document.body.withBytes { bytes in
       try matcher.matches(MapView(body: bytes), path: { document.path })
     }
@@ -135,12 +244,20 @@ final class LimitWindow {
     return ResultRow(key: key, document: document)
   }
 
+  /// The document's row if it is held, which shows whether it matched.
+  private func heldRow(of document: StoredDocument) throws -> ResultRow? {
+    if checksScope, !query.scope.contains(document.path) { return nil }
+    guard let key = try keys.key(of: document) else { return nil }
+    return (isWindow ? held : list.rows).find(key).row
+  }
+
   func admits(_ document: StoredDocument) throws -> Bool { try row(of: document) != nil }
 
   /// Including the lookahead.
   var heldCount: Int { max(list.count, held.count) }
 
   enum Outcome {
+    /// If there is a `request` now, not all changes are known.
     case changed(ResultChanges)
     /// Too few rows are known: run the query again.
     case mustLoad
@@ -148,13 +265,21 @@ final class LimitWindow {
 
   /// Applies the changes of some documents of the query's scope.
   func apply(_ updates: [DocumentUpdate]) throws -> Outcome {
+    for join in semiJoins {
+      guard let keys = try join.apply(updates) else { return .mustLoad }
+      toggle(join.join, keys)
+    }
+    return try applyToRows(updates)
+  }
+
+  private func applyToRows(_ updates: [DocumentUpdate]) throws -> Outcome {
     if !isWindow, updates.count == 1 {
       return .changed(try apply(updates[0]).map(ResultChanges.one) ?? .none)
     }
     var gone: [ResultRow] = []
     var come: [ResultRow] = []
     for update in updates {
-      let old = try update.old.flatMap(row)
+      let old = try update.old.flatMap(heldRow)
       let new = try update.new.flatMap(row)
       if let old, let new, old.document.isSameVersion(as: new.document) { continue }
       if let old { gone.append(old) }
@@ -169,7 +294,7 @@ final class LimitWindow {
 
   /// Without a limit or an offset: the list shows whether the old version matched.
   private func apply(_ update: DocumentUpdate) throws -> ResultChange? {
-    let old = try update.old.flatMap(keys.key).flatMap { list.rows.find($0).row }
+    let old = try update.old.flatMap(heldRow)
     let new = try update.new.flatMap(row)
     if let old, let new, old.document.isSameVersion(as: new.document) { return nil }
     return list.apply(old, new)

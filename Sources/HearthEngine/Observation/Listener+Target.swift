@@ -4,6 +4,8 @@ extension Listener {
     case document(ResourcePath)
     case query(EffectiveQuery)
     case totals(EffectiveQuery, [Aggregation])
+    case groups(GroupedQuery)
+    case joined(JoinedQuery)
 
     package static func results(of query: StructuredQuery) -> Listener.Target {
       .query(EffectiveQuery(query))
@@ -19,7 +21,9 @@ extension Listener {
     var scope: ReadScope {
       switch self {
       case .document(let path): .document(path)
-      case .query(let query), .totals(let query, _): query.scope.readScope
+      case .query(let query), .totals(let query, _): query.readScope
+      case .groups(let grouped): EffectiveQuery(grouped.query).readScope
+      case .joined: .everything
       }
     }
   }
@@ -32,6 +36,8 @@ extension Listener.Target: CustomStringConvertible {
     case .document(let path): "document \(path.text)"
     case .query(let query): "query of \(query.scope.name)"
     case .totals(let query, _): "aggregation over \(query.scope.name)"
+    case .groups(let grouped): "groups of \(grouped.query.scope.name)"
+    case .joined(let joined): "query of \(joined.query.scope.name), with included documents"
     }
   }
 }

@@ -25,6 +25,7 @@ package final class Listener: Recipient {
   fileprivate struct Delivered {
     // In this order, so that the field after this struct needs no padding.
     var values: [Value]?
+    var included: IncludedDocuments?
     var list: ResultList
   }
 
@@ -400,7 +401,8 @@ package final class Listener: Recipient {
         return values != delivered.values || next.mustDeliver ? .success(event) : nil
       }
       let changes = delivered.list.changes(to: event.list)
-      return !changes.isEmpty || next.mustDeliver ? .success(event.with(changes)) : nil
+      let isSame = event.included.map { $0.isSame(as: delivered.included) } ?? true
+      return !changes.isEmpty || !isSame || next.mustDeliver ? .success(event.with(changes)) : nil
     }
   }
 }
@@ -415,7 +417,8 @@ extension Listener.State {
       pending: pending, delivered: delivered.take(), mustDeliver: mustDeliver)
     switch pending {
     case .next(let event), .latest(let event):
-      delivered = Listener.Delivered(values: event.values, list: event.list)
+      delivered = Listener.Delivered(
+        values: event.values, included: event.included, list: event.list)
       mustDeliver = false
       counts.delivered += 1
     case .failure, .end: isRemoved = true

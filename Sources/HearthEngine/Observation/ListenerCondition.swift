@@ -73,12 +73,17 @@ extension ListenerCondition {
     return best?.route
   }
 
+  /// The largest set that has a condition for each value.
+  static let mostValues = 4096
+
   /// One for each value of a set, if it is not very large.
   private static func values(
     of conjunction: Set<StructuredQuery.Comparison>
   ) -> [ListenerCondition]? {
     for comparison in conjunction where comparison.operator == .inSet {
-      guard case .array(let values) = comparison.operand, values.count <= 4096 else { continue }
+      guard case .array(let values) = comparison.operand, values.count <= mostValues else {
+        continue
+      }
       return Set(values.map { ListenerConditionKey.hash(of: $0) }).map {
         .value(comparison.field, $0)
       }

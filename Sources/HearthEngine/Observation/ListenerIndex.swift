@@ -25,13 +25,16 @@ final class ListenerIndex {
   }
 
   fileprivate final class Scope {
-    var unrouted: [ObjectIdentifier: MaterializedQuery] = [:]
+    /// With the number of their conditions: a join may have several.
+    var unrouted: [ObjectIdentifier: (view: MaterializedQuery, count: Int)] = [:]
     var fields: [FieldSegments: Field] = [:]
 
     var isEmpty: Bool { unrouted.isEmpty && fields.isEmpty }
   }
 
   private var documents: [ResourcePath: MaterializedQuery] = [:]
+  /// By documents that are in the results of joins.
+  private var included: [ResourcePath: [MaterializedQuery]] = [:]
   private var collections: [ResourcePath: Scope] = [:]
   private var groups: [Value: Scope] = [:]
   private var subtrees: [ResourcePath: Scope] = [:]
@@ -44,6 +47,16 @@ final class ListenerIndex {
 
   func remove(_ view: MaterializedQuery, fromDocument path: ResourcePath) {
     if documents[path] === view { documents[path] = nil }
+  }
+
+  func add(_ view: MaterializedQuery, including path: ResourcePath) {
+    included[path, default: []].append(view)
+  }
+
+  func remove(_ view: MaterializedQuery, including path: ResourcePath) {
+    guard let index = included[path]?.firstIndex(where: { $0 === view }) else { return }
+    included[path]?.remove(at: index)
+    if included[path]?.isEmpty == true { included[path] = nil }
   }
 
   /// Adds `view` by the conditions of `query`. Remove it with the conditions that this returns.
@@ -61,7 +74,7 @@ final class ListenerIndex {
     }
     for route in routes {
       switch route {
-      case .all: scope.unrouted[ObjectIdentifier(view)] = view
+      case .all: scope.unrouted[ObjectIdentifier(view), default: (view, 0)].count += 1
       case .value(let field, let hash): scope.field(field).byValue[hash, default: []].append(view)
       case .element(let field, let hash):
         scope.field(field).byElement[hash, default: []].append(view)
@@ -77,7 +90,9 @@ final class ListenerIndex {
     guard let scope = self.scope(query.scope, makingIt: false) else { return }
     for route in routes {
       switch route {
-      case .all: scope.unrouted[ObjectIdentifier(view)] = nil
+      case .all:
+        let count = (scope.unrouted[ObjectIdentifier(view)]?.count ?? 0) - 1
+        scope.unrouted[ObjectIdentifier(view)] = count > 0 ? (view, count) : nil
       case .value(let field, let hash):
         scope.change(field) { Self.remove(view, at: hash, from: &$0.byValue) }
       case .element(let field, let hash):
@@ -127,6 +142,7 @@ final class ListenerIndex {
       if collections[collection] != nil || groups[.string(collection.id)] != nil { return true }
     }
     if documents[path] != nil { return true }
+    if !included.isEmpty, included[path] != nil { return true }
     return !subtrees.isEmpty && hasSubtree(above: path)
   }
 
@@ -140,6 +156,7 @@ final class ListenerIndex {
   /// times if it meets several conditions of one query.
   func forEach(touchedBy update: DocumentUpdate, _ body: (MaterializedQuery) -> Void) throws {
     if let view = documents[update.path] { body(view) }
+    if !included.isEmpty { for view in included[update.path] ?? [] { body(view) } }
     let collection = update.path.parent
     if let scope = collections[collection] { try visit(scope, update, body) }
     if !groups.isEmpty, let scope = groups[.string(collection.id)] {
@@ -155,7 +172,7 @@ final class ListenerIndex {
   private func visit(_ scope: Scope, _ update: DocumentUpdate, _ body: (MaterializedQuery) -> Void)
     throws
   {
-    for view in scope.unrouted.values { body(view) }
+    for (view, _) in scope.unrouted.values { body(view) }
     for field in scope.fields.values {
       let old = try update.old.map { try field.bytes(of: $0, in: &buffer) } ?? false
       if old { try visit(field, buffer.buffer, update.old, body) }

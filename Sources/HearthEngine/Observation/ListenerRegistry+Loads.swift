@@ -103,9 +103,9 @@ extension ListenerRegistry {
     source.read { [self] result in
       do throws(Status) {
         let state = try result.get()
-        state.fetch(view.request, asOf: nil, isFirst: true) { [self] fetched in
+        fill(view, in: state, isFirst: true) { [self] filled in
           do {
-            try view.hold(fetched.get(), asOf: state.sequence)
+            try filled.get()
             guard case .after(let sequence) = start else {
               return done(.success(Loaded(view: view, isFullResync: start == .reset)))
             }
@@ -121,11 +121,30 @@ extension ListenerRegistry {
     }
   }
 
+  /// Makes the requests of a query that is in no turn, one after another.
+  func fill(
+    _ view: MaterializedQuery, in state: any SourceState, isFirst: Bool,
+    _ done: @escaping Completion<Void>
+  ) {
+    guard let request = view.request else { return done(.success(())) }
+    state.fetch(request, asOf: nil, isFirst: isFirst) { [self] fetched in
+      do {
+        try view.hold(fetched.get(), asOf: state.sequence)
+      } catch {
+        return done(.failure(Status(observing: error)))
+      }
+      fill(view, in: state, isFirst: isFirst, done)
+    }
+  }
+
   func load(
     _ view: MaterializedQuery, asOf sequence: UInt64, _ state: any SourceState,
     _ done: @escaping Completion<Loaded>
   ) {
     guard let request = view.pastRequest else {
+      if case .joined = view.target {
+        return done(.success(Loaded(view: view, isFullResync: true)))
+      }
       return done(.success(Loaded(view: view, past: ResultList())))
     }
     state.fetch(request, asOf: sequence, isFirst: false) { fetched in
@@ -194,13 +213,12 @@ extension ListenerRegistry {
           let steps = try result.get()
           for step in steps.steps {
             for touched in try touched(by: step, steps.index) {
-              if case .mustFetch = try touched.update(to: step.sequence) {
-                return fetch(view, in: source)
-              }
+              _ = try touched.update(to: step.sequence)
+              if touched.mustFetch { return fetch(view, in: source) }
               touched.renewRoutes(in: steps.index)
             }
           }
-          insert(view)
+          complete(view, in: source)
         } catch let status as Status where status.isOfTheLog {
           fetch(view, in: source)
         } catch {
@@ -211,13 +229,24 @@ extension ListenerRegistry {
 
   func fetch(_ view: MaterializedQuery, in source: any SourceState) {
     view.skipChanges()
+    complete(view, in: source)
+  }
+
+  /// Makes the requests of a query, and inserts it.
+  func complete(_ view: MaterializedQuery, in source: any SourceState) {
+    guard let request = view.request else {
+      _ = view.completed()
+      return insert(view)
+    }
     source.fetch(
-      view.request,
+      request,
       continuing { [self] fetched in
         do {
           try view.hold(fetched.get(), asOf: source.sequence)
-          insert(view)
+          complete(view, in: source)
         } catch {
+          // Answers in another state do not go with these.
+          view.skipChanges()
           failToAdd(Status(observing: error))
         }
       })

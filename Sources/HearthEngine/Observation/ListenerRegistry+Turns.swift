@@ -171,19 +171,32 @@ extension ListenerRegistry {
   /// Fetches the results that changes alone do not show.
   func fetchStale(in source: any SourceState) {
     guard !state.turn.stale.isEmpty else { return caughtUp(to: source) }
-    let requests = state.turn.stale.map(\.view.request)
-    state.turn.unfetched = requests.count
-    for (index, request) in requests.enumerated() {
-      source.fetch(request, continuing { [self] in replaceStale(index, with: $0, source) })
-    }
+    state.turn.unfetched = state.turn.stale.count
+    for index in state.turn.stale.indices { fetchStale(index, in: source) }
   }
 
-  func replaceStale(
-    _ index: Int, with fetched: Result<FetchedResult, Status>, _ source: any SourceState
-  ) {
+  /// Makes the requests of a query, one after another.
+  func fetchStale(_ index: Int, in source: any SourceState) {
+    guard let request = state.turn.stale[index].view.request else {
+      return complete(index, with: .success(()), source)
+    }
+    source.fetch(
+      request,
+      continuing { [self] fetched in
+        do {
+          try state.turn.stale[index].view.hold(fetched.get(), asOf: source.sequence)
+          fetchStale(index, in: source)
+        } catch {
+          complete(index, with: .failure(Status(observing: error)), source)
+        }
+      })
+  }
+
+  func complete(_ index: Int, with result: Result<Void, Status>, _ source: any SourceState) {
     let (view, firstTaken) = state.turn.stale[index]
     do {
-      if let event = try view.replace(with: fetched.get(), asOf: source.sequence) {
+      try result.get()
+      if let event = view.completed() {
         // It shows later commits, too.
         let shown =
           Array(state.turn.taken[firstTaken...]) + acknowledgements.peek(upTo: view.sequence)
@@ -198,6 +211,7 @@ extension ListenerRegistry {
       let status = Status(observing: error)
       if self.source.retryDelay(after: status, attempt: state.turn.failedAttempts) != nil {
         state.turn.fetchFailure = status
+        view.skipChanges()
       } else {
         end(view, after: status)
       }
@@ -206,7 +220,7 @@ extension ListenerRegistry {
     guard state.turn.unfetched == 0 else { return }
     state.turn.outbox.send()
     state.keys.forget()
-    state.turn.stale.removeAll { !$0.view.mustFetch || state.views[$0.view.target] !== $0.view }
+    state.turn.stale.removeAll { !$0.view.isIncomplete || state.views[$0.view.target] !== $0.view }
     if let failure = state.turn.fetchFailure.take() { fail(failure) } else { caughtUp(to: source) }
   }
 
@@ -359,7 +373,9 @@ extension ListenerRegistry {
         case .changed(let event):
           deliver(view, event, for: acknowledgements, &outbox)
           view.renewRoutes(in: state.router)
-        case .mustFetch: state.turn.stale.append((view, firstTaken))
+        case .incomplete:
+          state.turn.stale.append((view, firstTaken))
+          view.renewRoutes(in: state.router)
         }
       } catch {
         end(view, after: Status(observing: error))

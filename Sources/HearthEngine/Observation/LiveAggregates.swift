@@ -1,27 +1,62 @@
-/// The values of aggregations, updated from changes alone.
+/// The values of aggregations, or of groups, updated from changes alone.
 ///
-/// Holds numbers, not documents; with a limit or an offset also the documents of the window.
+/// Holds numbers, not documents; with a limit, an offset or a semi-join also the documents of the
+/// window.
 final class LiveAggregates {
-  let query: EffectiveQuery
-  let aggregations: [Aggregation]
+  enum Kind {
+    case totals([Aggregation])
+    case groups(GroupedQuery)
+  }
 
-  /// Without a limit or an offset: decides whether a document counts.
-  private let test: LimitWindow
+  private enum Totals {
+    case all(AggregationTotals)
+    case groups(GroupTotals)
+  }
+
+  let query: EffectiveQuery
+  private let kind: Kind
+
+  /// Without a window: decides whether a document counts.
+  let test: LimitWindow
   private let isWindow: Bool
-  private var totals: AggregationTotals
+  private var totals: Totals
+  /// Of a window: the rows that `totals` contains.
+  private var rows = ResultTree()
+  private var isLoaded = false
 
   /// For a query and aggregations that have been checked.
-  init(
+  convenience init(
     _ query: EffectiveQuery, _ aggregations: [Aggregation],
     _ tuning: MaterializedQueryTuning = MaterializedQueryTuning()
   ) {
+    self.init(query, .totals(aggregations), tuning)
+  }
+
+  /// For a grouped query that has been checked.
+  convenience init(
+    _ grouped: GroupedQuery, _ tuning: MaterializedQueryTuning = MaterializedQueryTuning()
+  ) {
+    self.init(EffectiveQuery(grouped.query), .groups(grouped), tuning)
+  }
+
+  private init(_ query: EffectiveQuery, _ kind: Kind, _ tuning: MaterializedQueryTuning) {
     var query = query
     query.projection = []
     self.query = query
-    self.aggregations = aggregations
-    test = LimitWindow(query, requiring: aggregations.compactMap(\.field), tuning: tuning)
-    isWindow = query.limit != nil || query.offset > 0
-    totals = AggregationTotals(aggregations, isLive: true)
+    self.kind = kind
+    // A document without an aggregated field is in a group, but does not count in a total.
+    let required: [FieldSegments] =
+      if case .totals(let aggregations) = kind { aggregations.compactMap(\.field) } else { [] }
+    test = LimitWindow(query, requiring: required, tuning: tuning)
+    isWindow = query.limit != nil || query.offset > 0 || query.filters.hasSemiJoins
+    totals = Self.none(of: kind)
+  }
+
+  private static func none(of kind: Kind) -> Totals {
+    switch kind {
+    case .totals(let aggregations): .all(AggregationTotals(aggregations, isLive: true))
+    case .groups(let grouped): .groups(GroupTotals(grouped, isLive: true))
+    }
   }
 
   var upperBound: ResultRow? { test.upperBound }
@@ -32,17 +67,46 @@ final class LiveAggregates {
   /// How many documents are held.
   var heldCount: Int { test.heldCount }
 
-  var values: [Value] { totals.values }
+  /// One value for each aggregation; for each group an array of its keys and its aggregations.
+  func values() throws -> [Value] {
+    switch totals {
+    case .all(let totals): totals.values
+    case .groups(let totals): try totals.results().map { .array($0.keys + $0.values) }
+    }
+  }
 
   // MARK: Reading
 
-  var request: ResultRequest { isWindow ? test.request : .totals(query, aggregations) }
+  /// The next request for what is not known; nil if everything is.
+  var request: ResultRequest? {
+    if isWindow { return test.request }
+    if isLoaded { return nil }
+    return switch kind {
+    case .totals(let aggregations): .totals(query, aggregations)
+    case .groups(let grouped): .groups(grouped)
+    }
+  }
 
+  /// Takes the answer to `request`.
   func hold(_ fetched: FetchedResult) throws {
-    if case .totals(let totals) = fetched { return self.totals = totals }
-    try test.hold(fetched)
-    totals = AggregationTotals(aggregations, isLive: true)
-    for row in test.list.rows { try change(row.document, isAdded: true) }
+    guard !isWindow else {
+      try test.hold(fetched)
+      return try followWindow()
+    }
+    switch fetched {
+    case .totals(let totals): self.totals = .all(totals)
+    case .groups(let totals): self.totals = .groups(totals)
+    default: throw Status.otherResult
+    }
+    isLoaded = true
+  }
+
+  /// All of it has to be requested.
+  func reset() {
+    test.reset()
+    isLoaded = false
+    totals = Self.none(of: kind)
+    rows = ResultTree()
   }
 
   // MARK: Following
@@ -56,20 +120,31 @@ final class LiveAggregates {
       }
       return true
     }
-    let before = test.list.rows
     guard case .changed = try test.apply(updates) else { return false }
-    let (gone, come) = before.difference(to: test.list.rows)
+    try followWindow()
+    return true
+  }
+
+  private func followWindow() throws {
+    let new = test.list.rows
+    let (gone, come) = rows.difference(to: new)
+    rows = new
     for row in gone { try change(row.document, isAdded: false) }
     for row in come { try change(row.document, isAdded: true) }
-    return true
   }
 
   private func change(_ document: StoredDocument, isAdded: Bool) throws {
     try document.body.withBytes { bytes in
-      if isAdded {
-        try totals.add(MapView(body: bytes))
-      } else {
-        try totals.remove(MapView(body: bytes))
+      let fields = try MapView(body: bytes)
+      switch totals {
+      case .all(var all):
+        totals = .groups(GroupTotals.none)
+        defer { totals = .all(all) }
+        if isAdded { try all.add(fields) } else { try all.remove(fields) }
+      case .groups(var groups):
+        totals = .groups(GroupTotals.none)
+        defer { totals = .groups(groups) }
+        if isAdded { try groups.add(fields) } else { try groups.remove(fields) }
       }
     }
   }

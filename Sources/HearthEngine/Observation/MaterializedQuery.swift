@@ -23,6 +23,8 @@ extension StructuredQuery.Scope {
 struct MaterializedQueryTuning: Sendable {
   /// A limit's lookahead is this many documents plus half the limit, but at most 1,024.
   var minimumLookahead = 16
+  /// False for a result that is not updated.
+  var isLookingAhead = true
   /// Above this many changes at once, or this many bytes of older versions, materialized queries go
   /// to the latest state without the steps between.
   var stepLimit = 4096
@@ -41,6 +43,7 @@ final class MaterializedQuery: @unchecked Sendable {
     case document(ResourcePath, ResultList)
     case query(LimitWindow)
     case totals(LiveAggregates, delivered: [Value])
+    case joined(LiveJoin)
   }
 
   let target: Listener.Target
@@ -53,10 +56,13 @@ final class MaterializedQuery: @unchecked Sendable {
   var pending: [DocumentUpdate] = []
   /// The query has to run again before further changes can be applied.
   private(set) var mustFetch = false
+  /// The result before it became incomplete: the next event shows the changes since then.
+  private var complete: ResultEvent?
 
   private var content: Content
   private var routes: [ListenerCondition] = []
   private var indexedUpperBound: ResultRow?
+  private var others: OtherRoutes?
 
   init(
     _ target: Listener.Target, _ tuning: MaterializedQueryTuning = MaterializedQueryTuning()
@@ -68,7 +74,10 @@ final class MaterializedQuery: @unchecked Sendable {
       case .query(let query): .query(LimitWindow(query, tuning: tuning))
       case .totals(let query, let aggregations):
         .totals(LiveAggregates(query, aggregations, tuning), delivered: [])
+      case .groups(let grouped): .totals(LiveAggregates(grouped, tuning), delivered: [])
+      case .joined(let query): .joined(LiveJoin(query, tuning))
       }
+    if canBeIncomplete { others = OtherRoutes() }
   }
 
   /// The result, all of it new. `sequence` may be later than the result's, if nothing in it
@@ -81,14 +90,16 @@ final class MaterializedQuery: @unchecked Sendable {
     changes: ResultChanges?, as sequence: UInt64 = 0, isFullResync: Bool = false
   ) -> ResultEvent {
     let sequence = max(self.sequence, sequence)
-    let (list, values): (ResultList, [Value]?) =
+    let (list, values, included): (ResultList, [Value]?, IncludedDocuments?) =
       switch content {
-      case .document(_, let list): (list, nil)
-      case .query(let window): (window.list, nil)
-      case .totals(_, let values): (ResultList(), values)
+      case .document(_, let list): (list, nil, nil)
+      case .query(let window): (window.list, nil, nil)
+      case .totals(_, let values): (ResultList(), values, nil)
+      case .joined(let join): (join.root.list, nil, join.included)
       }
     return ResultEvent(
-      list: list, values: values, changes: changes, sequence: sequence, isFullResync: isFullResync)
+      list: list, values: values, included: included, changes: changes, sequence: sequence,
+      isFullResync: isFullResync)
   }
 
   /// Number of documents it holds.
@@ -97,19 +108,25 @@ final class MaterializedQuery: @unchecked Sendable {
     case .document(_, let list): list.count
     case .query(let window): window.heldCount
     case .totals(let totals, _): totals.heldCount
+    case .joined(let join): join.heldCount
     }
   }
 
   // MARK: Reading
 
-  /// For everything that the query holds.
-  var request: ResultRequest {
+  /// The next request for what is not known of the result; nil if all of it is. All requests are to
+  /// one state.
+  var request: ResultRequest? {
     switch content {
-    case .document(let path, _): .document(path)
+    case .document(let path, _): isDocumentKnown ? nil : .document(path)
     case .query(let window): window.request
     case .totals(let totals, _): totals.request
+    case .joined(let join): join.request
     }
   }
+
+  /// Of a document.
+  private var isDocumentKnown = false
 
   /// Takes the answer to `request`, in the state after the change with this sequence.
   func hold(_ fetched: FetchedResult, asOf sequence: UInt64) throws {
@@ -118,12 +135,24 @@ final class MaterializedQuery: @unchecked Sendable {
     switch content {
     case .document(let path, _):
       content = .document(path, try ResultList(fetched: fetched))
+      isDocumentKnown = true
     case .query(let window): try window.hold(fetched)
     case .totals(let totals, _):
       try totals.hold(fetched)
-      content = .totals(totals, delivered: totals.values)
+      if totals.request == nil { content = .totals(totals, delivered: try totals.values()) }
+    case .joined(let join): try join.hold(fetched)
     }
-    mustFetch = false
+    if request == nil { mustFetch = false }
+  }
+
+  /// A change may show only a part of its effects.
+  private var canBeIncomplete: Bool {
+    switch content {
+    case .document: false
+    case .query(let window): !window.semiJoins.isEmpty
+    case .totals(let totals, _): !totals.test.semiJoins.isEmpty
+    case .joined: true
+    }
   }
 
   /// For the result in an earlier state; nil if that is not kept.
@@ -131,7 +160,7 @@ final class MaterializedQuery: @unchecked Sendable {
     switch content {
     case .document(let path, _): .document(path)
     case .query(let window): window.pastRequest
-    case .totals: nil
+    case .totals, .joined: nil
     }
   }
 
@@ -146,52 +175,82 @@ final class MaterializedQuery: @unchecked Sendable {
   enum Outcome {
     case unchanged
     case changed(ResultEvent)
-    /// Fetch the result, and `replace` it. Nothing else is applied until then.
-    case mustFetch
+    /// Make the requests, and then call `completed`. Until then no events are made; if `mustFetch`,
+    /// nothing else is applied.
+    case incomplete
   }
 
   /// Applies `pending`; the result is then as of `sequence`.
   func update(to sequence: UInt64) throws -> Outcome {
     defer { pending = [] }
+    let before = canBeIncomplete && complete == nil ? event() : nil
     self.sequence = sequence
+    let changes: ResultChanges
     switch content {
     case .document(let path, var list):
       guard let update = pending.last else { return .unchanged }
-      let changes = list.replace(with: update.new)
+      changes = .several(list.replace(with: update.new))
       content = .document(path, list)
-      return changes.isEmpty ? .unchanged : .changed(event(changes: .several(changes)))
     case .query(let window):
-      switch try window.apply(pending) {
-      case .changed(let changes):
-        return changes.isEmpty ? .unchanged : .changed(event(changes: changes))
-      case .mustLoad:
-        refills += 1
-        mustFetch = true
-        return .mustFetch
-      }
+      guard case .changed(let found) = try window.apply(pending) else { return refill(before) }
+      changes = found
     case .totals(let totals, let delivered):
-      if try !totals.apply(pending) {
-        refills += 1
-        mustFetch = true
-        return .mustFetch
-      }
-      let values = totals.values
+      guard try totals.apply(pending) else { return refill(before) }
+      if totals.request != nil { return becomeIncomplete(before) }
+      let values = try totals.values()
       content = .totals(totals, delivered: values)
       return values == delivered ? .unchanged : .changed(event(changes: nil))
+    case .joined(let join):
+      guard try join.apply(pending) else { return refill(before) }
+      if complete != nil || join.request != nil { return becomeIncomplete(before) }
+      guard let before else { return .unchanged }
+      let changes = before.list.changes(to: join.root.list)
+      let event = event(changes: .several(changes))
+      return changes.isEmpty && before.includesSame(as: event) ? .unchanged : .changed(event)
+    }
+    if canBeIncomplete, complete != nil || request != nil {
+      return becomeIncomplete(before)
+    }
+    return changes.isEmpty ? .unchanged : .changed(event(changes: changes))
+  }
+
+  private func refill(_ before: ResultEvent?) -> Outcome {
+    refills += 1
+    let outcome = becomeIncomplete(before)
+    skipChanges()
+    return outcome
+  }
+
+  /// `incomplete` for the first time, until it is complete again.
+  private func becomeIncomplete(_ before: ResultEvent?) -> Outcome {
+    guard complete == nil else { return .unchanged }
+    complete = before ?? event()
+    return .incomplete
+  }
+
+  /// All of the result is to be fetched, because changes are missing.
+  func skipChanges() {
+    if complete == nil { complete = event() }
+    mustFetch = true
+    switch content {
+    case .document: isDocumentKnown = false
+    case .query(let window): window.reset()
+    case .totals(let totals, _): totals.reset()
+    case .joined(let join): join.reset()
     }
   }
 
-  /// The result is to be fetched, because changes are missing.
-  func skipChanges() { mustFetch = true }
+  /// Whether requests have to be made.
+  var isIncomplete: Bool { complete != nil }
 
-  /// Takes the answer to `request` in place of the result. Nil if nothing changed.
-  func replace(with fetched: FetchedResult, asOf sequence: UInt64) throws -> ResultEvent? {
-    let old = event()
-    try hold(fetched, asOf: sequence)
+  /// All requests were answered. Returns the changes since the result was complete before; nil if
+  /// there are none.
+  func completed() -> ResultEvent? {
+    guard let old = complete.take() else { return nil }
     let new = event()
     if let values = new.values { return values == old.values ? nil : new }
     let changes = old.list.changes(to: new.list)
-    return changes.isEmpty ? nil : new.with(changes)
+    return changes.isEmpty && old.includesSame(as: new) ? nil : new.with(changes)
   }
 
   /// Uses the sort keys that all materialized queries with the same order share, until `giveBack`.
@@ -200,6 +259,7 @@ final class MaterializedQuery: @unchecked Sendable {
     case .document: break
     case .query(let window): window.keys = shared.take(window.query.orders)
     case .totals(let totals, _): totals.keys = shared.take(totals.query.orders)
+    case .joined(let join): join.root.keys = shared.take(join.root.query.orders)
     }
   }
 
@@ -208,42 +268,119 @@ final class MaterializedQuery: @unchecked Sendable {
     case .document: break
     case .query(let window): shared.giveBack(window.query.orders)
     case .totals(let totals, _): shared.giveBack(totals.query.orders)
+    case .joined(let join): shared.giveBack(join.root.query.orders)
     }
   }
 
   // MARK: Conditions
 
-  func addRoutes(to router: ListenerIndex) {
+  /// The window of the query; nil for a document.
+  private var window: LimitWindow? {
     switch content {
-    case .document(let path, _): router.add(self, toDocument: path)
-    case .query(let window):
-      indexedUpperBound = window.upperBound
+    case .document: nil
+    case .query(let window): window
+    case .totals(let totals, _): totals.test
+    case .joined(let join): join.root
+    }
+  }
+
+  func addRoutes(to router: ListenerIndex) {
+    if case .document(let path, _) = content { router.add(self, toDocument: path) }
+    guard let window else { return }
+    indexedUpperBound = window.upperBound
+    if others == nil {
       routes = router.add(self, to: window.query, upperBound: indexedUpperBound)
-    case .totals(let totals, _):
-      indexedUpperBound = totals.upperBound
-      routes = router.add(self, to: totals.query, upperBound: indexedUpperBound)
+    } else {
+      // Those in another router are forgotten with it.
+      others = OtherRoutes()
+      if case .joined(let join) = content {
+        _ = join.takePaths()
+        for path in join.includedPaths { others?.set(path, true, for: self, in: router) }
+      }
+      renewOtherRoutes(in: router)
     }
   }
 
   func removeRoutes(from router: ListenerIndex) {
-    switch target {
-    case .document(let path): router.remove(self, fromDocument: path)
-    case .query(let query), .totals(let query, _): router.remove(self, from: query, routes)
-    }
+    if case .document(let path, _) = content { router.remove(self, fromDocument: path) }
+    guard let window else { return }
+    others?.removeAll(of: self, from: router)
+    if others == nil { router.remove(self, from: window.query, routes) }
     routes = []
   }
 
   /// When the upper bound moves, other documents matter.
   func renewRoutes(in router: ListenerIndex) {
-    let upperBound =
-      switch content {
-      case .document: nil as ResultRow?
-      case .query(let window): window.upperBound
-      case .totals(let totals, _): totals.upperBound
-      }
-    guard upperBound?.document !== indexedUpperBound?.document else { return }
+    if others != nil { return renewOtherRoutes(in: router) }
+    guard window?.upperBound?.document !== indexedUpperBound?.document else { return }
     removeRoutes(from: router)
     addRoutes(to: router)
+  }
+
+  private func renewOtherRoutes(in router: ListenerIndex) {
+    guard let window else { return }
+    var windows = window.all
+    if case .joined(let join) = content {
+      windows += join.windows.flatMap(\.all)
+      let (new, old) = join.takePaths()
+      for path in new + old { others?.set(path, join.isIncluded(path), for: self, in: router) }
+    }
+    others?.set(windows, for: self, in: router)
+  }
+}
+
+/// The conditions that find a join, or a query with semi-joins: those of each of its windows, and the
+/// documents that it includes.
+private struct OtherRoutes {
+  private struct Routed {
+    var window: LimitWindow
+    var query: EffectiveQuery
+    var upperBound: ResultRow?
+    var routes: [ListenerCondition]
+    var valueVersion: Int
+  }
+
+  private var windows: [ObjectIdentifier: Routed] = [:]
+  private var paths: Set<ResourcePath> = []
+
+  mutating func set(
+    _ path: ResourcePath, _ isIncluded: Bool, for view: MaterializedQuery, in router: ListenerIndex
+  ) {
+    if isIncluded {
+      if paths.insert(path).inserted { router.add(view, including: path) }
+    } else if paths.remove(path) != nil {
+      router.remove(view, including: path)
+    }
+  }
+
+  mutating func set(
+    _ current: [LimitWindow], for view: MaterializedQuery, in router: ListenerIndex
+  ) {
+    var old = windows
+    for window in current {
+      let id = ObjectIdentifier(window)
+      let known = old.removeValue(forKey: id)
+      let isCurrent =
+        known?.upperBound?.document === window.upperBound?.document
+        && known?.valueVersion == window.valueVersion
+      if known != nil, isCurrent { continue }
+      if let known { router.remove(view, from: known.query, known.routes) }
+      let query = window.routedQuery
+      windows[id] = Routed(
+        window: window, query: query, upperBound: window.upperBound,
+        routes: router.add(view, to: query, upperBound: window.upperBound),
+        valueVersion: window.valueVersion)
+    }
+    for (id, gone) in old {
+      router.remove(view, from: gone.query, gone.routes)
+      windows[id] = nil
+    }
+  }
+
+  mutating func removeAll(of view: MaterializedQuery, from router: ListenerIndex) {
+    set([], for: view, in: router)
+    for path in paths { router.remove(view, including: path) }
+    paths = []
   }
 }
 

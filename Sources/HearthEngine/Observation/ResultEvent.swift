@@ -1,8 +1,10 @@
 /// An event for listeners; made once for all listeners of a materialized query.
 package final class ResultEvent: Sendable {
   package let list: ResultList
-  /// The values, for a listener to aggregations.
+  /// The values, for a listener to aggregations or groups; see `LiveAggregates.values`.
   package let values: [Value]?
+  /// For a listener to a join.
+  package let included: IncludedDocuments?
   private let resultChanges: ResultChanges?
   /// The state that this shows: after the change with this sequence.
   package let sequence: UInt64
@@ -13,25 +15,34 @@ package final class ResultEvent: Sendable {
   package var changes: [ResultChange]? { resultChanges?.list }
 
   init(
-    list: ResultList = ResultList(), values: [Value]? = nil, changes: ResultChanges? = nil,
-    sequence: UInt64 = 0, isFullResync: Bool = false
+    list: ResultList = ResultList(), values: [Value]? = nil,
+    included: IncludedDocuments? = nil, changes: ResultChanges? = nil, sequence: UInt64 = 0,
+    isFullResync: Bool = false
   ) {
     self.list = list
     self.values = values
+    self.included = included
     resultChanges = changes
     self.sequence = sequence
     self.isFullResync = isFullResync
   }
 
+  /// Whether both include the same versions of documents.
+  func includesSame(as other: ResultEvent) -> Bool {
+    guard let included, let otherIncluded = other.included else { return true }
+    return included.isSame(as: otherIncluded)
+  }
+
   func with(_ changes: [ResultChange]?) -> ResultEvent {
     if changes == nil, resultChanges == nil { return self }
     return ResultEvent(
-      list: list, values: values, changes: changes.map(ResultChanges.several), sequence: sequence,
-      isFullResync: isFullResync)
+      list: list, values: values, included: included,
+      changes: changes.map(ResultChanges.several), sequence: sequence, isFullResync: isFullResync)
   }
 
   var reset: ResultEvent {
     ResultEvent(
-      list: list, values: values, changes: resultChanges, sequence: sequence, isFullResync: true)
+      list: list, values: values, included: included, changes: resultChanges, sequence: sequence,
+      isFullResync: true)
   }
 }

@@ -114,29 +114,63 @@ private struct StoreSourceState: SourceState, @unchecked Sendable {
   }
 
   private func result(of request: ResultRequest, isFirst: Bool) throws -> FetchedResult {
-    let trace = QueryTrace(isStrict: isFirst && source.isStrict)
-    switch request {
-    case .document(let path): return .document(try snapshot.document(at: path))
-    case .documents(let query, let fields):
-      let found = try snapshot.run(query, requiring: fields, trace: trace).documents()
-      trace.found = found.count
-      source.note(trace)
-      return .documents(found)
-    case .totals(let query, let aggregations):
-      let totals = try snapshot.totals(of: aggregations, over: query, trace: trace)
-      source.note(trace)
-      return .totals(totals)
-    }
+    try snapshot.result(of: request, isStrict: isFirst && source.isStrict, note: source.note)
   }
 
   private func result(of request: ResultRequest, asOf sequence: UInt64) throws -> FetchedResult {
+    try snapshot.result(of: request, asOf: sequence)
+  }
+}
+
+extension StoreSnapshot {
+  /// The answer to a request.
+  ///
+  /// - Parameters:
+  ///   - isStrict: Refuses a query that no index serves.
+  ///   - note: Called with the trace of each query that ran.
+  func result(
+    of request: ResultRequest, isStrict: Bool, note: (QueryTrace) -> Void
+  ) throws -> FetchedResult {
+    let trace = QueryTrace(isStrict: isStrict)
     switch request {
-    case .document(let path):
-      return .document(try snapshot.document(at: path, asOf: sequence))
+    case .document(let path): return .document(try document(at: path))
+    case .documentsAt(let paths):
+      return .documentsAt(
+        try paths.map { path in
+          try deadline?.check()
+          return try document(at: path)
+        })
+    case .documents(let query, let fields):
+      let found = try run(query, requiring: fields, trace: trace).documents()
+      trace.found = found.count
+      note(trace)
+      return .documents(found)
+    case .totals(let query, let aggregations):
+      let totals = try totals(of: aggregations, over: query, trace: trace)
+      note(trace)
+      return .totals(totals)
+    case .groups(let grouped):
+      let totals = try groupTotals(grouped, isLive: true, trace: trace)
+      note(trace)
+      return .groups(totals)
+    case .several(let requests):
+      return .several(
+        try requests.map { try result(of: $0, isStrict: isStrict, note: note) })
+    }
+  }
+
+  /// The answer to a request in the state after the change with this sequence.
+  func result(of request: ResultRequest, asOf sequence: UInt64) throws -> FetchedResult {
+    switch request {
+    case .document(let path): return .document(try document(at: path, asOf: sequence))
+    case .documentsAt(let paths):
+      return .documentsAt(try paths.map { try document(at: $0, asOf: sequence) })
     case .documents(let query, _):
-      return .documents(try snapshot.documents(matching: query, asOf: sequence))
-    case .totals:
+      return .documents(try documents(matching: query, asOf: sequence))
+    case .totals, .groups:
       throw Status(.internal, "Totals of an earlier state are not kept.")
+    case .several(let requests):
+      return .several(try requests.map { try result(of: $0, asOf: sequence) })
     }
   }
 }

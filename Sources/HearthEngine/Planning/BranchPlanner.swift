@@ -27,15 +27,18 @@ struct BranchPlanner {
   private let required: Set<FieldSegments>
 
   /// More ranges than this cost more in seeks than they save.
-  private static let mostRanges = 100
+  private let mostRanges: Int
+  /// Ranges beyond these have a cost of their own.
+  static let fewRanges = 100
 
   /// - Parameter condition: The whole condition; nil if that is the conjunction.
   init(
     _ query: EffectiveQuery, _ conjunction: [StructuredQuery.Comparison],
     condition: [StructuredQuery.Filter]? = nil,
-    required: [FieldSegments]
+    required: [FieldSegments], documentCount: Int = 0
   ) {
     self.query = query
+    mostRanges = max(BranchPlanner.fewRanges, documentCount / 16)
     self.condition = condition ?? conjunction.map(StructuredQuery.Filter.comparison)
     isWholeCondition =
       self.condition.count == conjunction.count && conjunction.allSatisfy(\.isDecidedByKeys)
@@ -135,7 +138,7 @@ struct BranchPlanner {
     use.pointCount = use.fixedCount
     for ranges in components[use.fixedCount...] {
       let product = use.combinations.count * ranges.ranges.count
-      guard ranges.arePoints, product <= BranchPlanner.mostRanges else { break }
+      guard ranges.arePoints, product <= mostRanges else { break }
       use.combinations = use.combinations.flatMap { combination in
         ranges.ranges.map { combination + [$0.lower] }
       }
@@ -143,7 +146,7 @@ struct BranchPlanner {
     }
     let usesAllComponents = use.pointCount == components.count
     let last = usesAllComponents ? names : components[use.pointCount]
-    if use.combinations.count * last.ranges.count <= BranchPlanner.mostRanges {
+    if use.combinations.count * last.ranges.count <= mostRanges {
       use.ranges = last.ranges
       use.boundCount = min(use.pointCount + 1, components.count)
     } else {
@@ -171,7 +174,7 @@ struct BranchPlanner {
 
   private func boundsNames(_ use: Use) -> Bool {
     use.pointCount == use.components.count
-      && use.combinations.count * names.ranges.count <= BranchPlanner.mostRanges
+      && use.combinations.count * names.ranges.count <= mostRanges
   }
 
   // MARK: One index
@@ -194,7 +197,9 @@ struct BranchPlanner {
     if let course = Course(self, use, constantCount: use.fixedCount) {
       // All ranges in one list, read one after another.
       plan.rangeLists = [course.rangeList([], all.flatMap { $0 })]
-    } else if let course = Course(self, use, constantCount: use.pointCount) {
+    } else if use.combinations.count <= BranchPlanner.fewRanges,
+      let course = Course(self, use, constantCount: use.pointCount)
+    {
       // Results are not ordered by the listed values: one range list for each combination, merged.
       plan.rangeLists = zip(use.combinations, all).map { course.rangeList($0, $1) }
     } else {

@@ -56,7 +56,8 @@ struct Planner {
   /// Every plan, the scan first.
   func candidates() throws -> [QueryPlan] {
     let common = BranchPlanner(
-      query, conjunctions.common, condition: query.filters, required: required)
+      query, conjunctions.common, condition: query.filters, required: required,
+      documentCount: documentCount)
     if common.isImpossible { return [documents, QueryPlan(source: .nothing, isOrdered: true)] }
     guard !indexes.isEmpty else { return [documents] }
     let single = common.plans(indexes)
@@ -80,7 +81,7 @@ struct Planner {
   }
 
   private func branch(_ conjunction: [StructuredQuery.Comparison]) -> BranchPlanner {
-    BranchPlanner(query, conjunction, required: required)
+    BranchPlanner(query, conjunction, required: required, documentCount: documentCount)
   }
 
   // MARK: Unions
@@ -167,7 +168,9 @@ struct Planner {
       }
       let steps = entries * Cost.entry * Double(1 + branch.joined.count * 4)
       let documents = countsOnly && branch.isExact ? 0 : passing * Cost.document
-      plan.cost += Cost.seek * Double(branch.rangeLists.count) + steps + documents
+      let ranges = branch.rangeLists.reduce(0) { $0 + $1.ranges.count }
+      let many = Double(max(0, ranges - BranchPlanner.fewRanges))
+      plan.cost += Cost.seek * (Double(branch.rangeLists.count) + many) + steps + documents
       if needsOrder, !plan.isOrdered { plan.cost += passing * Cost.sorting }
     }
     return plan

@@ -5,6 +5,7 @@ struct FieldTest {
     case arrayContains, `in`, arrayContainsAny, notIn
     case arrayContainsAll
     case text(TextTest)
+    case inResults(ValueSet), arrayContainsAnyInResults(ValueSet)
     case isNull, isNaN, isNotNull, isNotNaN
     /// The field exists.
     case exists
@@ -31,8 +32,14 @@ struct FieldTest {
     operand = pins.first?.view ?? .missing
     operands = list == nil ? [] : pins.map(\.view)
     operandKeys =
-      comparison.operator == .inSet && operands.count > 30
+      [.inSet, .arrayContainsAny].contains(comparison.operator) && operands.count > 30
       ? Set((list ?? []).map(\.componentKey)) : nil
+  }
+
+  /// A semi-join that is not resolved, with its values.
+  init(_ comparison: StructuredQuery.Comparison, _ values: ValueSet) {
+    let isArray = comparison.operator == .arrayContainsAnyInResults
+    self.init(comparison, isArray ? .arrayContainsAnyInResults(values) : .inResults(values))
   }
 
   init(requiring field: FieldSegments) {
@@ -100,6 +107,11 @@ struct FieldTest {
         if !isThere { return false }
       }
       return true
+    case .inResults(let values): return try values.contains(value)
+    case .arrayContainsAnyInResults(let values):
+      guard var elements = try value.array() else { return false }
+      for _ in 0..<elements.count where try values.contains(elements.next()) { return true }
+      return false
     case .text(let test):
       guard let text = try value.stringBytes() else { return false }
       return test.passes(text)
@@ -179,6 +191,8 @@ extension FieldTest.Kind {
     case .isNaN: self = .isNaN
     case .isNotNull: self = .isNotNull
     case .isNotNaN: self = .isNotNaN
+    // Without values.
+    case .inResults, .arrayContainsAnyInResults: self = .never
     }
   }
 

@@ -183,7 +183,9 @@ extension KeyRanges {
       self = list.contains { $0.typeClass == .null } ? .nothing : .init(allBut: [.null] + list)
     case .in, .inSet:
       self.init(points: comparison.listOperand.filter { ![.null, .nan].contains($0.typeClass) })
-    case .arrayContains, .arrayContainsAny, .arrayContainsAll: self = .everything
+    case .arrayContains, .arrayContainsAny, .arrayContainsAll, .inResults,
+      .arrayContainsAnyInResults:
+      self = .everything
     case .hasPrefix: self = KeyRanges(stringsWithPrefix: operand)
     // Every string: the documents are tested.
     case .hasSuffix, .containsText, .equalsIgnoringCase:

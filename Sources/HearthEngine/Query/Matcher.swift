@@ -27,8 +27,15 @@ struct Matcher {
   /// Every document passes.
   var isEmpty: Bool { nodes.count == 1 }
 
+  /// The values of semi-joins that are not resolved.
+  private let values: [SemiJoin: ValueSet]
+
   /// The filters must have been checked. A document must also have each of `fields`.
-  init(_ filters: [StructuredQuery.Filter], requiring fields: [FieldSegments] = []) {
+  init(
+    _ filters: [StructuredQuery.Filter], requiring fields: [FieldSegments] = [],
+    _ values: [SemiJoin: ValueSet] = [:]
+  ) {
+    self.values = values
     appendGroup(.all, filters, requiring: fields)
     isFlat = nodes.count == 1 + fieldTests.count && !nodes.contains { $0.kind == .notField }
   }
@@ -40,11 +47,15 @@ struct Matcher {
     case .comparison(let comparison) where comparison.field.isDocumentID:
       let kind: Kind = comparison.isNegated ? .notName : .name
       nodes.append(Node(kind: kind, test: nameTests.count, end: nodes.count + 1))
-      nameTests.append(NameTest(comparison))
+      nameTests.append(NameTest(comparison, comparison.semiJoin.flatMap { values[$0] }))
     case .comparison(let comparison):
       let kind: Kind = comparison.isNegated ? .notField : .field
       nodes.append(Node(kind: kind, test: fieldTests.count, end: nodes.count + 1))
-      fieldTests.append(FieldTest(comparison))
+      if let values = comparison.semiJoin.flatMap({ values[$0] }) {
+        fieldTests.append(FieldTest(comparison, values))
+      } else {
+        fieldTests.append(FieldTest(comparison))
+      }
     }
   }
 
@@ -104,14 +115,18 @@ struct NameTest {
   private let paths: [ResourcePath]
   /// The paths, if there are many.
   private let set: Set<ResourcePath>?
+  /// Those of a semi-join that is not resolved.
+  private let values: ValueSet?
 
-  init(_ comparison: StructuredQuery.Comparison) {
+  init(_ comparison: StructuredQuery.Comparison, _ values: ValueSet? = nil) {
+    self.values = values
     `operator` = comparison.operator
     paths = comparison.comparedPaths
     set = paths.count > 30 ? Set(paths) : nil
   }
 
   func passes(_ path: ResourcePath) -> Bool {
+    if let values { return values.contains(Value.reference(path).componentKey) }
     switch `operator` {
     case .in, .inSet: return set?.contains(path) ?? paths.contains(path)
     case .notIn: return !paths.contains(path)

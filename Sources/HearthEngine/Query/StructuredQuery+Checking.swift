@@ -6,6 +6,11 @@ extension StructuredQuery {
   /// - Parameter cursorsReachImpliedOrders: Whether cursors may have values for implied orders. A
   ///   client that makes a cursor from a document makes those orders explicit.
   package func check(cursorsReachImpliedOrders: Bool = false) throws(Status) {
+    try check(cursorsReachImpliedOrders: cursorsReachImpliedOrders, depth: 0)
+  }
+
+  /// - Parameter depth: How many queries this one is inside of.
+  func check(cursorsReachImpliedOrders: Bool, depth: Int) throws(Status) {
     try checkScope()
     if let limit, limit < 0 { throw .invalidArgument("limit is negative") }
     guard offset >= 0 else { throw .invalidArgument("offset is negative") }
@@ -15,7 +20,10 @@ extension StructuredQuery {
       throw tooManyComponents(filters: comparisons.count)
     }
     for filter in filters { try StructuredQuery.checkMembers(of: filter) }
-    for comparison in comparisons { try comparison.check() }
+    for comparison in comparisons {
+      try comparison.check()
+      try comparison.semiJoin?.check(depth: depth)
+    }
     try checkNegatives(comparisons)
     try checkDisjunctions(comparisons)
     try checkInequalities(comparisons)
@@ -292,9 +300,13 @@ extension StructuredQuery.Comparison {
   }
 
   private func checkKeyOperand() throws(Status) {
-    guard ![.arrayContains, .arrayContainsAny, .arrayContainsAll].contains(`operator`) else {
+    let ofArrays: [StructuredQuery.Comparison.Operator] = [
+      .arrayContains, .arrayContainsAny, .arrayContainsAll, .arrayContainsAnyInResults,
+    ]
+    guard !ofArrays.contains(`operator`) else {
       throw .invalidArgument("the name __key__ is reserved")
     }
+    if semiJoin != nil { return }
     var names = [operand]
     if `operator`.takesList, case .array(let elements) = operand { names = elements }
     for name in names {

@@ -95,6 +95,9 @@ extension StructuredQuery {
       case hasPrefix, hasSuffix, containsText, equalsIgnoringCase
       /// The operand is null and is ignored.
       case isNull, isNaN, isNotNull, isNotNaN
+      /// The comparison has a semi-join, whose values are the operand. Not executed: these become
+      /// `inSet` and `arrayContainsAny`, or are tested with a `ValueSet`.
+      case inResults, arrayContainsAnyInResults
     }
 
     package var field: FieldSegments
@@ -102,11 +105,18 @@ extension StructuredQuery {
     var operand = Value.null
     /// The documents that do not pass the comparison pass, also those without the field.
     package var isNegated = false
+    package var semiJoin: SemiJoin?
 
     package init(field: FieldSegments, operator: Comparison.Operator, operand: Value = .null) {
       self.field = field
       self.operator = `operator`
       self.operand = operand
+    }
+
+    /// The value is among those of other results; of an array, if `isArray`, an element.
+    package init(field: FieldSegments, isArray: Bool, in semiJoin: SemiJoin) {
+      self.init(field: field, operator: isArray ? .arrayContainsAnyInResults : .inResults)
+      self.semiJoin = semiJoin
     }
 
     /// Results of such a comparison are ordered by its field.

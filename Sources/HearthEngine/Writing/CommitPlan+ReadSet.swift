@@ -8,11 +8,12 @@ extension CommitPlan {
       guard try self.updateTime(of: store.name(path)) == updateTime else { throw ReadSet.isGone }
     }
     for seen in readSet.results {
-      if let sequence = seen.sequence, try isUntouched(seen.query.scope, since: sequence) {
+      if !seen.query.filters.hasSemiJoins, let sequence = seen.sequence,
+        try isUntouched(seen.query.scope, since: sequence)
+      {
         continue
       }
-      let overlay = try overlay(for: seen.query, in: &request)
-      guard try seen.holds(for: store.documents(matching: seen.query, with: overlay)) else {
+      guard try seen.holds(for: documents(matching: seen.query, in: &request)) else {
         throw ReadSet.isGone
       }
     }

@@ -46,6 +46,23 @@ extension CommitPlan {
     return overlay
   }
 
+  /// The query's results with the changes of the group and of the request.
+  mutating func documents(
+    matching query: EffectiveQuery, in request: inout Request, trace: QueryTrace = QueryTrace()
+  ) throws -> [StoredDocument] {
+    let query = try resolved(query, in: &request)
+    let overlay = try overlay(for: query, in: &request)
+    return try store.documents(matching: query, with: overlay, trace: trace)
+  }
+
+  /// The query with the values of its semi-joins.
+  mutating func resolved(
+    _ query: EffectiveQuery, in request: inout Request
+  ) throws -> EffectiveQuery {
+    guard query.filters.hasSemiJoins else { return query }
+    return try store.resolved(query) { try documents(matching: $0, in: &request) }
+  }
+
   /// Whether the request has touched a document within `scope`.
   func hasStagedDocuments(in scope: StructuredQuery.Scope) -> Bool {
     documents.contains { $0.staging != nil && scope.contains($0.name.path) }

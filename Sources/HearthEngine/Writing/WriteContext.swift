@@ -54,9 +54,8 @@ final class WriteContext {
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
     try noting {
-      let overlay = try plan.pointee.overlay(for: query, in: &request)
-      let found = try plan.pointee.store.documents(matching: query, with: overlay, trace: trace)
-      if plan.pointee.hasStagedDocuments(in: query.scope) {
+      let found = try plan.pointee.documents(matching: query, in: &request, trace: trace)
+      if query.filters.hasSemiJoins || plan.pointee.hasStagedDocuments(in: query.scope) {
         readSet.state = plan.pointee.state
       } else {
         readSet.results.append(ObservedQuery(query, found))
@@ -82,6 +81,7 @@ final class WriteContext {
   ) throws -> [Value] {
     try noting {
       readSet.state = plan.pointee.state
+      let query = try plan.pointee.resolved(query, in: &request)
       let overlay = try plan.pointee.overlay(
         for: query, requiring: aggregations.compactMap(\.field), in: &request)
       return try plan.pointee.store.aggregate(

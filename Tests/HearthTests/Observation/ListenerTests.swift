@@ -234,6 +234,7 @@ extension ListenerRegistry {
       switch target {
       case .document(let document): path == document
       case .query(let query), .totals(let query, _): query.scope.contains(path)
+      case .groups, .joined: false
       }
     }
     return wanted.sorted { ResourcePath.compare($0.key, $1.key) < 0 }.map { ($0.key, $0.value) }

@@ -305,7 +305,20 @@ extension MemoryBackend: Backend {
       let documents = try state.documents.values.map {
         ReferenceQuery.Document(($0.path, try $0.body.map()))
       }
+      var query = query
+      query.query = try query.query.resolved { join in
+        try join.values(of: MemoryAnswer(join.effectiveQuery).whole(state.documents.values))
+      }
       return ReferenceQuery.groups(query, documents)
+    }
+  }
+
+  package func joined(
+    _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<JoinedResult>
+  ) {
+    answer(context, done) { [self] state in
+      let state = try past(state, at: context.readTime)
+      return try LiveJoin.run(query, state.result)
     }
   }
 

@@ -69,9 +69,19 @@ private struct MemorySourceState: SourceState {
 }
 
 extension MemoryState {
-  fileprivate func result(of request: ResultRequest) throws -> FetchedResult {
+  func result(of request: ResultRequest) throws -> FetchedResult {
     switch request {
     case .document(let path): return .document(documents[path])
+    case .documentsAt(let paths): return .documentsAt(paths.map { documents[$0] })
+    case .several(let requests): return .several(try requests.map(result))
+    case .groups(let grouped):
+      var query = EffectiveQuery(grouped.query)
+      query.projection = []
+      var totals = GroupTotals(grouped, isLive: true)
+      for document in try MemoryAnswer(query).whole(documents.values) {
+        try document.body.withBytes { try totals.add(MapView(body: $0)) }
+      }
+      return .groups(totals)
     case .documents(let query, let fields):
       return .documents(try MemoryAnswer(query).whole(having(fields)))
     case .totals(let query, let aggregations):

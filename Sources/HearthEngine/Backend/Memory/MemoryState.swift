@@ -169,6 +169,7 @@ struct MemoryAnswer {
   /// Whole documents, in the order of the results; for a nearest-neighbour query, with the
   /// distance.
   func whole(_ documents: some Sequence<StoredDocument>) throws -> [StoredDocument] {
+    if query.filters.hasSemiJoins { return try resolved(documents).whole(documents) }
     var byPath: [ResourcePath: StoredDocument] = [:]
     var candidates: [ReferenceQuery.Document] = []
     for document in documents where query.scope.contains(document.path) {
@@ -198,6 +199,14 @@ struct MemoryAnswer {
     return measured.prefix(nearest.limit).map(\.document)
   }
 
+  /// With the values of semi-joins.
+  private func resolved(_ documents: some Sequence<StoredDocument>) throws -> MemoryAnswer {
+    MemoryAnswer(
+      try query.resolved { join in
+        try join.values(of: MemoryAnswer(join.effectiveQuery).whole(documents))
+      })
+  }
+
   func documents(_ documents: some Sequence<StoredDocument>) throws -> [StoredDocument] {
     let found = try whole(documents)
     if query.projection.isEmpty { return found }
@@ -214,7 +223,10 @@ struct MemoryAnswer {
 
   func aggregate(
     _ aggregations: [Aggregation], _ documents: some Sequence<StoredDocument>
-  ) throws(Status) -> [Value] {
+  ) throws -> [Value] {
+    if query.filters.hasSemiJoins {
+      return try resolved(documents).aggregate(aggregations, documents)
+    }
     var candidates: [ReferenceQuery.Document] = []
     for document in documents where query.scope.contains(document.path) {
       candidates.append(ReferenceQuery.Document((document.path, try document.body.map())))

@@ -118,6 +118,8 @@ struct ReferenceQuery {
     case .arrayContainsAll:
       guard case .array(let list) = operand else { return false }
       return list.allSatisfy { contains(value, $0) }
+    // Resolved before.
+    case .inResults, .arrayContainsAnyInResults: return false
     case .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase:
       guard case .string(let text) = value, case .string(let wanted) = operand else { return false }
       let (bytes, part) = (Array(text.utf8), Array(wanted.utf8))

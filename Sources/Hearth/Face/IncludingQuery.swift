@@ -1,0 +1,222 @@
+import Foundation
+
+extension Query {
+  /// A query whose results include other documents: those they refer to, and those that refer to
+  /// them.
+  ///
+  ///     let books = db.collection("books").order(by: "title").limit(to: 20).including(
+  ///       .reference("author", including: .reference("publisher")),
+  ///       .referring(db.collection("reviews").limit(to: 3), by: "book", as: "reviews"))
+  ///     for book in try await books.getDocuments().documents {
+  ///       print(book["title"] ?? "", book.first("author")?["name"] ?? "")
+  ///       for review in book.included("reviews") { print(review["text"] ?? "") }
+  ///     }
+  ///
+  /// All documents are of one state of the database. Each level is read at once: a document that many
+  /// results refer to is read once.
+  public func including(_ inclusions: DocumentInclusion...) -> IncludingQuery {
+    IncludingQuery(query: self, inclusions: inclusions)
+  }
+
+  /// The same for a list of inclusions.
+  public func including(_ inclusions: [DocumentInclusion]) -> IncludingQuery {
+    IncludingQuery(query: self, inclusions: inclusions)
+  }
+}
+
+/// Documents that are included with a document; see `Query.including(_:)`.
+public struct DocumentInclusion: Sendable {
+  fileprivate enum Relation {
+    case reference(Result<FieldSegments, Status>)
+    case referring(Query, Result<FieldSegments, Status>, isArray: Bool)
+  }
+
+  /// The name by which `IncludingDocument` returns the documents.
+  public let name: String
+  fileprivate let relation: Relation
+  fileprivate let inclusions: [DocumentInclusion]
+
+  /// The documents that a field refers to: one `DocumentReference`, or an array of them. Dots lead into
+  /// maps.
+  ///
+  /// - Parameters:
+  ///   - name: By default the field.
+  ///   - inclusions: Included with each of these documents.
+  public static func reference(
+    _ field: String, as name: String? = nil, including inclusions: DocumentInclusion...
+  ) -> DocumentInclusion {
+    DocumentInclusion(
+      name: name ?? field, relation: .reference(.dotted(field)), inclusions: inclusions)
+  }
+
+  /// The results of `query` that refer to the document by a field, in the query's order. A limit
+  /// applies to each document. An index on the field, then on the query's orders, serves it.
+  ///
+  /// - Parameters:
+  ///   - field: A `DocumentReference`; if `isArray`, an array of them.
+  ///   - inclusions: Included with each of these documents.
+  public static func referring(
+    _ query: Query, by field: String, isArray: Bool = false, as name: String,
+    including inclusions: DocumentInclusion...
+  ) -> DocumentInclusion {
+    DocumentInclusion(
+      name: name, relation: .referring(query, .dotted(field), isArray: isArray),
+      inclusions: inclusions)
+  }
+
+  fileprivate func resolved(in firestore: Firestore) throws(Status) -> Inclusion {
+    let relation: Inclusion.Relation
+    switch self.relation {
+    case .reference(let field): relation = .reference(try field.get())
+    case .referring(let query, let field, let isArray):
+      relation = .referring(
+        try query.checked(in: firestore), try field.get(), isArray: isArray)
+    }
+    return Inclusion(relation, including: try Self.resolved(inclusions, in: firestore))
+  }
+
+  fileprivate static func resolved(
+    _ inclusions: [DocumentInclusion], in firestore: Firestore
+  ) throws(Status) -> [Inclusion] {
+    var resolved: [Inclusion] = []
+    for (index, inclusion) in inclusions.enumerated() {
+      guard !inclusions[..<index].contains(where: { $0.name == inclusion.name }) else {
+        throw .invalidArgument("Two inclusions have the name '\(inclusion.name)'.")
+      }
+      resolved.append(try inclusion.resolved(in: firestore))
+    }
+    return resolved
+  }
+}
+
+/// A query whose results include other documents; see `Query.including(_:)`.
+public struct IncludingQuery: Sendable {
+  /// The query without its inclusions.
+  public let query: Query
+  fileprivate let inclusions: [DocumentInclusion]
+
+  /// Reads the results, and the documents that they include, from one state of the database.
+  ///
+  /// Throws `invalidArgument` for an invalid query, and what `Query.getDocuments()` throws.
+  public func getDocuments() async throws -> IncludingSnapshot {
+    try await reporting {
+      let joined = try checked()
+      let backend = try query.firestore.database().backend
+      let result = try await backend.awaiting { backend.joined(joined, $0, $1) }
+      return IncludingSnapshot(
+        self, QuerySnapshot(query, first: result.documents), result.documents, result.included)
+    }
+  }
+
+  /// Calls `listener` with the results and what they include, and again after each commit that changes
+  /// one of these documents, or which documents they are.
+  ///
+  ///     let books = db.collection("books").including(.reference("author"))
+  ///     let registration = books.addSnapshotListener { snapshot, error in
+  ///       for book in snapshot?.documents ?? [] { print(book.first("author")?["name"] ?? "") }
+  ///     }
+  ///
+  /// A change of an included document is found without reading anything again. Otherwise as
+  /// `Query.addSnapshotListener(_:)`.
+  @discardableResult
+  public func addSnapshotListener(
+    isolation: isolated (any Actor)? = #isolation,
+    _ listener: @escaping (IncludingSnapshot?, Error?) -> Void
+  ) -> ListenerRegistration {
+    let callback = Callback<Result<ResultEvent, Status>> { [self] result in
+      switch result {
+      case .success(let event): listener(snapshot(event), nil)
+      case .failure(let status): listener(nil, status.nsError)
+      }
+    }
+    return query.firestore.callbackTarget(isolation).listening(watched, callback)
+  }
+
+  func watched() throws -> SnapshotRegistration.Watched {
+    let joined = try checked()
+    _ = try query.listenable()
+    return (try query.firestore.database().backend, .joined(joined))
+  }
+
+  func snapshot(_ event: ResultEvent) -> IncludingSnapshot {
+    IncludingSnapshot(
+      self, QuerySnapshot(query, event), event.list.documents, event.included)
+  }
+
+  private func checked() throws(Status) -> JoinedQuery {
+    let joined = JoinedQuery(
+      try query.checked(),
+      including: try DocumentInclusion.resolved(inclusions, in: query.firestore))
+    try joined.check()
+    return joined
+  }
+}
+
+/// The results of a query with the documents that they include, all of one state of the database.
+public struct IncludingSnapshot: Sendable {
+  /// The results without what they include: with the changes of a listener, and its token. A commit
+  /// that changes only included documents leaves the results without changes.
+  public let results: QuerySnapshot
+  private let query: IncludingQuery
+  private let stored: [StoredDocument]
+  private let included: IncludedDocuments?
+
+  fileprivate init(
+    _ query: IncludingQuery, _ results: QuerySnapshot, _ stored: [StoredDocument],
+    _ included: IncludedDocuments?
+  ) {
+    self.query = query
+    self.results = results
+    self.stored = stored
+    self.included = included
+  }
+
+  /// The results, in the query's order.
+  public var documents: [IncludingDocument] {
+    zip(results.documents, stored).map { shown, stored in
+      IncludingDocument(
+        document: shown, stored: stored, inclusions: query.inclusions, level: 0, included: included)
+    }
+  }
+}
+
+/// A document with the documents that it includes.
+public struct IncludingDocument: Sendable {
+  /// The document itself.
+  public let document: QueryDocumentSnapshot
+  /// Before the query's projection.
+  fileprivate let stored: StoredDocument
+  fileprivate let inclusions: [DocumentInclusion]
+  fileprivate let level: Int
+  fileprivate let included: IncludedDocuments?
+
+  /// The documents of an inclusion: those that exist, in the order of the references or of the
+  /// inclusion's query. Empty for a name that the query does not include.
+  public func included(_ name: String) -> [IncludingDocument] {
+    guard let included, let index = inclusions.firstIndex(where: { $0.name == name }) else {
+      return []
+    }
+    let (level, documents) = included.documents(index, of: stored, at: level)
+    let firestore = document.reference.firestore
+    return documents.map { found in
+      IncludingDocument(
+        document: QueryDocumentSnapshot(DocumentReference(firestore, found.path), found),
+        stored: found, inclusions: inclusions[index].inclusions, level: level, included: included)
+    }
+  }
+
+  /// The first document of an inclusion: the document that a reference refers to. Nil if it does not
+  /// exist.
+  public func first(_ name: String) -> IncludingDocument? { included(name).first }
+
+  /// A field of the document; dots lead into maps. Nil if it is missing.
+  public subscript(field: String) -> Any? { document[field] }
+
+  /// The document, decoded; see `DocumentSnapshot.data(as:)`.
+  public func data<Model: Decodable>(as type: Model.Type) throws -> Model {
+    try document.data(as: type)
+  }
+
+  /// The id of the document.
+  public var documentID: String { document.documentID }
+}

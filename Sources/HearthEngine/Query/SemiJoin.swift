@@ -1,0 +1,225 @@
+/// The operand of a condition on the results of another query: a document passes if its value is
+/// among the values that the results have in one field.
+///
+///     author in results of (authors where country == "PL"), __name__
+///     __name__ in results of (reviews where rating > 4), book
+///
+/// A result whose field is an array has each of its elements. Null and NaN are equal to nothing.
+package final class SemiJoin: Hashable, Sendable {
+  // A class, so that a comparison without one is not larger.
+
+  package let query: StructuredQuery
+  /// May be the name.
+  package let field: FieldSegments
+
+  package init(_ query: StructuredQuery, _ field: FieldSegments) {
+    self.query = query
+    self.field = field
+  }
+
+  package static func == (lhs: SemiJoin, rhs: SemiJoin) -> Bool {
+    lhs === rhs || lhs.query == rhs.query && lhs.field == rhs.field
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(query)
+    hasher.combine(field)
+  }
+
+  /// Throws `invalidArgument` for a query that no database answers.
+  ///
+  /// - Parameter depth: How many queries this one is inside of.
+  func check(depth: Int) throws(Status) {
+    guard depth < Limits.nestedQueries else {
+      throw .invalidArgument(
+        "Conditions on the results of other queries are nested more than \(Limits.nestedQueries) "
+          + "deep.")
+    }
+    guard query.nearest == nil else {
+      throw .invalidArgument("A condition is not on the results of a vector search.")
+    }
+    try StructuredQuery.check(field: field)
+    try query.check(cursorsReachImpliedOrders: true, depth: depth + 1)
+  }
+
+  /// For a query that finds every document with a value.
+  var effectiveQuery: EffectiveQuery {
+    var effective = EffectiveQuery(query)
+    effective.projection = []
+    return effective
+  }
+
+  /// Fields without which a result has no value. Empty if the query's limit counts results without
+  /// it.
+  var required: [FieldSegments] {
+    let isBounded = query.limit != nil || query.offset > 0
+    return isBounded || field.isDocumentID ? [] : [field]
+  }
+
+  /// Calls `body` with the key of each value of a document.
+  func forEachKey(
+    of fields: MapView, at path: () throws -> ResourcePath, _ body: ([UInt8]) -> Void
+  ) throws {
+    if field.isDocumentID { return body(Value.reference(try path()).componentKey) }
+    guard let value = try fields.value(at: field) else { return }
+    var key = KeyBuffer(minimumCapacity: 64)
+    guard var elements = try value.array() else {
+      try key.append(value, descending: false)
+      return body(key.bytes)
+    }
+    for _ in 0..<elements.count {
+      key.removeAll()
+      try key.append(elements.next(), descending: false)
+      body(key.bytes)
+    }
+  }
+}
+
+/// Values as keys, with the number of times that each was added: 1 and 1.0 are equal.
+final class ValueSet: @unchecked Sendable {
+  // Unchecked: one thread at a time uses a set, that of its owner.
+
+  private var counts: [[UInt8]: Int] = [:]
+
+  var count: Int { counts.count }
+  var keys: some Collection<[UInt8]> { counts.keys }
+
+  /// True if the value is new.
+  @discardableResult
+  func add(_ key: [UInt8]) -> Bool {
+    let count = counts[key, default: 0] + 1
+    counts[key] = count
+    return count == 1
+  }
+
+  /// True if the value is no longer there.
+  func remove(_ key: [UInt8]) -> Bool {
+    guard let count = counts[key] else { return false }
+    counts[key] = count > 1 ? count - 1 : nil
+    return count == 1
+  }
+
+  func removeAll() { counts = [:] }
+
+  func contains(_ value: ValueView) throws(Status) -> Bool {
+    var key = KeyBuffer(minimumCapacity: 64)
+    try key.append(value, descending: false)
+    return contains(key.bytes)
+  }
+
+  func contains(_ key: [UInt8]) -> Bool { counts[key] != nil && !Self.isSpecial(key) }
+
+  /// Null and NaN.
+  private static func isSpecial(_ key: [UInt8]) -> Bool {
+    key.first == KeyTag.null.rawValue || key.first == KeyTag.nan.rawValue
+  }
+
+  static func value(of key: [UInt8]) throws -> Value {
+    try key.withUnsafeBytes { bytes in
+      var reader = KeyReader(bytes)
+      return try reader.readValue()
+    }
+  }
+}
+
+extension StructuredQuery.Filter {
+  /// The filter with the values of each semi-join in place of its query.
+  fileprivate func resolved(
+    _ values: (SemiJoin) throws -> [Value]
+  ) rethrows -> StructuredQuery.Filter {
+    switch self {
+    case .comparison(let comparison):
+      guard let join = comparison.semiJoin else { return self }
+      return try .comparison(comparison.resolved(with: values(join)))
+    case .all(let members): return try .all(members.map { try $0.resolved(values) })
+    case .any(let members): return try .any(members.map { try $0.resolved(values) })
+    }
+  }
+}
+
+extension StructuredQuery.Comparison {
+  func resolved(with values: [Value]) -> StructuredQuery.Comparison {
+    var resolved = self
+    resolved.semiJoin = nil
+    resolved.operator = `operator` == .inResults ? .inSet : .arrayContainsAny
+    resolved.operand = .array(values)
+    return resolved
+  }
+}
+
+extension EffectiveQuery {
+  var semiJoins: [SemiJoin] { filters.semiJoins }
+
+  /// An answer waits for writes within this scope.
+  var readScope: ReadScope { filters.hasSemiJoins ? .everything : scope.readScope }
+
+  /// The query with the values of each semi-join in place of its query.
+  ///
+  /// - Parameter values: The values of a semi-join. Called once for each.
+  func resolved(_ values: (SemiJoin) throws -> [Value]) rethrows -> EffectiveQuery {
+    guard filters.hasSemiJoins else { return self }
+    var resolved = self
+    resolved.filters = try filters.resolved(values)
+    return resolved
+  }
+}
+
+extension StructuredQuery {
+  /// See `EffectiveQuery.resolved`.
+  func resolved(_ values: (SemiJoin) throws -> [Value]) rethrows -> StructuredQuery {
+    guard filters.hasSemiJoins else { return self }
+    var resolved = self
+    resolved.filters = try filters.resolved(values)
+    return resolved
+  }
+}
+
+extension [StructuredQuery.Filter] {
+  fileprivate func resolved(_ values: (SemiJoin) throws -> [Value]) rethrows -> Self {
+    var known: [SemiJoin: [Value]] = [:]
+    return try map { filter in
+      try filter.resolved { join in
+        if let values = known[join] { return values }
+        let values = try values(join)
+        known[join] = values
+        return values
+      }
+    }
+  }
+}
+
+extension [StructuredQuery.Filter] {
+  /// Distinct, from left to right.
+  var semiJoins: [SemiJoin] {
+    var joins: [SemiJoin] = []
+    for filter in self {
+      filter.forEachComparison { comparison in
+        if let join = comparison.semiJoin, !joins.contains(join) { joins.append(join) }
+      }
+    }
+    return joins
+  }
+
+  var hasSemiJoins: Bool {
+    for filter in self {
+      switch filter {
+      case .comparison(let comparison): if comparison.semiJoin != nil { return true }
+      case .all(let members), .any(let members): if members.hasSemiJoins { return true }
+      }
+    }
+    return false
+  }
+}
+
+extension SemiJoin {
+  /// The distinct values of documents.
+  func values(of documents: some Sequence<StoredDocument>) throws -> [Value] {
+    let set = ValueSet()
+    for document in documents {
+      try document.body.withBytes { bytes in
+        try forEachKey(of: MapView(body: bytes), at: { document.path }) { set.add($0) }
+      }
+    }
+    return try set.keys.map(ValueSet.value)
+  }
+}
