@@ -7,7 +7,8 @@ import Testing
 
   /// Folders of `Sources/HearthEngine`, lowest layer first.
   static let layers: [[String]] = [
-    ["Support"], ["Model"], ["Format", "Keys"], ["Coding", "Direct"], ["Storage"], ["TTL"],
+    ["Support"], ["Words"], ["Model"], ["Format", "Keys"], ["Coding", "Direct"], ["Storage"],
+    ["TTL"],
     ["Indexing"],
     ["Query"],
     ["Planning"], ["Execution"], ["Writing"], ["Maintenance"], ["Observation"], ["Backend"],
@@ -275,7 +276,7 @@ import Testing
     "FirebaseFirestore",
     "FirebaseSharedSwift",
     "ErrorReporting", "KeyConversion", "MaintenanceCommands", "OpenFile", "Options",
-    "PassthroughTypes",
+    "PassthroughTypes", "PredicateOperands",
     "RecursiveQueries", "RoundTrip", "SnapshotListeners", "SnapshotSequences", "SnapshotsInSync",
     "WantedIndexes",
   ]

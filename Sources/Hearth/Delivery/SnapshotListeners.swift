@@ -221,6 +221,7 @@ extension AggregateQuery {
 
   func watched() throws -> SnapshotRegistration.Watched {
     let (aggregations, _) = try checked()
+    try query.refuseListeningToSearch(isOnlyCounted: isOnlyCounted)
     let watched = try query.listenable(isOnlyCounted: isOnlyCounted)
     return (try query.firestore.database().backend, .totals(of: watched, aggregations))
   }

@@ -12,6 +12,7 @@ public final class Filter: NSObject {
     case field(Result<FieldSegments, Status>, StructuredQuery.Comparison.Operator, Any)
     case composite(isDisjunction: Bool, [Filter])
     case negation(Filter)
+    case comparison(Result<StructuredQuery.Comparison, Status>)
     /// The field, or an element of it if it is an array, is among the values of a field of results.
     case results(
       Result<FieldSegments, Status>, isArray: Bool, Query, Result<FieldSegments, Status>)
@@ -50,6 +51,14 @@ public final class Filter: NSObject {
     _ other: Result<FieldSegments, Status>
   ) {
     content = .results(field, isArray: isArray, query, other)
+    depth = 0
+  }
+
+  private init(
+    _ field: Result<FieldSegments, Status>,
+    _ comparison: (FieldSegments) -> StructuredQuery.Comparison
+  ) {
+    content = .comparison(field.map(comparison))
     depth = 0
   }
 
@@ -286,6 +295,91 @@ extension Filter {
     Filter(.success(.documentID), in: query, .path(path))
   }
 
+  /// Matches documents whose `field` is a string in which a regular expression is found.
+  ///
+  ///     books.whereFilter(.whereField("isbn", matchesPattern: "^978-?0"))
+  ///
+  /// Takes time linear in the text, whatever the pattern. The syntax is that of most libraries; back
+  /// references and look-around are refused with `invalidArgument`. `\\d`, `\\w`, `\\s` and `\\b` are
+  /// ASCII. An index on the field serves a pattern that begins with `^` and literal characters.
+  ///
+  /// - Parameter options: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.`
+  ///   match newlines, `x` ignores white space in the pattern.
+  public class func whereField(
+    _ field: String, matchesPattern pattern: String, options: String = ""
+  ) -> Filter {
+    Filter(.dotted(field)) { .init(field: $0, matching: pattern, options: options) }
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(
+    _ path: FieldPath, matchesPattern pattern: String, options: String = ""
+  ) -> Filter {
+    Filter(.path(path)) { .init(field: $0, matching: pattern, options: options) }
+  }
+
+  /// Matches documents whose `field` is a `GeoPoint` at most `meters` away from `center`, on a sphere
+  /// with the Earth's mean radius.
+  ///
+  ///     shops.whereFilter(.whereField("place", isWithin: 2000, metersOf: center))
+  ///
+  /// An index on the field's cells serves it: `FirestoreIndex("shops", .cells("place"))`.
+  public class func whereField(
+    _ field: String, isWithin meters: Double, metersOf center: GeoPoint
+  ) -> Filter {
+    Filter(.dotted(field)) {
+      .init(
+        field: $0,
+        within: .circle(
+          latitude: center.latitude, longitude: center.longitude, radiusMeters: meters))
+    }
+  }
+
+  /// Matches documents whose `field` is a `GeoPoint` in a rectangle of degrees, its edges included. It
+  /// crosses the antimeridian if its west is greater than its east. An index on cells serves it.
+  public class func whereField(
+    _ field: String, isWithinBoxFrom southwest: GeoPoint, to northeast: GeoPoint
+  ) -> Filter {
+    Filter(.dotted(field)) {
+      .init(
+        field: $0,
+        within: .box(
+          south: southwest.latitude, west: southwest.longitude, north: northeast.latitude,
+          east: northeast.longitude))
+    }
+  }
+
+  /// Matches documents whose `field` is a `GeoPoint` in a polygon, its edges included: straight lines
+  /// in the plane of degrees. It has 3 to 10,000 vertices and may be concave. An index on cells serves
+  /// it.
+  public class func whereField(
+    _ field: String, isWithinPolygon vertices: [GeoPoint]
+  ) -> Filter {
+    Filter(.dotted(field)) {
+      .init(
+        field: $0,
+        within: .polygon(
+          vertices.map { .init(latitude: $0.latitude, longitude: $0.longitude) }))
+    }
+  }
+
+  /// Matches documents whose `field` is a timestamp later than the time of the read plus `offset`.
+  ///
+  ///     let due = tasks.whereFilter(.notFilter(.whereField("due", isAfterNow: .zero)))
+  ///     let soon = tasks.whereFilter(.whereField("due", isBeforeNow: .seconds(3600)))
+  ///
+  /// A listener's result changes when time passes. Results are not ordered by the field.
+  ///
+  /// - Parameter offset: May be negative, for times in the past. In whole microseconds.
+  public class func whereField(_ field: String, isAfterNow offset: Duration) -> Filter {
+    Filter(.dotted(field)) { .init(field: $0, isBefore: false, nowPlus: offset.microseconds) }
+  }
+
+  /// Matches documents whose `field` is a timestamp not later than the time of the read plus
+  /// `offset`; see `whereField(_:isAfterNow:)`.
+  public class func whereField(_ field: String, isBeforeNow offset: Duration) -> Filter {
+    Filter(.dotted(field)) { .init(field: $0, isBefore: true, nowPlus: offset.microseconds) }
+  }
+
   /// Matches exactly the documents that `filter` does not match, also those without its fields.
   ///
   ///     let other = Filter.notFilter(.whereField("author", isEqualTo: "Herbert"))
@@ -293,6 +387,16 @@ extension Filter {
   /// `isNotEqualTo` differs: it matches only documents that have the field, if it is not null, and
   /// orders the results by it. The negation of an empty list of filters is no condition.
   public class func notFilter(_ filter: Filter) -> Filter { Filter(negating: filter) }
+}
+
+extension Duration {
+  /// Rounded toward zero; the nearest number if there are too many.
+  fileprivate var microseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+    let (sum, overflows) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000)
+    return overflow || overflows ? (seconds < 0 ? .min : .max) : sum
+  }
 }
 
 extension Result where Success == FieldSegments, Failure == Status {

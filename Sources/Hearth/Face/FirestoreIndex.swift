@@ -44,6 +44,12 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     /// Every distinct element of an array, for `array-contains`.
     public static func contains(_ field: FieldPath) -> Field { Field(field, .contains) }
 
+    /// The cell of a `GeoPoint`, for regions: circles, boxes and polygons. The index has no other
+    /// field.
+    public static func cells(_ field: String) -> Field { Field(field, .cells) }
+    /// The cell of a `GeoPoint`; see `cells(_:)`.
+    public static func cells(_ field: FieldPath) -> Field { Field(field, .cells) }
+
     private init(_ field: String, _ kind: IndexDefinition.Component.Kind) {
       do throws(Status) {
         self.field = .names(try FieldSegments(dotted: field))
@@ -77,6 +83,8 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
   public var fields: [Field]
   /// Whether no two documents may have the same values.
   public var isUnique = false
+  /// The texts of an index on words, which has no other fields.
+  public var words: SearchFields?
 
   /// Creates a definition. An invalid one is reported by the operation that uses it, as
   /// `invalidArgument`.
@@ -99,8 +107,21 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     isUnique = true
   }
 
+  /// Creates the definition of an index on the words of texts, for `Query.search(_:in:matchesAll:)`.
+  ///
+  ///     FirestoreIndex(words: "books", in: SearchFields("title", "summary", language: "en"))
+  ///
+  /// It has an entry for each word of a document, and the number of documents with each word.
+  public init(
+    words collectionID: String, scope: Scope = .collection, in texts: SearchFields
+  ) {
+    self.init(collectionID, scope: scope, [])
+    words = texts
+  }
+
   func definition() throws(Status) -> IndexDefinition {
     var components: [IndexDefinition.Component] = []
+    if let words { components.append(.init(words: try words.words())) }
     for field in fields {
       switch field.field {
       case .names(let names): components.append(.init(field: names, kind: field.kind))
@@ -124,7 +145,7 @@ extension FirestoreIndex {
   /// Collection ids are equal if their bytes are.
   public static func == (lhs: FirestoreIndex, rhs: FirestoreIndex) -> Bool {
     BytewiseString(lhs.collectionID) == BytewiseString(rhs.collectionID) && lhs.scope == rhs.scope
-      && lhs.fields == rhs.fields && lhs.isUnique == rhs.isUnique
+      && lhs.fields == rhs.fields && lhs.isUnique == rhs.isUnique && lhs.words == rhs.words
   }
 
   public func hash(into hasher: inout Hasher) {

@@ -188,7 +188,7 @@ public struct GroupedAggregateQuery: Sendable {
 
   func watched() throws -> SnapshotRegistration.Watched {
     let grouped = try checked()
-    _ = try query.listenable()
+    try query.refuseListeningToSearch()
     return (try query.firestore.database().backend, .groups(grouped))
   }
 

@@ -149,6 +149,7 @@ private struct FilterReader {
       throw .invalidArgument(
         "Invalid Query. Composite filters may be nested \(Filter.deepest) levels deep.")
     case .negation(let filter): return try read(filter)?.negated
+    case .comparison(let comparison): return .comparison(try comparison.get())
     case .results(let field, let isArray, let query, let other):
       return .comparison(
         StructuredQuery.Comparison(
@@ -275,6 +276,10 @@ extension StructuredQuery.Comparison.Operator {
     case .hasSuffix: "hasSuffix"
     case .containsText: "containsText"
     case .equalsIgnoringCase: "equalsIgnoringCase"
+    case .matchesPattern: "matchesPattern"
+    case .withinRegion: "isWithin"
+    case .afterNow: "isAfterNow"
+    case .beforeNow: "isBeforeNow"
     case .inResults: "isInResultsOf"
     case .arrayContainsAnyInResults: "arrayContainsAnyInResultsOf"
     }

@@ -87,7 +87,7 @@ extension Query {
     try await reporting {
       _ = try checked()
       let backend = try firestore.database().backend
-      guard !asked.isLimitToLast, asked.nearest == nil else {
+      guard !asked.isLimitToLast, asked.nearest == nil, asked.search == nil else {
         let documents = try await backend.documents(matching: asked)
         return (documents.reversed(), nil)
       }

@@ -172,6 +172,7 @@ extension EmbeddedBackend: Backend {
   ) {
     let query = EffectiveQuery(query)
     if let id = context.transaction {
+      do throws(Status) { try query.refuseSearch() } catch { return done(.failure(error)) }
       return transactions.read(id, query, context, in: self, done)
     }
     if let time = context.readTime {
@@ -243,11 +244,13 @@ extension EmbeddedBackend: Backend {
   ) {
     if let time = context.readTime {
       return answer(at: time, context, done) { snapshot, sequence in
-        try LiveJoin.run(query) { try snapshot.result(of: $0, asOf: sequence) }
+        try LiveJoin.run(query, at: snapshot.store.configuration.now()) {
+          try snapshot.result(of: $0, asOf: sequence)
+        }
       }
     }
     answer(.everything, context, .limited, done) { [self] snapshot in
-      try LiveJoin.run(query) { request in
+      try LiveJoin.run(query, at: snapshot.store.configuration.now()) { request in
         try snapshot.result(of: request, isStrict: indexes.policy == .strict) { _ in }
       }
     }

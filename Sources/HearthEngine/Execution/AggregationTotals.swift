@@ -43,7 +43,7 @@ struct AggregationTotals: @unchecked Sendable {
       var positions: [Int?] = []
       for aggregation in aggregations {
         let position = components.indices.first {
-          components[$0].field == aggregation.field && components[$0].kind != .contains
+          components[$0].field == aggregation.field && components[$0].kind.hasValues
         }
         guard aggregation.field == nil || position.map({ $0 >= branch.fixed.count }) == true else {
           return nil

@@ -106,6 +106,12 @@ extension StoreSnapshot {
     var query = EffectiveQuery(grouped.query)
     query.projection = []
     var totals = GroupTotals(grouped, isLive: isLive)
+    if query.search != nil {
+      for document in try search(query, trace: trace) {
+        try document.body.withBytes { try totals.add(MapView(body: $0)) }
+      }
+      return totals
+    }
     let needsOrder = query.limit != nil || query.offset > 0
     let run = try run(query, needsOrder: needsOrder, trace: trace)
     try run.forEachUnordered { _, fields in

@@ -4,6 +4,18 @@ extension StoreSnapshot {
   func aggregate(
     _ aggregations: [Aggregation], over query: EffectiveQuery, trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
+    if query.search != nil {
+      var totals = AggregationTotals(aggregations, isLive: false)
+      for document in try search(query, trace: trace) {
+        try document.body.withBytes { bytes in
+          let fields = try MapView(body: bytes)
+          if try totals.fields.allSatisfy({ try fields.value(at: $0) != nil }) {
+            try totals.add(fields)
+          }
+        }
+      }
+      return totals.values
+    }
     guard aggregations.contains(where: { $0.field != nil }) else {
       let most = aggregations.map(\.countLimit).max() ?? .max
       let count = try count(query, upTo: Int(clamping: most), trace: trace)

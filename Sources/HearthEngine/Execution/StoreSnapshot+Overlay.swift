@@ -10,6 +10,7 @@ extension StoreSnapshot {
     matching query: EffectiveQuery, with overlay: DocumentOverlay, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
     guard !overlay.isEmpty else { return try documents(matching: query, trace: trace) }
+    try query.refuseSearch()
     var found: [StoredDocument] = []
     try forEachResult(of: query, with: overlay, trace) { found.append($0) }
     if let nearest = query.nearest {
@@ -27,6 +28,7 @@ extension StoreSnapshot {
     trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
     guard !overlay.isEmpty else { return try aggregate(aggregations, over: query, trace: trace) }
+    try query.refuseSearch()
     var totals = AggregationTotals(aggregations, isLive: false)
     try forEachResult(of: query, requiring: totals.fields, with: overlay, trace) { document in
       try document.body.withBytes { try totals.add(MapView(body: $0)) }
@@ -139,6 +141,17 @@ extension StructuredQuery.Nearest {
     return try topK.finish(by: compare).map { scored in
       try distanceField.map { try scored.found.setting($0, to: .double(scored.distance)) }
         ?? scored.found
+    }
+  }
+}
+
+extension EffectiveQuery {
+  /// The statistics of words are those of the newest state only.
+  func refuseSearch() throws(Status) {
+    guard search == nil else {
+      throw .invalidArgument(
+        "A search for words reads the newest committed state: not one in the past, and not one with the "
+          + "writes of a transaction or a closure.")
     }
   }
 }

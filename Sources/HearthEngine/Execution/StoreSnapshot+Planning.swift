@@ -44,7 +44,7 @@ extension StoreSnapshot {
     _ query: EffectiveQuery, requiring fields: [FieldSegments] = [], needsOrder: Bool = true,
     countsOnly: Bool = false, trace: QueryTrace = QueryTrace()
   ) throws -> QueryExecutor {
-    let query = try query.filters.hasSemiJoins ? resolved(query, trace: trace) : query
+    let query = query.isResolved ? query : try resolved(query, trace: trace)
     let planner = try planner(
       query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly,
       touched: trace.touched)
@@ -58,11 +58,11 @@ extension StoreSnapshot {
 }
 
 extension StoreSnapshot {
-  /// The query with the values of its semi-joins.
+  /// The query at the present, with the values of its semi-joins.
   func resolved(
     _ query: EffectiveQuery, trace: QueryTrace = QueryTrace()
   ) throws -> EffectiveQuery {
-    try query.resolved { join in
+    try query.resolved(at: store.configuration.now()).resolved { join in
       let inner = join.effectiveQuery
       let isBounded = inner.limit != nil || inner.offset > 0
       let run = try run(inner, requiring: join.required, needsOrder: isBounded, trace: trace)
@@ -79,13 +79,15 @@ extension StoreSnapshot {
   func resolved(
     _ query: EffectiveQuery, _ find: (EffectiveQuery) throws -> [StoredDocument]
   ) throws -> EffectiveQuery {
-    try query.resolved { join in try join.values(of: find(join.effectiveQuery)) }
+    try query.resolved(at: store.configuration.now()).resolved { join in
+      try join.values(of: find(join.effectiveQuery))
+    }
   }
 }
 
 extension Status {
   /// The message lists the indexes as JSON to paste.
-  fileprivate static func requires(_ indexes: [IndexDefinition]) -> Status {
+  static func requires(_ indexes: [IndexDefinition]) -> Status {
     Status(
       .failedPrecondition,
       "The query requires an index. Declare it, or add it to firestore.indexes.json: "

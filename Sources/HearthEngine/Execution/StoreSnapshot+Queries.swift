@@ -8,6 +8,11 @@ extension StoreSnapshot {
   }
 
   func documents(matching query: EffectiveQuery, trace: QueryTrace) throws -> [StoredDocument] {
+    if query.search != nil {
+      let found = try search(query, trace: trace)
+      guard let projection = Projection(query.projection) else { return found }
+      return try found.map { try projection.applied(to: $0) }
+    }
     guard let nearest = query.nearest else {
       let found = try run(query, trace: trace).documents()
       trace.found = found.count + query.offset
@@ -37,7 +42,7 @@ extension StoreSnapshot {
     matching query: EffectiveQuery, trace: QueryTrace = QueryTrace(),
     _ body: (StoredName, StoredBody) throws -> Void
   ) throws {
-    guard query.nearest == nil, query.projection.isEmpty else {
+    guard query.nearest == nil, query.search == nil, query.projection.isEmpty else {
       for document in try documents(matching: query, trace: trace) {
         try deadline?.check()
         try document.body.withBytes { try body(.path(document.path), StoredBody($0)) }
@@ -61,7 +66,7 @@ extension StoreSnapshot {
   ) throws -> [Model] {
     var models: [Model] = []
     guard isParallel, store.configuration.scanThreads > 1, deadline == nil,
-      query.nearest == nil, query.projection.isEmpty
+      query.nearest == nil, query.search == nil, query.projection.isEmpty
     else {
       try forEachBody(matching: query, trace: trace) { models.append(try decode($0, $1)) }
       return models

@@ -21,6 +21,8 @@ struct EntryChanges: ~Copyable {
   /// Keys and values, concatenated.
   private var bytes = KeyBuffer(minimumCapacity: 4096)
   private var changes: [Change] = []
+  /// Of indexes on words: by key.
+  private var statistics: [[UInt8]: WordStatistic] = [:]
 
   private struct Change {
     /// The key's first eight bytes, big-endian: most comparisons end here.
@@ -92,6 +94,15 @@ struct EntryChanges: ~Copyable {
   ) throws {
     if let old, let new, try maker.isSame(old, new) { return }
     let limit = store.keyLimit
+    var old = old
+    if maker.index.definition.words != nil {
+      // While the index is built, a document may not have been reached, or was written since.
+      if maker.index.state != .ready {
+        if let version = old, try !hasEntry(path, maker, version) { old = nil }
+        if old == nil, let new, try hasEntry(path, maker, new) { return }
+      }
+      try addStatistics(path, maker, from: old, to: new)
+    }
     before.removeAll()
     after.removeAll()
     if let old { try maker.forEachEntry(of: path, old) { before.append($0, $1, limit) } }
@@ -116,6 +127,36 @@ struct EntryChanges: ~Copyable {
         }
         one += 1
         other += 1
+      }
+    }
+  }
+
+  /// Whether the document's first entry is stored.
+  private func hasEntry(
+    _ path: ResourcePath, _ maker: EntryExtractor, _ fields: MapView
+  ) throws -> Bool {
+    var isStored: Bool?
+    try maker.forEachEntry(of: path, fields) { key, _ in
+      guard isStored == nil else { return }
+      let truncated = store.keyLimit.truncated(key)
+      isStored =
+        try truncated.isTruncated
+        ? store.entriesByPath.entry(truncated, of: path, in: store.lmdb) != nil
+        : store.lmdb.get(store.tables.entries, key) != nil
+    }
+    return isStored ?? false
+  }
+
+  private mutating func addStatistics(
+    _ path: ResourcePath, _ maker: EntryExtractor, from old: MapView?, to new: MapView?
+  ) throws {
+    for (version, sign) in [(old, -1), (new, 1)] as [(MapView?, Int64)] {
+      guard let version else { continue }
+      try maker.forEachStatistic(of: path, version, store.keyLimit) { key, change in
+        var sum = statistics[key] ?? WordStatistic()
+        sum.documents += sign * change.documents
+        sum.length += sign * change.length
+        statistics[key] = sum.isEmpty ? nil : sum
       }
     }
   }
@@ -197,6 +238,24 @@ struct EntryChanges: ~Copyable {
       }
     }
     for change in later { try put(change, change.valueCount ?? 0, append: false) }
+    if !statistics.isEmpty { try applyStatistics(to: &transaction) }
+  }
+
+  private func applyStatistics(to transaction: inout WriteTransaction) throws {
+    let table = store.tables.entries
+    for key in statistics.keys.sorted(by: { UTF8Order.compare($0, $1) < 0 }) {
+      guard let change = statistics[key] else { continue }
+      var sum = try key.withUnsafeBytes { key in
+        try transaction.snapshot.get(table, key).map(WordStatistic.init) ?? WordStatistic()
+      }
+      sum.documents += change.documents
+      sum.length += change.length
+      if sum.isEmpty {
+        try transaction.delete(table, key)
+      } else {
+        try transaction.put(table, key, sum.encoded)
+      }
+    }
   }
 }
 

@@ -31,6 +31,9 @@ final class EntryExtractor {
     of path: ResourcePath, _ fields: MapView,
     _ body: (UnsafeRawBufferPointer, EntryIdentities) throws -> Void
   ) throws {
+    if let words = index.definition.words {
+      return try forEachWordEntry(of: path, WordCounts(words, of: fields), body)
+    }
     guard try find(in: fields) else { return }
     key.removeAll()
     key.append(entryPrefix: index.number, of: path, isGroup: index.isGroup)
@@ -54,6 +57,43 @@ final class EntryExtractor {
     }
   }
 
+  private func forEachWordEntry(
+    of path: ResourcePath, _ words: WordCounts,
+    _ body: (UnsafeRawBufferPointer, EntryIdentities) throws -> Void
+  ) throws {
+    key.removeAll()
+    key.append(entryPrefix: index.number, of: path, isGroup: index.isGroup)
+    let start = key.count
+    var identities = EntryIdentities()
+    identities[0] = .unknown
+    for term in words.counts.keys.sorted(by: { UTF8Order.compare($0, $1) < 0 }) {
+      key.truncate(to: start)
+      let posting = WordPosting(count: words.counts[term] ?? 0, length: words.length)
+      key.append(.bytes(posting.bytes(of: term)))
+      key.append(entryName: path, isGroup: index.isGroup)
+      try body(key.buffer, identities)
+    }
+  }
+
+  /// The changes of statistics by a document that is no longer in an index on words, or new in it.
+  func forEachStatistic(
+    of path: ResourcePath, _ fields: MapView, _ limit: KeyLimit,
+    _ body: ([UInt8], WordStatistic) throws -> Void
+  ) throws {
+    guard let words = index.definition.words else { return }
+    let counts = try WordCounts(words, of: fields)
+    if counts.counts.isEmpty { return }
+    key.removeAll()
+    key.append(entryPrefix: index.number, of: path, isGroup: index.isGroup)
+    let prefix = key.bytes
+    var all = WordStatistic()
+    (all.documents, all.length) = (1, Int64(counts.length))
+    try body(WordStatistic.key(prefix, nil, limit), all)
+    var one = WordStatistic()
+    one.documents = 1
+    for term in counts.counts.keys { try body(WordStatistic.key(prefix, term, limit), one) }
+  }
+
   /// The document's values as a unique index compares them: its entries' keys without its name.
   /// Values with null are not constrained.
   func uniqueKeys(of path: ResourcePath, _ fields: MapView) throws -> [[UInt8]] {
@@ -68,6 +108,13 @@ final class EntryExtractor {
   /// True if identical bytes show that two versions of a document have the same entries. False does
   /// not mean that their entries differ.
   func isSame(_ one: MapView, _ other: MapView) throws -> Bool {
+    if let words = index.definition.words {
+      return try words.fields.allSatisfy { field in
+        let (left, right) = try (one.value(at: field.field), other.value(at: field.field))
+        if let left, let right { return left.isIdentical(to: right) }
+        return left == nil && right == nil
+      }
+    }
     for component in lookups.indices {
       let left = try lookups[component].find(in: one)
       let right = try lookups[component].find(in: other)
@@ -86,13 +133,24 @@ final class EntryExtractor {
     values.removeAll(keepingCapacity: true)
     for component in lookups.indices {
       guard let value = try lookups[component].find(in: fields) else { return false }
-      if kinds[component] == .contains, value.tag != DocumentFormat.Tag.array { return false }
+      switch kinds[component] {
+      case .contains: if value.tag != DocumentFormat.Tag.array { return false }
+      case .cells: if value.tag != DocumentFormat.Tag.geoPoint { return false }
+      case .ascending, .descending, .words: break
+      }
       values.append(value)
     }
     return true
   }
 
   private func append(_ component: Int, _ identities: inout EntryIdentities) throws {
+    if kinds[component] == .cells {
+      guard let point = try values[component].geoPoint() else { return }
+      key.append(
+        raw: GeoCell.key(GeoCell.leaf(latitude: point.latitude, longitude: point.longitude)))
+      identities[component] = .unknown
+      return
+    }
     identities[component] = try key.append(
       values[component], descending: kinds[component] == .descending)
   }

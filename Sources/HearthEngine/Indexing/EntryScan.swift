@@ -267,7 +267,7 @@ final class EntryScan {
   func value(of component: Int, in entry: ScannedEntry) throws -> Value? {
     let components = range.index.definition.components
     guard component >= range.fixedCount, component < components.count,
-      components[component].kind != .contains
+      components[component].kind.hasValues
     else { return nil }
     var reader = KeyReader(entry.suffix)
     for before in components[range.fixedCount..<component] {

@@ -163,8 +163,8 @@ struct IndexBuilder: Sendable {
 
   private func drop(_ index: StoredIndex, _ transaction: inout WriteTransaction) throws -> Bool {
     var keys: [[UInt8]] = []
-    let prefix = KeyLayout.indexKey(index.number)
-    do {
+    let entries = KeyLayout.indexKey(index.number)
+    for prefix in [entries, [WordStatistic.marker] + entries] {
       var cursor = try transaction.snapshot.cursor(store.tables.entries)
       var found = try prefix.withUnsafeBytes { try cursor.seek(to: $0) }
       while found, cursor.key.begins(with: prefix), keys.count < limits.documents {

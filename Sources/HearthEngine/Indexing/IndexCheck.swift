@@ -6,7 +6,7 @@ internal import LMDB
 ///     entries   ─▶ no more than were expected, and none of an index that does not exist
 ///
 /// An index that is being built may lack the entries of documents that the build has not reached.
-/// Memory use does not grow with the store.
+/// Memory use does not grow with the store, but with the number of words in indexes on words.
 final class IndexCheck {
   private let store: StoreSnapshot
   private let indexes: [StoredIndex]
@@ -15,6 +15,9 @@ final class IndexCheck {
   /// The number of correct entries found, by position of the index.
   private var found: [Int]
   private let report: (String) -> Void
+
+  /// The statistics of words that the documents have, in indexes that are complete.
+  private var statistics: [[UInt8]: WordStatistic] = [:]
 
   /// The number of entries of ready and building indexes.
   private var entryCount = 0
@@ -89,6 +92,12 @@ final class IndexCheck {
       expected.append($0, $1, store.keyLimit)
     }
     expected.sort()
+    if indexes[position].isReady, indexes[position].definition.words != nil {
+      try makers[position].forEachStatistic(of: path, fields, store.keyLimit) {
+        statistics[$0, default: WordStatistic()].documents += $1.documents
+        statistics[$0]?.length += $1.length
+      }
+    }
     for entry in 0..<expected.count {
       guard let value = try value(of: expected.key(entry), path) else {
         if !mayLack {
@@ -114,6 +123,23 @@ final class IndexCheck {
     return try store.entriesByPath.entry(truncated, of: path, in: store.lmdb)?.value
   }
 
+  private func checkStatistic(_ cursor: borrowing Cursor) throws {
+    let key = Array(cursor.key)
+    let stored = try WordStatistic(cursor.value)
+    let number = try key.withUnsafeBytes { bytes in
+      var reader = KeyReader(bytes.from(1))
+      return try reader.readIndex()
+    }
+    guard let index = indexes.first(where: { $0.number == number }) else {
+      return report("statistics of words: of index \(number), which there is not")
+    }
+    guard index.isReady else { return }
+    let expected = statistics.removeValue(forKey: key) ?? WordStatistic()
+    if stored.documents != expected.documents || stored.length != expected.length {
+      report("index \(index.definition): has a statistic of words that is not true")
+    }
+  }
+
   // MARK: From entries
 
   /// The entries found are distinct. If the table has no others, all of its entries are correct.
@@ -123,10 +149,14 @@ final class IndexCheck {
     var hasMore = try cursor.first()
     while hasMore {
       try looking(at: "entry \(KeyLayout.hex(cursor.key.prefix(24)))") {
+        if cursor.key.first == WordStatistic.marker { return try checkStatistic(cursor) }
         var reader = KeyReader(cursor.key)
         counts[try reader.readIndex(), default: 0] += 1
       }
       hasMore = try cursor.next()
+    }
+    for key in statistics.keys {
+      report("statistics of words: lack \(KeyLayout.hex(key.withUnsafeBytes { $0.prefix(24) }))")
     }
     for (position, index) in indexes.enumerated() {
       let count = counts.removeValue(forKey: index.number) ?? 0

@@ -125,6 +125,9 @@ extension IndexConfiguration {
     }
     var components: [IndexDefinition.Component] = []
     var isNameDescending: Bool?
+    if fields.contains(where: { $0.object["wordsConfig"] != nil }) {
+      return add(try entry.wordIndex(fields))
+    }
     for (position, field) in fields.enumerated() {
       let name = try field.string("fieldPath")
       if name == "__name__", position == fields.count - 1 {
@@ -256,8 +259,36 @@ private struct Entry {
   }
 }
 
+extension Entry {
+  /// An index on the words of these fields.
+  fileprivate func wordIndex(_ fields: [Entry]) throws(Status) -> IndexDefinition {
+    var texts: [(FieldSegments, Int)] = []
+    for field in fields {
+      guard let words = field.object["wordsConfig"] as? [String: Any] else {
+        throw .invalidArgument("\(field.location) is not on words, as the other fields are.")
+      }
+      texts.append((try field.fieldPath(field.string("fieldPath")), words["weight"] as? Int ?? 1))
+    }
+    do {
+      let definition = IndexDefinition(
+        try string("collectionGroup"),
+        scope: try IndexDefinition.Scope(
+          jsonName: object["queryScope"] as? String ?? "COLLECTION"),
+        [.init(words: try WordFields(texts, language: object["language"] as? String ?? "simple"))])
+      try definition.check()
+      return definition
+    } catch {
+      throw .invalidArgument("\(location): \(error.message)")
+    }
+  }
+}
+
 extension IndexDefinition.Component.Kind {
   fileprivate init(_ entry: Entry) throws(Status) {
+    if entry.object["geoConfig"] as? String == "CELLS" {
+      self = .cells
+      return
+    }
     switch (entry.object["order"] as? String, entry.object["arrayConfig"] as? String) {
     case ("ASCENDING", nil): self = .ascending
     case ("DESCENDING", nil): self = .descending

@@ -6,6 +6,7 @@ extension IndexDefinition {
   /// Constraints are Hearth's own, and stand among the others.
   var isSingleField: Bool {
     components.count == 1 && isNameDescending == impliedNameDirection && constraint == .none
+      && words == nil
   }
 
   private var impliedNameDirection: Bool {
@@ -23,6 +24,16 @@ extension IndexDefinition {
       return [
         "collectionGroup": collectionID, "fieldPath": components[0].field.canonicalText,
         "indexes": [components[0].jsonObject(queryScope: scope)],
+      ]
+    }
+    if let words {
+      return [
+        "collectionGroup": collectionID, "queryScope": scope.jsonName,
+        "language": words.language.code,
+        "fields": words.fields.map { field in
+          ["fieldPath": field.field.canonicalText, "wordsConfig": ["weight": field.weight]]
+            as [String: Any]
+        },
       ]
     }
     var fields = components.map { component in
@@ -95,6 +106,8 @@ extension IndexDefinition.Component {
     case .ascending: object["order"] = "ASCENDING"
     case .descending: object["order"] = "DESCENDING"
     case .contains: object["arrayConfig"] = "CONTAINS"
+    case .cells: object["geoConfig"] = "CELLS"
+    case .words: break
     }
     if let queryScope { object["queryScope"] = queryScope.jsonName }
     return object

@@ -19,14 +19,30 @@ package struct IndexDefinition: Sendable {
       case ascending = 0
       case descending = 1
       case contains = 2
+      /// The cell of a point; see `GeoCell`.
+      case cells = 3
+      /// The words of texts; see `WordPosting`.
+      case words = 4
+
+      /// Entries have the field's values, in order.
+      var hasValues: Bool { self == .ascending || self == .descending }
     }
 
+    /// Of an index on words, the first of the fields.
     var field: FieldSegments
     var kind: Kind
+    /// Of an index on words.
+    var words: WordFields?
 
     package init(field: FieldSegments, kind: IndexDefinition.Component.Kind) {
       self.field = field
       self.kind = kind
+    }
+
+    package init(words: WordFields) {
+      field = words.fields.first?.field ?? .documentID
+      kind = .words
+      self.words = words
     }
 
     var isDescending: Bool { kind == .descending }
@@ -58,7 +74,7 @@ package struct IndexDefinition: Sendable {
     self.components = components
     self.constraint = constraint
     self.isNameDescending =
-      isNameDescending ?? components.last { $0.kind != .contains }?.isDescending ?? false
+      isNameDescending ?? components.last { $0.kind.hasValues }?.isDescending ?? false
   }
 
   /// The definition with all directions reversed: the same entries, read backwards.
@@ -68,7 +84,7 @@ package struct IndexDefinition: Sendable {
       switch components[index].kind {
       case .ascending: turned.components[index].kind = .descending
       case .descending: turned.components[index].kind = .ascending
-      case .contains: break
+      case .contains, .cells, .words: break
       }
     }
     turned.isNameDescending.toggle()
@@ -79,6 +95,9 @@ package struct IndexDefinition: Sendable {
   var stored: IndexDefinition { isNameDescending ? turned : self }
 
   var containsIndex: Int? { components.firstIndex { $0.kind == .contains } }
+
+  /// Of an index on words.
+  var words: WordFields? { components[0].words }
 
   var isUnique: Bool { constraint == .unique }
 
@@ -147,8 +166,10 @@ extension IndexDefinition: CustomStringConvertible {
         case .ascending: "↑"
         case .descending: "↓"
         case .contains: "∋"
+        case .cells: "⊂ cells"
+        case .words: component.words.map(\.description) ?? ""
         }
-      return "\(component.field.canonicalText) \(arrow)"
+      return component.kind == .words ? arrow : "\(component.field.canonicalText) \(arrow)"
     }
     let all = scope == .group ? "all " : ""
     let list = "\(collectionID): \(fields.joined(separator: ", "))"
@@ -176,6 +197,13 @@ extension IndexDefinition: CustomStringConvertible {
       guard !component.field.isDocumentID else {
         throw .invalidArgument("The name of the document is the last field of every index.")
       }
+    }
+    for component in components where component.kind == .cells || component.kind == .words {
+      guard components.count == 1, constraint == .none else {
+        throw .invalidArgument(
+          "An index on cells or on words has no other field and no constraint.")
+      }
+      try component.words?.check()
     }
     guard Set(components.map(\.field)).count == components.count else {
       throw .invalidArgument("An index has every field once.")

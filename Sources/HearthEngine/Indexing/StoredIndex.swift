@@ -77,7 +77,7 @@ struct StoredIndex: Hashable, Sendable {
 ///     frame ‖ state ‖ origin ‖ last use (8 B) ‖ definition ‖ [progress]
 ///     definition: scope, constraint (4 bit each) ‖ collection id ‖ count, component …
 ///                 ‖ name's direction ‖ [action, target]
-///     component:  kind ‖ count, name …
+///     component:  kind ‖ count, name … ‖ [language ‖ count, (weight ‖ count, name …) …]
 ///     progress:   documents done, key; or count of duplicates, count, two paths …
 ///
 /// Counts and lengths are varints; ids, names and paths follow their length.
@@ -175,6 +175,14 @@ extension IndexDefinition {
       record.append(component.kind.rawValue)
       record.append(varint: UInt64(component.field.names.count))
       for name in component.field.names { record.append(lengthPrefixed: name.utf8) }
+      guard let words = component.words else { continue }
+      record.append(words.language.rawValue)
+      record.append(varint: UInt64(words.fields.count))
+      for field in words.fields {
+        record.append(varint: UInt64(field.weight))
+        record.append(varint: UInt64(field.field.names.count))
+        for name in field.field.names { record.append(lengthPrefixed: name.utf8) }
+      }
     }
     record.append(isNameDescending ? 1 : 0)
     guard let referenceRule else { return }
@@ -193,7 +201,9 @@ extension IndexDefinition {
       var names: [String] = []
       for _ in 0..<(try reader.length()) { names.append(try reader.text()) }
       guard !names.isEmpty else { throw .unknownIndex }
-      components.append(Component(field: FieldSegments(names), kind: kind))
+      var component = Component(field: FieldSegments(names), kind: kind)
+      if kind == .words { component = Component(words: try WordFields(decoding: &reader)) }
+      components.append(component)
     }
     let direction = try reader.byte()
     guard direction <= 1, !components.isEmpty else { throw .unknownIndex }
@@ -207,6 +217,21 @@ extension IndexDefinition {
       }
       constraint = .reference(ReferenceRule(action, target: try reader.text()))
     }
+  }
+}
+
+extension WordFields {
+  fileprivate init(decoding reader: inout ByteCursor) throws(Status) {
+    guard let language = WordLanguage(rawValue: try reader.byte()) else { throw .unknownIndex }
+    var fields: [Field] = []
+    for _ in 0..<(try reader.length()) {
+      let weight = Int(clamping: try reader.varint())
+      var names: [String] = []
+      for _ in 0..<(try reader.length()) { names.append(try reader.text()) }
+      fields.append(Field(field: FieldSegments(names), weight: weight))
+    }
+    guard !fields.isEmpty else { throw .unknownIndex }
+    self.init(fields, language)
   }
 }
 

@@ -20,6 +20,9 @@ protocol ChangeSource: AnyObject, Sendable {
   /// which may take long, on a queue of their own.
   var completesInline: Bool { get }
 
+  /// The present, for conditions on relative times.
+  var now: Instant { get }
+
   /// Reads the newest state.
   func read(_ done: @escaping Completion<any SourceState>)
 
@@ -81,6 +84,8 @@ enum ResultRequest: Sendable {
   case totals(EffectiveQuery, [Aggregation])
   /// All groups. Without a limit or an offset of documents.
   case groups(GroupedQuery)
+  /// All matches of a query with a search, whatever its limit is.
+  case search(EffectiveQuery)
   /// Several requests at once; no member is this case.
   indirect case several([ResultRequest])
 }
@@ -92,6 +97,7 @@ enum FetchedResult: Sendable {
   case documents([StoredDocument])
   case totals(AggregationTotals)
   case groups(GroupTotals)
+  case search([StoredDocument], TextStatistics)
   indirect case several([FetchedResult])
 }
 

@@ -34,6 +34,16 @@ final class LimitWindow {
   private var toggled: [SemiJoin: Set<[UInt8]>] = [:]
   /// The rows are known.
   private(set) var isLoaded = false
+  /// Conditions on times relative to `time`.
+  private let relativeTimes: [StructuredQuery.Comparison]
+  private let time = ReadTime(.earliest)
+  /// The time before, while it is unknown which documents have crossed a relative time since.
+  private var timeBefore: Instant?
+  /// When the next document crosses a relative time, or before that; nil if never. Unknown for the
+  /// last few of `relativeTimes`.
+  private(set) var nextCrossing: Instant?
+  private var unknownCrossings = 0
+  private let isFollowingTime: Bool
 
   /// For a query that has been checked and is not a nearest-neighbor query.
   ///
@@ -46,12 +56,14 @@ final class LimitWindow {
   ) {
     self.query = query
     semiJoins = query.semiJoins.map { LiveSemiJoin($0, tuning) }
+    relativeTimes = query.filters.relativeTimes
+    isFollowingTime = tuning.isTimed
     lookahead =
       tuning.isLookingAhead ? min(tuning.minimumLookahead + (query.limit ?? 0) / 2, 1024) : 0
     required = fields
     matcher = Matcher(
       query.filters, requiring: fields,
-      Dictionary(uniqueKeysWithValues: semiJoins.map { ($0.join, $0.values) }))
+      Dictionary(uniqueKeysWithValues: semiJoins.map { ($0.join, $0.values) }), at: time)
     keys = SortKeyEncoder(query.orders)
     start = query.start.map { [keys] in EncodedCursor($0, keys) }
     end = query.end.map { [keys] in EncodedCursor($0, keys) }
@@ -90,7 +102,9 @@ final class LimitWindow {
       if let request = join.request { return request }
     }
     if !isLoaded { return rowsRequest }
-    return toggled.isEmpty ? nil : toggledRequest
+    if !toggled.isEmpty { return toggledRequest }
+    if let timeBefore { return crossedRequest(since: timeBefore) }
+    return unknownCrossings > 0 ? crossingRequest : nil
   }
 
   /// Changes when `routedQuery` does.
@@ -99,14 +113,16 @@ final class LimitWindow {
   /// The query whose conditions find the documents: values of semi-joins are conditions, if there
   /// are few. Also those that disappeared: documents that have them are held until `hold`.
   var routedQuery: EffectiveQuery {
-    if semiJoins.isEmpty { return query }
+    if semiJoins.isEmpty, relativeTimes.isEmpty { return query }
     var routed = query
+    // Nothing is known of relative times: documents that may match later are noted, too.
+    routed.filters = query.filters.filter { ![$0].hasRelativeTimes() }
     let isSmall = semiJoins.allSatisfy { $0.values.count <= ListenerCondition.mostValues }
     guard isSmall else {
-      routed.filters = query.filters.filter { ![$0].hasSemiJoins }
+      routed.filters = routed.filters.filter { ![$0].hasSemiJoins }
       return routed
     }
-    return query.resolved { join in
+    return routed.resolved { join in
       values(of: join) + (toggled[join] ?? []).compactMap { try? ValueSet.value(of: $0) }
     }
   }
@@ -121,6 +137,7 @@ final class LimitWindow {
   /// For the rows to hold.
   private var rowsRequest: ResultRequest {
     var wide = query.resolved { join in values(of: join) }
+    wide.filters = wide.filters.map { $0.resolved(at: time.now) }
     wide.offset = 0
     wide.limit = query.limit == 0 ? 0 : capacity
     wide.isReversed = false
@@ -136,8 +153,7 @@ final class LimitWindow {
   /// For the documents that have values that appeared or disappeared: each of them may now be, or no
   /// longer be, a result.
   private var toggledRequest: ResultRequest {
-    var wide = query
-    wide.filters = query.filters.filter { ![$0].hasSemiJoins }
+    var wide = candidates
     var alternatives: [StructuredQuery.Filter] = []
     for filter in query.filters {
       filter.forEachComparison { comparison in
@@ -148,6 +164,13 @@ final class LimitWindow {
       }
     }
     wide.filters.append(alternatives.count == 1 ? alternatives[0] : .any(alternatives))
+    return .documents(wide, requiring: required)
+  }
+
+  /// For all documents that may be results, whatever the values and the time are.
+  private var candidates: EffectiveQuery {
+    var wide = query
+    wide.filters = query.filters.filter { ![$0].hasSemiJoins && ![$0].hasRelativeTimes() }
     wide.orders = [StructuredQuery.Order(field: .documentID)]
     wide.start = nil
     wide.end = nil
@@ -155,8 +178,63 @@ final class LimitWindow {
     wide.offset = 0
     wide.isReversed = false
     wide.projection = []
+    return wide
+  }
+
+  // MARK: Relative times
+
+  /// Moves the time forward. The documents that have crossed a relative time since are then requested.
+  func advance(to now: Instant) {
+    for join in semiJoins { join.window.advance(to: now) }
+    guard !relativeTimes.isEmpty, now > time.now else { return }
+    if isLoaded, let nextCrossing, nextCrossing <= now { timeBefore = timeBefore ?? time.now }
+    if !isLoaded || timeBefore != nil { time.now = now }
+  }
+
+  /// For the documents that have crossed a relative time.
+  private func crossedRequest(since before: Instant) -> ResultRequest {
+    var wide = candidates
+    let crossed = relativeTimes.map { comparison in
+      var until = comparison
+      until.operator = .beforeNow
+      return StructuredQuery.Filter.all([
+        .comparison(comparison.resolved(at: before)), .comparison(until.resolved(at: time.now)),
+      ])
+    }
+    wide.filters.append(crossed.count == 1 ? crossed[0] : .any(crossed))
     return .documents(wide, requiring: required)
   }
+
+  /// For the document that crosses a relative time next.
+  private var crossingRequest: ResultRequest {
+    let comparison = relativeTimes[relativeTimes.count - unknownCrossings]
+    var first = candidates
+    first.filters.append(.comparison(comparison.resolved(at: time.now)))
+    first.orders = [StructuredQuery.Order(field: comparison.field)] + first.orders
+    first.limit = 1
+    return .documents(first, requiring: required)
+  }
+
+  /// Remembers when a document crosses relative times.
+  private func note(
+    _ document: StoredDocument, _ comparisons: some Sequence<StructuredQuery.Comparison>
+  )
+    throws
+  {
+    try document.body.withView { body throws(Status) in
+      for comparison in comparisons {
+        guard let offset = comparison.microsecondsFromNow,
+          let value = try body.value(at: comparison.field)?.timestamp()
+        else { continue }
+        let crossing = value.adding(saturating: offset == .min ? .max : -offset)
+        guard crossing > time.now else { continue }
+        nextCrossing = nextCrossing.map { min($0, crossing) } ?? crossing
+      }
+    }
+  }
+
+  /// Whether the result changes when time passes.
+  var isTimed: Bool { !relativeTimes.isEmpty }
 
   /// Takes the answer to `request`.
   func hold(_ fetched: FetchedResult) throws {
@@ -167,11 +245,25 @@ final class LimitWindow {
       hold(try rows(of: fetched))
       isLoaded = true
       toggled = [:]
+      timeBefore = nil
+      nextCrossing = nil
+      unknownCrossings = isFollowingTime ? relativeTimes.count : 0
       return
     }
-    toggled = [:]
-    valueVersion += 1
     guard case .documents(let documents) = fetched else { throw Status.otherResult }
+    if !toggled.isEmpty {
+      toggled = [:]
+      valueVersion += 1
+    } else if timeBefore != nil {
+      timeBefore = nil
+      nextCrossing = nil
+      unknownCrossings = isFollowingTime ? relativeTimes.count : 0
+    } else {
+      let comparison = relativeTimes[relativeTimes.count - unknownCrossings]
+      unknownCrossings -= 1
+      if let first = documents.first { try note(first, [comparison]) }
+      return
+    }
     let updates = documents.map { DocumentUpdate(path: $0.path, old: $0, new: $0) }
     if case .mustLoad = try applyToRows(updates) { isLoaded = false }
   }
@@ -273,6 +365,11 @@ final class LimitWindow {
   }
 
   private func applyToRows(_ updates: [DocumentUpdate]) throws -> Outcome {
+    if isTimed {
+      for case let new? in updates.map(\.new) where query.scope.contains(new.path) {
+        try note(new, relativeTimes)
+      }
+    }
     if !isWindow, updates.count == 1 {
       return .changed(try apply(updates[0]).map(ResultChanges.one) ?? .none)
     }

@@ -100,6 +100,7 @@ extension ListenerRegistry {
     _ target: Listener.Target, from start: Start, _ done: @escaping Completion<Loaded>
   ) {
     let view = MaterializedQuery(target, tuning)
+    if view.isTimed { view.move(to: source.now) }
     source.read { [self] result in
       do throws(Status) {
         let state = try result.get()
@@ -142,8 +143,9 @@ extension ListenerRegistry {
     _ done: @escaping Completion<Loaded>
   ) {
     guard let request = view.pastRequest else {
-      if case .joined = view.target {
-        return done(.success(Loaded(view: view, isFullResync: true)))
+      switch view.target {
+      case .joined, .query: return done(.success(Loaded(view: view, isFullResync: true)))
+      default: break
       }
       return done(.success(Loaded(view: view, past: ResultList())))
     }
@@ -254,6 +256,7 @@ extension ListenerRegistry {
 
   func insert(_ view: MaterializedQuery) {
     state.views[view.target] = view
+    if view.isTimed { state.timed[ObjectIdentifier(view)] = view }
     view.share(state.keys)
     view.addRoutes(to: state.router)
     conclude()
@@ -298,6 +301,7 @@ extension ListenerRegistry {
     view.removeRoutes(from: state.router)
     state.counts.refills += view.refills
     state.views[view.target] = nil
+    state.timed[ObjectIdentifier(view)] = nil
     view.giveBack(to: state.keys)
     stopUnlessNeeded()
   }

@@ -33,6 +33,7 @@ extension ListenerRegistry {
   }
 
   func endTurn() {
+    if !state.timed.isEmpty { scheduleAlarm() }
     state.turn = Turn()
     state.isInTurn = false
     isInTurn.store(false, ordering: .relaxed)
@@ -168,8 +169,39 @@ extension ListenerRegistry {
     fetchStale(in: source)
   }
 
+  // MARK: Relative times
+
+  /// Schedules a turn for when the result of a query changes next without a commit.
+  func scheduleAlarm() {
+    guard let next = state.timed.values.compactMap(\.nextCrossing).min() else { return }
+    if let alarm = state.alarm, alarm <= next { return }
+    state.alarm = next
+    let (distance, overflow) = next.microseconds.subtractingReportingOverflow(
+      source.now.microseconds)
+    // A clock may be changed: no alarm is later than in a minute.
+    let microseconds = overflow ? 60_000_000 : max(0, min(distance, 60_000_000))
+    after(.microseconds(microseconds)) { [weak self] in self?.checkTimes() }
+  }
+
+  /// Brings queries with relative times to the present.
+  func checkTimes() {
+    guard state.end == nil else { return }
+    turn { [self] in
+      state.alarm = nil
+      catchUp()
+    }
+  }
+
+  private func advanceTimed() {
+    let now = source.now
+    for view in state.timed.values where view.nextCrossing.map({ $0 <= now }) == true {
+      if view.advance(to: now) { state.turn.stale.append((view, state.turn.taken.count)) }
+    }
+  }
+
   /// Fetches the results that changes alone do not show.
   func fetchStale(in source: any SourceState) {
+    if !state.timed.isEmpty { advanceTimed() }
     guard !state.turn.stale.isEmpty else { return caughtUp(to: source) }
     state.turn.unfetched = state.turn.stale.count
     for index in state.turn.stale.indices { fetchStale(index, in: source) }

@@ -57,6 +57,10 @@ final class ListenerRegistry: Sendable {
     @exclusivity(unchecked) var isInTurn = false
     @exclusivity(unchecked) var isBeginningTurns = false
     @exclusivity(unchecked) var waitingTurns: Deque<@Sendable () -> Void> = []
+    /// Queries whose results change when time passes.
+    var timed: [ObjectIdentifier: MaterializedQuery] = [:]
+    /// When the next of them changes, if a turn is scheduled for that.
+    var alarm: Instant?
     /// A turn that follows all signals so far is waiting.
     var isCatchUpWaiting = false
     /// A turn that releases `committed` is waiting.

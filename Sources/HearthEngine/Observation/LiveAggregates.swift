@@ -48,7 +48,9 @@ final class LiveAggregates {
     let required: [FieldSegments] =
       if case .totals(let aggregations) = kind { aggregations.compactMap(\.field) } else { [] }
     test = LimitWindow(query, requiring: required, tuning: tuning)
-    isWindow = query.limit != nil || query.offset > 0 || query.filters.hasSemiJoins
+    isWindow =
+      query.limit != nil || query.offset > 0 || query.filters.hasSemiJoins
+      || query.filters.hasRelativeTimes()
     totals = Self.none(of: kind)
   }
 

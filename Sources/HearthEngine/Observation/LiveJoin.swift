@@ -13,6 +13,7 @@ final class LiveJoin {
   /// `tables`, unless they have changed since.
   private var known: IncludedDocuments?
   private let tuning: MaterializedQueryTuning
+  private var now = Instant.earliest
   private let plan: JoinLevels
   private var levels: [Level]
   /// The rows of `root` that are members.
@@ -106,7 +107,7 @@ final class LiveJoin {
       guard case .documentsAt(let documents)? = results.popLast(), documents.count == paths.count
       else { throw Status.otherResult }
       let known = Dictionary(zip(paths, documents)) { one, _ in one }
-      // What these documents lead to is unknown again.
+      // These documents may lead to others that are not known.
       let answered = levels.map(\.unknown)
       for level in levels.indices { levels[level].unknown = [] }
       for level in levels.indices {
@@ -274,6 +275,7 @@ final class LiveJoin {
   private func addWindow(for path: ResourcePath, at level: Int) {
     guard let query = plan.levels[level].relation?.query(referringTo: path) else { return }
     let window = LimitWindow(EffectiveQuery(query), tuning: tuning, isPart: true)
+    window.advance(to: now)
     levels[level].windows[path] = Window(window: window)
     levels[level].open.insert(path)
   }
@@ -286,6 +288,18 @@ final class LiveJoin {
     for row in window.rows {
       tables[level].remove(prefix + row.key)
       try release(row.document.path, at: level)
+    }
+  }
+
+  /// Moves the time forward; see `LimitWindow.advance`.
+  func advance(to now: Instant) {
+    self.now = now
+    root.advance(to: now)
+    for level in levels.indices {
+      for (path, window) in levels[level].windows {
+        window.window.advance(to: now)
+        if window.window.request != nil { levels[level].open.insert(path) }
+      }
     }
   }
 
@@ -322,11 +336,13 @@ final class LiveJoin {
 
   /// The result in the state that `fetch` reads.
   static func run(
-    _ query: JoinedQuery, _ fetch: (ResultRequest) throws -> FetchedResult
+    _ query: JoinedQuery, at now: Instant, _ fetch: (ResultRequest) throws -> FetchedResult
   ) throws -> JoinedResult {
     var tuning = MaterializedQueryTuning()
     tuning.isLookingAhead = false
+    tuning.isTimed = false
     let join = LiveJoin(query, tuning)
+    join.advance(to: now)
     while let request = join.request { try join.hold(fetch(request)) }
     return JoinedResult(documents: join.root.list.documents, included: join.included)
   }

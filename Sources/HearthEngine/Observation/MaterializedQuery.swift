@@ -19,12 +19,18 @@ extension StructuredQuery.Scope {
   }
 }
 
+extension EffectiveQuery {
+  /// An answer waits for writes within this scope.
+  var readScope: ReadScope { filters.hasSemiJoins ? .everything : scope.readScope }
+}
+
 /// How much materialized queries hold beyond their results. Tests make it small.
 struct MaterializedQueryTuning: Sendable {
   /// A limit's lookahead is this many documents plus half the limit, but at most 1,024.
   var minimumLookahead = 16
   /// False for a result that is not updated.
   var isLookingAhead = true
+  var isTimed = true
   /// Above this many changes at once, or this many bytes of older versions, materialized queries go
   /// to the latest state without the steps between.
   var stepLimit = 4096
@@ -44,6 +50,7 @@ final class MaterializedQuery: @unchecked Sendable {
     case query(LimitWindow)
     case totals(LiveAggregates, delivered: [Value])
     case joined(LiveJoin)
+    case search(LiveSearch)
   }
 
   let target: Listener.Target
@@ -71,11 +78,21 @@ final class MaterializedQuery: @unchecked Sendable {
     content =
       switch target {
       case .document(let path): .document(path, ResultList())
-      case .query(let query): .query(LimitWindow(query, tuning: tuning))
+      case .query(let query):
+        query.search.map { .search(LiveSearch(query, $0)) }
+          ?? .query(LimitWindow(query, tuning: tuning))
       case .totals(let query, let aggregations):
         .totals(LiveAggregates(query, aggregations, tuning), delivered: [])
       case .groups(let grouped): .totals(LiveAggregates(grouped, tuning), delivered: [])
       case .joined(let query): .joined(LiveJoin(query, tuning))
+      }
+    isTimed =
+      switch target {
+      case .document: false
+      case .query(let query), .totals(let query, _):
+        query.filters.hasRelativeTimes(inSemiJoins: true)
+      case .groups(let grouped): grouped.query.filters.hasRelativeTimes(inSemiJoins: true)
+      case .joined(let joined): joined.hasRelativeTimes
       }
     if canBeIncomplete { others = OtherRoutes() }
   }
@@ -94,6 +111,7 @@ final class MaterializedQuery: @unchecked Sendable {
       switch content {
       case .document(_, let list): (list, nil, nil)
       case .query(let window): (window.list, nil, nil)
+      case .search(let search): (search.list, nil, nil)
       case .totals(_, let values): (ResultList(), values, nil)
       case .joined(let join): (join.root.list, nil, join.included)
       }
@@ -109,6 +127,7 @@ final class MaterializedQuery: @unchecked Sendable {
     case .query(let window): window.heldCount
     case .totals(let totals, _): totals.heldCount
     case .joined(let join): join.heldCount
+    case .search(let search): search.heldCount
     }
   }
 
@@ -122,6 +141,7 @@ final class MaterializedQuery: @unchecked Sendable {
     case .query(let window): window.request
     case .totals(let totals, _): totals.request
     case .joined(let join): join.request
+    case .search(let search): search.request
     }
   }
 
@@ -141,6 +161,7 @@ final class MaterializedQuery: @unchecked Sendable {
       try totals.hold(fetched)
       if totals.request == nil { content = .totals(totals, delivered: try totals.values()) }
     case .joined(let join): try join.hold(fetched)
+    case .search(let search): try search.hold(fetched)
     }
     if request == nil { mustFetch = false }
   }
@@ -148,9 +169,9 @@ final class MaterializedQuery: @unchecked Sendable {
   /// A change may show only a part of its effects.
   private var canBeIncomplete: Bool {
     switch content {
-    case .document: false
-    case .query(let window): !window.semiJoins.isEmpty
-    case .totals(let totals, _): !totals.test.semiJoins.isEmpty
+    case .document, .search: false
+    case .query(let window): !window.semiJoins.isEmpty || window.isTimed
+    case .totals(let totals, _): !totals.test.semiJoins.isEmpty || totals.test.isTimed
     case .joined: true
     }
   }
@@ -160,7 +181,7 @@ final class MaterializedQuery: @unchecked Sendable {
     switch content {
     case .document(let path, _): .document(path)
     case .query(let window): window.pastRequest
-    case .totals, .joined: nil
+    case .totals, .joined, .search: nil
     }
   }
 
@@ -200,6 +221,7 @@ final class MaterializedQuery: @unchecked Sendable {
       let values = try totals.values()
       content = .totals(totals, delivered: values)
       return values == delivered ? .unchanged : .changed(event(changes: nil))
+    case .search(let search): changes = .several(try search.apply(pending))
     case .joined(let join):
       guard try join.apply(pending) else { return refill(before) }
       if complete != nil || join.request != nil { return becomeIncomplete(before) }
@@ -228,6 +250,33 @@ final class MaterializedQuery: @unchecked Sendable {
     return .incomplete
   }
 
+  // MARK: Relative times
+
+  /// Whether the result changes when time passes.
+  let isTimed: Bool
+
+  /// When the result changes next without a commit, or before that; nil if never.
+  var nextCrossing: Instant? { windows.compactMap(\.nextCrossing).min() }
+
+  /// Moves the time forward. True if requests have to be made that no other change needs.
+  func advance(to now: Instant) -> Bool {
+    let before = complete == nil ? event() : nil
+    move(to: now)
+    guard complete == nil, request != nil else { return false }
+    complete = before
+    return true
+  }
+
+  /// Sets the time of a query that is not loaded, or moves it forward.
+  func move(to now: Instant) {
+    switch content {
+    case .document, .search: break
+    case .query(let window): window.advance(to: now)
+    case .totals(let totals, _): totals.test.advance(to: now)
+    case .joined(let join): join.advance(to: now)
+    }
+  }
+
   /// All of the result is to be fetched, because changes are missing.
   func skipChanges() {
     if complete == nil { complete = event() }
@@ -237,6 +286,7 @@ final class MaterializedQuery: @unchecked Sendable {
     case .query(let window): window.reset()
     case .totals(let totals, _): totals.reset()
     case .joined(let join): join.reset()
+    case .search(let search): search.reset()
     }
   }
 
@@ -256,7 +306,7 @@ final class MaterializedQuery: @unchecked Sendable {
   /// Uses the sort keys that all materialized queries with the same order share, until `giveBack`.
   func share(_ shared: SharedSortKeys) {
     switch content {
-    case .document: break
+    case .document, .search: break
     case .query(let window): window.keys = shared.take(window.query.orders)
     case .totals(let totals, _): totals.keys = shared.take(totals.query.orders)
     case .joined(let join): join.root.keys = shared.take(join.root.query.orders)
@@ -265,7 +315,7 @@ final class MaterializedQuery: @unchecked Sendable {
 
   func giveBack(to shared: SharedSortKeys) {
     switch content {
-    case .document: break
+    case .document, .search: break
     case .query(let window): shared.giveBack(window.query.orders)
     case .totals(let totals, _): shared.giveBack(totals.query.orders)
     case .joined(let join): shared.giveBack(join.root.query.orders)
@@ -277,15 +327,25 @@ final class MaterializedQuery: @unchecked Sendable {
   /// The window of the query; nil for a document.
   private var window: LimitWindow? {
     switch content {
-    case .document: nil
+    case .document, .search: nil
     case .query(let window): window
     case .totals(let totals, _): totals.test
     case .joined(let join): join.root
     }
   }
 
+  /// With those of semi-joins and inclusions.
+  private var windows: [LimitWindow] {
+    var windows = window?.all ?? []
+    if case .joined(let join) = content { windows += join.windows.flatMap(\.all) }
+    return windows
+  }
+
   func addRoutes(to router: ListenerIndex) {
     if case .document(let path, _) = content { router.add(self, toDocument: path) }
+    if case .search(let search) = content {
+      routes = router.add(self, to: search.routedQuery, upperBound: nil)
+    }
     guard let window else { return }
     indexedUpperBound = window.upperBound
     if others == nil {
@@ -303,6 +363,9 @@ final class MaterializedQuery: @unchecked Sendable {
 
   func removeRoutes(from router: ListenerIndex) {
     if case .document(let path, _) = content { router.remove(self, fromDocument: path) }
+    if case .search(let search) = content {
+      router.remove(self, from: search.routedQuery, routes)
+    }
     guard let window else { return }
     others?.removeAll(of: self, from: router)
     if others == nil { router.remove(self, from: window.query, routes) }
@@ -318,10 +381,7 @@ final class MaterializedQuery: @unchecked Sendable {
   }
 
   private func renewOtherRoutes(in router: ListenerIndex) {
-    guard let window else { return }
-    var windows = window.all
     if case .joined(let join) = content {
-      windows += join.windows.flatMap(\.all)
       let (new, old) = join.takePaths()
       for path in new + old { others?.set(path, join.isIncluded(path), for: self, in: router) }
     }

@@ -26,6 +26,7 @@ final class StoreChangeSource: ChangeSource {
 
   var name: String { store.path }
   var completesInline: Bool { true }
+  var now: Instant { store.configuration.now() }
 
   func read(_ done: @escaping Completion<any SourceState>) {
     var isDone = false
@@ -153,6 +154,10 @@ extension StoreSnapshot {
       let totals = try groupTotals(grouped, isLive: true, trace: trace)
       note(trace)
       return .groups(totals)
+    case .search(let query):
+      let (documents, statistics) = try matches(query, trace: trace)
+      note(trace)
+      return .search(documents, statistics)
     case .several(let requests):
       return .several(
         try requests.map { try result(of: $0, isStrict: isStrict, note: note) })
@@ -167,7 +172,7 @@ extension StoreSnapshot {
       return .documentsAt(try paths.map { try document(at: $0, asOf: sequence) })
     case .documents(let query, _):
       return .documents(try documents(matching: query, asOf: sequence))
-    case .totals, .groups:
+    case .totals, .groups, .search:
       throw Status(.internal, "Totals of an earlier state are not kept.")
     case .several(let requests):
       return .several(try requests.map { try result(of: $0, asOf: sequence) })

@@ -17,6 +17,8 @@ struct BranchPlanner {
   private var values: [FieldSegments: KeyRanges] = [:]
   /// For each array field, sets of elements. The array must have an element of every set.
   private var elements: [FieldSegments: [KeyRanges]] = [:]
+  /// The cells of each compared point.
+  private var cells: [FieldSegments: KeyRanges] = [:]
   /// The allowed names, as encoded in entries.
   private var names = KeyRanges.everything
   private let namePositions: NamePosition
@@ -58,6 +60,10 @@ struct BranchPlanner {
       } else if let elements = KeyRanges(elementsOf: comparison) {
         self.elements[comparison.field, default: []].append(elements)
       } else {
+        if let region = comparison.region {
+          let ranges = KeyRanges(cellsOf: region)
+          cells[comparison.field] = cells[comparison.field]?.intersection(ranges) ?? ranges
+        }
         let ranges = KeyRanges(comparison)
         values[comparison.field] = values[comparison.field]?.intersection(ranges) ?? ranges
       }
@@ -106,7 +112,7 @@ struct BranchPlanner {
       Set(
         definition.components[..<fixedCount].map {
           IndexDefinition.Component(
-            field: $0.field, kind: $0.kind == .contains ? .contains : .ascending)
+            field: $0.field, kind: $0.kind.hasValues ? .ascending : $0.kind)
         })
     }
 
@@ -124,6 +130,10 @@ struct BranchPlanner {
       switch component.kind {
       case .contains:
         guard let wanted = elements[component.field]?.first else { return nil }
+        components.append(wanted)
+      case .words: return nil
+      case .cells:
+        guard let wanted = cells[component.field] else { return nil }
         components.append(wanted)
       case .ascending, .descending:
         guard required.contains(component.field) else { return nil }
@@ -231,7 +241,7 @@ struct BranchPlanner {
       var orders = planner.orders.filter { constant(of: $0.field) == nil }[...]
       for position in constantCount..<use.components.count where !use.components[position].isPoint {
         let component = use.definition.components[position]
-        guard component.kind != .contains, let order = orders.popFirst(),
+        guard component.kind.hasValues, let order = orders.popFirst(),
           order.field == component.field,
           (component.isDescending != order.isDescending) == isBackward
         else { return nil }
@@ -252,7 +262,7 @@ struct BranchPlanner {
       }
       let components = use.definition.components
       return (use.fixedCount..<max(constantCount, use.fixedCount)).first {
-        components[$0].field == field && components[$0].kind != .contains
+        components[$0].field == field && components[$0].kind.hasValues
       }.map(Constant.component)
     }
 
@@ -359,7 +369,7 @@ extension StructuredQuery.Comparison {
   /// Whether the keys of index entries show which values pass. Otherwise the documents are tested.
   fileprivate var isDecidedByKeys: Bool {
     switch `operator` {
-    case .hasSuffix, .containsText, .equalsIgnoringCase: false
+    case .hasSuffix, .containsText, .equalsIgnoringCase, .matchesPattern, .withinRegion: false
     default: !isNegated
     }
   }

@@ -19,13 +19,16 @@ extension EffectiveQuery {
       (collectionID, indexScope) = (id, .group)
     case .subtree: return []
     }
+    if let search {
+      return [IndexDefinition(collectionID, scope: indexScope, [.init(words: search.fields)])]
+    }
     let conjunctions = Conjunctions(filters)
     var wanted: [IndexDefinition] = []
     for conjunction in conjunctions.members ?? [conjunctions.common] {
       let picksNames = conjunction.contains {
         $0.field.isDocumentID && !$0.isNegated && [.equal, .in, .inSet].contains($0.operator)
       }
-      let components = components(conjunction, fields)
+      let components = cells(conjunction) ?? components(conjunction, fields)
       guard !picksNames, !components.isEmpty else { continue }
       let index = IndexDefinition(
         collectionID, scope: indexScope, components,
@@ -33,6 +36,15 @@ extension EffectiveQuery {
       if !wanted.contains(index.stored) { wanted.append(index.stored) }
     }
     return wanted
+  }
+
+  /// For a point in a region.
+  private func cells(
+    _ conjunction: [StructuredQuery.Comparison]
+  ) -> [IndexDefinition.Component]? {
+    conjunction.first { $0.operator == .withinRegion && !$0.isNegated }.map {
+      [IndexDefinition.Component(field: $0.field, kind: .cells)]
+    }
   }
 
   private func components(
@@ -47,7 +59,7 @@ extension EffectiveQuery {
     where !comparison.field.isDocumentID && !comparison.isNegated {
       switch comparison.operator {
       case .equal, .isNull, .isNaN: constant.append(comparison.field)
-      case .hasPrefix: ranged.append(comparison.field)
+      case .hasPrefix, .matchesPattern: ranged.append(comparison.field)
       case .in where !orders.contains { $0.field == comparison.field }:
         constant.append(comparison.field)
       case .inSet where !orders.contains { $0.field == comparison.field }:

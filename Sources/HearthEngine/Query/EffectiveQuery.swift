@@ -15,6 +15,8 @@ package struct EffectiveQuery: Hashable, Sendable {
   var isReversed: Bool
   var projection: [FieldSegments]
   package var nearest: StructuredQuery.Nearest?
+  /// Results are in the order of their scores, then of their names.
+  package var search: TextSearch?
 
   /// The query must have been checked.
   package init(_ query: StructuredQuery) {
@@ -28,6 +30,8 @@ package struct EffectiveQuery: Hashable, Sendable {
     isReversed = query.isLimitToLast
     projection = query.projection
     nearest = query.nearest
+    search = query.search
+    if search != nil { orders = [StructuredQuery.Order(field: .documentID)] }
     if isReversed {
       for index in orders.indices { orders[index].isDescending.toggle() }
       (start, end) = (end?.turned, start?.turned)

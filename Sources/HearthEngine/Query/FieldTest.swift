@@ -5,6 +5,9 @@ struct FieldTest {
     case arrayContains, `in`, arrayContainsAny, notIn
     case arrayContainsAll
     case text(TextTest)
+    case pattern(RegularExpression)
+    case region(GeoRegion)
+    case relative(ReadTime, microseconds: Int64, isBefore: Bool)
     case inResults(ValueSet), arrayContainsAnyInResults(ValueSet)
     case isNull, isNaN, isNotNull, isNotNaN
     /// The field exists.
@@ -40,6 +43,15 @@ struct FieldTest {
   init(_ comparison: StructuredQuery.Comparison, _ values: ValueSet) {
     let isArray = comparison.operator == .arrayContainsAnyInResults
     self.init(comparison, isArray ? .arrayContainsAnyInResults(values) : .inResults(values))
+  }
+
+  /// A relative time, at the time of its owner.
+  init(_ comparison: StructuredQuery.Comparison, at time: ReadTime) {
+    self.init(
+      comparison,
+      .relative(
+        time, microseconds: comparison.microsecondsFromNow ?? 0,
+        isBefore: comparison.operator == .beforeNow))
   }
 
   init(requiring field: FieldSegments) {
@@ -108,6 +120,15 @@ struct FieldTest {
       }
       return true
     case .inResults(let values): return try values.contains(value)
+    case .pattern(let pattern):
+      guard let text = try value.stringBytes() else { return false }
+      return pattern.isFound(in: text)
+    case .relative(let time, let offset, let isBefore):
+      guard let instant = try value.timestamp() else { return false }
+      return (instant <= time.now.adding(saturating: offset)) == isBefore
+    case .region(let region):
+      guard let point = try value.geoPoint() else { return false }
+      return region.contains(latitude: point.latitude, longitude: point.longitude)
     case .arrayContainsAnyInResults(let values):
       guard var elements = try value.array() else { return false }
       for _ in 0..<elements.count where try values.contains(elements.next()) { return true }
@@ -191,8 +212,11 @@ extension FieldTest.Kind {
     case .isNaN: self = .isNaN
     case .isNotNull: self = .isNotNull
     case .isNotNaN: self = .isNotNaN
-    // Without values.
-    case .inResults, .arrayContainsAnyInResults: self = .never
+    case .matchesPattern:
+      self = (try? comparison.pattern()).flatMap { $0.map { .pattern($0) } } ?? .never
+    case .withinRegion: self = comparison.region.map { .region($0) } ?? .never
+    // Without values, or a time.
+    case .inResults, .arrayContainsAnyInResults, .afterNow, .beforeNow: self = .never
     }
   }
 

@@ -14,11 +14,18 @@ package struct JoinedQuery: Hashable, Sendable {
     self.inclusions = inclusions
   }
 
+  /// Whether the result changes when time passes.
+  var hasRelativeTimes: Bool {
+    query.filters.hasRelativeTimes(inSemiJoins: true)
+      || inclusions.contains(where: \.hasRelativeTimes)
+  }
+
   /// Throws `invalidArgument` for a query that no database answers.
   package func check() throws(Status) {
     try query.check(cursorsReachImpliedOrders: true)
-    guard query.nearest == nil else {
-      throw .invalidArgument("The results of a vector search do not include other documents.")
+    guard query.nearest == nil, query.search == nil else {
+      throw .invalidArgument(
+        "The results of a vector search, or of a search for words, do not include other documents.")
     }
     for inclusion in inclusions { try inclusion.check(depth: 1) }
   }
@@ -42,6 +49,15 @@ package struct Inclusion: Hashable, Sendable {
     self.inclusions = inclusions
   }
 
+  fileprivate var hasRelativeTimes: Bool {
+    if case .referring(let query, _, _) = relation,
+      query.filters.hasRelativeTimes(inSemiJoins: true)
+    {
+      return true
+    }
+    return inclusions.contains(where: \.hasRelativeTimes)
+  }
+
   fileprivate func check(depth: Int) throws(Status) {
     guard depth <= Limits.nestedQueries else {
       throw .invalidArgument(
@@ -51,8 +67,9 @@ package struct Inclusion: Hashable, Sendable {
     case .reference(let field): try Inclusion.check(field)
     case .referring(let query, let field, _):
       try Inclusion.check(field)
-      guard query.nearest == nil else {
-        throw .invalidArgument("The results of a vector search are not included.")
+      guard query.nearest == nil, query.search == nil else {
+        throw .invalidArgument(
+          "The results of a vector search, or of a search for words, are not included.")
       }
       guard let one = relation.query(referringTo: ResourcePath(["a", "a"])) else { return }
       try one.check(cursorsReachImpliedOrders: true)
@@ -103,61 +120,6 @@ struct JoinLevels {
   }
 }
 
-/// The documents that a joined query included, as they are in one state.
-package final class IncludedDocuments: Sendable {
-  /// By level; the first one, of the results, is empty. The keys of rows begin with `key` of the
-  /// document that is referred to.
-  private let tables: [ResultTree]
-  private let levels: JoinLevels
-
-  init(_ levels: JoinLevels, _ tables: [ResultTree]) {
-    self.levels = levels
-    self.tables = tables
-  }
-
-  /// Costs about the size of the difference.
-  func isSame(as other: IncludedDocuments?) -> Bool {
-    guard let other, tables.count == other.tables.count else { return false }
-    return zip(tables, other.tables).allSatisfy { one, other in
-      let (gone, come) = one.difference(to: other)
-      return gone.isEmpty && come.isEmpty
-    }
-  }
-
-  /// No other key begins with it.
-  static func key(_ path: ResourcePath) -> [UInt8] { Value.reference(path).componentKey }
-
-  /// The documents of an inclusion for one document: those that exist, in the order of the
-  /// references or of the inclusion's query.
-  ///
-  /// - Parameters:
-  ///   - index: Of the inclusion, among those of its level.
-  ///   - level: That of `document`; 0 for the results.
-  package func documents(
-    _ index: Int, of document: StoredDocument, at level: Int
-  ) -> (level: Int, documents: [StoredDocument]) {
-    let level = levels.levels[level].children[index]
-    let table = tables[level]
-    switch levels.levels[level].relation {
-    case nil: return (level, [])
-    case .reference(let field):
-      let paths = (try? document.references(in: field)) ?? []
-      return (level, paths.compactMap { table.find(Self.key($0)).row?.document })
-    case .referring(let query, _, _):
-      let key = Self.key(document.path)
-      var found: [StoredDocument] = []
-      for index in table.find(key).index..<table.count {
-        let row = table[index]
-        guard row.key.starts(with: key) else { break }
-        found.append(row.document)
-      }
-      // The rows of a limit to the last are in reverse.
-      if query.isLimitToLast { found.reverse() }
-      return (level, found)
-    }
-  }
-}
-
 extension StoredDocument {
   /// The documents that a field refers to: a reference, or those of an array, in order.
   func references(in field: FieldSegments) throws -> [ResourcePath] {
@@ -173,10 +135,4 @@ extension StoredDocument {
       return paths
     }
   }
-}
-
-/// The answer to a joined query.
-package struct JoinedResult: Sendable {
-  package var documents: [StoredDocument]
-  package var included: IncludedDocuments
 }

@@ -187,6 +187,11 @@ extension KeyRanges {
       .arrayContainsAnyInResults:
       self = .everything
     case .hasPrefix: self = KeyRanges(stringsWithPrefix: operand)
+    case .matchesPattern:
+      let prefix = (try? comparison.pattern())?.anchoredPrefix ?? ""
+      self = KeyRanges(stringsWithPrefix: .string(prefix))
+    case .withinRegion: self.init(KeyRange(prefix: [KeyTag.geoPoint.rawValue]))
+    case .afterNow, .beforeNow: self.init(KeyRange(prefix: [KeyTag.timestamp.rawValue]))
     // Every string: the documents are tested.
     case .hasSuffix, .containsText, .equalsIgnoringCase:
       self.init(KeyRange(prefix: [KeyTag.string.rawValue]))
@@ -208,6 +213,16 @@ extension KeyRanges {
       return
     }
     self.init(KeyRange(prefix: prefix.componentKey.dropLast()))
+  }
+
+  /// The keys of the cells that a region touches: those of an index on cells.
+  init(cellsOf region: GeoRegion) {
+    self.init(
+      region.covering().map { leaves in
+        KeyRange(
+          lower: GeoCell.key(leaves.lowerBound), upper: KeyRange.end(GeoCell.key(leaves.upperBound))
+        )
+      })
   }
 
   /// The elements of which an array must have at least one; nil for a comparison of anything else.

@@ -29,13 +29,16 @@ struct Matcher {
 
   /// The values of semi-joins that are not resolved.
   private let values: [SemiJoin: ValueSet]
+  /// For relative times that are not resolved.
+  private let time: ReadTime?
 
   /// The filters must have been checked. A document must also have each of `fields`.
   init(
     _ filters: [StructuredQuery.Filter], requiring fields: [FieldSegments] = [],
-    _ values: [SemiJoin: ValueSet] = [:]
+    _ values: [SemiJoin: ValueSet] = [:], at time: ReadTime? = nil
   ) {
     self.values = values
+    self.time = time
     appendGroup(.all, filters, requiring: fields)
     isFlat = nodes.count == 1 + fieldTests.count && !nodes.contains { $0.kind == .notField }
   }
@@ -53,6 +56,8 @@ struct Matcher {
       nodes.append(Node(kind: kind, test: fieldTests.count, end: nodes.count + 1))
       if let values = comparison.semiJoin.flatMap({ values[$0] }) {
         fieldTests.append(FieldTest(comparison, values))
+      } else if comparison.operator.isRelative, let time {
+        fieldTests.append(FieldTest(comparison, at: time))
       } else {
         fieldTests.append(FieldTest(comparison))
       }

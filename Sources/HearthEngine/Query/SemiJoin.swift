@@ -35,8 +35,9 @@ package final class SemiJoin: Hashable, Sendable {
         "Conditions on the results of other queries are nested more than \(Limits.nestedQueries) "
           + "deep.")
     }
-    guard query.nearest == nil else {
-      throw .invalidArgument("A condition is not on the results of a vector search.")
+    guard query.nearest == nil, query.search == nil else {
+      throw .invalidArgument(
+        "A condition is not on the results of a vector search, or of a search for words.")
     }
     try StructuredQuery.check(field: field)
     try query.check(cursorsReachImpliedOrders: true, depth: depth + 1)
@@ -150,8 +151,8 @@ extension StructuredQuery.Comparison {
 extension EffectiveQuery {
   var semiJoins: [SemiJoin] { filters.semiJoins }
 
-  /// An answer waits for writes within this scope.
-  var readScope: ReadScope { filters.hasSemiJoins ? .everything : scope.readScope }
+  /// Has neither semi-joins nor relative times.
+  var isResolved: Bool { !filters.hasSemiJoins && !filters.hasRelativeTimes() }
 
   /// The query with the values of each semi-join in place of its query.
   ///
@@ -165,6 +166,9 @@ extension EffectiveQuery {
 }
 
 extension StructuredQuery {
+  /// Has neither semi-joins nor relative times.
+  package var isResolved: Bool { !filters.hasSemiJoins && !filters.hasRelativeTimes() }
+
   /// See `EffectiveQuery.resolved`.
   func resolved(_ values: (SemiJoin) throws -> [Value]) rethrows -> StructuredQuery {
     guard filters.hasSemiJoins else { return self }

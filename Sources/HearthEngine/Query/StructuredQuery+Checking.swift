@@ -34,6 +34,12 @@ extension StructuredQuery {
       throw tooManyComponents(filters: filterCount)
     }
     try nearest?.check(projection)
+    guard search != nil else { return }
+    guard orders.isEmpty, start == nil, end == nil, !isLimitToLast, nearest == nil else {
+      throw .invalidArgument(
+        "The results of a search for words are in the order of their scores: no other order, no cursor, "
+          + "no limit to the last, and no vector search.")
+    }
   }
 
   private func checkScope() throws(Status) {
@@ -262,6 +268,7 @@ extension StructuredQuery.Comparison {
     try StructuredQuery.check(field: field)
     try checkList()
     try checkText()
+    try checkPredicate()
     if field.isDocumentID { try checkKeyOperand() }
     try StructuredQuery.check(operand: operand)
   }
@@ -296,6 +303,26 @@ extension StructuredQuery.Comparison {
     }
     guard !field.isDocumentID else {
       throw .invalidArgument("The name of a document is not compared as text.")
+    }
+  }
+
+  private func checkPredicate() throws(Status) {
+    switch `operator` {
+    case .matchesPattern:
+      guard try pattern() != nil else {
+        throw .invalidArgument("A regular expression requires a pattern and options.")
+      }
+    case .withinRegion:
+      guard let region else { throw .invalidArgument("A region requires points.") }
+      try region.check()
+    case .afterNow, .beforeNow:
+      guard microsecondsFromNow != nil else {
+        throw .invalidArgument("A relative time requires a whole number of microseconds.")
+      }
+    default: return
+    }
+    guard !field.isDocumentID else {
+      throw .invalidArgument("The name of a document is no text, no point and no time.")
     }
   }
 

@@ -26,6 +26,7 @@ package struct StructuredQuery: Hashable, Sendable {
   /// The fields of the results; empty means all.
   package var projection: [FieldSegments] = []
   package var nearest: Nearest?
+  package var search: TextSearch?
 
   package init(_ scope: Scope) { self.scope = scope }
 
@@ -93,6 +94,13 @@ extension StructuredQuery {
       case inSet, arrayContainsAll
       /// The operand is a string. Other values than strings do not pass.
       case hasPrefix, hasSuffix, containsText, equalsIgnoringCase
+      /// The operand is a string and one of options.
+      case matchesPattern
+      /// The operand describes a `GeoRegion`.
+      case withinRegion
+      /// The operand is a number of microseconds, added to the time of the read. The value is a
+      /// timestamp, later than that or not.
+      case afterNow, beforeNow
       /// The operand is null and is ignored.
       case isNull, isNaN, isNotNull, isNotNaN
       /// The comparison has a semi-join, whose values are the operand. Not executed: these become

@@ -8,7 +8,7 @@ extension CommitPlan {
       guard try self.updateTime(of: store.name(path)) == updateTime else { throw ReadSet.isGone }
     }
     for seen in readSet.results {
-      if !seen.query.filters.hasSemiJoins, let sequence = seen.sequence,
+      if seen.query.isResolved, let sequence = seen.sequence,
         try isUntouched(seen.query.scope, since: sequence)
       {
         continue

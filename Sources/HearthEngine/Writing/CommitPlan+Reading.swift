@@ -59,7 +59,7 @@ extension CommitPlan {
   mutating func resolved(
     _ query: EffectiveQuery, in request: inout Request
   ) throws -> EffectiveQuery {
-    guard query.filters.hasSemiJoins else { return query }
+    guard !query.isResolved else { return query }
     return try store.resolved(query) { try documents(matching: $0, in: &request) }
   }
 

@@ -55,7 +55,7 @@ final class WriteContext {
   ) throws -> [StoredDocument] {
     try noting {
       let found = try plan.pointee.documents(matching: query, in: &request, trace: trace)
-      if query.filters.hasSemiJoins || plan.pointee.hasStagedDocuments(in: query.scope) {
+      if !query.isResolved || plan.pointee.hasStagedDocuments(in: query.scope) {
         readSet.state = plan.pointee.state
       } else {
         readSet.results.append(ObservedQuery(query, found))

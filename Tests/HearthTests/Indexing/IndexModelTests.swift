@@ -41,6 +41,24 @@ import Testing
     }
 
     mutating func definition() -> IndexDefinition {
+      let (collectionID, scope) = (
+        random.generator.pick(["c", "d"]),
+        random.generator.one(in: 2) ? IndexDefinition.Scope.collection : .group
+      )
+      if random.generator.one(in: 4) {
+        let fields = [
+          WordFields.Field(field: FieldSegments(["a"]), weight: 1),
+          WordFields.Field(field: FieldSegments(["w"]), weight: 2),
+        ]
+        let words = WordFields(
+          Array(fields.dropFirst(random.generator.below(2))),
+          random.generator.pick(WordLanguage.allCases))
+        return IndexDefinition(collectionID, scope: scope, [.init(words: words)])
+      }
+      if random.generator.one(in: 6) {
+        return IndexDefinition(
+          collectionID, scope: scope, [.init(field: FieldSegments(["a"]), kind: .cells)])
+      }
       var components: [IndexDefinition.Component] = []
       for name in ["a", "b", "t", "m.x"] where random.generator.one(in: 2) {
         let kind = random.generator.pick([
@@ -50,15 +68,19 @@ import Testing
         components.append(.init(name, isSecond ? .ascending : kind))
       }
       if components.isEmpty { components = [.init("a", .ascending)] }
-      return IndexDefinition(
-        random.generator.pick(["c", "d"]),
-        scope: random.generator.one(in: 2) ? .collection : .group, components)
+      return IndexDefinition(collectionID, scope: scope, components)
     }
 
     mutating func document() -> MapValue {
       var fields = MapValue()
       for name in ["a", "b", "t"] where !random.generator.one(in: 5) {
         fields[name] = random.generator.one(in: 3) ? .integer(1) : random.value(depth: 1)
+      }
+      if random.generator.one(in: 2) {
+        let words = ["run", "running", "Läufer", "the", "of", "日本", "a-b", "é"]
+        fields["w"] = .string(
+          (0..<random.generator.below(12)).map { _ in random.generator.pick(words) }
+            .joined(separator: " "))
       }
       if random.generator.one(in: 2) {
         fields["t"] = .array((0..<random.generator.below(6)).map { _ in random.value(depth: 0) })

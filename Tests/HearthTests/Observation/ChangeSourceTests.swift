@@ -415,6 +415,7 @@ import Testing
     var reads: Int { count.withLock(\.self) }
     var name: String { base.name }
     var completesInline: Bool { base.completesInline }
+    var now: Instant { base.now }
 
     func read(_ done: @escaping Completion<any SourceState>) {
       count.withLock { $0 += 1 }

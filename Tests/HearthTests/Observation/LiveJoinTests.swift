@@ -165,6 +165,9 @@ private struct JoinScenario {
   var states: [(sequence: UInt64, state: State)] = [(0, [:])]
   var watches: [Watch] = []
   var tally = Tally()
+  /// All that the clock has shown, and the one that naive answers are for.
+  var times: [Instant] = []
+  var time = Instant.earliest
 
   init(seed: UInt64, _ kind: ListeningFixture.Kind) throws {
     random = SeededGenerator(seed: seed &* 104_729 &+ 7)
@@ -184,13 +187,19 @@ private struct JoinScenario {
       case 3, 4:
         registry.settle()
         for index in watches.indices where random.below(3) > 0 { try take(index) }
+      case 5:
+        fixture.clock.advance(by: Int64(random.below(12)))
+        times.append(fixture.clock.now)
+        registry.checkTimes()
       default: try commit(1 + random.below(3))
       }
     }
+    registry.checkTimes()
     registry.settle()
     for index in watches.indices {
       while try take(index) {}
       let newest = states[states.count - 1].state
+      time = fixture.clock.now
       let now = text(of: answer(watches[index].wanted, newest))
       guard watches[index].shown == now else {
         throw Mismatch(
@@ -215,6 +224,9 @@ private struct JoinScenario {
     if random.below(5) == 0 { return (path, nil) }
     var fields = MapValue()
     fields["n"] = .integer(Int64(random.below(4)))
+    if random.below(3) > 0 {
+      fields["t"] = .timestamp(fixture.clock.now.adding(saturating: Int64(random.below(30)) - 10))
+    }
     func some(_ count: Int, of collection: String) -> Value {
       .array((0..<random.below(count)).map { _ in .reference(self.path(in: collection)) })
     }
@@ -241,6 +253,7 @@ private struct JoinScenario {
         operation: try fields.map { .set(try DocumentBody(encoding: $0)) } ?? .delete)
     }
     fixture.clock.advance(by: Int64(random.below(3)))
+    times.append(fixture.clock.now)
     let result = try fixture.commitTogether([mutations])[0].get()
     var state = states[states.count - 1].state
     for ((path, fields), written) in zip(documents, result.results) {
@@ -277,6 +290,13 @@ private struct JoinScenario {
         ])
       }
       query.add(filter)
+    }
+    if random.below(5) == 0 {
+      let filter = StructuredQuery.Filter.comparison(
+        StructuredQuery.Comparison(
+          field: FieldSegments(["t"]), isBefore: random.one(in: 2),
+          nowPlus: Int64(random.below(9)) - 4))
+      query.add(random.below(4) == 0 ? filter.negated : filter)
     }
     if random.below(2) == 0 {
       query.orders = [.init(field: FieldSegments(["n"]), isDescending: random.one(in: 2))]
@@ -418,6 +438,14 @@ private struct JoinScenario {
     case .all(let members): return .all(members.map { resolved($0, state) })
     case .any(let members): return .any(members.map { resolved($0, state) })
     case .comparison(let comparison):
+      if let offset = comparison.microsecondsFromNow {
+        var plain = StructuredQuery.Comparison(
+          field: comparison.field,
+          operator: comparison.operator == .beforeNow ? .lessThanOrEqual : .greaterThan,
+          operand: .timestamp(Instant(microseconds: time.microseconds + offset)))
+        plain.isNegated = comparison.isNegated
+        return .comparison(plain)
+      }
       guard let join = comparison.semiJoin else { return filter }
       var values: [Value] = []
       for version in results(of: join.query, state) {
@@ -435,6 +463,7 @@ private struct JoinScenario {
 
   private func results(of query: StructuredQuery, _ state: State) -> [Version] {
     var plain = query
+    plain.orders = query.effectiveOrders
     plain.filters = query.filters.map { resolved($0, state) }
     return ReferenceQuery(query: plain).run(state.values.map(document)).compactMap {
       state[$0.path]
@@ -484,6 +513,7 @@ private struct JoinScenario {
       return .values([.integer(Int64(found.count)), .integer(sum)])
     case .groups(let grouped):
       var plain = grouped
+      plain.query.orders = grouped.query.effectiveOrders
       plain.query.filters = grouped.query.filters.map { resolved($0, state) }
       let groups = ReferenceQuery.groups(plain, state.values.map(document))
       return .values(groups.map { .array($0.keys + $0.values) })
@@ -544,7 +574,14 @@ private struct JoinScenario {
     else { throw Mismatch("back, or never: \(watch.wanted)") }
     watches[index].sequence = event.sequence
     let shown = try shown(event, watch.wanted)
-    let expected = text(of: answer(watch.wanted, state))
+    var expected = ""
+    // Which time it is of is not said.
+    for candidate in times.reversed() {
+      time = candidate
+      expected = text(of: answer(watch.wanted, state))
+      if shown == expected { break }
+      if !MaterializedQuery(watch.wanted.target).isTimed { break }
+    }
     guard shown == expected else {
       throw Mismatch(
         "\(joins(watch.wanted)) \(watch.wanted) at \(event.sequence):\n\(shown)\ninstead of\n\(expected)"

@@ -218,7 +218,10 @@ import Testing
       let isMore = members.contains { conjunction in
         let arrays = conjunction.filter { KeyRanges(elementsOf: $0) != nil }.map(\.field)
         let others = conjunction.filter { KeyRanges(elementsOf: $0) == nil }.map(\.field)
-        let isInText = conjunction.contains { $0.isNegated || $0.operator.takesText }
+        let isInText = conjunction.contains {
+          $0.isNegated || $0.operator.takesText
+            || [.matchesPattern, .withinRegion].contains($0.operator)
+        }
         let hasAll = conjunction.contains { $0.operator == .arrayContainsAll }
         return arrays.count > 1 || isInText || hasAll
           || !Set(arrays).isDisjoint(with: effective.orders.map(\.field) + others)

@@ -222,6 +222,7 @@ struct RandomQueries {
     ]
     let own: [StructuredQuery.Comparison.Operator] = [
       .inSet, .arrayContainsAll, .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase,
+      .matchesPattern, .withinRegion, .withinRegion,
     ]
     let kind = values.generator.pick(values.generator.one(in: 4) ? own : kinds)
     let field = field()
@@ -229,6 +230,14 @@ struct RandomQueries {
     switch kind {
     case .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase:
       operand = .string(text(kind, of: field))
+    case .matchesPattern:
+      let text = text(.hasPrefix, of: field)
+      let pattern = values.generator.pick([
+        "^" + NSRegularExpression.escapedPattern(for: text), "a|b", "^.$", "[a-z]+\\d*", "",
+      ])
+      return .comparison(
+        .init(field: field, matching: pattern, options: values.generator.pick(["", "i", "s"])))
+    case .withinRegion: return .comparison(.init(field: field, within: region(field)))
     case .inSet:
       // Often more than are compared one by one.
       let count = values.generator.one(in: 3) ? 40 : 1 + values.generator.below(4)
@@ -249,6 +258,31 @@ struct RandomQueries {
     default: operand = self.operand(of: field)
     }
     return .comparison(StructuredQuery.Comparison(field: field, operator: kind, operand: operand))
+  }
+
+  /// Often around what some document has there.
+  private mutating func region(_ field: FieldSegments) -> GeoRegion {
+    var center = Coordinate(latitude: 10, longitude: 20)
+    for _ in 0..<4 {
+      if case .geoPoint(let point) = operand(of: field) {
+        center = point
+        break
+      }
+    }
+    let size = values.generator.pick([0.0, 1, 40])
+    let (south, north) = (max(-90, center.latitude - size), min(90, center.latitude + size))
+    let (west, east) = (max(-180, center.longitude - size), min(180, center.longitude + size))
+    switch values.generator.below(3) {
+    case 0:
+      return .circle(
+        latitude: center.latitude, longitude: center.longitude, radiusMeters: size * 100_000)
+    case 1: return .box(south: south, west: west, north: north, east: east)
+    default:
+      return .polygon([
+        .init(latitude: -90, longitude: -170), .init(latitude: north, longitude: west / 2),
+        .init(latitude: 80, longitude: 170),
+      ])
+    }
   }
 
   /// Often a part of what some document has there.

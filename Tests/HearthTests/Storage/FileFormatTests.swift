@@ -196,6 +196,9 @@ import Testing
     try await db.indexes.declare(
       FirestoreIndex("books", .ascending("text"), .descending("n")),
       FirestoreIndex("books", scope: .collectionGroup, .contains("list")))
+    try await db.indexes.declare(FirestoreIndex(unique: "books", .ascending("text")))
+    try await db.references.declare(
+      FirestoreReferenceRule("sessions", field: "book", to: "books", onDelete: .restrict))
     try await db.indexes.waitUntilReady()
     try await db.maintenance.backup(
       to: target + "/format-\(FileFormat.current.version).hearth", compacting: true, replacing: true

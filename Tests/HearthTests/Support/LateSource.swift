@@ -101,6 +101,7 @@ final class LateSource: ChangeSource {
 
   var name: String { "late \(base.name)" }
   var completesInline: Bool { false }
+  var now: Instant { base.now }
 
   func read(_ done: @escaping Completion<any SourceState>) {
     answer(done) { [self] done in

@@ -86,7 +86,7 @@ package final class MemoryBackend: Sendable {
     saved: @escaping @Sendable (MemoryState) -> Void = { _ in }
   ) {
     shared = Guarded(Shared(state: state))
-    source = MemoryChangeSource(state, writes: queue)
+    source = MemoryChangeSource(state, writes: queue, now: now)
     registry = ListenerRegistry(source, acknowledgements, logger: logger)
     self.now = now
     self.history = history
@@ -247,12 +247,13 @@ extension MemoryBackend: Backend {
     matching query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[StoredDocument]>
   ) {
-    let query = EffectiveQuery(query)
+    let query = EffectiveQuery(query).resolved(at: now())
     answer(context, done) { [self] state in
       try checkCapabilities(query)
       let state = try past(state, at: context.readTime)
       let answer = MemoryAnswer(query)
       if let id = context.transaction {
+        try query.refuseSearch()
         var whole = query
         whole.projection = []
         let found = try MemoryAnswer(whole).documents(state.documents.values)
@@ -284,7 +285,7 @@ extension MemoryBackend: Backend {
     _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>
   ) {
-    let query = EffectiveQuery(query)
+    let query = EffectiveQuery(query).resolved(at: now())
     answer(context, done) { [self] state in
       try checkCapabilities(query)
       let state = try past(state, at: context.readTime)
@@ -306,7 +307,7 @@ extension MemoryBackend: Backend {
         ReferenceQuery.Document(($0.path, try $0.body.map()))
       }
       var query = query
-      query.query = try query.query.resolved { join in
+      query.query = try query.query.resolved(at: now()).resolved { join in
         try join.values(of: MemoryAnswer(join.effectiveQuery).whole(state.documents.values))
       }
       return ReferenceQuery.groups(query, documents)
@@ -318,7 +319,7 @@ extension MemoryBackend: Backend {
   ) {
     answer(context, done) { [self] state in
       let state = try past(state, at: context.readTime)
-      return try LiveJoin.run(query, state.result)
+      return try LiveJoin.run(query, at: now(), state.result)
     }
   }
 

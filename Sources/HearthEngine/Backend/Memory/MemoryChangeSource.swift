@@ -9,9 +9,13 @@ final class MemoryChangeSource: ChangeSource {
 
   private let shared: Guarded<Shared>
   private let writes: DispatchQueue
+  private let present: @Sendable () -> Instant
 
   /// - Parameter writes: The queue that writes are done on, one after another.
-  init(_ newest: MemoryState, writes: DispatchQueue) {
+  init(
+    _ newest: MemoryState, writes: DispatchQueue, now: @escaping @Sendable () -> Instant
+  ) {
+    present = now
     shared = Guarded(Shared(newest: newest))
     self.writes = writes
   }
@@ -27,6 +31,7 @@ final class MemoryChangeSource: ChangeSource {
 
   let name = "memory"
   let completesInline = true
+  var now: Instant { present() }
 
   func read(_ done: @escaping Completion<any SourceState>) {
     done(.success(MemorySourceState(state: shared.withLock(\.newest))))
@@ -73,6 +78,13 @@ extension MemoryState {
     switch request {
     case .document(let path): return .document(documents[path])
     case .documentsAt(let paths): return .documentsAt(paths.map { documents[$0] })
+    case .search(let query):
+      var all = query
+      all.limit = nil
+      all.offset = 0
+      let answer = MemoryAnswer(all)
+      let (found, statistics) = try answer.matches(documents.values)
+      return .search(found.map(\.document), statistics)
     case .several(let requests): return .several(try requests.map(result))
     case .groups(let grouped):
       var query = EffectiveQuery(grouped.query)

@@ -170,6 +170,7 @@ struct MemoryAnswer {
   /// distance.
   func whole(_ documents: some Sequence<StoredDocument>) throws -> [StoredDocument] {
     if query.filters.hasSemiJoins { return try resolved(documents).whole(documents) }
+    if let search = query.search { return try ranked(search, documents) }
     var byPath: [ResourcePath: StoredDocument] = [:]
     var candidates: [ReferenceQuery.Document] = []
     for document in documents where query.scope.contains(document.path) {
@@ -197,6 +198,39 @@ struct MemoryAnswer {
       return ResourcePath.compare(one.document.path, other.document.path) < 0
     }
     return measured.prefix(nearest.limit).map(\.document)
+  }
+
+  /// Every match of a search, and the statistics of all documents of its scope.
+  func matches(
+    _ documents: some Sequence<StoredDocument>
+  ) throws -> (found: [(document: StoredDocument, match: TextMatch)], statistics: TextStatistics) {
+    guard let search = query.search else { throw Status(.internal, "The query has no search.") }
+    let words = TextMatcher(search)
+    var statistics = TextStatistics(search)
+    var found: [(document: StoredDocument, match: TextMatch)] = []
+    for document in documents where query.scope.contains(document.path) {
+      let (match, isMatch) = try document.body.withBytes { try words.find(in: MapView(body: $0)) }
+      statistics.add(match)
+      let candidate = ReferenceQuery.Document((document.path, try document.body.map()))
+      if isMatch, !reference.results(among: [candidate]).isEmpty { found.append((document, match)) }
+    }
+    return (found, statistics)
+  }
+
+  private func ranked(
+    _ search: TextSearch, _ documents: some Sequence<StoredDocument>
+  ) throws -> [StoredDocument] {
+    var all = query
+    all.limit = nil
+    all.offset = 0
+    let (found, statistics) = try MemoryAnswer(all).matches(documents)
+    let ranking = TextRanking(search, statistics)
+    let scored = found.map { (document: $0.document, score: ranking.score($0.match)) }
+      .sorted { one, other in
+        if one.score != other.score { return one.score > other.score }
+        return ResourcePath.compare(one.document.path, other.document.path) < 0
+      }
+    return scored.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.document)
   }
 
   /// With the values of semi-joins.

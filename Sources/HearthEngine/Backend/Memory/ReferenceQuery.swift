@@ -119,7 +119,16 @@ struct ReferenceQuery {
       guard case .array(let list) = operand else { return false }
       return list.allSatisfy { contains(value, $0) }
     // Resolved before.
-    case .inResults, .arrayContainsAnyInResults: return false
+    case .inResults, .arrayContainsAnyInResults, .afterNow, .beforeNow: return false
+    case .matchesPattern:
+      guard case .string(let text) = value, case .array(let parts) = operand,
+        case .string(let pattern)? = parts.first, case .string(let options)? = parts.last,
+        let expression = try? RegularExpression(pattern, options: options)
+      else { return false }
+      return Array(text.utf8).withUnsafeBytes(expression.isFound)
+    case .withinRegion:
+      guard case .geoPoint(let point) = value, let region = comparison.region else { return false }
+      return region.contains(latitude: point.latitude, longitude: point.longitude)
     case .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase:
       guard case .string(let text) = value, case .string(let wanted) = operand else { return false }
       let (bytes, part) = (Array(text.utf8), Array(wanted.utf8))

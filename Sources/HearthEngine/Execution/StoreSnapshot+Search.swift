@@ -1,0 +1,404 @@
+internal import LMDB
+
+/// Searches for words.
+///
+///     an index on words     its entries, those with high scores first ─▶ documents ─▶ the best
+///     no index              every document of the scope ─▶ statistics, matches ─▶ the best
+///
+/// Law: both find the same documents with the same scores.
+extension StoreSnapshot {
+  /// The results of a query with a search, whole, in their order.
+  func search(_ query: EffectiveQuery, trace: QueryTrace) throws -> [StoredDocument] {
+    guard let search = query.search else { return [] }
+    let query = query.isResolved ? query : try resolved(query, trace: trace)
+    var best = SearchResults(limit: query.lastWanted)
+    guard let index = try index(for: query, search) else {
+      if trace.isStrict { throw Status.requires(query.wantedIndexes()) }
+      trace.missing = query.wantedIndexes()
+      let (found, statistics) = try scan(query, search, trace)
+      let ranking = TextRanking(search, statistics)
+      for (document, match) in found {
+        best.add(document, ranking.score(match))
+      }
+      return best.documents(from: query.offset)
+    }
+    let run = try WordSearch(query, search, index, in: self, trace)
+    try run.find(&best)
+    return best.documents(from: query.offset)
+  }
+
+  /// Every match of a query with a search, whatever its limit is, and the statistics of its scope.
+  func matches(
+    _ query: EffectiveQuery, trace: QueryTrace
+  ) throws -> (documents: [StoredDocument], statistics: TextStatistics) {
+    guard let search = query.search else {
+      throw Status(.internal, "The query has no search.")
+    }
+    guard let index = try index(for: query, search) else {
+      let (found, statistics) = try scan(query, search, trace)
+      return (found.map(\.document), statistics)
+    }
+    let run = try WordSearch(query, search, index, in: self, trace)
+    var documents: [StoredDocument] = []
+    try run.forEachMatch { document, _ in documents.append(document) }
+    return (documents, run.statistics)
+  }
+
+  func index(for query: EffectiveQuery, _ search: TextSearch) throws -> StoredIndex? {
+    switch query.scope {
+    case .subtree: nil
+    case .collection(let path):
+      try indexes().readable(.collection, of: path.id).first { search.isServed(by: $0.definition) }
+    case .group(let id, let below):
+      below.isRoot
+        ? try indexes().readable(.group, of: id).first { search.isServed(by: $0.definition) } : nil
+    }
+  }
+
+  private func scan(
+    _ query: EffectiveQuery, _ search: TextSearch, _ trace: QueryTrace
+  ) throws -> (found: [(document: StoredDocument, match: TextMatch)], statistics: TextStatistics) {
+    var statistics = TextStatistics(search)
+    let words = TextMatcher(search)
+    var matcher = Matcher(query.filters)
+    var found: [(document: StoredDocument, match: TextMatch)] = []
+    var all = EffectiveQuery(StructuredQuery(query.scope))
+    all.orders = [StructuredQuery.Order(field: .documentID)]
+    let run = try self.run(all, needsOrder: false, trace: trace)
+    try run.forEachUnordered { entry, fields in
+      let (match, isMatch) = try words.find(in: fields)
+      statistics.add(match)
+      guard isMatch, try matcher.matches(fields, path: { try path(of: entry) }) else { return true }
+      found.append((try copy(entry.record, key: entry.key, path: path(of: entry)), match))
+      return true
+    }
+    trace.found = found.count
+    return (found, statistics)
+  }
+}
+
+/// The best results of a search so far.
+struct SearchResults {
+  private let limit: Int?
+  /// In order, if there is a limit.
+  private var results: [(document: StoredDocument, score: Double)] = []
+
+  /// - Parameter limit: Nil for all results.
+  init(limit: Int?) { self.limit = limit }
+
+  /// Whether a document with this score, or less, and this path cannot be among them.
+  func excludes(_ score: Double, _ path: () throws -> ResourcePath) rethrows -> Bool {
+    guard let limit, results.count >= limit else { return false }
+    guard let worst = results.last, score >= worst.score else { return true }
+    return try score == worst.score && ResourcePath.compare(path(), worst.document.path) > 0
+  }
+
+  mutating func add(_ document: StoredDocument, _ score: Double) {
+    guard let limit else { return results.append((document, score)) }
+    if excludes(score, { document.path }) { return }
+    var (low, high) = (0, results.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if Self.isBefore(results[middle], (document, score)) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    results.insert((document, score), at: low)
+    if results.count > limit { results.removeLast() }
+  }
+
+  func documents(from offset: Int) -> [StoredDocument] {
+    let sorted = limit == nil ? results.sorted(by: Self.isBefore) : results
+    return sorted.dropFirst(offset).map(\.document)
+  }
+
+  private static func isBefore(
+    _ one: (document: StoredDocument, score: Double),
+    _ other: (document: StoredDocument, score: Double)
+  ) -> Bool {
+    if one.score != other.score { return one.score > other.score }
+    return ResourcePath.compare(one.document.path, other.document.path) < 0
+  }
+}
+
+/// A search that reads an index on words.
+final class WordSearch {
+  let statistics: TextStatistics
+  private let query: EffectiveQuery
+  private let search: TextSearch
+  private let index: StoredIndex
+  private let snapshot: StoreSnapshot
+  private let trace: QueryTrace
+  private let ranking: TextRanking
+  private let words: TextMatcher
+  private let prefix: [UInt8]
+  private let collection: ResourcePath?
+  private var matcher: Matcher
+  /// The names of documents that were looked at.
+  private var seen: Set<[UInt8]> = []
+
+  init(
+    _ query: EffectiveQuery, _ search: TextSearch, _ index: StoredIndex,
+    in snapshot: StoreSnapshot, _ trace: QueryTrace
+  ) throws {
+    self.query = query
+    self.search = search
+    self.index = index
+    self.snapshot = snapshot
+    self.trace = trace
+    words = TextMatcher(search)
+    matcher = Matcher(query.filters)
+    collection = if case .collection(let path) = query.scope { path } else { nil }
+    prefix = EntryRange(index, in: collection).prefix
+    statistics = try Self.statistics(search, prefix, snapshot, trace)
+    ranking = TextRanking(search, statistics)
+  }
+
+  private static func statistics(
+    _ search: TextSearch, _ prefix: [UInt8], _ snapshot: StoreSnapshot, _ trace: QueryTrace
+  ) throws -> TextStatistics {
+    func read(_ term: [UInt8]?) throws -> WordStatistic {
+      trace.touched.keys += 1
+      let key = WordStatistic.key(prefix, term, snapshot.keyLimit)
+      return try key.withUnsafeBytes { key in
+        try snapshot.lmdb.get(snapshot.tables.entries, key).map(WordStatistic.init)
+          ?? WordStatistic()
+      }
+    }
+    var statistics = TextStatistics(search)
+    let all = try read(nil)
+    statistics.documents = Int(clamping: all.documents)
+    statistics.length = Int(clamping: all.length)
+    for (index, term) in search.terms.enumerated() where !term.isPrefix {
+      let word = [WordTokenizer.Form.stem.rawValue] + term.bytes
+      statistics.frequencies[index] = Int(clamping: try read(word).documents)
+    }
+    return statistics
+  }
+
+  // MARK: Entries
+
+  /// The entries whose component begins with these bytes.
+  private func scan(_ beginning: [UInt8]) throws -> EntryScan {
+    var range = EntryRange(index, in: collection)
+    range.raise(to: prefix + beginning)
+    if let end = KeyRange.end(prefix + beginning) { range.lower(to: end) }
+    return try EntryScan(range, in: snapshot, touched: trace.touched)
+  }
+
+  /// The posting of an entry, and the document's name.
+  private func read(_ entry: ScannedEntry) throws -> (posting: WordPosting, name: [UInt8]) {
+    var reader = KeyReader(entry.suffix)
+    guard case .bytes(let bytes) = try reader.readValue() else {
+      throw Status.dataLoss("An index entry is of no word.")
+    }
+    return (try WordPosting.decode(bytes), Array(reader.rest))
+  }
+
+  private func term(_ index: Int) -> [UInt8] {
+    [WordTokenizer.Form.stem.rawValue] + search.terms[index].bytes
+  }
+
+  // MARK: All matches
+
+  /// Calls `body` with every match.
+  func forEachMatch(_ body: (StoredDocument, TextMatch) throws -> Void) throws {
+    for beginnings in driver {
+      for beginning in beginnings {
+        let scan = try scan(beginning)
+        while let entry = try scan.next() { try look(at: entry, scan, body) }
+      }
+    }
+  }
+
+  /// The beginnings of entries of which every match has one: those of the rarest word, or of all
+  /// terms if one of them suffices.
+  private var driver: [[[UInt8]]] {
+    let beginnings = search.terms.indices.map { index -> [[UInt8]] in
+      guard search.terms[index].isPrefix else { return [WordPosting.prefix(term(index))] }
+      let bytes = search.terms[index].bytes
+      if bytes.isEmpty { return [] }
+      return [WordTokenizer.Form.stem, .full].map { form in
+        WordPosting.prefix(termsWith: [form.rawValue] + bytes)
+      }
+    }
+    guard search.matchesAll else { return beginnings }
+    return [beginnings[rarest ?? 0]]
+  }
+
+  /// The word that the fewest documents have; nil if there are only prefixes.
+  private var rarest: Int? {
+    search.terms.indices.filter { !search.terms[$0].isPrefix }
+      .min { statistics.frequencies[$0] < statistics.frequencies[$1] }
+  }
+
+  /// Calls `body` if the entry's document matches and was not looked at before.
+  private func look(
+    at entry: ScannedEntry, _ scan: EntryScan,
+    _ body: (StoredDocument, TextMatch) throws -> Void
+  ) throws {
+    let (_, name) = try read(entry)
+    guard seen.insert(name).inserted else { return }
+    try look(at: scan.document(of: entry), body)
+  }
+
+  private func look(
+    at stored: StoredEntry, _ body: (StoredDocument, TextMatch) throws -> Void
+  ) throws {
+    trace.touched.documents += 1
+    try snapshot.deadline?.check()
+    let fields = try snapshot.fields(ofRecord: stored.record)
+    guard try matcher.matches(fields, path: { try snapshot.path(of: stored) }) else { return }
+    let (match, isMatch) = try words.find(in: fields)
+    guard isMatch else { return }
+    trace.found += 1
+    let path = try snapshot.path(of: stored)
+    try body(snapshot.copy(stored.record, key: stored.key, path: path), match)
+  }
+
+  // MARK: The best matches
+
+  func find(_ best: inout SearchResults) throws {
+    guard query.limit != nil, search.terms.allSatisfy({ !$0.isPrefix }) else {
+      return try forEachMatch { best.add($0, ranking.score($1)) }
+    }
+    if search.matchesAll, try findInAllLists(&best) { return }
+    try findByImpact(&best)
+  }
+
+  /// A part of a word's entries with similar scores.
+  private struct Part {
+    var term: Int
+    var classes: [UInt8]
+    /// No entry of it adds more.
+    var bound: Double
+  }
+
+  /// Reads entries with high scores first, until no document that was not looked at can be among the
+  /// best.
+  private func findByImpact(_ best: inout SearchResults) throws {
+    let terms = search.matchesAll ? rarest.map { [$0] } ?? [] : Array(search.terms.indices)
+    var parts: [Part] = []
+    for term in terms { parts += try self.parts(of: term) }
+    parts.sort { $0.bound > $1.bound }
+    // A document that was not looked at has no more than this: of a term whose entries are read in
+    // this order, the bound of the next of them.
+    var bounds = search.terms.indices.map { term in
+      terms.contains(term)
+        ? parts.first { $0.term == term }?.bound ?? 0 : ranking.bound(of: term)
+    }
+    for (position, part) in parts.enumerated() {
+      if best.excludes(bounds.reduce(0, +), { .root }) { return }
+      let others = search.terms.indices.filter { $0 != part.term }
+      let scan = try scan(WordPosting.prefix(term(part.term), part.classes))
+      while let entry = try scan.next() {
+        let posting = try read(entry).posting
+        let own = ranking.score(of: part.term, count: posting.count, length: posting.length)
+        let most = others.reduce(own) { sum, term in
+          sum
+            + min(
+              bounds[term],
+              ranking.score(of: term, count: WordPosting.countLimit, length: posting.length))
+        }
+        // Entries with one count are in the order of lengths, and then of names: none of those that
+        // follow is better.
+        if try best.excludes(most, { try scan.path(of: entry) }) {
+          let bytes = posting.bytes(of: [])
+          let next =
+            best.excludes(most, { .root })
+            ? Array(bytes[3..<5]) : Array(bytes[3...])
+          let passed = WordPosting.prefix(term(part.term), part.classes + next)
+          guard let end = KeyRange.end(passed) else { break }
+          end.withUnsafeBytes { scan.seek(to: $0) }
+          continue
+        }
+        try look(at: entry, scan) { best.add($0, ranking.score($1)) }
+      }
+      bounds[part.term] = parts[(position + 1)...].first { $0.term == part.term }?.bound ?? 0
+    }
+  }
+
+  /// The classes of a word's entries, found by skipping from one to the next.
+  private func parts(of term: Int) throws -> [Part] {
+    let beginning = WordPosting.prefix(self.term(term))
+    let scan = try scan(beginning)
+    var parts: [Part] = []
+    while let entry = try scan.next() {
+      let (posting, _) = try read(entry)
+      let classes = [
+        WordPosting.impactClass(posting.count), WordPosting.impactClass(posting.length),
+      ]
+      let largest = WordPosting.smallest(of: classes[0] + 1) - 1
+      parts.append(
+        Part(
+          term: term, classes: classes,
+          bound: ranking.score(
+            of: term, count: max(largest, posting.count),
+            length: WordPosting.smallest(of: classes[1]))))
+      guard let next = KeyRange.end(WordPosting.prefix(self.term(term), classes)) else { break }
+      next.withUnsafeBytes { scan.seek(to: $0) }
+    }
+    return parts
+  }
+
+  // MARK: Several frequent words
+
+  /// Intersects the entries of all words, if none is rare. Documents are read only for the best.
+  private func findInAllLists(_ best: inout SearchResults) throws -> Bool {
+    let terms = search.terms.indices.sorted {
+      statistics.frequencies[$0] < statistics.frequencies[$1]
+    }
+    guard terms.count > 1, search.phrases.isEmpty,
+      statistics.frequencies[terms[0]] > 64,
+      statistics.frequencies[terms[1]] / 8 < statistics.frequencies[terms[0]]
+    else { return false }
+    struct Candidate {
+      var match: TextMatch
+      var found: Int
+    }
+    var candidates: [[UInt8]: Candidate] = [:]
+    for (round, term) in terms.enumerated() {
+      let scan = try scan(WordPosting.prefix(self.term(term)))
+      while let entry = try scan.next() {
+        let (posting, name) = try read(entry)
+        if round == 0 {
+          var match = TextMatch(counts: terms.map { _ in 0 }, length: posting.length)
+          match.counts[term] = posting.count
+          candidates[name] = Candidate(match: match, found: 1)
+        } else if let slot = candidates.index(forKey: name), candidates.values[slot].found == round
+        {
+          candidates.values[slot].match.counts[term] = posting.count
+          candidates.values[slot].found += 1
+        }
+      }
+    }
+    var ranked = candidates.filter { $0.value.found == terms.count }
+      .map { (name: $0.key, score: ranking.score($0.value.match)) }
+    ranked.sort { $0.score > $1.score }
+    for (name, score) in ranked {
+      if best.excludes(score, { .root }) { break }
+      guard let stored = try document(named: name) else {
+        throw Status.dataLoss("An index entry is of no stored document.")
+      }
+      try look(at: stored) { document, _ in best.add(document, score) }
+    }
+    return true
+  }
+
+  private func document(named name: [UInt8]) throws -> StoredEntry? {
+    let path = try name.withUnsafeBytes { bytes in
+      var reader = KeyReader(bytes)
+      return try collection?.appending(reader.readID()) ?? reader.readPath()
+    }
+    return try snapshot.storedEntry(of: snapshot.name(path)).map { key, record in
+      let pinned = key.withUnsafeBytes { PinnedBytes(copying: $0) }
+      pins.append(pinned)
+      return StoredEntry(key: pinned.buffer, record: record)
+    }
+  }
+
+  /// Keeps keys alive.
+  private var pins: [PinnedBytes] = []
+}

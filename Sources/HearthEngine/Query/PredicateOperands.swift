@@ -1,0 +1,113 @@
+/// The operands of Hearth's own operators, as values.
+extension StructuredQuery.Comparison {
+  /// The field is a point in the region.
+  package init(field: FieldSegments, within region: GeoRegion) {
+    self.init(field: field, operator: .withinRegion, operand: region.operand)
+  }
+
+  /// The field is a string in which the pattern is found.
+  ///
+  /// - Parameter options: See `RegularExpression.init(_:options:)`.
+  package init(field: FieldSegments, matching pattern: String, options: String) {
+    self.init(
+      field: field, operator: .matchesPattern,
+      operand: .array([.string(pattern), .string(options)])
+    )
+  }
+
+  /// The field is a timestamp that is later than the time of the read plus an offset; or, if
+  /// `isBefore`, not later.
+  package init(field: FieldSegments, isBefore: Bool, nowPlus microseconds: Int64) {
+    self.init(
+      field: field, operator: isBefore ? .beforeNow : .afterNow, operand: .integer(microseconds))
+  }
+
+  /// Nil for another operand.
+  var region: GeoRegion? { `operator` == .withinRegion ? GeoRegion(operand: operand) : nil }
+
+  /// The prepared pattern. Throws `invalidArgument` for one that is not valid.
+  func pattern() throws(Status) -> RegularExpression? {
+    guard `operator` == .matchesPattern, case .array(let parts) = operand, parts.count == 2,
+      case .string(let pattern) = parts[0], case .string(let options) = parts[1]
+    else { return nil }
+    return try RegularExpression(pattern, options: options)
+  }
+
+  /// The offset of a relative time.
+  var microsecondsFromNow: Int64? {
+    guard `operator`.isRelative, case .integer(let offset) = operand else { return nil }
+    return offset
+  }
+
+  /// The comparison at a time: of a relative one, with a timestamp.
+  func resolved(at now: Instant) -> StructuredQuery.Comparison {
+    guard let offset = microsecondsFromNow else { return self }
+    var resolved = self
+    resolved.operator = `operator` == .afterNow ? .greaterThan : .lessThanOrEqual
+    resolved.operand = .timestamp(now.adding(saturating: offset))
+    return resolved
+  }
+}
+
+extension StructuredQuery.Comparison.Operator {
+  /// The operand depends on the time of the read.
+  var isRelative: Bool { self == .afterNow || self == .beforeNow }
+}
+
+extension Instant {
+  /// Not beyond the first or the last timestamp.
+  func adding(saturating microseconds: Int64) -> Instant {
+    let (sum, overflow) = self.microseconds.addingReportingOverflow(microseconds)
+    if overflow { return microseconds < 0 ? .earliest : .latest }
+    return Swift.min(Swift.max(Instant(microseconds: sum), .earliest), .latest)
+  }
+}
+
+extension RegularExpression {
+  /// - Parameter options: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.`
+  ///   match newlines, `x` ignores white space and comments in the pattern.
+  init(_ pattern: String, options: String) throws(Status) {
+    for option in options where !"imsx".contains(option) {
+      throw .invalidArgument(
+        "'\(option)' is no option of a regular expression. Use i, m, s or x.")
+    }
+    try self.init(
+      pattern, ignoringCase: options.contains("i"), isMultiline: options.contains("m"),
+      dotMatchesNewlines: options.contains("s"), isExtended: options.contains("x"))
+  }
+}
+
+extension GeoRegion {
+  fileprivate var operand: Value {
+    func point(_ latitude: Double, _ longitude: Double) -> Value {
+      .geoPoint(Coordinate(latitude: latitude, longitude: longitude))
+    }
+    switch self {
+    case .circle(let latitude, let longitude, let radius):
+      return .array([point(latitude, longitude), .double(radius)])
+    case .box(let south, let west, let north, let east):
+      return .array([point(south, west), point(north, east)])
+    case .polygon(let vertices):
+      return .array([.null] + vertices.map { point($0.latitude, $0.longitude) })
+    }
+  }
+
+  fileprivate init?(operand: Value) {
+    guard case .array(let parts) = operand, let first = parts.first else { return nil }
+    let points = parts.compactMap { part -> Vertex? in
+      guard case .geoPoint(let point) = part else { return nil }
+      return Vertex(latitude: point.latitude, longitude: point.longitude)
+    }
+    switch (first, parts.last) {
+    case (.geoPoint, .double(let radius)?) where points.count == 1:
+      self = .circle(
+        latitude: points[0].latitude, longitude: points[0].longitude, radiusMeters: radius)
+    case (.geoPoint, .geoPoint?) where points.count == 2:
+      self = .box(
+        south: points[0].latitude, west: points[0].longitude, north: points[1].latitude,
+        east: points[1].longitude)
+    case (.null, _) where points.count == parts.count - 1: self = .polygon(points)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// Conditions on times relative to that of the read.
+///
+/// A read replaces them by conditions on timestamps; see `EffectiveQuery.resolved(at:)`. A listener
+/// keeps them: its result changes when time passes, without a commit.
+final class ReadTime: @unchecked Sendable {
+  // Unchecked: one thread at a time uses it, that of its owner.
+
+  var now: Instant
+
+  init(_ now: Instant) { self.now = now }
+}
+
+extension EffectiveQuery {
+  /// The query at a time: conditions relative to the time of the read become conditions on
+  /// timestamps, also in the queries of semi-joins.
+  func resolved(at now: Instant) -> EffectiveQuery {
+    guard filters.hasRelativeTimes(inSemiJoins: true) else { return self }
+    var resolved = self
+    resolved.filters = filters.map { $0.resolved(at: now) }
+    return resolved
+  }
+}
+
+extension StructuredQuery {
+  /// Same as that of an effective query. The orders become explicit: results are not ordered by the
+  /// fields of relative times.
+  func resolved(at now: Instant) -> StructuredQuery {
+    guard filters.hasRelativeTimes(inSemiJoins: true) else { return self }
+    var resolved = self
+    resolved.orders = effectiveOrders
+    resolved.filters = filters.map { $0.resolved(at: now) }
+    return resolved
+  }
+}
+
+extension StructuredQuery.Filter {
+  func resolved(at now: Instant) -> StructuredQuery.Filter {
+    switch self {
+    case .comparison(var comparison):
+      if let join = comparison.semiJoin {
+        comparison.semiJoin = SemiJoin(join.query.resolved(at: now), join.field)
+      }
+      return .comparison(comparison.resolved(at: now))
+    case .all(let members): return .all(members.map { $0.resolved(at: now) })
+    case .any(let members): return .any(members.map { $0.resolved(at: now) })
+    }
+  }
+}
+
+extension [StructuredQuery.Filter] {
+  func hasRelativeTimes(inSemiJoins: Bool = false) -> Bool {
+    contains { filter in
+      switch filter {
+      case .comparison(let comparison):
+        comparison.operator.isRelative
+          || inSemiJoins
+            && comparison.semiJoin?.query.filters.hasRelativeTimes(inSemiJoins: true) == true
+      case .all(let members), .any(let members):
+        members.hasRelativeTimes(inSemiJoins: inSemiJoins)
+      }
+    }
+  }
+
+  /// Distinct, from left to right.
+  var relativeTimes: [StructuredQuery.Comparison] {
+    var found: [StructuredQuery.Comparison] = []
+    for filter in self {
+      filter.forEachComparison { comparison in
+        var plain = comparison
+        plain.isNegated = false
+        plain.operator = .afterNow
+        if comparison.operator.isRelative, !found.contains(plain) { found.append(plain) }
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,50 @@
+extension RegularExpression {
+  /// A search for bytes in linear time (Knuth, Morris and Pratt).
+  struct LiteralSearch: Sendable {
+    private let literal: [UInt8]
+    /// For each prefix, the length of its longest proper suffix that is also a prefix.
+    private let borders: [Int]
+
+    /// - Parameter literal: Not empty.
+    init(_ literal: String) {
+      let bytes = Array(literal.utf8)
+      var borders = [Int](repeating: 0, count: bytes.count)
+      var length = 0
+      for index in bytes.indices.dropFirst() {
+        while length > 0, bytes[index] != bytes[length] { length = borders[length - 1] }
+        if bytes[index] == bytes[length] { length += 1 }
+        borders[index] = length
+      }
+      self.literal = bytes
+      self.borders = borders
+    }
+
+    func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+      guard text.count >= literal.count, let base = text.baseAddress else { return false }
+      let first = Int32(literal[0])
+      var matched = 0
+      var position = 0
+      while position < text.count {
+        if matched == 0 {
+          guard let found = memchr(base + position, first, text.count - position) else {
+            return false
+          }
+          position = UnsafeRawPointer(found) - base
+        }
+        while matched > 0, text[position] != literal[matched] { matched = borders[matched - 1] }
+        if text[position] == literal[matched] { matched += 1 }
+        if matched == literal.count { return true }
+        position += 1
+      }
+      return false
+    }
+  }
+}
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif

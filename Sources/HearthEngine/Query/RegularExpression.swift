@@ -1,0 +1,108 @@
+/// A regular expression that is found in a text, or is not, in time linear in the text.
+///
+///     pattern ──Parser──▶ Fragment ──▶ Program ──▶ Automaton ◀── scalars of a text
+///                                      (an NFA)    (a DFA, built while it reads)
+///
+/// The syntax is the subset of PCRE's that can be matched in linear time:
+///
+///     .  [a-z]  [^a-z]  [[:alpha:]]        classes
+///     \d \D  \w \W  \s \S                  ASCII only, as in RE2: \s is [\t\n\f\r ]
+///     \p{Lu}  \pL  \P{L}  \p{^L}           general categories; Latin, Greek, Cyrillic and Han
+///     ^ $  \A \Z \z  \b \B                 $ and \Z also match before a newline at the text's end
+///     a|b  (a)  (?:a)  (?<name>a)          groups capture nothing
+///     *  +  ?  {2}  {2,}  {2,5}            and *? etc., which are found in the same texts
+///     (?i)  (?i-s)  (?i:a)  (?#comment)    options i, m, s and x
+///     \t \n \r \f \v \a \e  \0  \x41  \x{1F600}  \u0041  \Q...\E
+///
+/// Only "\n" is a newline. A text is a sequence of Unicode scalars: "é" composed and decomposed are
+/// different. Case is ignored by simple case folding: "ß" matches "ẞ", but not "ss". Escapes of
+/// classes such as `\w` are not folded.
+struct RegularExpression: Hashable, Sendable {
+  /// The maximum of each size.
+  enum Limit {
+    static let patternBytes = 4096
+    static let nesting = 250
+    static let repetitions = 1000
+    static let instructions = 10_000
+  }
+
+  struct Options: OptionSet, Hashable, Sendable {
+    var rawValue: UInt8
+    static let ignoringCase = Options(rawValue: 1)
+    static let multiline = Options(rawValue: 2)
+    static let dotMatchesNewlines = Options(rawValue: 4)
+    static let extended = Options(rawValue: 8)
+  }
+
+  let pattern: String
+  let options: Options
+  /// The text with which every match begins, if a match can only begin at the text's beginning.
+  ///
+  /// Nil if that is not known, or if there is no such text: `abc`, `(?i)^abc`, `(?m)^abc`, `^.`.
+  let anchoredPrefix: String?
+  /// A part of every text in which the pattern is found, if one is known.
+  let requiredLiteral: String?
+
+  /// Rejects texts without the required literal.
+  private let literalSearch: LiteralSearch?
+  /// The pattern is found in every text that has the required literal.
+  private let isLiteral: Bool
+  private let automaton: Automaton
+
+  /// - Parameters:
+  ///   - isMultiline: `^` and `$` also match at newlines.
+  ///   - isExtended: White space and comments (`# ...`) in the pattern are ignored.
+  ///   - stateLimit: How many states of the deterministic automaton are kept, at most.
+  /// - Throws: `invalidArgument` if the pattern is malformed, too large or not supported. The
+  ///   position in the message is the number of Unicode scalars before the error.
+  init(
+    _ pattern: String, ignoringCase: Bool = false, isMultiline: Bool = false,
+    dotMatchesNewlines: Bool = false, isExtended: Bool = false, stateLimit: Int = 1000
+  ) throws(Status) {
+    var options: Options = []
+    if ignoringCase { options.insert(.ignoringCase) }
+    if isMultiline { options.insert(.multiline) }
+    if dotMatchesNewlines { options.insert(.dotMatchesNewlines) }
+    if isExtended { options.insert(.extended) }
+    self.pattern = pattern
+    self.options = options
+
+    var parser = try Parser(pattern, options)
+    let fragment = try parser.parse()
+    anchoredPrefix =
+      fragment.isAnchored && !fragment.prefix.isEmpty ? String(fragment.prefix) : nil
+    let literal = fragment.longestLiteral
+    requiredLiteral = literal.isEmpty ? nil : String(literal)
+    // The automaton rejects at the first scalar that differs from an anchored prefix.
+    literalSearch = fragment.isAnchored ? nil : requiredLiteral.map(LiteralSearch.init)
+    isLiteral = fragment.isExact && !fragment.code.contains { $0.kind == .assertion }
+    automaton = Automaton(Program(fragment, parser.sets), stateLimit: stateLimit)
+  }
+
+  /// Whether the pattern is found anywhere in the text.
+  ///
+  /// - Parameter text: UTF-8. Each byte that is not part of a valid sequence is read as U+FFFD.
+  func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+    if let literalSearch {
+      guard literalSearch.isFound(in: text) else { return false }
+      if isLiteral { return true }
+    }
+    return automaton.isFound(in: text)
+  }
+
+  /// Patterns are compared by their bytes, as strings are elsewhere.
+  static func == (lhs: RegularExpression, rhs: RegularExpression) -> Bool {
+    lhs.options == rhs.options && lhs.pattern.utf8.elementsEqual(rhs.pattern.utf8)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(pattern)
+    hasher.combine(options)
+  }
+}
+
+extension String {
+  fileprivate init(_ scalars: [Unicode.Scalar]) {
+    self.init(String.UnicodeScalarView(scalars))
+  }
+}
