@@ -103,8 +103,10 @@ public struct IncludingQuery: Sendable {
       let joined = try checked()
       let backend = try query.firestore.database().backend
       let result = try await backend.awaiting { backend.joined(joined, $0, $1) }
+      let project = query.structured.projecting
+      let shown = try result.documents.map { try project?($0) ?? $0 }
       return IncludingSnapshot(
-        self, QuerySnapshot(query, first: result.documents), result.documents, result.included)
+        self, QuerySnapshot(query, first: shown), result.documents, result.included)
     }
   }
 

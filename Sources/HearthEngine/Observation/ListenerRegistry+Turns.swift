@@ -185,10 +185,12 @@ extension ListenerRegistry {
 
   /// Brings queries with relative times to the present.
   func checkTimes() {
-    guard state.end == nil else { return }
-    turn { [self] in
-      state.alarm = nil
-      catchUp()
+    queue.async { [self] in
+      guard state.end == nil else { return }
+      turn { [self] in
+        state.alarm = nil
+        catchUp()
+      }
     }
   }
 

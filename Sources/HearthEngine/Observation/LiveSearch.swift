@@ -72,19 +72,79 @@ final class LiveSearch {
 
   private func rank() {
     let ranking = TextRanking(search, statistics)
-    var rows = members.values.map { document, match in
-      ResultRow(key: Self.key(ranking.score(match), document.path), document: document)
-    }
-    rows.sort { SortKeyEncoder.compare($0.key, $1.key) < 0 }
-    let window = rows.dropFirst(query.offset).prefix(query.limit ?? .max)
-    list = ResultList(ResultTree(sorted: Array(window)))
+    let scored = members.values.map { (score: ranking.score($0.match), document: $0.document) }
+      .sorted { one, other in
+        if one.score != other.score { return one.score > other.score }
+        return ResourcePath.compare(one.document.path, other.document.path) < 0
+      }
+    let window = scored.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.document)
+    let places = places(of: window)
+    list = ResultList(
+      ResultTree(
+        sorted: zip(window, places).map { document, place in
+          var key = KeyBuffer(minimumCapacity: 8)
+          key.append(bigEndian: place)
+          return ResultRow(key: key.bytes, document: document)
+        }))
+    self.places = Dictionary(
+      uniqueKeysWithValues: zip(window.lazy.map(\.path), places))
   }
 
-  /// High scores first. No score is negative.
-  private static func key(_ score: Double, _ path: ResourcePath) -> [UInt8] {
-    var key = KeyBuffer(minimumCapacity: 64)
-    key.append(bigEndian: ~score.bitPattern)
-    key.append(.reference(path))
-    return key.bytes
+  // MARK: Places
+
+  /// The key of each document of the result. Every commit changes all scores, but few places: a
+  /// document whose place is the same has not changed.
+  private var places: [ResourcePath: UInt64] = [:]
+
+  /// Ascending places, as many as possible the same as before.
+  private func places(of documents: [StoredDocument]) -> [UInt64] {
+    let before = documents.map { places[$0.path] }
+    let kept = Self.longestAscending(before)
+    var result: [UInt64] = []
+    result.reserveCapacity(documents.count)
+    var low: UInt64 = 0
+    var index = 0
+    while index < documents.count {
+      if kept.contains(index), let place = before[index] {
+        result.append(place)
+        low = place
+        index += 1
+        continue
+      }
+      var end = index
+      while end < documents.count, !kept.contains(end) { end += 1 }
+      let high = end < documents.count ? before[end] ?? .max : low + min(UInt64.max - low, 1 << 62)
+      let step = (high - low) / UInt64(end - index + 1)
+      // Without room between two places, all are assigned again.
+      guard step > 0 else { return documents.indices.map { UInt64($0 + 1) << 32 } }
+      for position in 1...(end - index) { result.append(low + step * UInt64(position)) }
+      low = result[result.count - 1]
+      index = end
+    }
+    return result
+  }
+
+  /// The indexes of a longest ascending subsequence, without those that are nil.
+  private static func longestAscending(_ numbers: [UInt64?]) -> Set<Int> {
+    /// For each length, the index of the smallest number that ends such a sequence.
+    var ends: [Int] = []
+    var previous: [Int] = Array(repeating: -1, count: numbers.count)
+    for (index, number) in numbers.enumerated() {
+      guard let number else { continue }
+      var (low, high) = (0, ends.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if (numbers[ends[middle]] ?? 0) < number { low = middle + 1 } else { high = middle }
+      }
+      if low > 0 { previous[index] = ends[low - 1] }
+      if low == ends.count { ends.append(index) } else { ends[low] = index }
+    }
+    var kept: Set<Int> = []
+    var index = ends.last ?? -1
+    while index >= 0 {
+      kept.insert(index)
+      index = previous[index]
+    }
+    return kept
   }
 }

@@ -74,4 +74,53 @@ import Testing
     print(try await books.aggregate([newest]).getAggregation(source: .server).get(newest))
     #expect(output.lines.withLock(\.self) == ["Austen 2 723", "Herbert 2 668", "1969"])
   }
+
+  @Test func `documents are found by places, times, other documents and words`() async throws {
+    let database = try TemporaryDatabase()
+    let db = database.firestore
+    let books = db.collection("books")
+    try await db.document("shops/a").setData([
+      "place": GeoPoint(latitude: 59.915, longitude: 10.75)
+    ])
+    try await db.document("shops/b").setData(["place": GeoPoint(latitude: 60.4, longitude: 5.3)])
+    try await db.document("tasks/a").setData(["due": Timestamp(date: Date())])
+    try await db.document("tasks/b").setData([
+      "due": Timestamp(date: Date(timeIntervalSinceNow: 900))
+    ])
+    try await db.document("authors/lem").setData(["name": "Lem", "country": "PL"])
+    try await books.document("solaris").setData([
+      "title": "Solaris", "by": db.document("authors/lem"), "about": "An ocean that thinks",
+    ])
+    try await books.document("dune").setData([
+      "title": "Dune", "about": "A planet of sand and of worms",
+    ])
+    try await db.document("reviews/r").setData(["book": books.document("dune"), "stars": 5])
+    try await db.indexes.declare(FirestoreIndex("shops", .cells("place")))
+    let center = GeoPoint(latitude: 59.91, longitude: 10.75)
+    let near = try await db.collection("shops")
+      .whereFilter(.whereField("place", isWithin: 2000, metersOf: center))
+      .getDocuments()
+    #expect(near.documents.map(\.documentID) == ["a"])
+    let due = db.collection("tasks")
+      .whereFilter(.whereField("due", isBeforeNow: .seconds(300)))
+    #expect(try await due.getDocuments().documents.map(\.documentID) == ["a"])
+    let recent = db.collection("reviews").order(by: "stars", descending: true).limit(to: 3)
+    let page = books.order(by: "title").limit(to: 20).including(
+      .reference("by", including: .reference("publisher")),
+      .referring(recent, by: "book", as: "reviews"))
+    for book in try await page.getDocuments().documents {
+      print(book["title"] ?? "-", book.first("by")?["name"] ?? "-", book.included("reviews").count)
+    }
+    #expect(output.lines.withLock(\.self) == ["Dune - 1", "Solaris Lem 0"])
+    let poles = db.collection("authors").whereField("country", isEqualTo: "PL")
+    let byPoles = books.whereFilter(.whereField("by", isInResultsOf: poles))
+    let praised = db.collection("reviews").whereField("stars", isGreaterThan: 4)
+    let good = books.whereFilter(.exists(in: praised, referringBy: "book"))
+    #expect(try await byPoles.getDocuments().documents.map(\.documentID) == ["solaris"])
+    #expect(try await good.getDocuments().documents.map(\.documentID) == ["dune"])
+    let texts = SearchFields(weights: ["title": 3, "about": 1], language: "en")
+    try await db.indexes.declare(FirestoreIndex(words: "books", in: texts))
+    let hits = try await books.search("sand worm*", in: texts).limit(to: 20).getDocuments()
+    #expect(hits.documents.map(\.documentID) == ["dune"])
+  }
 }

@@ -31,6 +31,92 @@ import Testing
     try await books.whereFilter(filter).getDocuments().documents.map(\.documentID)
   }
 
+  @Test func `text is found by regular expressions, in linear time`() async throws {
+    try await fill()
+    #expect(try await found(.whereField("title", matchesPattern: "^Du")) == ["dune"])
+    #expect(
+      try await found(.whereField("title", matchesPattern: "^du.e$", options: "i")) == [
+        "dune", "dunes",
+      ])
+    #expect(try await found(.whereField("title", matchesPattern: "(a*)*b")).isEmpty)
+    for (pattern, options) in [("(", ""), ("a", "q"), ("(a)\\1", ""), ("(?=a)", "")] {
+      let error = await #expect(throws: (any Error).self) {
+        _ = try await found(.whereField("title", matchesPattern: pattern, options: options))
+      }
+      #expect((error as NSError?)?.code == FirestoreErrorCode.invalidArgument.rawValue)
+    }
+  }
+
+  @Test func `points are found in circles, boxes and polygons, with an index and without`()
+    async throws
+  {
+    func point(_ latitude: Double, _ longitude: Double) -> GeoPoint {
+      GeoPoint(latitude: latitude, longitude: longitude)
+    }
+    for (id, place) in [
+      ("oslo", point(59.91, 10.75)), ("bergen", point(60.39, 5.32)),
+      ("suva", point(-18.14, 178.44)),
+      ("apia", point(-13.83, -171.77)),
+    ] {
+      try await books.document(id).setData(["place": place])
+    }
+    try await books.document("none").setData(["place": "Oslo"])
+    for isIndexed in [false, true] {
+      if isIndexed {
+        try await db.indexes.declare(FirestoreIndex("books", .cells("place")))
+        try await db.indexes.waitUntilReady()
+      }
+      let oslo = point(59.9, 10.7)
+      #expect(try await found(.whereField("place", isWithin: 5000, metersOf: oslo)) == ["oslo"])
+      #expect(
+        try await found(.whereField("place", isWithin: 310_000, metersOf: oslo)) == [
+          "bergen", "oslo",
+        ])
+      #expect(
+        try await found(
+          .whereField("place", isWithinBoxFrom: point(-20, 170), to: point(-10, -170))) == [
+            "apia", "suva",
+          ])
+      let triangle = [point(58, 4), point(62, 4), point(60, 8)]
+      #expect(try await found(.whereField("place", isWithinPolygon: triangle)) == ["bergen"])
+      #expect(
+        try await found(.notFilter(.whereField("place", isWithinPolygon: triangle))) == [
+          "apia", "none", "oslo", "suva",
+        ])
+    }
+    for filter in [
+      Filter.whereField("place", isWithin: -1, metersOf: point(0, 0)),
+      .whereField("place", isWithin: .nan, metersOf: point(0, 0)),
+      .whereField("place", isWithinBoxFrom: point(10, 0), to: point(0, 1)),
+      .whereField("place", isWithinPolygon: [point(0, 0)]),
+    ] {
+      let error = await #expect(throws: (any Error).self) { _ = try await found(filter) }
+      #expect((error as NSError?)?.code == FirestoreErrorCode.invalidArgument.rawValue)
+    }
+  }
+
+  @Test func `times relative to now move a listener's result without a write`() async throws {
+    func due(_ id: String, in seconds: Double) async throws -> Date {
+      let date = Date(timeIntervalSinceNow: seconds)
+      try await books.document(id).setData(["due": Timestamp(date: date)])
+      return date
+    }
+    for (id, seconds) in [("past", -60.0), ("soon", 30), ("later", 600)] {
+      _ = try await due(id, in: seconds)
+    }
+    try await books.document("none").setData(["due": "soon"])
+    #expect(
+      try await Set(found(.whereField("due", isBeforeNow: .seconds(60)))) == ["past", "soon"])
+    #expect(try await found(.whereField("due", isAfterNow: .seconds(60))) == ["later"])
+    #expect(try await found(.whereField("due", isBeforeNow: .seconds(-30))) == ["past"])
+    // Long enough for a busy machine.
+    let date = try await due("soon", in: 3)
+    let recorder = SnapshotRecorder(books.whereFilter(.whereField("due", isAfterNow: .zero)))
+    #expect(try await recorder.next().documents.map(\.documentID) == ["later", "soon"])
+    let next = try await recorder.next(timeout: .seconds(30))
+    #expect(next.documents.map(\.documentID) == ["later"] && Date() >= date)
+  }
+
   @Test func `text is found by its parts`() async throws {
     try await fill()
     #expect(try await found(.whereField("title", hasPrefix: "Du")) == ["dune"])

@@ -1,0 +1,106 @@
+import Foundation
+import HearthTesting
+import Testing
+
+@testable import Hearth
+@testable import HearthEngine
+
+@Suite struct QuerySearchTests {
+  private let database: TemporaryDatabase
+  private let db: Firestore
+  private let books: CollectionReference
+  private let texts = SearchFields(weights: ["title": 3, "about.text": 1], language: "en")
+
+  init() throws {
+    database = try TemporaryDatabase()
+    db = database.firestore
+    books = db.collection("books")
+  }
+
+  private func fill() async throws {
+    let all = [
+      ("dune", "Dune", "A desert planet, its sand worms and its spice"),
+      ("worms", "Worms", "How a worm lives in the garden"),
+      ("emma", "Emma", "A novel about a match-maker"),
+    ]
+    for (id, title, text) in all {
+      try await books.document(id).setData(["title": title, "about": ["text": text], "n": id.count])
+    }
+  }
+
+  private func ids(_ query: Query) async throws -> [String] {
+    try await query.getDocuments().documents.map(\.documentID)
+  }
+
+  @Test func `words are found by their stems, ranked, with filters, and live`() async throws {
+    try await db.indexes.declare(FirestoreIndex(words: "books", in: texts))
+    try await fill()
+    try await db.indexes.waitUntilReady()
+    #expect(try await ids(books.search("worm", in: texts)) == ["worms", "dune"])
+    #expect(try await ids(books.search("worm", in: texts).limit(to: 1)) == ["worms"])
+    #expect(try await ids(books.search("\"sand worm\"", in: texts)) == ["dune"])
+    #expect(try await ids(books.search("gard* lives", in: texts)) == ["worms"])
+    #expect(try await ids(books.search("desert match", in: texts)).isEmpty)
+    #expect(
+      try await Set(ids(books.search("desert match", in: texts, matchesAll: false)))
+        == ["dune", "emma"])
+    let few = books.search("worm", in: texts).whereField("n", isLessThan: 5)
+    #expect(try await ids(few) == ["dune"])
+    #expect(try await few.count.getAggregation(source: .server).count == 1)
+    let recorder = SnapshotRecorder(books.search("worm", in: texts).limit(to: 2))
+    #expect(try await recorder.next().documents.map(\.documentID) == ["worms", "dune"])
+    try await books.document("emma").updateData(["title": "Emma, worm, worm, worm"])
+    let next = try await recorder.next()
+    #expect(next.documents.map(\.documentID) == ["emma", "worms"])
+    #expect(next.documentChanges.map(\.type) == [.removed, .added])
+    // A text that only changes the statistics changes all scores, but no place.
+    try await books.document("other").setData(["title": "Another novel"])
+    try await books.document("worms").updateData(["title": "Worms and worms and worms and worm"])
+    let last = try await recorder.next()
+    #expect(
+      last.documents.map(\.documentID) == ["emma", "worms"]
+        || last.documents.first?.documentID == "worms")
+    #expect(last.documentChanges.map(\.document.documentID) == ["worms"])
+  }
+
+  @Test(.embedded("It is about a declared index."))
+  func `an index on words is explained, listed, exported and dropped`() async throws {
+    try await fill()
+    let index = FirestoreIndex(words: "books", in: texts)
+    let missing = try await books.search("worm", in: texts).explain()
+    #expect(!missing.isServed && missing.missingIndexes.count == 1)
+    try await db.indexes.declare(index)
+    try await db.indexes.waitUntilReady()
+    #expect(index.description == "books: words of about.text, title × 3 (en)")
+    let explained = try await books.search("worm", in: texts).explain()
+    #expect(explained.isServed && explained.indexes == [index.description])
+    let json = try await db.indexes.configurationJSON()
+    #expect(try IndexConfiguration(json: json).definitions == [try index.definition()])
+    try await db.indexes.drop(index)
+    #expect(try await ids(books.search("worm", in: texts)) == ["worms", "dune"])
+  }
+
+  @Test func `searches that cannot be answered are refused`() async throws {
+    try await fill()
+    func refuse(_ query: Query) async {
+      let error = await #expect(throws: (any Error).self) { try await query.getDocuments() }
+      #expect((error as NSError?)?.code == FirestoreErrorCode.invalidArgument.rawValue)
+    }
+    await refuse(books.search(" ", in: texts))
+    await refuse(books.search("worm", in: SearchFields("a", language: "xx")))
+    await refuse(books.search("worm", in: SearchFields(weights: ["a": 0])))
+    await refuse(books.search("worm", in: SearchFields()))
+    await refuse(books.search("worm", in: texts).order(by: "title"))
+    let refused = await #expect(throws: (any Error).self) {
+      _ = try await db.runTransaction { [books, texts] transaction, errorPointer in
+        do { _ = try transaction.getDocuments(books.search("worm", in: texts)) } catch {
+          errorPointer?.pointee = error as NSError
+        }
+        return nil
+      }
+    }
+    #expect((refused as NSError?)?.code == FirestoreErrorCode.invalidArgument.rawValue)
+    var counts = books.search("worm", in: texts).count.snapshots.makeAsyncIterator()
+    await #expect(throws: (any Error).self) { _ = try await counts.next() }
+  }
+}
