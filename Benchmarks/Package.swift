@@ -52,6 +52,7 @@ let package = Package(
     .executableTarget(name: "WritingFigures", dependencies: ["Ratios", "RawLMDB", hearth, grdb]),
     .executableTarget(name: "QueryFigures", dependencies: ["Counting", hearth, grdb]),
     .executableTarget(name: "ListeningFigures", dependencies: [hearth, grdb]),
+    .executableTarget(name: "JoinFigures", dependencies: ["Ratios", hearth, grdb]),
 
     // Everybody at the same work.
     .executableTarget(

@@ -244,13 +244,11 @@ extension EmbeddedBackend: Backend {
   ) {
     if let time = context.readTime {
       return answer(at: time, context, done) { snapshot, sequence in
-        try LiveJoin.run(query, at: snapshot.store.configuration.now()) {
-          try snapshot.result(of: $0, asOf: sequence)
-        }
+        try query.read { try snapshot.result(of: $0, asOf: sequence) }
       }
     }
     answer(.everything, context, .limited, done) { [self] snapshot in
-      try LiveJoin.run(query, at: snapshot.store.configuration.now()) { request in
+      try query.read { request in
         try snapshot.result(of: request, isStrict: indexes.policy == .strict) { _ in }
       }
     }

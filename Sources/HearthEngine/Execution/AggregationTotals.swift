@@ -60,15 +60,37 @@ struct AggregationTotals: @unchecked Sendable {
     var fields: MapView?
     for index in positions.indices {
       guard let position = positions[index] else { continue }
-      if let value = try stream.value(of: position, in: entry) {
-        totals[index].add(value)
-        continue
-      }
-      // The entry does not have the exact value; the document does.
-      let document = try fields ?? stream.fields(of: entry)
-      fields = document
-      if let value = try lookups[index]?.find(in: document) { try totals[index].add(value) }
+      try add(stream, entry, index, at: position, &fields)
     }
+  }
+
+  /// Adds the value of one aggregation.
+  mutating func add(
+    _ stream: IndexJoin, _ entry: ScannedEntry, _ index: Int, at position: Int
+  ) throws {
+    var fields: MapView?
+    try add(stream, entry, index, at: position, &fields)
+  }
+
+  private mutating func add(
+    _ stream: IndexJoin, _ entry: ScannedEntry, _ index: Int, at position: Int,
+    _ fields: inout MapView?
+  ) throws {
+    if let value = try stream.value(of: position, in: entry) { return totals[index].add(value) }
+    // The entry does not have the exact value; the document does.
+    let document = try fields ?? stream.fields(of: entry)
+    fields = document
+    if let value = try lookups[index]?.find(in: document) { try totals[index].add(value) }
+  }
+
+  /// Whether an aggregation takes sums of integers.
+  func sums(_ index: Int) -> Bool { if case .number = totals[index] { true } else { false } }
+
+  /// Adds integers to such an aggregation.
+  mutating func add(sum: Int64, of count: Int, to index: Int) {
+    guard case .number(var total) = totals[index] else { return }
+    total.add(sum: sum, of: count)
+    totals[index] = .number(total)
   }
 
   var values: [Value] {

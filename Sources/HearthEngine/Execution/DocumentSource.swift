@@ -36,19 +36,29 @@ enum DocumentSource {
   }
 
   private static func picked(
-    _ paths: Set<ResourcePath>, of query: EffectiveQuery, in snapshot: StoreSnapshot,
+    _ paths: [ResourcePath], of query: EffectiveQuery, in snapshot: StoreSnapshot,
     _ touched: ReadCounters
   ) throws -> DocumentSource {
     var entries: [StoredEntry] = []
     var keys: [PinnedBytes] = []
     let isDescending = query.isDescendingByName
-    let sorted = paths.filter(query.scope.contains).sorted {
-      let order = ResourcePath.compare($0, $1)
-      return isDescending ? order < 0 : order > 0
+    var names = paths.filter(query.scope.contains).map {
+      DocumentName($0, limit: snapshot.keyLimit)
     }
-    for path in sorted {
+    // The keys of one collection sort as its names do, unless they are truncated.
+    if case .collection = query.scope, !names.contains(where: \.key.isTruncated) {
+      names.sort {
+        let order = UTF8Order.compare($0.key.bytes, $1.key.bytes)
+        return isDescending ? order < 0 : order > 0
+      }
+    } else {
+      names.sort {
+        let order = ResourcePath.compare($0.path, $1.path)
+        return isDescending ? order < 0 : order > 0
+      }
+    }
+    for name in names {
       try touched.countKey(until: snapshot.deadline)
-      let name = DocumentName(path, limit: snapshot.keyLimit)
       guard let (key, record) = try snapshot.storedEntry(of: name) else { continue }
       let pinned = key.withUnsafeBytes { PinnedBytes(copying: $0) }
       keys.append(pinned)
@@ -89,7 +99,17 @@ extension EffectiveQuery {
   }
 
   /// The query names each document that may be a result.
-  var picksNames: Bool { NameRange(self).picked != nil }
+  var picksNames: Bool { filters.contains(where: \.picksNames) }
+}
+
+extension StructuredQuery.Filter {
+  /// Names each document that passes it.
+  fileprivate var picksNames: Bool {
+    guard case .comparison(let comparison) = self, comparison.field.isDocumentID,
+      !comparison.isNegated
+    else { return false }
+    return [.equal, .in, .inSet].contains(comparison.operator)
+  }
 }
 
 extension StructuredQuery.Scope {
@@ -111,15 +131,18 @@ private struct NameRange {
   var lowest: ResourcePath?
   /// Excludes names after this one.
   var highest: ResourcePath?
-  /// If set, excludes all other names.
-  var picked: Set<ResourcePath>?
+  /// If set, excludes all other names. Each is there once.
+  var picked: [ResourcePath]?
 
   init(_ query: EffectiveQuery) {
     for case .comparison(let comparison) in query.filters
     where comparison.field.isDocumentID && !comparison.isNegated {
       let paths = comparison.comparedPaths
       switch comparison.operator {
-      case .equal, .in, .inSet: picked = picked.map { $0.intersection(paths) } ?? Set(paths)
+      case .equal, .in, .inSet:
+        var unique = Set(paths)
+        if let picked { unique.formIntersection(picked) }
+        picked = Array(unique)
       case .lessThan, .lessThanOrEqual: lower(to: paths.first)
       case .greaterThan, .greaterThanOrEqual: raise(to: paths.first)
       default: break

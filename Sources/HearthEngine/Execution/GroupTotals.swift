@@ -31,6 +31,13 @@ struct GroupTotals: @unchecked Sendable {
     try groups[key]?.totals.add(fields)
   }
 
+  fileprivate mutating func add(_ count: Int, _ totals: AggregationTotals, ofKey key: [UInt8]) {
+    groups[key] = Group(count: count, totals: totals)
+  }
+
+  /// The number of documents.
+  fileprivate var count: Int { groups.values.reduce(0) { $0 + $1.count } }
+
   /// Removes a document that was added.
   mutating func remove(_ fields: MapView) throws {
     let key = try key(of: fields)
@@ -91,6 +98,123 @@ struct GroupTotals: @unchecked Sendable {
   }
 }
 
+/// Forms groups from the entries of an index, in which the documents of a group follow each other.
+///
+///     (genre ↑, pages ↑)    sf, 90, dune │ sf, 412, emma │ war, 80, …
+///                           └─ one group ─────────────┘
+private struct EntryGroups {
+  private let fresh: AggregationTotals
+  /// The number of components that form the groups.
+  private let keyCount: Int
+  /// Components that are descending.
+  private let descending: UInt64
+  /// In the order of their components.
+  private var steps: [Step]
+
+  /// An aggregation of a field.
+  private struct Step {
+    let component: Int
+    let aggregation: Int
+    /// It takes sums of integers.
+    let takesIntegers: Bool
+    /// Of integers that are not yet in `totals`.
+    var sum: Int64 = 0
+    var count = 0
+  }
+
+  private var key: [UInt8] = []
+  private var count = 0
+  private var totals: AggregationTotals
+
+  /// Nil for a plan that does not read groups one after another, or not all of the fields.
+  init?(_ grouped: GroupedQuery, _ plan: QueryPlan) {
+    fresh = AggregationTotals(grouped.aggregations, isLive: false)
+    guard case .entries(let branches) = plan.source, branches.count == 1,
+      branches[0].rangeLists.count == 1, branches[0].fixed.isEmpty, !plan.mayRepeat,
+      let positions = fresh.carriers(in: plan)?.first
+    else { return nil }
+    let components = branches[0].index.definition.components
+    guard components.count >= grouped.keys.count, components.count <= 64,
+      zip(components, grouped.keys).allSatisfy({ $0.field == $1 && $0.kind == .ascending }),
+      positions.allSatisfy({ ($0 ?? .max) >= grouped.keys.count })
+    else { return nil }
+    keyCount = grouped.keys.count
+    descending = components.indices.reduce(0) { bits, index in
+      components[index].isDescending ? bits | 1 << UInt64(index) : bits
+    }
+    steps = positions.enumerated().compactMap { [fresh] index, component in
+      component.map {
+        Step(component: $0, aggregation: index, takesIntegers: fresh.sums(index))
+      }
+    }
+    steps.sort { $0.component < $1.component }
+    totals = fresh
+  }
+
+  /// Adds the document of an entry to its group, and to `all` the group before if that has ended.
+  mutating func add(_ stream: IndexJoin, _ entry: ScannedEntry, _ all: inout GroupTotals) throws {
+    let suffix = entry.suffix
+    // No component is a prefix of another.
+    if count == 0 || !suffix.starts(withKey: key) {
+      endGroup(&all)
+      var reader = KeyReader(suffix)
+      for _ in 0..<keyCount { try reader.skipValue() }
+      key = Array(suffix[..<reader.offset])
+    }
+    count += 1
+    var reader = KeyReader(suffix.from(key.count))
+    var next = keyCount
+    var value = Value.null
+    for index in steps.indices {
+      let component = steps[index].component
+      // Several aggregations may be of one component.
+      if next <= component {
+        while next < component {
+          try reader.skipValue(descending: isDescending(next))
+          next += 1
+        }
+        value = try reader.readValue(descending: isDescending(next))
+        next += 1
+      }
+      if case .integer(let integer) = value, steps[index].takesIntegers,
+        entry.identities[component] == .exact
+      {
+        let (sum, overflow) = steps[index].sum.addingReportingOverflow(integer)
+        if !overflow {
+          steps[index].sum = sum
+          steps[index].count += 1
+          continue
+        }
+      }
+      try totals.add(stream, entry, steps[index].aggregation, at: component)
+    }
+  }
+
+  private func isDescending(_ component: Int) -> Bool { descending >> UInt64(component) & 1 == 1 }
+
+  mutating func endGroup(_ all: inout GroupTotals) {
+    guard count > 0 else { return }
+    totals.counted = Int64(count)
+    for index in steps.indices where steps[index].count > 0 {
+      totals.add(sum: steps[index].sum, of: steps[index].count, to: steps[index].aggregation)
+      (steps[index].sum, steps[index].count) = (0, 0)
+    }
+    all.add(count, totals, ofKey: key)
+    totals = fresh
+    count = 0
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  @inline(__always)
+  fileprivate func starts(withKey key: [UInt8]) -> Bool {
+    count >= key.count
+      && key.withUnsafeBytes {
+        UTF8Order.areEqual(UnsafeRawBufferPointer(rebasing: self[..<$0.count]), $0)
+      }
+  }
+}
+
 extension StoreSnapshot {
   /// The groups of the query's results.
   func groups(_ grouped: GroupedQuery, trace: QueryTrace = QueryTrace()) throws -> [QueryGroup] {
@@ -105,6 +229,7 @@ extension StoreSnapshot {
   ) throws -> GroupTotals {
     var query = EffectiveQuery(grouped.query)
     query.projection = []
+    if !isLive, let totals = try groupTotals(fromEntriesOf: grouped, query, trace) { return totals }
     var totals = GroupTotals(grouped, isLive: isLive)
     if query.search != nil {
       for document in try search(query, trace: trace) {
@@ -118,6 +243,30 @@ extension StoreSnapshot {
       try totals.add(fields)
       return true
     }
+    return totals
+  }
+
+  /// The groups of a whole collection from an index that has all fields. Nil if there is none, or if
+  /// it lacks documents: those without one of the fields.
+  private func groupTotals(
+    fromEntriesOf grouped: GroupedQuery, _ query: EffectiveQuery, _ trace: QueryTrace
+  ) throws -> GroupTotals? {
+    guard case .collection(let path) = query.scope, query.isWholeCollection, query.limit == nil,
+      query.offset == 0, !grouped.keys.isEmpty
+    else { return nil }
+    let required = grouped.keys + grouped.aggregations.compactMap(\.field)
+    let attempt = QueryTrace(trace.touched)
+    let run = try run(
+      query, requiring: required, needsOrder: false, countsOnly: true, trace: attempt)
+    var totals = GroupTotals(grouped)
+    guard var walk = EntryGroups(grouped, run.plan) else { return nil }
+    try run.forEachEntry { _, stream, entry in
+      try walk.add(stream, entry, &totals)
+      return true
+    }
+    walk.endGroup(&totals)
+    guard try totals.count == Int(clamping: documentCount(inCollection: path)) else { return nil }
+    trace.plan = attempt.plan
     return totals
   }
 

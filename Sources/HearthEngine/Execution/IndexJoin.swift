@@ -70,6 +70,21 @@ final class IndexJoin {
     try scan.value(of: component, in: entry)
   }
 
+  /// The component's key, ascending; nil for an array. The component is not fixed.
+  func key(of component: Int, in entry: ScannedEntry) throws -> [UInt8]? {
+    let components = plan.index.definition.components
+    var reader = KeyReader(entry.suffix)
+    for before in components[plan.fixed.count..<component] {
+      try reader.skipValue(descending: before.isDescending)
+    }
+    let start = reader.offset
+    let isDescending = components[component].isDescending
+    try reader.skipValue(descending: isDescending)
+    let bytes = entry.suffix[start..<reader.offset]
+    let key = isDescending ? bytes.map { ~$0 } : Array(bytes)
+    return key.first == KeyTag.array.rawValue ? nil : key
+  }
+
   /// The name at the end of the entry's key, which identifies the document.
   func name(of entry: ScannedEntry) throws -> UnsafeRawBufferPointer {
     var reader = KeyReader(entry.suffix)

@@ -44,10 +44,11 @@ extension QueryExecutor {
   func forEachMet(
     _ streams: [Stream], _ body: (Candidate, MapView) throws -> Bool
   ) throws {
+    let mayRepeat = plan.mayRepeat
     var met: Set<[UInt8]> = []
     for stream in streams {
       while let next = try stream.next() {
-        if plan.mayRepeat, !met.insert(Array(next.entry.key)).inserted { continue }
+        if mayRepeat, !met.insert(Array(next.entry.key)).inserted { continue }
         guard try body(next, fields(of: next.entry)) else { return }
       }
     }
@@ -91,13 +92,14 @@ extension QueryExecutor {
     guard case .entries(let branches) = plan.source else { return }
     let collection: ResourcePath? =
       if case .collection(let path) = query.scope { path } else { nil }
+    let mayRepeat = plan.mayRepeat
     var met: Set<[UInt8]> = []
     for (index, branch) in branches.enumerated() {
       for rangeList in branch.rangeLists {
         let stream = try IndexJoin(
           branch, rangeList, in: snapshot, collection: collection, touched: touched)
         while let entry = try stream.next() {
-          if plan.mayRepeat, !met.insert(Array(try stream.name(of: entry))).inserted { continue }
+          if mayRepeat, !met.insert(Array(try stream.name(of: entry))).inserted { continue }
           guard try body(index, stream, entry) else { return }
         }
       }

@@ -25,6 +25,9 @@ extension QueryExecutor {
       while let entry = try scan.nextEntry() {
         guard try take(entry, &learning, body) else { return }
       }
+    } else if case .picked(let entries, _) = source {
+      // Not with `next`, which would copy the rest of the list for each of them.
+      for entry in entries.reversed() { guard try take(entry, &learning, body) else { return } }
     } else {
       var source = source
       while let entry = try source.next() { guard try take(entry, &learning, body) else { return } }

@@ -35,7 +35,9 @@ final class QueryExecutor {
     switch plan.source {
     case .documents:
       source = try DocumentSource(query, in: snapshot, touched: touched)
-      matchers = [Matcher(query.filters, requiring: fields)]
+      // Documents that the only condition names pass it.
+      let isPicked = if case .picked = source { query.filters.count == 1 } else { false }
+      matchers = [Matcher(isPicked ? [] : query.filters, requiring: fields)]
     case .nothing:
       source = nil
       matchers = []

@@ -93,7 +93,7 @@ extension StoreSnapshot {
 
 extension EffectiveQuery {
   /// Every document of the collection is a result.
-  fileprivate var isWholeCollection: Bool {
-    filters.isEmpty && isOrderedByName && start == nil && end == nil
+  var isWholeCollection: Bool {
+    filters.isEmpty && search == nil && isOrderedByName && start == nil && end == nil
   }
 }

@@ -65,13 +65,28 @@ extension StoreSnapshot {
     try query.resolved(at: store.configuration.now()).resolved { join in
       let inner = join.effectiveQuery
       let isBounded = inner.limit != nil || inner.offset > 0
-      let run = try run(inner, requiring: join.required, needsOrder: isBounded, trace: trace)
-      let values = ValueSet()
+      let readsField = !isBounded && !join.field.isDocumentID
+      let run = try run(
+        inner, requiring: join.required, needsOrder: isBounded, countsOnly: readsField, trace: trace
+      )
+      var values = DistinctKeys()
+      if readsField, let positions = run.plan.positions(of: join.field) {
+        try run.forEachEntry { branch, stream, entry in
+          if let key = try stream.key(of: positions[branch], in: entry) {
+            values.add(key)
+          } else {
+            // An array: each of its elements is a value.
+            try join.forEachKey(of: stream.fields(of: entry), at: { .root }) { values.add($0) }
+          }
+          return true
+        }
+        return try values.sorted().map(ValueSet.value)
+      }
       try run.forEachUnordered { entry, fields in
         try join.forEachKey(of: fields, at: { try path(of: entry) }) { values.add($0) }
         return true
       }
-      return try values.keys.map(ValueSet.value)
+      return try values.sorted().map(ValueSet.value)
     }
   }
 

@@ -11,7 +11,23 @@ package struct ResourcePath: Sendable {
   /// and `init(checkingDocument:)`.
   package init(relative text: String) {
     // By bytes: a slash separates, even if a combining accent follows it.
-    segments = text.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+    var text = text
+    segments = text.withUTF8 { Self.segments(ofUTF8: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// The bytes must be UTF-8.
+  private static func segments(ofUTF8 text: UnsafeRawBufferPointer) -> [String] {
+    var segments: [String] = []
+    var start = 0
+    for end in 0...text.count where end == text.count || text[end] == UInt8(ascii: "/") {
+      if end > start {
+        if segments.isEmpty { segments.reserveCapacity(2) }
+        segments.append(
+          String(decoding: UnsafeRawBufferPointer(rebasing: text[start..<end]), as: UTF8.self))
+      }
+      start = end + 1
+    }
+    return segments
   }
 
   package static let root = ResourcePath()
@@ -42,8 +58,12 @@ package struct ResourcePath: Sendable {
   }
 
   func hasPrefix(_ prefix: ResourcePath) -> Bool {
-    segments.count >= prefix.segments.count
-      && zip(segments, prefix.segments).allSatisfy { UTF8Order.areEqual($0, $1) }
+    guard segments.count >= prefix.segments.count else { return false }
+    for index in prefix.segments.indices
+    where !UTF8Order.areEqual(segments[index], prefix.segments[index]) {
+      return false
+    }
+    return true
   }
 
   /// Negative, zero or positive as `lhs` sorts before, with or after `rhs`.

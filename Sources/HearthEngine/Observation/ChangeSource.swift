@@ -80,6 +80,9 @@ enum ResultRequest: Sendable {
   case documentsAt([ResourcePath])
   /// Whole documents that have all of the fields, in the query's order.
   case documents(EffectiveQuery, requiring: [FieldSegments])
+  /// For each path the documents of `Relation.query(referringTo:)`, as several answers. Only for the
+  /// kind with a query.
+  case documentsReferring(Inclusion.Relation, to: [ResourcePath])
   /// Sums over all documents that have the aggregated fields. Without a limit or an offset.
   case totals(EffectiveQuery, [Aggregation])
   /// All groups. Without a limit or an offset of documents.

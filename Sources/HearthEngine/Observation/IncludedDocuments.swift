@@ -1,16 +1,40 @@
 /// The documents that a joined query included, as they are in one state.
 package final class IncludedDocuments: Sendable {
+  private let levels: JoinLevels
   /// By level; the first one, of the results, is empty. The keys of rows begin with `key` of the
   /// document that is referred to.
   private let tables: [ResultTree]
-  private let levels: JoinLevels
+  /// By level, in place of tables, of a query that was answered once.
+  private let lists: [Lists]
 
   init(_ levels: JoinLevels, _ tables: [ResultTree]) {
     self.levels = levels
     self.tables = tables
+    lists = []
   }
 
-  /// Costs about the size of the difference.
+  init(_ levels: JoinLevels, _ lists: [Lists]) {
+    self.levels = levels
+    tables = []
+    self.lists = lists
+  }
+
+  /// The documents of one inclusion, by the object of the document that includes them.
+  struct Lists: Sendable {
+    private var lists: [ObjectIdentifier: (StoredDocument, [StoredDocument])] = [:]
+
+    init() {}
+
+    init(_ pairs: some Sequence<(StoredDocument, [StoredDocument])>) {
+      for (document, included) in pairs { lists[ObjectIdentifier(document)] = (document, included) }
+    }
+
+    subscript(document: StoredDocument) -> [StoredDocument] {
+      lists[ObjectIdentifier(document)]?.1 ?? []
+    }
+  }
+
+  /// Costs about the size of the difference. Not for a query that was answered once.
   func isSame(as other: IncludedDocuments?) -> Bool {
     guard let other, tables.count == other.tables.count else { return false }
     return zip(tables, other.tables).allSatisfy { one, other in
@@ -32,6 +56,7 @@ package final class IncludedDocuments: Sendable {
     _ index: Int, of document: StoredDocument, at level: Int
   ) -> (level: Int, documents: [StoredDocument]) {
     let level = levels.levels[level].children[index]
+    if tables.isEmpty { return (level, lists[level][document]) }
     let table = tables[level]
     switch levels.levels[level].relation {
     case nil: return (level, [])

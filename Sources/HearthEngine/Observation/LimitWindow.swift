@@ -43,7 +43,6 @@ final class LimitWindow {
   /// last few of `relativeTimes`.
   private(set) var nextCrossing: Instant?
   private var unknownCrossings = 0
-  private let isFollowingTime: Bool
 
   /// For a query that has been checked and is not a nearest-neighbor query.
   ///
@@ -57,9 +56,7 @@ final class LimitWindow {
     self.query = query
     semiJoins = query.semiJoins.map { LiveSemiJoin($0, tuning) }
     relativeTimes = query.filters.relativeTimes
-    isFollowingTime = tuning.isTimed
-    lookahead =
-      tuning.isLookingAhead ? min(tuning.minimumLookahead + (query.limit ?? 0) / 2, 1024) : 0
+    lookahead = min(tuning.minimumLookahead + (query.limit ?? 0) / 2, 1024)
     required = fields
     matcher = Matcher(
       query.filters, requiring: fields,
@@ -247,7 +244,7 @@ final class LimitWindow {
       toggled = [:]
       timeBefore = nil
       nextCrossing = nil
-      unknownCrossings = isFollowingTime ? relativeTimes.count : 0
+      unknownCrossings = relativeTimes.count
       return
     }
     guard case .documents(let documents) = fetched else { throw Status.otherResult }
@@ -257,7 +254,7 @@ final class LimitWindow {
     } else if timeBefore != nil {
       timeBefore = nil
       nextCrossing = nil
-      unknownCrossings = isFollowingTime ? relativeTimes.count : 0
+      unknownCrossings = relativeTimes.count
     } else {
       let comparison = relativeTimes[relativeTimes.count - unknownCrossings]
       unknownCrossings -= 1

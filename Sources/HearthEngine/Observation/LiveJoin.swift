@@ -331,19 +331,4 @@ final class LiveJoin {
       return levels[level].members[path] != nil
     }
   }
-
-  // MARK: Once
-
-  /// The result in the state that `fetch` reads.
-  static func run(
-    _ query: JoinedQuery, at now: Instant, _ fetch: (ResultRequest) throws -> FetchedResult
-  ) throws -> JoinedResult {
-    var tuning = MaterializedQueryTuning()
-    tuning.isLookingAhead = false
-    tuning.isTimed = false
-    let join = LiveJoin(query, tuning)
-    join.advance(to: now)
-    while let request = join.request { try join.hold(fetch(request)) }
-    return JoinedResult(documents: join.root.list.documents, included: join.included)
-  }
 }

@@ -28,9 +28,6 @@ extension EffectiveQuery {
 struct MaterializedQueryTuning: Sendable {
   /// A limit's lookahead is this many documents plus half the limit, but at most 1,024.
   var minimumLookahead = 16
-  /// False for a result that is not updated.
-  var isLookingAhead = true
-  var isTimed = true
   /// Above this many changes at once, or this many bytes of older versions, materialized queries go
   /// to the latest state without the steps between.
   var stepLimit = 4096

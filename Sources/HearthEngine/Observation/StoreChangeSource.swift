@@ -161,6 +161,16 @@ extension StoreSnapshot {
     case .several(let requests):
       return .several(
         try requests.map { try result(of: $0, isStrict: isStrict, note: note) })
+    case .documentsReferring(let relation, let paths):
+      var queries = ReboundQueries(self)
+      return .several(
+        try paths.compactMap(relation.query).map { query in
+          let trace = QueryTrace(isStrict: isStrict)
+          let found = try queries.run(EffectiveQuery(query), trace).documents()
+          trace.found = found.count
+          note(trace)
+          return .documents(found)
+        })
     }
   }
 
@@ -172,6 +182,11 @@ extension StoreSnapshot {
       return .documentsAt(try paths.map { try document(at: $0, asOf: sequence) })
     case .documents(let query, _):
       return .documents(try documents(matching: query, asOf: sequence))
+    case .documentsReferring(let relation, let paths):
+      return .several(
+        try paths.compactMap(relation.query).map { query in
+          .documents(try documents(matching: EffectiveQuery(query), asOf: sequence))
+        })
     case .totals, .groups, .search:
       throw Status(.internal, "Totals of an earlier state are not kept.")
     case .several(let requests):

@@ -26,10 +26,23 @@ struct NamePosition {
     return isBefore && isOwn ? buffer.bytes : KeyRange.end(buffer.bytes)
   }
 
+  /// Both positions of a document of the collection; nil for other names.
+  private func keyRange(of path: ResourcePath, in collection: ResourcePath) -> KeyRange? {
+    guard path.segments.count == collection.segments.count + 1, path.hasPrefix(collection) else {
+      return nil
+    }
+    var buffer = KeyBuffer(minimumCapacity: 64)
+    buffer.append(id: path.id)
+    return KeyRange(prefix: buffer.bytes)
+  }
+
   /// The names that pass a comparison of the name.
   func ranges(_ comparison: StructuredQuery.Comparison) -> KeyRanges {
     let points = comparison.comparedPaths.map { path in
-      KeyRange(
+      if case .collection(let collection) = scope, let range = keyRange(of: path, in: collection) {
+        return range
+      }
+      return KeyRange(
         lower: position(of: path, isBefore: true) ?? KeyRange.behindAll,
         upper: position(of: path, isBefore: false))
     }

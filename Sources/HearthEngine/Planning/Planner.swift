@@ -55,6 +55,12 @@ struct Planner {
 
   /// Every plan, the scan first.
   func candidates() throws -> [QueryPlan] {
+    // No index knows better than a query that names its results and has no other condition.
+    if !needsOrder || query.isOrderedByName, query.filters.count == 1, required.isEmpty,
+      query.picksNames
+    {
+      return [documents]
+    }
     let common = BranchPlanner(
       query, conjunctions.common, condition: query.filters, required: required,
       documentCount: documentCount)
@@ -216,7 +222,13 @@ struct Planner {
   private func selectivity(of filters: [StructuredQuery.Filter]) -> Double {
     filters.reduce(1) { share, filter in
       guard case .comparison(let comparison) = filter else { return share * 0.3 }
-      if comparison.field.isDocumentID { return share }
+      if comparison.field.isDocumentID {
+        guard [.equal, .in, .inSet].contains(comparison.operator), !comparison.isNegated else {
+          return share
+        }
+        return share
+          * min(1, Double(comparison.comparedPaths.count) / Double(max(1, documentCount)))
+      }
       return share * (comparison.isInequality ? 0.3 : 0.05)
     }
   }
@@ -229,7 +241,8 @@ struct Planner {
     var steps = Double(documentCount)
     for comparison in names {
       switch comparison.operator {
-      case .equal, .in: steps = min(steps, Double(comparison.comparedPaths.count) * Cost.seek)
+      case .equal, .in, .inSet:
+        steps = min(steps, Double(comparison.comparedPaths.count) * Cost.seek)
       case .notEqual, .notIn: break
       default: steps /= 3
       }

@@ -30,6 +30,23 @@ struct QueryPlan: Hashable, Sendable {
     }
   }
 
+  /// For each branch, the component that has the field after the fixed ones. Nil if documents have to
+  /// be read for it.
+  func positions(of field: FieldSegments) -> [Int]? {
+    guard isExact, case .entries(let branches) = source else { return nil }
+    var positions: [Int] = []
+    for branch in branches {
+      let components = branch.index.definition.components
+      let position = components.indices.first {
+        $0 >= branch.fixed.count && components[$0].field == field
+          && components[$0].kind != .contains
+      }
+      guard let position else { return nil }
+      positions.append(position)
+    }
+    return positions
+  }
+
   var usesIndexes: Bool { if case .entries = source { true } else { false } }
 
   /// The same document may be read more than once.

@@ -20,6 +20,13 @@ package struct JoinedQuery: Hashable, Sendable {
       || inclusions.contains(where: \.hasRelativeTimes)
   }
 
+  /// The query at a time; see `StructuredQuery.resolved(at:)`.
+  func resolved(at now: Instant) -> JoinedQuery {
+    guard hasRelativeTimes else { return self }
+    return JoinedQuery(
+      query.resolved(at: now), including: inclusions.map { $0.resolved(at: now) })
+  }
+
   /// Throws `invalidArgument` for a query that no database answers.
   package func check() throws(Status) {
     try query.check(cursorsReachImpliedOrders: true)
@@ -56,6 +63,15 @@ package struct Inclusion: Hashable, Sendable {
       return true
     }
     return inclusions.contains(where: \.hasRelativeTimes)
+  }
+
+  fileprivate func resolved(at now: Instant) -> Inclusion {
+    var resolved = self
+    if case .referring(let query, let field, let isArray) = relation {
+      resolved.relation = .referring(query.resolved(at: now), field, isArray: isArray)
+    }
+    resolved.inclusions = inclusions.map { $0.resolved(at: now) }
+    return resolved
   }
 
   fileprivate func check(depth: Int) throws(Status) {

@@ -141,7 +141,19 @@ struct KeyRanges: Hashable, Sendable {
   }
 
   func contains(_ key: UnsafeRawBufferPointer) -> Bool {
-    ranges.contains { $0.contains(key) }
+    // The last range that does not begin after the key.
+    var (low, high) = (0, ranges.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if ranges[middle].lower.withUnsafeBytes({ UTF8Order.compare($0, key) > 0 }) {
+        high = middle
+      } else {
+        low = middle + 1
+      }
+    }
+    guard low > 0 else { return false }
+    guard let upper = ranges[low - 1].upper else { return true }
+    return upper.withUnsafeBytes { UTF8Order.compare(key, $0) < 0 }
   }
 }
 

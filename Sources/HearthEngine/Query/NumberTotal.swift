@@ -23,6 +23,12 @@ struct NumberTotal {
     }
   }
 
+  /// Adds integers with this sum.
+  mutating func add(sum: Int64, of count: Int) {
+    integers += Int128(sum)
+    integerCount += count
+  }
+
   private mutating func change(_ value: ValueView, by sign: Int) throws(Status) {
     if let integer = try value.integer() {
       change(integer, by: sign)

@@ -12,37 +12,42 @@ final class ReadTime: @unchecked Sendable {
 
 extension EffectiveQuery {
   /// The query at a time: conditions relative to the time of the read become conditions on
-  /// timestamps, also in the queries of semi-joins.
-  func resolved(at now: Instant) -> EffectiveQuery {
-    guard filters.hasRelativeTimes(inSemiJoins: true) else { return self }
+  /// timestamps.
+  ///
+  /// - Parameter inSemiJoins: Also in the queries of semi-joins. Otherwise these are resolved when
+  ///   they are read.
+  func resolved(at now: Instant, inSemiJoins: Bool = false) -> EffectiveQuery {
+    guard filters.hasRelativeTimes(inSemiJoins: inSemiJoins) else { return self }
     var resolved = self
-    resolved.filters = filters.map { $0.resolved(at: now) }
+    resolved.filters = filters.map { $0.resolved(at: now, inSemiJoins: inSemiJoins) }
     return resolved
   }
 }
 
 extension StructuredQuery {
-  /// Same as that of an effective query. The orders become explicit: results are not ordered by the
+  /// Same as that of an effective query, also in semi-joins, for a backend without plans. The orders become explicit: results are not ordered by the
   /// fields of relative times.
   func resolved(at now: Instant) -> StructuredQuery {
     guard filters.hasRelativeTimes(inSemiJoins: true) else { return self }
     var resolved = self
     resolved.orders = effectiveOrders
-    resolved.filters = filters.map { $0.resolved(at: now) }
+    resolved.filters = filters.map { $0.resolved(at: now, inSemiJoins: true) }
     return resolved
   }
 }
 
 extension StructuredQuery.Filter {
-  func resolved(at now: Instant) -> StructuredQuery.Filter {
+  func resolved(at now: Instant, inSemiJoins: Bool = false) -> StructuredQuery.Filter {
     switch self {
     case .comparison(var comparison):
-      if let join = comparison.semiJoin {
+      if inSemiJoins, let join = comparison.semiJoin {
         comparison.semiJoin = SemiJoin(join.query.resolved(at: now), join.field)
       }
       return .comparison(comparison.resolved(at: now))
-    case .all(let members): return .all(members.map { $0.resolved(at: now) })
-    case .any(let members): return .any(members.map { $0.resolved(at: now) })
+    case .all(let members):
+      return .all(members.map { $0.resolved(at: now, inSemiJoins: inSemiJoins) })
+    case .any(let members):
+      return .any(members.map { $0.resolved(at: now, inSemiJoins: inSemiJoins) })
     }
   }
 }

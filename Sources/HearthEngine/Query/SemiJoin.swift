@@ -76,6 +76,31 @@ package final class SemiJoin: Hashable, Sendable {
   }
 }
 
+/// Values as keys, to which none is added twice in the end.
+struct DistinctKeys {
+  private var keys: [[UInt8]] = []
+  private var isAscending = true
+
+  mutating func add(_ key: [UInt8]) {
+    if let last = keys.last {
+      let order = UTF8Order.compare(last, key)
+      if order == 0 { return }
+      if order > 0 { isAscending = false }
+    }
+    keys.append(key)
+  }
+
+  /// Each key once, in order. Keys of an index are already.
+  func sorted() -> [[UInt8]] {
+    if isAscending { return keys }
+    var distinct: [[UInt8]] = []
+    for key in keys.sorted(by: { UTF8Order.compare($0, $1) < 0 }) where distinct.last != key {
+      distinct.append(key)
+    }
+    return distinct
+  }
+}
+
 /// Values as keys, with the number of times that each was added: 1 and 1.0 are equal.
 final class ValueSet: @unchecked Sendable {
   // Unchecked: one thread at a time uses a set, that of its owner.

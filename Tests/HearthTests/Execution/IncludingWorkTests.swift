@@ -46,10 +46,8 @@ import Testing
       return try world.database.store.read { snapshot in
         var work = 0
         var keys = 0
-        let result = try LiveJoin.run(joined, at: world.database.store.configuration.now()) {
-          if case .several(let requests) = $0 {
-            for case .documentsAt(let paths) in requests { keys += paths.count }
-          }
+        let result = try joined.read {
+          if case .documentsAt(let paths) = $0 { keys += paths.count }
           return try snapshot.result(of: $0, isStrict: true) { trace in
             work += trace.touched.entries + trace.touched.documents + trace.touched.keys
           }

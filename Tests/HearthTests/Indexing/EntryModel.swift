@@ -23,6 +23,7 @@ struct EntryModel {
   }
 
   private func rows(_ fields: MapValue) -> [[Value]] {
+    if let words = definition.words { return rows(words, fields) }
     var rows: [[Value]] = [[]]
     for component in definition.components {
       guard let value = fields.value(at: component.field.names) else { return [] }
@@ -35,9 +36,36 @@ struct EntryModel {
           choices.append(element)
         }
       }
+      if component.kind == .cells {
+        guard case .geoPoint(let point) = value else { return [] }
+        let leaf = GeoCell.leaf(latitude: point.latitude, longitude: point.longitude)
+        choices = [.bytes((0..<8).reversed().map { UInt8(leaf >> (8 * $0) & 0xFF) })]
+      }
       rows = rows.flatMap { row in choices.map { row + [$0] } }
     }
     return rows
+  }
+
+  /// A row for each word of the document, with its numbers.
+  private func rows(_ words: WordFields, _ fields: MapValue) -> [[Value]] {
+    let tokenizer = WordTokenizer(words.language)
+    var counts: [[UInt8]: Int] = [:]
+    var length = 0
+    for field in words.fields {
+      var texts: [Value] = [fields.value(at: field.field.names) ?? .null]
+      if case .array(let elements) = texts[0] { texts = elements }
+      for case .string(let text) in texts {
+        Array(text.utf8).withUnsafeBytes { bytes in
+          tokenizer.forEachWord(in: bytes) { word, _, form in
+            counts[[form.rawValue] + word, default: 0] += field.weight
+            if form == .stem { length += field.weight }
+          }
+        }
+      }
+    }
+    return counts.map { term, count in
+      [.bytes(WordPosting(count: count, length: length).bytes(of: term))]
+    }
   }
 
   func compare(_ one: Entry, _ other: Entry) -> Int {

@@ -201,6 +201,16 @@ private struct JoinScenario {
       let newest = states[states.count - 1].state
       time = fixture.clock.now
       let now = text(of: answer(watches[index].wanted, newest))
+      if case .joined(let joined) = watches[index].wanted {
+        let once = try fixture.joined(joined)
+        let read = try text(
+          of: .nodes(
+            once.documents.map { try node($0, joined.inclusions, 0, once.included) }))
+        guard read == now else {
+          throw Mismatch(
+            "read once: \(joins(watches[index].wanted)) \(joined)\n\(read)\ninstead of\n\(now)")
+        }
+      }
       guard watches[index].shown == now else {
         throw Mismatch(
           "not the newest: \(watches[index].wanted)\n\(now)\nbut\n\(watches[index].shown ?? "nothing")"
@@ -535,20 +545,25 @@ private struct JoinScenario {
 
   // MARK: What was shown
 
+  private func node(
+    _ document: StoredDocument, _ inclusions: [Inclusion], _ level: Int,
+    _ included: IncludedDocuments?
+  ) throws -> Node {
+    .document(
+      Version(
+        path: document.path, fields: try document.body.map(), time: document.updateTime),
+      try inclusions.indices.map { index in
+        guard let included else { throw Mismatch("nothing included") }
+        let (below, found) = included.documents(index, of: document, at: level)
+        return try found.map { try node($0, inclusions[index].inclusions, below, included) }
+      })
+  }
+
   private func shown(_ event: ResultEvent, _ wanted: Wanted) throws -> String {
-    func version(_ document: StoredDocument) throws -> Version {
-      Version(path: document.path, fields: try document.body.map(), time: document.updateTime)
-    }
     func node(
       _ document: StoredDocument, _ inclusions: [Inclusion], _ level: Int
     ) throws -> Node {
-      .document(
-        try version(document),
-        try inclusions.indices.map { index in
-          guard let included = event.included else { throw Mismatch("nothing included") }
-          let (below, found) = included.documents(index, of: document, at: level)
-          return try found.map { try node($0, inclusions[index].inclusions, below) }
-        })
+      try self.node(document, inclusions, level, event.included)
     }
     switch wanted {
     case .query: return text(of: .nodes(try event.list.documents.map { try node($0, [], 0) }))

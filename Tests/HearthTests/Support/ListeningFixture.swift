@@ -64,6 +64,28 @@ final class ListeningFixture {
       late ?? memory.source, memory.acknowledgements, logger: logger, tuning: tuning)
   }
 
+  // MARK: Reading
+
+  /// The result of a joined query, read once.
+  func joined(_ query: JoinedQuery) throws -> JoinedResult {
+    if let stored {
+      return try stored.store.read { snapshot in
+        try query.read { try snapshot.result(of: $0, isStrict: false) { _ in } }
+      }
+    }
+    let done = DispatchSemaphore(value: 0)
+    let result = Guarded<Result<JoinedResult, Status>?>(nil)
+    memory?.joined(query, .busy) { joined in
+      result.withLock { $0 = joined }
+      done.signal()
+    }
+    done.wait()
+    guard let result = result.withLock(\.self) else {
+      preconditionFailure("There is always a database.")
+    }
+    return try result.get()
+  }
+
   // MARK: Writing
 
   func set(_ text: String, _ fields: (String, Value)...) throws -> Mutation {

@@ -247,7 +247,7 @@ extension MemoryBackend: Backend {
     matching query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[StoredDocument]>
   ) {
-    let query = EffectiveQuery(query).resolved(at: now())
+    let query = EffectiveQuery(query).resolved(at: now(), inSemiJoins: true)
     answer(context, done) { [self] state in
       try checkCapabilities(query)
       let state = try past(state, at: context.readTime)
@@ -285,7 +285,7 @@ extension MemoryBackend: Backend {
     _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
     _ done: @escaping Completion<[Value]>
   ) {
-    let query = EffectiveQuery(query).resolved(at: now())
+    let query = EffectiveQuery(query).resolved(at: now(), inSemiJoins: true)
     answer(context, done) { [self] state in
       try checkCapabilities(query)
       let state = try past(state, at: context.readTime)
@@ -319,7 +319,7 @@ extension MemoryBackend: Backend {
   ) {
     answer(context, done) { [self] state in
       let state = try past(state, at: context.readTime)
-      return try LiveJoin.run(query, at: now(), state.result)
+      return try query.resolved(at: now()).read(state.result)
     }
   }
 
@@ -633,14 +633,14 @@ private struct MemoryReader: LocalReader {
   func document(at path: ResourcePath) throws -> StoredDocument? { try staged.document(path) }
 
   func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
-    let query = EffectiveQuery(query)
+    let query = EffectiveQuery(query).resolved(at: staged.time, inSemiJoins: true)
     return try MemoryAnswer(query).documents(staged.documents())
   }
 
   func aggregate(
     _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws -> [Value] {
-    let query = EffectiveQuery(query)
+    let query = EffectiveQuery(query).resolved(at: staged.time, inSemiJoins: true)
     return try MemoryAnswer(query).aggregate(aggregations, staged.documents())
   }
 }

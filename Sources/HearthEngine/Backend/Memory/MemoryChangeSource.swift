@@ -86,6 +86,11 @@ extension MemoryState {
       let (found, statistics) = try answer.matches(documents.values)
       return .search(found.map(\.document), statistics)
     case .several(let requests): return .several(try requests.map(result))
+    case .documentsReferring(let relation, let paths):
+      return .several(
+        try paths.compactMap(relation.query).map { query in
+          .documents(try MemoryAnswer(EffectiveQuery(query)).whole(documents.values))
+        })
     case .groups(let grouped):
       var query = EffectiveQuery(grouped.query)
       query.projection = []
