@@ -303,10 +303,14 @@ extension MemoryBackend: Backend {
   ) {
     answer(context, done) { [self] state in
       let state = try past(state, at: context.readTime)
-      let documents = try state.documents.values.map {
-        ReferenceQuery.Document(($0.path, try $0.body.map()))
-      }
       var query = query
+      var found = Array(state.documents.values)
+      if query.query.search != nil {
+        found = try MemoryAnswer(EffectiveQuery(query.query).resolved(at: now(), inSemiJoins: true))
+          .whole(found)
+        query.query = StructuredQuery(query.query.scope)
+      }
+      let documents = try found.map { ReferenceQuery.Document(($0.path, try $0.body.map())) }
       query.query = try query.query.resolved(at: now()).resolved { join in
         try join.values(of: MemoryAnswer(join.effectiveQuery).whole(state.documents.values))
       }

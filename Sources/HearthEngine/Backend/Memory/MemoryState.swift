@@ -261,6 +261,11 @@ struct MemoryAnswer {
     if query.filters.hasSemiJoins {
       return try resolved(documents).aggregate(aggregations, documents)
     }
+    if query.search != nil {
+      var plain = EffectiveQuery(StructuredQuery(query.scope))
+      plain.orders = query.orders
+      return try MemoryAnswer(plain).aggregate(aggregations, whole(documents))
+    }
     var candidates: [ReferenceQuery.Document] = []
     for document in documents where query.scope.contains(document.path) {
       candidates.append(ReferenceQuery.Document((document.path, try document.body.map())))
