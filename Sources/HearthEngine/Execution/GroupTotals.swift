@@ -122,7 +122,9 @@ private struct EntryGroups {
     var count = 0
   }
 
+  /// Of the group: its components as they are stored, and where each ends.
   private var key: [UInt8] = []
+  private var ends: [Int] = []
   private var count = 0
   private var totals: AggregationTotals
 
@@ -135,7 +137,7 @@ private struct EntryGroups {
     else { return nil }
     let components = branches[0].index.definition.components
     guard components.count >= grouped.keys.count, components.count <= 64,
-      zip(components, grouped.keys).allSatisfy({ $0.field == $1 && $0.kind == .ascending }),
+      zip(components, grouped.keys).allSatisfy({ $0.field == $1 && $0.kind.hasValues }),
       positions.allSatisfy({ ($0 ?? .max) >= grouped.keys.count })
     else { return nil }
     keyCount = grouped.keys.count
@@ -158,7 +160,11 @@ private struct EntryGroups {
     if count == 0 || !suffix.starts(withKey: key) {
       endGroup(&all)
       var reader = KeyReader(suffix)
-      for _ in 0..<keyCount { try reader.skipValue() }
+      ends.removeAll(keepingCapacity: true)
+      for component in 0..<keyCount {
+        try reader.skipValue(descending: isDescending(component))
+        ends.append(reader.offset)
+      }
       key = Array(suffix[..<reader.offset])
     }
     count += 1
@@ -199,7 +205,16 @@ private struct EntryGroups {
       totals.add(sum: steps[index].sum, of: steps[index].count, to: steps[index].aggregation)
       (steps[index].sum, steps[index].count) = (0, 0)
     }
-    all.add(count, totals, ofKey: key)
+    // Those of groups are ascending.
+    var ascending = key
+    var start = 0
+    for (component, end) in ends.enumerated() {
+      if isDescending(component) {
+        for index in start..<end { ascending[index] = ~ascending[index] }
+      }
+      start = end
+    }
+    all.add(count, totals, ofKey: ascending)
     totals = fresh
     count = 0
   }
