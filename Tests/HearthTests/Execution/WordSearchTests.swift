@@ -55,6 +55,7 @@ import Testing
         let scanned = try plain.documents(query).map(\.path)
         let inMemory = try MemoryAnswer(EffectiveQuery(query)).documents(stored).map(\.path)
         if expected.count > 1 { ranked += 1 }
+        await Task.yield()
         guard found == expected, scanned == expected, inMemory == expected else {
           Issue.record(
             "seed \(seed) \(query): \(found) and \(scanned) and \(inMemory), not \(expected)")
@@ -120,7 +121,7 @@ import Testing
   @Test(arguments: [ListeningFixture.Kind.store, .memory, .late])
   func `a listener's ranking is the search run again after every commit`(
     _ kind: ListeningFixture.Kind
-  ) throws {
+  ) async throws {
     var events = 0
     for seed in 0..<UInt64(Soak.isOn ? 300 : 15) {
       var random = SeededGenerator(seed: seed)
@@ -157,6 +158,7 @@ import Testing
         }
         let expected = try Self.naive(query, documents.map { ($0.key, $0.value) })
         #expect(last == expected, "seed \(seed) \(query)")
+        await Task.yield()
         try commit(1 + random.below(3))
       }
     }

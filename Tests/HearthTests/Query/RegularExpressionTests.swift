@@ -339,11 +339,12 @@ import Testing
   // MARK: Laws
 
   @Test(arguments: [1, 2, 5, 1000])
-  func `a random pattern is found where its definition says`(stateLimit: Int) throws {
+  func `a random pattern is found where its definition says`(stateLimit: Int) async throws {
     let seed = UInt64(stateLimit)
     var random = SeededGenerator(seed: seed)
     var foundCount = 0
-    for _ in 0..<1500 {
+    for _ in 0..<500 {
+      await Task.yield()
       let pattern = ReferencePattern.random(&random, depth: 4)
       var matcher = ReferenceMatcher(text: [])
       matcher.ignoringCase = random.one(in: 3)
@@ -369,12 +370,13 @@ import Testing
         #expect(Self.hasLiteral(of: expression, text), "\(pattern.pattern) in \(text)")
       }
     }
-    #expect((2500..<9500).contains(foundCount))
+    #expect((800..<3200).contains(foundCount))
   }
 
-  @Test func `ICU finds random patterns in the same texts`() throws {
+  @Test func `ICU finds random patterns in the same texts`() async throws {
     var random = SeededGenerator(seed: 11)
-    for _ in 0..<1500 {
+    for _ in 0..<500 {
+      await Task.yield()
       let pattern = ReferencePattern.random(&random, depth: 3).pattern
       var options: NSRegularExpression.Options = .useUnixLineSeparators
       let isMultiline = random.one(in: 3)
@@ -444,13 +446,14 @@ import Testing
     #expect(try RegularExpression("^$").isFound(in: UnsafeRawBufferPointer(start: nil, count: 0)))
   }
 
-  @Test func `no pattern traps`() {
+  @Test func `no pattern traps`() async {
     var random = SeededGenerator(seed: 23)
     let pieces =
       Array("ab1(){}[]|*+?.^$\\-,:<>=!PpQExuidDwWsSbBAzZkL&#'\nm é\u{FFFD}😀")
       .map(String.init) + ["(?", "(?<n>", "[[:", ":]]", "\\p{", "\\x{", "{2,", "[^", "(?i)", "\\Q"]
     var accepted = 0
-    for _ in 0..<12_000 {
+    for _ in 0..<4000 {
+      await Task.yield()
       let pattern = (0..<random.below(14)).map { _ in random.pick(pieces) }.joined()
       guard let expression = try? RegularExpression(pattern, stateLimit: 8) else { continue }
       accepted += 1
