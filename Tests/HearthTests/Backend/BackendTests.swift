@@ -84,6 +84,7 @@ import Testing
   @Test(arguments: Kind.allCases)
   func `what nobody waits for is refused once too much waits`(kind: Kind) async throws {
     let backend = try open(kind, queueLimitBytes: 10_000)
+    let began = ContinuousClock.now
     let letGo = try await hold(backend)
     let refused = Guarded<[Status.Code]>([])
     for n in 0..<20 {
@@ -91,10 +92,12 @@ import Testing
         if let status = $0 { refused.withLock { $0.append(status.code) } }
       }
     }
+    // Writes are held for a second at most.
+    let isHeld = ContinuousClock.now - began < .milliseconds(900)
     letGo()
     await withCheckedContinuation { continuation in backend.drain { continuation.resume() } }
     let codes = refused.withLock(\.self)
-    #expect(codes.count >= 10 && codes.count < 20)
+    #expect(codes.count < 20 && (codes.count >= 10 || !isHeld))
     #expect(codes.allSatisfy { $0 == .resourceExhausted })
     backend.close()
   }
@@ -105,7 +108,7 @@ import Testing
   ) async throws {
     let backend = try open(kind)
     var times: [Duration] = []
-    for n in 0..<4 {
+    for n in 0..<20 {
       var start = TransactionStart(at: CallSite(file: #file, line: #line))
       start.isExclusive = true
       let id = try await backend.awaiting { backend.beginTransaction(start, .busy, $0) }
