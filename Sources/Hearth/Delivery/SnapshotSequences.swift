@@ -126,42 +126,10 @@ extension AggregateQuery {
   /// Up to 16 commits that wait for the loop are one element each; further ones are combined into
   /// one element with the newest values. No write waits for the loop. Ends and throws as
   /// `Query.snapshots` does.
-  public var snapshots: AggregateSnapshotsSequence { AggregateSnapshotsSequence(query: self) }
-
-  /// The sequence that `snapshots` returns.
-  public struct AggregateSnapshotsSequence: AsyncSequence, Sendable {
-    public typealias Element = AggregateQuerySnapshot
-    public typealias Failure = Error
-
-    fileprivate let query: AggregateQuery
-
-    public func makeAsyncIterator() -> Iterator { Iterator(query) }
-
-    public struct Iterator: AsyncIteratorProtocol {
-      private let query: AggregateQuery
-      private let events: SnapshotIterator
-
-      fileprivate init(_ query: AggregateQuery) {
-        self.query = query
-        events = SnapshotIterator(query.watched)
-      }
-
-      public mutating func next() async throws -> AggregateQuerySnapshot? {
-        try await next(isolation: #isolation)
-      }
-
-      /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
-      public mutating func next(
-        isolation actor: isolated (any Actor)?
-      ) async throws -> AggregateQuerySnapshot? {
-        try await events.next().map { AggregateQuerySnapshot(query, $0.values ?? []) }
-      }
-    }
+  public var snapshots: SnapshotsSequence<AggregateQuerySnapshot> {
+    SnapshotsSequence(watched) { AggregateQuerySnapshot(self, $0.values ?? []) }
   }
 }
-
-@available(*, unavailable)
-extension AggregateQuery.AggregateSnapshotsSequence.Iterator: Sendable {}
 
 extension GroupedAggregateQuery {
   /// The groups, and their new state after each commit that changes them.
@@ -171,42 +139,10 @@ extension GroupedAggregateQuery {
   ///     }
   ///
   /// Buffers, ends and throws as `Query.snapshots` does.
-  public var snapshots: GroupSnapshotsSequence { GroupSnapshotsSequence(query: self) }
-
-  /// The sequence that `snapshots` returns.
-  public struct GroupSnapshotsSequence: AsyncSequence, Sendable {
-    public typealias Element = [AggregateGroup]
-    public typealias Failure = Error
-
-    fileprivate let query: GroupedAggregateQuery
-
-    public func makeAsyncIterator() -> Iterator { Iterator(query) }
-
-    public struct Iterator: AsyncIteratorProtocol {
-      private let query: GroupedAggregateQuery
-      private let events: SnapshotIterator
-
-      fileprivate init(_ query: GroupedAggregateQuery) {
-        self.query = query
-        events = SnapshotIterator(query.watched)
-      }
-
-      public mutating func next() async throws -> [AggregateGroup]? {
-        try await next(isolation: #isolation)
-      }
-
-      /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
-      public mutating func next(
-        isolation actor: isolated (any Actor)?
-      ) async throws -> [AggregateGroup]? {
-        try await events.next().map(query.groups)
-      }
-    }
+  public var snapshots: SnapshotsSequence<[AggregateGroup]> {
+    SnapshotsSequence(watched, groups)
   }
 }
-
-@available(*, unavailable)
-extension GroupedAggregateQuery.GroupSnapshotsSequence.Iterator: Sendable {}
 
 extension IncludingQuery {
   /// The results with what they include, and their new state after each commit that changes a result
@@ -216,39 +152,48 @@ extension IncludingQuery {
   ///     for try await snapshot in books.snapshots { print(snapshot.documents.count) }
   ///
   /// Buffers, ends and throws as `Query.snapshots` does.
-  public var snapshots: IncludingSnapshotsSequence { IncludingSnapshotsSequence(query: self) }
+  public var snapshots: SnapshotsSequence<IncludingSnapshot> {
+    SnapshotsSequence(watched, snapshot)
+  }
+}
 
-  /// The sequence that `snapshots` returns.
-  public struct IncludingSnapshotsSequence: AsyncSequence, Sendable {
-    public typealias Element = IncludingSnapshot
-    public typealias Failure = Error
+/// The results of a query that Firestore cannot listen to, and their new state after each commit that
+/// changes them.
+public struct SnapshotsSequence<Element: Sendable>: AsyncSequence, Sendable {
+  public typealias Failure = Error
 
-    fileprivate let query: IncludingQuery
+  private let watched: @Sendable () throws -> SnapshotRegistration.Watched
+  private let element: @Sendable (ResultEvent) -> Element
 
-    public func makeAsyncIterator() -> Iterator { Iterator(query) }
+  init(
+    _ watched: @escaping @Sendable () throws -> SnapshotRegistration.Watched,
+    _ element: @escaping @Sendable (ResultEvent) -> Element
+  ) {
+    self.watched = watched
+    self.element = element
+  }
 
-    public struct Iterator: AsyncIteratorProtocol {
-      private let query: IncludingQuery
-      private let events: SnapshotIterator
+  public func makeAsyncIterator() -> Iterator { Iterator(SnapshotIterator(watched), element) }
 
-      fileprivate init(_ query: IncludingQuery) {
-        self.query = query
-        events = SnapshotIterator(query.watched)
-      }
+  public struct Iterator: AsyncIteratorProtocol {
+    private let events: SnapshotIterator
+    private let element: @Sendable (ResultEvent) -> Element
 
-      public mutating func next() async throws -> IncludingSnapshot? {
-        try await next(isolation: #isolation)
-      }
+    fileprivate init(
+      _ events: SnapshotIterator, _ element: @escaping @Sendable (ResultEvent) -> Element
+    ) {
+      self.events = events
+      self.element = element
+    }
 
-      /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
-      public mutating func next(
-        isolation actor: isolated (any Actor)?
-      ) async throws -> IncludingSnapshot? {
-        try await events.next().map(query.snapshot)
-      }
+    public mutating func next() async throws -> Element? { try await next(isolation: #isolation) }
+
+    /// Same as `next()`. `for await` calls it, and stays on the actor of its caller.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+      try await events.next().map(element)
     }
   }
 }
 
 @available(*, unavailable)
-extension IncludingQuery.IncludingSnapshotsSequence.Iterator: Sendable {}
+extension SnapshotsSequence.Iterator: Sendable {}

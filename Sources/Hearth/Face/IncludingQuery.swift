@@ -35,6 +35,21 @@ public struct DocumentInclusion: Sendable {
   public let name: String
   fileprivate let relation: Relation
   fileprivate let inclusions: [DocumentInclusion]
+  private let depth: Int
+
+  private static let deepest = 8
+
+  private init(_ name: String, _ relation: Relation, _ inclusions: [DocumentInclusion]) {
+    self.name = name
+    self.relation = relation
+    let depth = 1 + (inclusions.map(\.depth).max() ?? 0)
+    self.depth = depth
+    self.inclusions = depth > Self.deepest ? [] : inclusions
+    isTooDeep = depth > Self.deepest || inclusions.contains(where: \.isTooDeep)
+  }
+
+  /// Some of it was left out, so that no stack overflows.
+  private let isTooDeep: Bool
 
   /// The documents that a field refers to: one `DocumentReference`, or an array of them. Dots lead into
   /// maps.
@@ -45,8 +60,7 @@ public struct DocumentInclusion: Sendable {
   public static func reference(
     _ field: String, as name: String? = nil, including inclusions: DocumentInclusion...
   ) -> DocumentInclusion {
-    DocumentInclusion(
-      name: name ?? field, relation: .reference(.dotted(field)), inclusions: inclusions)
+    DocumentInclusion(name ?? field, .reference(.dotted(field)), inclusions)
   }
 
   /// The results of `query` that refer to the document by a field, in the query's order. A limit
@@ -59,12 +73,13 @@ public struct DocumentInclusion: Sendable {
     _ query: Query, by field: String, isArray: Bool = false, as name: String,
     including inclusions: DocumentInclusion...
   ) -> DocumentInclusion {
-    DocumentInclusion(
-      name: name, relation: .referring(query, .dotted(field), isArray: isArray),
-      inclusions: inclusions)
+    DocumentInclusion(name, .referring(query, .dotted(field), isArray: isArray), inclusions)
   }
 
   fileprivate func resolved(in firestore: Firestore) throws(Status) -> Inclusion {
+    if isTooDeep {
+      throw .invalidArgument("Included documents include others more than 8 levels deep.")
+    }
     let relation: Inclusion.Relation
     switch self.relation {
     case .reference(let field): relation = .reference(try field.get())

@@ -191,6 +191,12 @@ import Testing
     await expectRefused {
       _ = try await self.books.whereFilter(.whereField("a", isInResultsOf: nearest)).getDocuments()
     }
+    var nested = DocumentInclusion.reference("a")
+    for _ in 0..<7 { nested = .reference("a", including: nested) }
+    _ = try await books.including(nested).getDocuments()
+    for _ in 0..<100_000 { nested = .reference("a", including: nested) }
+    let tooDeep = books.including(nested)
+    await expectRefused { _ = try await tooDeep.getDocuments() }
     var deep: Query = books
     for _ in 0..<10 { deep = books.whereFilter(.whereField("a", isInResultsOf: deep)) }
     await expectRefused { _ = try await deep.getDocuments() }
