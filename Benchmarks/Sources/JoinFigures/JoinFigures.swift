@@ -54,10 +54,11 @@ struct JoinFigures {
       _ = FileManager.default.createFile(atPath: marker, contents: nil)
     }
     try await figures.reading()
-    try await figures.searching()
     try await figures.listening()
-    // Last: it adds books.
+    // After what compares with the library, and before indexes on words and cells are there: SQLite
+    // updates none for its inserts.
     try await figures.writing()
+    try await figures.searching()
     try await figures.hearth.db.terminate()
   }
 

@@ -204,6 +204,11 @@ public struct GroupedAggregateQuery: Sendable {
     }
   }
 
+  /// The position of an aggregation: usually of the object that was requested.
+  fileprivate func index(of aggregate: AggregateField) -> Int? {
+    aggregates.firstIndex { $0 === aggregate } ?? aggregates.firstIndex(of: aggregate)
+  }
+
   private func checked() throws(Status) -> GroupedQuery {
     if let error { throw error }
     var keys: [FieldSegments] = []
@@ -237,7 +242,7 @@ public struct GroupedAggregateQuery: Sendable {
   }
 
   private func output(_ aggregate: AggregateField) throws(Status) -> FieldSegments {
-    guard let index = aggregates.firstIndex(of: aggregate) else {
+    guard let index = index(of: aggregate) else {
       throw .invalidArgument("'\(aggregate.call)' was not requested in the aggregation query")
     }
     return GroupedQuery.field(ofAggregation: index)
@@ -279,14 +284,17 @@ public struct AggregateGroup: Sendable {
   /// An aggregation. `NSNull` for the average, the smallest or the largest of no values, and for an
   /// aggregation that was not requested.
   public func get(_ aggregate: AggregateField) -> Any {
-    guard let index = query.aggregates.firstIndex(of: aggregate), index < group.values.count else {
+    guard let index = query.index(of: aggregate), index < group.values.count else {
       return NSNull()
     }
     return any(group.values[index])
   }
 
   /// The number of documents in the group; not a number (NaN) if the query did not request `count()`.
-  public var count: NSNumber { self.get(.count()) as? NSNumber ?? NSNumber(value: Double.nan) }
+  public var count: NSNumber {
+    let aggregate = query.aggregates.first(where: \.isCount)
+    return aggregate.flatMap { self.get($0) as? NSNumber } ?? NSNumber(value: Double.nan)
+  }
 
   private func any(_ value: Value) -> Any {
     let firestore = query.query.firestore

@@ -12,8 +12,14 @@ enum DocumentSource {
     _ query: EffectiveQuery, in snapshot: StoreSnapshot, touched: ReadCounters
   ) throws {
     let names = NameRange(query)
-    if let paths = names.picked {
-      self = try .picked(paths, of: query, in: snapshot, touched)
+    if let picked = names.picked {
+      if case .keys(let keys, _) = picked, case .collection(let path) = query.scope,
+        let source = try DocumentSource.picked(keys, in: path, of: query, in: snapshot, touched)
+      {
+        self = source
+      } else {
+        self = try .picked(picked.paths, of: query, in: snapshot, touched)
+      }
       return
     }
     switch query.scope {
@@ -65,6 +71,35 @@ enum DocumentSource {
       entries.append(StoredEntry(key: pinned.buffer, record: record))
     }
     return .picked(entries, keys: keys)
+  }
+
+  /// Same as above, for documents that keys of references name: the order of those keys is that of
+  /// the names. Nil if a document's key is truncated.
+  private static func picked(
+    _ keys: SortedKeys, in collection: ResourcePath, of query: EffectiveQuery,
+    in snapshot: StoreSnapshot, _ touched: ReadCounters
+  ) throws -> DocumentSource? {
+    var entries: [StoredEntry] = []
+    entries.reserveCapacity(keys.count)
+    let references = ReferenceKeys(to: collection)
+    let prefix = KeyLayout.collectionPrefix(collection)
+    var documents = try snapshot.lmdb.cursor(snapshot.tables.documents)
+    var documentKey = KeyBuffer()
+    var isTruncated = false
+    try keys.forEach { key in
+      guard let name = references.name(key) else { return }
+      documentKey.removeAll()
+      documentKey.append(raw: prefix)
+      documentKey.append(raw: name)
+      if documentKey.count > snapshot.keyLimit.truncatedCount { isTruncated = true }
+      if isTruncated { return }
+      try touched.countKey(until: snapshot.deadline)
+      guard try documents.seek(exactly: documentKey.buffer) else { return }
+      entries.append(StoredEntry(key: documents.key, record: documents.value))
+    }
+    if isTruncated { return nil }
+    if !query.isDescendingByName { entries.reverse() }
+    return .picked(entries, keys: [])
   }
 
   mutating func next() throws -> StoredEntry? {
@@ -131,18 +166,35 @@ private struct NameRange {
   var lowest: ResourcePath?
   /// Excludes names after this one.
   var highest: ResourcePath?
-  /// If set, excludes all other names. Each is there once.
-  var picked: [ResourcePath]?
+  /// If set, excludes all other names.
+  var picked: Names?
+
+  /// Each is there once.
+  enum Names {
+    case paths([ResourcePath])
+    case keys(SortedKeys, of: StructuredQuery.Comparison)
+
+    var paths: [ResourcePath] {
+      switch self {
+      case .paths(let paths): paths
+      case .keys(_, let comparison): comparison.comparedPaths
+      }
+    }
+  }
 
   init(_ query: EffectiveQuery) {
     for case .comparison(let comparison) in query.filters
     where comparison.field.isDocumentID && !comparison.isNegated {
+      if picked == nil, let keys = comparison.foundKeys {
+        picked = .keys(keys, of: comparison)
+        continue
+      }
       let paths = comparison.comparedPaths
       switch comparison.operator {
       case .equal, .in, .inSet:
         var unique = Set(paths)
-        if let picked { unique.formIntersection(picked) }
-        picked = Array(unique)
+        if let picked { unique.formIntersection(picked.paths) }
+        picked = .paths(Array(unique))
       case .lessThan, .lessThanOrEqual: lower(to: paths.first)
       case .greaterThan, .greaterThanOrEqual: raise(to: paths.first)
       default: break

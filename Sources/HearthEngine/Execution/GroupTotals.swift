@@ -16,6 +16,11 @@ struct GroupTotals: @unchecked Sendable {
   private struct Group {
     var count = 0
     var totals: AggregationTotals
+
+    mutating func add(_ fields: MapView) throws {
+      count += 1
+      try totals.add(fields)
+    }
   }
 
   /// - Parameter isLive: Documents will be removed again.
@@ -26,9 +31,7 @@ struct GroupTotals: @unchecked Sendable {
   }
 
   mutating func add(_ fields: MapView) throws {
-    let key = try key(of: fields)
-    groups[key, default: Group(totals: fresh)].count += 1
-    try groups[key]?.totals.add(fields)
+    try groups[key(of: fields), default: Group(totals: fresh)].add(fields)
   }
 
   fileprivate mutating func add(_ count: Int, _ totals: AggregationTotals, ofKey key: [UInt8]) {
@@ -77,7 +80,8 @@ struct GroupTotals: @unchecked Sendable {
         return try query.keys.map { _ in try reader.readValue() }
       }
       let group = QueryGroup(keys: keys, values: group.totals.values)
-      let fields = query.fields(of: group)
+      let isPlain = matcher.isEmpty && query.orders.isEmpty
+      let fields = isPlain ? MapValue() : query.fields(of: group)
       if !matcher.isEmpty {
         let passes = try DocumentBody(encoding: fields).withBytes { bytes in
           try matcher.matches(MapView(body: bytes)) { .root }
@@ -117,9 +121,25 @@ private struct EntryGroups {
     let aggregation: Int
     /// It takes sums of integers.
     let takesIntegers: Bool
+    /// The last integer and its key: neighbors in the index often have the same one.
+    var integer: Int64 = 0
+    var integerKey: [UInt8] = []
     /// Of integers that are not yet in `totals`.
     var sum: Int64 = 0
     var count = 0
+
+    @inline(__always)
+    mutating func read(_ reader: inout KeyReader, descending: Bool) throws -> Value {
+      if !integerKey.isEmpty, reader.take(integerKey) { return .integer(integer) }
+      let bytes = reader.rest
+      let value = try reader.readValue(descending: descending)
+      if case .integer(let integer) = value {
+        self.integer = integer
+        integerKey.replaceSubrange(
+          integerKey.indices, with: bytes[..<(bytes.count - reader.rest.count)])
+      }
+      return value
+    }
   }
 
   /// Of the group: its components as they are stored, and where each ends.
@@ -179,7 +199,7 @@ private struct EntryGroups {
           try reader.skipValue(descending: isDescending(next))
           next += 1
         }
-        value = try reader.readValue(descending: isDescending(next))
+        value = try steps[index].read(&reader, descending: isDescending(next))
         next += 1
       }
       if case .integer(let integer) = value, steps[index].takesIntegers,

@@ -5,8 +5,13 @@
 /// skips are not read in the others.
 final class IndexJoin {
   private let plan: EntryPlan
-  private let base: EntryRange
+  private let bounds: EntryPlan.RangeList
+  private let whole: EntryRange
+  private var base: EntryRange
   private let scan: EntryScan
+  /// Faster than the plan's names and tests, for many values.
+  private let names: PointSet?
+  private let values: [PointSet?]
   private let joined: [EntryScan]
   /// The current entry of each joined index; nil before its first step.
   private var heads: [ScannedEntry?]
@@ -20,19 +25,34 @@ final class IndexJoin {
     collection: ResourcePath?, touched: ReadCounters
   ) throws {
     self.plan = plan
-    ranges = plan.isBackward ? rangeList.ranges : rangeList.ranges.reversed()
+    names = plan.names.flatMap(PointSet.init)
+    values = plan.tests.map { PointSet($0.ranges) }
+    bounds = rangeList
+    ranges = []
     func range(_ index: StoredIndex, _ fixed: [[UInt8]]) -> EntryRange {
-      var range = EntryRange(index, in: collection)
-      for key in fixed { range.fix(key: key) }
-      return range
+      EntryRange(index, in: collection).fixed(fixed)
     }
     func scan(_ range: EntryRange) throws -> EntryScan {
       try EntryScan(range, in: snapshot, isBackwards: plan.isBackward, touched: touched)
     }
-    base = range(plan.index, plan.fixed)
+    whole = EntryRange(plan.index, in: collection)
+    base = whole.fixed(plan.fixed)
     self.scan = try scan(base)
     joined = try plan.joined.map { try scan(range($0.index, $0.fixed)) }
     heads = joined.map { _ in nil }
+    begin()
+  }
+
+  /// Begins again with other values of the fixed components. The plan joins no other index.
+  func restart(fixed: [[UInt8]]) {
+    precondition(joined.isEmpty && fixed.count == plan.fixed.count, "One index is read.")
+    base = whole.fixed(fixed)
+    begin()
+  }
+
+  private func begin() {
+    ranges = plan.isBackward ? bounds.ranges : bounds.ranges.reversed()
+    isAtEnd = false
     goOn()
   }
 
@@ -62,6 +82,22 @@ final class IndexJoin {
     return nil
   }
 
+  /// The number of entries in each range, until there are `limit` in them together.
+  func counts(upTo limit: Int) throws -> [Int] {
+    var counts: [Int] = []
+    var sum = 0
+    while !isAtEnd, sum < limit {
+      var count = 0
+      while sum + count < limit, let entry = try scan.next() {
+        if try passes(entry), try isJoined(entry) { count += 1 }
+      }
+      counts.append(count)
+      sum += count
+      goOn()
+    }
+    return counts
+  }
+
   func document(of entry: ScannedEntry) throws -> StoredEntry { try scan.document(of: entry) }
 
   func fields(of entry: ScannedEntry) throws -> MapView { try scan.fields(of: entry) }
@@ -70,8 +106,10 @@ final class IndexJoin {
     try scan.value(of: component, in: entry)
   }
 
-  /// The component's key, ascending; nil for an array. The component is not fixed.
-  func key(of component: Int, in entry: ScannedEntry) throws -> [UInt8]? {
+  /// Passes the component's key, ascending. False for an array. The component is not fixed.
+  func withKey(
+    of component: Int, in entry: ScannedEntry, _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> Bool {
     let components = plan.index.definition.components
     var reader = KeyReader(entry.suffix)
     for before in components[plan.fixed.count..<component] {
@@ -80,9 +118,15 @@ final class IndexJoin {
     let start = reader.offset
     let isDescending = components[component].isDescending
     try reader.skipValue(descending: isDescending)
-    let bytes = entry.suffix[start..<reader.offset]
-    let key = isDescending ? bytes.map { ~$0 } : Array(bytes)
-    return key.first == KeyTag.array.rawValue ? nil : key
+    let key = UnsafeRawBufferPointer(rebasing: entry.suffix[start..<reader.offset])
+    let tag = key.first.map { isDescending ? ~$0 : $0 }
+    if tag == KeyTag.array.rawValue { return false }
+    if isDescending {
+      try key.map { ~$0 }.withUnsafeBytes(body)
+    } else {
+      try body(key)
+    }
+    return true
   }
 
   /// The name at the end of the entry's key, which identifies the document.
@@ -95,14 +139,15 @@ final class IndexJoin {
   }
 
   private func passes(_ entry: ScannedEntry) throws -> Bool {
-    if let names = plan.names {
-      guard names.contains(try name(of: entry)) else { return false }
+    if let ranges = plan.names {
+      let name = try name(of: entry)
+      guard names?.contains(name) ?? ranges.contains(name) else { return false }
     }
     if plan.tests.isEmpty { return true }
     let components = plan.index.definition.components
     var reader = KeyReader(entry.suffix)
     var position = plan.fixed.count
-    for test in plan.tests {
+    for (test, points) in zip(plan.tests, values) {
       while position < test.component {
         try reader.skipValue(descending: components[position].isDescending)
         position += 1
@@ -111,7 +156,7 @@ final class IndexJoin {
       try reader.skipValue(descending: components[position].isDescending)
       position += 1
       let value = UnsafeRawBufferPointer(rebasing: entry.suffix[start..<reader.offset])
-      guard test.ranges.contains(value) else { return false }
+      guard points?.contains(value) ?? test.ranges.contains(value) else { return false }
     }
     return true
   }

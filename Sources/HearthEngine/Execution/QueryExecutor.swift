@@ -69,6 +69,14 @@ final class QueryExecutor {
     collectionKeys = other.collectionKeys
   }
 
+  /// The number of results, if the documents that the query names are all of them.
+  var knownCount: Int? {
+    guard case .picked(let entries, _)? = source, matchers[0].isEmpty, query.isOrderedByName,
+      query.start == nil, query.end == nil, query.limit == nil, query.offset == 0
+    else { return nil }
+    return entries.count
+  }
+
   /// The stored results, in the order found.
   func entries() throws -> [StoredEntry] {
     var entries: [StoredEntry] = []
@@ -83,6 +91,10 @@ final class QueryExecutor {
   func forEachResult(_ body: (StoredEntry, MapView) throws -> Bool) throws {
     if query.limit == 0 { return }
     guard plan.isOrdered else {
+      if let entries = try entriesByName() {
+        for entry in entries { guard try body(entry, fields(of: entry)) else { return } }
+        return
+      }
       for candidate in try sortedCandidates() {
         guard try body(candidate.entry, fields(of: candidate.entry)) else { return }
       }
@@ -114,6 +126,34 @@ final class QueryExecutor {
     } else {
       try forEachResult(body)
     }
+  }
+
+  /// The results, sorted, if names alone are their order and all of them are wanted: by keys, without
+  /// the rest of a candidate. Nil for other queries.
+  private func entriesByName() throws -> [StoredEntry]? {
+    guard order.fields.isEmpty, query.limit == nil, query.offset == 0, let collectionKeys else {
+      return nil
+    }
+    // Most comparisons are of the first bytes of the names.
+    var found: [(prefix: UInt64, entry: StoredEntry)] = []
+    try forEachCandidate(inOrder: false, isLimited: false) { candidate, _ in
+      let key = candidate.entry.key
+      // A truncated key ends in a hash.
+      let isTruncated = snapshot.keyLimit.isTruncated(key)
+      found.append((isTruncated ? 0 : key.from(collectionKeys.prefixCount).head, candidate.entry))
+      return true
+    }
+    // One truncated key is not in the order of the others' beginnings.
+    if found.contains(where: { snapshot.keyLimit.isTruncated($0.entry.key) }) {
+      for index in found.indices { found[index].prefix = 0 }
+    }
+    let isDescending = order.isNameDescending
+    try found.sort { left, right in
+      if left.prefix != right.prefix { return (left.prefix < right.prefix) != isDescending }
+      let order = try compareNames(left.entry, right.entry)
+      return isDescending ? order > 0 : order < 0
+    }
+    return found.map(\.entry)
   }
 
   private func sortedCandidates() throws -> ArraySlice<Candidate> {

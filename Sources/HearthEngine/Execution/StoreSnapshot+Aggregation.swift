@@ -75,7 +75,9 @@ extension StoreSnapshot {
       count = Int(clamping: try documentCount(inCollection: path))
     } else {
       let run = try run(all, needsOrder: false, countsOnly: true, trace: trace)
-      if run.plan.isExact {
+      if let known = run.knownCount {
+        count = min(known, enough)
+      } else if run.plan.isExact {
         try run.forEachEntry { _, _, _ in
           count += 1
           return count < enough

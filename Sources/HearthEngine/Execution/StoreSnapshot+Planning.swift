@@ -23,15 +23,13 @@ extension StoreSnapshot {
       indexes = try self.indexes().readable(.group, of: id)
       if !indexes.isEmpty { documentCount = try lmdb.statistics(tables.documents).entries }
     }
-    let statistics = PlanStatistics(documentCount: documentCount) { plan, range, limit in
+    let statistics = PlanStatistics(documentCount: documentCount) { plan, ranges, limit in
       let probe = ReadCounters()
       let stream = try IndexJoin(
-        plan, EntryPlan.RangeList(ranges: [range]), in: self, collection: collection, touched: probe
-      )
-      var count = 0
-      while count < limit, try stream.next() != nil { count += 1 }
+        plan, EntryPlan.RangeList(ranges: ranges), in: self, collection: collection, touched: probe)
+      let counts = try stream.counts(upTo: limit)
       touched.probes += probe.entries
-      return count
+      return counts
     }
     return Planner(
       query, requiring: fields, indexes: indexes, statistics: statistics, needsOrder: needsOrder,
@@ -69,24 +67,23 @@ extension StoreSnapshot {
       let run = try run(
         inner, requiring: join.required, needsOrder: isBounded, countsOnly: readsField, trace: trace
       )
-      var values = DistinctKeys()
+      var values = KeyCollector()
       if readsField, let positions = run.plan.positions(of: join.field) {
         try run.forEachEntry { branch, stream, entry in
-          if let key = try stream.key(of: positions[branch], in: entry) {
-            values.add(key)
-          } else {
+          let isValue = try stream.withKey(of: positions[branch], in: entry) { values.add($0) }
+          if !isValue {
             // An array: each of its elements is a value.
             try join.forEachKey(of: stream.fields(of: entry), at: { .root }) { values.add($0) }
           }
           return true
         }
-        return try values.sorted().map(ValueSet.value)
+        return .keys(values.finish())
       }
       try run.forEachUnordered { entry, fields in
         try join.forEachKey(of: fields, at: { try path(of: entry) }) { values.add($0) }
         return true
       }
-      return try values.sorted().map(ValueSet.value)
+      return .keys(values.finish())
     }
   }
 

@@ -169,6 +169,13 @@ extension Status {
 }
 
 extension UnsafeRawBufferPointer {
+  /// The first eight bytes as a number that compares as they do; zeros follow fewer bytes.
+  @inline(__always)
+  var head: UInt64 {
+    if count >= 8 { return UInt64(bigEndian: loadUnaligned(as: UInt64.self)) }
+    return reduce(0) { $0 << 8 | UInt64($1) } << UInt64(8 * (8 - count))
+  }
+
   /// The bytes from `offset` on; empty if there are none.
   @inline(__always)
   func from(_ offset: Int) -> UnsafeRawBufferPointer {

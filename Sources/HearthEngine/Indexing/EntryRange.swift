@@ -71,6 +71,16 @@ struct EntryRange: Sendable {
     upper = EntryRange.end(prefix)
   }
 
+  /// The part with these components, as encoded in entries. Call before any other bound.
+  func fixed(_ keys: [[UInt8]]) -> EntryRange {
+    var range = self
+    for key in keys { range.prefix += key }
+    range.fixedCount += keys.count
+    range.lower = range.prefix
+    range.upper = EntryRange.end(range.prefix)
+    return range
+  }
+
   /// Bounds the component after the fixed ones, in the order of all values.
   mutating func keep(_ bound: Bound, _ value: Value) {
     let isTurned = isDescending(fixedCount)

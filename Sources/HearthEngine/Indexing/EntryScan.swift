@@ -55,7 +55,11 @@ final class EntryScan {
   @exclusivity(unchecked) private(set) var range: EntryRange
   /// The bounds of stored keys.
   @exclusivity(unchecked) private var first: [UInt8] = []
-  @exclusivity(unchecked) private var end: [UInt8] = []
+  @exclusivity(unchecked) private var end: [UInt8] = [] {
+    didSet { endHead = end.withUnsafeBytes(\.head) }
+  }
+  /// Decides for most keys that they are before `end`.
+  @exclusivity(unchecked) private var endHead: UInt64 = 0
   @exclusivity(unchecked) private var cursor: Cursor
   @exclusivity(unchecked) private var documents: Cursor
   @exclusivity(unchecked) private var position = Position.outside
@@ -167,7 +171,7 @@ final class EntryScan {
   private func isInside(_ key: UnsafeRawBufferPointer) -> Bool {
     isBackwards
       ? first.withUnsafeBytes { UTF8Order.compare(key, $0) >= 0 }
-      : end.withUnsafeBytes { UTF8Order.compare(key, $0) < 0 }
+      : key.head < endHead || end.withUnsafeBytes { UTF8Order.compare(key, $0) < 0 }
   }
 
   private func isInRange(_ key: UnsafeRawBufferPointer) -> Bool {

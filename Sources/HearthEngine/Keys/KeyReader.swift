@@ -43,6 +43,23 @@ struct KeyReader {
     return id
   }
 
+  mutating func skipID() throws(Status) {
+    guard try skipIDOrEnd() else { throw damaged("lacks an id") }
+  }
+
+  /// False at the end of a path, after its terminator.
+  @inline(__always)
+  private mutating func skipIDOrEnd() throws(Status) -> Bool {
+    switch try readByte() {
+    case KeyByte.terminator: return false
+    case KeyByte.marker: try skip(8)
+    default:
+      offset -= 1
+      try skipEscaped()
+    }
+    return true
+  }
+
   mutating func readPath() throws(Status) -> ResourcePath {
     var path = ResourcePath()
     while let id = try readIDOrEnd() { path.segments.append(id) }
@@ -119,17 +136,7 @@ struct KeyReader {
     case .number: while try readByte() & 1 != 0 {}
     case .timestamp: try skip(8)
     case .string, .bytes: try skipEscaped()
-    case .reference:
-      while true {
-        let first = try readByte()
-        if first == KeyByte.terminator { return }
-        if first == KeyByte.marker {
-          try skip(8)
-        } else {
-          offset -= 1
-          try skipEscaped()
-        }
-      }
+    case .reference: while try skipIDOrEnd() {}
     case .geoPoint: try skip(16)
     case .array: while try !takeTerminator() { try skipValue(depth: depth + 1) }
     case .vector: try skip(8 * Int(try readUInt32()))
@@ -140,6 +147,19 @@ struct KeyReader {
         try skipValue(depth: depth + 1)
       }
     }
+  }
+
+  /// Steps over `component` if it is the next one.
+  @inline(__always)
+  mutating func take(_ component: [UInt8]) -> Bool {
+    // No component is a prefix of another.
+    let count = component.count
+    guard bytes.count - offset >= count else { return false }
+    let isNext = component.withUnsafeBytes {
+      UTF8Order.areEqual(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]), $0)
+    }
+    if isNext { offset += count }
+    return isNext
   }
 
   // MARK: Pieces

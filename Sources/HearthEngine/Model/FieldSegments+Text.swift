@@ -2,10 +2,21 @@
 extension FieldSegments {
   /// Parses `address.city`. The error messages are Firebase's.
   package init(dotted text: String) throws(Status) {
-    let forbidden = "~*/[]".utf8
-    guard !text.utf8.contains(where: forbidden.contains) else {
+    let isForbidden = text.utf8.contains { character in
+      switch character {
+      case UInt8(ascii: "~"), UInt8(ascii: "*"), UInt8(ascii: "/"), UInt8(ascii: "["),
+        UInt8(ascii: "]"):
+        true
+      default: false
+      }
+    }
+    guard !isForbidden else {
       throw .invalidArgument(
         "Invalid field path (\(text)). Paths must not contain '~', '*', '/', '[', or ']'")
+    }
+    if !text.isEmpty, !text.utf8.contains(UInt8(ascii: ".")) {
+      self.init([text])
+      return
     }
     let names = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard !names.contains(where: \.isEmpty) else {

@@ -120,7 +120,7 @@ final class LimitWindow {
       return routed
     }
     return routed.resolved { join in
-      values(of: join) + (toggled[join] ?? []).compactMap { try? ValueSet.value(of: $0) }
+      .list(values(of: join) + (toggled[join] ?? []).compactMap { try? ValueSet.value(of: $0) })
     }
   }
 
@@ -133,7 +133,7 @@ final class LimitWindow {
 
   /// For the rows to hold.
   private var rowsRequest: ResultRequest {
-    var wide = query.resolved { join in values(of: join) }
+    var wide = query.resolved { join in .list(values(of: join)) }
     wide.filters = wide.filters.map { $0.resolved(at: time.now) }
     wide.offset = 0
     wide.limit = query.limit == 0 ? 0 : capacity
@@ -155,7 +155,8 @@ final class LimitWindow {
     for filter in query.filters {
       filter.forEachComparison { comparison in
         guard let join = comparison.semiJoin, let keys = toggled[join] else { return }
-        var comparison = comparison.resolved(with: keys.compactMap { try? ValueSet.value(of: $0) })
+        var comparison = comparison.resolved(
+          with: .list(keys.compactMap { try? ValueSet.value(of: $0) }))
         comparison.isNegated = false
         alternatives.append(.comparison(comparison))
       }

@@ -128,7 +128,7 @@ extension StoreSnapshot {
   ///
   /// - Parameters:
   ///   - isStrict: Refuses a query that no index serves.
-  ///   - note: Called with the trace of each query that ran.
+  ///   - note: Called with the trace of each query that ran; with one for all queries of a relation.
   func result(
     of request: ResultRequest, isStrict: Bool, note: (QueryTrace) -> Void
   ) throws -> FetchedResult {
@@ -162,15 +162,12 @@ extension StoreSnapshot {
       return .several(
         try requests.map { try result(of: $0, isStrict: isStrict, note: note) })
     case .documentsReferring(let relation, let paths):
-      var queries = ReboundQueries(self)
-      return .several(
-        try paths.compactMap(relation.query).map { query in
-          let trace = QueryTrace(isStrict: isStrict)
-          let found = try queries.run(EffectiveQuery(query), trace).documents()
-          trace.found = found.count
-          note(trace)
-          return .documents(found)
-        })
+      var queries = ReferringQueries(relation, in: self, trace)
+      let results = try paths.compactMap { path in
+        try queries.documents(referringTo: path).map(FetchedResult.documents)
+      }
+      note(trace)
+      return .several(results)
     }
   }
 

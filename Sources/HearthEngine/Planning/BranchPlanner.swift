@@ -1,4 +1,5 @@
-/// Finds the index plans for one conjunction of comparisons.
+/// Finds the index plans for one conjunction of comparisons. A class, as the parts of a plan refer to
+/// it while they are made.
 ///
 ///     index (genre ↑, pages ↑)      genre == "sf", pages > 100, order by pages
 ///            └──────┘ fixed         └ one value  └ a range        └ the order after those
@@ -7,7 +8,7 @@
 ///
 /// Components with a short list of values multiply the ranges. The first component with a range of
 /// values ends the bounds; conditions on the components after it are tested in the entries.
-struct BranchPlanner {
+final class BranchPlanner {
   private let query: EffectiveQuery
   /// The condition of the branch: the conjunction, and possibly more.
   private let condition: [StructuredQuery.Filter]
@@ -81,10 +82,18 @@ struct BranchPlanner {
       || elements.values.contains { $0.contains(where: \.isEmpty) }
   }
 
-  /// One plan for each usable index, in the order of `indexes`; then the joins.
-  func plans(_ indexes: [StoredIndex]) -> [EntryPlan] {
+  /// One plan for each usable index, in the order of `indexes`; then the joins. Only the first plan
+  /// that is sufficient, if there is one: its index covers the condition.
+  func plans(
+    _ indexes: [StoredIndex], isSufficient: (EntryPlan) -> Bool = { _ in false }
+  ) -> [EntryPlan] {
+    for index in indexes where coversAll([index]) {
+      guard let use = use(index) else { continue }
+      let plan = plan(use, isExact: true)
+      if isSufficient(plan) { return [plan] }
+    }
     let uses = indexes.compactMap(use)
-    return uses.map { plan($0, isExact: coversAll([$0])) } + joins(uses)
+    return uses.map { plan($0, isExact: coversAll([$0.index])) } + joins(uses)
   }
 
   // MARK: The use of an index
@@ -165,21 +174,19 @@ struct BranchPlanner {
     return use
   }
 
-  /// Whether entries alone decide which documents are results, apart from the start and end
-  /// positions.
-  private func coversAll(_ uses: [Use]) -> Bool {
-    var fields: Set<FieldSegments> = []
-    var arrays: Set<FieldSegments> = []
-    for component in uses.flatMap({ $0.index.definition.components }) {
-      if component.kind == .contains {
-        arrays.insert(component.field)
-      } else {
-        fields.insert(component.field)
+  /// Whether entries of these indexes alone decide which documents are results, apart from the start
+  /// and end positions.
+  private func coversAll(_ indexes: [StoredIndex]) -> Bool {
+    func cover(_ field: FieldSegments, arrays: Bool) -> Bool {
+      indexes.contains { index in
+        index.definition.components.contains {
+          ($0.kind == .contains) == arrays && $0.field == field
+        }
       }
     }
-    return isWholeCondition && values.keys.allSatisfy(fields.contains)
-      && elements.allSatisfy { arrays.contains($0.key) && $0.value.count == 1 }
-      && required.subtracting(elements.keys).allSatisfy(fields.contains)
+    return isWholeCondition && values.keys.allSatisfy { cover($0, arrays: false) }
+      && elements.allSatisfy { $0.value.count == 1 && cover($0.key, arrays: true) }
+      && required.allSatisfy { elements[$0] != nil || cover($0, arrays: false) }
   }
 
   private func boundsNames(_ use: Use) -> Bool {
@@ -354,7 +361,7 @@ struct BranchPlanner {
         chosen.append(joinedIndex)
       }
       guard chosen.count > 1 else { continue }
-      var plan = plan(leader, isExact: coversAll(chosen))
+      var plan = plan(leader, isExact: coversAll(chosen.map(\.index)))
       plan.joined = chosen.dropFirst().map { use in
         EntryPlan.JoinedIndex(
           index: use.index, fixed: use.components[..<use.fixedCount].map { $0.ranges[0].lower })

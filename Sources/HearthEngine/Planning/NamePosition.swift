@@ -36,16 +36,23 @@ struct NamePosition {
     return KeyRange(prefix: buffer.bytes)
   }
 
+  private func keyRange(of path: ResourcePath) -> KeyRange {
+    if case .collection(let collection) = scope, let range = keyRange(of: path, in: collection) {
+      return range
+    }
+    return KeyRange(
+      lower: position(of: path, isBefore: true) ?? KeyRange.behindAll,
+      upper: position(of: path, isBefore: false))
+  }
+
   /// The names that pass a comparison of the name.
   func ranges(_ comparison: StructuredQuery.Comparison) -> KeyRanges {
-    let points = comparison.comparedPaths.map { path in
-      if case .collection(let collection) = scope, let range = keyRange(of: path, in: collection) {
-        return range
+    let points: [KeyRange] =
+      if case .collection(let collection) = scope, let keys = comparison.foundKeys {
+        ReferenceKeys(to: collection).ranges(keys)
+      } else {
+        comparison.comparedPaths.map(keyRange)
       }
-      return KeyRange(
-        lower: position(of: path, isBefore: true) ?? KeyRange.behindAll,
-        upper: position(of: path, isBefore: false))
-    }
     func range(_ build: (KeyRange) -> KeyRange) -> KeyRanges {
       points.first.map { KeyRanges(build($0)) } ?? .nothing
     }
@@ -58,6 +65,35 @@ struct NamePosition {
     case .greaterThanOrEqual: return range { KeyRange(lower: $0.lower, upper: nil) }
     default: return .everything
     }
+  }
+}
+
+/// The keys of references to the documents of a collection.
+///
+///     books/dune     25 books 00 │ dune 00 │ 00
+///                                └ name ┘
+struct ReferenceKeys {
+  private let prefix: [UInt8]
+
+  init(to collection: ResourcePath) {
+    var key = KeyBuffer(minimumCapacity: 64)
+    key.append(tag: .reference)
+    key.appendIDs(of: collection)
+    prefix = key.bytes
+  }
+
+  /// The name in the key, as in an entry of the collection; nil for any other key.
+  func name(_ key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    guard key.count > prefix.count + 1, key.starts(with: prefix) else { return nil }
+    let rest = UnsafeRawBufferPointer(rebasing: key[prefix.count...])
+    var reader = KeyReader(rest)
+    guard (try? reader.skipID()) != nil, reader.offset == rest.count - 1 else { return nil }
+    return UnsafeRawBufferPointer(rebasing: rest.dropLast())
+  }
+
+  /// Both positions of each document of the collection among the keys.
+  func ranges(_ keys: SortedKeys) -> [KeyRange] {
+    keys.map { key in name(key).map { KeyRange(prefix: [UInt8]($0)) } }.compactMap(\.self)
   }
 }
 

@@ -3,8 +3,9 @@ struct PlanStatistics {
   /// The number of documents in the collection; for a collection group, of all documents in the
   /// file. 0 without indexes.
   var documentCount: Int
-  /// The number of entries in one range of a plan, counted up to `limit`.
-  var entryCount: (_ plan: EntryPlan, _ range: KeyRange, _ limit: Int) throws -> Int
+  /// The number of entries in each range of a plan, counted until there are `limit`; ranges after
+  /// those are missing.
+  var entryCounts: (_ plan: EntryPlan, _ ranges: [KeyRange], _ limit: Int) throws -> [Int]
 }
 
 /// Finds the plans for a query and chooses one: a pure function of the query, the indexes that may
@@ -20,7 +21,7 @@ struct Planner {
   /// The ready indexes of the query's scope, ordered by number.
   let indexes: [StoredIndex]
   let documentCount: Int
-  private let entryCount: (EntryPlan, KeyRange, Int) throws -> Int
+  private let entryCounts: (EntryPlan, [KeyRange], Int) throws -> [Int]
   /// Whether results must come in order.
   let needsOrder: Bool
   /// Results are only counted or aggregated: entries of an exact plan suffice.
@@ -36,14 +37,14 @@ struct Planner {
     // The documents below a document are not a contiguous range of an index.
     self.indexes = if case .group(_, let below) = query.scope, !below.isRoot { [] } else { indexes }
     documentCount = statistics.documentCount
-    entryCount = statistics.entryCount
+    entryCounts = statistics.entryCounts
     self.needsOrder = needsOrder
     self.countsOnly = countsOnly
   }
 
   /// The cheapest plan.
   func best() throws -> QueryPlan {
-    try candidates().min { $0.cost < $1.cost } ?? documents
+    try candidates(all: false).min { $0.cost < $1.cost } ?? documents
   }
 
   /// Indexes that would serve the query but do not exist or are not ready.
@@ -54,7 +55,10 @@ struct Planner {
   }
 
   /// Every plan, the scan first.
-  func candidates() throws -> [QueryPlan] {
+  func candidates() throws -> [QueryPlan] { try candidates(all: true) }
+
+  /// - Parameter all: False if plans that cannot be the cheapest may be missing.
+  private func candidates(all: Bool) throws -> [QueryPlan] {
     // No index knows better than a query that names its results and has no other condition.
     if !needsOrder || query.isOrderedByName, query.filters.count == 1, required.isEmpty,
       query.picksNames
@@ -66,7 +70,10 @@ struct Planner {
       documentCount: documentCount)
     if common.isImpossible { return [documents, QueryPlan(source: .nothing, isOrdered: true)] }
     guard !indexes.isEmpty else { return [documents] }
-    let single = common.plans(indexes)
+    // No other index plan reads less than one that reads the results alone.
+    let single = common.plans(indexes) { plan in
+      !all && plan.readsResultsAlone && (plan.isOrdered || !needsOrder)
+    }
     let members = conjunctions.members ?? []
     let branches = members.count > 1 ? members.map(branch).filter { !$0.isImpossible } : []
     var counts = EntryCounts()
@@ -192,8 +199,24 @@ struct Planner {
   }
 
   private func estimate(_ plan: EntryPlan, _ range: KeyRange) -> Double {
-    let share = range == .everything ? 1 : plan.index.isPoint(range) ? 0.05 : 0.1
+    let share =
+      if range == .everything { 1.0 } else if let cells = share(ofCells: range, plan) {
+        cells
+      } else { plan.index.isPoint(range) ? 0.05 : 0.1 }
     return plan.fixed.reduce(Double(documentCount) * share) { count, _ in count / 20 }
+  }
+
+  /// The share of points in a range of cells, which has a small part of the sphere: places are close
+  /// together. Nil for other ranges.
+  private func share(ofCells range: KeyRange, _ plan: EntryPlan) -> Double? {
+    let components = plan.index.definition.components
+    guard plan.fixed.count < components.count, components[plan.fixed.count].kind == .cells,
+      let upper = range.upper, !range.lower.isEmpty
+    else { return nil }
+    let heads = [range.lower, upper].map { $0.withUnsafeBytes { $0.from(1).head } }
+    let area = Double(heads[1] &- heads[0]) / Double(UInt64.max)
+    let ranges = plan.rangeLists.reduce(0) { $0 + $1.ranges.count }
+    return min(1, 0.05 / Double(ranges) + area * 50)
   }
 
   /// The number of entries within the bounds: counted if there are few. The first ranges are a
@@ -204,16 +227,14 @@ struct Planner {
     let plan = branch.counted
     if let count = counts[plan] { return count }
     let ranges = plan.rangeLists.flatMap(\.ranges)
-    var total = 0.0
-    var sampled = 0
-    var isTruncated = false
-    for range in ranges.prefix(limit) where total < Double(limit) {
-      let count = try entryCount(plan, range, limit)
-      isTruncated = count == limit
-      total += isTruncated ? max(Double(count), estimate(plan, range)) : Double(count)
-      sampled += 1
+    let sample = try entryCounts(plan, Array(ranges.prefix(limit)), limit)
+    var total = Double(sample.reduce(0, +))
+    let isTruncated = total >= Double(limit)
+    if isTruncated, let last = sample.last {
+      total += max(0, estimate(plan, ranges[sample.count - 1]) - Double(last))
     }
-    let estimate = sampled == 0 ? 0 : total * Double(ranges.count) / Double(sampled)
+    let estimate =
+      sample.isEmpty ? 0 : total * Double(ranges.count) / Double(sample.count)
     counts.set(estimate, isEstimate: isTruncated, of: plan)
     return estimate
   }
@@ -227,7 +248,7 @@ struct Planner {
           return share
         }
         return share
-          * min(1, Double(comparison.comparedPaths.count) / Double(max(1, documentCount)))
+          * min(1, Double(comparison.comparedPathCount) / Double(max(1, documentCount)))
       }
       return share * (comparison.isInequality ? 0.3 : 0.05)
     }
@@ -242,7 +263,7 @@ struct Planner {
     for comparison in names {
       switch comparison.operator {
       case .equal, .in, .inSet:
-        steps = min(steps, Double(comparison.comparedPaths.count) * Cost.seek)
+        steps = min(steps, Double(comparison.comparedPathCount) * Cost.seek)
       case .notEqual, .notIn: break
       default: steps /= 3
       }
@@ -256,6 +277,12 @@ struct Planner {
 }
 
 extension EntryPlan {
+  /// Entries and documents that it reads are results, each of them once, in one walk.
+  fileprivate var readsResultsAlone: Bool {
+    isExact && tests.isEmpty && names == nil && joined.isEmpty && !mayRepeat
+      && rangeLists.count == 1 && rangeLists[0].ranges.count == 1
+  }
+
   /// The plan with only the parts that determine its number of entries.
   fileprivate var counted: EntryPlan {
     var plan = self

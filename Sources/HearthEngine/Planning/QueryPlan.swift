@@ -4,8 +4,9 @@
 ///     entries      range lists of an index, joined with other indexes, for each branch
 ///
 /// Law: every plan for a query gives the same documents in the same order. Every document that a
-/// plan reads is tested against the whole condition of its branch. A plan only determines where
-/// results can be, and in which order they are read.
+/// plan reads is tested against the whole condition of its branch, unless the plan is exact and
+/// `ReferringQueries` repeats it. A plan only determines where results can be, and in which order they
+/// are read.
 struct QueryPlan: Hashable, Sendable {
   enum Source: Hashable, Sendable {
     case documents

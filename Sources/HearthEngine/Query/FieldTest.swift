@@ -39,9 +39,9 @@ struct FieldTest {
       ? Set((list ?? []).map(\.componentKey)) : nil
   }
 
-  /// A semi-join that is not resolved, with its values.
+  /// A semi-join with its values.
   init(_ comparison: StructuredQuery.Comparison, _ values: ValueSet) {
-    let isArray = comparison.operator == .arrayContainsAnyInResults
+    let isArray = [.arrayContainsAny, .arrayContainsAnyInResults].contains(comparison.operator)
     self.init(comparison, isArray ? .arrayContainsAnyInResults(values) : .inResults(values))
   }
 

@@ -193,6 +193,8 @@ extension KeyRanges {
     case .notIn:
       let list = comparison.listOperand
       self = list.contains { $0.typeClass == .null } ? .nothing : .init(allBut: [.null] + list)
+    case .inSet where comparison.foundKeys != nil:
+      self.init(found: comparison, without: [.null, .nan])
     case .in, .inSet:
       self.init(points: comparison.listOperand.filter { ![.null, .nan].contains($0.typeClass) })
     case .arrayContains, .arrayContainsAny, .arrayContainsAll, .inResults,
@@ -237,10 +239,22 @@ extension KeyRanges {
       })
   }
 
+  /// The values of a semi-join that are not of these types.
+  private init(found comparison: StructuredQuery.Comparison, without tags: Set<KeyTag>) {
+    let keys = comparison.foundKeys?.map { key in
+      let tag = key.first.flatMap(KeyTag.init(rawValue:))
+      return tag.map(tags.contains) ?? true ? nil : KeyRange(prefix: [UInt8](key))
+    }
+    self.init((keys ?? []).compactMap(\.self), arePoints: true)
+  }
+
   /// The elements of which an array must have at least one; nil for a comparison of anything else.
   init?(elementsOf comparison: StructuredQuery.Comparison) {
     let elements: [Value]
     switch comparison.operator {
+    case .arrayContainsAny where comparison.foundKeys != nil:
+      self.init(found: comparison, without: [.null, .nan, .array])
+      return
     case .arrayContains: elements = [comparison.operand]
     case .arrayContainsAny: elements = comparison.listOperand
     default: return nil

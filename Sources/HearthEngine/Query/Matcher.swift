@@ -50,11 +50,11 @@ struct Matcher {
     case .comparison(let comparison) where comparison.field.isDocumentID:
       let kind: Kind = comparison.isNegated ? .notName : .name
       nodes.append(Node(kind: kind, test: nameTests.count, end: nodes.count + 1))
-      nameTests.append(NameTest(comparison, comparison.semiJoin.flatMap { values[$0] }))
+      nameTests.append(NameTest(comparison, values(of: comparison)))
     case .comparison(let comparison):
       let kind: Kind = comparison.isNegated ? .notField : .field
       nodes.append(Node(kind: kind, test: fieldTests.count, end: nodes.count + 1))
-      if let values = comparison.semiJoin.flatMap({ values[$0] }) {
+      if let values = values(of: comparison) {
         fieldTests.append(FieldTest(comparison, values))
       } else if comparison.operator.isRelative, let time {
         fieldTests.append(FieldTest(comparison, at: time))
@@ -62,6 +62,11 @@ struct Matcher {
         fieldTests.append(FieldTest(comparison))
       }
     }
+  }
+
+  /// The values of a semi-join; nil for other comparisons.
+  private func values(of comparison: StructuredQuery.Comparison) -> ValueSet? {
+    comparison.foundKeys.map(ValueSet.init) ?? comparison.semiJoin.flatMap { values[$0] }
   }
 
   private mutating func appendGroup(
@@ -120,13 +125,13 @@ struct NameTest {
   private let paths: [ResourcePath]
   /// The paths, if there are many.
   private let set: Set<ResourcePath>?
-  /// Those of a semi-join that is not resolved.
+  /// Those of a semi-join.
   private let values: ValueSet?
 
   init(_ comparison: StructuredQuery.Comparison, _ values: ValueSet? = nil) {
     self.values = values
     `operator` = comparison.operator
-    paths = comparison.comparedPaths
+    paths = values == nil ? comparison.comparedPaths : []
     set = paths.count > 30 ? Set(paths) : nil
   }
 
@@ -154,8 +159,18 @@ struct NameTest {
 extension StructuredQuery.Comparison {
   /// The paths that a comparison of the name compares with.
   var comparedPaths: [ResourcePath] {
+    if let foundKeys {
+      return foundKeys.map { key in
+        var reader = KeyReader(key)
+        guard case .reference(let path)? = try? reader.readValue() else { return nil }
+        return path
+      }.compactMap(\.self)
+    }
     var values = [operand]
     if `operator`.takesList, case .array(let elements) = operand { values = elements }
     return values.compactMap { if case .reference(let path) = $0 { path } else { nil } }
   }
+
+  /// At least the number of those paths.
+  var comparedPathCount: Int { foundKeys?.count ?? comparedPaths.count }
 }

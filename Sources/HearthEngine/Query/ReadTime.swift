@@ -40,7 +40,7 @@ extension StructuredQuery.Filter {
   func resolved(at now: Instant, inSemiJoins: Bool = false) -> StructuredQuery.Filter {
     switch self {
     case .comparison(var comparison):
-      if inSemiJoins, let join = comparison.semiJoin {
+      if inSemiJoins, let join = comparison.openJoin {
         comparison.semiJoin = SemiJoin(join.query.resolved(at: now), join.field)
       }
       return .comparison(comparison.resolved(at: now))
@@ -59,7 +59,7 @@ extension [StructuredQuery.Filter] {
       case .comparison(let comparison):
         comparison.operator.isRelative
           || inSemiJoins
-            && comparison.semiJoin?.query.filters.hasRelativeTimes(inSemiJoins: true) == true
+            && comparison.openJoin?.query.filters.hasRelativeTimes(inSemiJoins: true) == true
       case .all(let members), .any(let members):
         members.hasRelativeTimes(inSemiJoins: inSemiJoins)
       }

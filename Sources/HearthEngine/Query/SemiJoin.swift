@@ -8,17 +8,32 @@
 package final class SemiJoin: Hashable, Sendable {
   // A class, so that a comparison without one is not larger.
 
+  /// The operand of a comparison that was a semi-join. An index has keys, anything else values.
+  enum Values {
+    case list([Value])
+    case keys(SortedKeys)
+  }
+
   package let query: StructuredQuery
   /// May be the name.
   package let field: FieldSegments
+  /// The values, after they were read.
+  let found: SortedKeys?
 
-  package init(_ query: StructuredQuery, _ field: FieldSegments) {
-    self.query = query
-    self.field = field
+  package convenience init(_ query: StructuredQuery, _ field: FieldSegments) {
+    self.init(query, field, found: nil)
   }
 
+  private init(_ query: StructuredQuery, _ field: FieldSegments, found: SortedKeys?) {
+    self.query = query
+    self.field = field
+    self.found = found
+  }
+
+  fileprivate func with(_ found: SortedKeys) -> SemiJoin { SemiJoin(query, field, found: found) }
+
   package static func == (lhs: SemiJoin, rhs: SemiJoin) -> Bool {
-    lhs === rhs || lhs.query == rhs.query && lhs.field == rhs.field
+    lhs === rhs || lhs.query == rhs.query && lhs.field == rhs.field && lhs.found == rhs.found
   }
 
   package func hash(into hasher: inout Hasher) {
@@ -76,36 +91,18 @@ package final class SemiJoin: Hashable, Sendable {
   }
 }
 
-/// Values as keys, to which none is added twice in the end.
-struct DistinctKeys {
-  private var keys: [[UInt8]] = []
-  private var isAscending = true
-
-  mutating func add(_ key: [UInt8]) {
-    if let last = keys.last {
-      let order = UTF8Order.compare(last, key)
-      if order == 0 { return }
-      if order > 0 { isAscending = false }
-    }
-    keys.append(key)
-  }
-
-  /// Each key once, in order. Keys of an index are already.
-  func sorted() -> [[UInt8]] {
-    if isAscending { return keys }
-    var distinct: [[UInt8]] = []
-    for key in keys.sorted(by: { UTF8Order.compare($0, $1) < 0 }) where distinct.last != key {
-      distinct.append(key)
-    }
-    return distinct
-  }
-}
-
 /// Values as keys, with the number of times that each was added: 1 and 1.0 are equal.
 final class ValueSet: @unchecked Sendable {
   // Unchecked: one thread at a time uses a set, that of its owner.
 
   private var counts: [[UInt8]: Int] = [:]
+
+  init() {}
+
+  init(_ keys: SortedKeys) {
+    counts.reserveCapacity(keys.count)
+    keys.forEach { counts[[UInt8]($0)] = 1 }
+  }
 
   var count: Int { counts.count }
   var keys: some Collection<[UInt8]> { counts.keys }
@@ -151,11 +148,11 @@ final class ValueSet: @unchecked Sendable {
 extension StructuredQuery.Filter {
   /// The filter with the values of each semi-join in place of its query.
   fileprivate func resolved(
-    _ values: (SemiJoin) throws -> [Value]
+    _ values: (SemiJoin) throws -> SemiJoin.Values
   ) rethrows -> StructuredQuery.Filter {
     switch self {
     case .comparison(let comparison):
-      guard let join = comparison.semiJoin else { return self }
+      guard let join = comparison.openJoin else { return self }
       return try .comparison(comparison.resolved(with: values(join)))
     case .all(let members): return try .all(members.map { try $0.resolved(values) })
     case .any(let members): return try .any(members.map { try $0.resolved(values) })
@@ -164,11 +161,21 @@ extension StructuredQuery.Filter {
 }
 
 extension StructuredQuery.Comparison {
-  func resolved(with values: [Value]) -> StructuredQuery.Comparison {
+  /// A semi-join whose values were not read.
+  var openJoin: SemiJoin? { semiJoin?.found == nil ? semiJoin : nil }
+
+  /// The values of a semi-join, after they were read: the operand of `inSet` or `arrayContainsAny`.
+  var foundKeys: SortedKeys? { semiJoin?.found }
+
+  func resolved(with values: SemiJoin.Values) -> StructuredQuery.Comparison {
     var resolved = self
-    resolved.semiJoin = nil
     resolved.operator = `operator` == .inResults ? .inSet : .arrayContainsAny
-    resolved.operand = .array(values)
+    switch values {
+    case .list(let values):
+      resolved.semiJoin = nil
+      resolved.operand = .array(values)
+    case .keys(let keys): resolved.semiJoin = semiJoin?.with(keys)
+    }
     return resolved
   }
 }
@@ -182,7 +189,7 @@ extension EffectiveQuery {
   /// The query with the values of each semi-join in place of its query.
   ///
   /// - Parameter values: The values of a semi-join. Called once for each.
-  func resolved(_ values: (SemiJoin) throws -> [Value]) rethrows -> EffectiveQuery {
+  func resolved(_ values: (SemiJoin) throws -> SemiJoin.Values) rethrows -> EffectiveQuery {
     guard filters.hasSemiJoins else { return self }
     var resolved = self
     resolved.filters = try filters.resolved(values)
@@ -195,7 +202,7 @@ extension StructuredQuery {
   package var isResolved: Bool { !filters.hasSemiJoins && !filters.hasRelativeTimes() }
 
   /// See `EffectiveQuery.resolved`.
-  func resolved(_ values: (SemiJoin) throws -> [Value]) rethrows -> StructuredQuery {
+  func resolved(_ values: (SemiJoin) throws -> SemiJoin.Values) rethrows -> StructuredQuery {
     guard filters.hasSemiJoins else { return self }
     var resolved = self
     resolved.filters = try filters.resolved(values)
@@ -204,8 +211,8 @@ extension StructuredQuery {
 }
 
 extension [StructuredQuery.Filter] {
-  fileprivate func resolved(_ values: (SemiJoin) throws -> [Value]) rethrows -> Self {
-    var known: [SemiJoin: [Value]] = [:]
+  fileprivate func resolved(_ values: (SemiJoin) throws -> SemiJoin.Values) rethrows -> Self {
+    var known: [SemiJoin: SemiJoin.Values] = [:]
     return try map { filter in
       try filter.resolved { join in
         if let values = known[join] { return values }
@@ -223,7 +230,7 @@ extension [StructuredQuery.Filter] {
     var joins: [SemiJoin] = []
     for filter in self {
       filter.forEachComparison { comparison in
-        if let join = comparison.semiJoin, !joins.contains(join) { joins.append(join) }
+        if let join = comparison.openJoin, !joins.contains(join) { joins.append(join) }
       }
     }
     return joins
@@ -232,7 +239,7 @@ extension [StructuredQuery.Filter] {
   var hasSemiJoins: Bool {
     for filter in self {
       switch filter {
-      case .comparison(let comparison): if comparison.semiJoin != nil { return true }
+      case .comparison(let comparison): if comparison.openJoin != nil { return true }
       case .all(let members), .any(let members): if members.hasSemiJoins { return true }
       }
     }
@@ -242,13 +249,13 @@ extension [StructuredQuery.Filter] {
 
 extension SemiJoin {
   /// The distinct values of documents.
-  func values(of documents: some Sequence<StoredDocument>) throws -> [Value] {
+  func values(of documents: some Sequence<StoredDocument>) throws -> Values {
     let set = ValueSet()
     for document in documents {
       try document.body.withBytes { bytes in
         try forEachKey(of: MapView(body: bytes), at: { document.path }) { set.add($0) }
       }
     }
-    return try set.keys.map(ValueSet.value)
+    return .list(try set.keys.map(ValueSet.value))
   }
 }

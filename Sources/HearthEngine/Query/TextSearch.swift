@@ -133,22 +133,32 @@ struct TextRanking {
 final class TextMatcher {
   let search: TextSearch
   private let tokenizer: WordTokenizer
-  private var terms: [[UInt8]: Int] = [:]
-  private var prefixes: [(bytes: [UInt8], term: Int)] = []
+  /// Few: a comparison with each costs less than a hash of the word.
+  private let terms: [(bytes: [UInt8], term: Int)]
+  private let prefixes: [(bytes: [UInt8], term: Int)]
   /// By term: the words of phrases.
   private let phrases: [[Int]]
 
   init(_ search: TextSearch) {
     self.search = search
     tokenizer = WordTokenizer(search.fields.language)
-    for (index, term) in search.terms.enumerated() {
-      if term.isPrefix { prefixes.append((term.bytes, index)) } else { terms[term.bytes] = index }
-    }
+    let all = search.terms.indices.map { (bytes: search.terms[$0].bytes, term: $0) }
+    terms = all.filter { !search.terms[$0.term].isPrefix }
+    prefixes = all.filter { search.terms[$0.term].isPrefix && !$0.bytes.isEmpty }
     phrases = search.phrases.map { phrase in
       phrase.compactMap { word in
         search.terms.firstIndex { !$0.isPrefix && $0.bytes == word }
       }
     }
+  }
+
+  @inline(__always)
+  private func term(_ word: UnsafeRawBufferPointer) -> Int? {
+    for (bytes, term) in terms
+    where bytes.count == word.count && bytes.withUnsafeBytes({ UTF8Order.areEqual($0, word) }) {
+      return term
+    }
+    return nil
   }
 
   /// The numbers of the document, and whether it matches.
@@ -158,22 +168,17 @@ final class TextMatcher {
     try search.fields.forEachText(in: document) { text, weight in
       // The terms of the words so far; -1 for another word.
       var words: [Int] = []
-      var prefixed: Set<Int> = []
-      var last = -1
+      // By prefix: the last word that begins with it. Of both forms of a word, one counts.
+      var prefixed = prefixes.map { _ in -1 }
       tokenizer.forEachWord(in: text) { word, position, form in
-        if position != last {
-          last = position
-          prefixed = []
-        }
-        for (bytes, term) in prefixes
-        where !prefixed.contains(term) && word.starts(with: bytes) && !bytes.isEmpty {
-          // Of both forms of a word, one counts.
-          prefixed.insert(term)
-          match.counts[term] += weight
+        for (index, prefix) in prefixes.enumerated()
+        where prefixed[index] != position && word.starts(with: prefix.bytes) {
+          prefixed[index] = position
+          match.counts[prefix.term] += weight
         }
         guard form == .stem else { return }
         match.length += weight
-        let term = terms.isEmpty ? nil : terms[Array(word)]
+        let term = term(word)
         if let term { match.counts[term] += weight }
         if !phrases.isEmpty { words.append(term ?? -1) }
       }

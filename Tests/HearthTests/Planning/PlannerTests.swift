@@ -40,8 +40,10 @@ import Testing
     change(&query)
     return Planner(
       EffectiveQuery(query), indexes: indexes,
-      statistics: PlanStatistics(documentCount: 10_000) { plan, _, limit in
-        min(counts[plan.index.number] ?? 1000, limit)
+      statistics: PlanStatistics(documentCount: 10_000) { plan, ranges, limit in
+        let count = counts[plan.index.number] ?? 1000
+        let full = count == 0 ? ranges.count : min(ranges.count, (limit + count - 1) / count)
+        return (0..<full).map { min(count, limit - $0 * count) }
       }, needsOrder: !countsOnly, countsOnly: countsOnly)
   }
 
@@ -206,7 +208,8 @@ import Testing
       #expect(wanted.allSatisfy { $0.collectionID == collectionID && !$0.isNameDescending })
       let planner = Planner(
         effective, indexes: indexes,
-        statistics: PlanStatistics(documentCount: 1_000_000) { _, _, _ in 0 })
+        statistics: PlanStatistics(documentCount: 1_000_000) { _, ranges, _ in ranges.map { _ in 0 }
+        })
       guard try !planner.candidates().contains(where: { $0.isServed(effective, needsOrder: true) })
       else {
         served += 1
