@@ -185,8 +185,10 @@ final class LimitWindow {
   func advance(to now: Instant) {
     for join in semiJoins { join.window.advance(to: now) }
     guard !relativeTimes.isEmpty, now > time.now else { return }
-    if isLoaded, let nextCrossing, nextCrossing <= now { timeBefore = timeBefore ?? time.now }
-    if !isLoaded || timeBefore != nil { time.now = now }
+    // Also if nothing crosses: the windows of a join, and documents that are written, are of one time.
+    let crosses = unknownCrossings > 0 || nextCrossing.map { $0 <= now } ?? false
+    if isLoaded, crosses { timeBefore = timeBefore ?? time.now }
+    time.now = now
   }
 
   /// For the documents that have crossed a relative time.

@@ -95,7 +95,10 @@ extension Store {
 
 extension EmbeddedBackend {
   func add(_ documents: [(path: ResourcePath, fields: MapValue)]) async throws {
-    _ = try await writer.commit(
-      documents.map { Mutation(path: $0.path, operation: .set(DocumentBody($0.fields))) })
+    for start in stride(from: 0, to: documents.count, by: 20_000) {
+      let chunk = documents[start..<min(start + 20_000, documents.count)]
+      _ = try await writer.commit(
+        chunk.map { Mutation(path: $0.path, operation: .set(DocumentBody($0.fields))) })
+    }
   }
 }
