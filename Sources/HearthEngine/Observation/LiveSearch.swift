@@ -82,8 +82,10 @@ final class LiveSearch {
     list = ResultList(
       ResultTree(
         sorted: zip(window, places).map { document, place in
-          var key = KeyBuffer(minimumCapacity: 8)
+          var key = KeyBuffer(minimumCapacity: 64)
           key.append(bigEndian: place)
+          // Another document may come to the place of one that is gone.
+          key.append(path: document.path)
           return ResultRow(key: key.bytes, document: document)
         }))
     self.places = Dictionary(

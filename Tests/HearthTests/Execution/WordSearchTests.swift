@@ -123,7 +123,7 @@ import Testing
     _ kind: ListeningFixture.Kind
   ) async throws {
     var events = 0
-    for seed in 0..<UInt64(Soak.isOn ? 300 : 15) {
+    for seed in Soak.scenarios(Soak.isOn ? 300 : 15, andOnce: 114, 152, 268) {
       var random = SeededGenerator(seed: seed)
       let fixture = try ListeningFixture(kind, seed: seed)
       let registry = fixture.registry()

@@ -11,17 +11,13 @@ import Testing
 /// are tiny.
 @Suite struct LiveJoinTests {
   static let scenarios = Soak.isOn ? 8_000 : 100
-  static let seeds: Range<UInt64> =
-    if let only = ProcessInfo.processInfo.environment["SEED"].flatMap(UInt64.init) {
-      only..<only + 1
-    } else { 0..<UInt64(scenarios) }
 
   @Test(arguments: [ListeningFixture.Kind.store, .memory, .late])
   func `every event of a join is the query evaluated at its commit`(
     _ kind: ListeningFixture.Kind
   ) async throws {
     var tally = JoinScenario.Tally()
-    for seed in Self.seeds {
+    for seed in Soak.scenarios(Self.scenarios, andOnce: 3756, 6961) {
       var scenario = try JoinScenario(seed: seed, kind)
       do { try scenario.run() } catch { throw JoinScenario.Mismatch("seed \(seed): \(error)") }
       tally.add(scenario.tally)

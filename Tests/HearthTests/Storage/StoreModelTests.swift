@@ -61,6 +61,12 @@ extension StoreModelTests {
 enum Soak {
   static let isOn = getenv("HEARTH_SOAK") != nil
 
+  /// The first seeds and those that failed once; only the one of `HEARTH_SEED`, to repeat it.
+  static func scenarios(_ count: Int, andOnce failed: UInt64...) -> [UInt64] {
+    let only = getenv("HEARTH_SEED").flatMap { UInt64(String(cString: $0)) }
+    return only.map { [$0] } ?? Array(0..<UInt64(count)) + failed
+  }
+
   static func seeds(_ base: UInt64) -> [UInt64] { isOn ? (0..<8).map { base + $0 * 101 } : [base] }
 }
 
