@@ -10,6 +10,7 @@ let package = Package(
     .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
     .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
     .library(name: "FirebaseSharedSwift", targets: ["FirebaseSharedSwift"]),
+    .library(name: "ParseSwift", targets: ["ParseSwift"]),
     .library(name: "HearthTesting", targets: ["HearthTesting"]),
     .library(name: "HearthService", targets: ["HearthService"]),
     .library(name: "HearthMacros", targets: ["HearthMacros"]),
@@ -79,6 +80,12 @@ let package = Package(
     .target(name: "FirebaseSharedSwift", dependencies: ["Hearth"]),
     .target(name: "FirebaseFirestore", dependencies: ["Hearth", "FirebaseCore"]),
     .target(
+      name: "ParseSwift", dependencies: ["Hearth"],
+      swiftSettings: [
+        // As in Hearth.
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
+      ]),
+    .target(
       name: "HearthTesting", dependencies: ["Hearth"],
       swiftSettings: [
         // As in Hearth: models need not be Sendable.
@@ -120,7 +127,8 @@ let package = Package(
     .target(name: "CStorageSpy", path: "Tests/Helpers/CStorageSpy"),
     .target(name: "CompilerCheck", path: "Tests/Helpers/CompilerCheck"),
     .executableTarget(
-      name: "hearth-test-helper", dependencies: ["Hearth", "HearthEngine", "LMDB", "CStorageSpy"],
+      name: "hearth-test-helper",
+      dependencies: ["Hearth", "HearthEngine", "LMDB", "CStorageSpy", "ParseSwift"],
       path: "Tests/Helpers/HearthTestHelper"),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "lmdb-test-helper"]),
     .testTarget(
@@ -136,6 +144,8 @@ let package = Package(
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       resources: [.copy("Resources")]),
+    .testTarget(
+      name: "ParseSwiftTests", dependencies: ["ParseSwift", "Hearth", "HearthTesting"]),
     .testTarget(name: "HearthTestingTests", dependencies: ["HearthTesting", "FirebaseFirestore"]),
     .testTarget(
       name: "HearthServiceTests",

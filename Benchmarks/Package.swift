@@ -52,7 +52,9 @@ let package = Package(
     .executableTarget(name: "WritingFigures", dependencies: ["Ratios", "RawLMDB", hearth, grdb]),
     .executableTarget(name: "QueryFigures", dependencies: ["Counting", hearth, grdb]),
     .executableTarget(name: "ListeningFigures", dependencies: [hearth, grdb]),
-    .executableTarget(name: "JoinFigures", dependencies: ["Ratios", hearth, grdb]),
+    .executableTarget(
+      name: "JoinFigures",
+      dependencies: ["Ratios", hearth, grdb, .product(name: "ParseSwift", package: "Hearth")]),
 
     // Everybody at the same work.
     .executableTarget(

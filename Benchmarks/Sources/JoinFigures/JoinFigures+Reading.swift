@@ -40,6 +40,22 @@ extension JoinFigures {
         try sqlite.pageWithReviews(from: $0, .association)
       }
     }
+    let parse = ParseLibrary(hearth)
+    try await compare("Parse: page of 20 books with authors", 100, title) {
+      try parse.pageWithAuthors(from: $0)
+    } grdb: {
+      try sqlite.pageWithAuthors(from: $0)
+    }
+    try await compare("Parse: books of an author", 200, author) {
+      try parse.books(of: $0)
+    } grdb: {
+      try sqlite.books(of: $0)
+    }
+    try await compare("Parse: books of an author, counted", 200, author) {
+      try parse.count(of: $0)
+    } grdb: {
+      try sqlite.count(of: $0)
+    }
     try await compare("count and sum by genre", 1, { _ in }) { _ in
       try await hearth.totalsByGenre()
     } grdb: { _ in

@@ -157,6 +157,10 @@ struct SQLiteLibrary {
     }.reduce(0) { $0 + $1.pages }
   }
 
+  func count(of author: Int) throws -> Int {
+    try pool.read { try BookRecord.filter(Column("authorId") == author).fetchCount($0) }
+  }
+
   /// Ways to read a page of books with the three best reviews of each.
   enum ReviewStrategy: String, CaseIterable {
     /// An association, which reads all reviews of a book.

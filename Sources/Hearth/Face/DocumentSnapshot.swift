@@ -32,6 +32,12 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   /// document does not exist.
   public var updateTime: Timestamp? { stored.map { Timestamp($0.updateTime) } }
 
+  /// The fields as the database stores them, in the form that <doc:DocumentFormat> describes: to keep
+  /// beside a model, and to find out later what changed. Nil if the document does not exist.
+  ///
+  ///     let before = try reference.snapshot(ofEncodedFields: kept).data()
+  public var encodedFields: Data? { stored.map { Data($0.body.bytes) } }
+
   /// All fields. Nil if the document does not exist.
   ///
   /// Numbers are `NSNumber`, so `as? Int`, `as? Int64` and `as? Double` all work. Null is `NSNull`.

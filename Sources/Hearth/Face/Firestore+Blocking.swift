@@ -42,6 +42,12 @@ public struct BlockingFirestore: Sendable {
     }
   }
 
+  /// Returns the query's results with the documents that they include, all from one state of the
+  /// database. Throws the errors of `getDocuments(_:)`.
+  public func getDocuments(_ query: IncludingQuery) throws -> IncludingSnapshot {
+    try reporting { try query.getDocumentsBlocking(in: firestore) }
+  }
+
   /// Returns the aggregations that the query requests. Throws the errors of `getDocuments(_:)`, and
   /// `invalidArgument` for invalid fields.
   public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
@@ -62,6 +68,18 @@ public struct BlockingFirestore: Sendable {
     try reporting {
       try backend.commitBlocking(batch.take(in: firestore), areChecked: true)
     }
+  }
+
+  /// Declares rules for references, as `FirestoreReferences.declare(_:)` does. Returns when this is
+  /// durable. Throws the errors of that method.
+  public func declare(_ rules: [FirestoreReferenceRule]) throws {
+    try reporting { try backend.declareBlocking(rules.map { try $0.definition() }) }
+  }
+
+  /// Declares indexes, as `FirestoreIndexes.declare(_:)` does. Returns when this is durable, before
+  /// they are built. Throws the errors of that method.
+  public func declare(_ indexes: [FirestoreIndex]) throws {
+    try reporting { try backend.declareBlocking(indexes.map { try $0.definition() }) }
   }
 
   private var backend: any Backend {

@@ -60,6 +60,13 @@ public struct DocumentInclusion: Sendable {
   public static func reference(
     _ field: String, as name: String? = nil, including inclusions: DocumentInclusion...
   ) -> DocumentInclusion {
+    reference(field, as: name, including: inclusions)
+  }
+
+  /// Same as `reference(_:as:including:)`, with a list.
+  public static func reference(
+    _ field: String, as name: String? = nil, including inclusions: [DocumentInclusion]
+  ) -> DocumentInclusion {
     DocumentInclusion(name ?? field, .reference(.dotted(field)), inclusions)
   }
 
@@ -117,12 +124,15 @@ public struct IncludingQuery: Sendable {
     try await reporting {
       let joined = try checked()
       let backend = try query.firestore.database().backend
-      let result = try await backend.awaiting { backend.joined(joined, $0, $1) }
-      let project = query.structured.projecting
-      let shown = try result.documents.map { try project?($0) ?? $0 }
-      return IncludingSnapshot(
-        self, QuerySnapshot(query, first: shown), result.documents, result.included)
+      return try snapshot(try await backend.awaiting { backend.joined(joined, $0, $1) })
     }
+  }
+
+  fileprivate func snapshot(_ result: JoinedResult) throws -> IncludingSnapshot {
+    let project = query.structured.projecting
+    let shown = try result.documents.map { try project?($0) ?? $0 }
+    return IncludingSnapshot(
+      self, QuerySnapshot(query, first: shown), result.documents, result.included)
   }
 
   /// Calls `listener` with the results and what they include, and again after each commit that changes
@@ -147,6 +157,12 @@ public struct IncludingQuery: Sendable {
       }
     }
     return query.firestore.callbackTarget(isolation).listening(watched, callback)
+  }
+
+  /// See `BlockingFirestore.getDocuments(_:)`.
+  func getDocumentsBlocking(in firestore: Firestore) throws -> IncludingSnapshot {
+    _ = try query.checked(in: firestore)
+    return try snapshot(firestore.database().backend.joinedBlocking(checked()))
   }
 
   func watched() throws -> SnapshotRegistration.Watched {

@@ -54,6 +54,10 @@ extension Backend {
     }
   }
 
+  package func declare(_ indexes: [IndexDefinition]) async throws {
+    try await answer { declare(indexes, $0) }
+  }
+
   package func documents(at paths: [ResourcePath]) async throws -> [StoredDocument?] {
     let context = RequestContext.awaiting()
     return try await answer { documents(at: paths, context, $0) }
@@ -166,6 +170,14 @@ extension Backend {
     _ aggregations: [Aggregation], over query: StructuredQuery
   ) throws(Status) -> [Value] {
     try waiting { aggregate(aggregations, over: query, .blocked, $0) }
+  }
+
+  package func declareBlocking(_ indexes: [IndexDefinition]) throws(Status) {
+    try waiting { declare(indexes, $0) }
+  }
+
+  package func joinedBlocking(_ query: JoinedQuery) throws(Status) -> JoinedResult {
+    try waiting { joined(query, .blocked, $0) }
   }
 
   /// - Parameter areChecked: Each mutation was checked when it was made.

@@ -148,7 +148,7 @@ package protocol Backend: AnyObject, Sendable {
 
   /// Adds definitions. Returns when they are durable, before the indexes are built. Constraints hold
   /// for every commit from then on, or are refused with `unimplemented`.
-  func declare(_ indexes: [IndexDefinition]) async throws
+  func declare(_ indexes: [IndexDefinition], _ done: @escaping Completion<Void>)
   func drop(_ indexes: [IndexDefinition]) async throws
   func indexList() throws -> [IndexInfo]
   /// Waits until no index is being built. Throws `failedPrecondition` if a unique one is invalid.

@@ -197,8 +197,8 @@ final class QueryFallback: Backend {
 
   // MARK: The end
 
-  package func declare(_ indexes: [IndexDefinition]) async throws {
-    try await base.declare(indexes)
+  package func declare(_ indexes: [IndexDefinition], _ done: @escaping Completion<Void>) {
+    base.declare(indexes, done)
   }
   package func drop(_ indexes: [IndexDefinition]) async throws { try await base.drop(indexes) }
   package func indexList() throws -> [IndexInfo] { try base.indexList() }

@@ -85,6 +85,19 @@ public protocol DocumentValueCodable: Codable {
   init(reading reader: borrowing DocumentValueReader) throws(UseCodable)
 }
 
+/// A type that documents hold in a form that `Codable` does not read: a reference to another document,
+/// for example, for a type that `Codable` writes as a map.
+///
+///     extension Author: DocumentOnlyCodable {
+///       init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+///         self.init(of: try DocumentReference(reading: reader))
+///       }
+///     }
+///
+/// It is read directly also if `Codable` decodes the rest of the document. If it throws `UseCodable`, only
+/// this value is decoded through `Codable`.
+public protocol DocumentOnlyCodable: DocumentValueCodable {}
+
 /// The types of raw values that `Codable` writes in place of the type that has them: the standard
 /// library's strings, numbers and `Bool`.
 public protocol DocumentRawValue: DocumentValueCodable {}

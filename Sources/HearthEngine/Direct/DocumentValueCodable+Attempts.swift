@@ -152,7 +152,7 @@ extension DocumentDecoder {
   ) -> Bool {
     let state = state
     // One attempt for a document, as for encoding.
-    guard !state.pointee.isRefused else { return false }
+    if state.pointee.isRefused, !(direct is any DocumentOnlyCodable.Type) { return false }
     let mark = state.pointee.keys.count
     let root = state.pointee.directRoot
     state.pointee.directRoot = (node: nodeName, depth: depth)
@@ -165,7 +165,7 @@ extension DocumentDecoder {
         into: target, from: DocumentValueReader(view.bytes, state, depth: Int(depth)))
       return true
     } catch {
-      state.pointee.isRefused = true
+      if !(direct is any DocumentOnlyCodable.Type) { state.pointee.isRefused = true }
       return false
     }
   }

@@ -19,6 +19,14 @@ package final class StoredDocument: Sendable {
     self.body = body
   }
 
+  /// With the bytes of another document's body. Throws `dataLoss` unless they are canonical.
+  package convenience init(path: ResourcePath, encoded bytes: [UInt8]) throws(Status) {
+    self.init(
+      path: path, sequence: 0, createTime: Instant(microseconds: 0),
+      updateTime: Instant(microseconds: 0),
+      body: try DocumentBody(validating: bytes))
+  }
+
   convenience init(
     path: ResourcePath, copying record: DocumentRecord, _ body: StoredBody
   ) throws(Status) {

@@ -305,6 +305,39 @@ import Testing
     var plain: Plain { Plain(names: names, ratio: ratio, when: when) }
   }
 
+  @Test func `a form that Codable does not know is read directly, whatever the rest needs`() throws
+  {
+    struct Link: DocumentOnlyCodable, Equatable {
+      var target: String
+
+      init(_ target: String) { self.target = target }
+      func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) { throw UseCodable() }
+      init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+        target = try reader.string()
+      }
+    }
+    struct Model: Codable, Equatable {
+      var counts: [Int8]
+      var link: Link
+      var old: Link
+      var others: [Link]
+    }
+    // A double is left to Codable, and so is the map of one link.
+    let body = try DocumentBody(
+      encoding: MapValue([
+        ("counts", .array([.double(3)])), ("link", .string("a")),
+        ("old", .map(MapValue([("target", .string("b"))]))),
+        ("others", .array([.string("c"), .string("d")])),
+      ]))
+    let expected = Model(
+      counts: [3], link: Link("a"), old: Link("b"), others: [Link("c"), Link("d")])
+    #expect(try decoded(Model.self, body, Firestore.Decoder()) == expected)
+    #expect(throws: DecodingError.self) {
+      let wrong = try DocumentBody(encoding: MapValue([("link", .integer(1))]))
+      _ = try decoded(Model.self, wrong, Firestore.Decoder())
+    }
+  }
+
   @Test func `a wide number, equivalent names and another strategy are decided by Codable`() throws
   {
     let seconds = Firestore.Decoder()

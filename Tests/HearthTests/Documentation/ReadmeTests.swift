@@ -38,6 +38,10 @@ import Testing
       "Tests/HearthTests/Documentation/ConstraintsGuideTests.swift"
     ),
     (
+      "Sources/ParseSwift/ParseSwift.docc/ParseSwift.md",
+      "Tests/ParseSwiftTests/GuideTests.swift"
+    ),
+    (
       "Sources/HearthTesting/HearthTesting.docc/HearthTesting.md",
       "Tests/HearthTestingTests/DocumentationTests.swift"
     ),

@@ -47,6 +47,40 @@ import Testing
     #expect(missing == [true, false])
   }
 
+  @Test func `rules and indexes hold when they are declared, and included documents are read`()
+    async throws
+  {
+    let db = db
+    let (names, refused, left) = try await onThread {
+      try db.blocking.declare([
+        FirestoreReferenceRule("books", field: "author", to: "authors", onDelete: .cascade)
+      ])
+      try db.blocking.declare([FirestoreIndex(unique: "books", .ascending("isbn"))])
+      let author = db.document("authors/herbert")
+      let batch = db.batch()
+      batch.setData(["name": "Herbert"], forDocument: author)
+      batch.setData(["author": author, "isbn": "1"], forDocument: db.document("books/dune"))
+      try db.blocking.commit(batch)
+      let books = try db.blocking.getDocuments(
+        db.collection("books").including(.reference("author")))
+      let names = books.documents.map { $0.first("author")?["name"] as? String }
+      let second = db.batch().setData(["isbn": "1"], forDocument: db.document("books/emma"))
+      let refused = #expect(throws: (any Error).self) { try db.blocking.commit(second) }
+      try db.blocking.commit(db.batch().deleteDocument(author))
+      return (
+        names, (refused as NSError?)?.code,
+        try db.blocking.getDocuments(db.collection("books")).count
+      )
+    }
+    #expect(names == ["Herbert"])
+    #expect(refused == FirestoreErrorCode.alreadyExists.rawValue)
+    #expect(left == 0)
+    let error = await #expect(throws: (any Error).self) {
+      try await onThread { try db.blocking.declare([FirestoreIndex("a/b", .ascending("x"))]) }
+    }
+    #expect((error as NSError?)?.code == FirestoreErrorCode.invalidArgument.rawValue)
+  }
+
   @Test func `a commit returns when its listeners have been called`() async throws {
     let db = db
     let seen = Guarded<[Int]>([])

@@ -30,6 +30,7 @@ struct HearthTestHelper {
       case "index-until-killed": try await helper.indexUntilKilled()
       case "race-for-values": try await helper.raceForValues()
       case "constrain-until-killed": try await helper.constrainUntilKilled()
+      case "save-graphs-until-killed": try helper.saveGraphsUntilKilled()
       case "follow-until-killed": try await helper.followUntilKilled()
       case "fill": try await helper.fill()
       case "read-on-full-disk": try helper.readOnFullDisk()

@@ -539,13 +539,15 @@ extension MemoryBackend: Backend {
 
   // MARK: Indexes
 
-  package func declare(_ definitions: [IndexDefinition]) async throws {
-    for definition in definitions { try definition.check() }
-    try await change { state throws(Status) in try state.declare(definitions) }
+  package func declare(_ definitions: [IndexDefinition], _ done: @escaping Completion<Void>) {
+    change(done) { state throws(Status) in
+      for definition in definitions { try definition.check() }
+      try state.declare(definitions)
+    }
   }
 
   package func drop(_ definitions: [IndexDefinition]) async throws {
-    try await change { $0.drop(definitions) }
+    try await awaiting { done in change(done) { $0.drop(definitions) } }
   }
 
   package func indexList() throws -> [IndexInfo] {
@@ -558,18 +560,17 @@ extension MemoryBackend: Backend {
 
   /// Changes the indexes, in the order of the writes.
   private func change(
+    _ done: @escaping Completion<Void>,
     _ body: @escaping @Sendable (inout MemoryState) throws(Status) -> Void
-  ) async throws {
-    try await awaiting { (done: @escaping Completion<Void>) in
-      queue.async { [self] in
-        done(
-          Result { () throws(Status) in
-            var (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
-            if isClosed { throw .terminated }
-            try body(&state)
-            shared.withLock { $0.state = state }
-          })
-      }
+  ) {
+    queue.async { [self] in
+      done(
+        Result { () throws(Status) in
+          var (state, isClosed) = shared.withLock { ($0.state, $0.isClosed) }
+          if isClosed { throw .terminated }
+          try body(&state)
+          shared.withLock { $0.state = state }
+        })
     }
   }
 

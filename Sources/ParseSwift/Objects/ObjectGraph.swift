@@ -1,0 +1,210 @@
+import Foundation
+import Hearth
+
+/// The writes that save an object with every unsaved object below it, in one commit.
+///
+///     Book ─┬─ isbn: unsaved ─▶ create ISBN/…          1
+///           ├─ genre: saved  ─▶ (a reference only)
+///           └────────────────▶ create Book/…           2
+///
+/// Children come before their parents. An object of a class, and an object with an id, is one object
+/// wherever it is; each unsaved structure is an object of its own, also if it equals another.
+struct ObjectGraph {
+  private enum Change {
+    case create([String: Any])
+    case update([AnyHashable: Any])
+    case nothing
+  }
+
+  private struct Entry {
+    var reference: DocumentReference
+    var object: any ParseObject
+    var change: Change
+  }
+
+  private let firestore: Firestore
+  private let encoder = Firestore.Encoder()
+  private var entries: [Entry] = []
+  /// Of unsaved objects of classes.
+  private var references: [ObjectIdentifier: DocumentReference] = [:]
+  /// Saved objects that others refer to.
+  private var known: [String: any ParseObject] = [:]
+
+  /// Properties that a save does not write as they are.
+  private static let own: Set<String> = ["objectId", "createdAt", "updatedAt", "originalData"]
+
+  init(_ firestore: Firestore) {
+    self.firestore = firestore
+    encoder.passthroughTypeResolver = PassthroughTypes.self
+  }
+
+  // MARK: Collecting
+
+  /// Adds an object that is saved itself. Returns its document.
+  mutating func add(_ object: some ParseObject) throws -> DocumentReference {
+    if let id = object.objectId {
+      let reference = try Self.reference(type(of: object), id, in: firestore)
+      entries.append(
+        Entry(reference: reference, object: object, change: try changes(of: object, reference)))
+      return reference
+    }
+    return try create(object)
+  }
+
+  private mutating func create(_ object: some ParseObject) throws -> DocumentReference {
+    let instance = Self.instance(object)
+    if let known = instance.flatMap({ references[$0] }) { return known }
+    let reference = firestore.collection(try Self.collection(type(of: object))).document()
+    // Before its children: one of them may refer to it.
+    if let instance { references[instance] = reference }
+    var fields = try stored(object)
+    fields["createdAt"] = FieldValue.serverTimestamp()
+    fields["updatedAt"] = FieldValue.serverTimestamp()
+    entries.append(Entry(reference: reference, object: object, change: .create(fields)))
+    return reference
+  }
+
+  /// Nil for a structure.
+  private static func instance(_ object: some ParseObject) -> ObjectIdentifier? {
+    type(of: object) is AnyClass ? ObjectIdentifier(object as AnyObject) : nil
+  }
+
+  /// The fields that differ from those that were read; without those, all that are not nil.
+  private mutating func changes(
+    of object: some ParseObject, _ reference: DocumentReference
+  ) throws -> Change {
+    let fields = try stored(object)
+    var changes: [AnyHashable: Any] = [:]
+    if let original = object.originalData {
+      let before = try reference.snapshot(ofEncodedFields: original).data() ?? [:]
+      for (name, value) in fields where !Self.areEqual(before[name], value) {
+        changes[FieldPath([name])] = value
+      }
+      let names = FieldNames.of(type(of: object))
+      for name in before.keys where fields[name] == nil && names.contains(name) {
+        guard !Self.own.contains(name) else { continue }
+        changes[FieldPath([name])] = FieldValue.delete()
+      }
+    } else {
+      for (name, value) in fields { changes[FieldPath([name])] = value }
+    }
+    if changes.isEmpty { return .nothing }
+    changes[FieldPath(["updatedAt"])] = FieldValue.serverTimestamp()
+    return .update(changes)
+  }
+
+  private static func areEqual(_ one: Any?, _ other: Any?) -> Bool {
+    guard let one, let other else { return false }
+    return (["": one] as NSDictionary).isEqual(to: ["": other])
+  }
+
+  /// The object's own fields, as they are stored. Adds its children.
+  private mutating func stored(_ object: some ParseObject) throws -> [String: Any] {
+    var fields = try encoder.encode(OwnFields(object))
+    for name in Self.own { fields[name] = nil }
+    for (name, value) in fields { fields[name] = try stored(value) }
+    return fields
+  }
+
+  /// The same, for a value of a field, or of a constraint.
+  mutating func stored(_ value: Any) throws -> Any {
+    switch value {
+    case let child as any ParseObject: return try child.stored(in: &self)
+    case let pointer as any PointerValue: return try pointer.reference(in: firestore)
+    case let point as ParseGeoPoint: return point.stored
+    case let map as [String: Any]: return try map.mapValues { try stored($0) }
+    case let list as [Any]: return try list.map { try stored($0) }
+    default: return value
+    }
+  }
+
+  fileprivate mutating func reference(to child: some ParseObject) throws -> DocumentReference {
+    guard let id = child.objectId else { return try create(child) }
+    let reference = try Self.reference(type(of: child), id, in: firestore)
+    known[reference.path] = child
+    return reference
+  }
+
+  static func reference<T: ParseObject>(
+    _ type: T.Type, _ id: String, in firestore: Firestore
+  ) throws -> DocumentReference {
+    firestore.collection(try collection(type)).document(id)
+  }
+
+  private static func collection<T: ParseObject>(_ type: T.Type) throws(ParseError) -> String {
+    let name = T.className
+    guard !name.isEmpty, !name.contains("/"), !name.hasPrefix("_") else {
+      throw ParseError(.invalidClassName, "'\(name)' is not the name of a class.")
+    }
+    return name
+  }
+
+  // MARK: Writing
+
+  var isEmpty: Bool {
+    entries.allSatisfy { if case .nothing = $0.change { true } else { false } }
+  }
+
+  func add(to batch: WriteBatch) {
+    for entry in entries {
+      switch entry.change {
+      case .create(let fields): batch.create(fields, forDocument: entry.reference)
+      case .update(let fields): batch.updateData(fields, forDocument: entry.reference)
+      case .nothing: break
+      }
+    }
+  }
+
+  /// The documents to read after the commit.
+  var documents: [DocumentReference] { entries.map(\.reference) }
+
+  /// The objects as they are stored, from the documents in their order.
+  func objects(_ documents: [DocumentSnapshot]) throws -> [String: any ParseObject] {
+    var objects = known
+    for (entry, document) in zip(entries, documents) {
+      guard document.exists else { throw Self.notFound }
+      objects[document.reference.path] = try entry.object.object(from: document, objects)
+    }
+    return objects
+  }
+
+  static let notFound = ParseError(.objectNotFound, "Object not found.")
+}
+
+extension ParseObject {
+  fileprivate func stored(in graph: inout ObjectGraph) throws -> Any {
+    try graph.reference(to: self)
+  }
+
+  fileprivate func object(
+    from document: DocumentSnapshot, _ known: [String: any ParseObject]
+  ) throws -> Self {
+    try ObjectReading.objects([document], as: Self.self, known: known)[0]
+  }
+}
+
+/// A pointer of any class.
+private protocol PointerValue {
+  func reference(in firestore: Firestore) throws -> DocumentReference
+}
+
+extension Pointer: PointerValue {}
+
+/// Encodes an object where it is, and not as a reference.
+private struct OwnFields<Object: ParseObject>: Encodable {
+  let object: Object
+  init(_ object: Object) { self.object = object }
+  func encode(to encoder: any Encoder) throws { try object.encode(to: encoder) }
+}
+
+/// Values that an encoder leaves as they are.
+enum PassthroughTypes: StructureCodingPassthroughTypeResolver {
+  static func isPassthroughType<T>(_ value: T) -> Bool {
+    switch value {
+    case is any ParseObject, is any PointerValue, is ParseGeoPoint, is GeoPoint, is Timestamp,
+      is VectorValue, is DocumentReference, is FieldValue:
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Hearth
+
+/// Reads objects from documents: a reference in them becomes the object that is included, or one that
+/// has only its id.
+enum ObjectReading {
+  /// The objects that references become while one object is read.
+  // Unchecked: one thread uses it, that of the read.
+  fileprivate final class Session: @unchecked Sendable {
+    /// The document that is read, with those that it includes.
+    var current: IncludingDocument?
+    /// The names of its inclusions.
+    var inclusions: [IncludePath]
+    /// Objects that are known already, by path.
+    let known: [String: any ParseObject]
+    let decoder = Firestore.Decoder()
+
+    init(_ inclusions: [IncludePath], _ known: [String: any ParseObject]) {
+      self.inclusions = inclusions
+      self.known = known
+    }
+  }
+
+  @TaskLocal fileprivate static var session: Session?
+
+  /// The objects of a result.
+  static func objects<T: ParseObject>(
+    _ documents: [IncludingDocument], as type: T.Type, including inclusions: [IncludePath]
+  ) throws -> [T] {
+    let session = Session(inclusions, [:])
+    return try $session.withValue(session) {
+      try documents.map { document in
+        session.current = document
+        return try object(document.document, type, session.decoder)
+      }
+    }
+  }
+
+  /// The objects of a result without inclusions.
+  static func objects<T: ParseObject>(
+    _ documents: [DocumentSnapshot], as type: T.Type, known: [String: any ParseObject] = [:]
+  ) throws -> [T] {
+    let session = Session([], known)
+    return try $session.withValue(session) {
+      try documents.map { try object($0, type, session.decoder) }
+    }
+  }
+
+  private static func object<T: ParseObject>(
+    _ document: DocumentSnapshot, _ type: T.Type, _ decoder: Firestore.Decoder
+  ) throws -> T {
+    var object = try document.data(as: type, decoder: decoder)
+    object.objectId = document.documentID
+    object.originalData = document.encodedFields
+    return object
+  }
+
+  /// The object of a reference. Nil if it is one of another class, or cannot be read.
+  static func object<T: ParseObject>(at reference: DocumentReference, as type: T.Type) -> T? {
+    guard reference.parent.collectionID == T.className else { return nil }
+    guard let session else { return T(objectId: reference.documentID) }
+    if let known = session.known[reference.path] as? T { return known }
+    guard let (document, inclusions) = session.included(reference) else {
+      return T(objectId: reference.documentID)
+    }
+    let outer = (session.current, session.inclusions)
+    defer { (session.current, session.inclusions) = outer }
+    (session.current, session.inclusions) = (document, inclusions)
+    return try? object(document.document, type, session.decoder)
+  }
+}
+
+extension ObjectReading.Session {
+  fileprivate func included(
+    _ reference: DocumentReference
+  ) -> (document: IncludingDocument, inclusions: [IncludePath])? {
+    guard let current else { return nil }
+    for inclusion in inclusions {
+      for document in current.included(inclusion.key)
+      where document.document.reference == reference {
+        return (document, inclusion.inner)
+      }
+    }
+    return nil
+  }
+}
+
+/// A key to include, with those to include in its objects.
+struct IncludePath: Hashable, Sendable {
+  var key: String
+  var inner: [IncludePath] = []
+
+  /// From keys whose dots lead into included objects: `author`, `author.publisher`.
+  static func tree(_ keys: [String]) -> [IncludePath] {
+    var tree: [IncludePath] = []
+    for key in keys { add(key.split(separator: ".").map(String.init)[...], to: &tree) }
+    return tree
+  }
+
+  private static func add(_ names: ArraySlice<String>, to tree: inout [IncludePath]) {
+    guard let first = names.first else { return }
+    let index = tree.firstIndex { $0.key == first } ?? tree.count
+    if index == tree.count { tree.append(IncludePath(key: first)) }
+    add(names.dropFirst(), to: &tree[index].inner)
+  }
+
+  var inclusion: DocumentInclusion { .reference(key, including: inner.map(\.inclusion)) }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Hearth
+
+/// A point on the earth, in degrees. Stored as a `GeoPoint`.
+public struct ParseGeoPoint: DocumentOnlyCodable, Hashable, Sendable {
+  /// -90 to 90.
+  public let latitude: Double
+  /// -180 to 180.
+  public let longitude: Double
+
+  /// Throws `ParseError` with `.invalidValue` for degrees out of range.
+  public init(latitude: Double, longitude: Double) throws(ParseError) {
+    guard (-90...90).contains(latitude), (-180...180).contains(longitude) else {
+      throw ParseError(
+        .invalidValue, "A point has a latitude of -90 to 90 and a longitude of -180 to 180 degrees."
+      )
+    }
+    self.latitude = latitude
+    self.longitude = longitude
+  }
+
+  /// Radians along a great circle.
+  public func distanceInRadians(_ other: ParseGeoPoint) -> Double {
+    let radian = Double.pi / 180
+    let north = sin((other.latitude - latitude) * radian / 2)
+    let east = sin((other.longitude - longitude) * radian / 2)
+    let square =
+      north * north + cos(latitude * radian) * cos(other.latitude * radian) * east * east
+    return 2 * asin(min(1, square.squareRoot()))
+  }
+
+  public func distanceInKilometers(_ other: ParseGeoPoint) -> Double {
+    distanceInRadians(other) * Self.earthKilometers
+  }
+
+  public func distanceInMiles(_ other: ParseGeoPoint) -> Double {
+    distanceInRadians(other) * Self.earthMiles
+  }
+
+  static let earthKilometers = 6371.0
+  static let earthMiles = 3958.8
+
+  var stored: GeoPoint { GeoPoint(latitude: latitude, longitude: longitude) }
+
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    throw UseCodable()
+  }
+
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    let point = try GeoPoint(reading: reader)
+    latitude = point.latitude
+    longitude = point.longitude
+  }
+}

@@ -1,0 +1,127 @@
+import Dispatch
+import Foundation
+import Hearth
+
+/// The synchronous forms block their thread, and wait for nothing that needs a thread of Swift's
+/// concurrency.
+extension ParseObject {
+  // MARK: Saving
+
+  /// Saves the object and every unsaved object in its properties, in one commit: all or nothing.
+  ///
+  ///     let book = try Book(title: "Dune", isbn: ISBN(value: "978-0441013593")).save()
+  ///     book.isbn?.objectId     // saved, too
+  ///
+  /// Returns the object as it is stored, with its id, its times, and the same objects in its
+  /// properties. An object that has an id is updated: only properties that differ from what was read
+  /// are written. An object in a property that has an id is referred to, and not saved itself.
+  ///
+  /// Throws `ParseError`: `.duplicateValue` if a unique index refuses it, `.objectNotFound` if an
+  /// object with an id does not exist.
+  @discardableResult
+  public func save() throws(ParseError) -> Self {
+    try reporting {
+      let firestore = try ParseSwift.firestore
+      var graph = ObjectGraph(firestore)
+      let reference = try graph.add(self)
+      if !graph.isEmpty {
+        let batch = firestore.batch()
+        graph.add(to: batch)
+        try firestore.blocking.commit(batch)
+      }
+      let documents = try firestore.blocking.getAll(graph.documents)
+      return try Self.object(reference, graph.objects(documents))
+    }
+  }
+
+  /// The form that suspends.
+  @discardableResult
+  public func save() async throws(ParseError) -> Self {
+    try await reporting {
+      let firestore = try ParseSwift.firestore
+      var graph = ObjectGraph(firestore)
+      let reference = try graph.add(self)
+      if !graph.isEmpty {
+        let batch = firestore.batch()
+        graph.add(to: batch)
+        try await batch.commit()
+      }
+      let documents = try await firestore.getAll(graph.documents)
+      return try Self.object(reference, graph.objects(documents))
+    }
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func save(
+    callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await save() }
+  }
+
+  private static func object(
+    _ reference: DocumentReference, _ objects: [String: any ParseObject]
+  ) throws -> Self {
+    guard let object = objects[reference.path] as? Self else { throw ObjectGraph.notFound }
+    return object
+  }
+
+  // MARK: Fetching
+
+  /// Reads the object as it is stored. Throws `ParseError`: `.objectNotFound` if it does not exist,
+  /// `.missingObjectId` if it was not saved.
+  ///
+  /// - Parameter includeKeys: Keys of objects to read with it; see `Query.include(_:)`.
+  public func fetch(includeKeys: [String]? = nil) throws(ParseError) -> Self {
+    try Self.query("objectId" == savedId()).include(includeKeys ?? []).first()
+  }
+
+  /// The form that suspends.
+  public func fetch(includeKeys: [String]? = nil) async throws(ParseError) -> Self {
+    try await Self.query("objectId" == savedId()).include(includeKeys ?? []).first()
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func fetch(
+    includeKeys: [String]? = nil, callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await fetch(includeKeys: includeKeys) }
+  }
+
+  private func savedId() throws(ParseError) -> String {
+    guard let objectId else {
+      throw ParseError(.missingObjectId, "The object was not saved: it has no id.")
+    }
+    return objectId
+  }
+
+  // MARK: Deleting
+
+  /// Deletes the object, and its edges in relations. Throws `ParseError`: `.objectNotFound` if it does
+  /// not exist, `.operationForbidden` if a rule of its references forbids it.
+  public func delete() throws(ParseError) {
+    try reporting {
+      let firestore = try ParseSwift.firestore
+      try firestore.blocking.commit(deletion(in: firestore))
+    }
+  }
+
+  /// The form that suspends.
+  public func delete() async throws(ParseError) {
+    try await reporting { try await deletion(in: ParseSwift.firestore).commit() }
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func delete(
+    callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<Void, ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await delete() }
+  }
+
+  private func deletion(in firestore: Firestore) throws -> WriteBatch {
+    let reference = try ObjectGraph.reference(Self.self, savedId(), in: firestore)
+    return firestore.batch().deleteDocument(reference, precondition: .exists(true))
+  }
+}

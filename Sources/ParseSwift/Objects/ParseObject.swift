@@ -1,0 +1,75 @@
+import Foundation
+import Hearth
+
+/// An object of a class: a document of the collection with the class's name.
+///
+///     struct Book: ParseObject {
+///       var objectId: String?
+///       var createdAt: Date?
+///       var updatedAt: Date?
+///       var ACL: ParseACL?
+///       var originalData: Data?
+///
+///       var title: String?
+///       var isbn: ISBN?       // another object: stored as a reference to it
+///     }
+///
+///     let book = try Book(title: "Dune", isbn: ISBN(value: "978-0441013593")).save()
+///
+/// A structure or a final class. Every property of its own must be optional: an object of which only
+/// the id is known has no others.
+public protocol ParseObject: DocumentOnlyCodable, Hashable, Identifiable, Sendable {
+  /// The name of the class, and of its collection. By default the name of the type.
+  static var className: String { get }
+  /// The id, assigned by the first save. Nil until then.
+  var objectId: String? { get set }
+  /// The time of the commit that created the object, in whole microseconds.
+  var createdAt: Date? { get set }
+  /// The time of the last commit that changed the object, in whole microseconds.
+  var updatedAt: Date? { get set }
+  /// The access to the object.
+  var ACL: ParseACL? { get set }
+  /// The object's fields as they were read: a save writes only what differs from them. Do not set it.
+  var originalData: Data? { get set }
+  init()
+}
+
+extension ParseObject {
+  public static var className: String { String(describing: Self.self) }
+
+  /// The id of a saved object. Equal unsaved objects have one id.
+  public var id: String { objectId ?? "unsaved \(hashValue)" }
+
+  /// Whether the object was saved.
+  public var isSaved: Bool { objectId != nil }
+
+  /// Whether both are the same object, whatever their properties are.
+  public func hasSameObjectId<Other: ParseObject>(as other: Other) -> Bool {
+    other is Self && objectId != nil && objectId == other.objectId
+  }
+
+  /// A pointer to the object. Throws `ParseError` with `.missingObjectId` for an unsaved one.
+  public func toPointer() throws(ParseError) -> Pointer<Self> { try Pointer(self) }
+
+  /// An object with only its id.
+  init(objectId: String) {
+    self.init()
+    self.objectId = objectId
+  }
+
+  // MARK: As a value of a document
+
+  /// Only `save()` writes objects: it knows their references.
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    throw UseCodable()
+  }
+
+  /// From a reference: the object that the query includes, or one that has only its id.
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    let reference = try DocumentReference(reading: reader)
+    guard let object = ObjectReading.object(at: reference, as: Self.self) else {
+      throw UseCodable()
+    }
+    self = object
+  }
+}

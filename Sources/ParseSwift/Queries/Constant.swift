@@ -1,0 +1,25 @@
+import Foundation
+import Hearth
+
+/// A value of a constraint or an operation, which becomes one of a document when the database is known.
+struct Constant: Sendable {
+  private let encode: @Sendable (inout ObjectGraph) throws -> Any
+
+  init<Value: Encodable & Sendable>(_ value: Value) {
+    encode = { graph in
+      let encoder = Firestore.Encoder()
+      encoder.passthroughTypeResolver = PassthroughTypes.self
+      return try graph.stored(encoder.encode(["": value])[""] ?? NSNull())
+    }
+  }
+
+  /// Throws `ParseError` with `.missingObjectId` for an unsaved object.
+  func stored(in firestore: Firestore) throws -> Any {
+    var graph = ObjectGraph(firestore)
+    let stored = try encode(&graph)
+    guard graph.documents.isEmpty else {
+      throw ParseError(.missingObjectId, "An unsaved object equals no stored one.")
+    }
+    return stored
+  }
+}

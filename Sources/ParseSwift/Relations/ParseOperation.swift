@@ -1,0 +1,264 @@
+import Dispatch
+import Foundation
+import Hearth
+import Synchronization
+
+/// Changes of an object that do not depend on what it contains: relations, counters, sets.
+///
+///     try book.operation
+///       .increment("copies", by: 1)
+///       .addUnique("tags", objects: ["classic"])
+///       .save()
+///
+/// Operations of one key compose in their order. All of them are one commit.
+public struct ParseOperation<T: ParseObject>: Sendable {
+  private enum Change: Sendable {
+    case set(Constant)
+    case unset
+    case increment(Double, isInteger: Bool)
+    case union([Constant])
+    case removal([Constant])
+    case edges(RelationKey, child: String, [(id: String, isAdded: Bool)])
+  }
+
+  private let target: T
+  /// By key, in the order in which keys were first used.
+  private var changes: [(key: String, change: Change)] = []
+
+  init(_ target: T) { self.target = target }
+
+  // MARK: Relations
+
+  /// Relates objects to the target by the key. Throws `ParseError`: `.missingObjectId` for an unsaved
+  /// object, `.invalidKeyName` for an invalid key, `.operationForbidden` after another operation of the
+  /// key.
+  public func addRelation<Child: ParseObject>(
+    _ key: String, objects: [Child]
+  ) throws(ParseError) -> ParseOperation {
+    try relating(key, objects, isAdded: true)
+  }
+
+  /// Removes objects from the relation. Throws as `addRelation(_:objects:)`.
+  public func removeRelation<Child: ParseObject>(
+    _ key: String, objects: [Child]
+  ) throws(ParseError) -> ParseOperation {
+    try relating(key, objects, isAdded: false)
+  }
+
+  private func relating<Child: ParseObject>(
+    _ key: String, _ objects: [Child], isAdded: Bool
+  ) throws(ParseError) -> ParseOperation {
+    let relation = try RelationKey(key, of: T.self)
+    var edges: [(id: String, isAdded: Bool)] = []
+    for object in objects { edges.append((try Pointer(object).objectId, isAdded)) }
+    return try changing(key, .edges(relation, child: Child.className, edges))
+  }
+
+  // MARK: Values
+
+  /// Sets a property, whatever its value is. Throws `ParseError` with `.incorrectType` if the value
+  /// cannot be stored.
+  public func set<Value: Encodable & Sendable>(
+    _ key: String, value: Value
+  ) throws(ParseError) -> ParseOperation {
+    try changing(key, .set(Constant(value)))
+  }
+
+  /// Removes a property.
+  public func unset(_ key: String) throws(ParseError) -> ParseOperation {
+    try changing(key, .unset)
+  }
+
+  /// Adds to a number. A property that is no number becomes `amount`.
+  public func increment(_ key: String, by amount: Int) throws(ParseError) -> ParseOperation {
+    try changing(key, .increment(Double(amount), isInteger: true))
+  }
+
+  /// Adds to a number. A property that is no number becomes `amount`.
+  public func increment(_ key: String, by amount: Double) throws(ParseError) -> ParseOperation {
+    try changing(key, .increment(amount, isInteger: false))
+  }
+
+  /// Adds the elements that an array does not have, at its end.
+  public func addUnique<Value: Encodable & Sendable>(
+    _ key: String, objects: [Value]
+  ) throws(ParseError) -> ParseOperation {
+    try changing(key, .union(objects.map { Constant($0) }))
+  }
+
+  /// Removes every element that equals one of these from an array.
+  public func remove<Value: Encodable & Sendable>(
+    _ key: String, objects: [Value]
+  ) throws(ParseError) -> ParseOperation {
+    try changing(key, .removal(objects.map { Constant($0) }))
+  }
+
+  private func changing(_ key: String, _ change: Change) throws(ParseError) -> ParseOperation {
+    guard !key.isEmpty, !["objectId", "createdAt", "updatedAt"].contains(key) else {
+      throw ParseError(.invalidKeyName, "'\(key)' is not the key of a property.")
+    }
+    var result = self
+    guard let index = changes.firstIndex(where: { $0.key == key }) else {
+      result.changes.append((key, change))
+      return result
+    }
+    switch (changes[index].change, change) {
+    case (.edges(let relation, let child, let first), .edges(_, child: let other, let more)):
+      guard child == other else {
+        throw ParseError(
+          .incorrectType, "The relation '\(key)' has objects of \(child), and not of \(other).")
+      }
+      result.changes[index].change = .edges(relation, child: child, first + more)
+    case (.edges, _), (_, .edges):
+      throw ParseError(.operationForbidden, "'\(key)' is a relation, and not a property.")
+    case (_, .set), (_, .unset): result.changes[index].change = change
+    case (.increment(let one, let isInteger), .increment(let other, let isOtherInteger)):
+      result.changes[index].change = .increment(one + other, isInteger: isInteger && isOtherInteger)
+    case (.union(let one), .union(let other)): result.changes[index].change = .union(one + other)
+    case (.removal(let one), .removal(let other)):
+      result.changes[index].change = .removal(one + other)
+    default:
+      throw ParseError(
+        .operationForbidden, "The operations on '\(key)' do not compose. Save the first one before."
+      )
+    }
+    return result
+  }
+
+  // MARK: Saving
+
+  /// Executes the operations in one commit. Returns the target as it is stored then.
+  ///
+  /// Throws `ParseError`: `.objectNotFound` if the target does not exist, `.missingObjectId` if it was
+  /// not saved.
+  @discardableResult
+  public func save() throws(ParseError) -> T {
+    try reporting {
+      let firestore = try ParseSwift.firestore
+      for relation in relations {
+        try Relations.declare(relation.key, relation.child, in: firestore)
+      }
+      try firestore.blocking.commit(batch(in: firestore))
+      return try target.fetch()
+    }
+  }
+
+  /// The form that suspends.
+  @discardableResult
+  public func save() async throws(ParseError) -> T {
+    try await reporting {
+      let firestore = try ParseSwift.firestore
+      for relation in relations {
+        try await Relations.declare(relation.key, relation.child, in: firestore)
+      }
+      try await batch(in: firestore).commit()
+      return try await target.fetch()
+    }
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func save(
+    callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<T, ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await save() }
+  }
+
+  private var relations: [(key: RelationKey, child: String)] {
+    changes.compactMap {
+      if case .edges(let relation, let child, _) = $0.change { (relation, child) } else { nil }
+    }
+  }
+
+  private func batch(in firestore: Firestore) throws -> WriteBatch {
+    let parent = try target.toPointer().reference(in: firestore)
+    let batch = firestore.batch()
+    var fields: [AnyHashable: Any] = [FieldPath(["updatedAt"]): FieldValue.serverTimestamp()]
+    for (key, change) in changes {
+      let path = FieldPath(key.split(separator: ".").map(String.init))
+      switch change {
+      case .set(let value): fields[path] = try value.stored(in: firestore)
+      case .unset: fields[path] = FieldValue.delete()
+      case .increment(let amount, isInteger: true):
+        fields[path] = FieldValue.increment(Int64(exactly: amount) ?? 0)
+      case .increment(let amount, isInteger: false): fields[path] = FieldValue.increment(amount)
+      case .union(let values):
+        fields[path] = FieldValue.arrayUnion(try values.map { try $0.stored(in: firestore) })
+      case .removal(let values):
+        fields[path] = FieldValue.arrayRemove(try values.map { try $0.stored(in: firestore) })
+      case .edges(let relation, let child, let edges):
+        // The last of the changes of one edge counts.
+        var isAdded: [String: Bool] = [:]
+        for edge in edges { isAdded[edge.id] = edge.isAdded }
+        for (id, isAdded) in isAdded.sorted(by: { $0.key < $1.key }) {
+          let related = firestore.collection(child).document(id)
+          let edge = relation.edge(from: parent, to: related, in: firestore)
+          if isAdded {
+            batch.setData(["owner": parent, "related": related], forDocument: edge)
+          } else {
+            batch.deleteDocument(edge)
+          }
+        }
+      }
+    }
+    batch.updateData(fields, forDocument: parent)
+    return batch
+  }
+}
+
+extension ParseObject {
+  /// The beginning of a chain of operations on the object.
+  public var operation: ParseOperation<Self> { ParseOperation(self) }
+}
+
+/// The rules of relations that were declared, by database.
+enum Relations {
+  private struct Rules: Hashable {
+    var relation: RelationKey
+    var child: String
+  }
+
+  private struct Database {
+    weak var firestore: Firestore?
+    var declared: Set<Rules> = []
+  }
+
+  private static let databases = Mutex<[ObjectIdentifier: Database]>([:])
+
+  static func declare(_ relation: RelationKey, _ child: String, in firestore: Firestore) throws {
+    let rules = Rules(relation: relation, child: child)
+    if isDeclared(rules, in: firestore) { return }
+    try firestore.blocking.declare(relation.rules(to: child))
+    note(rules, in: firestore)
+  }
+
+  static func declare(
+    _ relation: RelationKey, _ child: String, in firestore: Firestore
+  ) async throws {
+    let rules = Rules(relation: relation, child: child)
+    if isDeclared(rules, in: firestore) { return }
+    try await firestore.references.declare(relation.rules(to: child))
+    note(rules, in: firestore)
+  }
+
+  private static func isDeclared(_ rules: Rules, in firestore: Firestore) -> Bool {
+    databases.withLock { databases in
+      guard let database = databases[ObjectIdentifier(firestore)],
+        // Another one may have had the identifier before.
+        database.firestore === firestore
+      else { return false }
+      return database.declared.contains(rules)
+    }
+  }
+
+  private static func note(_ rules: Rules, in firestore: Firestore) {
+    databases.withLock { databases in
+      databases = databases.filter { $0.value.firestore != nil }
+      let id = ObjectIdentifier(firestore)
+      var database = databases[id] ?? Database()
+      if database.firestore !== firestore { database = Database(firestore: firestore) }
+      database.declared.insert(rules)
+      databases[id] = database
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import HearthTesting
+import ParseSwift
+import Testing
+
+// The first snippet of the guide.
+struct Book: ParseObject {
+  var objectId: String?
+  var createdAt: Date?
+  var updatedAt: Date?
+  var ACL: ParseACL?
+  var originalData: Data?
+
+  var title: String?
+  var publishingYear: Int?
+  var genre: Genre?
+  var isbn: ISBN?
+}
+
+/// The snippets of the guide, in the order in which it shows them.
+@Suite struct GuideTests {
+  @Test func `the guide's snippets do what it says`() throws {
+    let database = try TemporaryDatabase()
+    try ParseSwift.withFirestore(database.firestore) {
+      let genre = try Genre(name: "science fiction").save()
+      let authors = try ["Herbert", "Anderson"].map { try Author(name: $0).save() }
+      let saved = try Book(
+        title: "Dune", publishingYear: 1965, genre: genre, isbn: ISBN(value: "978-0441013593")
+      ).save()
+      print(saved.isbn?.objectId ?? "")
+      try saved.relation?.add("authors", objects: authors).save()
+      let related = try Author.queryRelations("authors", parent: saved)
+        .order([.ascending("name")]).find()
+      #expect(related.map(\.name) == ["Anderson", "Herbert"])
+      try inOtherDirection(authors)
+      let found = try Book.query(
+        "publishingYear" > 1960, "isbn" == ISBN.query("value" == "978-0441013593")
+      )
+      .order([.descending("publishingYear")]).limit(20).include("isbn", "genre").find()
+      #expect(found.map { $0.isbn?.value } == ["978-0441013593"])
+      #expect(found.map { $0.genre?.name } == ["science fiction"])
+    }
+  }
+
+  private func inOtherDirection(_ authors: [Author]) throws {
+    let books = try Book.query(related("authors", of: Book.self, to: authors[0])).find()
+    #expect(books.map(\.title) == ["Dune"])
+  }
+
+  /// Compiled, and not called: it ends with its task.
+  private func follow(_ saved: Book) async throws {
+    for try await event in try Author.queryRelations("authors", parent: saved).subscribe() {
+      switch event {
+      case .created(let author), .entered(let author): print("new:", author.name ?? "")
+      case .left(let author), .deleted(let author): print("gone:", author.name ?? "")
+      case .updated(let author): print("changed:", author.name ?? "")
+      }
+    }
+  }
+}

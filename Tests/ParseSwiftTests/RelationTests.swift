@@ -1,0 +1,178 @@
+import Foundation
+import Hearth
+import HearthTesting
+import ParseSwift
+import Testing
+
+@Suite struct RelationTests {
+  private let database: TemporaryDatabase
+
+  init() throws { database = try TemporaryDatabase() }
+
+  private func withDatabase<Answer>(_ body: () throws -> Answer) rethrows -> Answer {
+    try ParseSwift.withFirestore(database.firestore) { try body() }
+  }
+
+  @Test func `objects are related in both directions, without duplicates`() throws {
+    try withDatabase {
+      let authors = try ["Ann", "Bob", "Cid"].map { try Author(name: $0).save() }
+      let publisher = try Publisher(name: "Chilton").save()
+      let genre = try Genre(name: "science fiction").save()
+      let book = try Book(title: "Dune", publishingYear: 1965).save()
+      let operation = try #require(try book.relation?.add("authors", objects: authors))
+      let updated = try operation.save()
+      #expect(updated.title == "Dune" && updated.publishingYear == 1965)
+      let (before, after) = (try #require(book.updatedAt), try #require(updated.updatedAt))
+      #expect(after > before)
+      try book.relation?.add("authors", objects: [authors[0]]).save()
+      try book.relation?.add("publishers", objects: [publisher]).save()
+      try genre.relation?.add("books", objects: [book]).save()
+      let found = try Author.queryRelations("authors", parent: book).order([.ascending("name")])
+      #expect(try found.find().map(\.name) == ["Ann", "Bob", "Cid"])
+      #expect(try found.count() == 3)
+      #expect(try found.where("name" > "Ann").limit(1).find().map(\.name) == ["Bob"])
+      #expect(try Publisher.queryRelations("publishers", parent: book).find() == [publisher])
+      #expect(
+        try Book.queryRelations("books", parent: genre).find().map(\.objectId) == [book.objectId])
+      #expect(
+        try Book.query(related("authors", of: Book.self, to: authors[1])).find().map(\.title)
+          == ["Dune"])
+      #expect(try Author.queryRelations("publishers", parent: book).find() == [])
+      // The other direction of many to many.
+      let other = try Book(title: "Emma").save()
+      try other.relation?.add("authors", objects: [authors[1]]).save()
+      try book.relation?.remove("authors", objects: [authors[1]]).save()
+      #expect(try found.find().map(\.name) == ["Ann", "Cid"])
+      #expect(try Author.queryRelations("authors", parent: other).find() == [authors[1]])
+      #expect(try Author.query().count() == 3)
+    }
+  }
+
+  @Test func `no objects are no edges, and an unsaved parent has no relation`() throws {
+    try withDatabase {
+      #expect(Book(title: "Dune").relation == nil)
+      let book = try Book(title: "Dune").save()
+      let none: [Author] = []
+      #expect(try book.relation?.add("authors", objects: none).save().title == "Dune")
+      #expect(try Author.queryRelations("authors", parent: book).count() == 0)
+      let unsaved = #expect(throws: ParseError.self) {
+        try book.relation?.add("authors", objects: [Author(name: "Ann")])
+      }
+      #expect(unsaved?.code == .missingObjectId)
+      let key = #expect(throws: ParseError.self) {
+        try Author.queryRelations("a/b", parent: book)
+      }
+      #expect(key?.code == .invalidKeyName)
+    }
+  }
+
+  @Test func `edges end with their objects, so that pages count right`() throws {
+    try withDatabase {
+      let book = try Book(title: "Dune").save()
+      let authors = try (0..<20).map { try Author(name: "author \($0)").save() }
+      try book.relation?.add("authors", objects: authors).save()
+      for author in authors.prefix(7) { try author.delete() }
+      let page = try Author.queryRelations("authors", parent: book).limit(10)
+      #expect(try page.find().count == 10)
+      #expect(try Author.queryRelations("authors", parent: book).count() == 13)
+      // Through Firestore's interface, too.
+      let batch = database.firestore.batch()
+      batch.deleteDocument(database.firestore.document("Book/\(book.objectId ?? "")"))
+      try database.firestore.blocking.commit(batch)
+      let edges = database.firestore.collection("_Join:authors:Book")
+      #expect(try database.firestore.blocking.getDocuments(edges).isEmpty)
+    }
+  }
+
+  @Test func `operations of one key compose, or are refused`() throws {
+    struct Counter: ParseObject {
+      var objectId: String?
+      var createdAt: Date?
+      var updatedAt: Date?
+      var ACL: ParseACL?
+      var originalData: Data?
+
+      var count: Int?
+      var tags: [String]?
+    }
+    try withDatabase {
+      let counter = try Counter(count: 1, tags: ["a"]).save()
+      let after = try counter.operation.increment("count", by: 2).increment("count", by: 3)
+        .addUnique("tags", objects: ["b", "a"]).addUnique("tags", objects: ["c"]).save()
+      #expect(after.count == 6 && after.tags == ["a", "b", "c"])
+      #expect(try after.operation.remove("tags", objects: ["b"]).save().tags == ["a", "c"])
+      #expect(try after.operation.set("count", value: 1).unset("tags").save().tags == nil)
+      let mixed = #expect(throws: ParseError.self) {
+        try counter.operation.increment("count", by: 1).addUnique("count", objects: ["x"])
+      }
+      #expect(mixed?.code == .operationForbidden)
+      let book = try Book(title: "Dune").save()
+      let author = try Author(name: "Ann").save()
+      try book.operation.addRelation("authors", objects: [author])
+        .removeRelation("authors", objects: [author]).save()
+      #expect(try Author.queryRelations("authors", parent: book).count() == 0)
+    }
+  }
+
+  @Test func `a live query follows relations and included objects`() async throws {
+    try await ParseSwift.withFirestore(database.firestore) {
+      let book = try await Book(title: "Dune", isbn: ISBN(value: "1")).save()
+      let author = try await Author(name: "Ann").save()
+      var authors = try Author.queryRelations("authors", parent: book).results.makeAsyncIterator()
+      #expect(try await authors.next() == [])
+      var books = Book.query().include("isbn").subscribe().makeAsyncIterator()
+      var all = Book.query().include("isbn").results.makeAsyncIterator()
+      _ = try await all.next()
+      _ = try await book.relation?.add("authors", objects: [author]).save()
+      #expect(try await authors.next() == [author])
+      var isbn = try #require(book.isbn)
+      isbn.value = "2"
+      try await isbn.save()
+      var seen: [String] = []
+      while !seen.contains("2") {
+        guard case .updated(let book)? = try await books.next() else { continue }
+        seen.append(book.isbn?.value ?? "")
+      }
+      while try await all.next()?.first?.isbn?.value != "2" {}
+      try await author.delete()
+      #expect(try await authors.next() == [])
+    }
+  }
+
+  @Test func `a live query says whether an object entered, left, or was created or deleted`()
+    async throws
+  {
+    try await ParseSwift.withFirestore(database.firestore) {
+      let ready = Author.query("name" == "Ann").results
+      for try await _ in ready { break }
+      var events = Author.query("name" == "Ann").subscribe().makeAsyncIterator()
+      // The events begin with the first result, which no event shows: another query that came after
+      // this one has seen it.
+      try await Task.sleep(for: .milliseconds(200))
+      var author = try await Author(name: "Ann").save()
+      guard case .created(let created)? = try await events.next() else {
+        Issue.record("not created")
+        return
+      }
+      #expect(created == author)
+      author.name = "Bob"
+      author = try await author.save()
+      guard case .left(let left)? = try await events.next() else {
+        Issue.record("not left")
+        return
+      }
+      #expect(left.objectId == author.objectId)
+      author.name = "Ann"
+      author = try await author.save()
+      guard case .entered(author)? = try await events.next() else {
+        Issue.record("not entered")
+        return
+      }
+      try await author.delete()
+      guard case .deleted(author)? = try await events.next() else {
+        Issue.record("not deleted")
+        return
+      }
+    }
+  }
+}
