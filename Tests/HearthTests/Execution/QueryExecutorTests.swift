@@ -173,4 +173,67 @@ import Testing
       #expect(try world.names(query) == expected.prefix(20).map(\.name))
     }
   }
+
+  @Test func `named documents are counted without being read only if there is no other condition`()
+    async throws
+  {
+    let collection = ResourcePath(["books"])
+    let world = try await QueryWorld(
+      (0..<20).map { number in
+        (collection.appending("\(number)"), MapValue([("n", .integer(Int64(number % 4)))]))
+      })
+    var query = StructuredQuery(.collection(collection))
+    query.add(
+      .comparison(
+        StructuredQuery.Comparison(
+          field: .documentID, operator: .inSet,
+          operand: .array((10..<30).map { .reference(collection.appending("\($0)")) }))))
+    let count = [Aggregation(.count(upTo: nil))]
+    let counters = ReadCounters()
+    #expect(try world.aggregate(count, over: query, touched: counters) == [.integer(10)])
+    #expect(counters.documents == 0)
+    query.add(
+      .comparison(
+        StructuredQuery.Comparison(
+          field: FieldSegments(["n"]), operator: .equal, operand: .integer(2))))
+    #expect(try world.aggregate(count, over: query) == [.integer(3)])
+    #expect(try world.documents(query).count == 3)
+  }
+
+  @Test func `results of an index without order are in the order of their names, also long ones`()
+    async throws
+  {
+    let collection = ResourcePath(["shops"])
+    let field = FieldSegments(["place"])
+    var names = (0..<40).map { "\($0 * 7919 % 1000)" }
+    // Longer than keys: some differ only behind the part that a key has.
+    names += (0..<40).map { String(repeating: "\($0 % 10)", count: 24) + "\($0)" }
+    let documents = names.map { name in
+      (
+        path: collection.appending(name),
+        fields: MapValue([("place", .geoPoint(Coordinate(latitude: 52, longitude: 13)))])
+      )
+    }
+    for keyLimit in [24, 40, 511] {
+      let world = try await QueryWorld(
+        documents, keyLimit: KeyLimit(keyLimit),
+        indexes: [IndexDefinition("shops", [.init(field: field, kind: .cells)])])
+      for isDescending in [false, true] {
+        var query = StructuredQuery(.collection(collection))
+        query.add(
+          .comparison(
+            .init(
+              field: field,
+              within: .circle(latitude: 52, longitude: 13, radiusMeters: 1000))))
+        query.orders = [.init(field: .documentID, isDescending: isDescending)]
+        let expected = documents.map(\.path).sorted {
+          ResourcePath.compare($0, $1) < 0
+        }
+        for answer in try world.documentsByEveryPlan(query) {
+          let found = answer.documents.map(\.path)
+          #expect(found == (isDescending ? expected.reversed() : expected), "\(answer.plan)")
+        }
+      }
+    }
+  }
 }
