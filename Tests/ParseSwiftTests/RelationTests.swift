@@ -59,6 +59,22 @@ import Testing
         try book.relation?.add("authors", objects: [Author(name: "Ann")])
       }
       #expect(unsaved?.code == .missingObjectId)
+      let author = try Author(name: "Ann").save()
+      try book.relation?.add("authors", objects: [author]).save()
+      let publisher = try Publisher(name: "Chilton").save()
+      let otherClass = #expect(throws: ParseError.self) {
+        try book.relation?.add("authors", objects: [publisher]).save()
+      }
+      #expect(otherClass?.code == .incorrectType)
+      for id in ["", "a/b", "a/b/c"] {
+        let invalid = #expect(throws: ParseError.self) {
+          try Book.query("author" == Pointer<Author>(objectId: id)).find()
+        }
+        #expect(invalid?.code == .missingObjectId)
+        var wrong = author
+        wrong.objectId = id
+        #expect(throws: ParseError.self) { try wrong.save() }
+      }
       let key = #expect(throws: ParseError.self) {
         try Author.queryRelations("a/b", parent: book)
       }
@@ -106,6 +122,12 @@ import Testing
         try counter.operation.increment("count", by: 1).addUnique("count", objects: ["x"])
       }
       #expect(mixed?.code == .operationForbidden)
+      let large = try counter.operation.increment("count", by: Int.max - 1).increment(
+        "count", by: 1)
+      #expect(try counter.operation.set("count", value: 0).save().count == 0)
+      #expect(try large.save().count == Int.max)
+      let overflow = #expect(throws: ParseError.self) { try large.increment("count", by: 1) }
+      #expect(overflow?.code == .invalidValue)
       let book = try Book(title: "Dune").save()
       let author = try Author(name: "Ann").save()
       try book.operation.addRelation("authors", objects: [author])

@@ -128,7 +128,10 @@ struct ObjectGraph {
   static func reference<T: ParseObject>(
     _ type: T.Type, _ id: String, in firestore: Firestore
   ) throws -> DocumentReference {
-    firestore.collection(try collection(type)).document(id)
+    guard !id.isEmpty, !id.contains("/") else {
+      throw ParseError(.missingObjectId, "'\(id)' is not the id of an object.")
+    }
+    return firestore.collection(try collection(type)).document(id)
   }
 
   private static func collection<T: ParseObject>(_ type: T.Type) throws(ParseError) -> String {

@@ -37,8 +37,8 @@ public struct Pointer<T: ParseObject>: DocumentOnlyCodable, Hashable, Identifiab
     try await toObject().fetch(includeKeys: includeKeys)
   }
 
-  func reference(in firestore: Firestore) -> DocumentReference {
-    firestore.collection(T.className).document(objectId)
+  func reference(in firestore: Firestore) throws -> DocumentReference {
+    try ObjectGraph.reference(T.self, objectId, in: firestore)
   }
 
   // MARK: Coding

@@ -184,7 +184,7 @@ public func related<Parent: ParseObject>(
   QueryConstraint { firestore in
     let relation = try RelationKey(key, of: Parent.self)
     let edges = relation.edges(in: firestore)
-      .whereField("owner", isEqualTo: object.reference(in: firestore))
+      .whereField("owner", isEqualTo: try object.reference(in: firestore))
     return .whereField(
       .documentID(), isInResultsOf: edges, field: FieldPath(["related"]))
   }

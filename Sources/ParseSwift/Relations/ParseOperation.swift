@@ -15,7 +15,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   private enum Change: Sendable {
     case set(Constant)
     case unset
-    case increment(Double, isInteger: Bool)
+    case increment(Int64)
+    case incrementByFraction(Double)
     case union([Constant])
     case removal([Constant])
     case edges(RelationKey, child: String, [(id: String, isAdded: Bool)])
@@ -71,12 +72,12 @@ public struct ParseOperation<T: ParseObject>: Sendable {
 
   /// Adds to a number. A property that is no number becomes `amount`.
   public func increment(_ key: String, by amount: Int) throws(ParseError) -> ParseOperation {
-    try changing(key, .increment(Double(amount), isInteger: true))
+    try changing(key, .increment(Int64(amount)))
   }
 
   /// Adds to a number. A property that is no number becomes `amount`.
   public func increment(_ key: String, by amount: Double) throws(ParseError) -> ParseOperation {
-    try changing(key, .increment(amount, isInteger: false))
+    try changing(key, .incrementByFraction(amount))
   }
 
   /// Adds the elements that an array does not have, at its end.
@@ -112,8 +113,14 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     case (.edges, _), (_, .edges):
       throw ParseError(.operationForbidden, "'\(key)' is a relation, and not a property.")
     case (_, .set), (_, .unset): result.changes[index].change = change
-    case (.increment(let one, let isInteger), .increment(let other, let isOtherInteger)):
-      result.changes[index].change = .increment(one + other, isInteger: isInteger && isOtherInteger)
+    case (.increment(let one), .increment(let other)):
+      let (sum, overflow) = one.addingReportingOverflow(other)
+      guard !overflow else {
+        throw ParseError(.invalidValue, "The increments of '\(key)' are larger than an integer.")
+      }
+      result.changes[index].change = .increment(sum)
+    case (.incrementByFraction(let one), .incrementByFraction(let other)):
+      result.changes[index].change = .incrementByFraction(one + other)
     case (.union(let one), .union(let other)): result.changes[index].change = .union(one + other)
     case (.removal(let one), .removal(let other)):
       result.changes[index].change = .removal(one + other)
@@ -179,9 +186,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       switch change {
       case .set(let value): fields[path] = try value.stored(in: firestore)
       case .unset: fields[path] = FieldValue.delete()
-      case .increment(let amount, isInteger: true):
-        fields[path] = FieldValue.increment(Int64(exactly: amount) ?? 0)
-      case .increment(let amount, isInteger: false): fields[path] = FieldValue.increment(amount)
+      case .increment(let amount): fields[path] = FieldValue.increment(amount)
+      case .incrementByFraction(let amount): fields[path] = FieldValue.increment(amount)
       case .union(let values):
         fields[path] = FieldValue.arrayUnion(try values.map { try $0.stored(in: firestore) })
       case .removal(let values):
@@ -223,11 +229,33 @@ enum Relations {
     var declared: Set<Rules> = []
   }
 
+  /// A relation has objects of one class: rules for another one would replace those of the first.
+  private static func check(_ rules: Rules, in firestore: Firestore) async throws {
+    let edges = firestore.collection(rules.relation.collectionID).limit(to: 1)
+    try check(rules, try await edges.getDocuments())
+  }
+
+  private static func check(_ rules: Rules, blockingIn firestore: Firestore) throws {
+    let edges = firestore.collection(rules.relation.collectionID).limit(to: 1)
+    try check(rules, firestore.blocking.getDocuments(edges))
+  }
+
+  private static func check(_ rules: Rules, _ edges: QuerySnapshot) throws(ParseError) {
+    guard let related = edges.documents.first?["related"] as? DocumentReference,
+      related.parent.collectionID != rules.child
+    else { return }
+    throw ParseError(
+      .incorrectType,
+      "The relation '\(rules.relation.key)' has objects of \(related.parent.collectionID), and not "
+        + "of \(rules.child).")
+  }
+
   private static let databases = Mutex<[ObjectIdentifier: Database]>([:])
 
   static func declare(_ relation: RelationKey, _ child: String, in firestore: Firestore) throws {
     let rules = Rules(relation: relation, child: child)
     if isDeclared(rules, in: firestore) { return }
+    try check(rules, blockingIn: firestore)
     try firestore.blocking.declare(relation.rules(to: child))
     note(rules, in: firestore)
   }
@@ -237,6 +265,7 @@ enum Relations {
   ) async throws {
     let rules = Rules(relation: relation, child: child)
     if isDeclared(rules, in: firestore) { return }
+    try await check(rules, in: firestore)
     try await firestore.references.declare(relation.rules(to: child))
     note(rules, in: firestore)
   }
