@@ -114,7 +114,7 @@ let package = Package(
     .executableTarget(
       name: "HearthCLI",
       dependencies: [
-        "Hearth",
+        "Hearth", "ParseSwift",
         .product(
           name: "ArgumentParser", package: "swift-argument-parser",
           condition: .when(traits: ["Tools"])),

@@ -28,7 +28,8 @@
         """,
       subcommands: [
         DemoCommand.self, GetCommand.self, SetCommand.self, ListCommand.self, QueryCommand.self,
-        ExplainCommand.self, WatchCommand.self, StatCommand.self, DeleteCommand.self,
+        ExplainCommand.self, WatchCommand.self, StatCommand.self, SchemaCommand.self,
+        DeleteCommand.self,
         CheckCommand.self, BackupCommand.self, RestoreCommand.self,
         CompactCommand.self, RepairCommand.self,
         ExportCommand.self, ImportCommand.self,

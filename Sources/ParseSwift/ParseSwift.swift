@@ -46,6 +46,31 @@ public enum ParseSwift {
     try $ofTask.withValue(firestore) { try body() }
   }
 
+  @TaskLocal private static var identity: ParseIdentity?
+
+  /// Makes the requests of `body` those of somebody: objects that they may not read are not there, and
+  /// those that they may not write are not written. In the tasks that it starts, too; not on queues of
+  /// Dispatch.
+  ///
+  /// Concerns queries, counts, included objects, live queries, saves and deletions. Cascades, and
+  /// requests of Firestore's interface, are not checked.
+  public static func withIdentity<Result>(
+    _ identity: ParseIdentity, _ body: () async throws -> Result
+  ) async rethrows -> Result {
+    try await $identity.withValue(identity) { try await body() }
+  }
+
+  /// Same as the async form.
+  public static func withIdentity<Result>(
+    _ identity: ParseIdentity, _ body: () throws -> Result
+  ) rethrows -> Result {
+    try $identity.withValue(identity) { try body() }
+  }
+
+  static var context: QueryContext {
+    get throws(ParseError) { QueryContext(try firestore, identity) }
+  }
+
   /// The database in use. Throws `ParseError` with `.notInitialized` if there is none.
   public static var firestore: Firestore {
     get throws(ParseError) {

@@ -276,8 +276,9 @@ import Testing
     "FirebaseFirestore",
     "FirebaseSharedSwift",
     "ErrorReporting", "KeyConversion", "MaintenanceCommands", "OpenFile", "Options",
-    "PassthroughTypes", "PredicateOperands",
-    "RecursiveQueries", "RoundTrip", "SnapshotListeners", "SnapshotSequences", "SnapshotsInSync",
+    "PassthroughTypes", "PlaceConstraints", "PredicateOperands",
+    "RecursiveQueries", "RoundTrip", "SetConstraints", "SnapshotListeners", "SnapshotSequences",
+    "SnapshotsInSync", "Subqueries", "TextConstraints", "TimeConstraints", "UnavailableClasses",
     "WantedIndexes",
   ]
 

@@ -43,7 +43,7 @@ struct Book: ParseObject {
   }
 
   private func inOtherDirection(_ authors: [Author]) throws {
-    let books = try Book.query(related("authors", of: Book.self, to: authors[0])).find()
+    let books = try Book.query(related(key: "authors", of: Book.self, to: authors[0])).find()
     #expect(books.map(\.title) == ["Dune"])
   }
 

@@ -42,3 +42,6 @@ struct ISBN: ParseObject {
 
   var value: String?
 }
+
+/// Where `Hearth` is imported, too, `Query` is that of Firestore.
+typealias NodeQuery = Query<Node>

@@ -35,7 +35,7 @@ import Testing
       #expect(
         try Book.queryRelations("books", parent: genre).find().map(\.objectId) == [book.objectId])
       #expect(
-        try Book.query(related("authors", of: Book.self, to: authors[1])).find().map(\.title)
+        try Book.query(related(key: "authors", of: Book.self, to: authors[1])).find().map(\.title)
           == ["Dune"])
       #expect(try Author.queryRelations("publishers", parent: book).find() == [])
       // The other direction of many to many.

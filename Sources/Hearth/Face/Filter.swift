@@ -12,6 +12,7 @@ public final class Filter: NSObject {
     case field(Result<FieldSegments, Status>, StructuredQuery.Comparison.Operator, Any)
     case composite(isDisjunction: Bool, [Filter])
     case negation(Filter)
+    case unordered(Filter)
     case comparison(Result<StructuredQuery.Comparison, Status>)
     /// The field, or an element of it if it is an array, is among the values of a field of results.
     case results(
@@ -39,6 +40,11 @@ public final class Filter: NSObject {
   private init(_ path: FieldPath, _ operator: StructuredQuery.Comparison.Operator, _ value: Any) {
     content = .field(Result { () throws(Status) in try path.segments() }, `operator`, value)
     depth = 0
+  }
+
+  private init(unordered filter: Filter) {
+    depth = 1 + filter.depth
+    content = depth > Filter.deepest ? .tooDeep : .unordered(filter)
   }
 
   private init(negating filter: Filter) {
@@ -205,6 +211,16 @@ extension Filter {
   /// The same for a field given as a `FieldPath`.
   public class func whereField(_ path: FieldPath, arrayContainsAll values: [Any]) -> Filter {
     Filter(path, .arrayContainsAll, values)
+  }
+
+  /// Matches documents whose `field` is an array with no other elements than `values`, which may be any
+  /// number: an empty array matches. Null and NaN never match.
+  public class func whereField(_ field: String, arrayContainedIn values: [Any]) -> Filter {
+    Filter(field, .arrayContainedIn, values)
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func whereField(_ path: FieldPath, arrayContainedIn values: [Any]) -> Filter {
+    Filter(path, .arrayContainedIn, values)
   }
 
   /// Matches documents whose `field` is a string that begins with `prefix`, byte by byte in UTF-8.
@@ -387,6 +403,19 @@ extension Filter {
   /// `isNotEqualTo` differs: it matches only documents that have the field, if it is not null, and
   /// orders the results by it. The negation of an empty list of filters is no condition.
   public class func notFilter(_ filter: Filter) -> Filter { Filter(negating: filter) }
+
+  /// Matches the same documents as `filter`, whose inequalities are only conditions then.
+  ///
+  ///     let found = books.whereFilter(
+  ///       .unordered(.orFilter([
+  ///         .whereField("pages", isGreaterThan: 400), .whereField("tags", arrayContains: "long"),
+  ///       ])))
+  ///
+  /// In Firestore, an inequality also orders the results by its field, and documents without that field
+  /// are no results, even if another member of an `orFilter` matches them. A query with `unordered` has
+  /// the orders that it names, may have any number of inequalities, and finds the documents with the tag
+  /// that have no number of pages.
+  public class func unordered(_ filter: Filter) -> Filter { Filter(unordered: filter) }
 }
 
 extension Duration {

@@ -58,6 +58,11 @@ public struct BlockingFirestore: Sendable {
     }
   }
 
+  /// Returns the groups of a query. Throws the errors of `GroupedAggregateQuery.getGroups()`.
+  public func getGroups(_ query: GroupedAggregateQuery) throws -> [AggregateGroup] {
+    try reporting { try query.getGroupsBlocking(in: firestore) }
+  }
+
   /// Commits a batch, as `WriteBatch.commit()` with `await` does. Returns when the batch is durable
   /// and the callbacks of affected listeners have returned, or 100 ms have passed.
   ///

@@ -161,6 +161,16 @@ public struct GroupedAggregateQuery: Sendable {
     }
   }
 
+  /// See `BlockingFirestore.getGroups(_:)`.
+  func getGroupsBlocking(in firestore: Firestore) throws -> [AggregateGroup] {
+    _ = try query.checked(in: firestore)
+    let checked = try checked()
+    let names = checked.keys
+    return try firestore.database().backend.groupsBlocking(checked).map {
+      AggregateGroup(self, names, $0)
+    }
+  }
+
   // MARK: Listening
 
   /// Calls `listener` with the groups, and again after each commit that changes them; see

@@ -165,6 +165,14 @@ public struct IncludingQuery: Sendable {
     return try snapshot(firestore.database().backend.joinedBlocking(checked()))
   }
 
+  /// See `ReadTransaction.getDocuments(_:)`.
+  func getDocuments(
+    from reader: any LocalReader, in firestore: Firestore
+  ) throws -> IncludingSnapshot {
+    _ = try query.checked(in: firestore)
+    return try snapshot(reader.joined(checked()))
+  }
+
   func watched() throws -> SnapshotRegistration.Watched {
     let joined = try checked()
     _ = try query.listenable()

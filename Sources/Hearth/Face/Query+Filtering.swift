@@ -149,6 +149,7 @@ private struct FilterReader {
       throw .invalidArgument(
         "Invalid Query. Composite filters may be nested \(Filter.deepest) levels deep.")
     case .negation(let filter): return try read(filter)?.negated
+    case .unordered(let filter): return try read(filter)?.unordered
     case .comparison(let comparison): return .comparison(try comparison.get())
     case .results(let field, let isArray, let query, let other):
       return .comparison(
@@ -185,8 +186,9 @@ private struct FilterReader {
     let value = try UserDataReader.argument(
       input, database: database,
       allowsNestedArrays: [.in, .notIn, .inSet].contains(`operator`))
-    let isArrayOperator = [.arrayContains, .arrayContainsAny, .arrayContainsAll].contains(
-      `operator`)
+    let isArrayOperator = [
+      .arrayContains, .arrayContainsAny, .arrayContainsAll, .arrayContainedIn,
+    ].contains(`operator`)
     if field.isDocumentID, isArrayOperator {
       throw .invalidArgument(
         "Invalid query. You can't perform \(`operator`.clientName) queries on document ID since "
@@ -272,6 +274,7 @@ extension StructuredQuery.Comparison.Operator {
     case .notIn: "notIn"
     case .inSet: "inSet"
     case .arrayContainsAll: "arrayContainsAll"
+    case .arrayContainedIn: "arrayContainedIn"
     case .hasPrefix: "hasPrefix"
     case .hasSuffix: "hasSuffix"
     case .containsText: "containsText"
@@ -307,9 +310,10 @@ extension StructuredQuery.Comparison.Operator {
 extension StructuredQuery {
   /// Throws for combinations of operators that a client refuses.
   fileprivate func refuseConflicts(with filter: StructuredQuery.Filter) throws(Status) {
-    var there = comparisons.filter { !$0.isNegated }.map(\.operator.clientOperator)
+    var there = comparisons.filter { !$0.isNegated && !$0.isUnordered }.map(
+      \.operator.clientOperator)
     try filter.forEachComparison { comparison throws(Status) in
-      if comparison.isNegated { return }
+      if comparison.isNegated || comparison.isUnordered { return }
       let new = comparison.operator.clientOperator
       let conflicts = new.conflicts
       if let other = there.first(where: conflicts.contains) {

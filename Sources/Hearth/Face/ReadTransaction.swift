@@ -90,6 +90,11 @@ public class ReadTransaction {
     }
   }
 
+  /// Reads the results of the query, and the documents that they include.
+  public func getDocuments(_ query: IncludingQuery) throws -> IncludingSnapshot {
+    try using { try query.getDocuments(from: $0, in: firestore) }
+  }
+
   /// Computes the aggregations of the query.
   public func getAggregation(_ query: AggregateQuery) throws -> AggregateQuerySnapshot {
     try using { reader in

@@ -126,6 +126,13 @@ extension QueryField {
   ) -> Condition<Model> where Value == [Element] {
     Condition(anyOf: elements) { .whereField(path, arrayContainsAll: $0) }
   }
+
+  /// The array has no other elements than these, of any number.
+  public func isContained<Element: Encodable>(
+    in elements: [Element]
+  ) -> Condition<Model> where Value == [Element] {
+    Condition(anyOf: elements) { .whereField(path, arrayContainedIn: $0) }
+  }
 }
 
 /// A field of text: a string, or an optional one.

@@ -117,6 +117,10 @@ extension Backend {
 
   /// Commits all mutations or none, and returns when the commit is durable.
   ///
+  package func groupsBlocking(_ query: GroupedQuery) throws(Status) -> [QueryGroup] {
+    try waiting { groups(query, .blocked, $0) }
+  }
+
   /// - Parameter areChecked: Each mutation was checked when it was made.
   @discardableResult
   package func commit(
@@ -187,6 +191,27 @@ extension Backend {
     var request = CommitRequest(mutations)
     request.areChecked = areChecked
     _ = try waiting { commit(request, .blocked, $0) }
+  }
+}
+
+extension LocalReader {
+  /// The results of a query, which has been checked, and the documents that they include.
+  package func joined(_ query: JoinedQuery) throws -> JoinedResult {
+    try query.read(
+      results: { try documents(matching: $0) },
+      { request in
+        switch request {
+        case .documentsAt(let paths):
+          return .documentsAt(try paths.map { try document(at: $0) })
+        case .documentsReferring(let relation, let paths):
+          return .several(
+            try paths.map { path in
+              guard let query = relation.query(referringTo: path) else { throw Status.otherResult }
+              return .documents(try documents(matching: query))
+            })
+        default: throw Status.otherResult
+        }
+      })
   }
 }
 

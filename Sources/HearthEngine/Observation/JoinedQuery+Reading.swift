@@ -4,11 +4,24 @@
 extension JoinedQuery {
   /// The result in the state that `fetch` reads.
   func read(_ fetch: (ResultRequest) throws -> FetchedResult) throws -> JoinedResult {
-    var effective = EffectiveQuery(query)
-    effective.projection = []
-    guard case .documents(let results) = try fetch(.documents(effective, requiring: [])) else {
-      throw Status.otherResult
-    }
+    try read(
+      results: { query in
+        let request = ResultRequest.documents(EffectiveQuery(query), requiring: [])
+        guard case .documents(let results) = try fetch(request) else { throw Status.otherResult }
+        return results
+      }, fetch)
+  }
+
+  /// The same.
+  ///
+  /// - Parameter results: Reads whole documents.
+  func read(
+    results: (StructuredQuery) throws -> [StoredDocument],
+    _ fetch: (ResultRequest) throws -> FetchedResult
+  ) throws -> JoinedResult {
+    var whole = query
+    whole.projection = []
+    let results = try results(whole)
     let plan = JoinLevels(inclusions)
     var members = plan.levels.map { _ in [StoredDocument]() }
     members[0] = results

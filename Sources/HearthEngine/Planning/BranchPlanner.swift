@@ -376,7 +376,9 @@ extension StructuredQuery.Comparison {
   /// Whether the keys of index entries show which values pass. Otherwise the documents are tested.
   fileprivate var isDecidedByKeys: Bool {
     switch `operator` {
-    case .hasSuffix, .containsText, .equalsIgnoringCase, .matchesPattern, .withinRegion: false
+    case .hasSuffix, .containsText, .equalsIgnoringCase, .matchesPattern, .withinRegion,
+      .arrayContainedIn:
+      false
     default: !isNegated
     }
   }

@@ -250,7 +250,8 @@ struct Planner {
         return share
           * min(1, Double(comparison.comparedPathCount) / Double(max(1, documentCount)))
       }
-      return share * (comparison.isInequality ? 0.3 : 0.05)
+      let isWide = comparison.operator.isInequality && !comparison.isNegated
+      return share * (isWide ? 0.3 : 0.05)
     }
   }
 

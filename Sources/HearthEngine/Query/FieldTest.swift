@@ -3,7 +3,7 @@ struct FieldTest {
   enum Kind {
     case equal, notEqual, lessThan, lessThanOrEqual, greaterThan, greaterThanOrEqual
     case arrayContains, `in`, arrayContainsAny, notIn
-    case arrayContainsAll
+    case arrayContainsAll, arrayContainedIn
     case text(TextTest)
     case pattern(RegularExpression)
     case region(GeoRegion)
@@ -35,7 +35,8 @@ struct FieldTest {
     operand = pins.first?.view ?? .missing
     operands = list == nil ? [] : pins.map(\.view)
     operandKeys =
-      [.inSet, .arrayContainsAny].contains(comparison.operator) && operands.count > 30
+      [.inSet, .arrayContainsAny, .arrayContainedIn].contains(comparison.operator)
+        && operands.count > 30
       ? Set((list ?? []).map(\.componentKey)) : nil
   }
 
@@ -119,6 +120,10 @@ struct FieldTest {
         if !isThere { return false }
       }
       return true
+    case .arrayContainedIn:
+      guard var elements = try value.array() else { return false }
+      for _ in 0..<elements.count where try !isAmongOperands(elements.next()) { return false }
+      return true
     case .inResults(let values): return try values.contains(value)
     case .pattern(let pattern):
       guard let text = try value.stringBytes() else { return false }
@@ -193,6 +198,7 @@ extension FieldTest.Kind {
     case .arrayContains: self = isSpecial || operand == .array ? .never : .arrayContains
     case .in, .inSet: self = .in
     case .arrayContainsAny: self = .arrayContainsAny
+    case .arrayContainedIn: self = .arrayContainedIn
     case .arrayContainsAll:
       guard case .array(let elements) = comparison.operand else {
         self = .never

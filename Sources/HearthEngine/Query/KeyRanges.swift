@@ -200,6 +200,8 @@ extension KeyRanges {
     case .arrayContains, .arrayContainsAny, .arrayContainsAll, .inResults,
       .arrayContainsAnyInResults:
       self = .everything
+    // Every array: the documents are tested.
+    case .arrayContainedIn: self.init(KeyRange(prefix: [KeyTag.array.rawValue]))
     case .hasPrefix: self = KeyRanges(stringsWithPrefix: operand)
     case .matchesPattern:
       let prefix = (try? comparison.pattern())?.anchoredPrefix ?? ""

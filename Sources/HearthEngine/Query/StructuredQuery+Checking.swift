@@ -281,6 +281,7 @@ extension StructuredQuery.Comparison {
       case .notIn: "NOT_IN"
       case .inSet: "IN_SET"
       case .arrayContainsAll: "ARRAY_CONTAINS_ALL"
+      case .arrayContainedIn: "ARRAY_CONTAINED_IN"
       default: "ARRAY_CONTAINS_ANY"
       }
     guard case .array(let elements) = operand else {
@@ -289,7 +290,7 @@ extension StructuredQuery.Comparison {
     guard !elements.isEmpty else {
       throw .invalidArgument("'\(name)' requires an non-empty ArrayValue.")
     }
-    if `operator` == .inSet { return }
+    if [.inSet, .arrayContainedIn].contains(`operator`) { return }
     let limit = `operator` == .notIn ? Limits.notInValues : Limits.disjunctions
     guard elements.count <= limit else {
       throw .invalidArgument("'\(name)' supports up to \(limit) comparison values.")
@@ -328,7 +329,8 @@ extension StructuredQuery.Comparison {
 
   private func checkKeyOperand() throws(Status) {
     let ofArrays: [StructuredQuery.Comparison.Operator] = [
-      .arrayContains, .arrayContainsAny, .arrayContainsAll, .arrayContainsAnyInResults,
+      .arrayContains, .arrayContainsAny, .arrayContainsAll, .arrayContainedIn,
+      .arrayContainsAnyInResults,
     ]
     guard !ofArrays.contains(`operator`) else {
       throw .invalidArgument("the name __key__ is reserved")

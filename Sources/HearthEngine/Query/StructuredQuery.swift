@@ -90,8 +90,9 @@ extension StructuredQuery {
       case equal, notEqual, arrayContains
       /// The operand is an array.
       case `in`, arrayContainsAny, notIn
-      /// Hearth's own, as the following ones. The operand is an array, of any length for `inSet`.
-      case inSet, arrayContainsAll
+      /// Hearth's own, as the following ones. The operand is an array, of any length except for
+      /// `arrayContainsAll`.
+      case inSet, arrayContainsAll, arrayContainedIn
       /// The operand is a string. Other values than strings do not pass.
       case hasPrefix, hasSuffix, containsText, equalsIgnoringCase
       /// The operand is a string and one of options.
@@ -113,6 +114,8 @@ extension StructuredQuery {
     var operand = Value.null
     /// The documents that do not pass the comparison pass, also those without the field.
     package var isNegated = false
+    /// Results are not ordered by the field of an inequality, and need not have it elsewhere.
+    package var isUnordered = false
     package var semiJoin: SemiJoin?
 
     package init(field: FieldSegments, operator: Comparison.Operator, operand: Value = .null) {
@@ -128,15 +131,15 @@ extension StructuredQuery {
     }
 
     /// Results of such a comparison are ordered by its field.
-    var isInequality: Bool { `operator`.isInequality && !isNegated }
+    var isInequality: Bool { `operator`.isInequality && !isNegated && !isUnordered }
 
     /// A query may have at most one of these.
-    var isNegative: Bool { `operator`.isNegative && !isNegated }
+    var isNegative: Bool { `operator`.isNegative && !isNegated && !isUnordered }
   }
 }
 
 extension StructuredQuery.Comparison.Operator {
-  fileprivate var isInequality: Bool {
+  var isInequality: Bool {
     switch self {
     case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual: true
     default: isNegative
@@ -152,7 +155,7 @@ extension StructuredQuery.Comparison.Operator {
 
   package var takesList: Bool {
     switch self {
-    case .in, .arrayContainsAny, .notIn, .inSet, .arrayContainsAll: true
+    case .in, .arrayContainsAny, .notIn, .inSet, .arrayContainsAll, .arrayContainedIn: true
     default: false
     }
   }
@@ -174,6 +177,17 @@ extension StructuredQuery.Filter {
       return .comparison(comparison)
     case .all(let members): return .any(members.map(\.negated))
     case .any(let members): return .all(members.map(\.negated))
+    }
+  }
+
+  /// Inequalities order nothing.
+  package var unordered: StructuredQuery.Filter {
+    switch self {
+    case .comparison(var comparison):
+      comparison.isUnordered = comparison.operator.isInequality
+      return .comparison(comparison)
+    case .all(let members): return .all(members.map(\.unordered))
+    case .any(let members): return .any(members.map(\.unordered))
     }
   }
 }

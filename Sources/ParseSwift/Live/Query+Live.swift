@@ -1,5 +1,14 @@
 import Hearth
 
+/// A change of the results of a live query, and the state after it.
+public struct LiveQueryChange<T: ParseObject>: Sendable {
+  public let event: LiveQueryEvent<T>
+  /// The state after the change: `Query.changes(since:)` continues here. Changes of one commit have one
+  /// state, so that all of them are repeated if the work stops in between. Nil after the database is
+  /// closed.
+  public let token: ChangeToken?
+}
+
 extension Query {
   /// The results, and again after each commit that changes them or the objects that they include.
   ///
@@ -8,10 +17,10 @@ extension Query {
   /// Follows the data: orders, limits, relations and included objects, whoever writes them. Cancelling
   /// the task ends it. Throws `ParseError`.
   public var results: AsyncThrowingStream<[T], any Error> {
-    stream { firestore, yield in
-      let (query, paths) = try including(in: firestore)
+    stream { context, yield in
+      let query = try built(context).including(paths.map(\.inclusion))
       for try await snapshot in query.snapshots {
-        yield(try ObjectReading.objects(snapshot.documents, as: T.self, including: paths))
+        yield(try read(snapshot.documents, context))
       }
     }
   }
@@ -24,53 +33,104 @@ extension Query {
   ///
   /// Otherwise as `results`.
   public func subscribe() -> AsyncThrowingStream<LiveQueryEvent<T>, any Error> {
-    stream { firestore, yield in
-      let (query, paths) = try including(in: firestore)
-      var before: [String: T]?
-      for try await snapshot in query.snapshots {
-        let objects = try ObjectReading.objects(
-          snapshot.documents, as: T.self, including: paths)
-        let after = Dictionary(objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
-        if let before {
-          for event in try await Self.events(from: before, to: objects, after, in: firestore) {
-            yield(event)
-          }
+    stream { context, yield in
+      try await follow(context) { event, _ in yield(event) }
+    }
+  }
+
+  /// The changes of the results since a state, also those while no process was running.
+  ///
+  ///     for try await change in Book.query("publishingYear" > 1960).changes(since: token) {
+  ///       try work(change.event)
+  ///       token = change.token       // Codable: keep it
+  ///     }
+  ///
+  /// Between the state and now, several changes of one object are one. Fails with `.operationForbidden`
+  /// if the change log does not reach back that far, and if the query includes objects, whose changes are
+  /// not known then: read all results. Otherwise as `subscribe()`, which is the same without a state.
+  public func changes(
+    since token: ChangeToken?
+  ) -> AsyncThrowingStream<LiveQueryChange<T>, any Error> {
+    stream { context, yield in
+      guard let token else {
+        return try await follow(context) { yield(LiveQueryChange(event: $0, token: $1)) }
+      }
+      guard paths.isEmpty, center == nil else {
+        throw ParseError(
+          .operationForbidden,
+          "A query that includes objects, or orders them by distance, does not continue.")
+      }
+      for try await snapshot in try built(context).snapshots(resumingFrom: token) {
+        guard !snapshot.isFullResync else {
+          throw ParseError(
+            .operationForbidden,
+            "The changes since then are not known any more: read all results.")
         }
-        before = after
+        for event in try await events(snapshot.documentChanges, context) {
+          yield(LiveQueryChange(event: event, token: snapshot.token))
+        }
       }
     }
   }
 
-  private static func events(
-    from before: [String: T], to objects: [T], _ after: [String: T], in firestore: Firestore
+  private func follow(
+    _ context: QueryContext, _ yield: (LiveQueryEvent<T>, ChangeToken?) -> Void
+  ) async throws {
+    let query = try built(context).including(paths.map(\.inclusion))
+    var before: [String: T]?
+    for try await snapshot in query.snapshots {
+      let objects = try read(snapshot.documents, context)
+      let after = Dictionary(objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
+      if let before {
+        let gone = before.filter { after[$0.key] == nil }.sorted { $0.key < $1.key }.map(\.value)
+        for event in try await Self.ended(gone, context) { yield(event, snapshot.results.token) }
+        for object in objects {
+          guard let old = before[object.objectId ?? ""] else {
+            yield(Self.begun(object), snapshot.results.token)
+            continue
+          }
+          if old != object { yield(.updated(object), snapshot.results.token) }
+        }
+      }
+      before = after
+    }
+  }
+
+  /// From the changes of the documents: those that are no longer results come first.
+  private func events(
+    _ changes: [DocumentChange], _ context: QueryContext
   ) async throws -> [LiveQueryEvent<T>] {
-    var events: [LiveQueryEvent<T>] = []
-    let gone = before.filter { after[$0.key] == nil }.sorted { $0.key < $1.key }
-    if !gone.isEmpty {
-      let documents = try await firestore.getAll(
-        gone.map { try ObjectGraph.reference(T.self, $0.key, in: firestore) })
-      for (object, document) in zip(gone.map(\.value), documents) {
-        events.append(document.exists ? .left(object) : .deleted(object))
+    let objects = try ObjectReading.objects(changes.map(\.document), as: T.self, context)
+    let changed = Array(zip(changes, objects))
+    let gone = changed.filter { $0.0.type == .removed }.map(\.1)
+    return try await Self.ended(gone, context)
+      + changed.filter { $0.0.type != .removed }.map { change, object in
+        change.type == .added ? Self.begun(object) : .updated(object)
       }
-    }
-    for object in objects {
-      guard let old = before[object.objectId ?? ""] else {
-        events.append(object.createdAt == object.updatedAt ? .created(object) : .entered(object))
-        continue
-      }
-      if old != object { events.append(.updated(object)) }
-    }
-    return events
+  }
+
+  /// Objects that are no longer results: those that still exist have left.
+  private static func ended(
+    _ objects: [T], _ context: QueryContext
+  ) async throws -> [LiveQueryEvent<T>] {
+    if objects.isEmpty { return [] }
+    let documents = try await context.firestore.getAll(
+      objects.map { try $0.toPointer().reference(in: context.firestore) })
+    return zip(objects, documents).map { $1.exists ? .left($0) : .deleted($0) }
+  }
+
+  private static func begun(_ object: T) -> LiveQueryEvent<T> {
+    object.createdAt == object.updatedAt ? .created(object) : .entered(object)
   }
 
   private func stream<Element: Sendable>(
-    _ body: @escaping @Sendable (Firestore, (Element) -> Void) async throws -> Void
+    _ body: @escaping @Sendable (QueryContext, (Element) -> Void) async throws -> Void
   ) -> AsyncThrowingStream<Element, any Error> {
-    let firestore = Result { () throws(ParseError) in try ParseSwift.firestore }
+    let context = Result { () throws(ParseError) in try ParseSwift.context }
     return AsyncThrowingStream { continuation in
       let task = Task {
         do {
-          try await body(firestore.get()) { continuation.yield($0) }
+          try await body(context.get()) { continuation.yield($0) }
           continuation.finish()
         } catch {
           continuation.finish(throwing: ParseError(error))

@@ -22,6 +22,16 @@ struct ObjectGraph {
     var change: Change
   }
 
+  /// The treatment of an object that has an id.
+  enum Mode {
+    /// Properties that differ from what was read are written.
+    case save
+    /// It is new.
+    case create
+    /// All properties are written, and those that are nil are removed.
+    case replace
+  }
+
   private let firestore: Firestore
   private let encoder = Firestore.Encoder()
   private var entries: [Entry] = []
@@ -29,6 +39,7 @@ struct ObjectGraph {
   private var references: [ObjectIdentifier: DocumentReference] = [:]
   /// Saved objects that others refer to.
   private var known: [String: any ParseObject] = [:]
+  private var files: [ParseFile] = []
 
   /// Properties that a save does not write as they are.
   private static let own: Set<String> = ["objectId", "createdAt", "updatedAt", "originalData"]
@@ -38,23 +49,42 @@ struct ObjectGraph {
     encoder.passthroughTypeResolver = PassthroughTypes.self
   }
 
+  /// Another commit after that of `graph`: what it created exists.
+  init(after graph: ObjectGraph) {
+    self.init(graph.firestore)
+    references = graph.references
+    for (reference, object) in zip(graph.documents, graph.entries.map(\.object)) {
+      known[reference.path] = object
+    }
+  }
+
   // MARK: Collecting
 
   /// Adds an object that is saved itself. Returns its document.
-  mutating func add(_ object: some ParseObject) throws -> DocumentReference {
-    if let id = object.objectId {
-      let reference = try Self.reference(type(of: object), id, in: firestore)
-      entries.append(
-        Entry(reference: reference, object: object, change: try changes(of: object, reference)))
-      return reference
+  @discardableResult
+  mutating func add(
+    _ object: some ParseObject, _ mode: ObjectGraph.Mode = .save
+  ) throws -> DocumentReference {
+    guard let id = object.objectId else {
+      if mode == .replace {
+        throw ParseError(.missingObjectId, "The object was not saved: there is none to replace.")
+      }
+      return try create(object)
     }
-    return try create(object)
+    let reference = try Self.reference(type(of: object), id, in: firestore)
+    if mode == .create { return try create(object, at: reference) }
+    let change = try changes(of: object, reference, writesAll: mode == .replace)
+    entries.append(Entry(reference: reference, object: object, change: change))
+    return reference
   }
 
-  private mutating func create(_ object: some ParseObject) throws -> DocumentReference {
+  private mutating func create(
+    _ object: some ParseObject, at reference: DocumentReference? = nil
+  ) throws -> DocumentReference {
     let instance = Self.instance(object)
     if let known = instance.flatMap({ references[$0] }) { return known }
-    let reference = firestore.collection(try Self.collection(type(of: object))).document()
+    let reference =
+      try reference ?? firestore.collection(Self.collection(type(of: object))).document()
     // Before its children: one of them may refer to it.
     if let instance { references[instance] = reference }
     var fields = try stored(object)
@@ -71,11 +101,14 @@ struct ObjectGraph {
 
   /// The fields that differ from those that were read; without those, all that are not nil.
   private mutating func changes(
-    of object: some ParseObject, _ reference: DocumentReference
+    of object: some ParseObject, _ reference: DocumentReference, writesAll: Bool
   ) throws -> Change {
     let fields = try stored(object)
     var changes: [AnyHashable: Any] = [:]
-    if let original = object.originalData {
+    if writesAll {
+      let names = FieldNames.of(type(of: object)).subtracting(Self.own)
+      for name in names { changes[FieldPath([name])] = fields[name] ?? FieldValue.delete() }
+    } else if let original = object.originalData {
       let before = try reference.snapshot(ofEncodedFields: original).data() ?? [:]
       for (name, value) in fields where !Self.areEqual(before[name], value) {
         changes[FieldPath([name])] = value
@@ -112,6 +145,9 @@ struct ObjectGraph {
     case let child as any ParseObject: return try child.stored(in: &self)
     case let pointer as any PointerValue: return try pointer.reference(in: firestore)
     case let point as ParseGeoPoint: return point.stored
+    case var file as ParseFile:
+      if file.prepare() { files.append(file) }
+      return file.stored
     case let map as [String: Any]: return try map.mapValues { try stored($0) }
     case let list as [Any]: return try list.map { try stored($0) }
     default: return value
@@ -134,7 +170,7 @@ struct ObjectGraph {
     return firestore.collection(try collection(type)).document(id)
   }
 
-  private static func collection<T: ParseObject>(_ type: T.Type) throws(ParseError) -> String {
+  static func collection<T: ParseObject>(_ type: T.Type) throws(ParseError) -> String {
     let name = T.className
     guard !name.isEmpty, !name.contains("/"), !name.hasPrefix("_") else {
       throw ParseError(.invalidClassName, "'\(name)' is not the name of a class.")
@@ -144,29 +180,43 @@ struct ObjectGraph {
 
   // MARK: Writing
 
-  var isEmpty: Bool {
-    entries.allSatisfy { if case .nothing = $0.change { true } else { false } }
+  /// The commit of all of it.
+  func commit(_ context: QueryContext) -> GuardedCommit {
+    let updated = entries.compactMap { entry in
+      if case .update = entry.change { entry.reference } else { nil }
+    }
+    return GuardedCommit(context: context, changed: updated, batch: batch)
   }
 
-  func add(to batch: WriteBatch) {
+  /// Nil for no writes.
+  private func batch(_ state: GuardedCommit.State) throws -> WriteBatch? {
+    let batch = firestore.batch()
+    var isEmpty = files.isEmpty
+    for file in files { file.add(to: batch, firestore) }
     for entry in entries {
       switch entry.change {
       case .create(let fields): batch.create(fields, forDocument: entry.reference)
-      case .update(let fields): batch.updateData(fields, forDocument: entry.reference)
-      case .nothing: break
+      case .update(let fields):
+        batch.updateData(
+          fields, forDocument: entry.reference, precondition: state.precondition(entry.reference))
+      case .nothing: continue
       }
+      isEmpty = false
     }
+    return isEmpty ? nil : batch
   }
 
   /// The documents to read after the commit.
   var documents: [DocumentReference] { entries.map(\.reference) }
 
   /// The objects as they are stored, from the documents in their order.
-  func objects(_ documents: [DocumentSnapshot]) throws -> [String: any ParseObject] {
+  func objects(
+    _ documents: [DocumentSnapshot], _ context: QueryContext
+  ) throws -> [String: any ParseObject] {
     var objects = known
     for (entry, document) in zip(entries, documents) {
       guard document.exists else { throw Self.notFound }
-      objects[document.reference.path] = try entry.object.object(from: document, objects)
+      objects[document.reference.path] = try entry.object.object(from: document, objects, context)
     }
     return objects
   }
@@ -180,9 +230,9 @@ extension ParseObject {
   }
 
   fileprivate func object(
-    from document: DocumentSnapshot, _ known: [String: any ParseObject]
+    from document: DocumentSnapshot, _ known: [String: any ParseObject], _ context: QueryContext
   ) throws -> Self {
-    try ObjectReading.objects([document], as: Self.self, known: known)[0]
+    try ObjectReading.objects([document], as: Self.self, known: known, context)[0]
   }
 }
 
@@ -204,7 +254,8 @@ private struct OwnFields<Object: ParseObject>: Encodable {
 enum PassthroughTypes: StructureCodingPassthroughTypeResolver {
   static func isPassthroughType<T>(_ value: T) -> Bool {
     switch value {
-    case is any ParseObject, is any PointerValue, is ParseGeoPoint, is GeoPoint, is Timestamp,
+    case is any ParseObject, is any PointerValue, is ParseGeoPoint, is ParseFile, is GeoPoint,
+      is Timestamp,
       is VectorValue, is DocumentReference, is FieldValue:
       true
     default: false

@@ -13,11 +13,24 @@ enum ObjectReading {
     var inclusions: [IncludePath]
     /// Objects that are known already, by path.
     let known: [String: any ParseObject]
+    /// Who reads, if that is checked.
+    let identity: ParseIdentity?
     let decoder = Firestore.Decoder()
+    /// Of an included object: it is the error of the whole read.
+    var error: (any Error)?
 
-    init(_ inclusions: [IncludePath], _ known: [String: any ParseObject]) {
+    init(
+      _ inclusions: [IncludePath], _ known: [String: any ParseObject], _ identity: ParseIdentity?
+    ) {
       self.inclusions = inclusions
       self.known = known
+      self.identity = identity
+    }
+
+    func read<T: ParseObject>(_ document: DocumentSnapshot, _ type: T.Type) throws -> T {
+      do { return try ObjectReading.object(document, type, decoder) } catch {
+        throw self.error ?? error
+      }
     }
   }
 
@@ -25,28 +38,45 @@ enum ObjectReading {
 
   /// The objects of a result.
   static func objects<T: ParseObject>(
-    _ documents: [IncludingDocument], as type: T.Type, including inclusions: [IncludePath]
+    _ documents: [IncludingDocument], as type: T.Type, including inclusions: [IncludePath],
+    _ context: QueryContext
   ) throws -> [T] {
-    let session = Session(inclusions, [:])
+    let session = Session(inclusions, [:], context.identity)
     return try $session.withValue(session) {
       try documents.map { document in
         session.current = document
-        return try object(document.document, type, session.decoder)
+        return try session.read(document.document, type)
       }
     }
   }
 
   /// The objects of a result without inclusions.
   static func objects<T: ParseObject>(
-    _ documents: [DocumentSnapshot], as type: T.Type, known: [String: any ParseObject] = [:]
+    _ documents: [DocumentSnapshot], as type: T.Type, known: [String: any ParseObject] = [:],
+    _ context: QueryContext
   ) throws -> [T] {
-    let session = Session([], known)
+    let session = Session([], known, context.identity)
     return try $session.withValue(session) {
-      try documents.map { try object($0, type, session.decoder) }
+      try documents.map { try session.read($0, type) }
     }
   }
 
-  private static func object<T: ParseObject>(
+  /// A value from fields that are no object's.
+  static func row<Row: Decodable>(_ fields: [String: Any], as type: Row.Type) throws -> Row {
+    try Firestore.Decoder().decode(type, from: fields)
+  }
+
+  /// A point of an object that was read.
+  static func point<T: ParseObject>(_ key: String, of object: T) -> ParseGeoPoint? {
+    guard let firestore = try? ParseSwift.firestore, let fields = object.originalData,
+      let document = try? object.toPointer().reference(in: firestore)
+        .snapshot(ofEncodedFields: fields),
+      let point = document[key] as? GeoPoint
+    else { return nil }
+    return try? ParseGeoPoint(latitude: point.latitude, longitude: point.longitude)
+  }
+
+  fileprivate static func object<T: ParseObject>(
     _ document: DocumentSnapshot, _ type: T.Type, _ decoder: Firestore.Decoder
   ) throws -> T {
     var object = try document.data(as: type, decoder: decoder)
@@ -66,7 +96,16 @@ enum ObjectReading {
     let outer = (session.current, session.inclusions)
     defer { (session.current, session.inclusions) = outer }
     (session.current, session.inclusions) = (document, inclusions)
-    return try? object(document.document, type, session.decoder)
+    do {
+      let object = try object(document.document, type, session.decoder)
+      if let identity = session.identity, !ParseACL.allows(.read, object.ACL, to: identity) {
+        return T(objectId: reference.documentID)
+      }
+      return object
+    } catch {
+      session.error = session.error ?? error
+      return nil
+    }
   }
 }
 

@@ -19,37 +19,11 @@ extension ParseObject {
   /// Throws `ParseError`: `.duplicateValue` if a unique index refuses it, `.objectNotFound` if an
   /// object with an id does not exist.
   @discardableResult
-  public func save() throws(ParseError) -> Self {
-    try reporting {
-      let firestore = try ParseSwift.firestore
-      var graph = ObjectGraph(firestore)
-      let reference = try graph.add(self)
-      if !graph.isEmpty {
-        let batch = firestore.batch()
-        graph.add(to: batch)
-        try firestore.blocking.commit(batch)
-      }
-      let documents = try firestore.blocking.getAll(graph.documents)
-      return try Self.object(reference, graph.objects(documents))
-    }
-  }
+  public func save() throws(ParseError) -> Self { try saving(.save) }
 
   /// The form that suspends.
   @discardableResult
-  public func save() async throws(ParseError) -> Self {
-    try await reporting {
-      let firestore = try ParseSwift.firestore
-      var graph = ObjectGraph(firestore)
-      let reference = try graph.add(self)
-      if !graph.isEmpty {
-        let batch = firestore.batch()
-        graph.add(to: batch)
-        try await batch.commit()
-      }
-      let documents = try await firestore.getAll(graph.documents)
-      return try Self.object(reference, graph.objects(documents))
-    }
-  }
+  public func save() async throws(ParseError) -> Self { try await saving(.save) }
 
   /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
   public func save(
@@ -59,7 +33,63 @@ extension ParseObject {
     completing(on: callbackQueue, completion) { try await save() }
   }
 
-  private static func object(
+  /// Saves a new object, with the id that it has, or with a new one. Throws as `save()`, and
+  /// `.duplicateValue` if there is an object with the id.
+  @discardableResult
+  public func create() throws(ParseError) -> Self { try saving(.create) }
+
+  /// The form that suspends.
+  @discardableResult
+  public func create() async throws(ParseError) -> Self { try await saving(.create) }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func create(
+    callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await create() }
+  }
+
+  /// Writes all properties of an object that exists, and removes those that are nil, whatever was read.
+  /// Throws as `save()`.
+  @discardableResult
+  public func replace() throws(ParseError) -> Self { try saving(.replace) }
+
+  /// The form that suspends.
+  @discardableResult
+  public func replace() async throws(ParseError) -> Self { try await saving(.replace) }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func replace(
+    callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await replace() }
+  }
+
+  private func saving(_ mode: ObjectGraph.Mode) throws(ParseError) -> Self {
+    try reporting {
+      let context = try ParseSwift.context
+      var graph = ObjectGraph(context.firestore)
+      let reference = try graph.add(self, mode)
+      try graph.commit(context).run()
+      let documents = try context.firestore.blocking.getAll(graph.documents)
+      return try Self.object(reference, graph.objects(documents, context))
+    }
+  }
+
+  private func saving(_ mode: ObjectGraph.Mode) async throws(ParseError) -> Self {
+    try await reporting {
+      let context = try ParseSwift.context
+      var graph = ObjectGraph(context.firestore)
+      let reference = try graph.add(self, mode)
+      try await graph.commit(context).run()
+      let documents = try await context.firestore.getAll(graph.documents)
+      return try Self.object(reference, graph.objects(documents, context))
+    }
+  }
+
+  static func object(
     _ reference: DocumentReference, _ objects: [String: any ParseObject]
   ) throws -> Self {
     guard let object = objects[reference.path] as? Self else { throw ObjectGraph.notFound }
@@ -89,7 +119,7 @@ extension ParseObject {
     completing(on: callbackQueue, completion) { try await fetch(includeKeys: includeKeys) }
   }
 
-  private func savedId() throws(ParseError) -> String {
+  func savedId() throws(ParseError) -> String {
     guard let objectId else {
       throw ParseError(.missingObjectId, "The object was not saved: it has no id.")
     }
@@ -101,15 +131,12 @@ extension ParseObject {
   /// Deletes the object, and its edges in relations. Throws `ParseError`: `.objectNotFound` if it does
   /// not exist, `.operationForbidden` if a rule of its references forbids it.
   public func delete() throws(ParseError) {
-    try reporting {
-      let firestore = try ParseSwift.firestore
-      try firestore.blocking.commit(deletion(in: firestore))
-    }
+    try reporting { try Self.deletion([savedId()], ParseSwift.context).run() }
   }
 
   /// The form that suspends.
   public func delete() async throws(ParseError) {
-    try await reporting { try await deletion(in: ParseSwift.firestore).commit() }
+    try await reporting { try await Self.deletion([savedId()], ParseSwift.context).run() }
   }
 
   /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
@@ -120,8 +147,16 @@ extension ParseObject {
     completing(on: callbackQueue, completion) { try await delete() }
   }
 
-  private func deletion(in firestore: Firestore) throws -> WriteBatch {
-    let reference = try ObjectGraph.reference(Self.self, savedId(), in: firestore)
-    return firestore.batch().deleteDocument(reference, precondition: .exists(true))
+  static func deletion(_ ids: [String], _ context: QueryContext) throws -> GuardedCommit {
+    let references = try ids.map {
+      try ObjectGraph.reference(Self.self, $0, in: context.firestore)
+    }
+    return GuardedCommit(context: context, changed: references) { state in
+      let batch = context.firestore.batch()
+      for reference in references {
+        batch.deleteDocument(reference, precondition: state.precondition(reference))
+      }
+      return batch
+    }
   }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Hearth
 
@@ -16,152 +15,124 @@ public struct Query<T: ParseObject>: Sendable {
     case descending(String)
   }
 
-  private var constraints: [QueryConstraint]
-  private var orders: [Order] = []
-  private var limit: Int?
-  private var skip = 0
+  private(set) var constraints: [QueryConstraint]
+  private(set) var orders: [Order] = []
+  private(set) var limit: Int?
+  private(set) var skip = 0
+  /// The objects to include, without those of `includeAll()`.
   private var includes: [String] = []
+  private var includesAll = false
+  private var selection: [String]?
+  private var exclusion: [String] = []
+  /// The object before the first result.
+  private var last: T?
+  /// If the query is for all objects of a relation, and has no other conditions.
+  private var edges: RelationEdges?
 
   init(_ constraints: [QueryConstraint]) { self.constraints = constraints }
 
+  /// All objects of a relation.
+  init(of edges: RelationEdges) {
+    constraints = [edges.constraint]
+    self.edges = edges
+  }
+
   // MARK: Building
 
-  /// Adds conditions: results meet all of them, also several of one key.
-  public func `where`(_ constraints: QueryConstraint...) -> Query<T> {
+  private func changed(_ change: (inout Query<T>) -> Void) -> Query<T> {
     var query = self
-    query.constraints += constraints
+    change(&query)
     return query
+  }
+
+  /// Adds conditions: results meet all of them, also several of one key.
+  public func `where`(_ constraints: QueryConstraint...) -> Query<T> { `where`(constraints) }
+
+  /// Same as `where(_:)`, with a list.
+  public func `where`(_ constraints: [QueryConstraint]) -> Query<T> {
+    changed { query in
+      query.constraints += constraints
+      if !constraints.isEmpty { query.edges = nil }
+    }
   }
 
   /// The largest number of results; negative numbers set no limit.
-  public func limit(_ value: Int) -> Query<T> {
-    var query = self
-    query.limit = value < 0 ? nil : value
-    return query
-  }
+  public func limit(_ value: Int) -> Query<T> { changed { $0.limit = value < 0 ? nil : value } }
 
   /// The number of results to leave out at the beginning.
-  public func skip(_ value: Int) -> Query<T> {
-    var query = self
-    query.skip = max(0, value)
-    return query
-  }
+  public func skip(_ value: Int) -> Query<T> { changed { $0.skip = max(0, value) } }
 
   /// Orders results by these keys, the first one first. Objects without one of them are no results.
-  public func order(_ orders: [Order]?) -> Query<T> {
-    var query = self
-    query.orders = orders ?? []
-    return query
-  }
+  public func order(_ orders: [Order]?) -> Query<T> { changed { $0.orders = orders ?? [] } }
+
+  /// Begins after an object, in the query's order: the last one of the page before. It may have been
+  /// deleted since.
+  ///
+  ///     let first = try query.limit(20).find()
+  ///     let second = try query.limit(20).after(first.last).find()
+  ///
+  /// A page of a relation in the order of ids costs what it returns, wherever it begins. With an order,
+  /// the object must have been read with the keys of the order. Nil begins at the first result.
+  public func after(_ object: T?) -> Query<T> { changed { $0.last = object } }
 
   /// Reads objects of these keys with the results. Dots lead on: `author.publisher`. Objects that do not
   /// exist keep only their ids.
   public func include(_ keys: String...) -> Query<T> { include(keys) }
 
-  /// Same as `include(_:)`, with a list.
+  /// Same as `include(_:)`, with a list. `*` is all of them, as `includeAll()`.
   public func include(_ keys: [String]) -> Query<T> {
-    var query = self
-    query.includes += keys
-    return query
-  }
-
-  // MARK: Reading
-
-  /// The results. Throws `ParseError`.
-  public func find() throws(ParseError) -> [T] {
-    if limit == 0 { return [] }
-    return try reporting {
-      let firestore = try ParseSwift.firestore
-      let query = try built(in: firestore)
-      let paths = IncludePath.tree(includes)
-      if paths.isEmpty {
-        return try ObjectReading.objects(
-          firestore.blocking.getDocuments(query).documents, as: T.self)
-      }
-      let including = query.including(paths.map(\.inclusion))
-      return try ObjectReading.objects(
-        firestore.blocking.getDocuments(including).documents, as: T.self, including: paths)
+    changed { query in
+      query.includes += keys.filter { $0 != "*" }
+      if keys.contains("*") { query.includesAll = true }
     }
   }
 
-  /// The form that suspends.
-  public func find() async throws(ParseError) -> [T] {
-    if limit == 0 { return [] }
-    return try await reporting {
-      let firestore = try ParseSwift.firestore
-      let query = try built(in: firestore)
-      let paths = IncludePath.tree(includes)
-      if paths.isEmpty {
-        return try ObjectReading.objects(await query.getDocuments().documents, as: T.self)
-      }
-      let including = query.including(paths.map(\.inclusion))
-      return try ObjectReading.objects(
-        await including.getDocuments().documents, as: T.self, including: paths)
-    }
+  /// Reads the objects of all keys with the results, but not what those refer to.
+  public func includeAll() -> Query<T> { changed { $0.includesAll = true } }
+
+  /// Reads these keys only, with the ids and the times. Keys that are not read are nil; a save of such an
+  /// object keeps them.
+  public func select(_ keys: String...) -> Query<T> { select(keys) }
+
+  /// Same as `select(_:)`, with a list.
+  public func select(_ keys: [String]) -> Query<T> {
+    changed { $0.selection = ($0.selection ?? []) + keys }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
-  public func find(
-    callbackQueue: DispatchQueue? = nil,
-    completion: @escaping @Sendable (Result<[T], ParseError>) -> Void
-  ) {
-    completing(on: callbackQueue, completion) { try await find() }
-  }
+  /// Reads all keys except for these.
+  public func exclude(_ keys: String...) -> Query<T> { exclude(keys) }
 
-  /// The first result. Throws `ParseError` with `.objectNotFound` if there is none.
-  public func first() throws(ParseError) -> T {
-    guard let first = try atMostOne.find().first else { throw ObjectGraph.notFound }
-    return first
-  }
+  /// Same as `exclude(_:)`, with a list.
+  public func exclude(_ keys: [String]) -> Query<T> { changed { $0.exclusion += keys } }
 
-  /// The form that suspends.
-  public func first() async throws(ParseError) -> T {
-    guard let first = try await atMostOne.find().first else { throw ObjectGraph.notFound }
-    return first
-  }
+  @available(*, unavailable, message: "The planner chooses the index: see explain(analyze:).")
+  public func hint(_ index: String) -> Query<T> { self }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
-  public func first(
-    callbackQueue: DispatchQueue? = nil,
-    completion: @escaping @Sendable (Result<T, ParseError>) -> Void
-  ) {
-    completing(on: callbackQueue, completion) { try await first() }
-  }
+  @available(*, unavailable, message: "There are no replicas.")
+  public func readPreference(_ preference: String) -> Query<T> { self }
 
-  private var atMostOne: Query<T> { limit(min(limit ?? 1, 1)) }
-
-  /// The number of results. Reads no objects where an index has what the conditions need. Throws
-  /// `ParseError`.
-  public func count() throws(ParseError) -> Int {
-    if limit == 0 { return 0 }
-    return try reporting {
-      let firestore = try ParseSwift.firestore
-      return try firestore.blocking.getAggregation(built(in: firestore).count).count.intValue
-    }
-  }
-
-  /// The form that suspends.
-  public func count() async throws(ParseError) -> Int {
-    if limit == 0 { return 0 }
-    return try await reporting {
-      try await built(in: ParseSwift.firestore).count.getAggregation(source: .server).count.intValue
-    }
-  }
-
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
-  public func count(
-    callbackQueue: DispatchQueue? = nil,
-    completion: @escaping @Sendable (Result<Int, ParseError>) -> Void
-  ) {
-    completing(on: callbackQueue, completion) { try await count() }
-  }
+  @available(*, unavailable, message: "A query with matchesText is ordered by its scores.")
+  public func sortByTextScore() -> Query<T> { self }
 
   // MARK: For Firestore's API
 
+  /// The key and the point by whose distance results are ordered, which happens after the read.
+  var center: QueryConstraint.Center? {
+    orders.isEmpty ? constraints.lazy.compactMap(\.center).first : nil
+  }
+
   /// The query for the documents.
-  func built(in firestore: Firestore) throws -> Hearth.Query {
-    var query: Hearth.Query = firestore.collection(T.className)
-    for constraint in constraints { query = query.whereFilter(try constraint.filter(firestore)) }
+  ///
+  /// - Parameter isWhole: Without limits, and what is not read.
+  func built(_ context: QueryContext, isWhole: Bool = false) throws -> Hearth.Query {
+    let context = context.querying(T.self)
+    let name = try ObjectGraph.collection(T.self)
+    var query: Hearth.Query = context.firestore.collection(name)
+    let searches = constraints.compactMap(\.search)
+    for constraint in constraints where constraint.search == nil || searches.count > 1 {
+      query = query.whereFilter(.unordered(try constraint.filter(context)))
+    }
+    if let access = context.access { query = query.whereFilter(access) }
     for order in orders {
       switch order {
       case .ascending(let key): query = query.order(by: try QueryConstraint.path(key))
@@ -169,16 +140,90 @@ public struct Query<T: ParseObject>: Sendable {
         query = query.order(by: try QueryConstraint.path(key), descending: true)
       }
     }
-    if skip > 0 { query = query.offset(skip) }
-    if let limit { query = query.limit(to: limit) }
+    if let search = searches.first {
+      query = query.search(
+        search.text, in: SearchFields(search.key, language: search.language))
+    }
+    if isWhole { return query }
+    if let last {
+      guard center == nil else {
+        throw ParseError(.invalidQuery, "Results that are ordered by distance have no cursor.")
+      }
+      query = try started(query, last, context.firestore)
+    }
+    if center == nil {
+      if skip > 0 { query = query.offset(skip) }
+      if let limit { query = query.limit(to: limit) }
+    }
+    if let keys = selectedKeys {
+      query = query.select(try keys.map { try QueryConstraint.path($0) })
+    }
     return query
   }
 
-  /// The query for the documents, with the objects to include.
-  func including(in firestore: Firestore) throws -> (query: IncludingQuery, paths: [IncludePath]) {
-    let paths = IncludePath.tree(includes)
-    return (try built(in: firestore).including(paths.map(\.inclusion)), paths)
+  /// The query inside of another one: what its results are is all that matters.
+  func subquery(_ context: QueryContext) throws -> Hearth.Query {
+    var query = self
+    (query.selection, query.exclusion) = (nil, [])
+    guard center == nil || (limit == nil && skip == 0) else {
+      throw ParseError(
+        .invalidQuery, "A query inside another one does not limit results by their distance.")
+    }
+    return try query.built(context)
   }
+
+  private func started(
+    _ query: Hearth.Query, _ last: T, _ firestore: Firestore
+  ) throws -> Hearth.Query {
+    let reference = try last.toPointer().reference(in: firestore)
+    if orders.isEmpty { return query.start(after: [reference]) }
+    guard let fields = last.originalData else {
+      throw ParseError(.invalidQuery, "A page begins after an object that was read.")
+    }
+    return query.start(afterDocument: try reference.snapshot(ofEncodedFields: fields))
+  }
+
+  /// Nil for all.
+  private var selectedKeys: [String]? {
+    guard selection != nil || !exclusion.isEmpty else { return nil }
+    let all = FieldNames.of(T.self).subtracting(["objectId", "originalData"])
+    let own: Set = ["createdAt", "updatedAt", "ACL"]
+    var keys = selection.map { Set($0.map(selectable)) } ?? all
+    keys.subtract(exclusion)
+    return keys.union(own).subtracting(["objectId"]).sorted()
+  }
+
+  /// A key of an included object is read with all of it.
+  private func selectable(_ key: String) -> String {
+    guard let first = key.split(separator: ".").first.map(String.init) else { return key }
+    return paths.contains { $0.key == first } ? first : key
+  }
+
+  /// The objects to include.
+  var paths: [IncludePath] {
+    var keys = includes
+    if includesAll {
+      keys += FieldNames.types(of: T.self).filter { PropertyKind($0.value).isObject }.keys.sorted()
+    }
+    return IncludePath.tree(keys)
+  }
+
+  /// The query for the edges of a page of a relation; nil for another query.
+  func page(
+    _ context: QueryContext
+  ) throws -> (query: IncludingQuery, edges: RelationEdges)? {
+    guard let edges, let limit, orders.isEmpty, context.identity == nil, selectedKeys == nil else {
+      return nil
+    }
+    let last = try last?.toPointer().reference(in: context.firestore)
+    let inclusions = paths.map(\.inclusion)
+    return (
+      try edges.page(after: last, skip: skip, limit: limit, inclusions, context.firestore), edges
+    )
+  }
+
+  /// Whether a part of the results is read, or of each of them.
+  var isPlain: Bool { orders.isEmpty && limit == nil && skip == 0 && last == nil }
 }
 
 extension ParseObject {

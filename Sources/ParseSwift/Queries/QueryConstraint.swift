@@ -5,16 +5,66 @@ import Hearth
 ///
 ///     Book.query("title" == "Dune", "publishingYear" > 1960)
 public struct QueryConstraint: Sendable {
-  let filter: @Sendable (Firestore) throws -> Filter
+  /// A comparison, for `relative(_:)`.
+  struct Comparison: Sendable {
+    enum Operator: Sendable { case equal, less, lessOrEqual, greater, greaterOrEqual }
+    var key: String
+    var `operator`: Operator
+    var value: any Sendable
+  }
 
-  init(_ filter: @escaping @Sendable (Firestore) throws -> Filter) { self.filter = filter }
+  /// The words that a query searches for.
+  struct Search: Sendable {
+    var key: String
+    var text: String
+    var language: String
+  }
+
+  /// The point by whose distance results are ordered.
+  struct Center: Sendable {
+    var key: String
+    var point: ParseGeoPoint
+  }
+
+  let filter: @Sendable (QueryContext) throws -> Filter
+  private(set) var comparison: Comparison?
+  private(set) var search: Search?
+  private(set) var center: Center?
+
+  init(_ filter: @escaping @Sendable (QueryContext) throws -> Filter) { self.filter = filter }
 
   /// A comparison of one key with one value.
-  fileprivate init<Value: Encodable & Sendable>(
-    _ key: String, _ value: Value, _ filter: @escaping @Sendable (FieldPath, Any) -> Filter
+  init<Value: Encodable & Sendable>(
+    _ key: String, _ value: Value,
+    _ filter: @escaping @Sendable (FieldPath, Any) throws -> Filter
   ) {
     let constant = Constant(value)
-    self.init { firestore in filter(try Self.path(key), try constant.stored(in: firestore)) }
+    self.init { try filter(Self.path(key), constant.stored(in: $0.firestore)) }
+  }
+
+  /// The same, which `relative(_:)` may take.
+  fileprivate init<Value: Encodable & Sendable>(
+    _ key: String, _ comparison: Comparison.Operator, _ value: Value,
+    _ filter: @escaping @Sendable (FieldPath, Any) -> Filter
+  ) {
+    self.init(key, value, filter)
+    self.comparison = Comparison(key: key, operator: comparison, value: value)
+  }
+
+  /// A search for words, which is a condition of a whole query.
+  init(_ search: Search) {
+    self.init { _ in
+      throw ParseError(
+        .invalidQuery, "A search for words is one of a query's own conditions, and the only one.")
+    }
+    self.search = search
+  }
+
+  /// Results are ordered by their distance, if the constraint is one of the query's own.
+  func sorted(by center: Center) -> QueryConstraint {
+    var constraint = self
+    constraint.center = center
+    return constraint
   }
 
   static func path(_ key: String) throws(ParseError) -> FieldPath {
@@ -25,83 +75,88 @@ public struct QueryConstraint: Sendable {
     }
     return FieldPath(names)
   }
+
+  /// Whether the property is an array: nil if the class does not say.
+  fileprivate static func isArray(_ key: String, _ context: QueryContext) -> Bool? {
+    if key == "objectId" { return false }
+    return context.types[key].map {
+      if case .array = PropertyKind($0) { true } else { false }
+    }
+  }
+
+  /// For a property that is an array, `ofArrays`; for one that is not, `ofOthers`; else both.
+  static func byKind(
+    _ key: String, _ context: QueryContext, _ ofOthers: Filter, _ ofArrays: Filter
+  ) -> Filter {
+    switch isArray(key, context) {
+    case true?: ofArrays
+    case false?: ofOthers
+    case nil: .orFilter([ofOthers, ofArrays])
+    }
+  }
+
+  var negated: QueryConstraint { QueryConstraint { .notFilter(try filter($0)) } }
 }
 
 // MARK: - Comparisons
 
-/// Matches objects whose property equals the value. A value that is an object, or a pointer, equals the
-/// object with its id.
+/// Matches objects whose property equals the value; for an array, has it as an element. A value that is
+/// an object, or a pointer, equals the object with its id. Several conditions of one key must all hold.
 public func == <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
-  QueryConstraint(key, value) { .whereField($0, isEqualTo: $1) }
+  equalTo(key: key, value: value)
 }
 
 /// Matches objects whose property does not equal the value, also those without the property.
 public func != <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
-  QueryConstraint(key, value) { .notFilter(.whereField($0, isEqualTo: $1)) }
+  equalTo(key: key, value: value).negated
+}
+
+/// Same as `==`.
+///
+/// - Parameter usingEqComparator: Of the original. Here, conditions of one key never replace each other.
+public func equalTo<Value: Encodable & Sendable>(
+  key: String, value: Value, usingEqComparator: Bool = true
+) -> QueryConstraint {
+  let constant = Constant(value)
+  var constraint = QueryConstraint(key, .equal, value) { .whereField($0, isEqualTo: $1) }
+  constraint = constraint.filtering { context in
+    let path = try QueryConstraint.path(key)
+    let stored = try constant.stored(in: context.firestore)
+    let equal = Filter.whereField(path, isEqualTo: stored)
+    if stored is [Any] || stored is NSNull || key == "objectId" { return equal }
+    return QueryConstraint.byKind(key, context, equal, .whereField(path, arrayContains: stored))
+  }
+  return constraint
+}
+
+extension QueryConstraint {
+  fileprivate func filtering(
+    _ filter: @escaping @Sendable (QueryContext) throws -> Filter
+  ) -> QueryConstraint {
+    var constraint = QueryConstraint(filter)
+    constraint.comparison = comparison
+    return constraint
+  }
 }
 
 /// Matches objects whose property is greater than the value, and of its type.
 public func > <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
-  QueryConstraint(key, value) { .whereField($0, isGreaterThan: $1) }
+  QueryConstraint(key, .greater, value) { .whereField($0, isGreaterThan: $1) }
 }
 
 /// Matches objects whose property is the value or greater, and of its type.
 public func >= <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
-  QueryConstraint(key, value) { .whereField($0, isGreaterOrEqualTo: $1) }
+  QueryConstraint(key, .greaterOrEqual, value) { .whereField($0, isGreaterOrEqualTo: $1) }
 }
 
 /// Matches objects whose property is less than the value, and of its type.
 public func < <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
-  QueryConstraint(key, value) { .whereField($0, isLessThan: $1) }
+  QueryConstraint(key, .less, value) { .whereField($0, isLessThan: $1) }
 }
 
 /// Matches objects whose property is the value or less, and of its type.
 public func <= <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
-  QueryConstraint(key, value) { .whereField($0, isLessThanOrEqualTo: $1) }
-}
-
-/// Matches objects whose property refers to a result of the query.
-///
-///     Book.query("isbn" == ISBN.query("value" == number))
-public func == <T: ParseObject>(key: String, value: Query<T>) -> QueryConstraint {
-  QueryConstraint { firestore in
-    .whereField(try QueryConstraint.path(key), isInResultsOf: try value.built(in: firestore))
-  }
-}
-
-/// Matches objects whose property refers to no result of the query, also those without the property.
-public func != <T: ParseObject>(key: String, value: Query<T>) -> QueryConstraint {
-  QueryConstraint { firestore in .notFilter(try (key == value).filter(firestore)) }
-}
-
-// MARK: - Sets
-
-/// Matches objects whose property is one of the values; for an array, has one of them as an element.
-public func containedIn<Value: Encodable & Sendable>(
-  key: String, array: [Value]
-) -> QueryConstraint {
-  QueryConstraint(key, array) { path, values in
-    let values = values as? [Any] ?? []
-    if path == .documentID() { return .whereField(path, inSet: values) }
-    return .orFilter([
-      .whereField(path, inSet: values), .whereField(path, arrayContainsAny: values),
-    ])
-  }
-}
-
-/// Matches objects whose property is none of the values, also those without the property.
-public func notContainedIn<Value: Encodable & Sendable>(
-  key: String, array: [Value]
-) -> QueryConstraint {
-  let constraint = containedIn(key: key, array: array)
-  return QueryConstraint { .notFilter(try constraint.filter($0)) }
-}
-
-/// Matches objects whose property is an array with all of the values.
-public func containsAll<Value: Encodable & Sendable>(
-  key: String, array: [Value]
-) -> QueryConstraint {
-  QueryConstraint(key, array) { .whereField($0, arrayContainsAll: $1 as? [Any] ?? []) }
+  QueryConstraint(key, .lessOrEqual, value) { .whereField($0, isLessThanOrEqualTo: $1) }
 }
 
 // MARK: - Presence
@@ -112,9 +167,7 @@ public func exists(key: String) -> QueryConstraint {
 }
 
 /// Matches objects without the property.
-public func doesNotExist(key: String) -> QueryConstraint {
-  QueryConstraint { .notFilter(try exists(key: key).filter($0)) }
-}
+public func doesNotExist(key: String) -> QueryConstraint { exists(key: key).negated }
 
 /// Matches objects without the property: null is stored for none.
 public func isNull(key: String) -> QueryConstraint { doesNotExist(key: key) }
@@ -122,33 +175,29 @@ public func isNull(key: String) -> QueryConstraint { doesNotExist(key: key) }
 /// Matches objects that have the property.
 public func isNotNull(key: String) -> QueryConstraint { exists(key: key) }
 
-// MARK: - Texts
-
-/// Matches objects whose property is a string that contains `substring`.
-public func containsString(key: String, substring: String) -> QueryConstraint {
-  QueryConstraint { _ in
-    .whereField(try QueryConstraint.path(key), containsText: substring)
-  }
-}
-
-/// Matches objects whose property is a string that begins with `prefix`.
-public func hasPrefix(key: String, prefix: String) -> QueryConstraint {
-  QueryConstraint { _ in .whereField(try QueryConstraint.path(key), hasPrefix: prefix) }
-}
-
-/// Matches objects whose property is a string that ends with `suffix`.
-public func hasSuffix(key: String, suffix: String) -> QueryConstraint {
-  QueryConstraint { _ in .whereField(try QueryConstraint.path(key), hasSuffix: suffix) }
-}
-
 // MARK: - Several conditions
 
 /// Matches objects that meet one of the conditions.
 public func or(_ constraints: QueryConstraint...) -> QueryConstraint { or(constraints) }
 
-/// Matches objects that meet one of the conditions.
+/// Matches objects that meet one of the conditions; none at all if there are no conditions.
 public func or(_ constraints: [QueryConstraint]) -> QueryConstraint {
-  QueryConstraint { firestore in .orFilter(try constraints.map { try $0.filter(firestore) }) }
+  QueryConstraint { context in
+    if constraints.isEmpty { return .whereField(.documentID(), isInResultsOf: .none(context)) }
+    return .orFilter(try constraints.map { try $0.filter(context) })
+  }
+}
+
+extension Hearth.Query {
+  /// A query without results.
+  fileprivate static func none(_ context: QueryContext) -> Hearth.Query {
+    context.firestore.collection("_Nothing").limit(to: 1)
+  }
+}
+
+/// Matches objects that meet one of the conditions of the queries.
+public func or<T: ParseObject>(queries: [Query<T>]) -> QueryConstraint {
+  or(queries.map { and($0.constraints) })
 }
 
 /// Matches objects that meet all of the conditions.
@@ -156,52 +205,21 @@ public func and(_ constraints: QueryConstraint...) -> QueryConstraint { and(cons
 
 /// Matches objects that meet all of the conditions.
 public func and(_ constraints: [QueryConstraint]) -> QueryConstraint {
-  QueryConstraint { firestore in .andFilter(try constraints.map { try $0.filter(firestore) }) }
+  QueryConstraint { context in .andFilter(try constraints.map { try $0.filter(context) }) }
+}
+
+/// Matches objects that meet the conditions of all queries.
+public func and<T: ParseObject>(queries: [Query<T>]) -> QueryConstraint {
+  and(queries.flatMap(\.constraints))
 }
 
 /// Matches objects that meet none of the conditions.
 public func nor(_ constraints: QueryConstraint...) -> QueryConstraint { nor(constraints) }
 
 /// Matches objects that meet none of the conditions.
-public func nor(_ constraints: [QueryConstraint]) -> QueryConstraint {
-  QueryConstraint { .notFilter(try or(constraints).filter($0)) }
-}
+public func nor(_ constraints: [QueryConstraint]) -> QueryConstraint { or(constraints).negated }
 
-// MARK: - Relations
-
-/// Matches the objects that `object` is related to by the key.
-///
-///     Author.query(related("authors", object: book))
-public func related<Parent: ParseObject>(_ key: String, object: Parent) -> QueryConstraint {
-  let pointer = Result { () throws(ParseError) in try Pointer(object) }
-  return QueryConstraint { try related(key, object: pointer.get()).filter($0) }
-}
-
-/// Same as `related(_:object:)`, for a pointer.
-public func related<Parent: ParseObject>(
-  _ key: String, object: Pointer<Parent>
-) -> QueryConstraint {
-  QueryConstraint { firestore in
-    let relation = try RelationKey(key, of: Parent.self)
-    let edges = relation.edges(in: firestore)
-      .whereField("owner", isEqualTo: try object.reference(in: firestore))
-    return .whereField(
-      .documentID(), isInResultsOf: edges, field: FieldPath(["related"]))
-  }
-}
-
-/// Matches the objects of the class `Parent` that are related to `child` by the key: the other direction
-/// of `related(_:object:)`.
-///
-///     Book.query(related("authors", of: Book.self, to: herbert))
-public func related<Parent: ParseObject, Child: ParseObject>(
-  _ key: String, of parent: Parent.Type, to child: Child
-) -> QueryConstraint {
-  let pointer = Result { () throws(ParseError) in try Pointer(child) }
-  return QueryConstraint { firestore in
-    let relation = try RelationKey(key, of: parent)
-    let edges = relation.edges(in: firestore)
-      .whereField("related", isEqualTo: try pointer.get().reference(in: firestore))
-    return .whereField(.documentID(), isInResultsOf: edges, field: FieldPath(["owner"]))
-  }
+/// Matches objects that meet the conditions of none of the queries.
+public func nor<T: ParseObject>(queries: [Query<T>]) -> QueryConstraint {
+  or(queries: queries).negated
 }

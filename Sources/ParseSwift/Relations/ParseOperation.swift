@@ -17,6 +17,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     case unset
     case increment(Int64)
     case incrementByFraction(Double)
+    case append([Constant])
     case union([Constant])
     case removal([Constant])
     case edges(RelationKey, child: String, [(id: String, isAdded: Bool)])
@@ -65,6 +66,21 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     try changing(key, .set(Constant(value)))
   }
 
+  /// Sets a property, unless the target has the value.
+  public func set<Value: Encodable & Equatable & Sendable>(
+    _ key: (String, WritableKeyPath<T, Value?>), to value: Value?
+  ) throws(ParseError) -> ParseOperation {
+    target[keyPath: key.1] == value ? self : try forceSet(key, value: value)
+  }
+
+  /// Sets a property, also if the target has the value. Nil removes it.
+  public func forceSet<Value: Encodable & Sendable>(
+    _ key: (String, WritableKeyPath<T, Value?>), value: Value?
+  ) throws(ParseError) -> ParseOperation {
+    guard let value else { return try unset(key.0) }
+    return try set(key.0, value: value)
+  }
+
   /// Removes a property.
   public func unset(_ key: String) throws(ParseError) -> ParseOperation {
     try changing(key, .unset)
@@ -78,6 +94,13 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   /// Adds to a number. A property that is no number becomes `amount`.
   public func increment(_ key: String, by amount: Double) throws(ParseError) -> ParseOperation {
     try changing(key, .incrementByFraction(amount))
+  }
+
+  /// Adds elements at the end of an array, also those that it has.
+  public func add<Value: Encodable & Sendable>(
+    _ key: String, objects: [Value]
+  ) throws(ParseError) -> ParseOperation {
+    try changing(key, .append(objects.map { Constant($0) }))
   }
 
   /// Adds the elements that an array does not have, at its end.
@@ -121,6 +144,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       result.changes[index].change = .increment(sum)
     case (.incrementByFraction(let one), .incrementByFraction(let other)):
       result.changes[index].change = .incrementByFraction(one + other)
+    case (.append(let one), .append(let other)): result.changes[index].change = .append(one + other)
     case (.union(let one), .union(let other)): result.changes[index].change = .union(one + other)
     case (.removal(let one), .removal(let other)):
       result.changes[index].change = .removal(one + other)
@@ -141,11 +165,11 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   @discardableResult
   public func save() throws(ParseError) -> T {
     try reporting {
-      let firestore = try ParseSwift.firestore
+      let context = try ParseSwift.context
       for relation in relations {
-        try Relations.declare(relation.key, relation.child, in: firestore)
+        try Relations.declare(relation.key, relation.child, in: context.firestore)
       }
-      try firestore.blocking.commit(batch(in: firestore))
+      try commit(context).run()
       return try target.fetch()
     }
   }
@@ -154,11 +178,11 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   @discardableResult
   public func save() async throws(ParseError) -> T {
     try await reporting {
-      let firestore = try ParseSwift.firestore
+      let context = try ParseSwift.context
       for relation in relations {
-        try await Relations.declare(relation.key, relation.child, in: firestore)
+        try await Relations.declare(relation.key, relation.child, in: context.firestore)
       }
-      try await batch(in: firestore).commit()
+      try await commit(context).run()
       return try await target.fetch()
     }
   }
@@ -177,17 +201,30 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     }
   }
 
-  private func batch(in firestore: Firestore) throws -> WriteBatch {
-    let parent = try target.toPointer().reference(in: firestore)
+  private func commit(_ context: QueryContext) throws -> GuardedCommit {
+    let parent = try target.toPointer().reference(in: context.firestore)
+    // An array with more elements is written as a whole.
+    let appends = changes.contains { if case .append = $0.change { true } else { false } }
+    return GuardedCommit(context: context, changed: [parent], dependsOnFields: appends) { state in
+      try batch(parent, state, context.firestore)
+    }
+  }
+
+  private func batch(
+    _ parent: DocumentReference, _ state: GuardedCommit.State, _ firestore: Firestore
+  ) throws -> WriteBatch {
     let batch = firestore.batch()
     var fields: [AnyHashable: Any] = [FieldPath(["updatedAt"]): FieldValue.serverTimestamp()]
     for (key, change) in changes {
-      let path = FieldPath(key.split(separator: ".").map(String.init))
+      let path = try QueryConstraint.path(key)
       switch change {
       case .set(let value): fields[path] = try value.stored(in: firestore)
       case .unset: fields[path] = FieldValue.delete()
       case .increment(let amount): fields[path] = FieldValue.increment(amount)
       case .incrementByFraction(let amount): fields[path] = FieldValue.increment(amount)
+      case .append(let values):
+        let elements = state.documents[parent.path]?[key] as? [Any] ?? []
+        fields[path] = try elements + values.map { try $0.stored(in: firestore) }
       case .union(let values):
         fields[path] = FieldValue.arrayUnion(try values.map { try $0.stored(in: firestore) })
       case .removal(let values):
@@ -207,7 +244,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
         }
       }
     }
-    batch.updateData(fields, forDocument: parent)
+    batch.updateData(
+      fields, forDocument: parent, precondition: state.precondition(parent))
     return batch
   }
 }
@@ -257,6 +295,7 @@ enum Relations {
     if isDeclared(rules, in: firestore) { return }
     try check(rules, blockingIn: firestore)
     try firestore.blocking.declare(relation.rules(to: child))
+    try firestore.blocking.declare(relation.indexes)
     note(rules, in: firestore)
   }
 
@@ -267,6 +306,7 @@ enum Relations {
     if isDeclared(rules, in: firestore) { return }
     try await check(rules, in: firestore)
     try await firestore.references.declare(relation.rules(to: child))
+    try await firestore.indexes.declare(relation.indexes)
     note(rules, in: firestore)
   }
 

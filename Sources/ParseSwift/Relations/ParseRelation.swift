@@ -5,7 +5,7 @@ import Hearth
 ///
 ///     try book.relation?.add("authors", objects: [herbert]).save()
 ///     let authors = try Author.queryRelations("authors", parent: book).find()
-///     let books = try Book.query(related("authors", of: Book.self, to: herbert)).find()
+///     let books = try Book.query(related(key: "authors", of: Book.self, to: herbert)).find()
 ///
 /// Each edge is a document of the collection `_Join:<key>:<class>`; see <doc:Storage>. Deleting an
 /// object deletes its edges, whoever deletes it.
@@ -62,8 +62,86 @@ extension ParseObject {
   public static func queryRelations<Parent: ParseObject>(
     _ key: String, parent: Pointer<Parent>
   ) throws(ParseError) -> Query<Self> {
-    _ = try RelationKey(key, of: Parent.self)
-    return query(related(key, object: parent))
+    Query(of: try RelationEdges(key, from: parent))
+  }
+
+  /// A query for the objects of this class whose relation by the key has `child`: the other direction of
+  /// `queryRelations(_:parent:)`.
+  ///
+  ///     let books = try Book.queryRelations("authors", child: herbert).limit(20).find()
+  ///
+  /// Throws as that.
+  public static func queryRelations<Child: ParseObject>(
+    _ key: String, child: Child
+  ) throws(ParseError) -> Query<Self> {
+    Query(of: try RelationEdges(key, of: Self.self, to: Pointer(child)))
+  }
+}
+
+/// The edges of one object in a relation, and the direction in which they are followed.
+struct RelationEdges: Sendable {
+  private let relation: RelationKey
+  private let object: @Sendable (Firestore) throws -> DocumentReference
+  /// The field that refers to the object, and the one that refers to what it is related to.
+  private let near: String
+  private let far: String
+
+  /// From a parent to its children.
+  init<Parent: ParseObject>(_ key: String, from parent: Pointer<Parent>) throws(ParseError) {
+    relation = try RelationKey(key, of: Parent.self)
+    object = { try parent.reference(in: $0) }
+    (near, far) = ("owner", "related")
+  }
+
+  /// From a child to its parents.
+  init<Parent: ParseObject, Child: ParseObject>(
+    _ key: String, of parent: Parent.Type, to child: Pointer<Child>
+  ) throws(ParseError) {
+    relation = try RelationKey(key, of: parent)
+    object = { try child.reference(in: $0) }
+    (near, far) = ("related", "owner")
+  }
+
+  var constraint: QueryConstraint {
+    QueryConstraint {
+      .whereField(.documentID(), isInResultsOf: try query($0.firestore), field: FieldPath([far]))
+    }
+  }
+
+  func query(_ firestore: Firestore) throws -> Hearth.Query {
+    relation.edges(in: firestore).whereField(near, isEqualTo: try object(firestore))
+  }
+
+  /// The edges of one page, with their objects, in the order of the objects' ids. Reads no more than
+  /// the page, and walks the index entries of those that are skipped.
+  ///
+  /// - Parameter last: The id of the object before the page.
+  func page(
+    after last: DocumentReference?, skip: Int, limit: Int, _ inclusions: [DocumentInclusion],
+    _ firestore: Firestore
+  ) throws -> IncludingQuery {
+    var query = try query(firestore).order(by: far)
+    if let last { query = query.start(after: [last]) }
+    if skip > 0 { query = query.offset(skip) }
+    return query.limit(to: limit).including(
+      .reference(far, as: Self.objects, including: inclusions))
+  }
+
+  /// The name of the inclusion of a page.
+  static let objects = "objects"
+
+  /// The objects of a page. Nil if an edge, which somebody wrote by hand, has no object of the class, or
+  /// there are two for one object.
+  func objects(_ page: [IncludingDocument], _ className: String) -> [IncludingDocument]? {
+    var found: [IncludingDocument] = []
+    for edge in page {
+      guard let object = edge.included(Self.objects).first,
+        object.document.reference.parent.collectionID == className,
+        object.documentID != found.last?.documentID
+      else { return nil }
+      found.append(object)
+    }
+    return found
   }
 }
 
@@ -99,6 +177,14 @@ struct RelationKey: Hashable, Sendable {
   ) -> DocumentReference {
     let id = parent.documentID
     return edges(in: firestore).document("\(id.utf8.count):\(id)\(child.documentID)")
+  }
+
+  /// The objects of an object, in the order of their ids, in both directions.
+  var indexes: [FirestoreIndex] {
+    [
+      FirestoreIndex(collectionID, .ascending("owner"), .ascending("related")),
+      FirestoreIndex(collectionID, .ascending("related"), .ascending("owner")),
+    ]
   }
 
   /// Edges end with their objects.

@@ -222,11 +222,13 @@ import Testing
         let arrays = conjunction.filter { KeyRanges(elementsOf: $0) != nil }.map(\.field)
         let others = conjunction.filter { KeyRanges(elementsOf: $0) == nil }.map(\.field)
         let isInText = conjunction.contains {
-          $0.isNegated || $0.operator.takesText
-            || [.matchesPattern, .withinRegion].contains($0.operator)
+          $0.isNegated || $0.isUnordered || $0.operator.takesText
+            || [.matchesPattern, .withinRegion, .arrayContainedIn].contains($0.operator)
         }
         let hasAll = conjunction.contains { $0.operator == .arrayContainsAll }
-        return arrays.count > 1 || isInText || hasAll
+        // Names that are listed are in no order, and those of a group are no range.
+        let picksNames = conjunction.contains(where: \.field.isDocumentID)
+        return arrays.count > 1 || isInText || hasAll || picksNames
           || !Set(arrays).isDisjoint(with: effective.orders.map(\.field) + others)
       }
       #expect(isMore, "\(query)\n\(wanted)")

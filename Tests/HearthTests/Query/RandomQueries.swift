@@ -195,10 +195,12 @@ struct RandomQueries {
       }
       let composite: StructuredQuery.Filter =
         values.generator.one(in: 2) ? .all(members) : .any(members)
-      return values.generator.one(in: 6) ? composite.negated : composite
+      let shown = values.generator.one(in: 8) ? composite.unordered : composite
+      return values.generator.one(in: 6) ? shown.negated : shown
     }
     let comparison = comparison(paths, onNameOnly: onNameOnly)
-    return values.generator.one(in: 8) ? comparison.negated : comparison
+    let shown = values.generator.one(in: 8) ? comparison.unordered : comparison
+    return values.generator.one(in: 8) ? shown.negated : shown
   }
 
   private mutating func comparison(
@@ -221,7 +223,8 @@ struct RandomQueries {
       .in, .notIn, .arrayContains, .arrayContainsAny, .isNull, .isNaN, .isNotNull, .isNotNaN,
     ]
     let own: [StructuredQuery.Comparison.Operator] = [
-      .inSet, .arrayContainsAll, .hasPrefix, .hasSuffix, .containsText, .equalsIgnoringCase,
+      .inSet, .arrayContainsAll, .arrayContainedIn, .hasPrefix, .hasSuffix, .containsText,
+      .equalsIgnoringCase,
       .matchesPattern, .withinRegion, .withinRegion,
     ]
     let kind = values.generator.pick(values.generator.one(in: 4) ? own : kinds)
@@ -248,6 +251,14 @@ struct RandomQueries {
       } else {
         operand = .array([values.generator.pick([.integer(1), .string("a"), value()])])
       }
+    case .arrayContainedIn:
+      // Often a superset of what some document has there.
+      var elements: [Value] = []
+      for _ in 0..<(1 + values.generator.below(4)) {
+        if case .array(let found) = self.operand(of: field) { elements += found }
+      }
+      if values.generator.one(in: 4) { elements += (0..<40).map { _ in value() } }
+      operand = .array(elements + [.integer(1), value()])
     case .in, .notIn:
       operand = .array(
         (0..<(1 + values.generator.below(4))).map { _ in self.operand(of: field) })

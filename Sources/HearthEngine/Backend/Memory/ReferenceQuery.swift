@@ -118,6 +118,9 @@ struct ReferenceQuery {
     case .arrayContainsAll:
       guard case .array(let list) = operand else { return false }
       return list.allSatisfy { contains(value, $0) }
+    case .arrayContainedIn:
+      guard case .array(let list) = operand, case .array(let elements) = value else { return false }
+      return elements.allSatisfy { contains(.array(list), $0) }
     // Resolved before.
     case .inResults, .arrayContainsAnyInResults, .afterNow, .beforeNow: return false
     case .matchesPattern:
@@ -173,7 +176,7 @@ struct ReferenceQuery {
         switch comparison.operator {
         case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn,
           .isNotNull, .isNotNaN:
-          if !comparison.isNegated { inequalities.append(comparison.field) }
+          if !comparison.isNegated, !comparison.isUnordered { inequalities.append(comparison.field) }
         default: break
         }
       }

@@ -1,0 +1,74 @@
+import Hearth
+
+/// A commit that depends on what is stored: on the access to documents, or on their fields.
+///
+///     read the documents ─▶ check access ─▶ commit, if they are still the same ─▶ again, if they are not
+///
+/// Without such a dependency nothing is read.
+struct GuardedCommit {
+  /// The documents as they were read, by path. Empty if nothing was read.
+  struct State {
+    fileprivate(set) var documents: [String: DocumentSnapshot] = [:]
+
+    /// The condition of a write to an existing document.
+    func precondition(_ reference: DocumentReference) -> WritePrecondition {
+      documents[reference.path]?.updateTime.map { .lastUpdateTime($0) } ?? .exists(true)
+    }
+  }
+
+  let context: QueryContext
+  /// The documents that are changed or deleted.
+  let changed: [DocumentReference]
+  /// Whether their fields matter.
+  var dependsOnFields = false
+  /// The writes; nil for none.
+  let batch: (State) throws -> WriteBatch?
+
+  private static let mostAttempts = 100
+
+  private var reads: Bool {
+    !changed.isEmpty && (dependsOnFields || context.identity != nil)
+  }
+
+  func run() throws {
+    for attempt in 1... {
+      let documents = reads ? try context.firestore.blocking.getAll(changed) : []
+      guard let batch = try batch(state(documents)) else { return }
+      do { return try context.firestore.blocking.commit(batch) } catch {
+        try check(error, attempt)
+      }
+    }
+  }
+
+  func run() async throws {
+    for attempt in 1... {
+      let documents = reads ? try await context.firestore.getAll(changed) : []
+      guard let batch = try batch(state(documents)) else { return }
+      do { return try await batch.commit() } catch {
+        try check(error, attempt)
+      }
+      try Task.checkCancellation()
+    }
+  }
+
+  private func state(_ documents: [DocumentSnapshot]) throws -> State {
+    for document in documents {
+      guard document.exists else { throw ObjectGraph.notFound }
+      guard let identity = context.identity else { continue }
+      let acl = ParseACL(stored: document["ACL"])
+      // As if it did not exist, for somebody who may not read it.
+      guard ParseACL.allows(.read, acl, to: identity) else { throw ObjectGraph.notFound }
+      guard ParseACL.allows(.write, acl, to: identity) else {
+        throw ParseError(.operationForbidden, "The object may be read, and not be written.")
+      }
+    }
+    return State(
+      documents: Dictionary(documents.map { ($0.reference.path, $0) }) { first, _ in first })
+  }
+
+  /// Throws unless the documents have changed since they were read.
+  private func check(_ error: any Error, _ attempt: Int) throws {
+    guard reads, attempt < Self.mostAttempts, case FirestoreErrorCode.failedPrecondition = error
+    else { throw error }
+  }
+}

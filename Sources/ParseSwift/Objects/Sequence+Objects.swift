@@ -1,0 +1,291 @@
+import Dispatch
+import Foundation
+import Hearth
+
+extension Sequence where Element: ParseObject {
+  // MARK: Saving
+
+  /// Saves the objects, each with every unsaved object in its properties. Returns one result for each,
+  /// in order.
+  ///
+  ///     let results = try [dune, emma].saveAll()
+  ///     let saved = try results.map { try $0.get() }
+  ///
+  /// They are one commit if all of them can be saved. Otherwise each is a commit of its own, so that
+  /// those without an error are saved.
+  ///
+  /// - Parameters:
+  ///   - batchLimit: The largest number of objects in a commit.
+  ///   - transaction: True saves all of them, or none: then the call throws the first error.
+  @discardableResult
+  public func saveAll(
+    batchLimit: Int? = nil, transaction: Bool = false
+  ) throws(ParseError) -> [Result<Element, ParseError>] {
+    try saving(.save, batchLimit, transaction)
+  }
+
+  /// The form that suspends.
+  @discardableResult
+  public func saveAll(
+    batchLimit: Int? = nil, transaction: Bool = false
+  ) async throws(ParseError) -> [Result<Element, ParseError>] {
+    try await saving(.save, batchLimit, transaction)
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func saveAll(
+    batchLimit: Int? = nil, transaction: Bool = false, callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<[Result<Element, ParseError>], ParseError>) -> Void
+  ) {
+    let objects = Array(self)
+    completing(on: callbackQueue, completion) {
+      try await objects.saveAll(batchLimit: batchLimit, transaction: transaction)
+    }
+  }
+
+  /// As `saveAll`, for new objects: see `ParseObject.create()`.
+  @discardableResult
+  public func createAll(
+    batchLimit: Int? = nil, transaction: Bool = false
+  ) throws(ParseError) -> [Result<Element, ParseError>] {
+    try saving(.create, batchLimit, transaction)
+  }
+
+  /// The form that suspends.
+  @discardableResult
+  public func createAll(
+    batchLimit: Int? = nil, transaction: Bool = false
+  ) async throws(ParseError) -> [Result<Element, ParseError>] {
+    try await saving(.create, batchLimit, transaction)
+  }
+
+  /// As `saveAll`, for objects that exist: see `ParseObject.replace()`.
+  @discardableResult
+  public func replaceAll(
+    batchLimit: Int? = nil, transaction: Bool = false
+  ) throws(ParseError) -> [Result<Element, ParseError>] {
+    try saving(.replace, batchLimit, transaction)
+  }
+
+  /// The form that suspends.
+  @discardableResult
+  public func replaceAll(
+    batchLimit: Int? = nil, transaction: Bool = false
+  ) async throws(ParseError) -> [Result<Element, ParseError>] {
+    try await saving(.replace, batchLimit, transaction)
+  }
+
+  private func saving(
+    _ mode: ObjectGraph.Mode, _ batchLimit: Int?, _ transaction: Bool
+  ) throws(ParseError) -> [Result<Element, ParseError>] {
+    try reporting {
+      let context = try ParseSwift.context
+      var graph = ObjectGraph(context.firestore)
+      func save(_ objects: ArraySlice<Element>) throws -> [Element] {
+        var next = ObjectGraph(after: graph)
+        let references = try objects.map { try next.add($0, mode) }
+        try next.commit(context).run()
+        let documents = try context.firestore.blocking.getAll(next.documents)
+        let saved = try next.objects(documents, context)
+        graph = next
+        return try references.map { try Element.object($0, saved) }
+      }
+      var results: [Result<Element, ParseError>] = []
+      let objects = Array(self)
+      for commit in try objects.commits(batchLimit, transaction) {
+        do { results += try save(commit).map { .success($0) } } catch {
+          if transaction || commit.count == 1 {
+            results.append(try failure(error, transaction))
+            continue
+          }
+          for object in commit {
+            do { results.append(.success(try save([object])[0])) } catch {
+              results.append(try failure(error, false))
+            }
+          }
+        }
+      }
+      return results
+    }
+  }
+
+  private func saving(
+    _ mode: ObjectGraph.Mode, _ batchLimit: Int?, _ transaction: Bool
+  ) async throws(ParseError) -> [Result<Element, ParseError>] {
+    try await reporting {
+      let context = try ParseSwift.context
+      var graph = ObjectGraph(context.firestore)
+      func save(_ objects: ArraySlice<Element>) async throws -> [Element] {
+        var next = ObjectGraph(after: graph)
+        let references = try objects.map { try next.add($0, mode) }
+        try await next.commit(context).run()
+        let documents = try await context.firestore.getAll(next.documents)
+        let saved = try next.objects(documents, context)
+        graph = next
+        return try references.map { try Element.object($0, saved) }
+      }
+      var results: [Result<Element, ParseError>] = []
+      let objects = Array(self)
+      for commit in try objects.commits(batchLimit, transaction) {
+        do { results += try await save(commit).map { .success($0) } } catch {
+          if transaction || commit.count == 1 {
+            results.append(try failure(error, transaction))
+            continue
+          }
+          for object in commit {
+            do { results.append(.success(try await save([object])[0])) } catch {
+              results.append(try failure(error, false))
+            }
+          }
+        }
+      }
+      return results
+    }
+  }
+
+  private func failure<Success>(
+    _ error: any Error, _ isThrown: Bool
+  ) throws -> Result<Success, ParseError> {
+    let error = ParseError(error)
+    if isThrown { throw error }
+    return .failure(error)
+  }
+
+  // MARK: Fetching
+
+  /// Reads the objects as they are stored, all from one state of the database. Returns one result for
+  /// each, in order.
+  ///
+  /// - Parameter includeKeys: Keys of objects to read with them; see `Query.include(_:)`.
+  public func fetchAll(
+    includeKeys: [String]? = nil
+  ) throws(ParseError) -> [Result<Element, ParseError>] {
+    try fetched(query(includeKeys).find())
+  }
+
+  /// The form that suspends.
+  public func fetchAll(
+    includeKeys: [String]? = nil
+  ) async throws(ParseError) -> [Result<Element, ParseError>] {
+    try await fetched(query(includeKeys).find())
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func fetchAll(
+    includeKeys: [String]? = nil, callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<[Result<Element, ParseError>], ParseError>) -> Void
+  ) {
+    let objects = Array(self)
+    completing(on: callbackQueue, completion) {
+      try await objects.fetchAll(includeKeys: includeKeys)
+    }
+  }
+
+  private func query(_ includeKeys: [String]?) -> Query<Element> {
+    Element.query(containedIn(key: "objectId", array: compactMap(\.objectId)))
+      .include(includeKeys ?? [])
+  }
+
+  private func fetched(_ objects: [Element]) -> [Result<Element, ParseError>] {
+    let byId = Dictionary(objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
+    return map { object in
+      Result { () throws(ParseError) in
+        guard let found = byId[try object.savedId()] else { throw ObjectGraph.notFound }
+        return found
+      }
+    }
+  }
+
+  // MARK: Deleting
+
+  /// Deletes the objects, and their edges in relations. Returns one result for each, in order; see
+  /// `saveAll(batchLimit:transaction:)`.
+  @discardableResult
+  public func deleteAll(
+    batchLimit: Int? = nil, transaction: Bool = false
+  ) throws(ParseError) -> [Result<Void, ParseError>] {
+    try reporting {
+      let context = try ParseSwift.context
+      func delete(_ objects: ArraySlice<Element>) throws {
+        try Element.deletion(objects.map { try $0.savedId() }, context).run()
+      }
+      var results: [Result<Void, ParseError>] = []
+      let objects = Array(self)
+      for commit in try objects.commits(batchLimit, transaction) {
+        do {
+          try delete(commit)
+          results += commit.map { _ in .success(()) }
+        } catch {
+          if transaction || commit.count == 1 {
+            results.append(try failure(error, transaction))
+            continue
+          }
+          for object in commit {
+            do { results.append(.success(try delete([object]))) } catch {
+              results.append(try failure(error, false))
+            }
+          }
+        }
+      }
+      return results
+    }
+  }
+
+  /// The form that suspends.
+  @discardableResult
+  public func deleteAll(
+    batchLimit: Int? = nil, transaction: Bool = false
+  ) async throws(ParseError) -> [Result<Void, ParseError>] {
+    try await reporting {
+      let context = try ParseSwift.context
+      func delete(_ objects: ArraySlice<Element>) async throws {
+        try await Element.deletion(objects.map { try $0.savedId() }, context).run()
+      }
+      var results: [Result<Void, ParseError>] = []
+      let objects = Array(self)
+      for commit in try objects.commits(batchLimit, transaction) {
+        do {
+          try await delete(commit)
+          results += commit.map { _ in .success(()) }
+        } catch {
+          if transaction || commit.count == 1 {
+            results.append(try failure(error, transaction))
+            continue
+          }
+          for object in commit {
+            do { results.append(.success(try await delete([object]))) } catch {
+              results.append(try failure(error, false))
+            }
+          }
+        }
+      }
+      return results
+    }
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func deleteAll(
+    batchLimit: Int? = nil, transaction: Bool = false, callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<[Result<Void, ParseError>], ParseError>) -> Void
+  ) {
+    let objects = Array(self)
+    completing(on: callbackQueue, completion) {
+      try await objects.deleteAll(batchLimit: batchLimit, transaction: transaction)
+    }
+  }
+}
+
+extension Array {
+  /// The parts that are committed together.
+  fileprivate func commits(
+    _ limit: Int?, _ transaction: Bool
+  ) throws(ParseError) -> [ArraySlice<Element>] {
+    if isEmpty { return [] }
+    let size = Swift.max(1, limit ?? count)
+    guard !transaction || count <= size else {
+      throw ParseError(
+        .operationForbidden, "\(count) objects are more than the \(size) of a transaction.")
+    }
+    return stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Hearth
+
+// Distances are on a sphere, whose radius the functions name.
+
+/// Matches objects with a point, the nearest first.
+///
+/// All of them are read, and ordered by distance before `limit` and `skip` apply.
+public func near(key: String, geoPoint: ParseGeoPoint) -> QueryConstraint {
+  withinRadians(key: key, geoPoint: geoPoint, distance: .pi)
+}
+
+/// Matches objects whose point is at most so many radians away, the nearest first.
+///
+/// - Parameter sorted: False leaves the order to the query.
+public func withinRadians(
+  key: String, geoPoint: ParseGeoPoint, distance: Double, sorted: Bool = true
+) -> QueryConstraint {
+  let constraint = QueryConstraint { _ in
+    guard distance >= 0 else {
+      throw ParseError(.invalidQuery, "A distance is a number, 0 or greater.")
+    }
+    // Hearth's circles are on a sphere with this radius. No two points are more than pi apart.
+    return .whereField(
+      key, isWithin: min(distance, .pi + 0.001) * 6_371_008.8, metersOf: geoPoint.stored)
+  }
+  return sorted ? constraint.sorted(by: .init(key: key, point: geoPoint)) : constraint
+}
+
+/// Same as `withinRadians(key:geoPoint:distance:sorted:)`, in miles: the radius is 3,958.8.
+public func withinMiles(
+  key: String, geoPoint: ParseGeoPoint, distance: Double, sorted: Bool = true
+) -> QueryConstraint {
+  withinRadians(
+    key: key, geoPoint: geoPoint, distance: distance / ParseGeoPoint.earthMiles, sorted: sorted)
+}
+
+/// Same as `withinRadians(key:geoPoint:distance:sorted:)`, in kilometers: the radius is 6,371.
+public func withinKilometers(
+  key: String, geoPoint: ParseGeoPoint, distance: Double, sorted: Bool = true
+) -> QueryConstraint {
+  withinRadians(
+    key: key, geoPoint: geoPoint, distance: distance / ParseGeoPoint.earthKilometers,
+    sorted: sorted)
+}
+
+/// Matches objects whose point is in a rectangle of degrees, its edges included. It crosses the
+/// antimeridian if its west is greater than its east.
+public func withinGeoBox(
+  key: String, fromSouthWest southwest: ParseGeoPoint, toNortheast northeast: ParseGeoPoint
+) -> QueryConstraint {
+  QueryConstraint { _ in
+    .whereField(key, isWithinBoxFrom: southwest.stored, to: northeast.stored)
+  }
+}
+
+/// Matches objects whose point is in a polygon, its edges included: straight lines in the plane of
+/// degrees between 3 to 10,000 points.
+public func withinPolygon(key: String, points: [ParseGeoPoint]) -> QueryConstraint {
+  QueryConstraint { _ in .whereField(key, isWithinPolygon: points.map(\.stored)) }
+}
+
+/// Same as `withinPolygon(key:points:)`.
+public func withinPolygon(key: String, polygon: ParsePolygon) -> QueryConstraint {
+  withinPolygon(key: key, points: polygon.coordinates)
+}
+
+@available(
+  *, unavailable,
+  message: "No index finds the polygons around a point: read them, and call containsPoint."
+)
+public func polygonContains(key: String, point: ParseGeoPoint) -> QueryConstraint { or([]) }

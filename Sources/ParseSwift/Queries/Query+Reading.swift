@@ -1,0 +1,256 @@
+import Dispatch
+import Foundation
+import Hearth
+
+extension Query {
+  // MARK: Reading
+
+  /// The results. Throws `ParseError`.
+  public func find() throws(ParseError) -> [T] {
+    if limit == 0 { return [] }
+    return try reporting {
+      let context = try ParseSwift.context
+      if let (query, edges) = try page(context) {
+        let found = try context.firestore.blocking.getDocuments(query).documents
+        if let objects = edges.objects(found, T.className) { return try read(objects, context) }
+      }
+      let query = try built(context)
+      if paths.isEmpty {
+        return arranged(
+          try ObjectReading.objects(
+            context.firestore.blocking.getDocuments(query).documents, as: T.self, context))
+      }
+      let found = try context.firestore.blocking.getDocuments(
+        query.including(paths.map(\.inclusion)))
+      return try read(found.documents, context)
+    }
+  }
+
+  /// The form that suspends.
+  public func find() async throws(ParseError) -> [T] {
+    if limit == 0 { return [] }
+    return try await reporting {
+      let context = try ParseSwift.context
+      if let (query, edges) = try page(context) {
+        let found = try await query.getDocuments().documents
+        if let objects = edges.objects(found, T.className) { return try read(objects, context) }
+      }
+      let query = try built(context)
+      if paths.isEmpty {
+        return arranged(
+          try ObjectReading.objects(await query.getDocuments().documents, as: T.self, context))
+      }
+      let found = try await query.including(paths.map(\.inclusion)).getDocuments()
+      return try read(found.documents, context)
+    }
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func find(
+    callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<[T], ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await find() }
+  }
+
+  /// The objects of documents, as they are returned.
+  func read(_ documents: [IncludingDocument], _ context: QueryContext) throws -> [T] {
+    arranged(
+      try ObjectReading.objects(documents, as: T.self, including: paths, context))
+  }
+
+  /// In the order of distances, if that is the query's.
+  private func arranged(_ objects: [T]) -> [T] {
+    guard let center else { return objects }
+    let sorted = objects.map { object in
+      (
+        object,
+        distance: ObjectReading.point(center.key, of: object)?.distanceInRadians(center.point)
+      )
+    }.sorted { ($0.distance ?? .infinity) < ($1.distance ?? .infinity) }.map(\.0)
+    return Array(sorted.dropFirst(skip).prefix(limit ?? .max))
+  }
+
+  /// Same as `find()`, without a limit. Throws `ParseError` with `.invalidQuery` for a query that has
+  /// orders, a limit, or results to skip.
+  ///
+  /// - Parameter batchLimit: Of the original. All results are of one state of the database.
+  public func findAll(batchLimit: Int? = nil) throws(ParseError) -> [T] {
+    try checkedForAll().find()
+  }
+
+  /// The form that suspends.
+  public func findAll(batchLimit: Int? = nil) async throws(ParseError) -> [T] {
+    try await checkedForAll().find()
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func findAll(
+    batchLimit: Int? = nil, callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<[T], ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await findAll() }
+  }
+
+  private func checkedForAll() throws(ParseError) -> Query<T> {
+    guard isPlain else {
+      throw ParseError(
+        .invalidQuery, "findAll has no order, no limit, no cursor and skips nothing.")
+    }
+    return self
+  }
+
+  /// The first result. Throws `ParseError` with `.objectNotFound` if there is none.
+  public func first() throws(ParseError) -> T {
+    guard let first = try atMostOne.find().first else { throw ObjectGraph.notFound }
+    return first
+  }
+
+  /// The form that suspends.
+  public func first() async throws(ParseError) -> T {
+    guard let first = try await atMostOne.find().first else { throw ObjectGraph.notFound }
+    return first
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func first(
+    callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<T, ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await first() }
+  }
+
+  private var atMostOne: Query<T> { limit(min(limit ?? 1, 1)) }
+
+  // MARK: Counting
+
+  /// The number of results. Reads no objects where an index has what the conditions need. Throws
+  /// `ParseError`.
+  public func count() throws(ParseError) -> Int {
+    if limit == 0 { return 0 }
+    return try reporting {
+      let context = try ParseSwift.context
+      return part(
+        try context.firestore.blocking.getAggregation(built(context).count).count.intValue)
+    }
+  }
+
+  /// The form that suspends.
+  public func count() async throws(ParseError) -> Int {
+    if limit == 0 { return 0 }
+    return try await reporting {
+      part(
+        try await built(ParseSwift.context).count.getAggregation(source: .server).count.intValue)
+    }
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func count(
+    callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<Int, ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await count() }
+  }
+
+  /// A limit applies after an order by distance.
+  private func part(_ count: Int) -> Int {
+    center == nil ? count : min(max(0, count - skip), limit ?? .max)
+  }
+
+  /// The results, and the number of all results without `limit`, `skip` and `after`, of one state of the
+  /// database. Throws `ParseError`.
+  public func withCount() throws(ParseError) -> ([T], Int) {
+    try reporting {
+      let context = try ParseSwift.context
+      return try context.firestore.read { try counted($0, context) }
+    }
+  }
+
+  /// The form that suspends.
+  public func withCount() async throws(ParseError) -> ([T], Int) {
+    try await reporting {
+      let context = try ParseSwift.context
+      return try await context.firestore.read { try counted($0, context) }
+    }
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func withCount(
+    callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<([T], Int), ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await withCount() }
+  }
+
+  private func counted(_ state: ReadTransaction, _ context: QueryContext) throws -> ([T], Int) {
+    let count = try state.getAggregation(built(context, isWhole: true).count).count.intValue
+    if limit == 0 { return ([], count) }
+    let found = try state.getDocuments(built(context).including(paths.map(\.inclusion)))
+    return (try read(found.documents, context), count)
+  }
+
+  // MARK: Values
+
+  /// The different values of a property among all results, in their order. Objects without it do not
+  /// count. `limit` and `skip` are not allowed. Throws `ParseError`, with `.incorrectType` if a value has
+  /// another type.
+  ///
+  ///     let years: [Int] = try Book.query().distinct("publishingYear")
+  public func distinct<Value: Decodable & Sendable>(
+    _ key: String
+  ) throws(ParseError) -> [Value] {
+    try reporting {
+      let context = try ParseSwift.context
+      return try values(
+        context.firestore.blocking.getGroups(groups([key], [.count()], context)), key)
+    }
+  }
+
+  /// The form that suspends.
+  public func distinct<Value: Decodable & Sendable>(
+    _ key: String
+  ) async throws(ParseError) -> [Value] {
+    try await reporting {
+      try values(await groups([key], [.count()], ParseSwift.context).getGroups(), key)
+    }
+  }
+
+  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  public func distinct<Value: Decodable & Sendable>(
+    _ key: String, callbackQueue: DispatchQueue? = nil,
+    completion: @escaping @Sendable (Result<[Value], ParseError>) -> Void
+  ) {
+    completing(on: callbackQueue, completion) { try await distinct(key) }
+  }
+
+  private func values<Value: Decodable>(
+    _ groups: [AggregateGroup], _ key: String
+  ) throws -> [Value] {
+    try groups.compactMap { group in
+      guard let value = group[key], !(value is NSNull) else { return nil }
+      return try ObjectReading.row([key: value], as: [String: Value].self)[key]
+    }
+  }
+
+  func groups(
+    _ keys: [String], _ aggregates: [AggregateField], _ context: QueryContext
+  ) throws -> GroupedAggregateQuery {
+    guard limit == nil, skip == 0, orders.isEmpty else {
+      throw ParseError(
+        .aggregateError, "Groups are of all results: without an order, a limit and results to skip."
+      )
+    }
+    return try built(context).group(
+      by: keys.map { try QueryConstraint.path($0) }, aggregating: aggregates)
+  }
+
+  // MARK: Explaining
+
+  /// The plan of the query: the indexes that it reads, and which one would serve it better. Throws
+  /// `ParseError`.
+  ///
+  /// - Parameter analyze: Also runs the query, and counts what it reads.
+  public func explain(analyze: Bool = false) async throws(ParseError) -> QueryExplanation {
+    try await reporting { try await built(ParseSwift.context).explain(analyze: analyze) }
+  }
+}

@@ -1,0 +1,40 @@
+import Hearth
+
+/// Matches objects whose property is one of the values, of any number; for an array, has one of them as
+/// an element. No values match nothing.
+public func containedIn<Value: Encodable & Sendable>(
+  key: String, array: [Value]
+) -> QueryConstraint {
+  if array.isEmpty { return or([]) }
+  let constant = Constant(array)
+  return QueryConstraint { context in
+    let path = try QueryConstraint.path(key)
+    let values = try constant.stored(in: context.firestore) as? [Any] ?? []
+    return QueryConstraint.byKind(
+      key, context, .whereField(path, inSet: values), .whereField(path, arrayContainsAny: values))
+  }
+}
+
+/// Matches objects whose property is none of the values, also those without the property.
+public func notContainedIn<Value: Encodable & Sendable>(
+  key: String, array: [Value]
+) -> QueryConstraint {
+  containedIn(key: key, array: array).negated
+}
+
+/// Matches objects whose property is an array with all of the values, of at most 30.
+public func containsAll<Value: Encodable & Sendable>(
+  key: String, array: [Value]
+) -> QueryConstraint {
+  if array.isEmpty { return or([]) }
+  return QueryConstraint(key, array) { .whereField($0, arrayContainsAll: $1 as? [Any] ?? []) }
+}
+
+/// Matches objects whose property is an array with no other elements than these values. An empty array
+/// matches.
+public func containedBy<Value: Encodable & Sendable>(
+  key: String, array: [Value]
+) -> QueryConstraint {
+  if array.isEmpty { return equalTo(key: key, value: array) }
+  return QueryConstraint(key, array) { .whereField($0, arrayContainedIn: $1 as? [Any] ?? []) }
+}

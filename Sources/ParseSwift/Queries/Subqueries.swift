@@ -1,0 +1,82 @@
+import Hearth
+
+/// Matches objects whose property refers to a result of the query; for an array, has an element that
+/// does.
+///
+///     Book.query("isbn" == ISBN.query("value" == number))
+public func == <T: ParseObject>(key: String, value: Query<T>) -> QueryConstraint {
+  QueryConstraint { context in
+    let path = try QueryConstraint.path(key)
+    let query = try value.subquery(context)
+    return QueryConstraint.byKind(
+      key, context, .whereField(path, isInResultsOf: query),
+      .whereField(path, arrayContainsAnyInResultsOf: query))
+  }
+}
+
+/// Matches objects whose property refers to no result of the query, also those without the property.
+public func != <T: ParseObject>(key: String, value: Query<T>) -> QueryConstraint {
+  (key == value).negated
+}
+
+/// Matches objects whose property equals the property `queryKey` of a result of the query.
+public func matchesKeyInQuery<T: ParseObject>(
+  key: String, queryKey: String, query: Query<T>
+) -> QueryConstraint {
+  QueryConstraint { context in
+    let path = try QueryConstraint.path(key)
+    let other = try QueryConstraint.path(queryKey)
+    let results = try query.subquery(context)
+    return QueryConstraint.byKind(
+      key, context, .whereField(path, isInResultsOf: results, field: other),
+      .whereField(path, arrayContainsAnyInResultsOf: results, field: other))
+  }
+}
+
+/// Matches objects whose property equals that property of no result of the query, also those without
+/// the property.
+public func doesNotMatchKeyInQuery<T: ParseObject>(
+  key: String, queryKey: String, query: Query<T>
+) -> QueryConstraint {
+  matchesKeyInQuery(key: key, queryKey: queryKey, query: query).negated
+}
+
+// MARK: - Relations
+
+/// Matches the objects that `object` is related to by the key.
+///
+///     Author.query(related(key: "authors", object: book))
+public func related<Parent: ParseObject>(key: String, object: Parent) -> QueryConstraint {
+  let pointer = Result { () throws(ParseError) in try Pointer(object) }
+  return QueryConstraint { try related(key: key, object: pointer.get()).filter($0) }
+}
+
+/// Same as `related(key:object:)`, for a pointer.
+public func related<Parent: ParseObject>(
+  key: String, object: Pointer<Parent>
+) -> QueryConstraint {
+  QueryConstraint { context in
+    let edges = try RelationEdges(key, from: object).query(context.firestore)
+    return .whereField(.documentID(), isInResultsOf: edges, field: FieldPath(["related"]))
+  }
+}
+
+/// Matches the objects of the class `Parent` that are related to `child` by the key: the other direction
+/// of `related(key:object:)`.
+///
+///     Book.query(related(key: "authors", of: Book.self, to: herbert))
+public func related<Parent: ParseObject, Child: ParseObject>(
+  key: String, of parent: Parent.Type, to child: Child
+) -> QueryConstraint {
+  let pointer = Result { () throws(ParseError) in try Pointer(child) }
+  return QueryConstraint { context in
+    let edges = try RelationEdges(key, of: parent, to: pointer.get()).query(context.firestore)
+    return .whereField(.documentID(), isInResultsOf: edges, field: FieldPath(["owner"]))
+  }
+}
+
+@available(*, unavailable, message: "A relation has a key: use related(key:object:).")
+public func related<Parent: ParseObject>(object: Parent) -> QueryConstraint { or([]) }
+
+@available(*, unavailable, message: "A relation has a parent: use related(key:object:).")
+public func related(key: String) -> QueryConstraint { or([]) }

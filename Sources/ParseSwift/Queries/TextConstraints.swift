@@ -1,0 +1,96 @@
+import Foundation
+import Hearth
+
+/// Matches objects whose property is a string that contains `substring`.
+///
+/// - Parameter modifiers: See `matchesRegex(key:regex:modifiers:)`.
+public func containsString(
+  key: String, substring: String, modifiers: String? = nil
+) -> QueryConstraint {
+  text(key, modifiers, NSRegularExpression.escapedPattern(for: substring)) {
+    .whereField($0, containsText: substring)
+  }
+}
+
+/// Matches objects whose property is a string that begins with `prefix`.
+///
+/// - Parameter modifiers: See `matchesRegex(key:regex:modifiers:)`.
+public func hasPrefix(key: String, prefix: String, modifiers: String? = nil) -> QueryConstraint {
+  text(key, modifiers, "^" + NSRegularExpression.escapedPattern(for: prefix)) {
+    .whereField($0, hasPrefix: prefix)
+  }
+}
+
+/// Matches objects whose property is a string that ends with `suffix`.
+///
+/// - Parameter modifiers: See `matchesRegex(key:regex:modifiers:)`.
+public func hasSuffix(key: String, suffix: String, modifiers: String? = nil) -> QueryConstraint {
+  text(key, modifiers, NSRegularExpression.escapedPattern(for: suffix) + "$") {
+    .whereField($0, hasSuffix: suffix)
+  }
+}
+
+private func text(
+  _ key: String, _ modifiers: String?, _ pattern: String,
+  _ plain: @escaping @Sendable (FieldPath) -> Filter
+) -> QueryConstraint {
+  guard let modifiers, !modifiers.isEmpty else {
+    return QueryConstraint { _ in plain(try QueryConstraint.path(key)) }
+  }
+  return matchesRegex(key: key, regex: pattern, modifiers: modifiers)
+}
+
+/// Matches objects whose property is a string in which the regular expression is found, in time linear
+/// in the text. Back references and look-around are refused with `.invalidValue`.
+///
+/// - Parameter modifiers: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.`
+///   match newlines, `x` ignores white space in the expression.
+public func matchesRegex(
+  key: String, regex: String, modifiers: String? = nil
+) -> QueryConstraint {
+  QueryConstraint { _ in
+    .whereField(
+      try QueryConstraint.path(key), matchesPattern: regex, options: modifiers ?? "")
+  }
+}
+
+/// An option of `matchesText(key:text:options:)`.
+public enum ParseTextOption: String, Sendable {
+  /// An ISO 639-1 code, such as "en": words are reduced to their stems.
+  case language
+  /// Only false: case is ignored.
+  case caseSensitive
+  /// Only false: accents are ignored.
+  case diacriticSensitive
+}
+
+/// Matches objects with all of the words in a property, the best first.
+///
+///     Book.query(matchesText(key: "title", text: "dune mess*"))
+///
+/// Quotation marks enclose phrases, and an asterisk ends the beginning of a word. The condition is one
+/// of the query's own: not in `or`, nor in a query inside another one. Results are ranked by BM25; the
+/// query has no other order, no `include` and no cursor. An index on words serves it:
+/// `FirestoreIndex(words: "Book", in: SearchFields("title"))`.
+public func matchesText(key: String, text: String) -> QueryConstraint {
+  QueryConstraint(QueryConstraint.Search(key: key, text: text, language: "simple"))
+}
+
+/// Same as `matchesText(key:text:)`. Throws `ParseError` with `.operationForbidden` for a search that
+/// distinguishes case or accents.
+public func matchesText(
+  key: String, text: String, options: [ParseTextOption: any Sendable]
+) throws(ParseError) -> QueryConstraint {
+  for option in [ParseTextOption.caseSensitive, .diacriticSensitive] {
+    guard options[option] == nil || options[option] as? Bool == false else {
+      throw ParseError(
+        .operationForbidden, "A search for words ignores case and accents: use matchesRegex.")
+    }
+  }
+  let language = options[.language]
+  guard language == nil || language is String else {
+    throw ParseError(.invalidValue, "The language of a search is a string, such as \"en\".")
+  }
+  return QueryConstraint(
+    QueryConstraint.Search(key: key, text: text, language: language as? String ?? "simple"))
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Hearth
+import HearthTesting
+import ParseSwift
+import Synchronization
+import Testing
+
+@Suite struct LiveQueryTests {
+  private let database: TemporaryDatabase
+
+  init() throws { database = try TemporaryDatabase() }
+
+  private var firestore: Firestore { database.firestore }
+
+  private static func name(_ event: LiveQueryEvent<Place>) -> String {
+    let kind =
+      switch event {
+      case .entered: "entered"
+      case .left: "left"
+      case .created: "created"
+      case .updated: "updated"
+      case .deleted: "deleted"
+      }
+    return "\(kind) \(event.object.name ?? "")"
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `callbacks receive the events of their kinds, until the end`() async throws {
+    try await ParseSwift.withFirestore(firestore) {
+      let seen = Mutex<[String]>([])
+      let subscription = try #require(
+        Place.query("number" > 0).order([.ascending("number")]).limit(2).subscribeCallback)
+      let (signals, signal) = AsyncStream<Void>.makeStream()
+      var next = signals.makeAsyncIterator()
+      subscription.handleSubscribe { _, isNew in seen.withLock { $0.append("new \(isNew)") } }
+      subscription.handle(.created) { _, place in
+        seen.withLock { $0.append("only created \(place.name ?? "")") }
+      }
+      subscription.handleEvent { _, event in
+        seen.withLock { $0.append(Self.name(event)) }
+        signal.yield()
+      }
+      subscription.handleUnsubscribe { _ in
+        seen.withLock { $0.append("over") }
+        signal.yield()
+      }
+      // The first result of the query is no event; this one may be part of it.
+      var first = try await Place(name: "a", number: 5).save()
+      let probe = Place.query("number" > 0).results
+      for try await places in probe where !places.isEmpty { break }
+      try await Task.sleep(for: .milliseconds(200))
+      seen.withLock { $0.removeAll { $0.hasSuffix(" a") } }
+      _ = try await Place(name: "b", number: 1).save()
+      _ = await next.next()
+      first.number = 2
+      _ = try await first.save()
+      while seen.withLock({ !$0.contains("updated a") }) { _ = await next.next() }
+      subscription.unsubscribe()
+      while seen.withLock({ !$0.contains("over") }) { _ = await next.next() }
+      _ = try await Place(name: "late", number: 1).save()
+      try await Task.sleep(for: .milliseconds(50))
+      #expect(
+        seen.withLock(\.self) == [
+          "new true", "only created b", "created b", "updated a", "over",
+        ])
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `changes continue from a state, also after a restart`() async throws {
+    var token: ChangeToken?
+    try await ParseSwift.withFirestore(firestore) {
+      let places = try await ["a", "b", "c", "d"].enumerated().map {
+        Place(name: $1, number: $0 + 1)
+      }.saveAll(transaction: true).map { try $0.get() }
+      token = try await firestore.changeToken()
+      _ = try await places[0].set(\.number, to: 10).save()
+      _ = try await places[1].set(\.number, to: -1).save()
+      try await places[2].delete()
+      _ = try await Place(name: "e", number: 5).save()
+      _ = try await Place(name: "f", number: -5).save()
+    }
+    try await database.reopen()
+    try await ParseSwift.withFirestore(database.firestore) {
+      let kept = try JSONEncoder().encode(token)
+      let state = try JSONDecoder().decode(ChangeToken.self, from: kept)
+      var seen: Set<String> = []
+      var last: ChangeToken?
+      var changes = Place.query("number" > 0).changes(since: state).makeAsyncIterator()
+      for _ in 0..<4 {
+        let change = try #require(try await changes.next())
+        seen.insert(Self.name(change.event))
+        last = change.token
+      }
+      #expect(seen == ["updated a", "left b", "deleted c", "created e"])
+      var again = Place.query("number" > 0).changes(since: last).makeAsyncIterator()
+      let place = try await Place.query("name" == "f").first()
+      _ = try await place.set(\.number, to: 7).save()
+      #expect(try await again.next().map { Self.name($0.event) } == "entered f")
+      #expect(try await changes.next().map { Self.name($0.event) } == "entered f")
+      let refused = await #expect(throws: ParseError.self) {
+        for try await _ in Place.query().include("author").changes(since: last) {}
+      }
+      #expect(refused?.code == .operationForbidden)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a live query before the database is initialized fails`() async throws {
+    try await database.firestore.terminate()
+    let error = await #expect(throws: ParseError.self) {
+      try await ParseSwift.withFirestore(database.firestore) {
+        for try await _ in Place.query().subscribe() {}
+      }
+    }
+    #expect(error != nil)
+  }
+}
