@@ -100,9 +100,11 @@ final class QueryExecutor {
       }
       return
     }
-    var skipped = 0
+    var skipped = skippableEntries
     var emitted = 0
-    try forEachCandidate(inOrder: true, isLimited: query.limit != nil) { candidate, fields in
+    try forEachCandidate(
+      inOrder: true, isLimited: query.limit != nil, skipping: skipped
+    ) { candidate, fields in
       if skipped < query.offset {
         skipped += 1
         return true
@@ -111,6 +113,16 @@ final class QueryExecutor {
       guard try body(candidate.entry, fields) else { return false }
       return emitted != query.limit
     }
+  }
+
+  /// The number of index entries that are the results before the first one that is wanted: their
+  /// documents are not read. Zero if entries alone do not show that.
+  private var skippableEntries: Int {
+    guard query.offset > 0, plan.isExact, !plan.mayRepeat,
+      case .entries(let branches) = plan.source,
+      branches.count == 1, branches[0].rangeLists.count == 1
+    else { return 0 }
+    return query.offset
   }
 
   /// Same as `forEachResult`, in any order.
@@ -171,8 +183,11 @@ final class QueryExecutor {
 
   /// Calls `body` once with every document that meets all conditions. In result order if `inOrder`
   /// and the plan is ordered; otherwise in any order.
+  ///
+  /// - Parameter skipped: The number of entries of the only range list that are passed over, in order.
   private func forEachCandidate(
-    inOrder: Bool, isLimited: Bool, _ body: (Candidate, MapView) throws -> Bool
+    inOrder: Bool, isLimited: Bool, skipping skipped: Int = 0,
+    _ body: (Candidate, MapView) throws -> Bool
   ) throws {
     defer { withExtendedLifetime(self) {} }
     switch plan.source {
@@ -183,6 +198,7 @@ final class QueryExecutor {
       if !inOrder {
         try forEachMet(streams, body)
       } else if streams.count == 1 {
+        for _ in 0..<skipped where try streams[0].entries.next() == nil { return }
         while let next = try streams[0].next() {
           guard try body(next, fields(of: next.entry)) else { return }
         }

@@ -246,11 +246,22 @@ extension Query {
 
   // MARK: Explaining
 
-  /// The plan of the query: the indexes that it reads, and which one would serve it better. Throws
-  /// `ParseError`.
+  /// The plan of the query: the indexes that it reads, and which one would serve it better. For a page of
+  /// a relation, that of its edges. Throws `ParseError`.
   ///
   /// - Parameter analyze: Also runs the query, and counts what it reads.
   public func explain(analyze: Bool = false) async throws(ParseError) -> QueryExplanation {
-    try await reporting { try await built(ParseSwift.context).explain(analyze: analyze) }
+    try await reporting {
+      let context = try ParseSwift.context
+      let query = try page(context)?.query.query ?? built(context)
+      return try await query.explain(analyze: analyze)
+    }
+  }
+
+  /// The plan of `count()`; see `explain(analyze:)`.
+  public func countExplain(
+    analyze: Bool = false
+  ) async throws(ParseError) -> QueryExplanation {
+    try await reporting { try await built(ParseSwift.context).count.explain(analyze: analyze) }
   }
 }

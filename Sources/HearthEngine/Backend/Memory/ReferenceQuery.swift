@@ -176,7 +176,7 @@ struct ReferenceQuery {
         switch comparison.operator {
         case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn,
           .isNotNull, .isNotNaN:
-          if !comparison.isNegated, !comparison.isUnordered { inequalities.append(comparison.field) }
+          if comparison.isInequality { inequalities.append(comparison.field) }
         default: break
         }
       }
