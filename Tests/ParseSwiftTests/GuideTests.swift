@@ -32,6 +32,9 @@ struct Book: ParseObject {
       let related = try Author.queryRelations("authors", parent: saved)
         .order([.ascending("name")]).find()
       #expect(related.map(\.name) == ["Anderson", "Herbert"])
+      let emma = try Book(title: "Emma").operation
+        .addRelation("authors", objects: [Author(name: "Jane Austen")]).save()
+      #expect(emma.isSaved && emma.title == "Emma")
       try inOtherDirection(authors)
       let found = try Book.query(
         "publishingYear" > 1960, "isbn" == ISBN.query("value" == "978-0441013593")
@@ -39,6 +42,29 @@ struct Book: ParseObject {
       .order([.descending("publishingYear")]).limit(20).include("isbn", "genre").find()
       #expect(found.map { $0.isbn?.value } == ["978-0441013593"])
       #expect(found.map { $0.genre?.name } == ["science fiction"])
+      try pages(genre, saved)
+    }
+  }
+
+  private func pages(_ genre: Genre, _ saved: Book) throws {
+    let recent = Book.query(
+      relative("createdAt" > "12 days ago"), containedIn(key: "genre", array: [genre])
+    )
+    .order([.ascending("title")]).limit(20)
+    let (page, total) = try recent.withCount()
+    let next = try recent.after(page.last).find()
+    let years: [Int] = try Book.query().distinct("publishingYear")
+    #expect(page.map(\.title) == ["Dune"] && total == 1 && next == [] && years == [1965])
+    let firstAuthors = try Author.queryRelations("authors", parent: saved).limit(20).find()
+    let moreAuthors = try Author.queryRelations("authors", parent: saved).limit(20)
+      .after(firstAuthors.last).find()
+    #expect(firstAuthors.count == 2 && moreAuthors == [])
+    let results = try [Author(name: "Asimov"), Author(name: "Austen")].saveAll()
+    let added = try results.map { try $0.get() }
+    #expect(added.map(\.isSaved) == [true, true])
+    try ParseSwift.withIdentity(ParseIdentity(user: "ann", roles: ["editors"])) {
+      let readable = try Book.query().find()
+      print(readable.count)
     }
   }
 

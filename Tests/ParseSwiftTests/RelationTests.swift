@@ -82,6 +82,34 @@ import Testing
     }
   }
 
+  @Test func `a new object is saved with its relations, in one commit`() async throws {
+    try await ParseSwift.withFirestore(database.firestore) {
+      let known = try await Author(name: "Ann").save()
+      let book = try await Book(title: "Dune", isbn: ISBN(value: "1")).operation
+        .addRelation("authors", objects: [known, Author(name: "Bob")])
+        .addRelation("publishers", objects: [Publisher(name: "Chilton")])
+        .set("publishingYear", value: 1965).save()
+      #expect(book.title == "Dune" && book.publishingYear == 1965 && book.isbn?.value == "1")
+      let authors = try await Author.queryRelations("authors", parent: book)
+        .order([.ascending("name")]).find()
+      #expect(authors.map(\.name) == ["Ann", "Bob"] && authors[0] == known)
+      let edges = try await database.firestore.collection("_Join:authors:Book").getDocuments()
+      let times = try await (Publisher.query().first().createdAt, ISBN.query().first().createdAt)
+      #expect(times.0 == book.createdAt && times.1 == book.createdAt && edges.count == 2)
+      #expect(throws: ParseError.self) {
+        try book.operation.removeRelation("authors", objects: [Author(name: "Cid")])
+      }
+      // Nothing of it is there if one part fails.
+      let failing = await #expect(throws: ParseError.self) {
+        try await Book(title: "Emma").operation
+          .addRelation("authors", objects: [Author(name: "Dan"), Author(objectId: "a/b")]).save()
+      }
+      #expect(failing?.code == .missingObjectId)
+      let counts = try await (Book.query().count(), Author.query().count())
+      #expect(counts == (1, 2))
+    }
+  }
+
   @Test func `edges end with their objects, so that pages count right`() throws {
     try withDatabase {
       let book = try Book(title: "Dune").save()

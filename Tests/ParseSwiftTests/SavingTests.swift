@@ -175,6 +175,8 @@ import Testing
 
   @Test func `elements are appended, and properties are forced`() async throws {
     try await ParseSwift.withFirestore(firestore) {
+      let new = try await Place(tags: ["a"]).operation.add("tags", objects: ["a", "b"]).save()
+      #expect(new.tags == ["a", "a", "b"])
       let place = try await Place(name: "x", tags: ["a"]).save()
       let saved = try await place.operation.add("tags", objects: ["a", "b"])
         .add("tags", objects: ["b"]).save()

@@ -54,6 +54,7 @@ struct JoinFigures {
       _ = FileManager.default.createFile(atPath: marker, contents: nil)
     }
     try await figures.reading()
+    try await figures.relations()
     try await figures.listening()
     // After what compares with the library, and before indexes on words and cells are there: SQLite
     // updates none for its inserts.

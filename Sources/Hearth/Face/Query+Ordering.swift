@@ -65,7 +65,8 @@ extension Query {
 
   /// Skips the first `count` results; with `limit(toLast:)`, the last `count`.
   ///
-  /// The query still finds the skipped results; a start costs less. It fails with `invalidArgument`
+  /// The query still finds the skipped results: it walks their index entries, or reads them where no index
+  /// has all that the conditions need. A start costs less. It fails with `invalidArgument`
   /// if `count` is negative.
   public func offset(_ count: Int) -> Query {
     changed { query throws(Status) in query.offset = count }

@@ -154,7 +154,8 @@ struct ObjectGraph {
     }
   }
 
-  fileprivate mutating func reference(to child: some ParseObject) throws -> DocumentReference {
+  /// The document of an object that another one refers to. Adds an unsaved one.
+  mutating func reference(to child: some ParseObject) throws -> DocumentReference {
     guard let id = child.objectId else { return try create(child) }
     let reference = try Self.reference(type(of: child), id, in: firestore)
     known[reference.path] = child
@@ -189,7 +190,7 @@ struct ObjectGraph {
   }
 
   /// Nil for no writes.
-  private func batch(_ state: GuardedCommit.State) throws -> WriteBatch? {
+  func batch(_ state: GuardedCommit.State) throws -> WriteBatch? {
     let batch = firestore.batch()
     var isEmpty = files.isEmpty
     for file in files { file.add(to: batch, firestore) }
@@ -204,6 +205,14 @@ struct ObjectGraph {
       isEmpty = false
     }
     return isEmpty ? nil : batch
+  }
+
+  /// The fields of an object that is created.
+  func fieldsOfNew(_ reference: DocumentReference) -> [String: Any]? {
+    for entry in entries where entry.reference == reference {
+      if case .create(let fields) = entry.change { return fields }
+    }
+    return nil
   }
 
   /// The documents to read after the commit.

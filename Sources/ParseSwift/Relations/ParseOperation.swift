@@ -20,7 +20,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     case append([Constant])
     case union([Constant])
     case removal([Constant])
-    case edges(RelationKey, child: String, [(id: String, isAdded: Bool)])
+    case edges(RelationKey, child: String, [(child: any ParseObject, isAdded: Bool)])
   }
 
   private let target: T
@@ -31,8 +31,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
 
   // MARK: Relations
 
-  /// Relates objects to the target by the key. Throws `ParseError`: `.missingObjectId` for an unsaved
-  /// object, `.invalidKeyName` for an invalid key, `.operationForbidden` after another operation of the
+  /// Relates objects to the target by the key. Objects that are not saved are saved in the same commit, and
+  /// so is the target. Throws `ParseError`: `.invalidKeyName` for an invalid key, `.operationForbidden` after another operation of the
   /// key.
   public func addRelation<Child: ParseObject>(
     _ key: String, objects: [Child]
@@ -40,7 +40,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     try relating(key, objects, isAdded: true)
   }
 
-  /// Removes objects from the relation. Throws as `addRelation(_:objects:)`.
+  /// Removes objects from the relation. Throws as `addRelation(_:objects:)`, and `.missingObjectId` for an
+  /// unsaved object.
   public func removeRelation<Child: ParseObject>(
     _ key: String, objects: [Child]
   ) throws(ParseError) -> ParseOperation {
@@ -51,8 +52,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     _ key: String, _ objects: [Child], isAdded: Bool
   ) throws(ParseError) -> ParseOperation {
     let relation = try RelationKey(key, of: T.self)
-    var edges: [(id: String, isAdded: Bool)] = []
-    for object in objects { edges.append((try Pointer(object).objectId, isAdded)) }
+    if !isAdded { for object in objects { _ = try object.savedId() } }
+    let edges = objects.map { (child: $0 as any ParseObject, isAdded: isAdded) }
     return try changing(key, .edges(relation, child: Child.className, edges))
   }
 
@@ -158,10 +159,10 @@ public struct ParseOperation<T: ParseObject>: Sendable {
 
   // MARK: Saving
 
-  /// Executes the operations in one commit. Returns the target as it is stored then.
+  /// Executes the operations in one commit, in which a target that is not saved is created. Returns the
+  /// target as it is stored then.
   ///
-  /// Throws `ParseError`: `.objectNotFound` if the target does not exist, `.missingObjectId` if it was
-  /// not saved.
+  /// Throws `ParseError`: `.objectNotFound` if the target has an id and does not exist.
   @discardableResult
   public func save() throws(ParseError) -> T {
     try reporting {
@@ -169,8 +170,10 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       for relation in relations {
         try Relations.declare(relation.key, relation.child, in: context.firestore)
       }
-      try commit(context).run()
-      return try target.fetch()
+      let saving = try Saving(self, context)
+      try saving.commit.run()
+      guard saving.isNew else { return try target.fetch() }
+      return try saving.created(context.firestore.blocking.getAll(saving.graph.documents))
     }
   }
 
@@ -182,8 +185,10 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       for relation in relations {
         try await Relations.declare(relation.key, relation.child, in: context.firestore)
       }
-      try await commit(context).run()
-      return try await target.fetch()
+      let saving = try Saving(self, context)
+      try await saving.commit.run()
+      guard saving.isNew else { return try await target.fetch() }
+      return try saving.created(await context.firestore.getAll(saving.graph.documents))
     }
   }
 
@@ -201,52 +206,90 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     }
   }
 
-  private func commit(_ context: QueryContext) throws -> GuardedCommit {
-    let parent = try target.toPointer().reference(in: context.firestore)
-    // An array with more elements is written as a whole.
-    let appends = changes.contains { if case .append = $0.change { true } else { false } }
-    return GuardedCommit(context: context, changed: [parent], dependsOnFields: appends) { state in
-      try batch(parent, state, context.firestore)
-    }
-  }
+  /// One execution: the objects that are created, and the writes.
+  private struct Saving {
+    let operation: ParseOperation<T>
+    let context: QueryContext
+    let parent: DocumentReference
+    let isNew: Bool
+    private(set) var graph: ObjectGraph
+    /// The writes of edges; nil for an edge that ends.
+    private var edges: [(edge: DocumentReference, related: DocumentReference?)] = []
 
-  private func batch(
-    _ parent: DocumentReference, _ state: GuardedCommit.State, _ firestore: Firestore
-  ) throws -> WriteBatch {
-    let batch = firestore.batch()
-    var fields: [AnyHashable: Any] = [FieldPath(["updatedAt"]): FieldValue.serverTimestamp()]
-    for (key, change) in changes {
-      let path = try QueryConstraint.path(key)
-      switch change {
-      case .set(let value): fields[path] = try value.stored(in: firestore)
-      case .unset: fields[path] = FieldValue.delete()
-      case .increment(let amount): fields[path] = FieldValue.increment(amount)
-      case .incrementByFraction(let amount): fields[path] = FieldValue.increment(amount)
-      case .append(let values):
-        let elements = state.documents[parent.path]?[key] as? [Any] ?? []
-        fields[path] = try elements + values.map { try $0.stored(in: firestore) }
-      case .union(let values):
-        fields[path] = FieldValue.arrayUnion(try values.map { try $0.stored(in: firestore) })
-      case .removal(let values):
-        fields[path] = FieldValue.arrayRemove(try values.map { try $0.stored(in: firestore) })
-      case .edges(let relation, let child, let edges):
+    init(_ operation: ParseOperation<T>, _ context: QueryContext) throws {
+      self.operation = operation
+      self.context = context
+      graph = ObjectGraph(context.firestore)
+      isNew = operation.target.objectId == nil
+      parent =
+        isNew
+        ? try graph.add(operation.target)
+        : try operation.target.toPointer().reference(in: context.firestore)
+      for case (_, .edges(let relation, _, let changes)) in operation.changes {
         // The last of the changes of one edge counts.
-        var isAdded: [String: Bool] = [:]
-        for edge in edges { isAdded[edge.id] = edge.isAdded }
-        for (id, isAdded) in isAdded.sorted(by: { $0.key < $1.key }) {
-          let related = firestore.collection(child).document(id)
-          let edge = relation.edge(from: parent, to: related, in: firestore)
-          if isAdded {
-            batch.setData(["owner": parent, "related": related], forDocument: edge)
-          } else {
-            batch.deleteDocument(edge)
-          }
+        var last: [String: (edge: DocumentReference, related: DocumentReference?)] = [:]
+        for (child, isAdded) in changes {
+          let related = try graph.reference(to: child)
+          let edge = relation.edge(from: parent, to: related, in: context.firestore)
+          last[edge.path] = (edge, isAdded ? related : nil)
         }
+        edges += last.sorted { $0.key < $1.key }.map(\.value)
       }
     }
-    batch.updateData(
-      fields, forDocument: parent, precondition: state.precondition(parent))
-    return batch
+
+    var commit: GuardedCommit {
+      // An array with more elements is written as a whole.
+      let appends = operation.changes.contains {
+        if case .append = $0.change { true } else { false }
+      }
+      return GuardedCommit(
+        context: context, changed: isNew ? [] : [parent], dependsOnFields: appends, batch: batch)
+    }
+
+    private func batch(_ state: GuardedCommit.State) throws -> WriteBatch {
+      let batch = try graph.batch(state) ?? context.firestore.batch()
+      let fields = try fields(state)
+      // A new target has its times.
+      if !isNew || fields.count > 1 {
+        batch.updateData(fields, forDocument: parent, precondition: state.precondition(parent))
+      }
+      for (edge, related) in edges {
+        if let related {
+          batch.setData(["owner": parent, "related": related], forDocument: edge)
+        } else {
+          batch.deleteDocument(edge)
+        }
+      }
+      return batch
+    }
+
+    private func fields(_ state: GuardedCommit.State) throws -> [AnyHashable: Any] {
+      let firestore = context.firestore
+      var fields: [AnyHashable: Any] = [FieldPath(["updatedAt"]): FieldValue.serverTimestamp()]
+      for (key, change) in operation.changes {
+        let path = try QueryConstraint.path(key)
+        switch change {
+        case .set(let value): fields[path] = try value.stored(in: firestore)
+        case .unset: fields[path] = FieldValue.delete()
+        case .increment(let amount): fields[path] = FieldValue.increment(amount)
+        case .incrementByFraction(let amount): fields[path] = FieldValue.increment(amount)
+        case .append(let values):
+          let stored =
+            isNew ? graph.fieldsOfNew(parent)?[key] : state.documents[parent.path]?[key]
+          fields[path] = try (stored as? [Any] ?? []) + values.map { try $0.stored(in: firestore) }
+        case .union(let values):
+          fields[path] = FieldValue.arrayUnion(try values.map { try $0.stored(in: firestore) })
+        case .removal(let values):
+          fields[path] = FieldValue.arrayRemove(try values.map { try $0.stored(in: firestore) })
+        case .edges: break
+        }
+      }
+      return fields
+    }
+
+    func created(_ documents: [DocumentSnapshot]) throws -> T {
+      try T.object(parent, graph.objects(documents, context))
+    }
   }
 }
 

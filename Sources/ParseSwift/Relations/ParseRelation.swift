@@ -25,7 +25,8 @@ public struct ParseRelation<Parent: ParseObject>: Hashable, Sendable {
   public func add<Child: ParseObject>(
     _ key: String, objects: [Child]
   ) throws(ParseError) -> ParseOperation<Parent> {
-    try parent.operation.addRelation(key, objects: objects)
+    for object in objects { _ = try object.savedId() }
+    return try parent.operation.addRelation(key, objects: objects)
   }
 
   /// An operation whose `save()` removes these objects from the relation. The objects stay. Throws as

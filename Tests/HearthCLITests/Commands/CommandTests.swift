@@ -43,6 +43,26 @@
           .contains(#""fields":"# + Self.everyType))
     }
 
+    @Test func `a schema shows classes with their pointers and relations`() throws {
+      _ = try hearth("set", "a.hearth", "Author/a", #"{"name": "Ann"}"#)
+      _ = try hearth(
+        "set", "a.hearth", "Book/dune",
+        #"{"title": "Dune", "year": 1965, "isbn": {"referenceValue": "ISBN/1"}, "mixed": true}"#)
+      _ = try hearth("set", "a.hearth", "Book/emma", #"{"mixed": "x", "tags": ["a"]}"#)
+      _ = try hearth(
+        "set", "a.hearth", "_Join:authors:Book/4:dunea",
+        #"{"owner": {"referenceValue": "Book/dune"}, "related": {"referenceValue": "Author/a"}}"#)
+      let shown = try hearth("schema", "a.hearth")
+      #expect(shown.status == 0, "\(shown.error)")
+      #expect(
+        shown.lines == [
+          "Author", "  name      String", "  objectId  String", "Book",
+          "  authors   Relation<Author>", "  isbn      Pointer<ISBN>", "  mixed     Boolean|String",
+          "  objectId  String", "  tags      Array", "  title     String", "  year      Number",
+        ])
+      #expect(try hearth("schema", "a.hearth", "--sample", "0").status != 0)
+    }
+
     @Test func `an export and get print a document alike`() throws {
       // Made and changed at different times.
       _ = try hearth("set", "a.hearth", "books/dune", "{}")
