@@ -13,6 +13,9 @@ import Testing
   init() throws { database = try TemporaryDatabase() }
 
   private var firestore: Firestore { database.firestore }
+  /// The database in memory has no indexes to count the entries of.
+  private static let isMemory =
+    ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] == "memory"
 
   private func withDatabase<Answer>(_ body: () throws -> Answer) rethrows -> Answer {
     try ParseSwift.withFirestore(firestore) { try body() }
@@ -35,6 +38,8 @@ import Testing
       let saved = try (0..<150).map { Author(name: "\($0)") }.saveAll().map { try $0.get() }
       let found = try Author.query().find()
       #expect(found == saved.sorted { $0.id < $1.id })
+      // Their ids are in the order of creation.
+      #expect(found == saved)
       #expect(try Author.query().find() == found && Author.query().count() == 150)
       #expect(try firestore.blocking.getDocuments(firestore.collection("Author")).count == 150)
     }
@@ -47,7 +52,7 @@ import Testing
       try await firestore.indexes.waitUntilReady()
       let count = try await Author.query("name" == "3").count()
       let plan = try await Author.query("name" == "3").countExplain(analyze: true)
-      #expect(count == 10 && plan.execution?.documentsRead == 0)
+      #expect(count == 10 && (Self.isMemory || plan.execution?.documentsRead == 0))
     }
   }
 
@@ -190,6 +195,7 @@ import Testing
         #expect(found == Array(sorted[(position + skip)...].prefix(20)))
         let edges = try await page.explain(analyze: true)
         let read = try #require(edges.execution)
+        if Self.isMemory { continue }
         #expect(read.indexEntriesRead <= 20 + skip + 10, "\(edges)")
         #expect(read.documentsRead <= 20, "\(edges)")
       }
@@ -207,10 +213,13 @@ import Testing
       let paged = try await query.limit(500).find()
       #expect(all.count == 401 && paged == all && all.contains(other))
       // Twice the same, or without an object: the page is right nevertheless.
-      _ = try await firestore.collection("_Join:authors:Book").addDocument(data: [
+      let second = try await firestore.collection("_Join:authors:Book").addDocument(data: [
         "owner": firestore.document("Book/\(book.id)"),
         "related": firestore.document("Author/\(other.id)"),
       ])
+      let twice = try await query.limit(500).find()
+      #expect(twice == all)
+      try await second.delete()
       _ = try await firestore.collection("_Join:authors:Book").addDocument(data: [
         "owner": firestore.document("Book/\(book.id)"),
         "related": firestore.document("Author/missing"),

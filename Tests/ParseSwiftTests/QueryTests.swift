@@ -316,6 +316,9 @@ extension Place: ParseKeyed {
         pages += page
       }
       #expect(pages == all && all.count == 20)
+      let plain = try await query.find()
+      let rest = try await query.limit(4).after(plain[9]).find()
+      #expect(rest == Array(plain[10..<14]))
       let (page, count) = try await ordered.limit(4).skip(3).withCount()
       #expect(page == Array(all[3..<7]) && count == 20)
       let none = try await ordered.limit(0).withCount()

@@ -115,16 +115,21 @@ import Testing
       series.name = "Dune"
       let saved = try (0..<3).map { Volume(number: $0, series: series) }.saveAll(batchLimit: 1)
       #expect(Set(saved.compactMap { try? $0.get().series?.objectId }).count == 1)
-      // Also if the first commit of all fails.
-      let other = Series()
-      let bad = Author(objectId: "a/b")
-      let results = try [
-        Volume(number: 3, series: other), Volume(number: 4, series: other, broken: bad),
-        Volume(number: 5, series: other),
-      ].saveAll()
-      #expect(results.map { (try? $0.get())?.number } == [3, nil, 5])
-      #expect(try Series.query().count() == 2)
-      (series.name, other.name) = (nil, nil)
+      // Also if the first commit of all fails, or cannot be made.
+      for bad in [
+        Volume(objectId: "missing", number: 4), Volume(number: 4, broken: Author(objectId: "a/b")),
+      ] {
+        let other = Series()
+        let before = try Series.query().count()
+        let results = try [
+          Volume(number: 3, series: other), bad.set(\.series, to: other),
+          Volume(number: 5, series: other),
+        ].saveAll()
+        #expect(results.map { (try? $0.get())?.number } == [3, nil, 5])
+        #expect(try Series.query().count() == before + 1)
+        #expect(try Volume.query("series" == Series.query()).count() == 5 + (before - 1) * 2)
+      }
+      series.name = nil
     }
   }
 
@@ -219,7 +224,7 @@ import Testing
       var more: [ParseFile]?
     }
     try await ParseSwift.withFirestore(firestore) {
-      for size in [0, 1, 512 * 1024, 512 * 1024 + 1, 3_000_000] {
+      for size in [0, 1, 512 * 1024, 512 * 1024 + 1, 6_000_000] {
         var random = SeededGenerator(seed: UInt64(size))
         let bytes = Data((0..<size).map { _ in UInt8.random(in: 0...255, using: &random) })
         let file = ParseFile(name: "a/b.png", data: bytes, mimeType: "image/png")

@@ -9,7 +9,8 @@ import Hearth
 ///     let again = try book.cover?.fetch().data
 ///
 /// An object has only the file's name. The bytes are documents below `_File/<name>`, of 512 KiB each. They
-/// are read by `fetch()`, and stay when an object no longer has the file: see `delete()`.
+/// are read by `fetch()`, and stay when an object no longer has the file: see `delete()`. More than 8 MiB are
+/// committed before the object, which is the commit that makes the file exist.
 public struct ParseFile: Codable, Hashable, Sendable {
   /// The name. A save puts a new id before it.
   public private(set) var name: String
@@ -33,11 +34,9 @@ public struct ParseFile: Codable, Hashable, Sendable {
   public func save() throws(ParseError) -> ParseFile {
     try reporting {
       var file = self
-      let firestore = try ParseSwift.firestore
+      let context = try ParseSwift.context
       guard file.prepare() else { return file }
-      let batch = firestore.batch()
-      file.add(to: batch, firestore)
-      try firestore.blocking.commit(batch)
+      try FileUpload([file], context.firestore).commit(context).run()
       return file
     }
   }
@@ -46,11 +45,9 @@ public struct ParseFile: Codable, Hashable, Sendable {
   public func save() async throws(ParseError) -> ParseFile {
     try await reporting {
       var file = self
-      let firestore = try ParseSwift.firestore
+      let context = try ParseSwift.context
       guard file.prepare() else { return file }
-      let batch = firestore.batch()
-      file.add(to: batch, firestore)
-      try await batch.commit()
+      try await FileUpload([file], context.firestore).commit(context).run()
       return file
     }
   }
@@ -90,12 +87,12 @@ public struct ParseFile: Codable, Hashable, Sendable {
 
   private func fetched(_ parts: QuerySnapshot) throws(ParseError) -> ParseFile {
     let documents = parts.documents
-    guard let first = documents.first, first["parts"] as? Int == documents.count else {
+    guard let first = documents.first, first["parts"] as? Int == documents.count - 1 else {
       throw ObjectGraph.notFound
     }
     var file = self
     file.mimeType = first["mimeType"] as? String
-    file.data = documents.reduce(into: Data()) { $0 += $1["bytes"] as? Data ?? Data() }
+    file.data = documents.dropFirst().reduce(into: Data()) { $0 += $1["bytes"] as? Data ?? Data() }
     return file
   }
 
@@ -145,22 +142,25 @@ public struct ParseFile: Codable, Hashable, Sendable {
     return true
   }
 
-  func add(to batch: WriteBatch, _ firestore: Firestore) {
-    let parts = firestore.collection("_File").document(name).collection("parts")
+  /// The document with the number of parts, without which the file is not stored, and the parts.
+  fileprivate func documents(
+    in firestore: Firestore
+  ) -> (header: (DocumentReference, [String: Any]), parts: [(DocumentReference, Data)]) {
+    let folder = firestore.collection("_File").document(name).collection("parts")
     let bytes = data ?? Data()
-    let count = max(1, (bytes.count + Self.partBytes - 1) / Self.partBytes)
-    for number in 0..<count {
-      let part = bytes.dropFirst(number * Self.partBytes).prefix(Self.partBytes)
-      var fields: [String: Any] = ["bytes": Data(part)]
-      if number == 0 {
-        fields["parts"] = count
-        fields["mimeType"] = mimeType
-      }
+    let count = (bytes.count + Self.partBytes - 1) / Self.partBytes
+    func document(_ number: Int) -> DocumentReference {
       // In the order of their numbers, as text.
       let digits = String(number)
-      let id = String(repeating: "0", count: max(0, 8 - digits.count)) + digits
-      batch.setData(fields, forDocument: parts.document(id))
+      return folder.document(String(repeating: "0", count: max(0, 8 - digits.count)) + digits)
     }
+    var header: [String: Any] = ["parts": count]
+    header["mimeType"] = mimeType
+    let parts = (0..<count).map { number in
+      let part = bytes.dropFirst(number * Self.partBytes).prefix(Self.partBytes)
+      return (document(number + 1), Data(part))
+    }
+    return ((document(0), header), parts)
   }
 
   /// As a value of a document.
@@ -179,5 +179,54 @@ public struct ParseFile: Codable, Hashable, Sendable {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode("File", forKey: .type)
     try container.encode(name, forKey: .name)
+  }
+}
+
+/// The writes of new files.
+///
+///     at most 8 MiB        one commit with the object
+///     more                 parts ─▶ parts ─▶ … ─▶ the object, with the numbers of parts
+struct FileUpload {
+  /// Commits before the last one.
+  private(set) var before: [WriteBatch] = []
+  private var last: [(DocumentReference, [String: Any])] = []
+
+  /// A request has at most 10 MiB.
+  private static let commitBytes = 8 * 1024 * 1024
+
+  init(_ files: [ParseFile], _ firestore: Firestore) {
+    let isLarge = files.reduce(0) { $0 + ($1.data?.count ?? 0) } > Self.commitBytes
+    var bytes = Self.commitBytes
+    for file in files {
+      let (header, parts) = file.documents(in: firestore)
+      for (reference, part) in parts {
+        guard isLarge else {
+          last.append((reference, ["bytes": part]))
+          continue
+        }
+        bytes += part.count
+        if bytes > Self.commitBytes {
+          before.append(firestore.batch())
+          bytes = part.count
+        }
+        before[before.count - 1].setData(["bytes": part], forDocument: reference)
+      }
+      last.append(header)
+    }
+  }
+
+  var isEmpty: Bool { last.isEmpty }
+
+  func add(to batch: WriteBatch) {
+    for (reference, fields) in last { batch.setData(fields, forDocument: reference) }
+  }
+
+  /// Of the files alone.
+  func commit(_ context: QueryContext) -> GuardedCommit {
+    GuardedCommit(context: context, changed: [], before: before) { _ in
+      let batch = context.firestore.batch()
+      add(to: batch)
+      return batch
+    }
   }
 }

@@ -21,6 +21,8 @@ struct GuardedCommit {
   let changed: [DocumentReference]
   /// Whether their fields matter.
   var dependsOnFields = false
+  /// Commits before this one, of what nobody sees without it.
+  var before: [WriteBatch] = []
   /// The writes; nil for none.
   let batch: (State) throws -> WriteBatch?
 
@@ -31,6 +33,7 @@ struct GuardedCommit {
   }
 
   func run() throws {
+    for batch in before { try context.firestore.blocking.commit(batch) }
     for attempt in 1... {
       let documents = reads ? try context.firestore.blocking.getAll(changed) : []
       guard let batch = try batch(state(documents)) else { return }
@@ -41,6 +44,7 @@ struct GuardedCommit {
   }
 
   func run() async throws {
+    for batch in before { try await batch.commit() }
     for attempt in 1... {
       let documents = reads ? try await context.firestore.getAll(changed) : []
       guard let batch = try batch(state(documents)) else { return }

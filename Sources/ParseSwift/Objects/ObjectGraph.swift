@@ -84,7 +84,8 @@ struct ObjectGraph {
     let instance = Self.instance(object)
     if let known = instance.flatMap({ references[$0] }) { return known }
     let reference =
-      try reference ?? firestore.collection(Self.collection(type(of: object))).document()
+      try reference
+      ?? firestore.collection(Self.collection(type(of: object))).document(ObjectID.next())
     // Before its children: one of them may refer to it.
     if let instance { references[instance] = reference }
     var fields = try stored(object)
@@ -186,14 +187,20 @@ struct ObjectGraph {
     let updated = entries.compactMap { entry in
       if case .update = entry.change { entry.reference } else { nil }
     }
-    return GuardedCommit(context: context, changed: updated, batch: batch)
+    let upload = upload
+    return GuardedCommit(context: context, changed: updated, before: upload.before) {
+      try batch($0, upload)
+    }
   }
 
+  /// The writes of its new files.
+  var upload: FileUpload { FileUpload(files, firestore) }
+
   /// Nil for no writes.
-  func batch(_ state: GuardedCommit.State) throws -> WriteBatch? {
+  func batch(_ state: GuardedCommit.State, _ upload: FileUpload) throws -> WriteBatch? {
     let batch = firestore.batch()
-    var isEmpty = files.isEmpty
-    for file in files { file.add(to: batch, firestore) }
+    var isEmpty = upload.isEmpty
+    upload.add(to: batch)
     for entry in entries {
       switch entry.change {
       case .create(let fields): batch.create(fields, forDocument: entry.reference)

@@ -7,7 +7,8 @@ import Hearth
 ///       .order([.descending("publishingYear")]).limit(10).include("isbn")
 ///       .find()
 ///
-/// Without an order, results are in the order of their ids. There is no limit unless one is set.
+/// Without an order, results are in the order of their ids: objects that were saved without an id of their
+/// own are in the order of creation. There is no limit unless one is set.
 public struct Query<T: ParseObject>: Sendable {
   /// The order of results by one key.
   public enum Order: Hashable, Sendable {
@@ -176,7 +177,7 @@ public struct Query<T: ParseObject>: Sendable {
     _ query: Hearth.Query, _ last: T, _ firestore: Firestore
   ) throws -> Hearth.Query {
     let reference = try last.toPointer().reference(in: firestore)
-    if orders.isEmpty { return query.start(after: [reference]) }
+    if orders.isEmpty { return query.order(by: .documentID()).start(after: [reference.documentID]) }
     guard let fields = last.originalData else {
       throw ParseError(.invalidQuery, "A page begins after an object that was read.")
     }

@@ -215,6 +215,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     private(set) var graph: ObjectGraph
     /// The writes of edges; nil for an edge that ends.
     private var edges: [(edge: DocumentReference, related: DocumentReference?)] = []
+    private var upload: FileUpload { graph.upload }
 
     init(_ operation: ParseOperation<T>, _ context: QueryContext) throws {
       self.operation = operation
@@ -243,11 +244,12 @@ public struct ParseOperation<T: ParseObject>: Sendable {
         if case .append = $0.change { true } else { false }
       }
       return GuardedCommit(
-        context: context, changed: isNew ? [] : [parent], dependsOnFields: appends, batch: batch)
+        context: context, changed: isNew ? [] : [parent], dependsOnFields: appends,
+        before: upload.before, batch: batch)
     }
 
     private func batch(_ state: GuardedCommit.State) throws -> WriteBatch {
-      let batch = try graph.batch(state) ?? context.firestore.batch()
+      let batch = try graph.batch(state, upload) ?? context.firestore.batch()
       let fields = try fields(state)
       // A new target has its times.
       if !isNew || fields.count > 1 {

@@ -137,6 +137,25 @@ import Testing
     #expect(try await found(.unordered(exist)) == ["dune", "dunes"])
   }
 
+  @Test func `an offset counts results, and not index entries`() async throws {
+    try await fill()
+    try await db.indexes.declare(FirestoreIndex("books", .ascending("title")))
+    try await db.indexes.waitUntilReady()
+    let ordered = books.order(by: "title")
+    let filters: [Filter?] = [
+      nil, .whereField("title", hasSuffix: "a"), .whereField("title", containsText: "e"),
+      .whereField("pages", isEqualTo: 412), .notFilter(.whereField("pages", isEqualTo: 100)),
+    ]
+    for filter in filters {
+      let query = filter.map { ordered.whereFilter($0) } ?? ordered
+      let all = try await query.getDocuments().documents.map(\.documentID)
+      let rest = try await query.offset(2).limit(to: 5).getDocuments().documents
+      #expect(rest.map(\.documentID) == Array(all.dropFirst(2)))
+      let second = try await query.offset(1).limit(to: 1).getDocuments().documents
+      #expect(second.map(\.documentID) == Array(all.dropFirst().prefix(1)))
+    }
+  }
+
   @Test func `text is found by its parts`() async throws {
     try await fill()
     #expect(try await found(.whereField("title", hasPrefix: "Du")) == ["dune"])
@@ -157,6 +176,10 @@ import Testing
     #expect(try await found(.whereField("tags", arrayContainedIn: ["spice"])).isEmpty)
     #expect(
       try await found(.whereField("tags", arrayContainedIn: [1, 2, "spice", NSNull()])) == ["emma"])
+    try await db.indexes.declare(FirestoreIndex("books", .ascending("tags")))
+    try await db.indexes.waitUntilReady()
+    #expect(
+      try await found(.whereField("tags", arrayContainedIn: ["spice", "sand", "x"])) == ["dunes"])
     let numbers = Array(300..<700)
     #expect(try await found(.whereField("pages", inSet: numbers)) == ["dune", "none"])
     let ids = (0..<5000).map { "b\($0)" } + ["emma", "dune"]
