@@ -11,6 +11,8 @@ let package = Package(
     .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
     .library(name: "FirebaseSharedSwift", targets: ["FirebaseSharedSwift"]),
     .library(name: "ParseSwift", targets: ["ParseSwift"]),
+    .library(name: "FirebaseDataConnect", targets: ["FirebaseDataConnect"]),
+    .library(name: "HearthDataConnect", targets: ["HearthDataConnect"]),
     .library(name: "HearthTesting", targets: ["HearthTesting"]),
     .library(name: "HearthService", targets: ["HearthService"]),
     .library(name: "HearthMacros", targets: ["HearthMacros"]),
@@ -85,6 +87,13 @@ let package = Package(
         // As in Hearth.
         .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
+    // Typed operations: the compiled form, its expressions, and what executes it.
+    .target(name: "HearthCEL"),
+    .target(name: "DataConnectModel"),
+    .target(
+      name: "FirebaseDataConnect",
+      dependencies: ["Hearth", "FirebaseCore", "HearthCEL", "DataConnectModel"]),
+    .target(name: "HearthDataConnect", dependencies: ["DataConnectModel", "HearthCEL"]),
     .target(
       name: "HearthTesting", dependencies: ["Hearth"],
       swiftSettings: [
@@ -144,6 +153,14 @@ let package = Package(
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ],
       resources: [.copy("Resources")]),
+    .testTarget(name: "HearthCELTests", dependencies: ["HearthCEL"]),
+    .testTarget(
+      name: "HearthDataConnectTests", dependencies: ["HearthDataConnect", "DataConnectModel"]),
+    .testTarget(
+      name: "FirebaseDataConnectTests",
+      dependencies: [
+        "FirebaseDataConnect", "HearthDataConnect", "DataConnectModel", "Hearth", "HearthTesting",
+      ]),
     .testTarget(
       name: "ParseSwiftTests", dependencies: ["ParseSwift", "Hearth", "HearthTesting"],
       // The criteria's tests are looked up in the sources.

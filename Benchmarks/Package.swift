@@ -54,7 +54,11 @@ let package = Package(
     .executableTarget(name: "ListeningFigures", dependencies: [hearth, grdb]),
     .executableTarget(
       name: "JoinFigures",
-      dependencies: ["Ratios", hearth, grdb, .product(name: "ParseSwift", package: "Hearth")]),
+      dependencies: [
+        "Ratios", hearth, grdb, .product(name: "ParseSwift", package: "Hearth"),
+        .product(name: "FirebaseDataConnect", package: "Hearth"),
+        .product(name: "HearthDataConnect", package: "Hearth"),
+      ]),
 
     // Everybody at the same work.
     .executableTarget(

@@ -1,17 +1,17 @@
 import Foundation
 
 extension JoinFigures {
-  private func title(_ number: Int) -> String {
+  func title(_ number: Int) -> String {
     var numbers = Numbers(6, number)
     return library.vocabulary.words[numbers.below(Vocabulary.count)]
   }
 
-  private func author(_ number: Int) -> Int {
+  func author(_ number: Int) -> Int {
     // One with books.
     library.book(number &* 7919 % library.books).author
   }
 
-  private func month(_ number: Int) -> Int { number % Library.months }
+  func month(_ number: Int) -> Int { number % Library.months }
 
   func reading() async throws {
     try await compare("page of 20 books with authors", 100, title) {
@@ -84,7 +84,7 @@ extension JoinFigures {
   }
 
   /// GRDB's fastest way for this library.
-  private func fastestReviews() throws -> SQLiteLibrary.ReviewStrategy {
+  func fastestReviews() throws -> SQLiteLibrary.ReviewStrategy {
     var best = (strategy: SQLiteLibrary.ReviewStrategy.association, time: Double.infinity)
     for strategy in SQLiteLibrary.ReviewStrategy.allCases {
       for turn in 0..<2 {

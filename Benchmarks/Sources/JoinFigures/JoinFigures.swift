@@ -60,6 +60,7 @@ struct JoinFigures {
     // updates none for its inserts.
     try await figures.writing()
     try await figures.searching()
+    try await figures.operations()
     try await figures.hearth.db.terminate()
   }
 

@@ -149,6 +149,14 @@ struct SQLiteLibrary {
       .reduce(0) { $0 + $1.book.pages + $1.author.born }
   }
 
+  func book(withKey index: Int) throws -> Int {
+    try pool.read { try BookRecord.fetchOne($0, key: index) }?.pages ?? 0
+  }
+
+  func page(from title: String) throws -> Int {
+    try pool.read { try Self.books(from: title).fetchAll($0) }.reduce(0) { $0 + $1.pages }
+  }
+
   /// The first 20 books of an author.
   func books(of author: Int) throws -> Int {
     try pool.read { db in

@@ -103,6 +103,11 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
   /// Creates the definition of a unique index. An invalid one is reported by the operation that uses
   /// it, as `invalidArgument`.
   public init(unique collectionID: String, scope: Scope = .collection, _ fields: Field...) {
+    self.init(unique: collectionID, scope: scope, fields)
+  }
+
+  /// Same as `init(unique:scope:_:)`, for a list of fields.
+  public init(unique collectionID: String, scope: Scope = .collection, _ fields: [Field]) {
     self.init(collectionID, scope: scope, fields)
     isUnique = true
   }

@@ -80,6 +80,14 @@ public struct DocumentInclusion: Sendable {
     _ query: Query, by field: String, isArray: Bool = false, as name: String,
     including inclusions: DocumentInclusion...
   ) -> DocumentInclusion {
+    referring(query, by: field, isArray: isArray, as: name, including: inclusions)
+  }
+
+  /// Same as `referring(_:by:isArray:as:including:)`, with a list.
+  public static func referring(
+    _ query: Query, by field: String, isArray: Bool = false, as name: String,
+    including inclusions: [DocumentInclusion]
+  ) -> DocumentInclusion {
     DocumentInclusion(name, .referring(query, .dotted(field), isArray: isArray), inclusions)
   }
 

@@ -1,0 +1,98 @@
+/// The type of an argument, of a field of an input object, or of a variable.
+///
+///     [Movie_Filter!]     base .list(base .object("Movie_Filter"), not nullable), nullable
+///     String_Expr         base .expression(.string), nullable
+public struct InputShape: Hashable, Sendable {
+  public indirect enum Base: Hashable, Sendable {
+    /// A scalar or an enum of the schema.
+    case value(ValueType)
+    /// `String_Expr`: a string with an expression in CEL whose value has the type.
+    case expression(ValueType)
+    /// `True`: no value but `true`.
+    case onlyTrue
+    case choice(Choice)
+    /// An object of `InputTypes`, by its name: `Movie_Filter`.
+    case object(String)
+    /// A single value counts as a list of one.
+    case list(InputShape)
+  }
+
+  /// A built-in enum.
+  public struct Choice: Hashable, Sendable {
+    public var name: String
+    public var values: [String]
+
+    public init(name: String, values: [String]) {
+      self.name = name
+      self.values = values
+    }
+
+    public static let orderDirection = Choice(name: "OrderDirection", values: ["ASC", "DESC"])
+    public static let searchQueryFormat = Choice(
+      name: "SearchQueryFormat", values: ["QUERY", "PLAIN", "PHRASE", "ADVANCED"])
+    public static let similarityMethod = Choice(
+      name: "VectorSimilarityMethod", values: ["L2", "COSINE", "INNER_PRODUCT"])
+    public static let dateInterval = Choice(
+      name: "Date_Interval", values: ["WEEK", "MONTH", "YEAR"])
+    public static let timestampInterval = Choice(
+      name: "Timestamp_Interval",
+      values: ["SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"])
+  }
+
+  public var base: Base
+  public var isNullable: Bool
+
+  public init(_ base: Base, isNullable: Bool = true) {
+    self.base = base
+    self.isNullable = isNullable
+  }
+
+  /// The same type, without null.
+  public var required: InputShape { InputShape(base, isNullable: false) }
+
+  /// `[T!]`
+  public static func list(_ base: Base) -> InputShape {
+    InputShape(.list(InputShape(base, isNullable: false)))
+  }
+}
+
+extension InputShape: CustomStringConvertible {
+  /// As GraphQL writes it: `[Movie_Filter!]!`.
+  public var description: String { base.description + (isNullable ? "" : "!") }
+}
+
+extension InputShape.Base: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .value(let type): type.name
+    case .expression(let type): "\(type.name)_Expr"
+    case .onlyTrue: "True"
+    case .choice(let choice): choice.name
+    case .object(let name): name
+    case .list(let element): "[\(element)]"
+    }
+  }
+}
+
+extension InputType {
+  /// The shape of the variable's values.
+  public var shape: InputShape {
+    switch self {
+    case .value(let type, let isNullable): InputShape(.value(type), isNullable: isNullable)
+    case .list(let element, let isNullable):
+      InputShape(.list(element.shape), isNullable: isNullable)
+    case .key(let table, let isNullable):
+      InputShape(.object("\(table)_Key"), isNullable: isNullable)
+    case .data(let table, let isNullable):
+      InputShape(.object("\(table)_Data"), isNullable: isNullable)
+    case .filter(let table, let isNullable):
+      InputShape(.object("\(table)_Filter"), isNullable: isNullable)
+    case .order(let table, let isNullable):
+      InputShape(.object("\(table)_Order"), isNullable: isNullable)
+    case .orderDirection(let isNullable):
+      InputShape(.choice(.orderDirection), isNullable: isNullable)
+    case .searchQueryFormat(let isNullable):
+      InputShape(.choice(.searchQueryFormat), isNullable: isNullable)
+    }
+  }
+}

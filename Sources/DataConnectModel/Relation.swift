@@ -1,0 +1,77 @@
+/// A field through which a row reaches the rows that refer to it.
+///
+///     Review.movie: Movie!                        Movie.reviews_on_movie       Review, many
+///     MovieDetail.movie: Movie! @unique           Movie.movieDetail_on_movie   MovieDetail, one
+///     MovieActor @table(key: ["movie", "actor"])  Movie.actors_via_MovieActor  Actor, many
+public struct Relation: Hashable, Sendable {
+  /// `reviews_on_movie`
+  public var name: String
+  /// `referring` or `via`.
+  public var kind: Selection.Kind
+  /// The GraphQL type of the rows that the field has: `Review`, `Actor`.
+  public var target: String
+  /// The GraphQL type that `where` and `orderBy` of the field are about: `Review`, `MovieActor`.
+  public var argumentTable: String
+  /// One row or null, instead of a list.
+  public var isSingle: Bool
+
+  public init(
+    name: String, kind: Selection.Kind, target: String, argumentTable: String, isSingle: Bool
+  ) {
+    self.name = name
+    self.kind = kind
+    self.target = target
+    self.argumentTable = argumentTable
+    self.isSingle = isSingle
+  }
+}
+
+extension Schema {
+  /// The relations of each table, by its GraphQL type, in the order of the tables that refer to it.
+  ///
+  /// A join table between rows of the same table has no `via` relations: both would have one name.
+  public func relations() -> [String: [Relation]] {
+    var result: [String: [Relation]] = [:]
+    for table in tables {
+      for reference in table.references {
+        let isSingle = reference.isOneToOne
+        result[reference.target, default: []].append(
+          Relation(
+            name: "\(isSingle ? table.singular : table.plural)_on_\(reference.name)",
+            kind: .referring(
+              table: table.typeName, reference: reference.name, isSingle: isSingle),
+            target: table.typeName, argumentTable: table.typeName, isSingle: isSingle))
+      }
+    }
+    let plurals = Dictionary(
+      tables.map { ($0.typeName, $0.plural) }, uniquingKeysWith: { first, _ in first })
+    for table in tables {
+      guard let (first, second) = table.joinReferences, first.target != second.target else {
+        continue
+      }
+      for (near, far) in [(first, second), (second, first)] {
+        guard let plural = plurals[far.target] else { continue }
+        result[near.target, default: []].append(
+          Relation(
+            name: "\(plural)_via_\(table.typeName)",
+            kind: .via(join: table.typeName, near: near.name, far: far.name),
+            target: far.target, argumentTable: table.typeName, isSingle: false))
+      }
+    }
+    return result
+  }
+}
+
+extension Table {
+  /// The two references whose columns are the key, if this is a join table.
+  public var joinReferences: (Reference, Reference)? {
+    let wanted = Set(key)
+    for (position, first) in references.enumerated() {
+      for second in references[(position + 1)...] {
+        let columns = first.columns + second.columns
+        if columns.count == wanted.count, Set(columns) == wanted { return (first, second) }
+      }
+    }
+    return nil
+  }
+}

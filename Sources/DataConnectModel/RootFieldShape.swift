@@ -1,0 +1,128 @@
+/// A field of `Query` or `Mutation` that a table has.
+public struct RootFieldShape: Hashable, Sendable {
+  public enum Result: Hashable, Sendable {
+    /// A row or null.
+    case row
+    case rows
+    /// The key of a row. Null is possible for `update` and `delete`.
+    case key(isNullable: Bool)
+    case keys
+    /// The number of rows that were changed.
+    case count
+  }
+
+  public var name: String
+  public var kind: Operation.Kind
+  public var action: RootField.Action
+  /// The GraphQL type.
+  public var table: String
+  /// The vector of `similarity`.
+  public var column: String?
+  public var arguments: InputObject
+  public var result: Result
+
+  /// Whether a field of a mutation may have a selection set, which makes its result the row.
+  public var canSelectRows: Bool { result != .count }
+}
+
+extension RootFieldShape {
+  /// The fields of a table, queries first.
+  ///
+  /// A table whose singular and plural are the same has no field for lists.
+  public static func all(of table: Table) -> [RootFieldShape] {
+    let type = table.typeName
+    var fields: [RootFieldShape] = []
+    func add(
+      _ name: String, _ kind: Operation.Kind, _ action: RootField.Action, _ result: Result,
+      column: String? = nil, _ arguments: [InputObject.Field], groups: [InputObject.Group] = []
+    ) {
+      fields.append(
+        RootFieldShape(
+          name: name, kind: kind, action: action, table: type, column: column,
+          arguments: InputObject(
+            name, role: .arguments, table: type, fields: arguments, groups: groups),
+          result: result))
+    }
+
+    let selectors = selectors(of: table)
+    let one = [InputObject.Group(selectors.map(\.name), isRequired: true)]
+    let filter = InputObject.Field("where", InputShape(.object("\(type)_Filter")))
+    let data = InputObject.Field("data", InputShape(.object("\(type)_Data")).required)
+    let list = InputObject.Field("data", InputShape.list(.object("\(type)_Data")).required)
+
+    add(table.singular, .query, .lookup, .row, selectors, groups: one)
+    if table.plural != table.singular {
+      add(table.plural, .query, .list, .rows, listArguments(of: type))
+    }
+    if table.columns.contains(where: { $0.searchLanguage != nil }) {
+      add(
+        "\(table.plural)_search", .query, .search, .rows,
+        [
+          .init("query", InputShape(.value(.string)).required),
+          .init(
+            "queryFormat", InputShape(.choice(.searchQueryFormat)), default: .name("QUERY")),
+          .init("relevanceThreshold", InputShape(.value(.float))),
+        ] + listArguments(of: type).filter { ["where", "orderBy"].contains($0.name) } + pages)
+    }
+    for column in table.columns where column.type == .vector {
+      add(
+        "\(table.plural)_\(column.name)_similarity", .query, .similarity, .rows,
+        column: column.name,
+        [
+          .init("compare", InputShape(.value(.vector)).required, subject: .column(column.name)),
+          .init("method", InputShape(.choice(.similarityMethod)), default: .name("L2")),
+          .init("within", InputShape(.value(.float))), filter,
+        ] + pages)
+    }
+
+    let x = table.singular
+    add("\(x)_insert", .mutation, .insert, .key(isNullable: false), [data])
+    add("\(x)_insertMany", .mutation, .insertMany, .keys, [list])
+    add("\(x)_upsert", .mutation, .upsert, .key(isNullable: false), [data])
+    add("\(x)_upsertMany", .mutation, .upsertMany, .keys, [list])
+    add("\(x)_update", .mutation, .update, .key(isNullable: true), selectors + [data], groups: one)
+    let all = InputObject.Field("all", InputShape(.value(.boolean)), default: .bool(false))
+    let some = [InputObject.Group(["where", "all"], isRequired: true)]
+    add("\(x)_updateMany", .mutation, .updateMany, .count, [filter, all, data], groups: some)
+    add("\(x)_delete", .mutation, .delete, .key(isNullable: true), selectors, groups: one)
+    add("\(x)_deleteMany", .mutation, .deleteMany, .count, [filter, all], groups: some)
+    return fields
+  }
+
+  /// `where`, `orderBy`, `offset`, `limit`, `distinct`, `having`: of lists of rows, and of relations.
+  public static func listArguments(of typeName: String) -> [InputObject.Field] {
+    [
+      .init("where", InputShape(.object("\(typeName)_Filter"))),
+      .init("orderBy", .list(.object("\(typeName)_Order"))),
+    ] + pages + [
+      .init("distinct", InputShape(.value(.boolean)), default: .bool(false)),
+      .init("having", InputShape(.object("\(typeName)_Having"))),
+    ]
+  }
+
+  private static let pages: [InputObject.Field] = [
+    .init("offset", InputShape(.value(.int))),
+    .init("limit", InputShape(.value(.int)), default: .int(100)),
+  ]
+
+  /// The arguments that select one row. A key of one column has arguments of its own, unless they
+  /// have the name of another argument.
+  private static func selectors(of table: Table) -> [InputObject.Field] {
+    var fields: [InputObject.Field] = []
+    if table.key.count == 1, let column = table.column(table.key[0]),
+      !["key", "first", "data"].contains(column.name)
+    {
+      fields.append(
+        .init(column.name, InputShape(.value(column.type)), subject: .column(column.name)))
+      if column.type.hasExpressions {
+        fields.append(
+          .init(
+            "\(column.name)_expr", InputShape(.expression(column.type)),
+            subject: .column(column.name), form: .expression))
+      }
+    }
+    fields.append(.init("key", InputShape(.object("\(table.typeName)_Key"))))
+    fields.append(.init("first", InputShape(.object("\(table.typeName)_FirstRow"))))
+    return fields
+  }
+}

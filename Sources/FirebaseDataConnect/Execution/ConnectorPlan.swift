@@ -1,0 +1,110 @@
+import DataConnectModel
+import Foundation
+import Hearth
+import HearthCEL
+import Synchronization
+
+/// A compiled connector that can be executed: its tables with their storage, its operations by name.
+final class ConnectorPlan: Sendable {
+  let connector: CompiledConnector
+  private let layouts: [String: TableLayout]
+  private let operations: [String: Operation]
+  private let relations: [String: [Relation]]
+  /// Parsed when they are first evaluated.
+  private let expressions = Mutex<[String: CELExpression]>([:])
+
+  /// Throws `DataConnectInitError` with `.invalidConnector` for a form that a newer version made, or that
+  /// is damaged.
+  convenience init(json: String) throws(DataConnectInitError) {
+    struct Version: Decodable {
+      var version: Int
+    }
+    let data = Data(json.utf8)
+    let connector: CompiledConnector
+    do {
+      let version = try JSONDecoder().decode(Version.self, from: data).version
+      guard version <= CompiledConnector.currentVersion else {
+        throw DataConnectInitError(
+          .invalidConnector,
+          "The connector was compiled by a newer version. Update Hearth, or generate the package again."
+        )
+      }
+      connector = try JSONDecoder().decode(CompiledConnector.self, from: data)
+    } catch let error as DataConnectInitError {
+      throw error
+    } catch {
+      throw DataConnectInitError(
+        .invalidConnector, "The compiled connector is damaged. Generate the package again.", error)
+    }
+    try self.init(connector)
+  }
+
+  init(_ connector: CompiledConnector) throws(DataConnectInitError) {
+    self.connector = connector
+    var layouts: [String: TableLayout] = [:]
+    for table in connector.schema.tables {
+      layouts[table.typeName] = try TableLayout(table, in: connector.schema)
+    }
+    self.layouts = layouts
+    relations = connector.schema.relations()
+    operations = Dictionary(
+      connector.operations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  func operation(_ name: String) -> Operation? { operations[name] }
+
+  func layout(_ typeName: String) throws(OperationFailure) -> TableLayout {
+    guard let layout = layouts[typeName] else {
+      throw .invalid("The schema has no table \(typeName).")
+    }
+    return layout
+  }
+
+  /// The field of a table with the rows that refer to a row.
+  func relation(_ name: String, of table: Table) -> Relation? {
+    relations[table.typeName]?.first { $0.name == name }
+  }
+
+  func enumType(_ name: String) -> EnumType? { connector.schema.enumType(name) }
+
+  func expression(_ source: String) throws -> CELExpression {
+    if let known = expressions.withLock({ $0[source] }) { return known }
+    let parsed = try CELExpression(parsing: source)
+    expressions.withLock { $0[source] = parsed }
+    return parsed
+  }
+
+  // MARK: Declarations
+
+  /// The rules of references, which delete or change rows with the rows they refer to.
+  var rules: [FirestoreReferenceRule] {
+    layouts.values.flatMap { layout in
+      layout.references.compactMap { reference in
+        layouts[reference.target].map { target in
+          FirestoreReferenceRule(
+            layout.table.collectionID, field: reference.name, to: target.table.collectionID,
+            onDelete: reference.isNullable ? .nullify : .cascade)
+        }
+      }
+    }
+  }
+
+  /// The unique indexes and the others. One with a column of the key alone would be of no use.
+  var indexes: [FirestoreIndex] {
+    layouts.values.flatMap { layout in
+      func field(_ column: String, _ isDescending: Bool) -> FirestoreIndex.Field {
+        let name = layout.column(column)?.reference ?? column
+        if layout.column(column)?.column.isList == true { return .contains(name) }
+        return isDescending ? .descending(name) : .ascending(name)
+      }
+      let table = layout.table
+      let uniques = table.uniques.map { unique in
+        FirestoreIndex(unique: table.collectionID, unique.columns.map { field($0, false) })
+      }
+      let others = table.indexes.map { index in
+        FirestoreIndex(table.collectionID, zip(index.columns, index.isDescending).map(field))
+      }
+      return uniques + others
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import DataConnectModel
+import Foundation
+import Hearth
+import Synchronization
+
+/// A connector on a database: runs operations, and refreshes subscriptions.
+///
+///     query     ─▶ read closure  ─▶ response
+///     mutation  ─▶ write closure ─▶ response
+///                      │ commit
+///                      └─▶ Mutated ─▶ SubscriptionHub ─▶ queries run again
+final class ConnectorService: Sendable {
+  let plan: ConnectorPlan
+  let firestore: Firestore
+  private let config: ConnectorConfig
+  private let hub: SubscriptionHub
+  /// Of indexes and rules. Nil once it is done.
+  private let preparation = Mutex<Preparation>(.due)
+
+  private enum Preparation {
+    /// Next: `running`.
+    case due
+    /// Next: `done`, or `due` if it failed.
+    case running(Task<Void, any Error>)
+    case done
+  }
+
+  init(_ plan: ConnectorPlan, _ firestore: Firestore, _ config: ConnectorConfig) {
+    self.plan = plan
+    self.firestore = firestore
+    self.config = config
+    hub = SubscriptionHub.shared(for: firestore)
+  }
+
+  private func operation(
+    _ name: String, _ kind: Operation.Kind
+  ) throws(DataConnectOperationError) -> Operation {
+    guard let operation = plan.operation(name), operation.kind == kind else {
+      throw DataConnectOperationError(
+        "The connector \(config.connector) has no \(kind.rawValue) \(name).")
+    }
+    return operation
+  }
+
+  /// Declares indexes and rules, once.
+  private func prepare() async throws {
+    let task: Task<Void, any Error>? = preparation.withLock { preparation in
+      switch preparation {
+      case .done: return nil
+      case .running(let task): return task
+      case .due:
+        let task = Task { [plan, firestore] in
+          let (rules, indexes) = (plan.rules, plan.indexes)
+          if !rules.isEmpty { try await firestore.references.declare(rules) }
+          if !indexes.isEmpty { try await firestore.indexes.declare(indexes) }
+        }
+        preparation = .running(task)
+        return task
+      }
+    }
+    guard let task else { return }
+    do {
+      try await task.value
+      preparation.withLock { $0 = .done }
+    } catch {
+      preparation.withLock { $0 = .due }
+      throw DataConnectInternalError(
+        .internalError, "The indexes of the connector cannot be declared: \(error)", error)
+    }
+  }
+
+  // MARK: Queries
+
+  func query(
+    _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?
+  ) async throws -> OperationResponse {
+    let operation = try operation(name, .query)
+    try await prepare()
+    do {
+      let execution = try Execution(operation, variables, auth, in: plan, firestore)
+      try execution.checkAccess(isStrict: false)
+      let grouped = try operation.fields.map { try GroupReader($0, execution) }
+      let plain = zip(operation.fields, grouped).filter { $0.1 == nil }.map(\.0)
+      var fields = RootFields()
+      if !plain.isEmpty {
+        fields = try await firestore.read { reader in
+          try QueryRunner(execution: execution, reader: reader).fields(plain)
+        }
+      }
+      // Groups are read one after another: each is of a state of its own.
+      for case let reader? in grouped { try await fields.add(reader) }
+      try execution.check(operation.checks, .object(fields.all))
+      return OperationResponse(fields: fields.shown)
+    } catch {
+      return OperationResponse(failed: OperationFailure(error), operation.fields)
+    }
+  }
+
+  /// The rows that the query reads by their keys, if it reads nothing else. They may not exist.
+  func rows(
+    _ operation: Operation, _ variables: DataObject, _ auth: DataConnectAuth?
+  ) -> Set<RowIdentity> {
+    var rows: Set<RowIdentity> = []
+    guard let execution = try? Execution(operation, variables, auth, in: plan, firestore) else {
+      return []
+    }
+    let builder = FilterBuilder(execution: execution)
+    for root in operation.fields where root.action != .typename {
+      guard root.action == .lookup, root.argument("first") == nil,
+        let layout = try? plan.layout(root.table)
+      else { return [] }
+      guard let key = try? builder.key(layout, root.arguments) else { continue }
+      rows.insert(RowIdentity(layout.table.collectionID, RowKey.documentID(key)))
+    }
+    return rows
+  }
+
+  // MARK: Mutations
+
+  func mutate(
+    _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?
+  ) async throws -> OperationResponse {
+    let operation = try operation(name, .mutation)
+    try await prepare()
+    let execution: Execution
+    do {
+      execution = try Execution(operation, variables, auth, in: plan, firestore)
+      try execution.checkAccess(isStrict: false)
+    } catch {
+      return OperationResponse(failed: OperationFailure(error), operation.fields)
+    }
+    let roots = operation.fields.filter { execution.isIncluded($0.modifiers) }
+    let outcome =
+      operation.isTransaction || roots.count == 1
+      ? await together(roots, execution) : await oneByOne(roots, execution)
+    if outcome.isApplied {
+      hub.mutated(
+        SubscriptionHub.Mutated(
+          connector: config.connector, operation: name, variables: execution.variables, auth: auth,
+          rows: Set(outcome.written)))
+    }
+    return outcome.response
+  }
+
+  private struct Outcome: Sendable {
+    var response: OperationResponse
+    var written: [RowIdentity] = []
+    /// Whether anything was committed.
+    var isApplied = false
+  }
+
+  /// All root fields in one commit.
+  private func together(_ roots: [RootField], _ execution: Execution) async -> Outcome {
+    /// The field that failed.
+    struct Stop: Error {
+      let index: Int
+      let failure: OperationFailure
+    }
+    do {
+      let done = try await firestore.write { writer -> (fields: DataObject, rows: [RowIdentity]) in
+        var runner = MutationRunner(execution, writer)
+        var fields = DataObject()
+        for (index, root) in roots.enumerated() {
+          do {
+            let value = try runner.run(root)
+            if !root.modifiers.isRedacted { fields[root.responseKey] = value }
+          } catch {
+            throw Stop(index: index, failure: OperationFailure(error))
+          }
+        }
+        return (fields, runner.written)
+      }
+      return Outcome(
+        response: OperationResponse(fields: done.fields), written: done.rows, isApplied: true)
+    } catch let stop as Stop {
+      var response = OperationResponse(fields: DataObject())
+      for (index, root) in roots.enumerated() {
+        response.fields[root.responseKey] = .null
+        let failure =
+          index == stop.index
+          ? stop.failure : OperationFailure(index < stop.index ? "(rolled back)" : "(aborted)")
+        response.add(failure, of: root)
+      }
+      response.cause = stop.failure.cause
+      return Outcome(response: response)
+    } catch {
+      // Of the commit: a value that must occur once, a database that is full.
+      return Outcome(response: OperationResponse(failed: OperationFailure(error), roots))
+    }
+  }
+
+  /// Each root field in a commit of its own. A failed check ends the mutation; another failure does not.
+  private func oneByOne(_ roots: [RootField], _ execution: Execution) async -> Outcome {
+    var outcome = Outcome(response: OperationResponse(fields: DataObject()))
+    var execution = execution
+    var isAborted = false
+    for root in roots {
+      if isAborted {
+        outcome.response.fields[root.responseKey] = .null
+        outcome.response.add(OperationFailure("(aborted)"), of: root)
+        continue
+      }
+      do {
+        let done = try await firestore.write {
+          [execution] writer -> (value: DataValue, rows: [RowIdentity], responses: DataObject) in
+          var runner = MutationRunner(execution, writer)
+          let value = try runner.run(root)
+          return (value, runner.written, runner.execution.responses)
+        }
+        execution.responses = done.responses
+        if !root.modifiers.isRedacted { outcome.response.fields[root.responseKey] = done.value }
+        outcome.written += done.rows
+        outcome.isApplied = true
+      } catch {
+        let failure = OperationFailure(error)
+        outcome.response.fields[root.responseKey] = .null
+        outcome.response.add(failure, of: root)
+        outcome.response.cause = outcome.response.cause ?? failure.cause
+        isAborted = failure.isCheck
+      }
+    }
+    return outcome
+  }
+
+  // MARK: Subscriptions
+
+  func subscribe(
+    _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?,
+    _ refresh: @escaping @Sendable () async -> Void
+  ) throws -> SubscriptionHub.Subscription {
+    let operation = try operation(name, .query)
+    let coerced =
+      (try? Execution(operation, variables, auth, in: plan, firestore))?.variables ?? variables
+    return hub.subscribe(
+      SubscriptionHub.Interest(
+        connector: config.connector, operation: operation, variables: coerced, auth: auth,
+        rows: rows(operation, variables, auth), plan: plan),
+      refresh)
+  }
+}
+
+extension OperationResponse {
+  /// Nothing was executed, or nothing of it remained.
+  init(failed failure: OperationFailure, _ roots: [RootField]) {
+    self.init(fields: DataObject(roots.map { ($0.responseKey, DataValue.null) }))
+    errors = [.init(message: failure.message, path: failure.path.isEmpty ? nil : failure.path)]
+    cause = failure.cause
+  }
+
+  mutating func add(_ failure: OperationFailure, of root: RootField) {
+    errors.append(.init(message: failure.message, path: [.field(root.responseKey)] + failure.path))
+  }
+}

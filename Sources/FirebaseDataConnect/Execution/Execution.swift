@@ -1,0 +1,177 @@
+import DataConnectModel
+import Foundation
+import Hearth
+import HearthCEL
+
+/// One execution of an operation: its variables, and the values of its expressions.
+struct Execution: Sendable {
+  let plan: ConnectorPlan
+  let firestore: Firestore
+  let operation: Operation
+  /// Coerced, with defaults, without those that are unset.
+  let variables: DataObject
+  let auth: DataConnectAuth?
+  let time: Timestamp
+  /// Of a mutation: the root fields that were executed, also those that are redacted.
+  var responses = DataObject()
+
+  /// Throws `OperationFailure` for variables that do not have their types.
+  init(
+    _ operation: Operation, _ variables: DataObject, _ auth: DataConnectAuth?,
+    in plan: ConnectorPlan, _ firestore: Firestore
+  ) throws(OperationFailure) {
+    self.plan = plan
+    self.firestore = firestore
+    self.operation = operation
+    self.auth = auth
+    time = Timestamp()
+    self.variables = try InputCoercion(plan).variables(variables, of: operation)
+  }
+
+  // MARK: Literals
+
+  /// The value of a literal; nil for a variable that is unset. Objects lack members that are unset.
+  func value(of literal: Literal) -> DataValue? {
+    switch literal {
+    case .null: .null
+    case .bool(let value): .bool(value)
+    case .int(let value): .int(value)
+    case .float(let value): .double(value)
+    case .string(let value), .name(let value): .string(value)
+    case .variable(let name): variables[name]
+    case .list(let literals): .list(literals.map { value(of: $0) ?? .null })
+    case .object(let members):
+      .object(
+        DataObject(
+          members.compactMap { member in
+            value(of: member.value).map { (member.name, $0) }
+          }))
+    }
+  }
+
+  func argument(_ name: String, _ arguments: [Literal.Member]) -> DataValue? {
+    guard let literal = arguments.first(where: { $0.name == name })?.value else { return nil }
+    return value(of: literal)
+  }
+
+  /// Whether directives leave the field in.
+  func isIncluded(_ modifiers: Modifiers) -> Bool {
+    if let skip = modifiers.skip, value(of: skip) == .bool(true) { return false }
+    if let include = modifiers.include, value(of: include) == .bool(false) { return false }
+    return true
+  }
+
+  // MARK: Expressions
+
+  /// Throws `OperationFailure` for an expression that fails.
+  func evaluate(_ source: String, this: DataValue? = nil) throws -> CELValue {
+    do {
+      return try plan.expression(source).evaluate(in: environment(this))
+    } catch {
+      throw OperationFailure("The expression '\(source)' fails: \(error)", cause: error)
+    }
+  }
+
+  /// The value of `…_expr`. Null is refused: there is nobody who is signed in, for example.
+  func value(ofExpression source: String) throws -> DataValue {
+    let value = DataValue(try evaluate(source))
+    if value.isNull { throw OperationFailure("The expression '\(source)' is null.") }
+    return value
+  }
+
+  /// Whether a condition holds. An error is no.
+  func allows(_ source: String, this: DataValue? = nil) -> Bool {
+    guard let expression = try? plan.expression(source) else { return false }
+    return (try? expression.evaluateCondition(in: environment(this))) ?? false
+  }
+
+  private func environment(_ this: DataValue?) -> CELEnvironment {
+    var vars: [CELValue: CELValue] = [:]
+    for variable in operation.variables { vars[.string(variable.name)] = .unset }
+    for (name, value) in variables.members { vars[.string(name)] = CELValue(value) }
+    let user = CELValue(auth)
+    var roots: [String: CELValue] = [
+      "auth": user, "vars": .map(vars),
+      "request": .map([
+        "auth": user, "variables": .map(vars), "operationName": .string(operation.kind.rawValue),
+        "time": CELValue(.timestamp(time)),
+      ]),
+      "response": CELValue(.object(responses)),
+    ]
+    if let this { roots["this"] = CELValue(this) }
+    return CELEnvironment(variables: roots, nullMembers: ["auth", "request.auth"])
+  }
+
+  // MARK: Checks
+
+  /// Throws `OperationFailure` if `@auth` does not allow the execution.
+  ///
+  /// - Parameter isStrict: An operation without `@auth` is refused, as in the cloud.
+  func checkAccess(isStrict: Bool) throws(OperationFailure) {
+    guard let auth = operation.auth else {
+      if isStrict {
+        throw .invalid("The operation \(operation.name) has no @auth, and nobody has access.")
+      }
+      return
+    }
+    guard allows(auth.expression) else { throw .invalid("permission denied") }
+  }
+
+  func check(_ checks: [Check], _ value: DataValue) throws(OperationFailure) {
+    for check in checks where !allows(check.expression, this: value) {
+      throw .check(check.message)
+    }
+  }
+}
+
+extension CELValue {
+  init(_ value: DataValue) {
+    switch value {
+    case .null: self = .null
+    case .bool(let value): self = .bool(value)
+    case .int(let value): self = .int(value)
+    case .double(let value): self = .double(value)
+    case .string(let value): self = .string(value)
+    case .timestamp(let value):
+      self = .timestamp(seconds: value.seconds, nanoseconds: value.nanoseconds)
+    case .list(let values): self = .list(values.map { CELValue($0) })
+    case .object(let object):
+      self = .map(
+        Dictionary(
+          object.members.map { (.string($0), CELValue($1)) }, uniquingKeysWith: { _, last in last })
+      )
+    }
+  }
+
+  init(_ auth: DataConnectAuth?) {
+    guard let auth else {
+      self = .null
+      return
+    }
+    self = .map(["uid": .string(auth.uid), "token": CELValue(.object(auth.token))])
+  }
+}
+
+extension DataValue {
+  init(_ value: CELValue) {
+    switch value {
+    case .null, .unset: self = .null
+    case .bool(let value): self = .bool(value)
+    case .int(let value): self = .int(value)
+    case .uint(let value): self = Int64(exactly: value).map { .int($0) } ?? .double(Double(value))
+    case .double(let value): self = .double(value)
+    case .string(let value): self = .string(value)
+    case .bytes(let bytes): self = .string(Data(bytes).base64EncodedString())
+    case .list(let values): self = .list(values.map { DataValue($0) })
+    case .map(let members):
+      var object = DataObject()
+      for (name, value) in members.sorted(by: { $0.key.description < $1.key.description }) {
+        if case .string(let name) = name { object[name] = DataValue(value) }
+      }
+      self = .object(object)
+    case .timestamp(let seconds, let nanoseconds):
+      self = .timestamp(Timestamp(seconds: seconds, nanoseconds: nanoseconds))
+    case .duration, .type: self = .string(value.description)
+    }
+  }
+}

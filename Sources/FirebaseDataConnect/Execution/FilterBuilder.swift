@@ -1,0 +1,331 @@
+import DataConnectModel
+import Foundation
+import Hearth
+
+/// Builds conditions of queries from `X_Filter` values, and keys from `X_Key` values.
+///
+/// As in Firestore, a comparison is true or false: `_not` matches exactly the rows that its filter does
+/// not match, also those with null. A comparison with a value never matches null.
+struct FilterBuilder {
+  let execution: Execution
+
+  private var plan: ConnectorPlan { execution.plan }
+
+  // MARK: Keys
+
+  /// The values of a key that `id`, `id_expr` or `key` of a root field name. Nil if none is there, or if
+  /// one of them is null: no row has it.
+  ///
+  /// Throws `OperationFailure` for a key without one of its columns.
+  func key(_ layout: TableLayout, _ arguments: [Literal.Member]) throws -> [DataValue]? {
+    if let key = execution.argument("key", arguments) {
+      guard case .object(let object) = key else { return nil }
+      return try self.key(layout, object)
+    }
+    let names = layout.table.key
+    var object = DataObject()
+    for member in arguments
+    where names.contains(member.name) || isExpression(of: names, member.name) {
+      guard let value = execution.value(of: member.value) else { return nil }
+      object[member.name] = value
+    }
+    return object.isEmpty ? nil : try key(layout, object)
+  }
+
+  private func isExpression(of names: [String], _ name: String) -> Bool {
+    name.hasSuffix("_expr") && names.contains(String(name.dropLast(5)))
+  }
+
+  /// Columns may be flat, `movieId`, or inside of their reference, `movie: {id: …}`.
+  func key(_ layout: TableLayout, _ object: DataObject) throws -> [DataValue]? {
+    var values: [DataValue] = []
+    for name in layout.table.key {
+      guard let value = try keyValue(name, layout, object) else {
+        throw OperationFailure("The key of \(layout.table.typeName) lacks \(name).")
+      }
+      if value.isNull { return nil }
+      guard let column = layout.column(name)?.column else { return nil }
+      values.append(try InputCoercion(plan).coerced(value, column.type, name))
+    }
+    return values
+  }
+
+  private func keyValue(
+    _ name: String, _ layout: TableLayout, _ object: DataObject
+  ) throws -> DataValue? {
+    if let value = object[name] { return value }
+    if case .string(let source)? = object["\(name)_expr"] {
+      return try execution.value(ofExpression: source)
+    }
+    guard let reference = layout.table.reference(withColumn: name),
+      let index = reference.columns.firstIndex(of: name), let nested = object[reference.name]
+    else { return nil }
+    guard case .object(let nested) = nested else { return .null }
+    let target = try plan.layout(reference.target)
+    return try keyValue(reference.targetColumns[index], target, nested)
+  }
+
+  // MARK: Filters
+
+  /// No filter for null, or an object without members.
+  func filters(_ layout: TableLayout, _ filter: DataValue?) throws -> [Filter] {
+    guard let filter, case .object(let object) = filter else { return [] }
+    var filters: [Filter] = []
+    for (name, value) in object.members {
+      filters += try self.filters(layout, name, value)
+    }
+    return filters
+  }
+
+  private func all(_ layout: TableLayout, _ filter: DataValue?) throws -> Filter {
+    .andFilter(try filters(layout, filter))
+  }
+
+  private func filters(
+    _ layout: TableLayout, _ name: String, _ value: DataValue
+  ) throws -> [Filter] {
+    switch name {
+    case "_and": return try (value.elements ?? [value]).flatMap { try filters(layout, $0) }
+    case "_or":
+      let members = try (value.elements ?? [value]).map { try filters(layout, $0) }
+      // A member without a condition matches everything.
+      if members.isEmpty || members.contains(where: \.isEmpty) { return [] }
+      return [.orFilter(members.map { .andFilter($0) })]
+    case "_not":
+      let members = try filters(layout, value)
+      // Nothing is not everything.
+      return [members.isEmpty ? nothing(layout) : .notFilter(.andFilter(members))]
+    default: break
+    }
+    if value.isNull { return [] }
+    if let column = layout.column(name) {
+      guard case .object(let operators) = value else {
+        throw OperationFailure("The filter of \(name) must be an object.")
+      }
+      let comparison = ColumnFilter(column: column, layout: layout, builder: self)
+      return try operators.members.flatMap { try comparison.filters($0, $1, operators) }
+    }
+    if let reference = layout.table.reference(name) {
+      let target = try plan.layout(reference.target)
+      let rows = query(target, try filters(target, value))
+      return [.whereField(reference.name, isInResultsOf: rows)]
+    }
+    return [try relationFilter(layout, name, value)]
+  }
+
+  private func nothing(_ layout: TableLayout) -> Filter {
+    .whereField(FieldPath.documentID(), inSet: [])
+  }
+
+  func query(_ layout: TableLayout, _ filters: [Filter]) -> Query {
+    let query = layout.collection(execution.firestore)
+    return filters.isEmpty ? query : query.whereFilter(.andFilter(filters))
+  }
+
+  /// `reviews_on_movie: {exist: …}`, `movieMetadata_on_movie: {…}`, `actors_via_MovieActor: {exist: …}`.
+  private func relationFilter(
+    _ layout: TableLayout, _ name: String, _ value: DataValue
+  ) throws -> Filter {
+    guard let relation = plan.relation(name, of: layout.table) else {
+      throw OperationFailure("\(layout.table.typeName) has no field \(name).")
+    }
+    let condition = relation.isSingle ? value : value["exist"]
+    let target = try plan.layout(relation.target)
+    var rows = query(target, try filters(target, condition))
+    let field: String
+    switch relation.kind {
+    case .referring(_, let reference, _): field = reference
+    case .via(let join, let near, let far):
+      field = near
+      rows = query(try plan.layout(join), [.whereField(far, isInResultsOf: rows)])
+    default: throw OperationFailure("'\(name)' is no relation.")
+    }
+    let exists = Filter.exists(in: rows, referringBy: field)
+    guard !relation.isSingle, let count = value["count"] else { return exists }
+    return try counted(count, exists)
+  }
+
+  /// Whether there are any is decided by an index. Other numbers would have to be counted.
+  private func counted(_ count: DataValue, _ exists: Filter) throws -> Filter {
+    guard case .object(let object) = count, object.names.count == 1,
+      let comparison = object.members.first(where: { _ in true })
+    else { throw OperationFailure("A filter of a count has one comparison.") }
+    switch comparison {
+    case ("gt", .int(0)), ("ge", .int(1)), ("ne", .int(0)): return exists
+    case ("eq", .int(0)), ("le", .int(0)), ("lt", .int(1)): return .notFilter(exists)
+    default:
+      throw OperationFailure(
+        "A filter of a count is {gt: 0} or {eq: 0} so far; others are not implemented.")
+    }
+  }
+
+  // MARK: Orders
+
+  func ordered(_ query: Query, _ layout: TableLayout, _ orders: DataValue?) throws -> Query {
+    var query = query
+    for order in orders.map({ $0.elements ?? [$0] }) ?? [] {
+      guard case .object(let object) = order else { continue }
+      for (name, direction) in object.members where !direction.isNull {
+        guard let column = layout.column(name), case .string(let direction) = direction else {
+          throw OperationFailure(
+            "Rows of \(layout.table.typeName) cannot be ordered by \(name): an order is by a column."
+          )
+        }
+        query = query.order(by: column.reference ?? name, descending: direction == "DESC")
+      }
+    }
+    return query
+  }
+
+  /// A page of rows. Nil for a limit of 0.
+  func page(
+    _ layout: TableLayout, _ arguments: [Literal.Member], from base: Query? = nil
+  ) throws -> Query? {
+    func number(_ name: String) throws -> Int? {
+      guard let value = execution.argument(name, arguments), !value.isNull else { return nil }
+      guard case .int(let number) = value, number >= 0 else {
+        throw OperationFailure("\(name) must be a number that is not negative.")
+      }
+      return Int(number)
+    }
+    let filters = try filters(layout, execution.argument("where", arguments))
+    var query = base ?? layout.collection(execution.firestore)
+    if !filters.isEmpty { query = query.whereFilter(.andFilter(filters)) }
+    query = try ordered(query, layout, execution.argument("orderBy", arguments))
+    if let offset = try number("offset"), offset > 0 { query = query.offset(offset) }
+    let limit = try number("limit") ?? 100
+    return limit == 0 ? nil : query.limit(to: limit)
+  }
+}
+
+/// The conditions of one column: `{ge: 1980, lt: 1990}`.
+private struct ColumnFilter {
+  let column: TableLayout.ColumnLayout
+  let layout: TableLayout
+  let builder: FilterBuilder
+
+  private var type: ValueType { column.column.type }
+  private var field: String { column.reference ?? column.column.name }
+
+  /// - Parameter operators: The whole filter.
+  func filters(
+    _ name: String, _ value: DataValue, _ operators: DataObject
+  ) throws -> [Filter] {
+    var name = name
+    var value = value
+    if name.hasSuffix("_expr"), case .string(let source) = value {
+      name.removeLast(5)
+      value = try builder.execution.value(ofExpression: source)
+    } else if name.hasSuffix("_date") || name.hasSuffix("_time") {
+      name.removeLast(5)
+      value = try RelativeTime(now: builder.execution.time).value(value, isDate: type == .date)
+    }
+    switch name {
+    case "isNull":
+      let isNull = Filter.whereField(field, isEqualTo: NSNull())
+      return value == .bool(true) ? [isNull] : [.notFilter(isNull)]
+    case "eq": return [.whereField(field, isEqualTo: try stored(value))]
+    case "ne":
+      let isEqual = Filter.whereField(field, isEqualTo: try stored(value))
+      return value.isNull ? [.notFilter(isEqual)] : notNull([.notFilter(isEqual)])
+    case "in", "includesAny": return [.whereField(field, inSet: try storedList(value))]
+    case "nin":
+      return notNull([.notFilter(.whereField(field, inSet: try storedList(value)))])
+    case "gt", "ge", "lt", "le":
+      if value.isNull { return [.whereField(FieldPath.documentID(), inSet: [])] }
+      return [.unordered(try inequality(name, value))]
+    case "contains": return [.whereField(field, containsText: try text(value))]
+    case "startsWith": return [.whereField(field, hasPrefix: try text(value))]
+    case "endsWith": return [.whereField(field, hasSuffix: try text(value))]
+    case "pattern": return [try pattern(value)]
+    case "includes": return [.whereField(field, arrayContains: try stored(value))]
+    case "excludes":
+      return notNull([.notFilter(.whereField(field, arrayContains: try stored(value)))])
+    case "includesAll": return [.whereField(field, arrayContainsAll: try storedList(value))]
+    case "excludesAll":
+      return notNull(
+        try storedList(value).map { .notFilter(.whereField(field, arrayContains: $0)) })
+    default: throw OperationFailure("The type \(type.name) has no comparison '\(name)'.")
+    }
+  }
+
+  private func notNull(_ filters: [Filter]) -> [Filter] {
+    filters + [.notFilter(.whereField(field, isEqualTo: NSNull()))]
+  }
+
+  private func inequality(_ name: String, _ value: DataValue) throws -> Filter {
+    if case .enumeration(let enumName) = type {
+      // Values of an enum compare by their positions.
+      guard let values = builder.execution.plan.enumType(enumName)?.values,
+        case .string(let text) = value, let position = values.firstIndex(of: text)
+      else { throw OperationFailure("\(value.json) is no value of \(enumName).") }
+      let range =
+        switch name {
+        case "gt": values[(position + 1)...]
+        case "ge": values[position...]
+        case "lt": values[..<position]
+        default: values[...position]
+        }
+      return .whereField(field, inSet: Array(range))
+    }
+    let stored = try stored(value)
+    return switch name {
+    case "gt": .whereField(field, isGreaterThan: stored)
+    case "ge": .whereField(field, isGreaterOrEqualTo: stored)
+    case "lt": .whereField(field, isLessThan: stored)
+    default: .whereField(field, isLessThanOrEqualTo: stored)
+    }
+  }
+
+  private func text(_ value: DataValue) throws -> String {
+    guard case .string(let text) = value else {
+      throw OperationFailure("A comparison of \(field) needs a text.")
+    }
+    return text
+  }
+
+  /// `{like: "%a_b"}` or `{regex: "…"}`, with `ignoreCase` and `invert`.
+  private func pattern(_ value: DataValue) throws -> Filter {
+    let source: String
+    if case .string(let like)? = value["like"] {
+      source = "^" + like.unicodeScalars.reduce(into: "") { $0 += Self.expression(of: $1) } + "$"
+    } else if case .string(let regex)? = value["regex"] {
+      source = regex
+    } else {
+      throw OperationFailure("A pattern has one of 'like' and 'regex'.")
+    }
+    // A like pattern's percent sign matches newlines, too.
+    var options = value["like"] == nil ? "" : "s"
+    if value["ignoreCase"] == .bool(true) { options += "i" }
+    let matches = Filter.whereField(field, matchesPattern: source, options: options)
+    return value["invert"] == .bool(true)
+      ? .andFilter(notNull([.notFilter(matches)])) : matches
+  }
+
+  private static func expression(of scalar: Unicode.Scalar) -> String {
+    switch scalar {
+    case "%": ".*"
+    case "_": "."
+    case _ where "\\^$.|?*+()[]{}".unicodeScalars.contains(scalar): "\\" + String(scalar)
+    default: String(scalar)
+    }
+  }
+
+  /// As queries take it: a document for the column of a reference.
+  private func stored(_ value: DataValue) throws -> Any {
+    if value.isNull { return NSNull() }
+    let coercion = InputCoercion(builder.execution.plan)
+    let coerced = try coercion.coerced(value, type, column.column.name)
+    if let name = column.reference, let reference = layout.table.reference(name) {
+      let target = try builder.execution.plan.layout(reference.target)
+      return target.document([coerced], in: builder.execution.firestore)
+    }
+    var element = column.column
+    element.isList = false
+    return try StoredValue(coerced, element).queryValue
+  }
+
+  private func storedList(_ value: DataValue) throws -> [Any] {
+    try (value.elements ?? [value]).map { try stored($0) }
+  }
+}

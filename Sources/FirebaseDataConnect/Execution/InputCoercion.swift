@@ -1,0 +1,209 @@
+import DataConnectModel
+import Foundation
+import Hearth
+
+/// Checks the values of variables against their types, and gives them the form of results.
+struct InputCoercion {
+  private let plan: ConnectorPlan
+
+  init(_ plan: ConnectorPlan) { self.plan = plan }
+
+  /// Throws `OperationFailure` for an unknown variable, one that is missing, or of another type.
+  func variables(
+    _ given: DataObject, of operation: Operation
+  ) throws(OperationFailure) -> DataObject {
+    for name in given.names where !operation.variables.contains(where: { $0.name == name }) {
+      throw .invalid("The operation \(operation.name) has no variable $\(name).")
+    }
+    var variables = DataObject()
+    for variable in operation.variables {
+      if let value = given[variable.name] {
+        variables[variable.name] = try coerced(value, variable.type, "$\(variable.name)")
+        try check(variable, variables[variable.name] ?? .null)
+      } else if let literal = variable.defaultValue {
+        variables[variable.name] = try coerced(
+          literal.constant, variable.type, "$\(variable.name)")
+      } else if !variable.type.isNullable {
+        throw .invalid("The variable $\(variable.name) is missing.")
+      }
+    }
+    return variables
+  }
+
+  private func check(_ variable: Variable, _ value: DataValue) throws(OperationFailure) {
+    let values = value.elements ?? [value]
+    if let count = variable.maximumCount, values.count > count {
+      throw .invalid("The variable $\(variable.name) has more than \(count) elements.")
+    }
+    guard let allowed = variable.allowedFields else { return }
+    for case .object(let object) in values {
+      for name in object.names where !allowed.contains(name) {
+        throw .invalid("The variable $\(variable.name) must not have the field \(name).")
+      }
+    }
+  }
+
+  /// - Parameter place: Names the value in errors.
+  func coerced(
+    _ value: DataValue, _ type: InputType, _ place: String
+  ) throws(OperationFailure) -> DataValue {
+    if value.isNull {
+      guard type.isNullable else { throw .invalid("\(place) must not be null.") }
+      return .null
+    }
+    switch type {
+    case .value(let type, _): return try coerced(value, type, place)
+    case .list(let element, _):
+      var elements: [DataValue] = []
+      for (index, value) in (value.elements ?? [value]).enumerated() {
+        elements.append(try coerced(value, element, "\(place)[\(index)]"))
+      }
+      return .list(elements)
+    case .orderDirection:
+      return try name(value, ["ASC", "DESC"], place)
+    case .searchQueryFormat:
+      return try name(value, ["QUERY", "PLAIN", "PHRASE", "ADVANCED"], place)
+    case .key, .data, .filter, .order:
+      guard case .object = value else { throw .invalid("\(place) must be an object.") }
+      return value
+    }
+  }
+
+  private func name(
+    _ value: DataValue, _ names: [String], _ place: String
+  ) throws(OperationFailure) -> DataValue {
+    guard case .string(let name) = value, names.contains(name) else {
+      throw .invalid("\(place) must be one of \(names.joined(separator: ", ")).")
+    }
+    return value
+  }
+
+  /// A scalar, or a value of an enum.
+  func coerced(
+    _ value: DataValue, _ type: ValueType, _ place: String
+  ) throws(OperationFailure) -> DataValue {
+    func invalid() -> OperationFailure {
+      .invalid("\(place) must be of the type \(type.name), and is \(value.json.prefix(100)).")
+    }
+    func integer() throws(OperationFailure) -> Int64 {
+      switch value {
+      case .int(let number): return number
+      case .double(let number):
+        guard let exact = Int64(exactly: number) else { throw invalid() }
+        return exact
+      case .string(let text) where type == .int64:
+        guard let number = Int64(text) else { throw invalid() }
+        return number
+      default: throw invalid()
+      }
+    }
+    switch type {
+    case .any: return value
+    case .string:
+      guard case .string = value else { throw invalid() }
+      return value
+    case .boolean:
+      guard case .bool = value else { throw invalid() }
+      return value
+    case .int:
+      let number = try integer()
+      guard Int32(exactly: number) != nil else {
+        throw .invalid("\(place) must fit in 32 bits, and is \(number). Use Int64.")
+      }
+      return .int(number)
+    case .int64: return .int(try integer())
+    case .float:
+      switch value {
+      case .double: return value
+      case .int(let number): return .double(Double(number))
+      case .string("inf"): return .double(.infinity)
+      case .string("-inf"): return .double(-.infinity)
+      case .string("nan"): return .double(.nan)
+      default: throw invalid()
+      }
+    case .uuid:
+      guard case .string(let text) = value else { throw invalid() }
+      // Usual: what this module has written.
+      if text.utf8.count == 32,
+        text.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+      {
+        return value
+      }
+      guard let uuid = try? UUID(dataConnectText: text) else { throw invalid() }
+      return .string(uuid.dataConnectText)
+    case .date:
+      if case .timestamp(let time) = value { return .string(String(time.rfc3339.prefix(10))) }
+      guard case .string(let text) = value, let date = try? LocalDate(localDateString: text) else {
+        throw invalid()
+      }
+      return .string(date.description)
+    case .timestamp:
+      switch value {
+      // Stored with microseconds.
+      case .timestamp(let time):
+        return .timestamp(
+          Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds / 1000 * 1000))
+      case .string(let text):
+        guard let time = try? Timestamp(rfc3339: text) else { throw invalid() }
+        return .timestamp(
+          Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds / 1000 * 1000))
+      default: throw invalid()
+      }
+    case .vector:
+      guard case .list(let values) = value else { throw invalid() }
+      return .list(
+        try values.map { value throws(OperationFailure) in
+          try coerced(value, .float, place)
+        })
+    case .enumeration(let enumName):
+      guard let enumType = plan.enumType(enumName) else { throw invalid() }
+      return try name(value, enumType.values, place)
+    }
+  }
+
+  /// A value of a column: checked for null, list, length and size, too.
+  func coerced(
+    _ value: DataValue, for column: Column, _ place: String
+  ) throws(OperationFailure) -> DataValue {
+    if value.isNull {
+      guard column.isNullable else { throw .invalid("\(place) must not be null.") }
+      return .null
+    }
+    guard !column.isList else {
+      var elements: [DataValue] = []
+      for (index, element) in (value.elements ?? [value]).enumerated() {
+        let place = "\(place)[\(index)]"
+        if element.isNull {
+          guard column.hasNullElements else { throw .invalid("\(place) must not be null.") }
+          elements.append(.null)
+        } else {
+          elements.append(try coerced(element, column.type, place))
+        }
+      }
+      return .list(elements)
+    }
+    let coerced = try coerced(value, column.type, place)
+    if let length = column.maximumLength, case .string(let text) = coerced, text.count > length {
+      throw .invalid("\(place) has more than \(length) characters.")
+    }
+    if let size = column.vectorSize, case .list(let values) = coerced, values.count != size {
+      throw .invalid("\(place) must have \(size) numbers, and has \(values.count).")
+    }
+    return coerced
+  }
+}
+
+extension Literal {
+  /// The value of a literal without variables.
+  var constant: DataValue {
+    switch self {
+    case .null, .variable: .null
+    case .bool(let value): .bool(value)
+    case .int(let value): .int(value)
+    case .float(let value): .double(value)
+    case .string(let value), .name(let value): .string(value)
+    case .list(let values): .list(values.map(\.constant))
+    case .object(let members): .object(DataObject(members.map { ($0.name, $0.value.constant) }))
+    }
+  }
+}

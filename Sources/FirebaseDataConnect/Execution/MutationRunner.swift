@@ -1,0 +1,309 @@
+import DataConnectModel
+import Foundation
+import Hearth
+
+/// Executes root fields of a mutation in a write closure.
+struct MutationRunner {
+  private(set) var execution: Execution
+  private let writer: WriteTransaction
+  /// The rows that were written by their keys.
+  private(set) var written: [RowIdentity] = []
+
+  private var reader: QueryRunner { QueryRunner(execution: execution, reader: writer) }
+  private var builder: FilterBuilder { FilterBuilder(execution: execution) }
+  private var firestore: Firestore { execution.firestore }
+
+  init(_ execution: Execution, _ writer: WriteTransaction) {
+    self.execution = execution
+    self.writer = writer
+  }
+
+  /// The value of a root field. Throws `OperationFailure`, with nothing of the field applied if the
+  /// closure throws it, too.
+  mutating func run(_ root: RootField) throws -> DataValue {
+    var shown: DataValue
+    var all: DataValue
+    if root.action == .query {
+      let fields = try reader.fields(root.fields)
+      (shown, all) = (.object(fields.shown), .object(fields.all))
+    } else {
+      shown = try value(of: root)
+      all = shown
+    }
+    try execution.check(root.modifiers.checks, all)
+    execution.responses[root.responseKey] = all
+    return shown
+  }
+
+  private mutating func value(of root: RootField) throws -> DataValue {
+    if root.action == .typename { return "Mutation" }
+    let layout = try execution.plan.layout(root.table)
+    switch root.action {
+    case .insert, .upsert:
+      guard case .object(let data)? = execution.argument("data", root.arguments) else {
+        throw OperationFailure("'data' is missing.")
+      }
+      let key = try save(data, layout, isUpsert: root.action == .upsert)
+      return try result(key, layout, root)
+    case .insertMany, .upsertMany:
+      let list = execution.argument("data", root.arguments)
+      var keys: [DataValue] = []
+      for (index, value) in (list?.elements ?? list.map { [$0] } ?? []).enumerated() {
+        guard case .object(let data) = value else { throw OperationFailure("'data' is missing.") }
+        do {
+          let key = try save(data, layout, isUpsert: root.action == .upsertMany)
+          keys.append(try result(key, layout, root))
+        } catch {
+          var failure = OperationFailure(error)
+          failure.path.insert(.listIndex(index), at: 0)
+          throw failure
+        }
+      }
+      return .list(keys)
+    case .update:
+      guard case .object(let data)? = execution.argument("data", root.arguments) else {
+        throw OperationFailure("'data' is missing.")
+      }
+      guard let documentID = try reader.documentID(root, layout),
+        let key = try update(documentID, RowData(data, layout, execution), layout)
+      else { return .null }
+      written.append(RowIdentity(layout.table.collectionID, documentID))
+      return try result(key, layout, root)
+    case .updateMany:
+      guard case .object(let data)? = execution.argument("data", root.arguments) else {
+        throw OperationFailure("'data' is missing.")
+      }
+      let data_ = try RowData(data, layout, execution)
+      let ids = try documentIDs(root, layout)
+      for documentID in ids { _ = try update(documentID, data_, layout) }
+      return .int(Int64(ids.count))
+    case .delete:
+      guard let documentID = try reader.documentID(root, layout) else { return .null }
+      let document = layout.collection(firestore).document(documentID)
+      guard let row = try writer.getDocument(document, as: StoredRow?.self) else { return .null }
+      let result = try result(layout.key(of: row, documentID: documentID), layout, root)
+      try writer.deleteDocument(document)
+      written.append(RowIdentity(layout.table.collectionID, documentID))
+      return result
+    case .deleteMany:
+      let ids = try documentIDs(root, layout)
+      for documentID in ids {
+        try writer.deleteDocument(layout.collection(firestore).document(documentID))
+      }
+      return .int(Int64(ids.count))
+    case .lookup, .list, .search, .similarity, .query, .typename:
+      throw OperationFailure("'\(root.name)' is a field of queries.")
+    }
+  }
+
+  /// The key, or the selected fields of the row.
+  private func result(
+    _ key: [DataValue], _ layout: TableLayout, _ root: RootField
+  ) throws -> DataValue {
+    guard !root.selections.isEmpty else {
+      // In the order of declaration, as in generated keys.
+      let names = layout.table.columns.map(\.name).filter(layout.table.key.contains)
+      let values = names.map { name in
+        layout.table.key.firstIndex(of: name).map { key[$0] } ?? .null
+      }
+      return .object(DataObject(names: names, values: values))
+    }
+    return try reader.row(
+      RowKey.documentID(key), layout, Projection(root.selections, of: layout, execution))
+  }
+
+  /// The rows of `where`, or all with `all: true`. None without both.
+  private func documentIDs(_ root: RootField, _ layout: TableLayout) throws -> [String] {
+    let filters = try builder.filters(layout, execution.argument("where", root.arguments))
+    let isAll = execution.argument("all", root.arguments) == .bool(true)
+    guard !filters.isEmpty || isAll else { return [] }
+    return try writer.getDocuments(builder.query(layout, filters)).documents.map(\.documentID)
+  }
+
+  // MARK: Inserts
+
+  private mutating func save(
+    _ data: DataObject, _ layout: TableLayout, isUpsert: Bool
+  ) throws -> [DataValue] {
+    var data = try RowData(data, layout, execution)
+    if isUpsert, let key = key(data, layout) {
+      let documentID = RowKey.documentID(key)
+      var changes = data
+      for name in layout.table.key { changes.values[name] = nil }
+      if let key = try update(documentID, changes, layout) {
+        written.append(RowIdentity(layout.table.collectionID, documentID))
+        try saveChildren(of: key, data)
+        return key
+      }
+    }
+    try applyDefaults(to: &data, layout)
+    let key = try insert(data, layout)
+    try saveChildren(of: key, data)
+    return key
+  }
+
+  /// Nil if a column of it has no value.
+  private func key(_ data: RowData, _ layout: TableLayout) -> [DataValue]? {
+    let values = layout.table.key.compactMap { data.values[$0] }.filter { !$0.isNull }
+    return values.count == layout.table.key.count ? values : nil
+  }
+
+  private mutating func applyDefaults(to data: inout RowData, _ layout: TableLayout) throws {
+    let coercion = InputCoercion(execution.plan)
+    for column in layout.table.columns where data.values[column.name] == nil {
+      if column.isSerial {
+        data.values[column.name] = .int(try nextNumber(column, layout))
+        continue
+      }
+      switch column.defaultValue {
+      case .value(let literal):
+        data.values[column.name] = try coercion.coerced(
+          literal.constant, for: column, column.name)
+      case .expression(let source):
+        data.values[column.name] = try coercion.coerced(
+          try execution.value(ofExpression: source), for: column, column.name)
+      case nil: break
+      }
+    }
+  }
+
+  /// The collection of what the runtime stores for itself.
+  static let ownCollection = "_DataConnect"
+
+  /// Numbers are not used again, also after the row was deleted.
+  private func nextNumber(_ column: Column, _ layout: TableLayout) throws -> Int64 {
+    let counter = firestore.collection(Self.ownCollection)
+      .document("serial:\(layout.table.collectionID):\(column.name)")
+    var row = try writer.getDocument(counter, as: StoredRow?.self) ?? StoredRow()
+    var number: Int64 = 0
+    if case .int(let last)? = row["last"] { number = last }
+    row["last"] = .int(number + 1)
+    try writer.setData(from: row, forDocument: counter)
+    return number + 1
+  }
+
+  private mutating func insert(_ data: RowData, _ layout: TableLayout) throws -> [DataValue] {
+    guard data.updates.isEmpty else {
+      throw OperationFailure("A new row has no value that could be updated.")
+    }
+    guard let key = key(data, layout) else {
+      let missing = layout.table.key.first { data.values[$0]?.isNull ?? true } ?? ""
+      throw OperationFailure("\(layout.table.typeName).\(missing) must have a value.")
+    }
+    var row = StoredRow()
+    try fill(&row, with: data.values, layout, isNew: true)
+    let document = layout.document(key, in: firestore)
+    do {
+      try writer.create(from: row, forDocument: document)
+    } catch FirestoreErrorCode.alreadyExists {
+      throw OperationFailure(
+        "There is already a row of \(layout.table.typeName) with the key \(document.documentID).")
+    }
+    written.append(RowIdentity(layout.table.collectionID, document.documentID))
+    return key
+  }
+
+  private mutating func saveChildren(of key: [DataValue], _ data: RowData) throws {
+    for (layout, reference, rows) in data.children {
+      let target = try execution.plan.layout(reference.target)
+      for (index, row) in rows.enumerated() {
+        var row = row
+        for (column, name) in zip(reference.columns, reference.targetColumns) {
+          guard let position = target.table.key.firstIndex(of: name) else { continue }
+          row[column] = key[position]
+        }
+        do {
+          _ = try save(row, layout, isUpsert: false)
+        } catch {
+          var failure = OperationFailure(error)
+          failure.path.insert(.listIndex(index), at: 0)
+          throw failure
+        }
+      }
+    }
+  }
+
+  /// - Parameter isNew: Columns without a value become null, if they may.
+  private func fill(
+    _ row: inout StoredRow, with values: [String: DataValue], _ layout: TableLayout, isNew: Bool
+  ) throws {
+    for column in layout.table.columns {
+      guard let columnLayout = layout.column(column.name) else { continue }
+      let value = values[column.name]
+      guard isNew || value != nil else { continue }
+      if value?.isNull ?? true, !column.isNullable {
+        throw OperationFailure("\(layout.table.typeName).\(column.name) must have a value.")
+      }
+      try layout.store(value ?? .null, in: columnLayout, of: &row)
+    }
+    for reference in layout.references {
+      guard isNew || reference.columns.contains(where: { values[$0] != nil }) else { continue }
+      let target = try execution.plan.layout(reference.target)
+      let key = reference.columns.compactMap { values[$0] }.filter { !$0.isNull }
+      guard key.count == reference.columns.count else {
+        row[reference.name] = .null
+        continue
+      }
+      let document = target.document(key, in: firestore)
+      guard try writer.getDocument(document, as: Existing?.self) != nil else {
+        throw OperationFailure(
+          "\(layout.table.typeName).\(reference.name) refers to a row of \(reference.target) that "
+            + "does not exist: \(document.documentID).")
+      }
+      row[reference.name] = .reference(document)
+    }
+  }
+
+  // MARK: Updates
+
+  /// The key. Nil if there is no such row.
+  private func update(
+    _ documentID: String, _ data: RowData, _ layout: TableLayout
+  ) throws -> [DataValue]? {
+    let document = layout.collection(firestore).document(documentID)
+    guard let row = try writer.getDocument(document, as: StoredRow?.self) else { return nil }
+    let key = layout.key(of: row, documentID: documentID)
+    var values = data.values
+    for (name, old) in zip(layout.table.key, key) {
+      if let new = values[name], new != old {
+        throw OperationFailure(
+          "\(layout.table.typeName).\(name) is part of the key, which does not change. Insert a new row."
+        )
+      }
+      values[name] = nil
+    }
+    let update = ColumnUpdate(execution: execution)
+    for (column, operation, operand) in data.updates {
+      let old =
+        values[column.column.name]
+        ?? layout.value(of: column, in: row, documentID: documentID)
+      values[column.column.name] = try update.updated(old, column.column, operation, operand)
+    }
+    var changes = StoredRow()
+    try fill(&changes, with: values, layout, isNew: false)
+    // Fields that are no columns stay.
+    if !changes.names.isEmpty {
+      try writer.setData(from: changes, forDocument: document, mergeFields: changes.names)
+    }
+    return key
+  }
+}
+
+/// A row: its collection and the id of its document.
+struct RowIdentity: Hashable, Sendable {
+  let collectionID: String
+  let documentID: String
+
+  init(_ collectionID: String, _ documentID: String) {
+    self.collectionID = collectionID
+    self.documentID = documentID
+  }
+}
+
+/// A document of which nothing is read.
+private struct Existing: DocumentValueCodable {
+  init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {}
+  func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    try writer.map { _ throws(UseCodable) in }
+  }
+}

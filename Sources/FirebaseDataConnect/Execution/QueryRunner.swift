@@ -1,0 +1,115 @@
+import DataConnectModel
+import Foundation
+import Hearth
+
+/// Reads the root fields of a query from one state of the database.
+struct QueryRunner {
+  let execution: Execution
+  let reader: ReadTransaction
+
+  private var builder: FilterBuilder { FilterBuilder(execution: execution) }
+  private var firestore: Firestore { execution.firestore }
+
+  func fields(_ roots: [RootField]) throws -> RootFields {
+    var fields = RootFields()
+    for root in roots where execution.isIncluded(root.modifiers) {
+      do {
+        try fields.add(value(of: root), of: root, execution)
+      } catch {
+        throw OperationFailure(error, in: root)
+      }
+    }
+    return fields
+  }
+
+  private func value(of root: RootField) throws -> DataValue {
+    switch root.action {
+    case .lookup:
+      let layout = try execution.plan.layout(root.table)
+      let projection = try Projection(root.selections, of: layout, execution)
+      guard let documentID = try documentID(root, layout) else { return .null }
+      return try row(documentID, layout, projection)
+    case .list:
+      let layout = try execution.plan.layout(root.table)
+      guard let page = try builder.page(layout, root.arguments) else { return .list([]) }
+      return .list(try rows(page, Projection(root.selections, of: layout, execution)))
+    case .typename: return "Query"
+    case .query: return .object(try fields(root.fields).shown)
+    case .search, .similarity: throw OperationFailure("'\(root.name)' is not implemented.")
+    case .insert, .insertMany, .upsert, .upsertMany, .update, .updateMany, .delete, .deleteMany:
+      throw OperationFailure("'\(root.name)' is a field of mutations.")
+    }
+  }
+
+  func row(
+    _ documentID: String, _ layout: TableLayout, _ projection: Projection
+  ) throws -> DataValue {
+    let collection = layout.collection(firestore)
+    guard projection.inclusions.isEmpty else {
+      let query = collection.whereField(FieldPath.documentID(), isEqualTo: documentID)
+      let found = try reader.getDocuments(query.including(projection.inclusions)).documents.first
+      return try found.map { try projection.object($0) } ?? .null
+    }
+    let row = try reader.getDocument(collection.document(documentID), as: StoredRow?.self)
+    return try row.map { try projection.object($0, documentID: documentID) } ?? .null
+  }
+
+  func rows(_ query: Query, _ projection: Projection) throws -> [DataValue] {
+    guard projection.inclusions.isEmpty else {
+      return try reader.getDocuments(query.including(projection.inclusions)).documents
+        .map { try projection.object($0) }
+    }
+    // Decoded where they lie in the file, without their ids.
+    let rows = try reader.getDocuments(query, as: StoredRow.self)
+    if rows.allSatisfy(projection.isComplete) {
+      return try rows.map { try projection.object($0, documentID: "") }
+    }
+    return try reader.getDocuments(query).documents.map { document in
+      try projection.object(document.data(as: StoredRow.self), documentID: document.documentID)
+    }
+  }
+
+  /// The document that `key`, `id` or `first` names. Nil if no row can have the key.
+  func documentID(_ root: RootField, _ layout: TableLayout) throws -> String? {
+    if let first = execution.argument("first", root.arguments) {
+      guard case .object = first else { return nil }
+      let query = try builder.ordered(
+        builder.query(layout, try builder.filters(layout, first["where"])), layout,
+        first["orderBy"])
+      return try reader.getDocuments(query.limit(to: 1)).documents.first?.documentID
+    }
+    return try builder.key(layout, root.arguments).map { RowKey.documentID($0) }
+  }
+}
+
+/// The root fields of a response.
+struct RootFields: Sendable {
+  /// Without those that are redacted.
+  private(set) var shown = DataObject()
+  private(set) var all = DataObject()
+
+  /// Throws `OperationFailure` if a check fails.
+  mutating func add(
+    _ value: DataValue, of root: RootField, _ execution: Execution
+  ) throws(OperationFailure) {
+    try execution.check(root.modifiers.checks, value)
+    all[root.responseKey] = value
+    if !root.modifiers.isRedacted { shown[root.responseKey] = value }
+  }
+
+  mutating func add(_ reader: GroupReader) async throws {
+    guard reader.execution.isIncluded(reader.root.modifiers) else { return }
+    do {
+      try add(try await reader.value(), of: reader.root, reader.execution)
+    } catch {
+      throw OperationFailure(error, in: reader.root)
+    }
+  }
+}
+
+extension OperationFailure {
+  fileprivate init(_ error: any Error, in root: RootField) {
+    self.init(error)
+    path.insert(.field(root.responseKey), at: 0)
+  }
+}

@@ -1,0 +1,162 @@
+import DataConnectModel
+import Foundation
+import Hearth
+
+/// The changes of a row that an `X_Data` value describes, with all expressions evaluated.
+struct RowData {
+  /// New values, also of the columns of references.
+  var values: [String: DataValue] = [:]
+  /// `…_update`, in order.
+  var updates: [(column: TableLayout.ColumnLayout, operation: String, value: DataValue)] = []
+  /// `reviews_on_movie: […]`
+  var children: [(layout: TableLayout, reference: Reference, rows: [DataObject])] = []
+
+  init(_ object: DataObject, _ layout: TableLayout, _ execution: Execution) throws {
+    for (name, value) in object.members {
+      try add(name, value, layout, execution)
+    }
+  }
+
+  private mutating func add(
+    _ name: String, _ value: DataValue, _ layout: TableLayout, _ execution: Execution
+  ) throws {
+    if let column = layout.column(name) {
+      try set(column, to: value, layout, execution)
+    } else if let reference = layout.table.reference(name) {
+      try set(reference, to: value, execution)
+    } else if let suffix = name.lastIndex(of: "_"),
+      let column = layout.column(String(name[..<suffix]))
+    {
+      switch name[suffix...] {
+      case "_expr":
+        guard case .string(let source) = value else { break }
+        try set(column, to: try execution.value(ofExpression: source), layout, execution)
+        return
+      case "_date", "_time":
+        let time = RelativeTime(now: execution.time)
+        try set(
+          column, to: try time.value(value, isDate: column.column.type == .date), layout, execution)
+        return
+      case "_update":
+        for case .object(let update) in value.elements ?? [value] {
+          for (operation, operand) in update.members {
+            updates.append((column, operation, operand))
+          }
+        }
+        return
+      default: break
+      }
+      throw OperationFailure("'\(name)' is not implemented.")
+    } else if case .referring(let table, let name, _)? = execution.plan
+      .relation(name, of: layout.table)?.kind,
+      let reference = try execution.plan.layout(table).table.reference(name)
+    {
+      children.append(
+        (
+          try execution.plan.layout(table), reference,
+          (value.elements ?? [value]).compactMap(\.fields)
+        ))
+    } else {
+      throw OperationFailure("\(layout.table.typeName) has no field \(name).")
+    }
+  }
+
+  private mutating func set(
+    _ column: TableLayout.ColumnLayout, to value: DataValue, _ layout: TableLayout,
+    _ execution: Execution
+  ) throws {
+    let name = column.column.name
+    guard values[name] == nil else {
+      throw OperationFailure("\(layout.table.typeName).\(name) is set twice.")
+    }
+    // Null in a column that must have a value is reported with the row's other columns.
+    values[name] =
+      value.isNull
+      ? .null : try InputCoercion(execution.plan).coerced(value, for: column.column, name)
+  }
+
+  private mutating func set(
+    _ reference: Reference, to value: DataValue, _ execution: Execution
+  ) throws {
+    guard !value.isNull else {
+      for column in reference.columns { values[column] = .null }
+      return
+    }
+    let target = try execution.plan.layout(reference.target)
+    guard case .object(let key) = value,
+      let found = try FilterBuilder(execution: execution).key(target, key)
+    else { throw OperationFailure("\(reference.name) must be a key of \(reference.target).") }
+    for (index, column) in reference.columns.enumerated() {
+      guard let position = target.table.key.firstIndex(of: reference.targetColumns[index]) else {
+        continue
+      }
+      values[column] = found[position]
+    }
+  }
+}
+
+/// Applies one `…_update` to the value of a column.
+struct ColumnUpdate {
+  let execution: Execution
+
+  func updated(
+    _ value: DataValue, _ column: Column, _ operation: String, _ operand: DataValue
+  ) throws -> DataValue {
+    let coercion = InputCoercion(execution.plan)
+    var element = column
+    element.isList = false
+    switch operation {
+    case "inc", "dec":
+      let sign: Int64 = operation == "inc" ? 1 : -1
+      if value.isNull { return .null }
+      switch column.type {
+      case .int, .int64, .float:
+        return try sum(
+          value, try coercion.coerced(operand, column.type, column.name), sign, column)
+      case .date, .timestamp:
+        guard case .object(let duration) = operand else {
+          throw OperationFailure("\(column.name) changes by a duration.")
+        }
+        let time =
+          try column.type == .date
+          ? Timestamp(rfc3339: "\(value.text ?? "")T00:00:00Z") : Timestamp(dataConnectValue: value)
+        let changed = DataValue.timestamp(try time.adding(duration, Int(sign)))
+        return try coercion.coerced(changed, column.type, column.name)
+      default: break
+      }
+    case "append", "prepend", "add", "remove":
+      guard column.isList else { break }
+      let old = value.elements ?? []
+      let new = try (operand.elements ?? [operand]).map {
+        try coercion.coerced($0, column.type, column.name)
+      }
+      switch operation {
+      case "append": return .list(old + new)
+      case "prepend": return .list(new + old)
+      case "add":
+        var list = old
+        for value in new where !list.contains(value) { list.append(value) }
+        return .list(list)
+      default: return .list(old.filter { !new.contains($0) })
+      }
+    default: break
+    }
+    throw OperationFailure("\(column.name) has no update '\(operation)'.")
+  }
+
+  private func sum(
+    _ value: DataValue, _ operand: DataValue, _ sign: Int64, _ column: Column
+  ) throws -> DataValue {
+    switch (value, operand) {
+    case (.int(let number), .int(let change)):
+      let (sum, isOverflow) =
+        sign > 0
+        ? number.addingReportingOverflow(change) : number.subtractingReportingOverflow(change)
+      guard !isOverflow else { throw OperationFailure("\(column.name) is too large.") }
+      return try InputCoercion(execution.plan).coerced(.int(sum), column.type, column.name)
+    case (.double(let number), .double(let change)):
+      return .double(number + Double(sign) * change)
+    default: throw OperationFailure("\(column.name) is no number.")
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import DataConnectModel
+import Hearth
+
+/// A table, and how its rows are stored: a collection whose documents are the rows.
+///
+///     movie_actor/<movieId>:<actorId>
+///       movie    reference to movie/<movieId>         (column movieId)
+///       actor    reference to actor/<actorId>         (column actorId)
+///       role     string
+///
+/// Every column is a field of its own, also those of the key, with null for no value. The column of a
+/// reference to one text is no field: it is read from the reference.
+struct TableLayout: Sendable {
+  let table: Table
+  private let columns: [String: ColumnLayout]
+  /// Those whose document is known from their columns: references to the key of the other table.
+  let references: [Reference]
+  /// Of the key, in its order.
+  let keyTypes: [ValueType]
+
+  struct ColumnLayout: Sendable {
+    let column: Column
+    /// The name of the reference that the column is read from. Nil for a field.
+    let reference: String?
+  }
+
+  init(_ table: Table, in schema: Schema) throws(DataConnectInitError) {
+    self.table = table
+    func invalid(_ what: String) -> DataConnectInitError {
+      DataConnectInitError(.invalidConnector, "The compiled connector is damaged: \(what)")
+    }
+    var columns: [String: ColumnLayout] = [:]
+    for column in table.columns {
+      columns[column.name] = ColumnLayout(column: column, reference: nil)
+    }
+    var references: [Reference] = []
+    for reference in table.references {
+      guard let target = schema.table(reference.target),
+        reference.columns.count == reference.targetColumns.count,
+        reference.columns.allSatisfy({ columns[$0] != nil })
+      else { throw invalid("\(table.typeName).\(reference.name) refers to nothing known.") }
+      guard reference.targetColumns == target.key else { continue }
+      references.append(reference)
+      guard reference.columns.count == 1, let name = reference.columns.first,
+        let column = columns[name]
+      else { continue }
+      switch column.column.type {
+      case .uuid, .string, .date:
+        columns[name] = ColumnLayout(column: column.column, reference: reference.name)
+      case .int, .int64, .float, .boolean, .timestamp, .any, .vector, .enumeration:
+        // References are in the order of texts.
+        break
+      }
+    }
+    var keyTypes: [ValueType] = []
+    for name in table.key {
+      guard let column = columns[name]?.column else {
+        throw invalid("\(table.typeName) has no column \(name).")
+      }
+      keyTypes.append(column.type)
+    }
+    guard !keyTypes.isEmpty else { throw invalid("\(table.typeName) has no key.") }
+    self.columns = columns
+    self.references = references
+    self.keyTypes = keyTypes
+  }
+
+  func column(_ name: String) -> ColumnLayout? { columns[name] }
+
+  func collection(_ firestore: Firestore) -> CollectionReference {
+    firestore.collection(table.collectionID)
+  }
+
+  func document(_ key: [DataValue], in firestore: Firestore) -> DocumentReference {
+    collection(firestore).document(RowKey.documentID(key))
+  }
+
+  /// The value of a column.
+  func value(
+    of column: ColumnLayout, in row: StoredRow, documentID: String
+  ) -> DataValue {
+    let name = column.column.name
+    if let reference = column.reference {
+      guard case .reference(let document) = row[reference] else { return .null }
+      return RowKey.value(of: document.documentID, type: column.column.type) ?? .null
+    }
+    if let value = row[name] { return value.dataValue(column.column.type) }
+    // A document that was written by hand has its key at least in its id.
+    guard let index = table.key.firstIndex(of: name),
+      let values = RowKey.values(of: documentID, types: keyTypes)
+    else { return .null }
+    return values[index]
+  }
+
+  func key(of row: StoredRow, documentID: String) -> [DataValue] {
+    table.key.map { name in
+      columns[name].map { value(of: $0, in: row, documentID: documentID) } ?? .null
+    }
+  }
+
+  /// Sets the value of a column. Columns of a reference are set with the reference.
+  func store(_ value: DataValue, in column: ColumnLayout, of row: inout StoredRow) throws {
+    guard column.reference == nil else { return }
+    row[column.column.name] = try StoredValue(value, column.column)
+  }
+}
+
+extension StoredValue {
+  /// In the form of results.
+  func dataValue(_ type: ValueType) -> DataValue {
+    switch self {
+    case .null: .null
+    case .bool(let value): .bool(value)
+    case .int(let value): type == .float ? .double(Double(value)) : .int(value)
+    case .double(let value): .double(value)
+    case .string(let value): .string(value)
+    case .timestamp(let value): .timestamp(value)
+    case .reference(let value): .string(value.path)
+    case .vector(let values): .list(values.map { .double($0) })
+    case .geoPoint(let value):
+      .object(["latitude": .double(value.latitude), "longitude": .double(value.longitude)])
+    case .bytes(let value): .string(value.base64EncodedString())
+    case .list(let values): .list(values.map { $0.dataValue(type) })
+    case .map(let row):
+      if case .list(let values)? = row[StoredValue.nestedList], row.names.count == 1 {
+        .list(values.map { $0.dataValue(type) })
+      } else {
+        .object(DataObject(names: row.names, values: row.values.map { $0.dataValue(type) }))
+      }
+    }
+  }
+
+  /// The name of the only field of a map in place of a list inside of a list, which documents cannot
+  /// have.
+  static let nestedList = "[]"
+
+  /// A value that has been checked against the column.
+  init(_ value: DataValue, _ column: Column) throws {
+    switch (value, column.type) {
+    case (.null, _): self = .null
+    case (.list(let values), .vector):
+      self = .vector(
+        values.map { value in
+          switch value {
+          case .double(let number): number
+          case .int(let number): Double(number)
+          default: .nan
+          }
+        })
+    case (.int(let number), .float): self = .double(Double(number))
+    default: self.init(value, isInList: false)
+    }
+  }
+
+  private init(_ value: DataValue, isInList: Bool) {
+    switch value {
+    case .null: self = .null
+    case .bool(let value): self = .bool(value)
+    case .int(let value): self = .int(value)
+    case .double(let value): self = .double(value)
+    case .string(let value): self = .string(value)
+    case .timestamp(let value): self = .timestamp(value)
+    case .list(let values):
+      let list = StoredValue.list(values.map { StoredValue($0, isInList: true) })
+      guard isInList else {
+        self = list
+        return
+      }
+      var row = StoredRow()
+      row[Self.nestedList] = list
+      self = .map(row)
+    case .object(let object):
+      var row = StoredRow()
+      for (name, value) in object.members { row[name] = StoredValue(value, isInList: false) }
+      self = .map(row)
+    }
+  }
+}

@@ -1,0 +1,237 @@
+import DataConnectModel
+import Foundation
+import Hearth
+import HearthCEL
+import Synchronization
+
+/// The subscriptions to the queries on a database, of all connectors, and the signals that refresh them.
+///
+/// A mutation refreshes a subscription once, however many of its signals match. While a subscription is
+/// being refreshed, further signals are one more refresh after it.
+final class SubscriptionHub: Sendable {
+  /// A mutation, after its commit.
+  struct Mutated: Sendable {
+    let connector: String
+    let operation: String
+    let variables: DataObject
+    let auth: DataConnectAuth?
+    /// Those that were written by their keys.
+    let rows: Set<RowIdentity>
+
+    fileprivate var name: String { "\(connector)/\(operation)" }
+  }
+
+  /// The signals that a subscription waits for.
+  struct Interest: Sendable {
+    let connector: String
+    let operation: Operation
+    let variables: DataObject
+    let auth: DataConnectAuth?
+    let rows: Set<RowIdentity>
+    let plan: ConnectorPlan
+
+    /// The mutations that `@refresh` names: `movies/UpdateMovie`. A name without a connector is one of
+    /// the same.
+    fileprivate var mutations: [String] {
+      operation.refreshes.compactMap { refresh in
+        guard case .onMutationExecuted(let name, _) = refresh else { return nil }
+        return qualified(name)
+      }
+    }
+
+    private func qualified(_ name: String) -> String {
+      name.contains("/") ? name : "\(connector)/\(name)"
+    }
+
+    /// Whether a condition for the mutation holds.
+    fileprivate func matches(_ mutated: Mutated) -> Bool {
+      operation.refreshes.contains { refresh in
+        guard case .onMutationExecuted(let name, let condition) = refresh,
+          qualified(name) == mutated.name
+        else { return false }
+        return condition.map { holds($0, mutated) } ?? true
+      }
+    }
+
+    /// An error is no.
+    private func holds(_ condition: String, _ mutated: Mutated) -> Bool {
+      func side(_ variables: DataObject, _ auth: DataConnectAuth?) -> CELValue {
+        .map(["variables": CELValue(.object(variables)), "auth": CELValue(auth)])
+      }
+      var request = variables
+      for variable in operation.variables where request[variable.name] == nil {
+        request[variable.name] = .null
+      }
+      let environment = CELEnvironment(
+        variables: [
+          "request": side(request, auth), "mutation": side(mutated.variables, mutated.auth),
+        ], nullMembers: ["request.auth", "mutation.auth"])
+      guard let expression = try? plan.expression(condition) else { return false }
+      return (try? expression.evaluateCondition(in: environment)) ?? false
+    }
+  }
+
+  private struct State {
+    var subscriptions: [Int: Subscription] = [:]
+    /// By the rows that they read by their keys.
+    var ofRow: [RowIdentity: Set<Int>] = [:]
+    /// By the mutations that `@refresh` names.
+    var ofMutation: [String: Set<Int>] = [:]
+    var nextNumber = 0
+
+    mutating func add(_ subscription: Subscription, _ number: Int) {
+      subscriptions[number] = subscription
+      for row in subscription.interest.rows { ofRow[row, default: []].insert(number) }
+      for name in subscription.interest.mutations { ofMutation[name, default: []].insert(number) }
+    }
+
+    /// Returns what is to be released outside of the lock.
+    mutating func remove(_ number: Int) -> Subscription? {
+      guard let subscription = subscriptions.removeValue(forKey: number) else { return nil }
+      for row in subscription.interest.rows {
+        ofRow[row]?.remove(number)
+        if ofRow[row]?.isEmpty == true { ofRow[row] = nil }
+      }
+      for name in subscription.interest.mutations {
+        ofMutation[name]?.remove(number)
+        if ofMutation[name]?.isEmpty == true { ofMutation[name] = nil }
+      }
+      return subscription
+    }
+  }
+
+  private let state = Mutex(State())
+
+  // MARK: One for each database
+
+  private struct Entry {
+    weak var firestore: Firestore?
+    let hub: SubscriptionHub
+  }
+
+  private static let hubs = Mutex<[Entry]>([])
+
+  static func shared(for firestore: Firestore) -> SubscriptionHub {
+    hubs.withLock { hubs in
+      hubs.removeAll { $0.firestore == nil }
+      if let known = hubs.first(where: { $0.firestore === firestore }) { return known.hub }
+      let hub = SubscriptionHub()
+      hubs.append(Entry(firestore: firestore, hub: hub))
+      return hub
+    }
+  }
+
+  // MARK: Signals
+
+  /// - Parameter body: Runs the query, and delivers its result.
+  func subscribe(
+    _ interest: Interest, _ body: @escaping @Sendable () async -> Void
+  ) -> Subscription {
+    state.withLock { state in
+      let number = state.nextNumber
+      state.nextNumber += 1
+      let subscription = Subscription(interest, body) { [weak self] in
+        _ = self?.state.withLock { $0.remove(number) }
+      }
+      state.add(subscription, number)
+      return subscription
+    }
+  }
+
+  /// The number of active subscriptions.
+  var count: Int { state.withLock { $0.subscriptions.count } }
+
+  /// Costs the subscriptions that the mutation might concern, however many there are.
+  func mutated(_ mutated: Mutated) {
+    // Evaluated and released outside of the lock.
+    let (ofRows, ofMutation) = state.withLock { state in
+      var numbers: Set<Int> = []
+      for row in mutated.rows { numbers.formUnion(state.ofRow[row] ?? []) }
+      let named = (state.ofMutation[mutated.name] ?? []).subtracting(numbers)
+      return (
+        numbers.compactMap { state.subscriptions[$0] }, named.compactMap { state.subscriptions[$0] }
+      )
+    }
+    for subscription in ofRows { subscription.refresh() }
+    for subscription in ofMutation where subscription.interest.matches(mutated) {
+      subscription.refresh()
+    }
+  }
+
+  /// A query that is run again at each signal, until it is cancelled.
+  final class Subscription: Sendable {
+    let interest: Interest
+    private let body: @Sendable () async -> Void
+    private let onCancel: @Sendable () -> Void
+
+    private enum Phase {
+      /// Next: `running`, `cancelled`.
+      case idle
+      /// Next: `idle`, or `running` again if a signal came. `cancelled`.
+      case running(isDue: Bool)
+      /// Final.
+      case cancelled
+    }
+
+    private let phase = Mutex(Phase.idle)
+    private let timers = Mutex<[Task<Void, Never>]>([])
+
+    fileprivate init(
+      _ interest: Interest, _ body: @escaping @Sendable () async -> Void,
+      onCancel: @escaping @Sendable () -> Void
+    ) {
+      self.interest = interest
+      self.body = body
+      self.onCancel = onCancel
+      let started = interest.operation.refreshes.compactMap { refresh -> Task<Void, Never>? in
+        guard case .every(let milliseconds) = refresh, milliseconds > 0 else { return nil }
+        return Task { [weak self] in
+          while (try? await Task.sleep(for: .milliseconds(milliseconds))) != nil {
+            guard let self else { return }
+            self.refresh()
+          }
+        }
+      }
+      timers.withLock { $0 = started }
+    }
+
+    /// Runs the query, soon; after the run that is under way.
+    func refresh() {
+      let begins = phase.withLock { phase in
+        switch phase {
+        case .idle:
+          phase = .running(isDue: false)
+          return true
+        case .running:
+          phase = .running(isDue: true)
+          return false
+        case .cancelled: return false
+        }
+      }
+      guard begins else { return }
+      Task { await run() }
+    }
+
+    private func run() async {
+      var isDue = true
+      while isDue {
+        await body()
+        isDue = phase.withLock { phase in
+          guard case .running(let isDue) = phase else { return false }
+          phase = isDue ? .running(isDue: false) : .idle
+          return isDue
+        }
+      }
+    }
+
+    func cancel() {
+      phase.withLock { $0 = .cancelled }
+      let timers = timers.withLock { timers in
+        defer { timers = [] }
+        return timers
+      }
+      for timer in timers { timer.cancel() }
+      onCancel()
+    }
+  }
+}

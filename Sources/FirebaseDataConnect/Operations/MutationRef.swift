@@ -1,0 +1,33 @@
+/// A mutation with values of its variables.
+public final class MutationRef<ResultData: Decodable & Sendable, Variables: OperationVariable>:
+  OperationRef, Hashable
+{
+  let dataConnect: DataConnect
+  let name: String
+  let variables: Variables
+
+  init(_ dataConnect: DataConnect, _ name: String, _ variables: Variables) {
+    self.dataConnect = dataConnect
+    self.name = name
+    self.variables = variables
+  }
+
+  /// Runs the mutation, and returns when it is durable.
+  ///
+  /// Throws `DataConnectOperationError` if a field fails: see its `response` for those that did not.
+  @discardableResult
+  public func execute() async throws -> OperationResult<ResultData> {
+    let service = try dataConnect.service()
+    let response = try await service.mutate(name, encodedVariables(), DataConnect.auth)
+    return OperationResult(data: try response.decoded(ResultData.self), source: .server)
+  }
+
+  public static func == (lhs: MutationRef, rhs: MutationRef) -> Bool {
+    lhs.dataConnect === rhs.dataConnect && lhs.name == rhs.name && lhs.variables == rhs.variables
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(name)
+    hasher.combine(variables)
+  }
+}

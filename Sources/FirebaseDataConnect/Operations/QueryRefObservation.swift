@@ -1,0 +1,148 @@
+import Observation
+import Synchronization
+
+/// A query with values of its variables, whose last result can be observed.
+///
+///     let movies = connector.listMoviesByGenreQuery.ref(genre: "Sci-Fi")
+///     try await movies.execute()
+///     for movie in movies.data?.movies ?? [] { print(movie.title) }
+///
+/// `data`, `source` and `lastError` are observable, and change where the query was run: on the main
+/// actor if it was run there.
+public final class QueryRefObservation<
+  ResultData: Decodable & Sendable, Variables: OperationVariable
+>: ObservableQueryRef, Observable, Hashable {
+  let dataConnect: DataConnect
+  let name: String
+  private let variables: Result<DataObject, any Error>
+  private let last = LastResult()
+
+  init(
+    _ dataConnect: DataConnect, _ name: String, _ variables: Variables,
+    _ encoded: Result<DataObject, any Error>
+  ) {
+    self.dataConnect = dataConnect
+    self.name = name
+    self.variables = encoded
+  }
+
+  /// The last result. Kept if the query fails later.
+  public var data: ResultData? { last.data as? ResultData }
+
+  /// The origin of `data`.
+  public var source: DataSource? { last.source }
+
+  /// The error of the last execution. Nil if it succeeded.
+  public var lastError: AnyDataConnectError? { last.error }
+
+  /// Runs the query, and returns when `data` has its result.
+  ///
+  /// Throws `DataConnectOperationError` if it fails.
+  @discardableResult
+  public func execute(
+    fetchPolicy: QueryFetchPolicy = .preferCache
+  ) async throws -> OperationResult<ResultData> {
+    do {
+      if fetchPolicy == .cacheOnly {
+        return OperationResult(data: data, source: .cache)
+      }
+      let service = try dataConnect.service()
+      let response = try await service.query(name, variables.get(), DataConnect.auth)
+      let result = OperationResult(
+        data: try response.decoded(ResultData.self), source: .server)
+      last.set(result.data, from: result.source)
+      return result
+    } catch {
+      last.fail(AnyDataConnectError(error))
+      throw error
+    }
+  }
+
+  public func execute() async throws -> OperationResult<ResultData> {
+    try await execute(fetchPolicy: .preferCache)
+  }
+
+  /// Subscribes to the query: delivers its result now, and again whenever a signal refreshes it.
+  ///
+  /// A signal is a mutation that writes the row which the query reads by its key, and what `@refresh`
+  /// says. Throws `DataConnectInitError`; an error of the query is delivered.
+  public func subscribe() async throws -> QuerySubscription<ResultData> {
+    let service = try dataConnect.service()
+    let variables = try variables.get()
+    let auth = DataConnect.auth
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: QuerySubscription<ResultData>.Element.self, bufferingPolicy: .bufferingNewest(1))
+    let subscription = try service.subscribe(name, variables, auth) { [self] in
+      let result: QuerySubscription<ResultData>.Element
+      do {
+        result = .success(
+          try await DataConnect.withAuth(auth) { try await execute(fetchPolicy: .serverOnly) })
+      } catch {
+        result = .failure(AnyDataConnectError(error))
+      }
+      continuation.yield(result)
+    }
+    continuation.onTermination = { _ in subscription.cancel() }
+    subscription.refresh()
+    return QuerySubscription(stream)
+  }
+
+  /// References are equal if they are the same object.
+  public static func == (lhs: QueryRefObservation, rhs: QueryRefObservation) -> Bool { lhs === rhs }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// The last result of a query, observable. Not generic: a generic class makes its key paths again for
+/// each access.
+private final class LastResult: Observable, Sendable {
+  private struct State {
+    var data: (any Sendable)?
+    var source: DataSource?
+    var error: AnyDataConnectError?
+  }
+
+  private let state = Mutex(State())
+  private let registrar = ObservationRegistrar()
+
+  var data: (any Sendable)? {
+    registrar.access(self, keyPath: \.data)
+    return state.withLock { $0.data }
+  }
+
+  var source: DataSource? {
+    registrar.access(self, keyPath: \.source)
+    return state.withLock { $0.source }
+  }
+
+  var error: AnyDataConnectError? {
+    registrar.access(self, keyPath: \.error)
+    return state.withLock { $0.error }
+  }
+
+  func set(_ data: (any Sendable)?, from source: DataSource) {
+    registrar.withMutation(of: self, keyPath: \.data) {
+      registrar.withMutation(of: self, keyPath: \.source) {
+        state.withLock { state in
+          state.data = data
+          state.source = source
+        }
+      }
+    }
+    if state.withLock({ $0.error != nil }) { fail(nil) }
+  }
+
+  func fail(_ error: AnyDataConnectError?) {
+    registrar.withMutation(of: self, keyPath: \.error) {
+      state.withLock { $0.error = error }
+    }
+  }
+}
+
+extension AnyDataConnectError {
+  init(_ error: any Error) {
+    self.init(
+      dataConnectError: error as? any DataConnectError
+        ?? DataConnectInternalError(.internalError, "\(error)", error))
+  }
+}

@@ -1,0 +1,235 @@
+import Foundation
+import Hearth
+
+/// A value of a request or of a result, in the form in which Data Connect sends it: a UUID is 32 hex
+/// digits, a date `YYYY-MM-DD`, a row an object.
+public enum DataValue: Hashable, Sendable {
+  case null
+  case bool(Bool)
+  case int(Int64)
+  case double(Double)
+  case string(String)
+  case timestamp(Timestamp)
+  case list([DataValue])
+  case object(DataObject)
+}
+
+/// The members of an object, in their order.
+public struct DataObject: Hashable, Sendable {
+  /// The rows of a result share them.
+  public private(set) var names: [String]
+  public private(set) var values: [DataValue]
+
+  public init() {
+    names = []
+    values = []
+  }
+
+  /// The rows of a result share `names`. Both have the same number of elements.
+  init(names: [String], values: [DataValue]) {
+    assert(names.count == values.count)
+    self.names = names
+    self.values = values
+  }
+
+  /// Nil if there is no such member. Nil removes it.
+  public subscript(_ name: String) -> DataValue? {
+    get {
+      guard let index = names.firstIndex(of: name) else { return nil }
+      return values[index]
+    }
+    set {
+      switch (names.firstIndex(of: name), newValue) {
+      case (let index?, let value?): values[index] = value
+      case (let index?, nil):
+        names.remove(at: index)
+        values.remove(at: index)
+      case (nil, let value?):
+        names.append(name)
+        values.append(value)
+      case (nil, nil): break
+      }
+    }
+  }
+
+  /// The members as pairs.
+  public var members: Zip2Sequence<[String], [DataValue]> { zip(names, values) }
+
+  public var isEmpty: Bool { names.isEmpty }
+}
+
+extension DataValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral,
+  ExpressibleByDictionaryLiteral, ExpressibleByFloatLiteral
+{
+  public init(stringLiteral value: String) { self = .string(value) }
+  public init(integerLiteral value: Int64) { self = .int(value) }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(floatLiteral value: Double) { self = .double(value) }
+  public init(nilLiteral: ()) { self = .null }
+  public init(arrayLiteral elements: DataValue...) { self = .list(elements) }
+  public init(dictionaryLiteral elements: (String, DataValue)...) {
+    self = .object(DataObject(elements))
+  }
+}
+
+extension DataObject: ExpressibleByDictionaryLiteral {
+  public init(dictionaryLiteral elements: (String, DataValue)...) { self.init(elements) }
+
+  /// The last of several members with one name counts.
+  init(_ members: some Sequence<(String, DataValue)>) {
+    self.init()
+    for (name, value) in members { self[name] = value }
+  }
+}
+
+extension DataValue {
+  /// The member of an object. Nil for other values.
+  public subscript(_ name: String) -> DataValue? {
+    guard case .object(let object) = self else { return nil }
+    return object[name]
+  }
+
+  var isNull: Bool { self == .null }
+
+  /// Of a string; nil for other values.
+  public var text: String? { if case .string(let value) = self { value } else { nil } }
+  /// Of a list; nil for other values.
+  public var elements: [DataValue]? { if case .list(let values) = self { values } else { nil } }
+  /// Of an object; nil for other values.
+  public var fields: DataObject? { if case .object(let value) = self { value } else { nil } }
+
+  /// JSON with sorted names: equal values have equal texts.
+  var canonicalText: String {
+    var text = ""
+    appendJSON(to: &text, isSorted: true)
+    return text
+  }
+
+  /// JSON, with the members in their order.
+  public var json: String {
+    var text = ""
+    appendJSON(to: &text, isSorted: false)
+    return text
+  }
+
+  private func appendJSON(to text: inout String, isSorted: Bool) {
+    switch self {
+    case .null: text += "null"
+    case .bool(let value): text += value ? "true" : "false"
+    case .int(let value): text += String(value)
+    case .double(let value):
+      // JSON has no other numbers; as Firestore's export does.
+      text += value.isFinite ? value.description : "\"\(value)\""
+    case .string(let value): Self.appendQuoted(value, to: &text)
+    case .timestamp(let value): Self.appendQuoted(value.rfc3339, to: &text)
+    case .list(let values):
+      text += "["
+      for (index, value) in values.enumerated() {
+        if index > 0 { text += "," }
+        value.appendJSON(to: &text, isSorted: isSorted)
+      }
+      text += "]"
+    case .object(let object):
+      text += "{"
+      let members = isSorted ? object.members.sorted { $0.0 < $1.0 } : Array(object.members)
+      for (index, (name, value)) in members.enumerated() {
+        if index > 0 { text += "," }
+        Self.appendQuoted(name, to: &text)
+        text += ":"
+        value.appendJSON(to: &text, isSorted: isSorted)
+      }
+      text += "}"
+    }
+  }
+
+  private static func appendQuoted(_ string: String, to text: inout String) {
+    text += "\""
+    for scalar in string.unicodeScalars {
+      switch scalar {
+      case "\"": text += "\\\""
+      case "\\": text += "\\\\"
+      case "\n": text += "\\n"
+      case "\r": text += "\\r"
+      case "\t": text += "\\t"
+      case _ where scalar.value < 0x20:
+        let digits = String(scalar.value, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    text += "\""
+  }
+
+  /// Throws `DataConnectCodecError` with `.decodingFailed` for a text that is no JSON.
+  public init(json: String) throws(DataConnectCodecError) {
+    do {
+      self = try JSONDecoder().decode(DataValue.self, from: Data(json.utf8))
+    } catch {
+      throw DataConnectCodecError(.decodingFailed, "This is no JSON.", error)
+    }
+  }
+}
+
+/// As JSON. A timestamp is written as text, and read as a string.
+extension DataValue: Codable {
+  struct MemberKey: CodingKey {
+    let stringValue: String
+    let intValue: Int? = nil
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  public init(from decoder: any Decoder) throws {
+    if let container = try? decoder.container(keyedBy: MemberKey.self) {
+      var object = DataObject()
+      for key in container.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
+        object[key.stringValue] = try container.decode(DataValue.self, forKey: key)
+      }
+      self = .object(object)
+      return
+    }
+    if var container = try? decoder.unkeyedContainer() {
+      var values: [DataValue] = []
+      while !container.isAtEnd { values.append(try container.decode(DataValue.self)) }
+      self = .list(values)
+      return
+    }
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Int64.self) {
+      self = .int(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .double(value)
+    } else {
+      self = .string(try container.decode(String.self))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .object(let object):
+      var container = encoder.container(keyedBy: MemberKey.self)
+      for (name, value) in object.members {
+        try container.encode(value, forKey: MemberKey(stringValue: name))
+      }
+    case .list(let values):
+      var container = encoder.unkeyedContainer()
+      for value in values { try container.encode(value) }
+    default:
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .bool(let value): try container.encode(value)
+      case .int(let value): try container.encode(value)
+      case .double(let value): try container.encode(value)
+      case .string(let value): try container.encode(value)
+      case .timestamp(let value): try container.encode(value.rfc3339)
+      case .null, .list, .object: try container.encodeNil()
+      }
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import Hearth
+
+/// Encodes a value as Data Connect sends it.
+enum DataValueEncoder {
+  static func encode<Value: Encodable>(_ value: Value) throws -> DataValue {
+    do {
+      return try embedded(value, [])
+    } catch let error as DataConnectCodecError {
+      throw error
+    } catch {
+      throw DataConnectCodecError(.encodingFailed, "A value cannot be encoded.", error)
+    }
+  }
+
+  /// Types with a form of their own are not asked to encode themselves.
+  fileprivate static func embedded<Value: Encodable>(
+    _ value: Value, _ path: [any CodingKey]
+  ) throws -> DataValue {
+    switch value {
+    case let value as String: return .string(value)
+    case let value as UUID: return .string(value.dataConnectText)
+    case let value as Timestamp: return .timestamp(value)
+    case let value as AnyValue: return value.dataValue
+    case let value as Date: return .timestamp(Timestamp(date: value))
+    default:
+      let encoder = TreeEncoder(path)
+      try value.encode(to: encoder)
+      return encoder.node.result
+    }
+  }
+}
+
+/// A value that is being encoded: containers of one encoder share it.
+private final class Node {
+  var value = DataValue.null
+  /// Members or elements that are not finished.
+  var names: [String] = []
+  var children: [Node] = []
+
+  enum Kind { case single, keyed, unkeyed }
+  var kind = Kind.single
+
+  var result: DataValue {
+    switch kind {
+    case .single: value
+    case .keyed:
+      .object(DataObject(zip(names, children).map { ($0, $1.result) }))
+    case .unkeyed: .list(children.map(\.result))
+    }
+  }
+
+  func set(_ node: Node, for name: String) {
+    if let index = names.firstIndex(of: name) {
+      children[index] = node
+    } else {
+      names.append(name)
+      children.append(node)
+    }
+  }
+}
+
+private struct TreeEncoder: Encoder {
+  let codingPath: [any CodingKey]
+  let userInfo: [CodingUserInfoKey: Any] = [:]
+  let node: Node
+
+  init(_ path: [any CodingKey], _ node: Node = Node()) {
+    codingPath = path
+    self.node = node
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    node.kind = .keyed
+    return KeyedEncodingContainer(Keyed<Key>(codingPath: codingPath, node: node))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    node.kind = .unkeyed
+    return Unkeyed(codingPath: codingPath, node: node)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer {
+    Single(codingPath: codingPath, node: node)
+  }
+
+  struct Single: SingleValueEncodingContainer {
+    let codingPath: [any CodingKey]
+    let node: Node
+
+    mutating func encodeNil() { node.value = .null }
+    mutating func encode(_ value: Bool) { node.value = .bool(value) }
+    mutating func encode<Value: Encodable>(_ value: Value) throws {
+      switch value {
+      case let value as any BinaryInteger: node.value = try TreeEncoder.integer(value, codingPath)
+      case let value as Double: node.value = .double(value)
+      case let value as Float: node.value = .double(Double(value))
+      case let value as Bool: node.value = .bool(value)
+      default: node.value = try DataValueEncoder.embedded(value, codingPath)
+      }
+    }
+  }
+
+  struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let codingPath: [any CodingKey]
+    let node: Node
+
+    private func single(_ key: Key) -> (Single, Node) {
+      let child = Node()
+      node.set(child, for: key.stringValue)
+      return (Single(codingPath: codingPath + [key], node: child), child)
+    }
+
+    mutating func encodeNil(forKey key: Key) { node.set(Node(), for: key.stringValue) }
+
+    mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+      var (container, _) = single(key)
+      try container.encode(value)
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+      keyedBy keyType: NestedKey.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<NestedKey> {
+      let child = Node()
+      node.set(child, for: key.stringValue)
+      return TreeEncoder(codingPath + [key], child).container(keyedBy: keyType)
+    }
+
+    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+      let child = Node()
+      node.set(child, for: key.stringValue)
+      return TreeEncoder(codingPath + [key], child).unkeyedContainer()
+    }
+
+    mutating func superEncoder() -> any Encoder {
+      let child = Node()
+      node.set(child, for: "super")
+      return TreeEncoder(codingPath, child)
+    }
+
+    mutating func superEncoder(forKey key: Key) -> any Encoder {
+      let child = Node()
+      node.set(child, for: key.stringValue)
+      return TreeEncoder(codingPath + [key], child)
+    }
+  }
+
+  struct Unkeyed: UnkeyedEncodingContainer {
+    let codingPath: [any CodingKey]
+    let node: Node
+
+    var count: Int { node.children.count }
+
+    private func append() -> Node {
+      let child = Node()
+      node.children.append(child)
+      return child
+    }
+
+    mutating func encodeNil() { _ = append() }
+
+    mutating func encode<Value: Encodable>(_ value: Value) throws {
+      var container = Single(codingPath: codingPath, node: append())
+      try container.encode(value)
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+      keyedBy keyType: NestedKey.Type
+    ) -> KeyedEncodingContainer<NestedKey> {
+      TreeEncoder(codingPath, append()).container(keyedBy: keyType)
+    }
+
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+      TreeEncoder(codingPath, append()).unkeyedContainer()
+    }
+
+    mutating func superEncoder() -> any Encoder { TreeEncoder(codingPath, append()) }
+  }
+
+  fileprivate static func integer(
+    _ value: any BinaryInteger, _ path: [any CodingKey]
+  ) throws -> DataValue {
+    guard let number = Int64(exactly: value) else {
+      throw EncodingError.invalidValue(
+        value, .init(codingPath: path, debugDescription: "The number does not fit in 64 bits."))
+    }
+    return .int(number)
+  }
+}

@@ -1,0 +1,153 @@
+extension Evaluator {
+  /// The result of `name(arguments)`.
+  mutating func call(
+    _ name: String, _ arguments: [CELValue], at position: CELPosition
+  ) throws(CELError) -> CELValue {
+    for argument in arguments { try take(bytes: argument.byteCount, at: position) }
+    switch (name, arguments.count) {
+    case ("size", 1): return try size(arguments[0], at: position)
+    case ("matches", 2):
+      return try textFunction(name, arguments[0], arguments[1], at: position)
+    case ("type", 1): return .type(arguments[0].typeName)
+    case ("dyn", 1): return arguments[0]
+    case ("uuidV4", 0): return .string(environment.makeUUID())
+    case (_, 1) where CELConversion(rawValue: name) != nil:
+      return try convert(arguments[0], name, at: position)
+    default:
+      guard Signature.functionNames.contains(name) else {
+        throw Signature.undeclared(name, isMethod: false, at: position)
+      }
+      throw noOverload(name, arguments, at: position)
+    }
+  }
+
+  /// The result of `receiver.name(arguments)`.
+  mutating func call(
+    _ name: String, on receiver: CELValue, _ arguments: [CELValue], at position: CELPosition
+  ) throws(CELError) -> CELValue {
+    try take(bytes: receiver.byteCount, at: position)
+    for argument in arguments { try take(bytes: argument.byteCount, at: position) }
+    switch (name, arguments.count) {
+    case ("size", 0): return try size(receiver, at: position)
+    case ("startsWith", 1), ("endsWith", 1), ("contains", 1), ("matches", 1):
+      return try textFunction(name, receiver, arguments[0], at: position)
+    case (_, 0...1) where Signature.timestampAccessors.contains(name):
+      return try component(name, of: receiver, arguments.first, at: position)
+    default:
+      guard Signature.methodNames.contains(name) else {
+        throw Signature.undeclared(name, isMethod: true, at: position)
+      }
+      throw noOverload(name, [receiver] + arguments, at: position)
+    }
+  }
+
+  func noOverload(
+    _ name: String, _ arguments: [CELValue], at position: CELPosition
+  ) -> CELError {
+    let types = arguments.map(\.typeName).joined(separator: ", ")
+    return mismatch(
+      "The function \"\(name)\" does not accept (\(types)).", arguments, at: position)
+  }
+
+  private mutating func size(
+    _ value: CELValue, at position: CELPosition
+  ) throws(CELError) -> CELValue {
+    switch value {
+    case .string(let text): return .int(Int64(text.unicodeScalars.count))
+    case .bytes(let bytes): return .int(Int64(bytes.count))
+    case .list(let elements): return .int(Int64(elements.count))
+    case .map(let map):
+      try take(map.count, at: position)
+      return .int(Int64(map.values.count { !$0.isUnset }))
+    default: throw noOverload("size", [value], at: position)
+    }
+  }
+
+  // MARK: Texts
+
+  private func textFunction(
+    _ name: String, _ text: CELValue, _ argument: CELValue, at position: CELPosition
+  ) throws(CELError) -> CELValue {
+    guard case .string(let text) = text, case .string(let part) = argument else {
+      throw noOverload(name, [text, argument], at: position)
+    }
+    switch name {
+    case "startsWith": return .bool(text.utf8.starts(with: part.utf8))
+    case "endsWith": return .bool(text.utf8.reversed().starts(with: part.utf8.reversed()))
+    case "contains": return .bool(text.containsBytes(of: part))
+    default: return .bool(try matches(part, text, at: position))
+    }
+  }
+
+  private func matches(
+    _ pattern: String, _ text: String, at position: CELPosition
+  ) throws(CELError) -> Bool {
+    do {
+      return try environment.matches(pattern, text)
+    } catch let error as CELError {
+      throw CELError(error.kind, error.message, at: position, cause: error.cause)
+    } catch {
+      throw CELError(
+        .invalidValue, "The matcher of regular expressions failed: \(error)", at: position,
+        cause: error)
+    }
+  }
+
+  // MARK: Time
+
+  private func component(
+    _ name: String, of receiver: CELValue, _ zone: CELValue?, at position: CELPosition
+  ) throws(CELError) -> CELValue {
+    switch (receiver, zone) {
+    case (.timestamp, nil), (.timestamp, .string):
+      let timestamp = try timestamp(receiver, at: position)
+      var offset: Int64 = 0
+      if case .string(let name) = zone {
+        guard let known = CELTime.offset(ofZone: name) else {
+          throw CELError(
+            .unsupported,
+            "The time zone \(CELValue.string(name)) is neither UTC nor an offset "
+              + "such as +02:00.", at: position)
+        }
+        offset = known
+      }
+      let result = CELTime.component(
+        name, ofSeconds: timestamp.seconds + offset, nanoseconds: timestamp.nanoseconds)
+      if let result { return .int(result) }
+    case (.duration, nil):
+      let duration = try duration(receiver, at: position)
+      switch name {
+      case "getHours": return .int(duration / 3_600_000_000_000)
+      case "getMinutes": return .int(duration / 60_000_000_000)
+      case "getSeconds": return .int(duration / 1_000_000_000)
+      case "getMilliseconds": return .int(duration % 1_000_000_000 / 1_000_000)
+      default: break
+      }
+    default: break
+    }
+    throw noOverload(name, [receiver] + (zone.map { [$0] } ?? []), at: position)
+  }
+}
+
+extension String {
+  /// Whether a text is part of this one, in time linear in both (Knuth, Morris and Pratt).
+  func containsBytes(of part: String) -> Bool {
+    let part = Array(part.utf8)
+    guard !part.isEmpty else { return true }
+    /// For each prefix of the part, the length of its longest border.
+    var borders = [0]
+    var length = 0
+    for byte in part.dropFirst() {
+      while length > 0, part[length] != byte { length = borders[length - 1] }
+      if part[length] == byte { length += 1 }
+      borders.append(length)
+    }
+    length = 0
+    for byte in utf8 {
+      while length > 0, part[length] != byte { length = borders[length - 1] }
+      if part[length] == byte { length += 1 }
+      if length == part.count { return true }
+    }
+    return false
+  }
+}

@@ -1,0 +1,87 @@
+/// A finding of the compiler at a position of a source file.
+///
+/// Printed as `path:line:column: error: the finding, and the remedy`.
+public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
+  public enum Severity: String, Hashable, Sendable {
+    /// There is no compiled connector.
+    case error
+    case warning
+    /// Nothing to do; the source has a part without effect.
+    case note
+  }
+
+  public var severity: Severity
+  /// The path of the source file, as it was given.
+  public var path: String
+  /// From 1.
+  public var line: Int
+  /// In Unicode scalars, from 1.
+  public var column: Int
+  public var message: String
+
+  public init(severity: Severity, path: String, line: Int, column: Int, message: String) {
+    self.severity = severity
+    self.path = path
+    self.line = line
+    self.column = column
+    self.message = message
+  }
+
+  public var description: String { "\(path):\(line):\(column): \(severity.rawValue): \(message)" }
+}
+
+extension Diagnostic: Comparable {
+  /// By path and position; at one position errors come first.
+  public static func < (left: Diagnostic, right: Diagnostic) -> Bool {
+    if left.path != right.path { return left.path < right.path }
+    if (left.line, left.column) != (right.line, right.column) {
+      return (left.line, left.column) < (right.line, right.column)
+    }
+    if left.severity != right.severity { return left.severity.rank < right.severity.rank }
+    return left.message < right.message
+  }
+}
+
+extension Diagnostic.Severity {
+  fileprivate var rank: Int {
+    switch self {
+    case .error: 0
+    case .warning: 1
+    case .note: 2
+    }
+  }
+}
+
+/// Collects findings. The same finding is kept once: a fragment is checked at each of its uses.
+struct DiagnosticSink {
+  private let paths: [String]
+  private var seen: Set<Diagnostic> = []
+  private(set) var hasErrors = false
+
+  init(paths: [String]) {
+    self.paths = paths
+  }
+
+  var sorted: [Diagnostic] { seen.sorted() }
+
+  mutating func report(_ severity: Diagnostic.Severity, _ message: String, at position: Position) {
+    let path = paths.indices.contains(position.file) ? paths[position.file] : ""
+    seen.insert(
+      Diagnostic(
+        severity: severity, path: path, line: position.line, column: position.column,
+        message: message))
+    if severity == .error { hasErrors = true }
+  }
+
+  mutating func error(_ message: String, at position: Position) {
+    report(.error, message, at: position)
+  }
+
+  mutating func warning(_ message: String, at position: Position) {
+    report(.warning, message, at: position)
+  }
+
+  mutating func note(_ message: String, at position: Position) {
+    report(.note, message, at: position)
+  }
+}

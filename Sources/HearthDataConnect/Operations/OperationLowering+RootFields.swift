@@ -1,0 +1,173 @@
+import DataConnectModel
+
+extension OperationLowering {
+  mutating func lowerRootFields(
+    _ selections: [SelectionSyntax], kind: DataConnectModel.Operation.Kind, isNested: Bool
+  ) -> [RootField] {
+    merged(lowerRoots(selections, kind: kind, isNested: isNested)).compactMap(\.root)
+  }
+
+  private mutating func lowerRoots(
+    _ selections: [SelectionSyntax], kind: DataConnectModel.Operation.Kind, isNested: Bool
+  ) -> [LoweredField] {
+    var checks: [(Check, Position)] = []
+    let flat = flatten(selections, of: .root(kind), checks: &checks)
+    for (_, position) in checks {
+      session.diagnostics.error(
+        "@check on a fragment of root fields has no value: put it on the operation or on a field.",
+        at: position)
+    }
+    var result: [LoweredField] = []
+    for field in flat {
+      if let lowered = lowerRoot(field, kind: kind, isNested: isNested) { result.append(lowered) }
+      if !isNested { scope.responseKeys.append(field.syntax.responseKey.text) }
+    }
+    return result
+  }
+
+  private mutating func lowerRoot(
+    _ flat: FlatField, kind: DataConnectModel.Operation.Kind, isNested: Bool
+  ) -> LoweredField? {
+    let syntax = flat.syntax
+    let name = syntax.name.text
+    var checks: [(Check, Position)] = []
+    var modifiers = combined(
+      flat.modifiers, with: syntax.directives, at: .field, position: syntax.name.position,
+      checks: &checks)
+    modifiers.checks = checks.map(\.0)
+    func lowered(_ root: RootField, _ children: [LoweredField] = []) -> LoweredField {
+      LoweredField(
+        selection: Selection(responseKey: "", name: "", kind: .typename), root: root,
+        children: children, position: syntax.responseKey.position)
+    }
+
+    let key = syntax.responseKey.text
+    let isQueryInMutation = name == "query" && kind == .mutation
+    if name == "__typename" || isQueryInMutation {
+      if let argument = syntax.arguments.first {
+        session.diagnostics.error(
+          "\(name) has no arguments: remove \(argument.name.text).", at: argument.name.position)
+        return nil
+      }
+    }
+    if name == "__typename" {
+      if syntax.selections != nil {
+        session.diagnostics.error(
+          "__typename is of type String! and has no fields: remove { … }.",
+          at: syntax.name.position)
+        return nil
+      }
+      return lowered(
+        RootField(
+          responseKey: key, name: name, action: .typename, table: "", modifiers: modifiers))
+    }
+    if isQueryInMutation {
+      guard let selections = syntax.selections else {
+        session.diagnostics.error(
+          "query is of type Query: add { … } with the fields to select.", at: syntax.name.position)
+        return nil
+      }
+      let children = lowerRoots(selections, kind: .query, isNested: true)
+      return lowered(
+        RootField(responseKey: key, name: name, action: .query, table: "", modifiers: modifiers),
+        children)
+    }
+
+    guard let shape = session.types.rootField(name, in: kind) else {
+      reportUnknownRoot(syntax.name, kind: kind)
+      return nil
+    }
+    guard !session.brokenTypes.contains(shape.table), let table = session.tables[shape.table] else {
+      return nil
+    }
+    var inner = scope
+    switch shape.action {
+    case .insert, .insertMany: inner.purpose = .insert
+    case .upsert, .upsertMany: inner.purpose = .upsert
+    case .update, .updateMany: inner.purpose = .update
+    default: break
+    }
+    let arguments = session.coerceMembers(
+      syntax.arguments, of: shape.arguments, at: syntax.name.position, scope: inner)
+    // With an error in the arguments, the selections are checked nevertheless.
+    let isValid =
+      arguments.map { checkPages($0, of: syntax) && checkFilter($0, shape, syntax) } ?? false
+
+    var root = RootField(
+      responseKey: key, name: name, action: shape.action, table: shape.table,
+      column: shape.column, arguments: arguments ?? [], modifiers: modifiers)
+    var children: [LoweredField] = []
+    if let selections = syntax.selections {
+      guard shape.canSelectRows else {
+        session.diagnostics.error(
+          "\(name) is of type Int! and has no fields: remove { … }.", at: syntax.name.position)
+        return nil
+      }
+      let isList = shape.result == .rows || shape.result == .keys
+      var rowChecks: [(Check, Position)] = []
+      children = lowerFields(selections, of: .table(table), nesting: 1, checks: &rowChecks)
+      root.modifiers.checks += checksOfRow(rowChecks, isList: isList)
+      root.fragment = onlyFragment(selections)
+    } else if kind == .query {
+      session.diagnostics.error(
+        "\(name) is of type \(shape.table): add { … } with the fields to select.",
+        at: syntax.name.position)
+      return nil
+    }
+    return isValid ? lowered(root, children) : nil
+  }
+
+  /// Mutations of many rows have a filter, or say that they mean all rows.
+  private func checkFilter(
+    _ arguments: [Literal.Member], _ shape: RootFieldShape, _ syntax: FieldSyntax
+  ) -> Bool {
+    guard shape.action == .updateMany || shape.action == .deleteMany else { return true }
+    if arguments["where"] == .object([]) {
+      session.diagnostics.error(
+        "An empty filter matches all rows: write all: true instead.",
+        at: syntax.argument("where")?.position ?? syntax.name.position)
+      return false
+    }
+    if arguments["all"] == .bool(false) {
+      session.diagnostics.error(
+        "\(shape.name) without a filter changes all rows: give where, or all: true.",
+        at: syntax.argument("all")?.position ?? syntax.name.position)
+      return false
+    }
+    return true
+  }
+
+  private func reportUnknownRoot(_ name: Name, kind: DataConnectModel.Operation.Kind) {
+    let text = name.text
+    // Fields of types that were reported in the schema.
+    let isBroken = session.brokenTypes.contains { type in
+      let singular = Naming.lowerFirst(type)
+      return text == Naming.plural(singular) || text == singular || text.hasPrefix("\(singular)_")
+        || text.hasPrefix("\(Naming.plural(singular))_")
+    }
+    if isBroken { return }
+    let message: String
+    switch text {
+    case "_select", "_selectFirst", "_execute", "_executeReturning", "_executeReturningFirst":
+      message =
+        kind == .query
+        ? "SQL is not supported: use the fields of the tables with where, orderBy and aggregates."
+        : "SQL is not supported: use the fields of the tables, like movie_updateMany."
+    case "__schema", "__type":
+      message = "\(text) is not possible in a connector: read the generated files of the schema."
+    default:
+      if kind == .mutation, session.types.rootField(text, in: .query) != nil {
+        message = "\(text) is a field of queries: write query { \(text) … } in a mutation."
+      } else if kind == .query, session.types.rootField(text, in: .mutation) != nil {
+        message = "\(text) is a field of mutations: write it in a mutation."
+      } else {
+        message =
+          "There is no \(kind.rawValue) field \"\(text)\"."
+          + session.suggestion(
+            for: text, among: session.types.rootFieldNames(in: kind),
+            otherwise: "Remove it, or add a table for it.")
+      }
+    }
+    session.diagnostics.error(message, at: name.position)
+  }
+}

@@ -1,0 +1,151 @@
+import DataConnectModel
+
+/// Variables and their types.
+extension OperationLowering {
+  static func signature(of syntax: OperationSyntax, session: Session) -> Signature {
+    var result = Signature(
+      kind: syntax.kind == .mutation ? .mutation : .query, variables: [], brokenVariables: [])
+    for variable in syntax.variables {
+      let name = variable.name
+      guard !result.variables.contains(where: { $0.name == name.text }) else {
+        session.diagnostics.error(
+          "The variable $\(name.text) is declared twice: keep one.", at: name.position)
+        continue
+      }
+      guard let type = inputType(variable.type, session) else {
+        result.brokenVariables.insert(name.text)
+        continue
+      }
+      var lowered = Variable(name: name.text, type: type)
+      if let value = variable.defaultValue {
+        let scope = ValueScope(variables: nil, isOfVariable: true)
+        lowered.defaultValue = session.coerce(
+          value, to: type.shape, label: "$\(name.text)", scope: scope)
+      }
+      lowerDirectives(of: variable, into: &lowered, session)
+      result.variables.append(lowered)
+    }
+    return result
+  }
+
+  static func inputType(_ syntax: TypeSyntax, _ session: Session) -> InputType? {
+    let isNullable = syntax.isNullable
+    switch syntax.kind {
+    case .list(let element):
+      return inputType(element, session).map { .list($0, isNullable: isNullable) }
+    case .named(let name):
+      if let scalar = ValueType(scalar: name) { return .value(scalar, isNullable: isNullable) }
+      if session.enums[name] != nil { return .value(.enumeration(name), isNullable: isNullable) }
+      if name == "OrderDirection" { return .orderDirection(isNullable: isNullable) }
+      if name == "SearchQueryFormat" { return .searchQueryFormat(isNullable: isNullable) }
+      let object = session.types.object(name)
+      if let object, let table = object.table {
+        switch object.role {
+        case .key: return .key(table, isNullable: isNullable)
+        case .data: return .data(table, isNullable: isNullable)
+        case .filter: return .filter(table, isNullable: isNullable)
+        case .order: return .order(table, isNullable: isNullable)
+        default: break
+        }
+      }
+      if isBroken(name, session) { return nil }
+      session.diagnostics.error(
+        unknownType(name, object: object, session), at: syntax.position)
+      return nil
+    }
+  }
+
+  private static func isBroken(_ name: String, _ session: Session) -> Bool {
+    session.brokenTypes.contains { name == $0 || name.hasPrefix("\($0)_") }
+  }
+
+  private static func unknownType(
+    _ name: String, object: InputObject?, _ session: Session
+  ) -> String {
+    if object != nil {
+      return "\(name) is not possible as the type of a variable: write the object in the "
+        + "operation, with variables for its values."
+    }
+    if session.tables[name] != nil {
+      return "\(name) is a table, not the type of a variable: use \(name)_Key or \(name)_Data."
+    }
+    let scalars = [
+      "String", "Int", "Int64", "Float", "Boolean", "UUID", "Date", "Timestamp", "Any", "Vector",
+      "OrderDirection", "SearchQueryFormat",
+    ]
+    if name == "ID" { return "There is no type ID: use UUID or String." }
+    let suffixes = ["_Key", "_Data", "_Filter", "_Order"]
+    let suggestion = session.suggestion(
+      for: name,
+      among: scalars + session.enums.keys
+        + session.tables.keys.flatMap { table in suffixes.map { table + $0 } })
+    return "There is no type \(name)."
+      + (suggestion.isEmpty ? " Use a scalar, an enum, or a type like Movie_Key." : suggestion)
+  }
+
+  static func lowerDirectives(
+    of syntax: VariableSyntax, into variable: inout Variable, _ session: Session
+  ) {
+    session.checkRepetition(of: syntax.directives)
+    var table: String?
+    var isList = false
+    switch variable.type {
+    case .data(let name, _): table = name
+    case .list(.data(let name, _), _):
+      table = name
+      isList = true
+    case .list: isList = true
+    default: break
+    }
+    for directive in syntax.directives {
+      guard let arguments = session.arguments(of: directive, at: .variable) else { continue }
+      switch directive.name.text {
+      case "retired": variable.isRetired = true
+      case "allow":
+        if case .int(let count)? = arguments["maxCount"] {
+          if !isList || count < 0 {
+            session.diagnostics.error(
+              isList
+                ? "maxCount is at least 0: write the number of rows."
+                : "maxCount is for lists, and $\(variable.name) is none: remove it.",
+              at: directive.argument("maxCount")?.position ?? directive.name.position)
+          } else {
+            variable.maximumCount = Int(count)
+          }
+        }
+        guard let names = directive.names("fields") else { continue }
+        guard let table, let object = session.types.object("\(table)_Data") else {
+          session.diagnostics.error(
+            "fields is for variables of a type like Movie_Data: remove it.",
+            at: directive.argument("fields")?.position ?? directive.name.position)
+          continue
+        }
+        var allowed: [String] = []
+        for name in names {
+          for word in name.text.split(whereSeparator: { " ,\n\t".contains($0) }).map(String.init) {
+            let field = object.field(word)
+            switch field?.subject {
+            case .column where field?.form == .plain, .reference: allowed.append(word)
+            default:
+              if session.isBroken(word, in: table) { continue }
+              session.diagnostics.error(
+                "\(table) has no field \"\(word)\"."
+                  + session.suggestion(
+                    for: word, among: session.tables[table]?.table.columns.map(\.name) ?? [],
+                    otherwise: "Name another."),
+                at: name.position)
+            }
+          }
+        }
+        variable.allowedFields = allowed
+      default: break
+      }
+    }
+    if table != nil, !syntax.directives.contains(where: { $0.name.text == "allow" }) {
+      session.diagnostics.report(
+        session.options.isStrict ? .error : .warning,
+        "A client can set every column with $\(variable.name): add @allow(fields: \"…\").",
+        at: syntax.name.position)
+    }
+  }
+}

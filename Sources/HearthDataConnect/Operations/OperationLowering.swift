@@ -1,0 +1,72 @@
+import DataConnectModel
+
+/// Checks an operation and brings it into its compiled form.
+///
+///     OperationSyntax ─▶ variables ─▶ directives ─▶ fields ─▶ Operation
+///                                                     │ fragments are replaced by their fields,
+///                                                     │ fields with one response key are merged
+struct OperationLowering {
+  /// Of fields after fragments are replaced. Fragments can multiply without bound.
+  static let maximumFields = 10_000
+
+  /// The declaration of an operation, which conditions of other operations need.
+  struct Signature {
+    var kind: DataConnectModel.Operation.Kind
+    var variables: [Variable]
+    /// Names of variables whose declaration has an error.
+    var brokenVariables: Set<String>
+  }
+
+  let session: Session
+  let connectorID: String
+  let fragments: [String: FragmentSyntax]
+  /// By name.
+  let signatures: [String: Signature]
+  /// Operations of data files are executed by the owner of the data: `@auth` is not needed.
+  let isSeed: Bool
+
+  var usedFragments: Set<String> = []
+  var fieldCount = 0
+  var scope = ValueScope()
+
+  init(
+    session: Session, connectorID: String, fragments: [String: FragmentSyntax],
+    signatures: [String: Signature], isSeed: Bool = false
+  ) {
+    self.session = session
+    self.connectorID = connectorID
+    self.fragments = fragments
+    self.signatures = signatures
+    self.isSeed = isSeed
+  }
+
+  mutating func lower(
+    _ syntax: OperationSyntax, name: String, signature: Signature
+  ) -> DataConnectModel.Operation {
+    session.usedVariables = []
+    session.brokenVariables = signature.brokenVariables
+    fieldCount = 0
+    scope = ValueScope()
+    scope.operationKind = signature.kind
+    scope.variables = Dictionary(
+      signature.variables.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    var operation = DataConnectModel.Operation(
+      kind: signature.kind, name: name, variables: signature.variables, fields: [])
+    lowerDirectives(of: syntax, into: &operation)
+    operation.fields = lowerRootFields(
+      syntax.selections, kind: signature.kind, isNested: false)
+    return operation
+  }
+
+  /// Reports variables without a use. Called after all expressions are known.
+  static func reportUnusedVariables(
+    of syntax: OperationSyntax, used: Set<String>, session: Session
+  ) {
+    for variable in syntax.variables {
+      let name = variable.name.text
+      guard !used.contains(name), !session.wordsInExpressions.contains(name) else { continue }
+      session.diagnostics.warning(
+        "The variable $\(name) is not used: remove it.", at: variable.name.position)
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import DataConnectModel
+
+/// `@unique` and `@index`.
+extension SchemaBuilder {
+  mutating func addIndexes(of draft: Draft, to table: inout Table) {
+    for field in draft.fields {
+      for directive in field.directives where ["unique", "index"].contains(directive.name.text) {
+        guard directive.argument("fields") == nil else {
+          session.diagnostics.error(
+            "fields is for @\(directive.name.text) on a type: remove it here.",
+            at: directive.argument("fields")?.position ?? directive.name.position)
+          continue
+        }
+        addIndex(directive, [field.name], of: draft, to: &table)
+      }
+    }
+    for directive in draft.directives where directive.name.text != "table" {
+      guard session.arguments(of: directive, at: .object) != nil else { continue }
+      guard ["unique", "index"].contains(directive.name.text) else { continue }
+      guard let names = directive.names("fields"), !names.isEmpty else {
+        session.diagnostics.error(
+          "@\(directive.name.text) on a type needs fields: add fields: [\"…\"].",
+          at: directive.name.position)
+        continue
+      }
+      addIndex(directive, names, of: draft, to: &table)
+    }
+  }
+
+  func addIndex(
+    _ directive: DirectiveSyntax, _ names: [Name], of draft: Draft, to table: inout Table
+  ) {
+    let isUnique = directive.name.text == "unique"
+    var directions: [Bool] = []
+    if let order = directive.argument("order") {
+      let elements: [ValueSyntax] = if case .list(let all) = order.kind { all } else { [order] }
+      directions = elements.map { if case .name("DESC") = $0.kind { true } else { false } }
+      if directions.count > names.count {
+        session.diagnostics.error(
+          "order has \(directions.count) directions for \(names.count) fields: give one for each.",
+          at: order.position)
+      }
+    }
+    var columns: [String] = []
+    var isDescending: [Bool] = []
+    for (index, name) in names.enumerated() {
+      let found: [String]
+      if table.column(name.text) != nil {
+        found = [name.text]
+      } else if let reference = table.reference(name.text) {
+        found = reference.columns
+      } else {
+        if session.brokenFields[table.typeName]?.contains(name.text) != true {
+          session.diagnostics.error(
+            "\(table.typeName) has no field \"\(name.text)\"."
+              + session.suggestion(
+                for: name.text,
+                among: table.columns.map(\.name) + table.references.map(\.name),
+                otherwise: "Name another."),
+            at: name.position)
+        }
+        return
+      }
+      for column in found {
+        guard !columns.contains(column) else {
+          session.diagnostics.error(
+            "\(column) is given twice: name each field once.", at: name.position)
+          continue
+        }
+        columns.append(column)
+        isDescending.append(index < directions.count && directions[index])
+      }
+    }
+    if isUnique,
+      let bad = columns.first(where: { name in
+        table.column(name).map { $0.isList || $0.type == .any || $0.type == .vector } ?? false
+      })
+    {
+      session.diagnostics.error(
+        "\(bad) cannot be unique: use a column with a single value.", at: directive.name.position)
+      return
+    }
+    var indexName: String?
+    if case .string(let text)? = directive.argument(isUnique ? "indexName" : "name")?.kind {
+      indexName = text
+    }
+    if case .name(let type)? = directive.argument("type")?.kind, ["HNSW", "IVFFLAT"].contains(type)
+    {
+      session.diagnostics.note(
+        "An index of type \(type) has no effect: similarity compares all rows.",
+        at: directive.name.position)
+      return
+    }
+    let index = Table.Index(name: indexName, columns: columns, isDescending: isDescending)
+    if isUnique { table.uniques.append(index) } else { table.indexes.append(index) }
+  }
+
+  /// A reference is one-to-one if its columns contain the key, or the columns of a unique index.
+  func withOneToOne(_ tables: [Table]) -> [Table] {
+    tables.map { table in
+      var table = table
+      let unique = [Set(table.key)] + table.uniques.map { Set($0.columns) }
+      for index in table.references.indices {
+        let columns = Set(table.references[index].columns)
+        table.references[index].isOneToOne = unique.contains { $0.isSubset(of: columns) }
+      }
+      return table
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/// A place in a source file.
+struct Position: Hashable, Sendable {
+  /// The index of the file among those of the run.
+  var file: Int
+  /// From 1.
+  var line: Int
+  /// In Unicode scalars, from 1.
+  var column: Int
+}
+
+/// A name with its place.
+struct Name: Hashable, Sendable {
+  var text: String
+  var position: Position
+}
+
+/// The definitions of one file.
+struct DocumentSyntax: Sendable {
+  var types: [TypeDefinitionSyntax] = []
+  var operations: [OperationSyntax] = []
+  var fragments: [FragmentSyntax] = []
+}
+
+// MARK: - Values and types
+
+struct ValueSyntax: Sendable {
+  indirect enum Kind: Sendable {
+    case null
+    case bool(Bool)
+    /// As written.
+    case int(String)
+    /// As written.
+    case float(String)
+    case string(String)
+    case name(String)
+    case variable(String)
+    case list([ValueSyntax])
+    case object([ArgumentSyntax])
+  }
+
+  var kind: Kind
+  var position: Position
+}
+
+/// `name: value`, of a field, a directive or an object.
+struct ArgumentSyntax: Sendable {
+  var name: Name
+  var value: ValueSyntax
+}
+
+struct DirectiveSyntax: Sendable {
+  /// Without `@`; the position is that of `@`.
+  var name: Name
+  var arguments: [ArgumentSyntax]
+}
+
+struct TypeSyntax: Sendable {
+  indirect enum Kind: Sendable {
+    case named(String)
+    case list(TypeSyntax)
+  }
+
+  var kind: Kind
+  var isNullable: Bool
+  var position: Position
+
+  /// The name inside of all lists.
+  var innermostName: String {
+    switch kind {
+    case .named(let name): name
+    case .list(let element): element.innermostName
+    }
+  }
+}
+
+// MARK: - Executable definitions
+
+struct OperationSyntax: Sendable {
+  enum Kind: String, Sendable {
+    case query, mutation, subscription
+  }
+
+  var kind: Kind
+  var name: Name?
+  var variables: [VariableSyntax]
+  var directives: [DirectiveSyntax]
+  var selections: [SelectionSyntax]
+  var position: Position
+}
+
+struct VariableSyntax: Sendable {
+  /// Without `$`; the position is that of `$`.
+  var name: Name
+  var type: TypeSyntax
+  var defaultValue: ValueSyntax?
+  var directives: [DirectiveSyntax]
+}
+
+struct FragmentSyntax: Sendable {
+  var name: Name
+  var typeCondition: Name
+  var directives: [DirectiveSyntax]
+  var selections: [SelectionSyntax]
+}
+
+enum SelectionSyntax: Sendable {
+  case field(FieldSyntax)
+  /// `...Name`
+  case spread(Name, [DirectiveSyntax])
+  /// `... on Type { }`
+  case inline(typeCondition: Name?, [DirectiveSyntax], [SelectionSyntax], Position)
+}
+
+struct FieldSyntax: Sendable {
+  var alias: Name?
+  var name: Name
+  var arguments: [ArgumentSyntax]
+  var directives: [DirectiveSyntax]
+  /// Nil without braces.
+  var selections: [SelectionSyntax]?
+
+  var responseKey: Name { alias ?? name }
+}
+
+// MARK: - Type system definitions
+
+struct TypeDefinitionSyntax: Sendable {
+  enum Kind: String, Sendable {
+    case object = "type"
+    case enumeration = "enum"
+    case input, scalar, interface, union, directive, schema
+  }
+
+  var kind: Kind
+  var isExtension: Bool
+  var description: String?
+  /// Of `schema` the keyword.
+  var name: Name
+  var interfaces: [Name] = []
+  var directives: [DirectiveSyntax] = []
+  /// Of objects, interfaces, inputs; the arguments of a directive.
+  var fields: [FieldDefinitionSyntax] = []
+  var values: [EnumValueSyntax] = []
+  /// The members of a union, the locations of a directive, the root types of `schema`.
+  var members: [Name] = []
+}
+
+struct FieldDefinitionSyntax: Sendable {
+  var description: String?
+  var name: Name
+  var arguments: [FieldDefinitionSyntax] = []
+  var type: TypeSyntax
+  var defaultValue: ValueSyntax?
+  var directives: [DirectiveSyntax]
+}
+
+struct EnumValueSyntax: Sendable {
+  var description: String?
+  var name: Name
+  var directives: [DirectiveSyntax]
+}

@@ -1,0 +1,447 @@
+/// A recursive descent parser of schemas and operations.
+///
+/// A syntax error ends its definition; parsing goes on at the next word at the start of a line, or
+/// outside of braces, that begins a definition. Nesting is bounded, so that no input exhausts the
+/// stack.
+struct Parser {
+  /// Of selections, values and types.
+  static let maximumNesting = 100
+
+  private struct SyntaxError: Error {
+    var message: String
+    var position: Position
+  }
+
+  private var lexer: Lexer
+  private var token: Lexer.Token
+  private var nesting = 0
+  /// Open braces, parentheses and brackets since the start of the definition.
+  private var openBraces = 0
+  private var document = DocumentSyntax()
+
+  private init(_ text: String, file: Int) {
+    lexer = Lexer(text, file: file)
+    token = lexer.next()
+  }
+
+  /// Parses a file. Definitions with an error are missing in the document.
+  static func parse(
+    _ text: String, file: Int, diagnostics: inout DiagnosticSink
+  ) -> DocumentSyntax {
+    var parser = Parser(text, file: file)
+    while parser.token.kind != .end {
+      parser.nesting = 0
+      parser.openBraces = 0
+      do throws(SyntaxError) {
+        try parser.definition()
+      } catch {
+        diagnostics.error(error.message, at: error.position)
+        parser.recover()
+      }
+    }
+    return parser.document
+  }
+
+  // MARK: Tokens
+
+  private static let definitionKeywords: Set<String> = [
+    "type", "enum", "input", "scalar", "interface", "union", "directive", "schema", "extend",
+    "query", "mutation", "subscription", "fragment",
+  ]
+
+  /// Skips to the next definition. The token that could not be parsed is skipped in any case,
+  /// unless it begins a definition at the start of a line.
+  private mutating func recover() {
+    var isFirst = true
+    while token.kind != .end {
+      if token.kind == .name, Self.definitionKeywords.contains(token.text) {
+        if token.position.column == 1 || (!isFirst && openBraces <= 0) { return }
+      }
+      isFirst = false
+      advance()
+    }
+  }
+
+  private mutating func advance() {
+    if token.kind == .punctuator {
+      switch token.text {
+      case "{", "(", "[": openBraces += 1
+      case "}", ")", "]": openBraces -= 1
+      default: break
+      }
+    }
+    token = lexer.next()
+  }
+
+  private func unexpected(_ wanted: String) -> SyntaxError {
+    switch token.kind {
+    case .invalid: SyntaxError(message: token.text, position: token.position)
+    case .end:
+      SyntaxError(message: "Expected \(wanted), not the end of the file.", position: token.position)
+    case .string:
+      SyntaxError(message: "Expected \(wanted), not a string.", position: token.position)
+    default:
+      SyntaxError(message: "Expected \(wanted), not `\(token.text)`.", position: token.position)
+    }
+  }
+
+  private mutating func skip(_ punctuator: String) -> Bool {
+    guard token.isPunctuator(punctuator) else { return false }
+    advance()
+    return true
+  }
+
+  private mutating func expect(
+    _ punctuator: String, _ place: String
+  ) throws(SyntaxError) {
+    guard skip(punctuator) else { throw unexpected("`\(punctuator)` \(place)") }
+  }
+
+  private mutating func name(_ wanted: String) throws(SyntaxError) -> Name {
+    guard token.kind == .name else { throw unexpected(wanted) }
+    let name = Name(text: token.text, position: token.position)
+    advance()
+    return name
+  }
+
+  private mutating func nested<Result>(
+    _ body: (inout Parser) throws(SyntaxError) -> Result
+  ) throws(SyntaxError) -> Result {
+    nesting += 1
+    guard nesting <= Self.maximumNesting else {
+      throw SyntaxError(
+        message: "Nested more than \(Self.maximumNesting) levels deep: use fewer levels.",
+        position: token.position)
+    }
+    let result = try body(&self)
+    nesting -= 1
+    return result
+  }
+
+  // MARK: Definitions
+
+  private mutating func definition() throws(SyntaxError) {
+    if token.isPunctuator("{") {
+      let position = token.position
+      let selections = try selectionSet()
+      document.operations.append(
+        OperationSyntax(
+          kind: .query, name: nil, variables: [], directives: [], selections: selections,
+          position: position))
+      return
+    }
+    var description: String?
+    if token.kind == .string {
+      description = token.text
+      advance()
+    }
+    let wanted =
+      "a definition, like `type`, `enum`, `query`, `mutation` or `fragment`"
+    guard token.kind == .name, Self.definitionKeywords.contains(token.text) else {
+      if token.kind == .name {
+        throw SyntaxError(
+          message: unexpected(wanted).message
+            + Suggestion.sentence(for: token.text, among: Self.definitionKeywords),
+          position: token.position)
+      }
+      throw unexpected(wanted)
+    }
+    switch token.text {
+    case "query", "mutation", "subscription": try operation()
+    case "fragment": try fragment()
+    default: try typeDefinition(description)
+    }
+  }
+
+  private mutating func operation() throws(SyntaxError) {
+    let position = token.position
+    let kind = OperationSyntax.Kind(rawValue: token.text) ?? .query
+    advance()
+    var operationName: Name?
+    if token.kind == .name { operationName = try name("a name") }
+    var variables: [VariableSyntax] = []
+    if skip("(") {
+      repeat { variables.append(try variable()) } while !token.isPunctuator(")")
+      advance()
+    }
+    let directives = try directives()
+    guard token.isPunctuator("{") else {
+      throw unexpected("`{` with the fields of the \(kind.rawValue)")
+    }
+    document.operations.append(
+      OperationSyntax(
+        kind: kind, name: operationName, variables: variables, directives: directives,
+        selections: try selectionSet(), position: position))
+  }
+
+  private mutating func variable() throws(SyntaxError) -> VariableSyntax {
+    let position = token.position
+    guard skip("$") else { throw unexpected("a variable like `$id: UUID!`, or `)`") }
+    let text = try name("the name of a variable").text
+    try expect(":", "and the type of the variable")
+    let type = try type()
+    var defaultValue: ValueSyntax?
+    if skip("=") { defaultValue = try value() }
+    return VariableSyntax(
+      name: Name(text: text, position: position), type: type, defaultValue: defaultValue,
+      directives: try directives())
+  }
+
+  private mutating func fragment() throws(SyntaxError) {
+    advance()
+    let fragmentName = try name("the name of the fragment")
+    guard fragmentName.text != "on" else {
+      throw SyntaxError(
+        message: "A fragment needs a name before `on`.", position: fragmentName.position)
+    }
+    guard token.isName("on") else { throw unexpected("`on` and the type of the fragment") }
+    advance()
+    let condition = try name("the type of the fragment")
+    let directives = try directives()
+    guard token.isPunctuator("{") else { throw unexpected("`{` with the fields of the fragment") }
+    document.fragments.append(
+      FragmentSyntax(
+        name: fragmentName, typeCondition: condition, directives: directives,
+        selections: try selectionSet()))
+  }
+
+  // MARK: Selections
+
+  private mutating func selectionSet() throws(SyntaxError) -> [SelectionSyntax] {
+    try nested { (parser) throws(SyntaxError) in
+      try parser.expect("{", "with fields")
+      guard !parser.token.isPunctuator("}") else {
+        throw SyntaxError(
+          message: "Empty braces: write the fields to select between them.",
+          position: parser.token.position)
+      }
+      var selections: [SelectionSyntax] = []
+      repeat { selections.append(try parser.selection()) } while !parser.token.isPunctuator("}")
+      parser.advance()
+      return selections
+    }
+  }
+
+  private mutating func selection() throws(SyntaxError) -> SelectionSyntax {
+    let position = token.position
+    if skip("...") {
+      if token.kind == .name, token.text != "on" {
+        let fragment = try name("the name of a fragment")
+        return .spread(fragment, try directives())
+      }
+      var condition: Name?
+      if token.isName("on") {
+        advance()
+        condition = try name("the type of the fragment")
+      }
+      let directives = try directives()
+      guard token.isPunctuator("{") else {
+        throw unexpected("the name of a fragment, or `{` with fields,")
+      }
+      return .inline(typeCondition: condition, directives, try selectionSet(), position)
+    }
+    let first = try name("a field, or `}`")
+    var field = FieldSyntax(alias: nil, name: first, arguments: [], directives: [])
+    if skip(":") {
+      field.alias = first
+      field.name = try name("a field after the alias")
+    }
+    if token.isPunctuator("(") { field.arguments = try arguments() }
+    field.directives = try directives()
+    if token.isPunctuator("{") { field.selections = try selectionSet() }
+    return .field(field)
+  }
+
+  private mutating func arguments() throws(SyntaxError) -> [ArgumentSyntax] {
+    try expect("(", "with arguments")
+    guard !token.isPunctuator(")") else {
+      throw SyntaxError(
+        message: "Empty parentheses: write arguments, or remove them.", position: token.position)
+    }
+    var arguments: [ArgumentSyntax] = []
+    repeat { arguments.append(try argument("an argument, or `)`")) } while !token.isPunctuator(")")
+    advance()
+    return arguments
+  }
+
+  private mutating func argument(_ wanted: String) throws(SyntaxError) -> ArgumentSyntax {
+    let argumentName = try name(wanted)
+    try expect(":", "and a value after `\(argumentName.text)`")
+    return ArgumentSyntax(name: argumentName, value: try value())
+  }
+
+  private mutating func directives() throws(SyntaxError) -> [DirectiveSyntax] {
+    var directives: [DirectiveSyntax] = []
+    while token.isPunctuator("@") {
+      let position = token.position
+      advance()
+      let text = try name("the name of a directive").text
+      directives.append(
+        DirectiveSyntax(
+          name: Name(text: text, position: position),
+          arguments: token.isPunctuator("(") ? try arguments() : []))
+    }
+    return directives
+  }
+
+  // MARK: Values and types
+
+  private mutating func value() throws(SyntaxError) -> ValueSyntax {
+    let position = token.position
+    func scalar(_ kind: ValueSyntax.Kind) -> ValueSyntax {
+      ValueSyntax(kind: kind, position: position)
+    }
+    let text = token.text
+    switch token.kind {
+    case .int:
+      advance()
+      return scalar(.int(text))
+    case .float:
+      advance()
+      return scalar(.float(text))
+    case .string:
+      advance()
+      return scalar(.string(text))
+    case .name:
+      advance()
+      return switch text {
+      case "null": scalar(.null)
+      case "true": scalar(.bool(true))
+      case "false": scalar(.bool(false))
+      default: scalar(.name(text))
+      }
+    case .punctuator where text == "$":
+      advance()
+      return scalar(.variable(try name("the name of a variable").text))
+    case .punctuator where text == "[":
+      advance()
+      return try nested { (parser) throws(SyntaxError) in
+        var elements: [ValueSyntax] = []
+        while !parser.token.isPunctuator("]") { elements.append(try parser.value()) }
+        parser.advance()
+        return ValueSyntax(kind: .list(elements), position: position)
+      }
+    case .punctuator where text == "{":
+      advance()
+      return try nested { (parser) throws(SyntaxError) in
+        var members: [ArgumentSyntax] = []
+        while !parser.token.isPunctuator("}") {
+          members.append(try parser.argument("a name, or `}`"))
+        }
+        parser.advance()
+        return ValueSyntax(kind: .object(members), position: position)
+      }
+    default: throw unexpected("a value")
+    }
+  }
+
+  private mutating func type() throws(SyntaxError) -> TypeSyntax {
+    let position = token.position
+    let kind: TypeSyntax.Kind
+    if skip("[") {
+      let element = try nested { (parser) throws(SyntaxError) in try parser.type() }
+      try expect("]", "after the type of the elements")
+      kind = .list(element)
+    } else {
+      kind = .named(try name("a type").text)
+    }
+    return TypeSyntax(kind: kind, isNullable: !skip("!"), position: position)
+  }
+
+  // MARK: Type system
+
+  private mutating func typeDefinition(_ description: String?) throws(SyntaxError) {
+    let isExtension = token.isName("extend")
+    if isExtension { advance() }
+    guard token.kind == .name, let kind = TypeDefinitionSyntax.Kind(rawValue: token.text) else {
+      throw unexpected("`type` or `enum` after `extend`")
+    }
+    let keyword = Name(text: token.text, position: token.position)
+    advance()
+    var result = TypeDefinitionSyntax(
+      kind: kind, isExtension: isExtension, description: description, name: keyword)
+    switch kind {
+    case .schema:
+      result.directives = try directives()
+      if skip("{") {
+        while !skip("}") {
+          let root = try name("a root type, or `}`")
+          try expect(":", "and a type after `\(root.text)`")
+          result.members.append(root)
+          _ = try name("a type")
+        }
+      }
+    case .directive:
+      let position = token.position
+      try expect("@", "and the name of the directive")
+      result.name = Name(text: try name("the name of the directive").text, position: position)
+      if token.isPunctuator("(") { result.fields = try fieldDefinitions("(", ")") }
+      if token.isName("repeatable") { advance() }
+      guard token.isName("on") else { throw unexpected("`on` and the places of the directive") }
+      advance()
+      _ = skip("|")
+      repeat { result.members.append(try name("a place like FIELD")) } while skip("|")
+    case .scalar:
+      result.name = try name("the name of the scalar")
+      result.directives = try directives()
+    case .union:
+      result.name = try name("the name of the union")
+      result.directives = try directives()
+      if skip("=") {
+        _ = skip("|")
+        repeat { result.members.append(try name("a type")) } while skip("|")
+      }
+    case .enumeration:
+      result.name = try name("the name of the enum")
+      result.directives = try directives()
+      if skip("{") {
+        while !skip("}") { result.values.append(try enumValue()) }
+      }
+    case .object, .interface, .input:
+      result.name = try name("the name of the type")
+      if token.isName("implements") {
+        advance()
+        _ = skip("&")
+        repeat { result.interfaces.append(try name("an interface")) } while skip("&")
+      }
+      result.directives = try directives()
+      if token.isPunctuator("{") { result.fields = try fieldDefinitions("{", "}") }
+    }
+    document.types.append(result)
+  }
+
+  private mutating func optionalDescription() -> String? {
+    guard token.kind == .string else { return nil }
+    let text = token.text
+    advance()
+    return text
+  }
+
+  private mutating func enumValue() throws(SyntaxError) -> EnumValueSyntax {
+    let description = optionalDescription()
+    let value = try name("a value of the enum, or `}`")
+    return EnumValueSyntax(description: description, name: value, directives: try directives())
+  }
+
+  private mutating func fieldDefinitions(
+    _ open: String, _ close: String
+  ) throws(SyntaxError) -> [FieldDefinitionSyntax] {
+    try expect(open, "with fields")
+    var fields: [FieldDefinitionSyntax] = []
+    while !skip(close) {
+      let description = optionalDescription()
+      let fieldName = try name("a field, or `\(close)`")
+      var arguments: [FieldDefinitionSyntax] = []
+      if open == "{", token.isPunctuator("(") { arguments = try fieldDefinitions("(", ")") }
+      try expect(":", "and the type of `\(fieldName.text)`")
+      let type = try type()
+      var defaultValue: ValueSyntax?
+      if skip("=") { defaultValue = try value() }
+      fields.append(
+        FieldDefinitionSyntax(
+          description: description, name: fieldName, arguments: arguments, type: type,
+          defaultValue: defaultValue, directives: try directives()))
+    }
+    return fields
+  }
+}

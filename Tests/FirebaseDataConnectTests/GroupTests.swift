@@ -1,0 +1,102 @@
+import Foundation
+import Hearth
+import Testing
+
+@testable import FirebaseDataConnect
+
+/// Lists with aggregates, `having` and `distinct`.
+@Suite struct GroupTests {
+  private let connector: TestConnector
+
+  init() throws {
+    connector = try TestConnector(
+      schema: """
+        type Studio @table(key: "name") { name: String! }
+        type Movie @table {
+          title: String!
+          genre: String
+          year: Int!
+          budget: Float
+          studio: Studio
+        }
+        """,
+      operations: """
+        mutation AddStudio($name: String!) { studio_upsert(data: {name: $name}) }
+        mutation Add($title: String!, $genre: String, $year: Int!, $budget: Float, $studio: String) {
+          movie_insert(data: {
+            title: $title, genre: $genre, year: $year, budget: $budget, studioName: $studio
+          })
+        }
+        query ByGenre($more: Int) {
+          movies(orderBy: [{_count: DESC}, {genre: ASC}], having: {_count: {gt: $more}}) {
+            genre _count year_min year_max year_avg budget_sum
+          }
+        }
+        query All { movies { _count year_count genre_count(distinct: true) budget_sum year_max } }
+        query None { movies(where: {year: {gt: 3000}}) { _count budget_sum year_max } }
+        query Genres { movies(distinct: true, orderBy: [{genre: ASC}], limit: 2) { genre } }
+        query ByStudio { movies(orderBy: [{studioName: ASC}]) { studioName _count } }
+        """)
+  }
+
+  private func fill() async throws {
+    try await connector.mutate("AddStudio", ["name": "Fox"])
+    for (title, genre, year, budget, studio) in [
+      ("Alien", "Horror", 1979, 11.5, "Fox"), ("Aliens", "Action", 1986, 18, "Fox"),
+      ("Heat", "Action", 1995, nil, nil), ("Fog", "Horror", 1980, 1, nil),
+      ("Ran", nil, 1985, nil, nil), ("Them", "Horror", 1954, nil, nil),
+    ] as [(String, String?, Int64, Double?, String?)] {
+      try await connector.mutate(
+        "Add",
+        [
+          "title": .string(title), "genre": genre.map { .string($0) } ?? .null, "year": .int(year),
+          "budget": budget.map { .double($0) } ?? .null,
+          "studio": studio.map { .string($0) } ?? .null,
+        ])
+    }
+  }
+
+  private func movies(_ query: String, _ variables: DataObject = [:]) async throws -> DataValue? {
+    try await connector.query(query, variables)["movies"]
+  }
+
+  @Test func `rows are grouped by the selected columns`() async throws {
+    try await fill()
+    #expect(
+      try await movies("ByGenre") == [
+        [
+          "genre": "Horror", "_count": 3, "year_min": 1954, "year_max": 1980, "year_avg": 1971.0,
+          "budget_sum": 12.5,
+        ],
+        [
+          "genre": "Action", "_count": 2, "year_min": 1986, "year_max": 1995, "year_avg": 1990.5,
+          "budget_sum": 18.0,
+        ],
+        [
+          "genre": nil, "_count": 1, "year_min": 1985, "year_max": 1985, "year_avg": 1985.0,
+          "budget_sum": nil,
+        ],
+      ])
+    let genres = try await movies("ByGenre", ["more": 2])?.elements?.compactMap { $0["genre"] }
+    #expect(genres == ["Horror"])
+    #expect(
+      try await movies("ByStudio") == [
+        ["studioName": nil, "_count": 4], ["studioName": "Fox", "_count": 2],
+      ])
+  }
+
+  @Test func `without a column all rows are one group, also if there are none`() async throws {
+    #expect(try await movies("None") == [["_count": 0, "budget_sum": nil, "year_max": nil]])
+    try await fill()
+    #expect(
+      try await movies("All") == [
+        ["_count": 6, "year_count": 6, "genre_count": 2, "budget_sum": 30.5, "year_max": 1995]
+      ])
+    #expect(try await movies("None") == [["_count": 0, "budget_sum": nil, "year_max": nil]])
+  }
+
+  @Test func `distinct rows are each once`() async throws {
+    try await fill()
+    #expect(try await movies("Genres") == [["genre": nil], ["genre": "Action"]])
+  }
+}

@@ -1,0 +1,281 @@
+import Foundation
+import Hearth
+import Testing
+
+@testable import FirebaseDataConnect
+
+/// Tables that refer to each other: reviews and actors of movies.
+@Suite struct RelationOperationTests {
+  static let schema = """
+    type Movie @table {
+      title: String!
+      year: Int
+      tags: [String!]
+    }
+    type MovieMetadata @table {
+      movie: Movie! @unique
+      studio: String
+    }
+    type Actor @table {
+      name: String!
+    }
+    type MovieActor @table(key: ["movie", "actor"]) {
+      movie: Movie!
+      actor: Actor!
+      role: String!
+    }
+    type User @table(key: "uid") {
+      uid: String!
+      name: String
+    }
+    type Review @table(key: ["movie", "user"]) {
+      movie: Movie!
+      user: User!
+      rating: Int
+      mentor: User
+    }
+    """
+
+  static let operations = """
+    mutation AddMovie($id: UUID!, $title: String!, $year: Int) {
+      movie_insert(data: {id: $id, title: $title, year: $year})
+    }
+    mutation AddMetadata($movie: Movie_Key!, $studio: String) {
+      movieMetadata_insert(data: {movie: $movie, studio: $studio})
+    }
+    mutation AddActor($id: UUID!, $name: String!) { actor_insert(data: {id: $id, name: $name}) }
+    mutation Cast($movieId: UUID!, $actorId: UUID!, $role: String!) {
+      movieActor_insert(data: {movieId: $movieId, actorId: $actorId, role: $role})
+    }
+    mutation AddUser($uid: String!, $name: String) { user_upsert(data: {uid: $uid, name: $name}) }
+    mutation AddReview($movieId: UUID!, $uid: String!, $rating: Int, $mentor: String) {
+      review_upsert(data: {movieId: $movieId, userUid: $uid, rating: $rating, mentorUid: $mentor})
+    }
+    mutation DeleteMovie($id: UUID!) { movie_delete(id: $id) }
+    mutation DeleteUser($uid: String!) { user_delete(uid: $uid) }
+    mutation MovieWithReviews($title: String!) {
+      movie_insert(data: {
+        title: $title,
+        reviews_on_movie: [{userUid: "ada", rating: 5}, {user: {uid: "bob"}, rating: 1}]
+      })
+    }
+    mutation Twice($id: UUID!) @transaction {
+      first: movie_insert(data: {id: $id, title: "A"})
+      second: movie_insert(data: {id: $id, title: "B"})
+      third: movie_insert(data: {title: "C"})
+    }
+    mutation TwiceInSteps($id: UUID!) {
+      first: movie_insert(data: {id: $id, title: "A"})
+      second: movie_insert(data: {id: $id, title: "B"})
+      third: movie_insert(data: {title: "C"})
+    }
+    mutation Raise($id: UUID!, $by: Int!) {
+      movie_update(id: $id, data: {year_update: {inc: $by}, tags_update: [{append: ["x"]}]})
+    }
+    mutation RaiseOld($before: Int!) {
+      movie_updateMany(where: {year: {lt: $before}}, data: {tags: ["old"]})
+    }
+    mutation DeleteOld($before: Int!) { movie_deleteMany(where: {year: {lt: $before}}) }
+
+    query GetMovie($id: UUID!) {
+      movie(id: $id) {
+        id title
+        metadata: movieMetadata_on_movie { studio }
+        best: reviews_on_movie(where: {rating: {ge: 4}}, orderBy: [{rating: DESC}], limit: 2) {
+          rating user { uid name } mentor { name }
+        }
+        all: reviews_on_movie(orderBy: [{rating: ASC}]) { rating }
+        actors: actors_via_MovieActor(where: {role: {eq: "main"}}) { name }
+      }
+    }
+    query GetActor($id: UUID!) { actor(id: $id) { name movies_via_MovieActor { title } } }
+    query GetReview($key: Review_Key!) { review(key: $key) { movieId userUid rating movie { title } } }
+    query MoviesOf($name: String!) {
+      movies(where: {actors_via_MovieActor: {exist: {name: {eq: $name}}}}, orderBy: [{title: ASC}]) {
+        title
+      }
+    }
+    query Praised($rating: Int!) {
+      movies(where: {reviews_on_movie: {exist: {rating: {ge: $rating}}}}, orderBy: [{title: ASC}]) {
+        title
+      }
+    }
+    query Unreviewed {
+      movies(where: {reviews_on_movie: {count: {eq: 0}}}, orderBy: [{title: ASC}]) { title }
+    }
+    query ReviewsOf($title: String!) {
+      reviews(where: {movie: {title: {eq: $title}}}, orderBy: [{rating: ASC}]) { rating user { uid } }
+    }
+    query ReviewsIn($ids: [UUID!]!) { reviews(where: {movieId: {in: $ids}}) { rating } }
+    """
+
+  private let connector: TestConnector
+
+  init() throws {
+    connector = try TestConnector(schema: Self.schema, operations: Self.operations)
+  }
+
+  private static func id(_ number: Int) -> DataValue {
+    let digits = String(number)
+    return .string(String(repeating: "0", count: 32 - digits.count) + digits)
+  }
+
+  /// Three movies, two actors, three users.
+  private func fill() async throws {
+    for (number, title, year) in [(1, "Alien", 1979), (2, "Brazil", 1985), (3, "Casino", 1995)] {
+      try await connector.mutate(
+        "AddMovie", ["id": Self.id(number), "title": .string(title), "year": .int(Int64(year))])
+    }
+    try await connector.mutate(
+      "AddMetadata", ["movie": ["id": Self.id(1)], "studio": "Fox"])
+    for (number, name) in [(11, "Weaver"), (12, "Holm")] {
+      try await connector.mutate("AddActor", ["id": Self.id(number), "name": .string(name)])
+    }
+    for (movie, actor, role) in [(1, 11, "main"), (1, 12, "side"), (2, 12, "main")] {
+      try await connector.mutate(
+        "Cast",
+        ["movieId": Self.id(movie), "actorId": Self.id(actor), "role": .string(role)])
+    }
+    for name in ["ada", "bob", "cy/d:e"] {
+      try await connector.mutate(
+        "AddUser", ["uid": .string(name), "name": .string(name.uppercased())])
+    }
+    for (movie, user, rating, mentor) in [
+      (1, "ada", 5, DataValue.null), (1, "bob", 4, "ada"), (1, "cy/d:e", 1, .null),
+      (2, "ada", 3, .null),
+    ] {
+      try await connector.mutate(
+        "AddReview",
+        [
+          "movieId": Self.id(movie), "uid": .string(user), "rating": .int(Int64(rating)),
+          "mentor": mentor,
+        ])
+    }
+  }
+
+  private func titles(_ name: String, _ variables: DataObject = [:]) async throws -> [DataValue] {
+    try await connector.query(name, variables)["movies"]?.elements?.compactMap { $0["title"] } ?? []
+  }
+
+  @Test func `a row is read with its relations in both directions`() async throws {
+    try await fill()
+    let movie = try await connector.query("GetMovie", ["id": Self.id(1)])["movie"]
+    #expect(
+      movie == [
+        "id": Self.id(1), "title": "Alien", "metadata": ["studio": "Fox"],
+        "best": [
+          ["rating": 5, "user": ["uid": "ada", "name": "ADA"], "mentor": nil],
+          ["rating": 4, "user": ["uid": "bob", "name": "BOB"], "mentor": ["name": "ADA"]],
+        ],
+        "all": [["rating": 1], ["rating": 4], ["rating": 5]], "actors": [["name": "Weaver"]],
+      ])
+    let actor = try await connector.query("GetActor", ["id": Self.id(12)])["actor"]
+    #expect(actor?["name"] == "Holm")
+    #expect(
+      Set(actor?["movies_via_MovieActor"]?.elements?.compactMap { $0["title"] } ?? [])
+        == ["Alien", "Brazil"])
+    #expect(
+      try await connector.query(
+        "GetReview", ["key": ["movieId": Self.id(1), "userUid": "cy/d:e"]])["review"] == [
+          "movieId": Self.id(1), "userUid": "cy/d:e", "rating": 1, "movie": ["title": "Alien"],
+        ])
+    let other = try await connector.query("GetMovie", ["id": Self.id(3)])["movie"]
+    #expect(other?["metadata"] == .null && other?["all"] == [] && other?["actors"] == [])
+  }
+
+  @Test func `rows are found by the rows that they are related to`() async throws {
+    try await fill()
+    #expect(try await titles("MoviesOf", ["name": "Holm"]) == ["Alien", "Brazil"])
+    #expect(try await titles("Praised", ["rating": 3]) == ["Alien", "Brazil"])
+    #expect(try await titles("Praised", ["rating": 4]) == ["Alien"])
+    #expect(try await titles("Unreviewed") == ["Casino"])
+    let reviews = try await connector.query("ReviewsOf", ["title": "Alien"])["reviews"]
+    #expect(reviews?.elements?.compactMap { $0["rating"] } == [1, 4, 5])
+    let some = try await connector.query("ReviewsIn", ["ids": [Self.id(2), Self.id(3)]])
+    #expect(some["reviews"] == [["rating": 3]])
+  }
+
+  @Test func `a deleted row deletes those that must refer to it, and is removed from the others`()
+    async throws
+  {
+    try await fill()
+    try await connector.mutate("DeleteUser", ["uid": "ada"])
+    let movie = try await connector.query("GetMovie", ["id": Self.id(1)])["movie"]
+    #expect(movie?["all"] == [["rating": 1], ["rating": 4]])
+    #expect(movie?["best"]?.elements?.first?["mentor"] == .null)
+    try await connector.mutate("DeleteMovie", ["id": Self.id(1)])
+    for collection in ["review", "movie_actor", "movie_metadata"] {
+      let left = try await connector.firestore.collection(collection).getDocuments().documents
+      #expect(!left.contains { ($0["movie"] as? DocumentReference)?.documentID == Self.id(1).text })
+    }
+  }
+
+  @Test func `a row that refers to nothing, or exists already, is refused`() async throws {
+    try await fill()
+    let missing = await message {
+      try await connector.mutate(
+        "Cast", ["movieId": Self.id(9), "actorId": Self.id(11), "role": "main"])
+    }
+    #expect(
+      missing.contains("MovieActor.movie refers to a row of Movie that does not exist"),
+      "\(missing)")
+    let second = await message {
+      try await connector.mutate(
+        "Cast", ["movieId": Self.id(1), "actorId": Self.id(11), "role": "side"])
+    }
+    #expect(second.contains("already a row of MovieActor"), "\(second)")
+    let metadata = await message {
+      try await connector.mutate("AddMetadata", ["movie": ["id": Self.id(1)], "studio": "MGM"])
+    }
+    #expect(metadata.contains("movie_metadata"), "\(metadata)")
+    #expect(try await connector.firestore.collection("movie_metadata").getDocuments().count == 1)
+  }
+
+  @Test func `a row is inserted with the rows that refer to it`() async throws {
+    for name in ["ada", "bob"] { try await connector.mutate("AddUser", ["uid": .string(name)]) }
+    let result = try await connector.mutate("MovieWithReviews", ["title": "Dune"])
+    let id = try #require(result["movie_insert"]?["id"])
+    let movie = try await connector.query("GetMovie", ["id": id])["movie"]
+    #expect(movie?["all"] == [["rating": 1], ["rating": 5]])
+    // Without the users, nothing is inserted.
+    try await connector.mutate("DeleteUser", ["uid": "bob"])
+    let failed = await message { try await connector.mutate("MovieWithReviews", ["title": "Heat"]) }
+    #expect(failed.contains("movie_insert.1"), "\(failed)")
+    #expect(try await connector.firestore.collection("movie").getDocuments().count == 1)
+  }
+
+  @Test func `a transaction is applied whole or not at all, other mutations field by field`()
+    async throws
+  {
+    let service = try connector.dataConnect.service()
+    let whole = try await service.mutate("Twice", ["id": Self.id(1)], nil)
+    #expect(whole.fields == ["first": nil, "second": nil, "third": nil])
+    #expect(
+      whole.errors.map(\.message).map { String($0.prefix(13)) } == [
+        "(rolled back)", "There is alre", "(aborted)",
+      ])
+    #expect(whole.errors.map(\.path) == [[.field("first")], [.field("second")], [.field("third")]])
+    #expect(try await connector.firestore.collection("movie").getDocuments().isEmpty)
+    let steps = try await service.mutate("TwiceInSteps", ["id": Self.id(1)], nil)
+    #expect(steps.fields["first"] == ["id": Self.id(1)] && steps.fields["second"] == .null)
+    #expect(steps.errors.map(\.path) == [[.field("second")]])
+    #expect(try await connector.firestore.collection("movie").getDocuments().count == 2)
+  }
+
+  @Test func `values are updated from themselves, and many rows at once`() async throws {
+    try await fill()
+    try await connector.mutate("Raise", ["id": Self.id(1), "by": 3])
+    try await connector.mutate("Raise", ["id": Self.id(1), "by": -1])
+    let document = try await connector.firestore.collection("movie")
+      .document(Self.id(1).text ?? "").getDocument()
+    #expect(document["year"] as? Int == 1981)
+    #expect(
+      await message {
+        try await connector.mutate("Raise", ["id": Self.id(1), "by": 2_147_483_000])
+      }
+      .contains("32 bits"))
+    #expect(try await connector.mutate("RaiseOld", ["before": 1990]) == ["movie_updateMany": 2])
+    #expect(try await connector.mutate("DeleteOld", ["before": 1990]) == ["movie_deleteMany": 2])
+    #expect(try await titles("Unreviewed") == ["Casino"])
+  }
+}

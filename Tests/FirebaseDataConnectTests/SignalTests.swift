@@ -1,0 +1,305 @@
+import Foundation
+import Hearth
+import Synchronization
+import Testing
+
+@testable import FirebaseDataConnect
+
+/// The signals that refresh subscriptions: implicit ones by key, and those of `@refresh`.
+@Suite struct SignalTests {
+  static let schema = """
+    type Movie @table(key: "id") {
+      id: UUID! @default(expr: "uuidV4()")
+      title: String
+      genre: String
+      status: String
+    }
+    type Profile @table(key: "id") {
+      id: String!
+      status: String
+      photoUrl: String
+      socialLink: String
+    }
+    """
+
+  static let operations = """
+    query ById($id: UUID!) { movie(id: $id) { id title } }
+    query ByKeyInput($key: Movie_Key!) { movie(key: $key) { id title } }
+    query ByKeyLiteral($id: UUID!) { movie(key: {id: $id}) { id title } }
+    query ByLiteral { movie(id: "00000000-0000-0000-0000-000000000001") { id title } }
+    query First { movie(first: {orderBy: [{id: ASC}]}) { id title } }
+    query Two($a: UUID!, $b: UUID!) { a: movie(id: $a) { title } b: movie(id: $b) { title } }
+    query List { movies { id title } }
+    query Mixed($id: UUID!) { movie(id: $id) { title } movies { title } }
+
+    mutation Insert($id: UUID!) { movie_insert(data: {id: $id, title: "x"}) }
+    mutation InsertMany($id: UUID!) { movie_insertMany(data: [{id: $id, title: "x"}]) }
+    mutation Upsert($id: UUID!) { movie_upsert(data: {id: $id, title: "x"}) }
+    mutation UpsertMany($id: UUID!) { movie_upsertMany(data: [{id: $id, title: "x"}]) }
+    mutation Update($id: UUID!) { movie_update(id: $id, data: {title: "x"}) }
+    mutation UpdateFirst($id: UUID!) {
+      movie_update(first: {where: {id: {eq: $id}}}, data: {title: "x"})
+    }
+    mutation Delete($id: UUID!) { movie_delete(key: {id: $id}) }
+    mutation UpdateMany($id: UUID!) { movie_updateMany(where: {id: {eq: $id}}, data: {title: "x"}) }
+    mutation DeleteMany($id: UUID!) { movie_deleteMany(where: {id: {eq: $id}}) }
+    mutation Fails($id: UUID!) @transaction {
+      movie_update(id: $id, data: {title: "y"})
+      movie_insert(data: {id: $id, title: "again"})
+    }
+
+    query GetExtendedProfileByUser @auth(level: USER) {
+      profile(key: { id_expr: "auth.uid" }) {
+        id
+        status
+        photoUrl
+        socialLink
+      }
+    }
+
+    mutation UpsertExtendedProfile($status: String, $photoUrl: String, $socialLink: String) @auth(level: USER) {
+      profile_upsert(
+        data: {
+          id_expr: "auth.uid"
+          status: $status
+          photoUrl: $photoUrl
+          socialLink: $socialLink
+        }
+      ) {
+        id
+        status
+        photoUrl
+        socialLink
+      }
+    }
+
+    mutation UpdateMovie($id: UUID, $genre: String, $status: String, $isPublic: Boolean) {
+      movie_upsert(data: {id: $id, genre: $genre, status: $status})
+    }
+    mutation BulkUpdateMovies { movie_updateMany(all: true, data: {status: "x"}) }
+
+    query OnAny($offset: Int) @refresh(onMutationExecuted: { operation: "UpdateMovie" }) {
+      movies(limit: 10, offset: $offset) { id }
+    }
+    query OnGenre($genre: String, $offset: Int)
+      @refresh(onMutationExecuted: {
+        operation: "UpdateMovie",
+        condition: "request.variables.genre == mutation.variables.genre"
+      }) { movies(where: { genre: { eq: $genre } }, limit: 10, offset: $offset) { id } }
+    query OnSameId($id: UUID)
+      @refresh(onMutationExecuted: {
+        operation: "UpdateMovie", condition: "request.variables.id == mutation.variables.id"
+      }) { movies(where: {id: {eq: $id}}) { id } }
+    query OnSameUser
+      @refresh(onMutationExecuted: {
+        operation: "UpdateMovie", condition: "request.auth.uid == mutation.auth.uid"
+      }) { movies { id } }
+    query OnPublished
+      @refresh(onMutationExecuted: {
+        operation: "UpdateMovie",
+        condition: "request.auth.uid == mutation.auth.uid && mutation.variables.status == 'PUBLISHED'"
+      }) { movies { id } }
+    query OnPublic
+      @refresh(onMutationExecuted: {
+        operation: "UpdateMovie", condition: "mutation.variables.isPublic == true"
+      }) { movies { id } }
+    query OnTwo
+      @refresh(every: {seconds: 30})
+      @refresh(onMutationExecuted: { operation: "UpdateMovie" })
+      @refresh(onMutationExecuted: { operation: "BulkUpdateMovies" }) { movies { id } }
+    query OnFailingCondition
+      @refresh(onMutationExecuted: {
+        operation: "UpdateMovie", condition: "mutation.variables.genre.size() > 100 / 0"
+      }) { movies { id } }
+    query Often @refresh(every: {milliseconds: 40}) { movies { id } }
+    """
+
+  private let connector: TestConnector
+  private static let one = "00000000000000000000000000000001"
+  private static let two = "00000000000000000000000000000002"
+
+  init() throws {
+    connector = try TestConnector(schema: Self.schema, operations: Self.operations)
+  }
+
+  /// How many refreshes a mutation causes: results after the first, until a mutation that is certain to
+  /// refresh has.
+  private func refreshes(
+    of query: String, _ variables: DataObject, auth: DataConnectAuth? = nil,
+    by mutation: String, _ mutationVariables: DataObject, as writer: DataConnectAuth? = nil
+  ) async throws -> Bool {
+    let service = try connector.dataConnect.service()
+    let runs = Runs()
+    let subscription = try service.subscribe(query, variables, auth) { runs.add() }
+    defer { subscription.cancel() }
+    _ = try await service.mutate(mutation, mutationVariables, writer)
+    // A refresh begins when the mutation returns.
+    for _ in 0..<20 where runs.count == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    return runs.count > 0
+  }
+
+  @Test func `a query by key is refreshed by every write of this key`() async throws {
+    let queries: [(String, DataObject)] = [
+      ("ById", ["id": .string(Self.one)]),
+      ("ByKeyInput", ["key": ["id": "00000000-0000-0000-0000-000000000001"]]),
+      ("ByKeyLiteral", ["id": .string(Self.one)]), ("ByLiteral", [:]),
+      ("Two", ["a": .string(Self.two), "b": .string(Self.one)]),
+    ]
+    let mutations = [
+      ("Insert", true), ("InsertMany", true), ("Upsert", true), ("UpsertMany", true),
+      ("Update", true), ("UpdateFirst", true), ("Delete", true), ("UpdateMany", false),
+      ("DeleteMany", false), ("Fails", false),
+    ]
+    for (query, variables) in queries {
+      for (mutation, isSignal) in mutations {
+        for (id, isSame) in [(Self.one, true), ("00000000000000000000000000000009", false)] {
+          let exists = !mutation.hasPrefix("Insert")
+          try await connector.mutate("DeleteMany", ["id": .string(id)])
+          if exists { try await connector.mutate("Upsert", ["id": .string(id)]) }
+          let isRefreshed = try await refreshes(
+            of: query, variables, by: mutation, ["id": .string(id)])
+          #expect(isRefreshed == (isSignal && isSame), "\(query) by \(mutation) of \(id)")
+        }
+      }
+    }
+  }
+
+  @Test func `a query that reads anything else has no implicit signal`() async throws {
+    try await connector.mutate("Upsert", ["id": .string(Self.one)])
+    for (query, variables) in [
+      ("First", [:]), ("List", [:]), ("Mixed", ["id": .string(Self.one)] as DataObject),
+    ] {
+      #expect(
+        try await !refreshes(of: query, variables, by: "Update", ["id": .string(Self.one)]))
+    }
+  }
+
+  @Test func `keys are compared by their values, also those of the user`() async throws {
+    func user(_ id: String) -> DataConnectAuth {
+      DataConnectAuth(uid: id, token: ["firebase": ["sign_in_provider": "password"]])
+    }
+    let result = try await connector.mutate(
+      "UpsertExtendedProfile", ["status": "here"], auth: user("ada"))
+    #expect(
+      result["profile_upsert"] == [
+        "id": "ada", "status": "here", "photoUrl": nil, "socialLink": nil,
+      ])
+    let profile = try await connector.query("GetExtendedProfileByUser", auth: user("ada"))
+    #expect(profile["profile"]?["status"] == "here")
+    #expect(
+      try await refreshes(
+        of: "GetExtendedProfileByUser", [:], auth: user("ada"), by: "UpsertExtendedProfile", [:],
+        as: user("ada")))
+    #expect(
+      try await !refreshes(
+        of: "GetExtendedProfileByUser", [:], auth: user("ada"), by: "UpsertExtendedProfile", [:],
+        as: user("bob")))
+    let denied = await message { try await connector.mutate("UpsertExtendedProfile") }
+    #expect(denied.contains("permission denied"))
+    let anonymous = DataConnectAuth(
+      uid: "x", token: ["firebase": ["sign_in_provider": "anonymous"]])
+    #expect(
+      await message { try await connector.mutate("UpsertExtendedProfile", auth: anonymous) }
+        .contains("permission denied"))
+  }
+
+  @Test func `a mutation that is named refreshes, if the condition holds`() async throws {
+    let ada = DataConnectAuth(uid: "ada")
+    let bob = DataConnectAuth(uid: "bob")
+    let cases:
+      [(
+        query: String, variables: DataObject, reader: DataConnectAuth?, mutation: String,
+        written: DataObject, writer: DataConnectAuth?, isRefreshed: Bool
+      )] = [
+        ("OnAny", [:], nil, "UpdateMovie", ["genre": "a"], nil, true),
+        ("OnAny", ["offset": 10], nil, "UpdateMovie", ["genre": "a"], nil, true),
+        ("OnAny", [:], nil, "Insert", ["id": "00000000000000000000000000000031"], nil, false),
+        ("OnGenre", ["genre": "a"], nil, "UpdateMovie", ["genre": "a"], nil, true),
+        ("OnGenre", ["genre": "a"], nil, "UpdateMovie", ["genre": "b"], nil, false),
+        ("OnGenre", [:], nil, "UpdateMovie", ["genre": nil], nil, true),
+        (
+          "OnSameId", ["id": "00000000-0000-0000-0000-000000000032"], nil, "UpdateMovie",
+          ["id": "00000000000000000000000000000032"], nil, true
+        ),
+        (
+          "OnSameId", ["id": "00000000-0000-0000-0000-000000000033"], nil, "UpdateMovie",
+          ["id": "00000000000000000000000000000034"], nil, false
+        ),
+        ("OnSameUser", [:], ada, "UpdateMovie", [:], ada, true),
+        ("OnSameUser", [:], ada, "UpdateMovie", [:], bob, false),
+        ("OnSameUser", [:], ada, "UpdateMovie", [:], nil, false),
+        ("OnPublished", [:], ada, "UpdateMovie", ["status": "PUBLISHED"], ada, true),
+        ("OnPublished", [:], ada, "UpdateMovie", ["status": "DRAFT"], ada, false),
+        ("OnPublished", [:], ada, "UpdateMovie", ["status": "PUBLISHED"], bob, false),
+        ("OnPublic", [:], nil, "UpdateMovie", ["isPublic": true], nil, true),
+        ("OnPublic", [:], nil, "UpdateMovie", ["isPublic": false], nil, false),
+        ("OnPublic", [:], nil, "UpdateMovie", [:], nil, false),
+        ("OnTwo", [:], nil, "UpdateMovie", [:], nil, true),
+        ("OnTwo", [:], nil, "BulkUpdateMovies", [:], nil, true),
+        ("OnFailingCondition", [:], nil, "UpdateMovie", ["genre": "a"], nil, false),
+      ]
+    for one in cases {
+      let isRefreshed = try await refreshes(
+        of: one.query, one.variables, auth: one.reader, by: one.mutation, one.written,
+        as: one.writer)
+      #expect(
+        isRefreshed == one.isRefreshed,
+        "\(one.query) \(one.variables.names) by \(one.mutation) \(one.written)")
+    }
+  }
+
+  @Test
+  func `a query with an interval is run again while somebody subscribes, also without changes`()
+    async throws
+  {
+    let service = try connector.dataConnect.service()
+    let runs = Runs()
+    let subscription = try service.subscribe("Often", [:], nil) { runs.add() }
+    while runs.count < 3 { try await Task.sleep(for: .milliseconds(5)) }
+    subscription.cancel()
+    let count = runs.count
+    try await Task.sleep(for: .milliseconds(120))
+    #expect(runs.count <= count + 1)
+  }
+
+  @Test func `signals during a refresh are one refresh after it`() async throws {
+    let service = try connector.dataConnect.service()
+    let runs = Runs()
+    let gate = AsyncStream.makeStream(of: Void.self)
+    let subscription = try service.subscribe("ById", ["id": .string(Self.one)], nil) {
+      runs.add()
+      if runs.count == 1 { for await _ in gate.stream { break } }
+    }
+    for _ in 0..<10 { _ = try await service.mutate("Upsert", ["id": .string(Self.one)], nil) }
+    while runs.count == 0 { await Task.yield() }
+    gate.continuation.yield()
+    while runs.count < 2 { await Task.yield() }
+    try await Task.sleep(for: .milliseconds(20))
+    #expect(runs.count == 2)
+    subscription.cancel()
+  }
+
+  @Test func `a subscription ends when nobody has it`() async throws {
+    let hub = SubscriptionHub.shared(for: connector.firestore)
+    let reference = connector.reference("ById", ["id": .string(Self.one)])
+    do {
+      let subscription = try await reference.subscribe()
+      #expect(hub.count == 1)
+      let cancellable = subscription.sink { _ in }
+      cancellable.cancel()
+    }
+    for _ in 0..<1000 where hub.count > 0 { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(hub.count == 0)
+    try await connector.mutate("Upsert", ["id": .string(Self.one)])
+    #expect(try await reference.execute(fetchPolicy: .serverOnly).data["movie"]?["title"] == "x")
+    #expect(reference.data?["movie"]?["title"] == "x" && hub.count == 0)
+  }
+}
+
+/// Counts calls.
+private final class Runs: Sendable {
+  private let number = Mutex(0)
+
+  var count: Int { number.withLock(\.self) }
+  func add() { number.withLock { $0 += 1 } }
+}
