@@ -92,7 +92,10 @@ let package = Package(
     .target(name: "DataConnectModel"),
     .target(
       name: "FirebaseDataConnect",
-      dependencies: ["Hearth", "FirebaseCore", "HearthCEL", "DataConnectModel"]),
+      dependencies: [
+        "Hearth", "FirebaseCore", "HearthCEL", "DataConnectModel",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
     .target(name: "HearthDataConnect", dependencies: ["DataConnectModel", "HearthCEL"]),
     .target(
       name: "HearthTesting", dependencies: ["Hearth"],
@@ -137,14 +140,19 @@ let package = Package(
     .target(name: "CompilerCheck", path: "Tests/Helpers/CompilerCheck"),
     .executableTarget(
       name: "hearth-test-helper",
-      dependencies: ["Hearth", "HearthEngine", "LMDB", "CStorageSpy", "ParseSwift"],
+      dependencies: [
+        "Hearth", "HearthEngine", "LMDB", "CStorageSpy", "ParseSwift", "FirebaseDataConnect",
+      ],
       path: "Tests/Helpers/HearthTestHelper"),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "lmdb-test-helper"]),
     .testTarget(
       name: "FirebaseFirestoreTests", dependencies: ["FirebaseFirestore", "FirebaseCore"]),
     .testTarget(
       name: "HearthProcessTests",
-      dependencies: ["Hearth", "HearthEngine", "LMDB", "hearth-test-helper"]),
+      dependencies: [
+        "Hearth", "HearthEngine", "LMDB", "FirebaseDataConnect", "HearthDataConnect",
+        "hearth-test-helper",
+      ]),
     .testTarget(
       name: "HearthTests",
       dependencies: [

@@ -130,7 +130,7 @@ import Testing
   ) async throws -> Bool {
     let service = try connector.dataConnect.service()
     let runs = Runs()
-    let subscription = try service.subscribe(query, variables, auth) { runs.add() }
+    let subscription = try await service.subscribe(query, variables, auth) { runs.add() }
     defer { subscription.cancel() }
     _ = try await service.mutate(mutation, mutationVariables, writer)
     // A refresh begins when the mutation returns.
@@ -254,7 +254,7 @@ import Testing
   {
     let service = try connector.dataConnect.service()
     let runs = Runs()
-    let subscription = try service.subscribe("Often", [:], nil) { runs.add() }
+    let subscription = try await service.subscribe("Often", [:], nil) { runs.add() }
     while runs.count < 3 { try await Task.sleep(for: .milliseconds(5)) }
     subscription.cancel()
     let count = runs.count
@@ -266,7 +266,7 @@ import Testing
     let service = try connector.dataConnect.service()
     let runs = Runs()
     let gate = AsyncStream.makeStream(of: Void.self)
-    let subscription = try service.subscribe("ById", ["id": .string(Self.one)], nil) {
+    let subscription = try await service.subscribe("ById", ["id": .string(Self.one)], nil) {
       runs.add()
       if runs.count == 1 { for await _ in gate.stream { break } }
     }

@@ -133,13 +133,16 @@ final class ConnectorService: Sendable {
     let outcome =
       operation.isTransaction || roots.count == 1
       ? await together(roots, execution) : await oneByOne(roots, execution)
-    if outcome.isApplied {
-      hub.mutated(
-        SubscriptionHub.Mutated(
-          connector: config.connector, operation: name, variables: execution.variables, auth: auth,
-          rows: Set(outcome.written)))
-    }
+    if outcome.isApplied { hub.refresh(mutated(execution, outcome.written)) }
     return outcome.response
+  }
+
+  private func mutated(
+    _ execution: Execution, _ rows: [RowIdentity]
+  ) -> SubscriptionHub.Mutated {
+    SubscriptionHub.Mutated(
+      connector: config.connector, operation: execution.operation.name,
+      variables: execution.variables, auth: execution.auth, rows: Set(rows))
   }
 
   private struct Outcome: Sendable {
@@ -157,7 +160,8 @@ final class ConnectorService: Sendable {
       let failure: OperationFailure
     }
     do {
-      let done = try await firestore.write { writer -> (fields: DataObject, rows: [RowIdentity]) in
+      let done = try await firestore.write {
+        [self] writer -> (fields: DataObject, rows: [RowIdentity]) in
         var runner = MutationRunner(execution, writer)
         var fields = DataObject()
         for (index, root) in roots.enumerated() {
@@ -168,6 +172,7 @@ final class ConnectorService: Sendable {
             throw Stop(index: index, failure: OperationFailure(error))
           }
         }
+        try hub.record(mutated(execution, runner.written), in: writer, firestore)
         return (fields, runner.written)
       }
       return Outcome(
@@ -202,9 +207,11 @@ final class ConnectorService: Sendable {
       }
       do {
         let done = try await firestore.write {
-          [execution] writer -> (value: DataValue, rows: [RowIdentity], responses: DataObject) in
+          [self, execution] writer -> (value: DataValue, rows: [RowIdentity], responses: DataObject)
+          in
           var runner = MutationRunner(execution, writer)
           let value = try runner.run(root)
+          try hub.record(mutated(execution, runner.written), in: writer, firestore)
           return (value, runner.written, runner.execution.responses)
         }
         execution.responses = done.responses
@@ -227,11 +234,11 @@ final class ConnectorService: Sendable {
   func subscribe(
     _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?,
     _ refresh: @escaping @Sendable () async -> Void
-  ) throws -> SubscriptionHub.Subscription {
+  ) async throws -> SubscriptionHub.Subscription {
     let operation = try operation(name, .query)
     let coerced =
       (try? Execution(operation, variables, auth, in: plan, firestore))?.variables ?? variables
-    return hub.subscribe(
+    return try await hub.subscribe(
       SubscriptionHub.Interest(
         connector: config.connector, operation: operation, variables: coerced, auth: auth,
         rows: rows(operation, variables, auth), plan: plan),

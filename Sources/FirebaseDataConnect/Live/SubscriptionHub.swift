@@ -18,7 +18,7 @@ final class SubscriptionHub: Sendable {
     /// Those that were written by their keys.
     let rows: Set<RowIdentity>
 
-    fileprivate var name: String { "\(connector)/\(operation)" }
+    var name: String { "\(connector)/\(operation)" }
   }
 
   /// The signals that a subscription waits for.
@@ -41,6 +41,22 @@ final class SubscriptionHub: Sendable {
 
     private func qualified(_ name: String) -> String {
       name.contains("/") ? name : "\(connector)/\(name)"
+    }
+
+    /// What a process announces for it.
+    fileprivate var announced: SignalExchange.Interests {
+      var interests = SignalExchange.Interests()
+      interests.mutations = Set(mutations)
+      interests.tables = Set(rows.map(\.collectionID))
+      for case .onMutationExecuted(_, let condition?) in operation.refreshes {
+        for path in (try? plan.expression(condition))?.paths ?? [] {
+          let names = path.components
+          if names.starts(with: ["mutation", "auth", "token"]), names.count > 3 {
+            interests.claims.insert(names[3])
+          }
+        }
+      }
+      return interests
     }
 
     /// Whether a condition for the mutation holds.
@@ -101,6 +117,25 @@ final class SubscriptionHub: Sendable {
   }
 
   private let state = Mutex(State())
+  private let exchange = Mutex<SignalExchange?>(nil)
+
+  private init() {}
+
+  private static func make(for firestore: Firestore) -> SubscriptionHub {
+    let hub = SubscriptionHub()
+    let exchange = SignalExchange(firestore) { [weak hub] in
+      hub?.interests ?? SignalExchange.Interests()
+    } deliver: { [weak hub] in
+      hub?.refresh($0)
+    }
+    hub.exchange.withLock { $0 = exchange }
+    return hub
+  }
+
+  private var interests: SignalExchange.Interests {
+    let all = state.withLock { Array($0.subscriptions.values) }
+    return all.reduce(into: SignalExchange.Interests()) { $0.formUnion($1.interest.announced) }
+  }
 
   // MARK: One for each database
 
@@ -115,7 +150,7 @@ final class SubscriptionHub: Sendable {
     hubs.withLock { hubs in
       hubs.removeAll { $0.firestore == nil }
       if let known = hubs.first(where: { $0.firestore === firestore }) { return known.hub }
-      let hub = SubscriptionHub()
+      let hub = make(for: firestore)
       hubs.append(Entry(firestore: firestore, hub: hub))
       return hub
     }
@@ -123,8 +158,30 @@ final class SubscriptionHub: Sendable {
 
   // MARK: Signals
 
+  /// Returns when signals of all processes refresh the subscription. Throws an error of the database.
+  ///
   /// - Parameter body: Runs the query, and delivers its result.
   func subscribe(
+    _ interest: Interest, _ body: @escaping @Sendable () async -> Void
+  ) async throws -> Subscription {
+    let subscription = add(interest, body)
+    do {
+      try await exchange.withLock(\.self)?.announce(interest.announced)
+    } catch {
+      subscription.cancel()
+      throw error
+    }
+    return subscription
+  }
+
+  /// In the closure of the mutation: records it, if another process waits for it.
+  func record(
+    _ mutated: Mutated, in writer: WriteTransaction, _ firestore: Firestore
+  ) throws {
+    try exchange.withLock(\.self)?.record(mutated, in: writer, firestore)
+  }
+
+  private func add(
     _ interest: Interest, _ body: @escaping @Sendable () async -> Void
   ) -> Subscription {
     state.withLock { state in
@@ -141,8 +198,9 @@ final class SubscriptionHub: Sendable {
   /// The number of active subscriptions.
   var count: Int { state.withLock { $0.subscriptions.count } }
 
-  /// Costs the subscriptions that the mutation might concern, however many there are.
-  func mutated(_ mutated: Mutated) {
+  /// After the commit of a mutation. Costs the subscriptions that it might concern, however many there
+  /// are.
+  func refresh(_ mutated: Mutated) {
     // Evaluated and released outside of the lock.
     let (ofRows, ofMutation) = state.withLock { state in
       var numbers: Set<Int> = []

@@ -72,7 +72,7 @@ public final class QueryRefObservation<
     let auth = DataConnect.auth
     let (stream, continuation) = AsyncStream.makeStream(
       of: QuerySubscription<ResultData>.Element.self, bufferingPolicy: .bufferingNewest(1))
-    let subscription = try service.subscribe(name, variables, auth) { [self] in
+    let subscription = try await service.subscribe(name, variables, auth) { [self] in
       let result: QuerySubscription<ResultData>.Element
       do {
         result = .success(

@@ -31,6 +31,8 @@ struct HearthTestHelper {
       case "race-for-values": try await helper.raceForValues()
       case "constrain-until-killed": try await helper.constrainUntilKilled()
       case "save-graphs-until-killed": try helper.saveGraphsUntilKilled()
+      case "create-films-until-killed": try await helper.createFilmsUntilKilled()
+      case "run-mutations": try await helper.runMutations()
       case "follow-until-killed": try await helper.followUntilKilled()
       case "fill": try await helper.fill()
       case "read-on-full-disk": try helper.readOnFullDisk()
