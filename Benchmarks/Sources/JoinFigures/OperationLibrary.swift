@@ -4,6 +4,7 @@ import Hearth
 import HearthDataConnect
 
 /// The same library through typed operations: what a generated package does, on the same documents.
+/// Their keys are only in their ids, and are not selected: inserted rows have them as fields, too.
 struct OperationLibrary {
   private static let schema = """
     type Author @table(name: "authors", key: "id") {
@@ -31,21 +32,21 @@ struct OperationLibrary {
     """
 
   private static let operations = """
-    query GetBook($id: String!) { book(id: $id) { id title summary genre pages year authorId } }
+    query GetBook($id: String!) { book(id: $id) { title summary genre pages year authorId } }
     query Page($from: String!) {
       books(where: {title: {ge: $from}}, orderBy: [{title: ASC}], limit: 20) {
-        id title summary genre pages year authorId
+        title summary genre pages year authorId
       }
     }
     query PageWithReviews($from: String!) {
       books(where: {title: {ge: $from}}, orderBy: [{title: ASC}], limit: 20) {
-        id title summary genre pages year authorId
-        reviews_on_book(orderBy: [{stars: DESC}], limit: 3) { id stars month text }
+        title summary genre pages year authorId
+        reviews_on_book(orderBy: [{stars: DESC}], limit: 3) { stars month text }
       }
     }
     query Praised($month: Int!) {
       books(where: {reviews_on_book: {exist: {month: {eq: $month}, stars: {eq: 5}}}}, limit: 100000) {
-        id title summary genre pages year authorId
+        title summary genre pages year authorId
       }
     }
     query Totals($author: String!) {
@@ -76,7 +77,6 @@ struct OperationLibrary {
   // MARK: As generated
 
   struct BookRow: DataConnectRow {
-    var id: String
     var title: String
     var summary: String
     var genre: String
@@ -85,27 +85,24 @@ struct OperationLibrary {
     var authorId: String
 
     init(row: DataConnectReader) throws {
-      id = try row.read("id", at: 0)
-      title = try row.read("title", at: 1)
-      summary = try row.read("summary", at: 2)
-      genre = try row.read("genre", at: 3)
-      pages = try row.read("pages", at: 4)
-      year = try row.read("year", at: 5)
-      authorId = try row.read("authorId", at: 6)
+      title = try row.read("title", at: 0)
+      summary = try row.read("summary", at: 1)
+      genre = try row.read("genre", at: 2)
+      pages = try row.read("pages", at: 3)
+      year = try row.read("year", at: 4)
+      authorId = try row.read("authorId", at: 5)
     }
   }
 
   struct ReviewRow: DataConnectRow {
-    var id: String
     var stars: Int
     var month: Int
     var text: String
 
     init(row: DataConnectReader) throws {
-      id = try row.read("id", at: 0)
-      stars = try row.read("stars", at: 1)
-      month = try row.read("month", at: 2)
-      text = try row.read("text", at: 3)
+      stars = try row.read("stars", at: 0)
+      month = try row.read("month", at: 1)
+      text = try row.read("text", at: 2)
     }
   }
 
@@ -115,7 +112,7 @@ struct OperationLibrary {
 
     init(row: DataConnectReader) throws {
       book = try BookRow(row: row)
-      reviews = try row.read("reviews_on_book", at: 7)
+      reviews = try row.read("reviews_on_book", at: 6)
     }
   }
 

@@ -104,7 +104,8 @@ final class ConnectorPlan: Sendable {
       let others = table.indexes.map { index in
         FirestoreIndex(table.collectionID, zip(index.columns, index.isDescending).map(field))
       }
-      return uniques + others
+      let words = layout.searchFields.map { FirestoreIndex(words: table.collectionID, in: $0) }
+      return uniques + others + [words].compactMap(\.self)
     }
   }
 }

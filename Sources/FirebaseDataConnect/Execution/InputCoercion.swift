@@ -5,6 +5,8 @@ import Hearth
 /// Checks the values of variables against their types, and gives them the form of results.
 struct InputCoercion {
   private let plan: ConnectorPlan
+  /// The maximum nesting of a variable: what reads it calls itself.
+  private static let deepest = 64
 
   init(_ plan: ConnectorPlan) { self.plan = plan }
 
@@ -18,6 +20,9 @@ struct InputCoercion {
     var variables = DataObject()
     for variable in operation.variables {
       if let value = given[variable.name] {
+        guard value.isNested(within: Self.deepest) else {
+          throw .invalid("$\(variable.name) is nested more than \(Self.deepest) levels deep.")
+        }
         variables[variable.name] = try coerced(value, variable.type, "$\(variable.name)")
         try check(variable, variables[variable.name] ?? .null)
       } else if let literal = variable.defaultValue {
@@ -204,6 +209,18 @@ extension Literal {
     case .string(let value), .name(let value): .string(value)
     case .list(let values): .list(values.map(\.constant))
     case .object(let members): .object(DataObject(members.map { ($0.name, $0.value.constant) }))
+    }
+  }
+}
+
+extension DataValue {
+  fileprivate func isNested(within levels: Int) -> Bool {
+    switch self {
+    case .list(let values):
+      levels > 0 && values.allSatisfy { $0.isNested(within: levels - 1) }
+    case .object(let object):
+      levels > 0 && object.values.allSatisfy { $0.isNested(within: levels - 1) }
+    case .null, .bool, .int, .double, .string, .timestamp: true
     }
   }
 }

@@ -35,10 +35,43 @@ struct QueryRunner {
       return .list(try rows(page, Projection(root.selections, of: layout, execution)))
     case .typename: return "Query"
     case .query: return .object(try fields(root.fields).shown)
-    case .search, .similarity: throw OperationFailure("'\(root.name)' is not implemented.")
+    case .search: return .list(try found(root))
+    case .similarity: throw OperationFailure("'\(root.name)' is not implemented.")
     case .insert, .insertMany, .upsert, .upsertMany, .update, .updateMany, .delete, .deleteMany:
       throw OperationFailure("'\(root.name)' is a field of mutations.")
     }
+  }
+
+  /// `movies_search`: the best rows first.
+  private func found(_ root: RootField) throws -> [DataValue] {
+    let layout = try execution.plan.layout(root.table)
+    guard let fields = layout.searchFields else {
+      throw OperationFailure("\(layout.table.typeName) has no column with @searchable.")
+    }
+    guard case .string(var text)? = execution.argument("query", root.arguments) else { return [] }
+    switch execution.argument("queryFormat", root.arguments) ?? "QUERY" {
+    case "QUERY": break
+    case "PLAIN": text = text.replacing("\"", with: " ").replacing("*", with: " ")
+    case "PHRASE": text = "\"\(text.replacing("\"", with: " "))\""
+    default: throw OperationFailure("'ADVANCED' searches are not implemented.")
+    }
+    for name in ["orderBy", "relevanceThreshold", "distinct", "having"]
+    where execution.argument(name, root.arguments).map({ !$0.isNull && $0 != .bool(false) }) == true {
+      throw OperationFailure("'\(name)' of a search is not implemented.")
+    }
+    let search = layout.collection(firestore).search(text, in: fields)
+    guard let page = try builder.page(layout, root.arguments, from: search) else { return [] }
+    let projection = try Projection(root.selections, of: layout, execution)
+    guard !projection.inclusions.isEmpty else { return try rows(page, projection) }
+    // Other rows are included with those that were found, and not with a search.
+    let ids = try reader.getDocuments(page).documents.map(\.documentID)
+    let query = layout.collection(firestore)
+      .whereFilter(.whereField(FieldPath.documentID(), inSet: ids))
+    var rows: [String: DataValue] = [:]
+    for document in try reader.getDocuments(query.including(projection.inclusions)).documents {
+      rows[document.documentID] = try projection.object(document)
+    }
+    return ids.compactMap { rows[$0] }
   }
 
   func row(

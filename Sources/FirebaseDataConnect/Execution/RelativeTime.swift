@@ -42,8 +42,8 @@ extension Timestamp {
     var nanoseconds = Int64(self.nanoseconds)
     var date = Date(timeIntervalSince1970: Double(seconds))
     for (name, value) in duration.members {
-      guard case .int(let count) = value, abs(count) < 1 << 40 else {
-        throw OperationFailure("A duration consists of whole numbers.")
+      guard case .int(let count) = value, count.magnitude < 1 << 40 else {
+        throw OperationFailure("A duration consists of whole numbers, and is not that long.")
       }
       let amount = Int(count) * sign
       let components: [String: Calendar.Component] = [
@@ -68,8 +68,10 @@ extension Timestamp {
       }
     }
     let carried = Int64((Double(nanoseconds) / 1e9).rounded(.down))
-    let whole = Int64(date.timeIntervalSince1970.rounded()) + carried
-    return Timestamp(seconds: whole, nanoseconds: Int32(nanoseconds - carried * 1_000_000_000))
+    guard let whole = Int64(exactly: date.timeIntervalSince1970.rounded()), whole.magnitude < 1 << 40
+    else { throw OperationFailure("A time is too far away.") }
+    return Timestamp(
+      seconds: whole + carried, nanoseconds: Int32(nanoseconds - carried * 1_000_000_000))
   }
 
   /// The beginning of the `SECOND`, `MINUTE`, `HOUR`, `DAY`, `WEEK` (Monday), `MONTH` or `YEAR`.

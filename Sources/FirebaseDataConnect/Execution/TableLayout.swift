@@ -67,6 +67,15 @@ struct TableLayout: Sendable {
 
   func column(_ name: String) -> ColumnLayout? { columns[name] }
 
+  /// The columns with `@searchable`. Nil if there are none.
+  var searchFields: SearchFields? {
+    let columns = table.columns.filter { $0.searchLanguage != nil }
+    guard let language = columns.first?.searchLanguage else { return nil }
+    // Others are split into words, and not stemmed.
+    let code = ["english": "en", "german": "de"][language] ?? "simple"
+    return SearchFields(columns.map(\.name), language: code)
+  }
+
   func collection(_ firestore: Firestore) -> CollectionReference {
     firestore.collection(table.collectionID)
   }
@@ -125,13 +134,18 @@ extension StoredValue {
       if case .list(let values)? = row[StoredValue.nestedList], row.names.count == 1 {
         .list(values.map { $0.dataValue(type) })
       } else {
-        .object(DataObject(names: row.names, values: row.values.map { $0.dataValue(type) }))
+        .object(
+          DataObject(
+            names: row.names.map { name in
+              name.hasPrefix(StoredValue.nestedList)
+                ? String(name.dropFirst(StoredValue.nestedList.count)) : name
+            }, values: row.values.map { $0.dataValue(type) }))
       }
     }
   }
 
   /// The name of the only field of a map in place of a list inside of a list, which documents cannot
-  /// have.
+  /// have. Names that begin with it are stored with it once more.
   static let nestedList = "[]"
 
   /// A value that has been checked against the column.
@@ -171,7 +185,10 @@ extension StoredValue {
       self = .map(row)
     case .object(let object):
       var row = StoredRow()
-      for (name, value) in object.members { row[name] = StoredValue(value, isInList: false) }
+      for (name, value) in object.members {
+        let name = name.hasPrefix(Self.nestedList) ? Self.nestedList + name : name
+        row[name] = StoredValue(value, isInList: false)
+      }
       self = .map(row)
     }
   }

@@ -21,6 +21,11 @@ public struct SearchFields: Hashable, Sendable {
 
   /// Fields of equal weight. Dots lead into maps.
   public init(_ fields: String..., language: String = "simple") {
+    self.init(fields, language: language)
+  }
+
+  /// Same as `init(_:language:)`, for a list.
+  public init(_ fields: [String], language: String = "simple") {
     self.fields = fields.map { Field(name: $0, weight: 1) }
     self.language = language
   }

@@ -1,0 +1,86 @@
+import Foundation
+import Hearth
+import Testing
+
+@testable import FirebaseDataConnect
+
+/// Searches in columns with `@searchable`.
+@Suite struct SearchTests {
+  private let connector: TestConnector
+
+  init() throws {
+    connector = try TestConnector(
+      schema: """
+        type Movie @table(key: "title") {
+          title: String! @searchable
+          plot: String @searchable(language: "english")
+          year: Int
+        }
+        type Review @table { movie: Movie!  text: String! }
+        """,
+      operations: """
+        mutation Add($title: String!, $plot: String, $year: Int) {
+          movie_insert(data: {
+            title: $title, plot: $plot, year: $year, reviews_on_movie: [{text: $title}]
+          })
+        }
+        mutation Change($title: String!, $plot: String) {
+          movie_update(key: {title: $title}, data: {plot: $plot})
+        }
+        query Find($text: String!, $format: SearchQueryFormat, $after: Int, $limit: Int) {
+          movies_search(query: $text, queryFormat: $format, where: {year: {gt: $after}}, limit: $limit) {
+            title
+          }
+        }
+        query FindWithReviews($text: String!) {
+          movies_search(query: $text) { title reviews_on_movie { text } }
+        }
+        """)
+  }
+
+  private func titles(_ variables: DataObject) async throws -> [DataValue] {
+    try await connector.query("Find", variables)["movies_search"]?.elements?
+      .compactMap { $0["title"] } ?? []
+  }
+
+  private func fill() async throws {
+    for (title, plot, year) in [
+      ("Dune", "Great worms live in the sand of a desert planet", 1984),
+      ("Tremors", "A worm and another worm eat a small town, worms everywhere", 1990),
+      ("Lawrence", "A man crosses the desert", 1962),
+    ] {
+      try await connector.mutate(
+        "Add", ["title": .string(title), "plot": .string(plot), "year": .int(Int64(year))])
+    }
+  }
+
+  @Test func `the best rows are first, and words are found by their stems`() async throws {
+    try await fill()
+    #expect(try await titles(["text": "worms"]) == ["Tremors", "Dune"])
+    #expect(try await titles(["text": "desert"]).count == 2)
+    #expect(try await titles(["text": "desert worm"]) == ["Dune"])
+    #expect(try await titles(["text": "dune"]) == ["Dune"])
+    #expect(try await titles(["text": "worm", "after": 1985]) == ["Tremors"])
+    #expect(try await titles(["text": "worm", "limit": 1]) == ["Tremors"])
+    #expect(try await titles(["text": "spice"]).isEmpty)
+    try await connector.mutate("Change", ["title": "Lawrence", "plot": "spice"])
+    #expect(try await titles(["text": "spice"]) == ["Lawrence"])
+  }
+
+  @Test func `a phrase is found as a whole`() async throws {
+    try await fill()
+    #expect(try await titles(["text": "small town", "format": "PHRASE"]) == ["Tremors"])
+    #expect(try await titles(["text": "town small", "format": "PHRASE"]).isEmpty)
+    #expect(try await titles(["text": "town small", "format": "PLAIN"]) == ["Tremors"])
+  }
+
+  @Test func `rows that are found have their relations`() async throws {
+    try await fill()
+    let found = try await connector.query("FindWithReviews", ["text": "worm"])["movies_search"]
+    #expect(
+      found == [
+        ["title": "Tremors", "reviews_on_movie": [["text": "Tremors"]]],
+        ["title": "Dune", "reviews_on_movie": [["text": "Dune"]]],
+      ])
+  }
+}
