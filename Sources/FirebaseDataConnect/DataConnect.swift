@@ -27,6 +27,8 @@ public final class DataConnect: Sendable {
     var emulator: Firestore?
     /// By request. The references of one request are one object.
     var queries: [String: Weak] = [:]
+    /// By user.
+    var caches: [String?: ResultCache] = [:]
     var nextSweep = 64
   }
 
@@ -111,6 +113,7 @@ public final class DataConnect: Sendable {
     state.withLock { state in
       state.emulator = firestore
       state.queries = [:]
+      state.caches = [:]
     }
   }
 
@@ -129,7 +132,7 @@ public final class DataConnect: Sendable {
       {
         return known
       }
-      let made = QueryRefObservation<ResultData, Variables>(self, name, variables, encoded)
+      let made = QueryRefObservation<ResultData, Variables>(self, name, key ?? name, encoded)
       guard let key else { return made }
       if state.queries.count >= state.nextSweep {
         state.queries = state.queries.filter { $0.value.object != nil }
@@ -156,8 +159,27 @@ public final class DataConnect: Sendable {
       let plan = try state.service?.plan ?? ConnectorPlan(json: compiled)
       let service = ConnectorService(plan, firestore, connectorConfig)
       state.service = service
+      state.caches = [:]
       return service
     }
+  }
+
+  /// The cache of the task's user. Nil without settings of a cache.
+  func cache(_ service: ConnectorService) throws -> ResultCache? {
+    guard let cacheSettings = settings.cacheSettings else { return nil }
+    let auth = Self.auth
+    return try state.withLock { state in
+      if let known = state.caches[auth?.uid] { return known }
+      let cache = try ResultCache(cacheSettings, connectorConfig, of: service.firestore, auth)
+      service.add(cache)
+      state.caches[auth?.uid] = cache
+      return cache
+    }
+  }
+
+  /// The reference of a request, if somebody has it.
+  func reference(_ request: String) -> (any Republishable)? {
+    state.withLock { $0.queries[request]?.object as? any Republishable }
   }
 }
 

@@ -53,7 +53,8 @@ import Testing
     for number in extremes {
       await run {
         try await connector.mutate(
-          "Save", ["name": "a", "count": .int(number), "at": "2026-01-01T00:00:00Z", "day": "2026-01-01"])
+          "Save",
+          ["name": "a", "count": .int(number), "at": "2026-01-01T00:00:00Z", "day": "2026-01-01"])
       }
       for other in extremes {
         await run { try await connector.mutate("Add", ["name": "a", "by": .int(other)]) }
@@ -65,16 +66,21 @@ import Testing
       }
     }
     #expect(
-      await message { try await connector.mutate("Save", ["name": "a", "count": "9223372036854775808"]) }
-        .contains("$count must be of the type Int64"))
+      await message {
+        try await connector.mutate("Save", ["name": "a", "count": "9223372036854775808"])
+      }
+      .contains("$count must be of the type Int64"))
     #expect(
-      await message { try await connector.mutate("Save", ["name": "a", "at": "0001-01-01T00:00:00Z"]) }
-        .contains("$at must be of the type Timestamp"))
+      await message {
+        try await connector.mutate("Save", ["name": "a", "at": "0001-01-01T00:00:00Z"])
+      }
+      .contains("$at must be of the type Timestamp"))
   }
 
   @Test func `keys are any text, and no two have one document`() async throws {
     var names = [
-      "", "%", "%25", "a/b", "a:b", ".", "..", "__x__", "_", "é", "e\u{301}", "\u{0}", "\n", "a%2Fb", " ",
+      "", "%", "%25", "a/b", "a:b", ".", "..", "__x__", "_", "é", "e\u{301}", "\u{0}", "\n",
+      "a%2Fb", " ",
       "\u{1F600}",
     ]
     names += (0..<64).map { _ in
@@ -84,7 +90,9 @@ import Testing
     for name in names {
       try await connector.mutate("Save", ["name": .string(name), "payload": .string(name)])
       let found = try await connector.query("Get", ["name": .string(name)])["event"]
-      #expect(found?["payload"]?.text.map { Array($0.utf8) } == Array(name.utf8), "\(name.debugDescription)")
+      #expect(
+        found?["payload"]?.text.map { Array($0.utf8) } == Array(name.utf8),
+        "\(name.debugDescription)")
     }
     let documents = try await connector.firestore.collection("event").getDocuments().documents
     #expect(documents.count == Set(names.map { Array($0.utf8) }).count)
@@ -118,7 +126,8 @@ import Testing
   @Test func `any JSON is kept as it is`() async throws {
     for json in [
       "null", "[]", "{}", "[[1, [2, [3]]], []]", "{\"a\": [[], [{}]], \"b\": null}", "1.5", "\"x\"",
-      "{\"[]\": 1}", "{\"[]\": [1]}", "[{\"[]\": [1]}, [[1]]]", "{\"[][]x\": 2}", "[1, \"2\", null, true, {\"c\": [[\"d\"]]}]",
+      "{\"[]\": 1}", "{\"[]\": [1]}", "[{\"[]\": [1]}, [[1]]]", "{\"[][]x\": 2}",
+      "[1, \"2\", null, true, {\"c\": [[\"d\"]]}]",
     ] {
       let value = try DataValue(json: json)
       try await connector.mutate("Save", ["name": "a", "payload": value])

@@ -13,7 +13,9 @@ struct TestConnector {
   let dataConnect: DataConnect
   let connector: CompiledConnector
 
-  init(schema: String, operations: String, id: String = "movies") throws {
+  init(
+    schema: String, operations: String, id: String = "movies", cache: CacheSettings? = nil
+  ) throws {
     let result = DataConnectCompiler().compile(
       CompilerInput(
         serviceID: "films", location: "local", connectorID: id,
@@ -21,10 +23,12 @@ struct TestConnector {
         connector: [SourceFile(path: "operations.gql", text: operations)]))
     let errors = result.diagnostics.filter { $0.severity == .error }
     try #require(errors.isEmpty, "\(errors.map(\.description).joined(separator: "\n"))")
-    try self.init(#require(result.connector), TemporaryDatabase())
+    try self.init(#require(result.connector), TemporaryDatabase(), cache)
   }
 
-  init(_ connector: CompiledConnector, _ database: TemporaryDatabase) throws {
+  init(
+    _ connector: CompiledConnector, _ database: TemporaryDatabase, _ cache: CacheSettings? = nil
+  ) throws {
     self.connector = connector
     self.database = database
     let encoder = JSONEncoder()
@@ -34,7 +38,7 @@ struct TestConnector {
         serviceId: connector.serviceID, location: connector.location,
         connector: connector.connectorID),
       compiled: String(decoding: try encoder.encode(connector), as: UTF8.self),
-      firestore: database.firestore)
+      firestore: database.firestore, settings: DataConnectSettings(cacheSettings: cache))
   }
 
   var firestore: Firestore { database.firestore }

@@ -69,21 +69,26 @@ final class ConnectorService: Sendable {
     }
   }
 
+  /// Mutations make the cache's results with their rows too old.
+  func add(_ cache: ResultCache) { hub.add(cache) }
+
   // MARK: Queries
 
+  /// - Parameter marksRows: Rows have `Projection.rowMember`.
   func query(
-    _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?
+    _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?, marksRows: Bool = false
   ) async throws -> OperationResponse {
     let operation = try operation(name, .query)
     try await prepare()
     do {
-      let execution = try Execution(operation, variables, auth, in: plan, firestore)
+      var execution = try Execution(operation, variables, auth, in: plan, firestore)
+      execution.marksRows = marksRows
       try execution.checkAccess(isStrict: false)
       let grouped = try operation.fields.map { try GroupReader($0, execution) }
       let plain = zip(operation.fields, grouped).filter { $0.1 == nil }.map(\.0)
       var fields = RootFields()
       if !plain.isEmpty {
-        fields = try await firestore.read { reader in
+        fields = try await firestore.read { [execution] reader in
           try QueryRunner(execution: execution, reader: reader).fields(plain)
         }
       }
@@ -133,21 +138,25 @@ final class ConnectorService: Sendable {
     let outcome =
       operation.isTransaction || roots.count == 1
       ? await together(roots, execution) : await oneByOne(roots, execution)
-    if outcome.isApplied { hub.refresh(mutated(execution, outcome.written)) }
+    if outcome.isApplied {
+      await hub.invalidate(outcome.written.byKey.union(outcome.written.byFilter))
+      hub.refresh(mutated(execution, outcome.written))
+    }
     return outcome.response
   }
 
   private func mutated(
-    _ execution: Execution, _ rows: [RowIdentity]
+    _ execution: Execution, _ written: WrittenRows
   ) -> SubscriptionHub.Mutated {
     SubscriptionHub.Mutated(
       connector: config.connector, operation: execution.operation.name,
-      variables: execution.variables, auth: execution.auth, rows: Set(rows))
+      variables: execution.variables, auth: execution.auth,
+      rows: written.byKey)
   }
 
   private struct Outcome: Sendable {
     var response: OperationResponse
-    var written: [RowIdentity] = []
+    var written = WrittenRows()
     /// Whether anything was committed.
     var isApplied = false
   }
@@ -161,7 +170,7 @@ final class ConnectorService: Sendable {
     }
     do {
       let done = try await firestore.write {
-        [self] writer -> (fields: DataObject, rows: [RowIdentity]) in
+        [self] writer -> (fields: DataObject, rows: WrittenRows) in
         var runner = MutationRunner(execution, writer)
         var fields = DataObject()
         for (index, root) in roots.enumerated() {
@@ -207,7 +216,7 @@ final class ConnectorService: Sendable {
       }
       do {
         let done = try await firestore.write {
-          [self, execution] writer -> (value: DataValue, rows: [RowIdentity], responses: DataObject)
+          [self, execution] writer -> (value: DataValue, rows: WrittenRows, responses: DataObject)
           in
           var runner = MutationRunner(execution, writer)
           let value = try runner.run(root)
@@ -216,7 +225,7 @@ final class ConnectorService: Sendable {
         }
         execution.responses = done.responses
         if !root.modifiers.isRedacted { outcome.response.fields[root.responseKey] = done.value }
-        outcome.written += done.rows
+        outcome.written.formUnion(done.rows)
         outcome.isApplied = true
       } catch {
         let failure = OperationFailure(error)

@@ -12,6 +12,8 @@ struct Execution: Sendable {
   let variables: DataObject
   let auth: DataConnectAuth?
   let time: Timestamp
+  /// Whether rows of the result have `Projection.rowMember`, for a cache.
+  var marksRows = false
   /// Of a mutation: the root fields that were executed, also those that are redacted.
   var responses = DataObject()
 

@@ -6,8 +6,7 @@ import Hearth
 struct MutationRunner {
   private(set) var execution: Execution
   private let writer: WriteTransaction
-  /// The rows that were written by their keys.
-  private(set) var written: [RowIdentity] = []
+  private(set) var written = WrittenRows()
 
   private var reader: QueryRunner { QueryRunner(execution: execution, reader: writer) }
   private var builder: FilterBuilder { FilterBuilder(execution: execution) }
@@ -67,15 +66,18 @@ struct MutationRunner {
       guard let documentID = try reader.documentID(root, layout),
         let key = try update(documentID, RowData(data, layout, execution), layout)
       else { return .null }
-      written.append(RowIdentity(layout.table.collectionID, documentID))
+      written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
       return try result(key, layout, root)
     case .updateMany:
       guard case .object(let data)? = execution.argument("data", root.arguments) else {
         throw OperationFailure("'data' is missing.")
       }
-      let data_ = try RowData(data, layout, execution)
+      let changes = try RowData(data, layout, execution)
       let ids = try documentIDs(root, layout)
-      for documentID in ids { _ = try update(documentID, data_, layout) }
+      for documentID in ids {
+        _ = try update(documentID, changes, layout)
+        written.byFilter.insert(RowIdentity(layout.table.collectionID, documentID))
+      }
       return .int(Int64(ids.count))
     case .delete:
       guard let documentID = try reader.documentID(root, layout) else { return .null }
@@ -83,12 +85,13 @@ struct MutationRunner {
       guard let row = try writer.getDocument(document, as: StoredRow?.self) else { return .null }
       let result = try result(layout.key(of: row, documentID: documentID), layout, root)
       try writer.deleteDocument(document)
-      written.append(RowIdentity(layout.table.collectionID, documentID))
+      written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
       return result
     case .deleteMany:
       let ids = try documentIDs(root, layout)
       for documentID in ids {
         try writer.deleteDocument(layout.collection(firestore).document(documentID))
+        written.byFilter.insert(RowIdentity(layout.table.collectionID, documentID))
       }
       return .int(Int64(ids.count))
     case .lookup, .list, .search, .similarity, .query, .typename:
@@ -131,7 +134,7 @@ struct MutationRunner {
       var changes = data
       for name in layout.table.key { changes.values[name] = nil }
       if let key = try update(documentID, changes, layout) {
-        written.append(RowIdentity(layout.table.collectionID, documentID))
+        written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
         try saveChildren(of: key, data)
         return key
       }
@@ -199,7 +202,7 @@ struct MutationRunner {
       throw OperationFailure(
         "There is already a row of \(layout.table.typeName) with the key \(document.documentID).")
     }
-    written.append(RowIdentity(layout.table.collectionID, document.documentID))
+    written.byKey.insert(RowIdentity(layout.table.collectionID, document.documentID))
     return key
   }
 
@@ -286,6 +289,19 @@ struct MutationRunner {
       try writer.setData(from: changes, forDocument: document, mergeFields: changes.names)
     }
     return key
+  }
+}
+
+/// The rows that a mutation has written. Those that follow from rules are not among them.
+struct WrittenRows: Sendable {
+  /// Inserted, upserted, updated or deleted by their keys: the implicit signals.
+  var byKey: Set<RowIdentity> = []
+  /// Updated or deleted by a filter.
+  var byFilter: Set<RowIdentity> = []
+
+  mutating func formUnion(_ other: WrittenRows) {
+    byKey.formUnion(other.byKey)
+    byFilter.formUnion(other.byFilter)
   }
 }
 

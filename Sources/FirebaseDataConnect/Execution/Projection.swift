@@ -37,6 +37,16 @@ struct Projection {
 
   private static let far = "far"
 
+  /// The member with the row's id and its columns by their response keys, if the execution marks rows.
+  static let rowMember = "@row"
+
+  static func entityID(_ collectionID: String, _ documentID: String) -> String {
+    collectionID + "/" + documentID
+  }
+
+  /// Of `rowMember`: the columns. Nil if rows are not marked.
+  private let markedColumns: DataValue?
+
   init(_ selections: [Selection], of layout: TableLayout, _ execution: Execution) throws {
     self.execution = execution
     self.layout = layout
@@ -95,16 +105,27 @@ struct Projection {
     }
     self.fields = fields
     self.inclusions = inclusions
-    names = fields.filter { !$0.isRedacted }.map(\.key)
+    let shown = fields.filter { !$0.isRedacted }
+    names = shown.map(\.key) + (execution.marksRows ? [Self.rowMember] : [])
+    markedColumns =
+      execution.marksRows
+      ? .object(
+        DataObject(
+          shown.compactMap { selected in
+            guard case .column(let column) = selected.field else { return nil }
+            return (selected.key, .string(column.column.name))
+          })) : nil
     keyFields = fields.compactMap { selected in
       guard case .column(let column) = selected.field, column.reference == nil,
         layout.table.key.contains(column.column.name)
       else { return nil }
       return column.column.name
     }
-    needsDocumentID = fields.contains { selected in
-      if case .entityID = selected.field { true } else { false }
-    }
+    needsDocumentID =
+      execution.marksRows
+      || fields.contains { selected in
+        if case .entityID = selected.field { true } else { false }
+      }
   }
 
   /// Whether the object can be made without the document's id, which only documents that were written by
@@ -136,6 +157,10 @@ struct Projection {
       if !selected.checks.isEmpty { try execution.check(selected.checks, value) }
       if !selected.isRedacted { values.append(value) }
     }
+    if let markedColumns {
+      let id = Self.entityID(layout.table.collectionID, documentID)
+      values.append(.object(["id": .string(id), "columns": markedColumns]))
+    }
     return .object(DataObject(names: names, values: values))
   }
 
@@ -154,7 +179,7 @@ struct Projection {
       return .list(
         try joins.compactMap { try $0.first(Self.far).map { try projection.object($0) } })
     case .noRows: return .list([])
-    case .entityID: return .string(layout.table.collectionID + "/" + documentID)
+    case .entityID: return .string(Self.entityID(layout.table.collectionID, documentID))
     case .typename: return .string(layout.table.typeName)
     }
   }

@@ -56,7 +56,8 @@ struct QueryRunner {
     default: throw OperationFailure("'ADVANCED' searches are not implemented.")
     }
     for name in ["orderBy", "relevanceThreshold", "distinct", "having"]
-    where execution.argument(name, root.arguments).map({ !$0.isNull && $0 != .bool(false) }) == true {
+    where execution.argument(name, root.arguments).map({ !$0.isNull && $0 != .bool(false) }) == true
+    {
       throw OperationFailure("'\(name)' of a search is not implemented.")
     }
     let search = layout.collection(firestore).search(text, in: fields)

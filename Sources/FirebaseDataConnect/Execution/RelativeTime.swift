@@ -68,7 +68,8 @@ extension Timestamp {
       }
     }
     let carried = Int64((Double(nanoseconds) / 1e9).rounded(.down))
-    guard let whole = Int64(exactly: date.timeIntervalSince1970.rounded()), whole.magnitude < 1 << 40
+    guard let whole = Int64(exactly: date.timeIntervalSince1970.rounded()),
+      whole.magnitude < 1 << 40
     else { throw OperationFailure("A time is too far away.") }
     return Timestamp(
       seconds: whole + carried, nanoseconds: Int32(nanoseconds - carried * 1_000_000_000))

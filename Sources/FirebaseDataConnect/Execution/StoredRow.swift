@@ -43,6 +43,13 @@ struct StoredRow: Sendable, Equatable {
   }
 }
 
+extension StoredRow {
+  /// Nil for a field that is no text.
+  func text(_ name: String) -> String? {
+    if case .string(let text)? = self[name] { text } else { nil }
+  }
+}
+
 extension StoredRow: DocumentValueCodable {
   func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     try writer.map { map throws(UseCodable) in

@@ -41,7 +41,7 @@ actor SignalExchange {
   nonisolated let process = UUID().uuidString
   private weak var firestore: Firestore?
   private let current: @Sendable () -> Interests
-  private let deliver: @Sendable (SubscriptionHub.Mutated) -> Void
+  private let deliver: @Sendable (SubscriptionHub.Mutated) async -> Void
   private var announced = Interests()
   private var isListening = false
   private var listening: Task<Void, Never>?
@@ -52,7 +52,7 @@ actor SignalExchange {
   ///   - deliver: Called for each mutation of another process.
   init(
     _ firestore: Firestore, current: @escaping @Sendable () -> Interests,
-    deliver: @escaping @Sendable (SubscriptionHub.Mutated) -> Void
+    deliver: @escaping @Sendable (SubscriptionHub.Mutated) async -> Void
   ) {
     self.firestore = firestore
     self.current = current
@@ -157,7 +157,7 @@ actor SignalExchange {
             guard let row = try? change.document.data(as: StoredRow.self),
               let mutated = SubscriptionHub.Mutated(row), row["process"] != .string(process)
             else { continue }
-            deliver(mutated)
+            await deliver(mutated)
           }
         }
       } catch {
@@ -229,9 +229,6 @@ extension StoredRow {
     self["expires"] = .timestamp(Timestamp(seconds: expires, nanoseconds: 0))
   }
 
-  fileprivate func text(_ name: String) -> String? {
-    if case .string(let text)? = self[name] { text } else { nil }
-  }
 }
 
 extension SubscriptionHub.Mutated {

@@ -2,6 +2,7 @@ import DataConnectModel
 import Foundation
 import Hearth
 import HearthCEL
+import Logging
 import Synchronization
 
 /// The subscriptions to the queries on a database, of all connectors, and the signals that refresh them.
@@ -117,6 +118,8 @@ final class SubscriptionHub: Sendable {
   }
 
   private let state = Mutex(State())
+  /// Of the connectors with a cache.
+  private let caches = Mutex<[Weak]>([])
   private let exchange = Mutex<SignalExchange?>(nil)
 
   private init() {}
@@ -125,8 +128,9 @@ final class SubscriptionHub: Sendable {
     let hub = SubscriptionHub()
     let exchange = SignalExchange(firestore) { [weak hub] in
       hub?.interests ?? SignalExchange.Interests()
-    } deliver: { [weak hub] in
-      hub?.refresh($0)
+    } deliver: { [weak hub] mutated in
+      await hub?.invalidate(mutated.rows)
+      hub?.refresh(mutated)
     }
     hub.exchange.withLock { $0 = exchange }
     return hub
@@ -213,6 +217,31 @@ final class SubscriptionHub: Sendable {
     for subscription in ofRows { subscription.refresh() }
     for subscription in ofMutation where subscription.interest.matches(mutated) {
       subscription.refresh()
+    }
+  }
+
+  // MARK: Caches
+
+  private struct Weak {
+    weak var cache: ResultCache?
+  }
+
+  func add(_ cache: ResultCache) {
+    caches.withLock { caches in
+      caches.removeAll { $0.cache == nil }
+      caches.append(Weak(cache: cache))
+    }
+  }
+
+  /// Returns when no cache answers with a row that was written.
+  func invalidate(_ rows: Set<RowIdentity>) async {
+    for cache in caches.withLock({ $0.compactMap(\.cache) }) {
+      do {
+        try await cache.invalidate(rows)
+      } catch {
+        Logger(label: "hearth").warning(
+          "A cache is out of date.", metadata: ["error": "\(error)"])
+      }
     }
   }
 

@@ -14,15 +14,20 @@ public final class QueryRefObservation<
 >: ObservableQueryRef, Observable, Hashable {
   let dataConnect: DataConnect
   let name: String
+  /// The name with the variables.
+  private let request: String
   private let variables: Result<DataObject, any Error>
+  private typealias Delivered = QuerySubscription<ResultData>.Element
+  private let subscribers = Mutex<[Int: AsyncStream<Delivered>.Continuation]>([:])
   private let last = LastResult()
 
   init(
-    _ dataConnect: DataConnect, _ name: String, _ variables: Variables,
+    _ dataConnect: DataConnect, _ name: String, _ request: String,
     _ encoded: Result<DataObject, any Error>
   ) {
     self.dataConnect = dataConnect
     self.name = name
+    self.request = request
     self.variables = encoded
   }
 
@@ -43,11 +48,19 @@ public final class QueryRefObservation<
     fetchPolicy: QueryFetchPolicy = .preferCache
   ) async throws -> OperationResult<ResultData> {
     do {
-      if fetchPolicy == .cacheOnly {
-        return OperationResult(data: data, source: .cache)
-      }
       let service = try dataConnect.service()
-      let response = try await service.query(name, variables.get(), DataConnect.auth)
+      let cache = try dataConnect.cache(service)
+      if fetchPolicy != .serverOnly, let found = try await cached(fetchPolicy, cache) {
+        return found
+      }
+      if fetchPolicy == .cacheOnly { return OperationResult(data: nil, source: .cache) }
+      var response = try await service.query(
+        name, variables.get(), DataConnect.auth, marksRows: cache != nil)
+      if let cache, response.errors.isEmpty {
+        let changed = try await cache.store(response.fields, for: request)
+        response.fields = DataValue.object(response.fields).withoutRowMembers.fields ?? [:]
+        for request in changed { try await dataConnect.reference(request)?.republish(from: cache) }
+      }
       let result = OperationResult(
         data: try response.decoded(ResultData.self), source: .server)
       last.set(result.data, from: result.source)
@@ -58,6 +71,24 @@ public final class QueryRefObservation<
     }
   }
 
+  /// Nil if the cache does not have the result, or not a young one.
+  private func cached(
+    _ policy: QueryFetchPolicy, _ cache: ResultCache?
+  ) async throws -> OperationResult<ResultData>? {
+    guard let found = try await cache?.result(request) else { return nil }
+    let maximum = dataConnect.settings.cacheSettings?.maxAge ?? 0
+    guard policy == .cacheOnly || found.age < maximum else { return nil }
+    return try publish(found.fields)
+  }
+
+  private func publish(_ fields: DataObject) throws -> OperationResult<ResultData> {
+    let data = try OperationResponse(fields: fields).decoded(ResultData.self)
+    last.set(data, from: .cache)
+    return OperationResult(data: data, source: .cache)
+  }
+
+  /// Same as `execute(fetchPolicy:)`, with `preferCache`.
+  @discardableResult
   public func execute() async throws -> OperationResult<ResultData> {
     try await execute(fetchPolicy: .preferCache)
   }
@@ -72,6 +103,11 @@ public final class QueryRefObservation<
     let auth = DataConnect.auth
     let (stream, continuation) = AsyncStream.makeStream(
       of: QuerySubscription<ResultData>.Element.self, bufferingPolicy: .bufferingNewest(1))
+    let number = subscribers.withLock { subscribers in
+      let number = (subscribers.keys.max() ?? 0) + 1
+      subscribers[number] = continuation
+      return number
+    }
     let subscription = try await service.subscribe(name, variables, auth) { [self] in
       let result: QuerySubscription<ResultData>.Element
       do {
@@ -82,7 +118,14 @@ public final class QueryRefObservation<
       }
       continuation.yield(result)
     }
-    continuation.onTermination = { _ in subscription.cancel() }
+    continuation.onTermination = { [weak self] _ in
+      subscription.cancel()
+      _ = self?.subscribers.withLock { $0.removeValue(forKey: number) }
+    }
+    // The last result first, however old.
+    if let found = try await cached(.cacheOnly, dataConnect.cache(service)) {
+      continuation.yield(.success(found))
+    }
     subscription.refresh()
     return QuerySubscription(stream)
   }
@@ -91,6 +134,21 @@ public final class QueryRefObservation<
   public static func == (lhs: QueryRefObservation, rhs: QueryRefObservation) -> Bool { lhs === rhs }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// A reference whose cached result may change with that of another.
+protocol Republishable: Sendable {
+  func republish(from cache: ResultCache) async throws
+}
+
+extension QueryRefObservation: Republishable {
+  func republish(from cache: ResultCache) async throws {
+    guard let found = try await cache.result(request) else { return }
+    let result = try publish(found.fields)
+    for continuation in subscribers.withLock({ Array($0.values) }) {
+      continuation.yield(.success(result))
+    }
+  }
 }
 
 /// The last result of a query, observable. Not generic: a generic class makes its key paths again for

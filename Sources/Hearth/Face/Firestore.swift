@@ -16,7 +16,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
   // Unchecked: NSObject is not Sendable; all state is in `state`, a mutex, and in constants.
 
   /// The file's path; for a database in memory, the path that its file would have.
-  let path: String
+  public let path: String
   /// A database does not store references to databases of another identity.
   let databaseIdentity: DatabaseIdentity
   /// The app that the database belongs to.
