@@ -35,6 +35,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     // Only with the trait "Tools".
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     // Only with the trait "Service".
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -96,7 +97,12 @@ let package = Package(
         "Hearth", "FirebaseCore", "HearthCEL", "DataConnectModel",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    .target(name: "HearthDataConnect", dependencies: ["DataConnectModel", "HearthCEL"]),
+    .target(
+      name: "HearthDataConnect",
+      dependencies: [
+        "DataConnectModel", "HearthCEL",
+        .product(name: "Yams", package: "Yams", condition: .when(traits: ["Tools"])),
+      ]),
     .target(
       name: "HearthTesting", dependencies: ["Hearth"],
       swiftSettings: [
@@ -126,7 +132,7 @@ let package = Package(
     .executableTarget(
       name: "HearthCLI",
       dependencies: [
-        "Hearth", "ParseSwift",
+        "Hearth", "ParseSwift", "HearthDataConnect",
         .product(
           name: "ArgumentParser", package: "swift-argument-parser",
           condition: .when(traits: ["Tools"])),
@@ -164,10 +170,20 @@ let package = Package(
     .testTarget(name: "HearthCELTests", dependencies: ["HearthCEL"]),
     .testTarget(
       name: "HearthDataConnectTests", dependencies: ["HearthDataConnect", "DataConnectModel"]),
+    // Generated packages, as their users compile them.
+    .target(
+      name: "Movies", dependencies: ["FirebaseDataConnect", "FirebaseCore"],
+      path: "Tests/Fixtures/DataConnect/generated/Movies/Sources",
+      swiftSettings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
+    .target(
+      name: "CinemaKit", dependencies: ["FirebaseDataConnect", "FirebaseCore"],
+      path: "Tests/Fixtures/DataConnect/generated/CinemaKit/Sources",
+      swiftSettings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .testTarget(
       name: "FirebaseDataConnectTests",
       dependencies: [
-        "FirebaseDataConnect", "HearthDataConnect", "DataConnectModel", "Hearth", "HearthTesting",
+        "FirebaseDataConnect", "FirebaseCore", "HearthDataConnect", "DataConnectModel", "Hearth",
+        "HearthTesting", "Movies", "CinemaKit",
       ]),
     .testTarget(
       name: "ParseSwiftTests", dependencies: ["ParseSwift", "Hearth", "HearthTesting"],

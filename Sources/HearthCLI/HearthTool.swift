@@ -32,7 +32,7 @@
         DeleteCommand.self,
         CheckCommand.self, BackupCommand.self, RestoreCommand.self,
         CompactCommand.self, RepairCommand.self,
-        ExportCommand.self, ImportCommand.self,
+        ExportCommand.self, ImportCommand.self, DataConnectCommand.self,
       ])
   }
 
@@ -42,7 +42,8 @@
       Interruption.begin()
       do {
         try checkArguments()
-        var command = try HearthTool.parseAsRoot()
+        var command = try HearthTool.parseAsRoot(
+          CommandAliases.rewrite(Array(CommandLine.arguments.dropFirst())))
         if var command = command as? any AsyncParsableCommand {
           try await command.run()
         } else {

@@ -44,7 +44,7 @@ final class SubscriptionHub: Sendable {
       name.contains("/") ? name : "\(connector)/\(name)"
     }
 
-    /// What a process announces for it.
+    /// The interests that a process announces for it.
     fileprivate var announced: SignalExchange.Interests {
       var interests = SignalExchange.Interests()
       interests.mutations = Set(mutations)

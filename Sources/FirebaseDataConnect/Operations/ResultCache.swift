@@ -18,7 +18,7 @@ final class ResultCache: Sendable {
     let user = auth.map { Self.hash($0.uid) } ?? "anonymous"
     let name = "\(config.serviceId)-\(config.connector)-\(user).cache.hearth"
     let options = FirestoreSettings()
-    // What is lost is read again.
+    // A result that is lost is read again.
     options.durability = .lastCommitMayBeLost
     switch settings.storage {
     case .memory:

@@ -92,6 +92,8 @@
 
       var output: String { text("output") }
 
+      var error: String { text("error") }
+
       func finish() -> Result {
         process.waitUntilExit()
         return Result(

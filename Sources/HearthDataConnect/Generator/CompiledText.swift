@@ -1,0 +1,84 @@
+import DataConnectModel
+import Foundation
+
+/// A compiled connector as the text that its package carries.
+struct CompiledText {
+  /// JSON with sorted names, on one line.
+  let json: String
+  /// FNV-1a of the JSON, in hex.
+  let hash: String
+
+  init(_ connector: CompiledConnector) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // Encoding fails only for numbers that are not finite, which GraphQL cannot write.
+    json = (try? encoder.encode(connector)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    hash = Self.fnv1a(json)
+  }
+
+  static func fnv1a(_ text: String) -> String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    let digits = String(hash, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  /// A raw string literal with line breaks between the tokens of the JSON, where they mean nothing.
+  func write(to source: inout SwiftSource) {
+    // One more than the longest run of `#`: the text then contains neither the literal's end nor an
+    // escape sequence of it.
+    let marks = String(repeating: "#", count: longestRun(of: UInt8(ascii: "#")) + 1)
+    source.line("/// The compiled connector, as JSON.")
+    source.line("static let compiled = \(marks)\"\"\"")
+    source.indented { source in
+      for line in lines(width: 92) { source.line(line) }
+      source.line("\"\"\"\(marks)")
+    }
+  }
+
+  private func longestRun(of wanted: UInt8) -> Int {
+    var longest = 0
+    var run = 0
+    for byte in json.utf8 {
+      run = byte == wanted ? run + 1 : 0
+      longest = max(longest, run)
+    }
+    return longest
+  }
+
+  /// Breaks after commas outside strings. A longer string has a line of its own.
+  func lines(width: Int) -> [String] {
+    let bytes = Array(json.utf8)
+    var lines: [String] = []
+    var start = 0
+    /// After the last comma of the line.
+    var end = 0
+    var isInString = false
+    var isEscaped = false
+    for (index, byte) in bytes.enumerated() {
+      if isInString {
+        if isEscaped {
+          isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+          isInString = false
+        }
+        continue
+      }
+      if byte == UInt8(ascii: "\"") { isInString = true }
+      guard byte == UInt8(ascii: ",") else { continue }
+      if index + 1 - start > width, end > start {
+        lines.append(String(decoding: bytes[start..<end], as: UTF8.self))
+        start = end
+      }
+      end = index + 1
+    }
+    if bytes.count - start > width, end > start {
+      lines.append(String(decoding: bytes[start..<end], as: UTF8.self))
+      start = end
+    }
+    lines.append(String(decoding: bytes[start...], as: UTF8.self))
+    return lines
+  }
+}

@@ -1,0 +1,12 @@
+/// A file of a generated package.
+public struct GeneratedFile: Hashable, Sendable {
+  /// Relative to the folder of the package: `Sources/MoviesClient.swift`.
+  public var path: String
+  public var text: String
+
+  /// A file with a path and a text.
+  public init(path: String, text: String) {
+    self.path = path
+    self.text = text
+  }
+}

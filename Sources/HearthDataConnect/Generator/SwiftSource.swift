@@ -1,0 +1,137 @@
+/// The text of a Swift file, formatted as it is written: 2 spaces, 100 columns.
+struct SwiftSource {
+  private(set) var text = ""
+  private var depth = 0
+  private static let width = 100
+
+  /// Of a line that has a scope after it, or has none.
+  mutating func line(_ line: String = "") {
+    if !line.isEmpty { text += String(repeating: "  ", count: depth) + line }
+    text += "\n"
+  }
+
+  /// A line that is not indented.
+  mutating func verbatim(_ line: some StringProtocol) { text += line + "\n" }
+
+  /// The lines of `body`, indented.
+  mutating func indented(_ body: (inout SwiftSource) -> Void) {
+    depth += 1
+    body(&self)
+    depth -= 1
+  }
+
+  /// `header {`, the body, `}`
+  mutating func scope(_ header: String, _ body: (inout SwiftSource) -> Void) {
+    line("\(header) {")
+    indented(body)
+    line("}")
+  }
+
+  /// A declaration with parameters and a body:
+  ///
+  ///     public func execute(
+  ///       fetchPolicy: QueryFetchPolicy = .preferCache, genre: String
+  ///     ) async throws -> OperationResult<Data> {
+  ///       try await …
+  ///     }
+  mutating func function(
+    _ name: String, _ parameters: [String], _ effects: String = "",
+    _ body: (inout SwiftSource) -> Void
+  ) {
+    let whole = "\(name)(\(parameters.joined(separator: ", ")))\(effects) {"
+    if fits(whole) {
+      line(whole)
+    } else {
+      line("\(name)(")
+      indented { $0.fill(parameters) }
+      line(")\(effects) {")
+    }
+    indented(body)
+    line("}")
+  }
+
+  /// A call of the result of a call: `ref(id: id).execute()`
+  mutating func chainedCall(_ name: String, _ arguments: [String], _ next: String) {
+    let whole = "\(name)(\(arguments.joined(separator: ", ")))\(next)"
+    if fits(whole) { return line(whole) }
+    line("\(name)(")
+    indented { $0.fill(arguments) }
+    line(")\(next)")
+  }
+
+  /// A computed property, on one line if it fits.
+  mutating func accessor(_ head: String, _ value: SwiftItem) {
+    let whole = "\(head) { \(value.text) }"
+    if fits(whole) { return line(whole) }
+    scope(head) { $0.call(value.head, value.items, value.tail) }
+  }
+
+  /// `let all: [Genre] = [.DRAMA, .COMEDY]`; a longer one has a comma after the last element.
+  mutating func collection(_ head: String, _ elements: [String]) {
+    let whole = "\(head)[\(elements.joined(separator: ", "))]"
+    if fits(whole) { return line(whole) }
+    line("\(head)[")
+    indented { $0.fill(elements, isClosed: true) }
+    line("]")
+  }
+
+  /// `DataConnect.dataConnect(…)`
+  mutating func call(_ head: String, _ items: [SwiftItem], _ tail: String) {
+    let whole = head + items.map(\.text).joined(separator: ", ") + tail
+    if items.isEmpty || fits(whole) { return line(whole) }
+    line(head)
+    indented { source in
+      // Items that fit share lines; an item that has to be broken has lines of its own.
+      var row: [String] = []
+      for (index, item) in items.enumerated() {
+        let text = item.text + (index == items.count - 1 ? tail : ",")
+        let isLong = !source.fits(text) && !item.items.isEmpty
+        let joined = (row + [text]).joined(separator: " ")
+        if isLong || !source.fits(joined) {
+          if !row.isEmpty { source.line(row.joined(separator: " ")) }
+          row = []
+        }
+        if isLong {
+          source.call(item.head, item.items, item.tail + (index == items.count - 1 ? tail : ","))
+        } else {
+          row.append(text)
+        }
+      }
+      if !row.isEmpty { source.line(row.joined(separator: " ")) }
+    }
+  }
+
+  func fits(_ line: String) -> Bool { depth * 2 + line.count <= Self.width }
+
+  private mutating func fill(_ items: [String], isClosed: Bool = false) {
+    var row = ""
+    for (index, item) in items.enumerated() {
+      let text = item + (index == items.count - 1 && !isClosed ? "" : ",")
+      if !row.isEmpty, !fits("\(row) \(text)") {
+        line(row)
+        row = ""
+      }
+      row += row.isEmpty ? text : " \(text)"
+    }
+    if !row.isEmpty { line(row) }
+  }
+}
+
+/// An argument of a call, which may be a call itself: `variables: Variables(id: id)`.
+struct SwiftItem: ExpressibleByStringInterpolation {
+  var head: String
+  var items: [SwiftItem] = []
+  var tail = ""
+
+  init(stringLiteral value: String) { head = value }
+
+  init(_ head: String) { self.head = head }
+
+  init(_ head: String, _ items: [SwiftItem], _ tail: String = ")") {
+    self.head = head
+    self.items = items
+    self.tail = tail
+  }
+
+  var text: String { head + items.map(\.text).joined(separator: ", ") + tail }
+}

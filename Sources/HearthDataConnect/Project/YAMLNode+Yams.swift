@@ -1,0 +1,83 @@
+#if Tools
+  import Yams
+
+  extension YAMLNode {
+    /// Parses a file with one document. An empty file is an empty mapping.
+    ///
+    /// Throws a `ProjectError` with the place of the first error of syntax.
+    static func parse(_ text: String, path: String) throws(ProjectError) -> YAMLNode {
+      do {
+        guard let node = try Yams.compose(yaml: text) else {
+          return YAMLNode(kind: .mapping([]), line: 1, column: 1)
+        }
+        return YAMLNode(node)
+      } catch {
+        throw ProjectError([Self.diagnostic(of: error, in: text, path: path)])
+      }
+    }
+
+    private init(_ node: Node) {
+      let mark = node.mark
+      let kind: Kind =
+        switch node {
+        case .scalar(let scalar):
+          scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
+            ? .null : .scalar(scalar.string)
+        case .sequence(let sequence): .sequence(sequence.map { YAMLNode($0) })
+        case .mapping(let mapping):
+          .mapping(
+            mapping.map { key, value in
+              Member(
+                name: key.string ?? "", value: YAMLNode(value), line: key.mark?.line ?? 1,
+                column: key.mark?.column ?? 1)
+            })
+        // Aliases are replaced while a document is read.
+        case .alias: .null
+        }
+      self.init(kind: kind, line: mark?.line ?? 1, column: mark?.column ?? 1)
+    }
+
+    private static func diagnostic(
+      of error: any Error, in text: String, path: String
+    ) -> Diagnostic {
+      func diagnostic(_ problem: String, line: Int, column: Int) -> Diagnostic {
+        Diagnostic(
+          severity: .error, path: path, line: line, column: column,
+          message: "The YAML is not valid: \(problem).")
+      }
+      func diagnostic(_ problem: String, _ mark: Mark?) -> Diagnostic {
+        diagnostic(problem, line: mark?.line ?? 1, column: mark?.column ?? 1)
+      }
+      return switch error as? YamlError {
+      case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+        .composer(_, let problem, let mark, _):
+        diagnostic(problem, mark)
+      case .duplicatedKeysInMapping(let names, let context):
+        duplicate(names, from: context.mark, in: text)
+          .map { diagnostic("\($0.name) is given twice", line: $0.line, column: $0.column) }
+          ?? diagnostic("\(names.joined(separator: ", ")) is given twice", context.mark)
+      case .reader(let problem, _, _, _): diagnostic(problem, nil)
+      default: diagnostic("\(error)", nil)
+      }
+    }
+
+    /// The place where the first of the names is for the second time: Yams has only that of the
+    /// mapping. Nil in a mapping in braces.
+    private static func duplicate(
+      _ names: [String], from mark: Mark, in text: String
+    ) -> (name: String, line: Int, column: Int)? {
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+      var seen: Set<String> = []
+      for (index, line) in lines.enumerated() where index + 1 >= mark.line {
+        let indentation = line.prefix { $0 == " " }.count
+        guard indentation + 1 == mark.column,
+          let name = names.sorted().first(where: {
+            line.dropFirst(indentation).hasPrefix("\($0):")
+          })
+        else { continue }
+        if !seen.insert(name).inserted { return (name, index + 1, indentation + 1) }
+      }
+      return nil
+    }
+  }
+#endif

@@ -1,0 +1,100 @@
+#if Tools
+  import Foundation
+  import Testing
+
+  /// `hearth dataconnect` from outside: arguments, output, status.
+  @Suite struct DataConnectCommandTests {
+    let hearth = HearthProcess()
+
+    private func write(_ text: String, to file: String) throws {
+      let url = URL(fileURLWithPath: "\(hearth.folder.path)/\(file)")
+      try FileManager.default.createDirectory(
+        at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(text.utf8).write(to: url)
+    }
+
+    private func begin() throws {
+      try write("let package = Package(name: \"App\")\n", to: "Package.swift")
+      #expect(try hearth("dataconnect", "init", "--connector", "movies").status == 0)
+    }
+
+    @Test func `a project is written, set up, generated and checked`() throws {
+      try begin()
+      let again = try hearth("dataconnect", "init", "--connector", "movies")
+      #expect(again.lines.first == "dataconnect/dataconnect.yaml is there already")
+
+      let sdk = try hearth("init", "dataconnect:sdk", "--package", "Movies")
+      #expect(sdk.status == 0 && sdk.error.isEmpty, "\(sdk.error)")
+      #expect(
+        sdk.lines == [
+          "Added swiftSdk to dataconnect/connector/connector.yaml",
+          "movies: FirebaseDataConnectGenerated/Movies: 6 written",
+          "In Package.swift:",
+          "  .package(path: \"FirebaseDataConnectGenerated/Movies\"),",
+          "  .product(name: \"Movies\", package: \"Movies\"),",
+        ])
+
+      let generated = try hearth("dataconnect:sdk:generate", "--config", "dataconnect")
+      #expect(generated.lines == ["movies: FirebaseDataConnectGenerated/Movies: current"])
+      let check = try hearth("dataconnect", "sdk", "generate", "--check")
+      #expect(check.status == 0 && check.output.isEmpty)
+
+      let keys = "FirebaseDataConnectGenerated/Movies/Sources/MoviesKeys.swift"
+      try write("// edited\n", to: keys)
+      let stale = try hearth("dataconnect", "sdk", "generate", "--check")
+      #expect(stale.status == 1 && stale.lines == ["\(keys) is different"])
+      let mended = try hearth("dataconnect", "sdk", "generate")
+      #expect(mended.lines == ["movies: FirebaseDataConnectGenerated/Movies: 1 written"])
+    }
+
+    @Test func `compiling prints errors with their places, and writes the schema for editors`()
+      throws
+    {
+      try begin()
+      let compiled = try hearth("dataconnect", "compile")
+      #expect(compiled.status == 0)
+      #expect(compiled.lines == ["movies: 2 tables, 2 queries, 2 mutations"])
+      let schema = "\(hearth.folder.path)/dataconnect/.dataconnect/schema/main/query.gql"
+      #expect(FileManager.default.fileExists(atPath: schema))
+
+      try write("query A {\n  movies { ttle }\n}\n", to: "dataconnect/connector/a.gql")
+      let broken = try hearth("dataconnect:compile")
+      #expect(broken.status == 1 && broken.output.isEmpty)
+      #expect(broken.error.contains("dataconnect/connector/a.gql:2:12: error: "), "\(broken.error)")
+      // The same of generation, which writes nothing.
+      let generated = try hearth("dataconnect", "sdk", "generate")
+      #expect(generated.status == 1 && generated.output.isEmpty)
+      #expect(generated.error.contains("a.gql:2:12: error: "))
+    }
+
+    @Test func `a project or a package that is missing is an error with its remedy`() throws {
+      let none = try hearth("dataconnect", "sdk", "generate", "--config", ".")
+      #expect(none.status == 1)
+      #expect(
+        none.error == ".:1:1: error: There is no dataconnect.yaml in the folder, "
+          + "and no firebase.json.\n")
+      try begin()
+      let idle = try hearth("dataconnect", "sdk", "generate")
+      #expect(idle.status == 0 && idle.output.isEmpty)
+      #expect(idle.error.contains("hearth dataconnect init sdk"))
+      let both = try hearth("dataconnect", "sdk", "generate", "--watch", "--check")
+      #expect(both.status == EX_USAGE)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `watching generates again after a change, and goes on after an error`() async throws {
+      try begin()
+      _ = try hearth("dataconnect", "init", "sdk")
+      let running = try hearth.start(["dataconnect", "sdk", "generate", "--watch"])
+      #expect(try await running.reaches(lines: 1))
+      try write("query Broken", to: "dataconnect/connector/more.gql")
+      while !running.error.contains("more.gql:1:") { try await Task.sleep(for: .milliseconds(5)) }
+      try write(
+        "query More @auth(level: PUBLIC) { movies { id } }\n", to: "dataconnect/connector/more.gql")
+      #expect(try await running.reaches(lines: 2))
+      #expect(running.output.split(separator: "\n").last?.hasSuffix("written") == true)
+      running.process.terminate()
+      _ = running.finish()
+    }
+  }
+#endif
