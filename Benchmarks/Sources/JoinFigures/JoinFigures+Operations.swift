@@ -1,4 +1,6 @@
+import FirebaseDataConnect
 import Foundation
+import GRDB
 
 extension JoinFigures {
   /// Typed operations beside GRDB by hand, on the same library.
@@ -50,5 +52,69 @@ extension JoinFigures {
       }
       show(name, times.own, times.their)
     }
+  }
+
+  /// The time from the beginning of a mutation of one author until a subscriber to this author has the
+  /// result, while many others are subscribed to others.
+  func operationNews() async throws {
+    let name = "Operation: news of a row"
+    guard wants(name) else { return }
+    let operations = try OperationLibrary(hearth.db)
+    let their = side == "hearth" ? [1] : try await grdbNews()
+    for count in [1, 1000, 100_000] {
+      var cancellables: [FirebaseDataConnect.AnyCancellable] = []
+      for index in 1..<max(1, count) {
+        cancellables.append(
+          try await operations.author("other \(index)").subscribe().sink { _ in })
+      }
+      let author = operations.author(ID.author(1))
+      var results = try await author.subscribe().makeAsyncIterator()
+      _ = await results.next()
+      var own: [Double] = []
+      for round in 0...rounds {
+        var times: [Double] = []
+        for change in 0..<50 {
+          let name = "news \(count) \(round) \(change)"
+          let begin = Machine.nanoseconds
+          try await operations.rename(1, to: name)
+          while let result = await results.next() {
+            if try result.get().data.author?.name == name { break }
+          }
+          times.append(Machine.nanoseconds - begin)
+        }
+        if round > 0 { own.append(times.median) }
+      }
+      show("\(name), \(count) subscriptions", own, their)
+      for cancellable in cancellables { cancellable.cancel() }
+    }
+  }
+
+  private func grdbNews() async throws -> [Double] {
+    let (names, continuation) = AsyncStream.makeStream(of: String.self)
+    let observation = ValueObservation.tracking { db in
+      try AuthorRecord.fetchOne(db, key: 1)?.name ?? ""
+    }
+    let cancellable = observation.start(
+      in: sqlite.pool, scheduling: .async(onQueue: DispatchQueue(label: "news"))
+    ) {
+      fatalError("\($0)")
+    } onChange: {
+      continuation.yield($0)
+    }
+    defer { cancellable.cancel() }
+    var found = names.makeAsyncIterator()
+    var medians: [Double] = []
+    for round in 0...rounds {
+      var times: [Double] = []
+      for change in 0..<50 {
+        let name = "news \(round) \(change)"
+        let begin = Machine.nanoseconds
+        try await sqlite.rename(1, to: name)
+        while let next = await found.next(), next != name {}
+        times.append(Machine.nanoseconds - begin)
+      }
+      if round > 0 { medians.append(times.median) }
+    }
+    return medians
   }
 }

@@ -61,6 +61,7 @@ struct JoinFigures {
     try await figures.writing()
     try await figures.searching()
     try await figures.operations()
+    try await figures.operationNews()
     try await figures.hearth.db.terminate()
   }
 

@@ -175,6 +175,29 @@ struct OperationLibrary {
     ).execute(fetchPolicy: .serverOnly).data
   }
 
+  struct OneAuthor: DataConnectRow {
+    struct AuthorRow: DataConnectRow {
+      var id: String
+      var name: String
+
+      init(row: DataConnectReader) throws {
+        id = try row.read("id", at: 0)
+        name = try row.read("name", at: 1)
+      }
+    }
+
+    var author: AuthorRow?
+
+    init(row: DataConnectReader) throws { author = try row.read("author", at: 0) }
+  }
+
+  /// The author as a reference that can be subscribed to.
+  func author(_ id: String) -> QueryRefObservation<OneAuthor, Variables<String>> {
+    dataConnect.query(
+      name: "GetAuthor", variables: Variables(name: "id", value: id),
+      resultsDataType: OneAuthor.self)
+  }
+
   // MARK: Figures
 
   func book(_ index: Int) async throws -> Int {
