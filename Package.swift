@@ -132,7 +132,7 @@ let package = Package(
     .executableTarget(
       name: "HearthCLI",
       dependencies: [
-        "Hearth", "ParseSwift", "HearthDataConnect",
+        "Hearth", "ParseSwift", "FirebaseDataConnect", "HearthDataConnect", "DataConnectModel",
         .product(
           name: "ArgumentParser", package: "swift-argument-parser",
           condition: .when(traits: ["Tools"])),

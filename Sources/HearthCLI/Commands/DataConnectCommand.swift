@@ -16,12 +16,14 @@
           hearth dataconnect init sdk
           hearth dataconnect sdk generate --watch
           hearth dataconnect compile
+          hearth dataconnect execute films.hearth ListMovies
 
         The spellings of Firebase's command line, such as hearth dataconnect:sdk:generate and hearth init \
         dataconnect:sdk, are the same commands.
         """,
       subcommands: [
         DataConnectInitCommand.self, DataConnectSDKCommand.self, DataConnectCompileCommand.self,
+        DataConnectExecuteCommand.self,
       ])
   }
 

@@ -67,6 +67,39 @@
       #expect(generated.error.contains("a.gql:2:12: error: "))
     }
 
+    @Test func `operations run on a database, for a user, and print their results as JSON`() throws
+    {
+      try begin()
+      let none = try hearth("dataconnect", "execute", "films.hearth", "ListMovies")
+      #expect(none.status == 1 && none.error.contains("There is no database at films.hearth"))
+      let seeded = try hearth(
+        "dataconnect", "execute", "films.hearth", "--file", "dataconnect/seed_data.gql")
+      #expect(seeded.status == 0 && seeded.output.hasPrefix("{\"movie_insertMany\":[{\"id\":\""))
+      let listed = try hearth(
+        "dataconnect:execute", "films.hearth", "ListMovies", "--variables",
+        "{\"genre\": \"Sci-Fi\"}")
+      #expect(listed.status == 0 && listed.output.contains("\"title\":\"Metropolis\""))
+      #expect(!listed.output.contains("General"))
+      let denied = try hearth(
+        "dataconnect", "execute", "films.hearth", "CreateMovie", "--variables", "{\"title\": \"M\"}"
+      )
+      #expect(denied.status == 1 && denied.error.contains("permission denied"))
+      #expect(denied.lines == ["{\"movie_insert\":null}"])
+      try write("{\"title\": \"M\"}", to: "variables.json")
+      let created = try hearth(
+        "dataconnect", "execute", "films.hearth", "CreateMovie", "--variables", "@variables.json",
+        "--auth-uid", "ada", "--auth-token", "{\"firebase\": {\"sign_in_provider\": \"password\"}}")
+      #expect(created.status == 0 && created.lines.count == 1, "\(created.error)")
+      for arguments in [
+        ["ListMovie"], ["ListMovies", "--variables", "[]"], ["ListMovies", "--auth-token", "{}"],
+        [],
+      ] {
+        let wrong = try hearth.start(["dataconnect", "execute", "films.hearth"] + arguments)
+          .finish()
+        #expect(wrong.status == EX_USAGE && !wrong.error.isEmpty, "\(arguments)")
+      }
+    }
+
     @Test func `a project or a package that is missing is an error with its remedy`() throws {
       let none = try hearth("dataconnect", "sdk", "generate", "--config", ".")
       #expect(none.status == 1)

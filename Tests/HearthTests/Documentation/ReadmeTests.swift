@@ -42,6 +42,10 @@ import Testing
       "Tests/ParseSwiftTests/GuideTests.swift"
     ),
     (
+      "Sources/FirebaseDataConnect/FirebaseDataConnect.docc/FirebaseDataConnect.md",
+      "Tests/FirebaseDataConnectTests/GuideTests.swift"
+    ),
+    (
       "Sources/HearthTesting/HearthTesting.docc/HearthTesting.md",
       "Tests/HearthTestingTests/DocumentationTests.swift"
     ),
