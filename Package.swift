@@ -96,6 +96,11 @@ let package = Package(
       dependencies: [
         "Hearth", "FirebaseCore", "HearthCEL", "DataConnectModel",
         .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: [
+        // Async functions run where their caller does: a result changes on the main actor if the
+        // query was run there.
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
     .target(
       name: "HearthDataConnect",
@@ -184,7 +189,7 @@ let package = Package(
       dependencies: [
         "FirebaseDataConnect", "FirebaseCore", "HearthDataConnect", "DataConnectModel", "Hearth",
         "HearthTesting", "Movies", "CinemaKit",
-      ]),
+      ], exclude: ["criteria.json"]),
     .testTarget(
       name: "ParseSwiftTests", dependencies: ["ParseSwift", "Hearth", "HearthTesting"],
       // The criteria's tests are looked up in the sources.

@@ -23,12 +23,13 @@ public final class DataConnect: Sendable {
   private let ownFirestore: Firestore?
 
   private struct State {
-    var service: ConnectorService?
+    /// Of the databases that were used last, the newest first.
+    var services: [ConnectorService] = []
     var emulator: Firestore?
     /// By request. The references of one request are one object.
     var queries: [String: Weak] = [:]
-    /// By user.
-    var caches: [String?: ResultCache] = [:]
+    /// By database and user.
+    var caches: [String: ResultCache] = [:]
     var nextSweep = 64
   }
 
@@ -119,20 +120,24 @@ public final class DataConnect: Sendable {
 
   // MARK: References
 
-  /// A query with values of its variables. The same name and variables give the same object, as long as
-  /// somebody has it.
+  /// A query with values of its variables, on the database of now. The same name and variables give the
+  /// same object, as long as somebody has it.
   public func query<ResultData: Decodable & Sendable, Variables: OperationVariable>(
     name: String, variables: Variables, resultsDataType: ResultData.Type
   ) -> QueryRefObservation<ResultData, Variables> {
     let encoded = Result { try variables.dataObject() }
-    let key = (try? encoded.get()).map { "\(name) \(DataValue.object($0).canonicalText)" }
+    let firestore = firestore
+    let key = (try? encoded.get()).map {
+      "\(firestore.path)\n\(name) \(DataValue.object($0).canonicalText)"
+    }
     return state.withLock { state in
       if let key,
         let known = state.queries[key]?.object as? QueryRefObservation<ResultData, Variables>
       {
         return known
       }
-      let made = QueryRefObservation<ResultData, Variables>(self, name, key ?? name, encoded)
+      let made = QueryRefObservation<ResultData, Variables>(
+        self, firestore, name, key ?? name, encoded)
       guard let key else { return made }
       if state.queries.count >= state.nextSweep {
         state.queries = state.queries.filter { $0.value.object != nil }
@@ -147,32 +152,46 @@ public final class DataConnect: Sendable {
   public func mutation<ResultData: Decodable & Sendable, Variables: OperationVariable>(
     name: String, variables: Variables, resultsDataType: ResultData.Type
   ) -> MutationRef<ResultData, Variables> {
-    MutationRef(self, name, variables)
+    MutationRef(self, firestore, name, variables)
   }
 
-  /// The connector on its database. Throws `DataConnectInitError`.
-  func service() throws -> ConnectorService {
-    let inherited = Self.ofTask ?? Self.main.withLock { $0 }
-    return try state.withLock { state in
-      let firestore = state.emulator ?? ownFirestore ?? inherited ?? Firestore.firestore()
-      if let service = state.service, service.firestore === firestore { return service }
-      let plan = try state.service?.plan ?? ConnectorPlan(json: compiled)
+  /// The database of references that are made now.
+  private var firestore: Firestore {
+    state.withLock { $0.emulator } ?? ownFirestore ?? Self.ofTask ?? Self.main.withLock { $0 }
+      ?? Firestore.firestore()
+  }
+
+  private static let keptServices = 8
+
+  /// The connector on a database. Throws `DataConnectInitError`.
+  func service(_ firestore: Firestore) throws -> ConnectorService {
+    try state.withLock { state in
+      if let known = state.services.first, known.firestore === firestore { return known }
+      if let index = state.services.firstIndex(where: { $0.firestore === firestore }) {
+        let known = state.services.remove(at: index)
+        state.services.insert(known, at: 0)
+        return known
+      }
+      let plan = try state.services.first?.plan ?? ConnectorPlan(json: compiled)
       let service = ConnectorService(plan, firestore, connectorConfig)
-      state.service = service
-      state.caches = [:]
+      state.services = [service] + state.services.prefix(Self.keptServices - 1)
       return service
     }
   }
+
+  /// The connector on the database of now.
+  func service() throws -> ConnectorService { try service(firestore) }
 
   /// The cache of the task's user. Nil without settings of a cache.
   func cache(_ service: ConnectorService) throws -> ResultCache? {
     guard let cacheSettings = settings.cacheSettings else { return nil }
     let auth = Self.auth
+    let key = "\(service.firestore.path)\n\(auth?.uid ?? "")"
     return try state.withLock { state in
-      if let known = state.caches[auth?.uid] { return known }
+      if let known = state.caches[key] { return known }
       let cache = try ResultCache(cacheSettings, connectorConfig, of: service.firestore, auth)
       service.add(cache)
-      state.caches[auth?.uid] = cache
+      state.caches[key] = cache
       return cache
     }
   }

@@ -106,6 +106,7 @@ struct FilterBuilder {
       return try operators.members.flatMap { try comparison.filters($0, $1, operators) }
     }
     if let reference = layout.table.reference(name) {
+      guard layout.references.contains(reference) else { throw notByKey(reference, layout) }
       let target = try plan.layout(reference.target)
       let rows = query(target, try filters(target, value))
       return [.whereField(reference.name, isInResultsOf: rows)]
@@ -115,6 +116,12 @@ struct FilterBuilder {
 
   private func nothing(_ layout: TableLayout) -> Filter {
     .whereField(FieldPath.documentID(), inSet: [])
+  }
+
+  private func notByKey(_ reference: Reference, _ layout: TableLayout) -> OperationFailure {
+    OperationFailure(
+      "A filter by \(layout.table.typeName).\(reference.name) is not implemented: it does not refer to "
+        + "the key of \(reference.target).")
   }
 
   func query(_ layout: TableLayout, _ filters: [Filter]) -> Query {
@@ -134,7 +141,11 @@ struct FilterBuilder {
     var rows = query(target, try filters(target, condition))
     let field: String
     switch relation.kind {
-    case .referring(_, let reference, _): field = reference
+    case .referring(_, let reference, _):
+      guard target.references.contains(where: { $0.name == reference }) else {
+        throw OperationFailure("'\(name)' is not implemented: it is not by the key.")
+      }
+      field = reference
     case .via(let join, let near, let far):
       field = near
       rows = query(try plan.layout(join), [.whereField(far, isInResultsOf: rows)])
@@ -175,6 +186,16 @@ struct FilterBuilder {
       }
     }
     return query
+  }
+
+  /// Throws `OperationFailure` for arguments that make groups, where they are not implemented.
+  func refuseGroups(_ arguments: [Literal.Member], _ field: String) throws(OperationFailure) {
+    for name in ["distinct", "having"] {
+      guard let value = execution.argument(name, arguments), !value.isNull, value != false else {
+        continue
+      }
+      throw .invalid("'\(name)' of '\(field)' is not implemented.")
+    }
   }
 
   /// A page of rows. Nil for a limit of 0.

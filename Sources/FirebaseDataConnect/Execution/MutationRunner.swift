@@ -111,8 +111,10 @@ struct MutationRunner {
       }
       return .object(DataObject(names: names, values: values))
     }
-    return try reader.row(
-      RowKey.documentID(key), layout, Projection(root.selections, of: layout, execution))
+    let projection = try Projection(root.selections, of: layout, execution)
+    let value = try reader.row(RowKey.documentID(key), layout, projection)
+    try projection.checkReached()
+    return value
   }
 
   /// The rows of `where`, or all with `all: true`. None without both.

@@ -25,9 +25,15 @@ struct Projection {
     let checks: [Check]
   }
 
+  /// Whether any row was read.
+  private final class Visits {
+    var isReached = false
+  }
+
   private let execution: Execution
   private let layout: TableLayout
   private let fields: [Selected]
+  private let visits = Visits()
   /// Those of the results: without the redacted ones.
   private let names: [String]
   /// Columns of the key that are fields.
@@ -69,6 +75,7 @@ struct Projection {
         inclusions.append(.reference(name, as: key, including: projection.inclusions))
         field = .row(projection)
       case .referring(let table, let reference, let isSingle):
+        try builder.refuseGroups(selection.arguments, selection.name)
         let source = try execution.plan.layout(table)
         let projection = try Projection(selection.selections, of: source, execution)
         guard let page = try builder.page(source, selection.arguments) else {
@@ -79,6 +86,7 @@ struct Projection {
           .referring(page, by: reference, as: key, including: projection.inclusions))
         field = isSingle ? .row(projection) : .rows(projection)
       case .via(let join, let near, let far):
+        try builder.refuseGroups(selection.arguments, selection.name)
         let source = try execution.plan.layout(join)
         guard let reference = source.references.first(where: { $0.name == far }) else {
           throw Self.unknown(far, source)
@@ -138,6 +146,20 @@ struct Projection {
     OperationFailure("\(layout.table.typeName) has no field \(name).")
   }
 
+  /// Throws `OperationFailure` for a check of a row that was not reached, unless it is optional.
+  func checkReached() throws(OperationFailure) {
+    for selected in fields {
+      if !visits.isReached, let check = selected.checks.first(where: { !$0.isOptional }) {
+        throw .check(check.message)
+      }
+      switch selected.field {
+      case .row(let projection), .rows(let projection), .rowsOfRows(let projection):
+        try projection.checkReached()
+      case .column, .noRows, .entityID, .typename: break
+      }
+    }
+  }
+
   /// The object of a row without inclusions.
   func object(_ row: StoredRow, documentID: String) throws -> DataValue {
     try object(row, documentID, nil)
@@ -150,6 +172,7 @@ struct Projection {
   private func object(
     _ row: StoredRow, _ documentID: String, _ document: IncludingDocument?
   ) throws -> DataValue {
+    visits.isReached = true
     var values: [DataValue] = []
     values.reserveCapacity(names.count)
     for selected in fields {

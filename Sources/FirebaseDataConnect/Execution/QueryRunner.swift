@@ -27,12 +27,20 @@ struct QueryRunner {
     case .lookup:
       let layout = try execution.plan.layout(root.table)
       let projection = try Projection(root.selections, of: layout, execution)
-      guard let documentID = try documentID(root, layout) else { return .null }
-      return try row(documentID, layout, projection)
+      let value =
+        try documentID(root, layout).map { try row($0, layout, projection) } ?? .null
+      try projection.checkReached()
+      return value
     case .list:
+      guard try GroupReader(root, execution) == nil else {
+        throw OperationFailure("Groups are not implemented here.")
+      }
       let layout = try execution.plan.layout(root.table)
-      guard let page = try builder.page(layout, root.arguments) else { return .list([]) }
-      return .list(try rows(page, Projection(root.selections, of: layout, execution)))
+      let projection = try Projection(root.selections, of: layout, execution)
+      let page = try builder.page(layout, root.arguments)
+      let value = DataValue.list(try page.map { try rows($0, projection) } ?? [])
+      try projection.checkReached()
+      return value
     case .typename: return "Query"
     case .query: return .object(try fields(root.fields).shown)
     case .search: return .list(try found(root))
@@ -63,6 +71,14 @@ struct QueryRunner {
     let search = layout.collection(firestore).search(text, in: fields)
     guard let page = try builder.page(layout, root.arguments, from: search) else { return [] }
     let projection = try Projection(root.selections, of: layout, execution)
+    let values = try found(page, layout, projection)
+    try projection.checkReached()
+    return values
+  }
+
+  private func found(
+    _ page: Query, _ layout: TableLayout, _ projection: Projection
+  ) throws -> [DataValue] {
     guard !projection.inclusions.isEmpty else { return try rows(page, projection) }
     // Other rows are included with those that were found, and not with a search.
     let ids = try reader.getDocuments(page).documents.map(\.documentID)

@@ -19,7 +19,11 @@ public struct QuerySubscription<ResultData: Sendable>: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     var iterator: AsyncStream<Element>.Iterator
 
-    public mutating func next() async -> Element? { await iterator.next() }
+    public mutating func next() async -> Element? { await next(isolation: #isolation) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+      await iterator.next(isolation: actor)
+    }
   }
 
   public func makeAsyncIterator() -> AsyncIterator {

@@ -1,13 +1,19 @@
+import Hearth
+
 /// A mutation with values of its variables.
 public final class MutationRef<ResultData: Decodable & Sendable, Variables: OperationVariable>:
   OperationRef, Hashable
 {
   let dataConnect: DataConnect
+  private let firestore: Firestore
   let name: String
   let variables: Variables
 
-  init(_ dataConnect: DataConnect, _ name: String, _ variables: Variables) {
+  init(
+    _ dataConnect: DataConnect, _ firestore: Firestore, _ name: String, _ variables: Variables
+  ) {
     self.dataConnect = dataConnect
+    self.firestore = firestore
     self.name = name
     self.variables = variables
   }
@@ -17,7 +23,7 @@ public final class MutationRef<ResultData: Decodable & Sendable, Variables: Oper
   /// Throws `DataConnectOperationError` if a field fails: see its `response` for those that did not.
   @discardableResult
   public func execute() async throws -> OperationResult<ResultData> {
-    let service = try dataConnect.service()
+    let service = try dataConnect.service(firestore)
     let response = try await service.mutate(name, encodedVariables(), DataConnect.auth)
     return OperationResult(data: try response.decoded(ResultData.self), source: .server)
   }

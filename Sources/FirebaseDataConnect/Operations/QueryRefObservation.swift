@@ -1,3 +1,4 @@
+import Hearth
 import Observation
 import Synchronization
 
@@ -7,12 +8,13 @@ import Synchronization
 ///     try await movies.execute()
 ///     for movie in movies.data?.movies ?? [] { print(movie.title) }
 ///
-/// `data`, `source` and `lastError` are observable, and change where the query was run: on the main
-/// actor if it was run there.
+/// `data`, `source` and `lastError` are observable, and change where `execute` is called: on the main
+/// actor if it is called there. A refresh of a subscription changes them on any thread.
 public final class QueryRefObservation<
   ResultData: Decodable & Sendable, Variables: OperationVariable
 >: ObservableQueryRef, Observable, Hashable {
   let dataConnect: DataConnect
+  private let firestore: Firestore
   let name: String
   /// The name with the variables.
   private let request: String
@@ -22,10 +24,11 @@ public final class QueryRefObservation<
   private let last = LastResult()
 
   init(
-    _ dataConnect: DataConnect, _ name: String, _ request: String,
+    _ dataConnect: DataConnect, _ firestore: Firestore, _ name: String, _ request: String,
     _ encoded: Result<DataObject, any Error>
   ) {
     self.dataConnect = dataConnect
+    self.firestore = firestore
     self.name = name
     self.request = request
     self.variables = encoded
@@ -48,7 +51,7 @@ public final class QueryRefObservation<
     fetchPolicy: QueryFetchPolicy = .preferCache
   ) async throws -> OperationResult<ResultData> {
     do {
-      let service = try dataConnect.service()
+      let service = try dataConnect.service(firestore)
       let cache = try dataConnect.cache(service)
       if fetchPolicy != .serverOnly, let found = try await cached(fetchPolicy, cache) {
         return found
@@ -98,7 +101,7 @@ public final class QueryRefObservation<
   /// A signal is a mutation that writes the row which the query reads by its key, and what `@refresh`
   /// says. Throws `DataConnectInitError`; an error of the query is delivered.
   public func subscribe() async throws -> QuerySubscription<ResultData> {
-    let service = try dataConnect.service()
+    let service = try dataConnect.service(firestore)
     let variables = try variables.get()
     let auth = DataConnect.auth
     let (stream, continuation) = AsyncStream.makeStream(
