@@ -29,24 +29,24 @@ import Testing
       let database = try TemporaryDatabase()
       DataConnect.initialize(database.firestore)
       let connector = DataConnect.moviesConnector
-      let id = try await connector.createMovieMutation.execute(
-        title: "Dune", releaseYear: 1984, genre: "Drama", rating: 3
-      ).data.movie_insert.id
-      func save(_ genre: String) async throws {
-        try await connector.updateMovieMutation.execute(id: id, genre: genre, description: "sand")
+      func createDrama(_ title: String) async throws -> UUID {
+        try await connector.createMovieMutation.execute(
+          title: title, releaseYear: 1984, genre: "Drama", rating: 3
+        ).data.movie_insert.id
       }
+      let (dune, brazil) = (try await createDrama("Dune"), try await createDrama("Brazil"))
       let reference = connector.listMoviesByGenreQuery.ref(genre: "Sci-Fi")
       let view = ListMovieView()
       await view.onAppear()
       #expect(try await reaches { reference.data != nil })
       #expect(await view.titles.isEmpty)
-      try await save("Sci-Fi")
+      try await connector.updateMovieMutation.execute(id: dune, genre: "Sci-Fi", description: "")
       #expect(try await reaches { view.titles == ["Dune"] })
       await view.onDisappear()
-      try await Task.sleep(for: .milliseconds(50))
-      try await database.firestore.collection("movie").document(id.dataConnectText).delete()
-      try await save("Sci-Fi")
-      try await Task.sleep(for: .milliseconds(50))
+      let hub = SubscriptionHub.shared(for: database.firestore)
+      #expect(try await reaches { hub.count == 0 })
+      try await connector.updateMovieMutation.execute(id: brazil, genre: "Sci-Fi", description: "")
+      try await Task.sleep(for: .milliseconds(20))
       #expect(await view.titles == ["Dune"])
     }
   }

@@ -149,7 +149,9 @@ struct InputCoercion {
         return .timestamp(
           Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds / 1000 * 1000))
       case .string(let text):
-        guard let time = try? Timestamp(rfc3339: text) else { throw invalid() }
+        guard let time = try? Timestamp(rfc3339: text),
+          time.seconds >= Timestamp.firstSecondOfVariables
+        else { throw invalid() }
         return .timestamp(
           Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds / 1000 * 1000))
       default: throw invalid()

@@ -143,8 +143,7 @@ extension StoredValue {
         .object(
           DataObject(
             names: row.names.map { name in
-              name.hasPrefix(StoredValue.nestedList)
-                ? String(name.dropFirst(StoredValue.nestedList.count)) : name
+              StoredValue.memberName(name)
             }, values: row.values.map { $0.dataValue(type) }))
       }
     }
@@ -153,6 +152,21 @@ extension StoredValue {
   /// The name of the only field of a map in place of a list inside of a list, which documents cannot
   /// have. Names that begin with it are stored with it once more.
   static let nestedList = "[]"
+  /// Begins the stored names of members that fields of documents cannot have: "", and "__x__".
+  private static let escape = "[]."
+
+  private static func fieldName(_ name: String) -> String {
+    if name.hasPrefix(nestedList) { return nestedList + name }
+    let isReserved = name.isEmpty || name.hasPrefix("__") && name.hasSuffix("__")
+    return isReserved ? escape + name : name
+  }
+
+  private static func memberName(_ name: String) -> String {
+    for prefix in [escape, nestedList] where name.hasPrefix(prefix) {
+      return String(name.dropFirst(prefix.count))
+    }
+    return name
+  }
 
   /// A value that has been checked against the column.
   init(_ value: DataValue, _ column: Column) throws {
@@ -192,8 +206,7 @@ extension StoredValue {
     case .object(let object):
       var row = StoredRow()
       for (name, value) in object.members {
-        let name = name.hasPrefix(Self.nestedList) ? Self.nestedList + name : name
-        row[name] = StoredValue(value, isInList: false)
+        row[Self.fieldName(name)] = StoredValue(value, isInList: false)
       }
       self = .map(row)
     }

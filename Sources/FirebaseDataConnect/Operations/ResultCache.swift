@@ -220,11 +220,17 @@ extension DataValue {
     switch self {
     case .list(let values): .list(values.map(\.withoutRowMembers))
     case .object(let object):
-      .object(
-        DataObject(
-          object.members.compactMap { name, value in
-            name == Projection.rowMember ? nil : (name, value.withoutRowMembers)
-          }))
+      if let columns = object[Projection.rowMember]?["columns"] {
+        // The value of a column may have a member of this name.
+        .object(
+          DataObject(
+            object.members.compactMap { name, value in
+              name == Projection.rowMember
+                ? nil : (name, columns[name] == nil ? value.withoutRowMembers : value)
+            }))
+      } else {
+        .object(DataObject(object.members.map { ($0, $1.withoutRowMembers) }))
+      }
     default: self
     }
   }

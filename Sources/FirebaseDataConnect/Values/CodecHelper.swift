@@ -44,15 +44,16 @@ public struct CodecHelper<Key: CodingKey> {
     case is Timestamp.Type: return try cast(Timestamp(rfc3339: text()))
     case is Timestamp?.Type:
       return try cast(isNull() ? Timestamp?.none : Timestamp(rfc3339: text()))
-    case is [UUID].Type:
+    default: break
+    }
+    if let type = type as? any OptionalType.Type, try isNull() { return try cast(type.absent) }
+    switch type {
+    case is [UUID].Type, is [UUID]?.Type:
       return try cast(Self.texts(key, container).map(UUID.init(dataConnectText:)))
-    case is [Timestamp].Type:
+    case is [Int64].Type, is [Int64]?.Type: return try cast(Self.int64s(key, container))
+    case is [Timestamp].Type, is [Timestamp]?.Type:
       return try cast(Self.texts(key, container).map(Timestamp.init(rfc3339:)))
-    default:
-      if let type = type as? any OptionalType.Type, try isNull() {
-        return try cast(type.absent)
-      }
-      return try container.decode(type, forKey: key)
+    default: return try container.decode(type, forKey: key)
     }
   }
 
@@ -65,7 +66,17 @@ public struct CodecHelper<Key: CodingKey> {
     _ key: Key, _ container: KeyedDecodingContainer<Key>
   ) throws -> Int64 {
     if let number = try? container.decode(Int64.self, forKey: key) { return number }
-    let text = try container.decode(String.self, forKey: key)
+    return try int64(container.decode(String.self, forKey: key))
+  }
+
+  private static func int64s(
+    _ key: Key, _ container: KeyedDecodingContainer<Key>
+  ) throws -> [Int64] {
+    if let numbers = try? container.decode([Int64].self, forKey: key) { return numbers }
+    return try texts(key, container).map(int64)
+  }
+
+  private static func int64(_ text: String) throws(DataConnectCodecError) -> Int64 {
     guard let number = Int64(text) else {
       throw DataConnectCodecError(.decodingFailed, "'\(text)' is no Int64.")
     }

@@ -74,6 +74,12 @@ private struct TreeDecoder: Decoder {
     case is Timestamp.Type:
       if case .timestamp(let time) = value { return try cast(time) }
       return try cast(Timestamp(rfc3339: string()))
+    case is Date.Type:
+      switch value {
+      case .timestamp(let time): return try cast(time.dateValue())
+      case .string(let text): return try cast(Timestamp(rfc3339: text).dateValue())
+      default: return try Value(from: self)
+      }
     case is AnyValue.Type: return try cast(AnyValue(value))
     case is DataValue.Type: return try cast(value)
     default: return try Value(from: self)

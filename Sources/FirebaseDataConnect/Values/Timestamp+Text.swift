@@ -18,7 +18,10 @@ extension Timestamp {
     return text + "Z"
   }
 
-  /// A text as in RFC 3339: with `Z` or an offset, 0 to 9 digits of a second, years 1583 to 9999.
+  /// The first second of the year 1583: variables and literals have none before it.
+  static let firstSecondOfVariables: Int64 = -12_212_553_600
+
+  /// A text as in RFC 3339: with `Z` or an offset, 0 to 9 digits of a second, years 1 to 9999 in UTC.
   ///
   /// Throws `DataConnectCodecError` with `.invalidTimestampFormat` for any other text.
   convenience init(rfc3339 text: String) throws(DataConnectCodecError) {
@@ -75,10 +78,11 @@ extension Timestamp {
       offset = sign * (hours * 3600 + minutes * 60)
     default: throw invalid()
     }
-    guard bytes.isEmpty, year >= 1583, hour < 24, minute < 60, second < 60,
+    guard bytes.isEmpty, hour < 24, minute < 60, second < 60,
       let date = try? LocalDate(year: year, month: month, day: day)
     else { throw invalid() }
     let seconds = date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second - offset
+    guard (-62_135_596_800...253_402_300_799).contains(seconds) else { throw invalid() }
     self.init(seconds: Int64(seconds), nanoseconds: Int32(nanoseconds))
   }
 }

@@ -78,6 +78,9 @@ import Testing
       #expect(try decoded(text, Int64?.self) == nil)
       #expect(try decoded(text, Timestamp?.self) == nil)
       #expect(try decoded(text, String?.self) == nil)
+      #expect(try decoded(text, [UUID]?.self) == nil)
+      #expect(try decoded(text, [Int64]?.self) == nil)
+      #expect(try decoded(text, [Timestamp]?.self) == nil)
       #expect(throws: (any Error).self) { try decoded(text, UUID.self) }
       #expect(throws: (any Error).self) { try decoded(text, Int64.self) }
     }
@@ -101,7 +104,9 @@ import Testing
   }
 
   private struct Values: Codable, Equatable {
-    enum CodingKeys: CodingKey { case large, id, time, name, other, ids, times, none }
+    enum CodingKeys: CodingKey {
+      case large, id, time, name, other, ids, times, none, numbers, moreIDs
+    }
     var large = Int64.max
     var id = UUID()
     var time = Timestamp(seconds: 1_136_214_245, nanoseconds: 123_456_789)
@@ -110,6 +115,8 @@ import Testing
     var ids = [UUID(), UUID()]
     var times = [Timestamp(seconds: 0, nanoseconds: 1)]
     var none: UUID?
+    var numbers = [Int64.min, .max]
+    var moreIDs: [UUID]? = [UUID()]
 
     init() {}
 
@@ -124,6 +131,8 @@ import Testing
       ids = try helper.decode([UUID].self, forKey: .ids, container: container)
       times = try helper.decode([Timestamp].self, forKey: .times, container: container)
       none = try helper.decode(UUID?.self, forKey: .none, container: container)
+      numbers = try helper.decode([Int64].self, forKey: .numbers, container: container)
+      moreIDs = try helper.decode([UUID]?.self, forKey: .moreIDs, container: container)
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -137,6 +146,8 @@ import Testing
       try helper.encode(ids, forKey: .ids, container: &container)
       try helper.encode(times, forKey: .times, container: &container)
       try helper.encode(none, forKey: .none, container: &container)
+      try helper.encode(numbers, forKey: .numbers, container: &container)
+      try helper.encode(moreIDs, forKey: .moreIDs, container: &container)
     }
   }
 

@@ -12,7 +12,7 @@ import Testing
       (130_804, 642_000_000, "1970-01-02T12:20:04.642Z"),
       (130_804, 642_000, "1970-01-02T12:20:04.000642Z"),
       (130_804, 642, "1970-01-02T12:20:04.000000642Z"),
-      (-12_212_553_600, 0, "1583-01-01T00:00:00Z"),
+      (-62_135_596_800, 0, "0001-01-01T00:00:00Z"), (-12_212_553_600, 0, "1583-01-01T00:00:00Z"),
       (253_402_300_799, 999_999_999, "9999-12-31T23:59:59.999999999Z"),
     ] as [(Int64, Int32, String)])
   func `a timestamp is the same after its text`(
@@ -74,6 +74,8 @@ import Testing
   }
 
   @Test(arguments: [
+    ("1538-03-05T15:04:05.653498752-03:01", "1538-03-05T18:05:05.653498752Z"),
+    ("1358-03-05T15:04:05.527094582+13:03", "1358-03-05T02:01:05.527094582Z"),
     ("2023-05-21T11:04:05.462-12:07", "2023-05-21T23:11:05.462Z"),
     ("2053-11-02T15:04:05.743393-05:10", "2053-11-02T20:14:05.743393Z"),
     ("1638-03-05T15:04:05.653498752-03:01", "1638-03-05T18:05:05.653498752Z"),
@@ -99,6 +101,42 @@ import Testing
     #expect(
       try Timestamp(rfc3339: "9999-12-31T23:59:59.999999999Z")
         == Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999))
+  }
+
+  @Test func `a row has a timestamp of any year, and a variable one after 1582`() async throws {
+    let connector = try TestConnector(
+      schema: "type Event @table(key: \"name\") { name: String!  at: Timestamp  day: Date }",
+      operations: """
+        mutation Save($name: String!, $at: Timestamp) { event_upsert(data: {name: $name, at: $at}) }
+        mutation NextDay($name: String!) {
+          event_update(key: {name: $name}, data: {day_update: [{inc: {days: 1}}]})
+        }
+        query Get($name: String!) { event(key: {name: $name}) { at day } }
+        """, cache: CacheSettings(storage: .memory, maxAge: 1000))
+    struct Found: Decodable, Sendable {
+      struct Event: Decodable, Sendable {
+        var at: Timestamp
+        var day: LocalDate
+      }
+      var event: Event?
+    }
+    let old = Timestamp(seconds: -20_000_000_000, nanoseconds: 0)
+    try await connector.firestore.document("event/a").setData([
+      "name": "a", "at": old, "day": "1500-12-31",
+    ])
+    try await connector.mutate("NextDay", ["name": "a"])
+    let reference = connector.dataConnect.query(
+      name: "Get", variables: ["name": "a"], resultsDataType: Found.self)
+    for policy in [QueryFetchPolicy.serverOnly, .cacheOnly] {
+      let event = try await reference.execute(fetchPolicy: policy).data?.event
+      #expect(event?.at == old && event?.day.description == "1501-01-01")
+    }
+    for text in ["1582-12-31T23:59:59Z", "1583-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"] {
+      #expect(
+        await message {
+          try await connector.mutate("Save", ["name": "b", "at": .string(text)])
+        }.contains("$at must be of the type Timestamp"))
+    }
   }
 
   @Test(arguments: invalid)
@@ -132,6 +170,7 @@ import Testing
     "2024-00-28T12:30:45Z", "2024-13-28T12:30:45Z", "2024-02-00T12:30:45Z", "2024-02-30T12:30:45Z",
     "2023-02-29T12:30:45Z", "1900-02-29T12:30:45Z", "2024-04-31T12:30:45Z", "2024-02-28T24:00:00Z",
     "2024-02-28T12:60:45Z", "2024-02-28T12:30:60Z", "2024-02-28T99:99:99Z", "0000-01-01T00:00:00Z",
+    "9999-12-31T23:59:59-00:01", "0001-01-01T00:00:00+00:01",
     // Fractions.
     "2024-02-28T12:30:45.Z", "2024-02-28T12:30:45.", "2024-02-28T12:30:45.5",
     "2024-02-28T12:30:45,5Z",
