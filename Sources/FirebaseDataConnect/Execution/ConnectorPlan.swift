@@ -10,6 +10,9 @@ final class ConnectorPlan: Sendable {
   private let layouts: [String: TableLayout]
   private let operations: [String: Operation]
   private let relations: [String: [Relation]]
+  /// By the GraphQL type of the table that is referred to.
+  private let references: [String: [(TableLayout, Reference)]]
+  private let cleared: [String: [(TableLayout, Reference)]]
   /// Parsed when they are first evaluated.
   private let expressions = Mutex<[String: CELExpression]>([:])
 
@@ -47,6 +50,10 @@ final class ConnectorPlan: Sendable {
     }
     self.layouts = layouts
     relations = connector.schema.relations()
+    references = Dictionary(
+      grouping: layouts.values.flatMap { layout in layout.references.map { (layout, $0) } },
+      by: { $0.1.target })
+    cleared = Self.cleared(references)
     operations = Dictionary(
       connector.operations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
@@ -63,6 +70,43 @@ final class ConnectorPlan: Sendable {
   /// The field of a table with the rows that refer to a row.
   func relation(_ name: String, of table: Table) -> Relation? {
     relations[table.typeName]?.first { $0.name == name }
+  }
+
+  /// The references to a table, each with the table that has it.
+  func references(to table: Table) -> [(TableLayout, Reference)] {
+    references[table.typeName] ?? []
+  }
+
+  /// Those that the rules of the database do not handle alone: a reference that can be null has columns
+  /// that are fields beside it, or a deleted row leads to such a reference.
+  func clearedReferences(to table: Table) -> [(TableLayout, Reference)] {
+    cleared[table.typeName] ?? []
+  }
+
+  private static func cleared(
+    _ references: [String: [(TableLayout, Reference)]]
+  ) -> [String: [(TableLayout, Reference)]] {
+    var cleared = references.mapValues { references in
+      references.filter { layout, reference in
+        reference.isNullable && reference.columns.contains { layout.column($0)?.reference == nil }
+      }
+    }
+    var hasMore = true
+    while hasMore {
+      hasMore = false
+      for (target, references) in references {
+        let next = references.filter { layout, reference in
+          reference.isNullable
+            ? cleared[target]?.contains { $0.0.table == layout.table && $0.1 == reference } == true
+            : cleared[layout.table.typeName]?.isEmpty == false
+        }
+        if next.count > cleared[target]?.count ?? 0 {
+          cleared[target] = next
+          hasMore = true
+        }
+      }
+    }
+    return cleared
   }
 
   func enumType(_ name: String) -> EnumType? { connector.schema.enumType(name) }

@@ -95,7 +95,7 @@ final class ConnectorService: Sendable {
       // Groups are read one after another: each is of a state of its own.
       for case let reader? in grouped { try await fields.add(reader) }
       try execution.check(operation.checks, .object(fields.all))
-      return OperationResponse(fields: fields.shown)
+      return OperationResponse(fields: fields.shown(in: operation.fields))
     } catch {
       return OperationResponse(failed: OperationFailure(error), operation.fields)
     }
@@ -171,7 +171,7 @@ final class ConnectorService: Sendable {
     do {
       let done = try await firestore.write {
         [self] writer -> (fields: DataObject, rows: WrittenRows) in
-        var runner = MutationRunner(execution, writer)
+        var runner = MutationRunner(execution, writer, isOneOfMany: roots.count > 1)
         var fields = DataObject()
         for (index, root) in roots.enumerated() {
           do {
@@ -199,7 +199,9 @@ final class ConnectorService: Sendable {
       return Outcome(response: response)
     } catch {
       // Of the commit: a value that must occur once, a database that is full.
-      return Outcome(response: OperationResponse(failed: OperationFailure(error), roots))
+      var failure = OperationFailure(error)
+      if roots.count == 1 { failure.path = [.field(roots[0].responseKey)] }
+      return Outcome(response: OperationResponse(failed: failure, roots))
     }
   }
 

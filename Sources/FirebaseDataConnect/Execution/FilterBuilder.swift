@@ -94,7 +94,7 @@ struct FilterBuilder {
     case "_not":
       let members = try filters(layout, value)
       // Nothing is not everything.
-      return [members.isEmpty ? nothing(layout) : .notFilter(.andFilter(members))]
+      return [members.isEmpty ? Self.nothing : .notFilter(.andFilter(members))]
     default: break
     }
     if value.isNull { return [] }
@@ -103,7 +103,10 @@ struct FilterBuilder {
         throw OperationFailure("The filter of \(name) must be an object.")
       }
       let comparison = ColumnFilter(column: column, layout: layout, builder: self)
-      return try operators.members.flatMap { try comparison.filters($0, $1, operators) }
+      return try operators.members.flatMap { operation, operand in
+        try comparison.filtersOfReferredRow(operation, operand)
+          ?? comparison.filters(operation, operand, operators)
+      }
     }
     if let reference = layout.table.reference(name) {
       guard layout.references.contains(reference) else { throw notByKey(reference, layout) }
@@ -114,8 +117,10 @@ struct FilterBuilder {
     return [try relationFilter(layout, name, value)]
   }
 
-  private func nothing(_ layout: TableLayout) -> Filter {
-    .whereField(FieldPath.documentID(), inSet: [])
+  /// Matches no row. A list of values must not be empty.
+  fileprivate static var nothing: Filter {
+    let one = Filter.whereField(FieldPath.documentID(), isEqualTo: "_")
+    return .andFilter([one, .notFilter(one)])
   }
 
   private func notByKey(_ reference: Reference, _ layout: TableLayout) -> OperationFailure {
@@ -174,6 +179,7 @@ struct FilterBuilder {
 
   func ordered(_ query: Query, _ layout: TableLayout, _ orders: DataValue?) throws -> Query {
     var query = query
+    var ordered: Set<String> = []
     for order in orders.map({ $0.elements ?? [$0] }) ?? [] {
       guard case .object(let object) = order else { continue }
       for (name, direction) in object.members where !direction.isNull {
@@ -182,6 +188,8 @@ struct FilterBuilder {
             "Rows of \(layout.table.typeName) cannot be ordered by \(name): an order is by a column."
           )
         }
+        // Rows that an order leaves equal are equal by the column again.
+        guard ordered.insert(name).inserted else { continue }
         query = query.order(by: column.reference ?? name, descending: direction == "DESC")
       }
     }
@@ -202,20 +210,22 @@ struct FilterBuilder {
   func page(
     _ layout: TableLayout, _ arguments: [Literal.Member], from base: Query? = nil
   ) throws -> Query? {
-    func number(_ name: String) throws -> Int? {
-      guard let value = execution.argument(name, arguments), !value.isNull else { return nil }
-      guard case .int(let number) = value, number >= 0 else {
-        throw OperationFailure("\(name) must be a number that is not negative.")
-      }
-      return Int(number)
-    }
     let filters = try filters(layout, execution.argument("where", arguments))
     var query = base ?? layout.collection(execution.firestore)
     if !filters.isEmpty { query = query.whereFilter(.andFilter(filters)) }
     query = try ordered(query, layout, execution.argument("orderBy", arguments))
-    if let offset = try number("offset"), offset > 0 { query = query.offset(offset) }
-    let limit = try number("limit") ?? 100
+    if let offset = try number("offset", arguments), offset > 0 { query = query.offset(offset) }
+    let limit = try number("limit", arguments) ?? 100
     return limit == 0 ? nil : query.limit(to: limit)
+  }
+
+  /// `limit` or `offset`. Nil for null.
+  func number(_ name: String, _ arguments: [Literal.Member]) throws -> Int? {
+    guard let value = execution.argument(name, arguments), !value.isNull else { return nil }
+    guard case .int(let number) = value, number >= 0 else {
+      throw OperationFailure("\(name) must be a number that is not negative.")
+    }
+    return Int(number)
   }
 }
 
@@ -227,6 +237,19 @@ private struct ColumnFilter {
 
   private var type: ValueType { column.column.type }
   private var field: String { column.reference ?? column.column.name }
+
+  /// A reference has no text that compares: the row that it refers to has. Nil for other conditions.
+  func filtersOfReferredRow(_ name: String, _ value: DataValue) throws -> [Filter]? {
+    let comparisons = ["gt", "ge", "lt", "le", "contains", "startsWith", "endsWith", "pattern"]
+    guard type == .string, comparisons.contains(name),
+      let reference = column.reference.flatMap({ layout.table.reference($0) }),
+      let key = reference.targetColumns.first
+    else { return nil }
+    let target = try builder.execution.plan.layout(reference.target)
+    let filter = DataValue.object(DataObject([(key, .object(DataObject([(name, value)])))]))
+    let rows = builder.query(target, try builder.filters(target, filter))
+    return [.whereField(reference.name, isInResultsOf: rows)]
+  }
 
   /// - Parameter operators: The whole filter.
   func filters(
@@ -249,25 +272,32 @@ private struct ColumnFilter {
     case "ne":
       let isEqual = Filter.whereField(field, isEqualTo: try stored(value))
       return value.isNull ? [.notFilter(isEqual)] : notNull([.notFilter(isEqual)])
-    case "in", "includesAny": return [.whereField(field, inSet: try storedList(value))]
-    case "nin":
-      return notNull([.notFilter(.whereField(field, inSet: try storedList(value)))])
+    case "in", "includesAny": return [isIn(try storedList(value))]
+    case "nin": return notNull([.notFilter(isIn(try storedList(value)))])
     case "gt", "ge", "lt", "le":
-      if value.isNull { return [.whereField(FieldPath.documentID(), inSet: [])] }
+      if value.isNull { return [FilterBuilder.nothing] }
       return [.unordered(try inequality(name, value))]
     case "contains": return [.whereField(field, containsText: try text(value))]
     case "startsWith": return [.whereField(field, hasPrefix: try text(value))]
     case "endsWith": return [.whereField(field, hasSuffix: try text(value))]
     case "pattern": return [try pattern(value)]
-    case "includes": return [.whereField(field, arrayContains: try stored(value))]
+    // Firestore allows one 'arrayContains' in a condition.
+    case "includes": return [.whereField(field, arrayContainsAll: [try stored(value)])]
     case "excludes":
       return notNull([.notFilter(.whereField(field, arrayContains: try stored(value)))])
-    case "includesAll": return [.whereField(field, arrayContainsAll: try storedList(value))]
+    case "includesAll":
+      let elements = try storedList(value)
+      return elements.isEmpty
+        ? notNull([]) : [.whereField(field, arrayContainsAll: elements)]
     case "excludesAll":
       return notNull(
         try storedList(value).map { .notFilter(.whereField(field, arrayContains: $0)) })
     default: throw OperationFailure("The type \(type.name) has no comparison '\(name)'.")
     }
+  }
+
+  private func isIn(_ values: [Any]) -> Filter {
+    values.isEmpty ? FilterBuilder.nothing : .whereField(field, inSet: values)
   }
 
   private func notNull(_ filters: [Filter]) -> [Filter] {
@@ -287,7 +317,7 @@ private struct ColumnFilter {
         case "lt": values[..<position]
         default: values[...position]
         }
-      return .whereField(field, inSet: Array(range))
+      return isIn(Array(range))
     }
     let stored = try stored(value)
     return switch name {
@@ -341,9 +371,11 @@ private struct ColumnFilter {
       let target = try builder.execution.plan.layout(reference.target)
       return target.document([coerced], in: builder.execution.firestore)
     }
-    var element = column.column
-    element.isList = false
-    return try StoredValue(coerced, element).queryValue
+    // An element that is a list is stored in another form than a column that is one.
+    guard column.column.isList else { return try StoredValue(coerced, column.column).queryValue }
+    let list = try StoredValue(.list([coerced]), column.column)
+    guard case .list(let elements) = list, let element = elements.first else { return NSNull() }
+    return element.queryValue
   }
 
   private func storedList(_ value: DataValue) throws -> [Any] {

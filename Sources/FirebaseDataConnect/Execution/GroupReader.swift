@@ -17,15 +17,17 @@ struct GroupReader {
     case column(TableLayout.ColumnLayout)
     case count
     case countDistinct(Hearth.AggregateField)
+    /// A value of a column.
+    case extreme(Hearth.AggregateField, TableLayout.ColumnLayout)
     /// Null if the other aggregate is null: of no values.
-    case aggregate(Hearth.AggregateField, unlessNull: Hearth.AggregateField?)
+    case aggregate(Hearth.AggregateField, ValueType, unlessNull: Hearth.AggregateField?)
 
     var aggregates: [Hearth.AggregateField] {
       switch self {
       case .column: []
       case .count: [.count()]
-      case .countDistinct(let field): [field]
-      case .aggregate(let field, let other): [field] + [other].compactMap(\.self)
+      case .countDistinct(let field), .extreme(let field, _): [field]
+      case .aggregate(let field, _, let other): [field] + [other].compactMap(\.self)
       }
     }
   }
@@ -62,6 +64,10 @@ struct GroupReader {
       }
       outputs.append((selection.responseKey, output, selection.modifiers))
     }
+    // Those of orders and conditions need not be selected.
+    for known in layout.table.aggregates where isUsed(known.name) {
+      aggregates += output(named: known.name)?.aggregates ?? []
+    }
     let builder = FilterBuilder(execution: execution)
     let filters = try builder.filters(layout, execution.argument("where", root.arguments))
     var groups = builder.query(layout, filters).group(by: columns, aggregating: aggregates)
@@ -73,13 +79,16 @@ struct GroupReader {
       rows.append(try row(outputs) { output in try value(output, group) })
     }
     // Aggregates of no rows are one row.
-    if rows.isEmpty, columns.isEmpty, root.argument("having") == nil,
-      execution.argument("offset", root.arguments) ?? .int(0) == .int(0)
+    if rows.isEmpty, columns.isEmpty,
+      execution.argument("offset", root.arguments) ?? .int(0) == .int(0),
+      try await isGroupOfNone(filters)
     {
       rows.append(
         try row(outputs) { output in
-          if case .aggregate = output { return .null }
-          return .int(0)
+          switch output {
+          case .aggregate, .extreme: return .null
+          case .column, .count, .countDistinct: return .int(0)
+          }
         })
     }
     return .list(rows)
@@ -121,12 +130,13 @@ struct GroupReader {
     case .sum:
       guard !isDistinct else { throw notDistinct(column, "sum") }
       return .aggregate(
-        .sum(field), unlessNull: found.column.isNullable ? .average(field) : nil)
+        .sum(field), found.column.type,
+        unlessNull: found.column.isNullable ? .average(field) : nil)
     case .avg:
       guard !isDistinct else { throw notDistinct(column, "avg") }
-      return .aggregate(.average(field), unlessNull: nil)
-    case .min: return .aggregate(.minimum(field), unlessNull: nil)
-    case .max: return .aggregate(.maximum(field), unlessNull: nil)
+      return .aggregate(.average(field), .float, unlessNull: nil)
+    case .min: return .extreme(.minimum(field), found)
+    case .max: return .extreme(.maximum(field), found)
     }
   }
 
@@ -134,27 +144,44 @@ struct GroupReader {
     OperationFailure("'\(column)_\(function)(distinct: true)' is not implemented.")
   }
 
+  private func value(_ value: Any?, of column: TableLayout.ColumnLayout) -> DataValue {
+    let stored = StoredValue(any: value)
+    guard column.reference != nil else { return stored.dataValue(column.column.type) }
+    guard case .reference(let document) = stored else { return .null }
+    return RowKey.value(of: document.documentID, type: column.column.type) ?? .null
+  }
+
   private func value(_ output: Output, _ group: AggregateGroup) throws -> DataValue {
     switch output {
     case .count: return .int(group.count.int64Value)
     case .column(let column):
-      let stored = StoredValue(any: group[column.reference ?? column.column.name])
-      guard column.reference != nil else { return stored.dataValue(column.column.type) }
-      guard case .reference(let document) = stored else { return .null }
-      return RowKey.value(of: document.documentID, type: column.column.type) ?? .null
+      return value(group[column.reference ?? column.column.name], of: column)
+    case .extreme(let field, let column): return value(group.get(field), of: column)
     case .countDistinct(let field): return StoredValue(any: group.get(field)).dataValue(.int)
-    case .aggregate(let field, let other):
+    case .aggregate(let field, let type, let other):
       if let other, group.get(other) is NSNull { return .null }
-      return StoredValue(any: group.get(field)).dataValue(.any)
+      return StoredValue(any: group.get(field)).dataValue(type)
     }
   }
 
   /// `_count`, `rating_avg`
-  private func aggregate(_ name: String) -> Hearth.AggregateField? {
-    guard let known = layout.table.aggregates.first(where: { $0.name == name }),
-      let output = try? output(known.function, known.column, false)
-    else { return nil }
-    return output.aggregates.first
+  private func output(named name: String) -> Output? {
+    guard let known = layout.table.aggregates.first(where: { $0.name == name }) else { return nil }
+    return try? output(known.function, known.column, false)
+  }
+
+  /// Whether `orderBy` or `having` has the name.
+  private func isUsed(_ name: String) -> Bool {
+    func has(_ value: DataValue) -> Bool {
+      switch value {
+      case .list(let values): values.contains(where: has)
+      case .object(let object): object[name] != nil || object["_and"].map(has) ?? false
+      default: false
+      }
+    }
+    return ["orderBy", "having"].contains { argument in
+      execution.argument(argument, root.arguments).map(has) ?? false
+    }
   }
 
   // MARK: Conditions
@@ -169,11 +196,19 @@ struct GroupReader {
         for member in value.elements ?? [value] { groups = try having(groups, member) }
         continue
       }
-      guard let aggregate = aggregate(name), case .object(let comparisons) = value else {
-        throw OperationFailure("'\(name)' is not implemented in 'having'.")
-      }
+      guard let output = output(named: name), let aggregate = output.aggregates.first,
+        case .object(let comparisons) = value
+      else { throw OperationFailure("'\(name)' is not implemented in 'having'.") }
       for (comparison, operand) in comparisons.members {
-        let operand = try StoredValue(operand, Self.anyColumn).queryValue
+        if case .aggregate(_, _, let other?) = output {
+          guard comparison != "eq" || !operand.isNull else {
+            groups = groups.having(other, isEqualTo: NSNull())
+            continue
+          }
+          // Is not null. A query has one `isNotEqualTo` at most.
+          groups = groups.having(other, isGreaterThanOrEqualTo: -Double.infinity)
+        }
+        let operand = try queryValue(operand, output)
         switch comparison {
         case "eq": groups = groups.having(aggregate, isEqualTo: operand)
         case "ne": groups = groups.having(aggregate, isNotEqualTo: operand)
@@ -188,15 +223,61 @@ struct GroupReader {
     return groups
   }
 
-  private static let anyColumn = Column(name: "", type: .any, isNullable: true)
+  /// Whether no row matches, and the group of none has the aggregates that `having` demands.
+  private func isGroupOfNone(_ filters: [Filter]) async throws -> Bool {
+    guard let having = execution.argument("having", root.arguments) else { return true }
+    guard holdsForNone(having) else { return false }
+    let query = FilterBuilder(execution: execution).query(layout, filters)
+    return try await query.limit(to: 1).getDocuments().isEmpty
+  }
+
+  /// Counts are 0, and other aggregates null.
+  private func holdsForNone(_ having: DataValue) -> Bool {
+    (having.fields ?? DataObject()).members.allSatisfy { name, value in
+      if name == "_and" { return (value.elements ?? [value]).allSatisfy(holdsForNone) }
+      let isCount = layout.table.aggregates.contains { $0.name == name && $0.function == .count }
+      return (value.fields ?? DataObject()).members.allSatisfy { comparison, operand in
+        guard isCount, case .int(let number) = operand else { return false }
+        return switch comparison {
+        case "eq": number == 0
+        case "ne": number != 0
+        case "lt": 0 < number
+        case "le": 0 <= number
+        case "gt": 0 > number
+        default: 0 >= number
+        }
+      }
+    }
+  }
+
+  /// As the database has the values of the aggregate.
+  private func queryValue(_ operand: DataValue, _ output: Output) throws -> Any {
+    let type: ValueType
+    switch output {
+    case .count, .countDistinct: type = .int64
+    case .aggregate(_, let result, _): type = result
+    case .extreme(_, let column): type = column.column.type
+    case .column: type = .any
+    }
+    if operand.isNull { return NSNull() }
+    let value = try InputCoercion(execution.plan).coerced(operand, type, "having")
+    if case .extreme(_, let column) = output,
+      let reference = column.reference.flatMap({ layout.table.reference($0) })
+    {
+      return try execution.plan.layout(reference.target).document([value], in: execution.firestore)
+    }
+    return try StoredValue(value, Column(name: "", type: type, isNullable: true)).queryValue
+  }
 
   private func ordered(_ groups: GroupedAggregateQuery) throws -> GroupedAggregateQuery {
     var groups = groups
+    var ordered: Set<String> = []
     let orders = execution.argument("orderBy", root.arguments)
     for case .object(let order) in orders.map({ $0.elements ?? [$0] }) ?? [] {
       for (name, direction) in order.members where !direction.isNull {
+        guard ordered.insert(name).inserted else { continue }
         let isDescending = direction == "DESC"
-        if let aggregate = aggregate(name) {
+        if let aggregate = output(named: name)?.aggregates.first {
           groups = groups.order(by: aggregate, descending: isDescending)
         } else if let column = layout.column(name) {
           groups = groups.order(by: column.reference ?? name, descending: isDescending)
@@ -210,14 +291,10 @@ struct GroupReader {
 
   /// Nil for a limit of 0.
   private func page(_ groups: GroupedAggregateQuery) throws -> GroupedAggregateQuery? {
-    var groups = groups
-    if case .int(let offset)? = execution.argument("offset", root.arguments) {
-      groups = groups.offset(Int(offset))
-    }
-    guard case .int(let limit)? = execution.argument("limit", root.arguments) else {
-      return groups.limit(to: 100)
-    }
-    return limit == 0 ? nil : groups.limit(to: Int(limit))
+    let builder = FilterBuilder(execution: execution)
+    let offset = try builder.number("offset", root.arguments) ?? 0
+    let limit = try builder.number("limit", root.arguments) ?? 100
+    return limit == 0 ? nil : groups.offset(offset).limit(to: limit)
   }
 }
 
@@ -234,7 +311,16 @@ extension StoredValue {
       case 0x64, 0x66: self = .double(value.doubleValue)
       default: self = .int(value.int64Value)
       }
+    case let value as VectorValue: self = .vector(value.array)
+    case let value as GeoPoint: self = .geoPoint(value)
+    case let value as Data: self = .bytes(value)
     case let values as [Any]: self = .list(values.map { StoredValue(any: $0) })
+    case let fields as [String: Any]:
+      var row = StoredRow()
+      for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+        row[name] = StoredValue(any: value)
+      }
+      self = .map(row)
     default: self = .null
     }
   }

@@ -6,15 +6,18 @@ import Hearth
 struct MutationRunner {
   private(set) var execution: Execution
   private let writer: WriteTransaction
+  /// Whether the closure executes other fields, too.
+  private let isOneOfMany: Bool
   private(set) var written = WrittenRows()
 
   private var reader: QueryRunner { QueryRunner(execution: execution, reader: writer) }
   private var builder: FilterBuilder { FilterBuilder(execution: execution) }
   private var firestore: Firestore { execution.firestore }
 
-  init(_ execution: Execution, _ writer: WriteTransaction) {
+  init(_ execution: Execution, _ writer: WriteTransaction, isOneOfMany: Bool = false) {
     self.execution = execution
     self.writer = writer
+    self.isOneOfMany = isOneOfMany
   }
 
   /// The value of a root field. Throws `OperationFailure`, with nothing of the field applied if the
@@ -63,8 +66,9 @@ struct MutationRunner {
       guard case .object(let data)? = execution.argument("data", root.arguments) else {
         throw OperationFailure("'data' is missing.")
       }
+      let changes = try RowData(data, layout, execution)
       guard let documentID = try reader.documentID(root, layout),
-        let key = try update(documentID, RowData(data, layout, execution), layout)
+        let key = try update(documentID, changes, layout)
       else { return .null }
       written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
       return try result(key, layout, root)
@@ -84,13 +88,13 @@ struct MutationRunner {
       let document = layout.collection(firestore).document(documentID)
       guard let row = try writer.getDocument(document, as: StoredRow?.self) else { return .null }
       let result = try result(layout.key(of: row, documentID: documentID), layout, root)
-      try writer.deleteDocument(document)
+      try delete(document, layout)
       written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
       return result
     case .deleteMany:
       let ids = try documentIDs(root, layout)
       for documentID in ids {
-        try writer.deleteDocument(layout.collection(firestore).document(documentID))
+        try delete(layout.collection(firestore).document(documentID), layout)
         written.byFilter.insert(RowIdentity(layout.table.collectionID, documentID))
       }
       return .int(Int64(ids.count))
@@ -125,12 +129,40 @@ struct MutationRunner {
     return try writer.getDocuments(builder.query(layout, filters)).documents.map(\.documentID)
   }
 
+  // MARK: Deletions
+
+  /// The database follows references at the commit. They are followed here if a later field of the
+  /// mutation could see the difference, or if they have columns that are fields beside them.
+  private func delete(_ document: DocumentReference, _ layout: TableLayout) throws {
+    try writer.deleteDocument(document)
+    let plan = execution.plan
+    let references =
+      isOneOfMany ? plan.references(to: layout.table) : plan.clearedReferences(to: layout.table)
+    for (source, reference) in references {
+      let rows = source.collection(firestore).whereField(reference.name, isEqualTo: document)
+      for row in try writer.getDocuments(rows).documents {
+        guard reference.isNullable else {
+          try delete(row.reference, source)
+          continue
+        }
+        var changes = StoredRow()
+        changes[reference.name] = .null
+        for name in reference.columns {
+          if let column = source.column(name) { try source.store(.null, in: column, of: &changes) }
+        }
+        try writer.setData(from: changes, forDocument: row.reference, mergeFields: changes.names)
+      }
+    }
+  }
+
   // MARK: Inserts
 
   private mutating func save(
     _ data: DataObject, _ layout: TableLayout, isUpsert: Bool
   ) throws -> [DataValue] {
     var data = try RowData(data, layout, execution)
+    // A default of the key selects a row, too.
+    if isUpsert { try applyDefaults(to: &data, layout, layout.table.key) }
     if isUpsert, let key = key(data, layout) {
       let documentID = RowKey.documentID(key)
       var changes = data
@@ -141,7 +173,7 @@ struct MutationRunner {
         return key
       }
     }
-    try applyDefaults(to: &data, layout)
+    try applyDefaults(to: &data, layout, layout.table.columns.map(\.name))
     let key = try insert(data, layout)
     try saveChildren(of: key, data)
     return key
@@ -153,9 +185,12 @@ struct MutationRunner {
     return values.count == layout.table.key.count ? values : nil
   }
 
-  private mutating func applyDefaults(to data: inout RowData, _ layout: TableLayout) throws {
+  private mutating func applyDefaults(
+    to data: inout RowData, _ layout: TableLayout, _ names: [String]
+  ) throws {
     let coercion = InputCoercion(execution.plan)
-    for column in layout.table.columns where data.values[column.name] == nil {
+    for name in names where data.values[name] == nil {
+      guard let column = layout.column(name)?.column else { continue }
       if column.isSerial {
         data.values[column.name] = .int(try nextNumber(column, layout))
         continue
@@ -269,6 +304,15 @@ struct MutationRunner {
     guard let row = try writer.getDocument(document, as: StoredRow?.self) else { return nil }
     let key = layout.key(of: row, documentID: documentID)
     var values = data.values
+    func oldValue(_ name: String) -> DataValue {
+      layout.column(name).map { layout.value(of: $0, in: row, documentID: documentID) } ?? .null
+    }
+    let update = ColumnUpdate(execution: execution)
+    for (column, operation, operand) in data.updates {
+      let name = column.column.name
+      values[name] = try update.updated(
+        values[name] ?? oldValue(name), column.column, operation, operand)
+    }
     for (name, old) in zip(layout.table.key, key) {
       if let new = values[name], new != old {
         throw OperationFailure(
@@ -277,12 +321,10 @@ struct MutationRunner {
       }
       values[name] = nil
     }
-    let update = ColumnUpdate(execution: execution)
-    for (column, operation, operand) in data.updates {
-      let old =
-        values[column.column.name]
-        ?? layout.value(of: column, in: row, documentID: documentID)
-      values[column.column.name] = try update.updated(old, column.column, operation, operand)
+    // A reference is known by all of its columns.
+    for reference in layout.references
+    where reference.columns.contains(where: { values[$0] != nil }) {
+      for name in reference.columns where values[name] == nil { values[name] = oldValue(name) }
     }
     var changes = StoredRow()
     try fill(&changes, with: values, layout, isNew: false)

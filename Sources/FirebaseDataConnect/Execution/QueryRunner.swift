@@ -82,6 +82,7 @@ struct QueryRunner {
     guard !projection.inclusions.isEmpty else { return try rows(page, projection) }
     // Other rows are included with those that were found, and not with a search.
     let ids = try reader.getDocuments(page).documents.map(\.documentID)
+    if ids.isEmpty { return [] }
     let query = layout.collection(firestore)
       .whereFilter(.whereField(FieldPath.documentID(), inSet: ids))
     var rows: [String: DataValue] = [:]
@@ -145,6 +146,11 @@ struct RootFields: Sendable {
     try execution.check(root.modifiers.checks, value)
     all[root.responseKey] = value
     if !root.modifiers.isRedacted { shown[root.responseKey] = value }
+  }
+
+  /// In the order of the root fields, in whatever order they were read.
+  func shown(in roots: [RootField]) -> DataObject {
+    DataObject(roots.compactMap { root in shown[root.responseKey].map { (root.responseKey, $0) } })
   }
 
   mutating func add(_ reader: GroupReader) async throws {

@@ -93,12 +93,6 @@ struct TableLayout: Sendable {
       guard case .reference(let document) = row[reference] else { return .null }
       return RowKey.value(of: document.documentID, type: column.column.type) ?? .null
     }
-    // A rule sets the reference to null, and not the columns that are fields.
-    if let owner = table.reference(withColumn: name), row[owner.name] == .null,
-      references.contains(owner)
-    {
-      return .null
-    }
     if let value = row[name] { return value.dataValue(column.column.type) }
     // A document that was written by hand has its key at least in its id.
     guard let index = table.key.firstIndex(of: name),

@@ -19,7 +19,8 @@ extension CommitPlan {
   /// Notes what a finished document has in indexes with constraints.
   private func note(_ staging: Int, in request: inout Request) throws {
     let staged = request.staged[staging]
-    guard staged.isChange else { return }
+    // A new document that a rule deletes is no change, and has nothing any more.
+    guard staged.isChange || request.constrained.keys[staged.document] != nil else { return }
     let path = documents[staged.document].name.path
     var keys: [[UInt8]] = []
     if staged.exists {
@@ -114,7 +115,9 @@ extension CommitPlan {
           try finish(&request.staged[staging])
           try note(staging, in: &request)
           request.cascaded.append(other)
-          if isDeleted(request.staged[staging]) { deleted.append(request.staged[staging].document) }
+          // Also a new document: others of the request may refer to it.
+          let staged = request.staged[staging]
+          if !staged.exists { deleted.append(staged.document) }
         }
       }
     }

@@ -57,6 +57,24 @@ import Testing
       .setData(["n": 2], forDocument: authors.document("herbert")).commit()
   }
 
+  @Test func `new documents go with what they refer to, and so do those that refer to them`()
+    async throws
+  {
+    let parent = FirestoreReferenceRule("books", field: "parent", to: "books", onDelete: .nullify)
+    let reviews = FirestoreReferenceRule("reviews", field: "book", to: "books", onDelete: .cascade)
+    try await db.references.declare(rule(.cascade), parent, reviews)
+    try await fill()
+    let (herbert, dune) = (authors.document("herbert"), books.document("dune"))
+    let children = books.document("children")
+    try await db.batch()
+      .setData(["author": herbert, "parent": dune], forDocument: children)
+      .setData(["author": herbert, "parent": dune], forDocument: dune)
+      .setData(["book": children], forDocument: db.document("reviews/1"))
+      .deleteDocument(herbert).commit()
+    #expect(try await books.getDocuments().documents.map(\.documentID) == ["emma"])
+    #expect(try await db.collection("reviews").getDocuments().isEmpty)
+  }
+
   @Test(arguments: [false, true])
   func `cascade deletes what refers to it, and so on`(isBuilt: Bool) async throws {
     let rules = [

@@ -135,7 +135,8 @@ extension MemoryState.StagedRequest {
           }
           _ = try apply(rule.mutation(of: other, afterDeleting: path))
           cascaded.append(other)
-          if isDeleted(other) { deleted.append(other) }
+          // Also a new document: others of the request may refer to it.
+          if fields[other].flatMap(\.self) == nil { deleted.append(other) }
         }
       }
     }
