@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `a young result is from the cache, an old one is read again`() async throws {
-    let connector = try connector(0.4)
+    let connector = try connector(2)
     try await connector.mutate("Save", ["name": "Dune", "genre": "a"])
     let reference = connector.reference("Get", ["name": "Dune"])
     #expect(try await reference.execute().source == .server)
@@ -47,7 +47,7 @@ import Testing
     let cached = try await reference.execute()
     #expect(cached.source == .cache && cached.data["movie"]?["genre"] == "a")
     #expect(cached.data["movie"]?["at"] == "2026-01-02T03:04:05.678Z")
-    try await Task.sleep(for: .milliseconds(500))
+    try await Task.sleep(for: .milliseconds(2100))
     let fresh = try await reference.execute()
     #expect(fresh.source == .server && fresh.data["movie"]?["genre"] == "b")
   }
