@@ -151,4 +151,15 @@ import Testing
     let result = try await again.reference("Get", ["name": "Dune"]).execute()
     #expect(result.source == .cache && result.data["movie"]?["genre"] == "a")
   }
+
+  @Test func `a cache that cannot be written fails no query`() async throws {
+    let connector = try connector(1000)
+    try await connector.mutate("Save", ["name": "Dune", "genre": "a"])
+    let reference = connector.reference("Get", ["name": "Dune"])
+    let service = try connector.dataConnect.service()
+    try await connector.dataConnect.cache(service)?.close()
+    let result = try await reference.execute(fetchPolicy: .serverOnly)
+    #expect(result.data["movie"]?["genre"] == "a" && result.source == .server)
+    #expect(reference.lastError == nil)
+  }
 }

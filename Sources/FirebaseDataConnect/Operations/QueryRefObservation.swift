@@ -1,4 +1,5 @@
 import Hearth
+import Logging
 import Observation
 import Synchronization
 
@@ -60,9 +61,8 @@ public final class QueryRefObservation<
       var response = try await service.query(
         name, variables.get(), DataConnect.auth, marksRows: cache != nil)
       if let cache, response.errors.isEmpty {
-        let changed = try await cache.store(response.fields, for: request)
+        await keep(response.fields, in: cache)
         response.fields = DataValue.object(response.fields).withoutRowMembers.fields ?? [:]
-        for request in changed { try await dataConnect.reference(request)?.republish(from: cache) }
       }
       let result = OperationResult(
         data: try response.decoded(ResultData.self), source: .server)
@@ -71,6 +71,18 @@ public final class QueryRefObservation<
     } catch {
       last.fail(AnyDataConnectError(error))
       throw error
+    }
+  }
+
+  /// A cache that cannot be written, on a full disk for example, fails no query: its results grow old.
+  private func keep(_ fields: DataObject, in cache: ResultCache) async {
+    do {
+      for request in try await cache.store(fields, for: request) {
+        try await dataConnect.reference(request)?.republish(from: cache)
+      }
+    } catch {
+      Logger(label: "hearth").warning(
+        "A result is not cached.", metadata: ["query": "\(name)", "error": "\(error)"])
     }
   }
 

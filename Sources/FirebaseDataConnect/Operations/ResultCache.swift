@@ -35,6 +35,9 @@ final class ResultCache: Sendable {
 
   private init(_ firestore: Firestore) { self.firestore = firestore }
 
+  /// Later calls throw.
+  func close() async throws { try await firestore.terminate() }
+
   private var results: CollectionReference { firestore.collection("results") }
   private var rows: CollectionReference { firestore.collection("rows") }
 
