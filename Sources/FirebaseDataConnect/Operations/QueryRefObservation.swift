@@ -118,11 +118,6 @@ public final class QueryRefObservation<
     let auth = DataConnect.auth
     let (stream, continuation) = AsyncStream.makeStream(
       of: QuerySubscription<ResultData>.Element.self, bufferingPolicy: .bufferingNewest(1))
-    let number = subscribers.withLock { subscribers in
-      let number = (subscribers.keys.max() ?? 0) + 1
-      subscribers[number] = continuation
-      return number
-    }
     let subscription = try await service.subscribe(name, variables, auth) { [self] in
       let result: QuerySubscription<ResultData>.Element
       do {
@@ -132,6 +127,11 @@ public final class QueryRefObservation<
         result = .failure(AnyDataConnectError(error))
       }
       continuation.yield(result)
+    }
+    let number = subscribers.withLock { subscribers in
+      let number = (subscribers.keys.max() ?? 0) + 1
+      subscribers[number] = continuation
+      return number
     }
     continuation.onTermination = { [weak self] _ in
       subscription.cancel()
