@@ -33,6 +33,25 @@ import Testing
           }
         }
         query All { movies { _count year_count genre_count(distinct: true) budget_sum year_max } }
+        query Values { movies(having: {genre_count: {lt: 6}}) {
+          genre_count studioName_count sum: budget_sum(distinct: true) avg: budget_avg(distinct: true)
+        } }
+        query Studios {
+          studios(orderBy: [{name: ASC}]) {
+            name
+            all: movies_on_studio { _count budget_sum year_max }
+            genres: movies_on_studio(orderBy: [{genre: ASC}], having: {_count: {gt: 0}}) { genre _count }
+            old: movies_on_studio(where: {year: {lt: 1980}}, distinct: true) { genre }
+          }
+        }
+        mutation Checked($name: String!) @transaction {
+          query {
+            movies(where: {studioName: {eq: $name}}) {
+              _count @check(expr: "this == 0", message: "The studio has movies.")
+            }
+          }
+          studio_delete(name: $name)
+        }
         query None { movies(where: {year: {gt: 3000}}) { _count budget_sum year_max } }
         query Genres { movies(distinct: true, orderBy: [{genre: ASC}], limit: 2) { genre } }
         query ByStudio { movies(orderBy: [{studioName: ASC}]) { studioName _count } }
@@ -98,5 +117,44 @@ import Testing
   @Test func `distinct rows are each once`() async throws {
     try await fill()
     #expect(try await movies("Genres") == [["genre": nil], ["genre": "Action"]])
+  }
+
+  @Test func `values of a column are counted, and different ones are added`() async throws {
+    try await fill()
+    try await connector.mutate("Add", ["title": "Cube", "year": 1997, "budget": 1.0])
+    #expect(
+      try await movies("Values") == [
+        ["genre_count": 5, "studioName_count": 2, "sum": 30.5, "avg": .double(30.5 / 3)]
+      ])
+  }
+
+  @Test func `rows of a relation are grouped`() async throws {
+    try await fill()
+    try await connector.mutate("AddStudio", ["name": "MGM"])
+    #expect(
+      try await connector.query("Studios")["studios"] == [
+        [
+          "name": "Fox", "all": [["_count": 2, "budget_sum": 29.5, "year_max": 1986]],
+          "genres": [["genre": "Action", "_count": 1], ["genre": "Horror", "_count": 1]],
+          "old": [["genre": "Horror"]],
+        ],
+        [
+          "name": "MGM", "all": [["_count": 0, "budget_sum": nil, "year_max": nil]],
+          "genres": [], "old": [],
+        ],
+      ])
+  }
+
+  @Test func `a mutation checks groups of what it would change`() async throws {
+    try await fill()
+    try await connector.mutate("AddStudio", ["name": "MGM"])
+    #expect(
+      await message { try await connector.mutate("Checked", ["name": "Fox"]) }
+        .contains("The studio has movies."))
+    try await connector.mutate("Checked", ["name": "MGM"])
+    #expect(
+      try await connector.query("Studios")["studios"]?.elements?.compactMap { $0["name"] } == [
+        "Fox"
+      ])
   }
 }

@@ -326,7 +326,7 @@ struct OperationGenerator {
   /// The arguments that select one row.
   mutating func selector(_ table: Table) -> OperationArguments {
     if chance(15) {
-      var members: OperationArguments = [("orderBy", order(table, isUnique: true))]
+      var members: OperationArguments = [("orderBy", order(table, isUnique: true, isOfRoot: true))]
       if chance(70) { members.append(("where", filter(table))) }
       return [("first", .object(members))]
     }
@@ -396,9 +396,12 @@ struct OperationGenerator {
     var members: OperationArguments = []
     if chance(70) { members.append(("exist", filter(target, depth: depth - 1))) }
     if chance(40) {
-      let (name, number) = pick([
+      var (name, number) = pick([
         ("gt", 0), ("ge", 1), ("ne", 0), ("eq", 0), ("le", 0), ("lt", 1),
       ])
+      if chance(50) {
+        (name, number) = (pick(["gt", "ge", "ne", "eq", "le", "lt"]), below(4))
+      }
       members.append(("count", .object([(name, .number(number))])))
     }
     return .object(members)
@@ -458,17 +461,29 @@ struct OperationGenerator {
 
   // MARK: Orders
 
-  /// - Parameter isUnique: Ends with the key: no two rows are equal.
-  mutating func order(_ table: Table, isUnique: Bool) -> OperationInput {
+  /// - Parameters:
+  ///   - isUnique: Ends with the key: no two rows are equal.
+  ///   - isOfRoot: Also by referred rows, and by positions in enums.
+  mutating func order(
+    _ table: Table, isUnique: Bool, isOfRoot: Bool = false
+  ) -> OperationInput {
     if variables != nil, isUnique, chance(10) {
       return declare("[\(table.typeName)_Order!]!", .order(table.typeName))
     }
     let columns = table.columns.filter { column in
       !column.isList && column.type != .vector && column.type != .any
-        && column.type != Self.unordered
+        && (isOfRoot || column.type != Self.unordered)
     }
     var entries: [OperationInput] = []
     for _ in 0..<below(3) {
+      if isOfRoot, chance(20), let reference = table.references.randomElement(using: &random),
+        let target = schema.table(reference.target)
+      {
+        let inner = order(target, isUnique: false, isOfRoot: true)
+        guard case .list(let members) = inner else { continue }
+        entries += members.map { .object([(reference.name, $0)]) }
+        continue
+      }
       guard let column = columns.randomElement(using: &random) else { continue }
       let direction =
         variables != nil && chance(30)
@@ -487,11 +502,15 @@ struct OperationGenerator {
   private static let unordered = ValueType.enumeration("Level")
 
   /// `where`, `orderBy`, `limit`, `offset`. Pages are of a unique order.
-  mutating func page(_ table: Table) -> (arguments: OperationArguments, isOrdered: Bool) {
+  mutating func page(
+    _ table: Table, isOfRoot: Bool = false
+  ) -> (arguments: OperationArguments, isOrdered: Bool) {
     var arguments: OperationArguments = []
     let isOrdered = chance(75)
     if chance(60) { arguments.append(("where", filter(table))) }
-    if isOrdered || chance(30) { arguments.append(("orderBy", order(table, isUnique: isOrdered))) }
+    if isOrdered || chance(30) {
+      arguments.append(("orderBy", order(table, isUnique: isOrdered, isOfRoot: isOfRoot)))
+    }
     if isOrdered {
       if chance(40) { arguments.append(("limit", count())) }
       if chance(25) { arguments.append(("offset", count())) }
@@ -741,7 +760,7 @@ struct OperationGenerator {
     case 0...2: return lookup(key)
     case 3...7:
       let table = self.table()
-      let page = self.page(table)
+      let page = self.page(table, isOfRoot: true)
       return OperationRoot(
         key: key, name: table.plural, action: .list, table: table.typeName,
         arguments: page.arguments, selections: selections(table, depth: 2),
@@ -766,25 +785,19 @@ struct OperationGenerator {
         var selection = OperationSelection(
           key: "a\(selections.count)", name: aggregate.name,
           kind: .aggregate(aggregate.function, column: aggregate.column, isDistinct: false))
-        if aggregate.function == .count, let name = aggregate.column {
-          let isNullable = table.column(name)?.isNullable ?? true
-          if isNullable || chance(50) {
-            selection.arguments = [("distinct", .flag(true))]
-            selection.kind = .aggregate(.count, column: name, isDistinct: true)
-          }
+        if [.count, .sum, .avg].contains(aggregate.function), let name = aggregate.column,
+          chance(50)
+        {
+          selection.arguments = [("distinct", .flag(true))]
+          selection.kind = .aggregate(aggregate.function, column: name, isDistinct: true)
         }
         selections.append(selection)
       }
     }
     var arguments: OperationArguments = isDistinct ? [("distinct", .flag(true))] : []
     if chance(40) { arguments.append(("where", filter(table))) }
-    // In orders and conditions a count is of all values.
-    let comparable = aggregates.filter { aggregate in
-      guard aggregate.function == .count, let name = aggregate.column else { return true }
-      return table.column(name)?.isNullable == false
-    }
     if !isDistinct, chance(30) {
-      let aggregate = pick(comparable)
+      let aggregate = pick(aggregates)
       arguments.append(
         (
           "having",
@@ -807,7 +820,7 @@ struct OperationGenerator {
       var entries: [OperationInput] = []
       if !isDistinct, chance(40) {
         // A sum of no values is null in results, and 0 in orders.
-        let sums = comparable.filter { aggregate in
+        let sums = aggregates.filter { aggregate in
           aggregate.function != .sum
             || aggregate.column.flatMap { table.column($0) }?.isNullable == false
         }

@@ -225,13 +225,13 @@ struct ReferenceDatabase {
     }
     let target = try self.table(relation.target)
     let condition = relation.isSingle ? value : value["exist"]
-    let exists = try related(relation.kind, to: row, table).contains { found in
+    let number = try related(relation.kind, to: row, table).filter { found in
       try matches(found.far, target, condition, variables)
-    }
-    guard !relation.isSingle, case .object(let count)? = value["count"] else { return exists }
-    return switch (count.names.first, count.values.first) {
-    case ("eq", .int(0)), ("le", .int(0)), ("lt", .int(1)): !exists
-    default: exists
+    }.count
+    guard !relation.isSingle, case .object(let count)? = value["count"] else { return number > 0 }
+    let column = Column(name: name, type: .int64, isNullable: false)
+    return try count.members.allSatisfy { name, operand in
+      try holds(name, operand, .int(Int64(number)), column, variables)
     }
   }
 
@@ -372,15 +372,26 @@ struct ReferenceDatabase {
     let matching = try found.filter {
       try matches(row($0), table, arguments["where"], variables)
     }
-    let orders = (arguments["orderBy"]?.elements ?? []).flatMap { entry in
-      entry.fields.map { Array($0.members) } ?? []
-    }.filter { $0.1 != .null }
-    let ordered = matching.sorted { first, second in
-      for (name, direction) in orders {
-        let order = self.order(
-          row(first)[name] ?? .null, row(second)[name] ?? .null,
-          table.column(name)?.type ?? .string)
-        if order != 0 { return (order < 0) == (direction == "ASC") }
+    var keys: [(value: (Row) throws -> DataValue, type: ValueType, direction: DataValue)] = []
+    func add(
+      _ entry: DataValue, _ table: Table, _ find: @escaping (Row) throws -> Row?
+    ) throws {
+      for (name, value) in entry.fields?.members ?? zip([], []) where value != .null {
+        if let reference = table.reference(name) {
+          try add(value, self.table(reference.target)) { row in
+            try find(row).flatMap { try referred(by: reference, of: $0) }
+          }
+        } else {
+          keys.append(
+            ({ try find($0)?[name] ?? .null }, table.column(name)?.type ?? .string, value))
+        }
+      }
+    }
+    for entry in arguments["orderBy"]?.elements ?? [] { try add(entry, table) { $0 } }
+    let ordered = try matching.sorted { first, second in
+      for key in keys {
+        let order = try self.order(key.value(row(first)), key.value(row(second)), key.type)
+        if order != 0 { return (order < 0) == (key.direction == "ASC") }
       }
       return false
     }
@@ -543,7 +554,11 @@ struct ReferenceDatabase {
     _ function: Selection.Aggregate, _ column: String?, _ isDistinct: Bool, _ rows: [Row]
   ) -> DataValue {
     guard let column else { return .int(Int64(rows.count)) }
-    let values = rows.map { $0[column] ?? .null }.filter { !$0.isNull }
+    var values = rows.map { $0[column] ?? .null }.filter { !$0.isNull }
+    if isDistinct {
+      var seen: Set<String> = []
+      values = values.filter { seen.insert($0.canonicalText).inserted }
+    }
     let numbers = values.map { value -> Double in
       switch value {
       case .int(let number): Double(number)
@@ -552,8 +567,7 @@ struct ReferenceDatabase {
       }
     }
     switch function {
-    case .count:
-      return .int(Int64(isDistinct ? Set(values.map(\.canonicalText)).count : values.count))
+    case .count: return .int(Int64(values.count))
     case .sum:
       if values.isEmpty { return .null }
       let whole = values.compactMap { if case .int(let number) = $0 { number } else { nil } }

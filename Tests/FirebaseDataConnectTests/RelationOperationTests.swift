@@ -103,6 +103,19 @@ import Testing
     query Unreviewed {
       movies(where: {reviews_on_movie: {count: {eq: 0}}}, orderBy: [{title: ASC}]) { title }
     }
+    query Reviewed($filter: Movie_Filter!) {
+      movies(where: $filter, orderBy: [{title: ASC}]) { title }
+    }
+    query Loved {
+      movies(where: {reviews_on_movie: {exist: {rating: {ge: 4}}, count: {eq: 2}}}) { title }
+    }
+    query Cast2 { movies(where: {actors_via_MovieActor: {count: {eq: 2}}}) { title } }
+    query ByMovie {
+      reviews(orderBy: [{movie: {title: DESC}}, {mentor: {name: ASC}}, {rating: DESC}], offset: 1, limit: 3) {
+        rating movie { title }
+      }
+    }
+    query Best { review(first: {orderBy: [{movie: {title: DESC}}]}) { rating } }
     query ReviewsOf($title: String!) {
       reviews(where: {movie: {title: {eq: $title}}}, orderBy: [{rating: ASC}]) { rating user { uid } }
     }
@@ -193,6 +206,42 @@ import Testing
     #expect(reviews?.elements?.compactMap { $0["rating"] } == [1, 4, 5])
     let some = try await connector.query("ReviewsIn", ["ids": [Self.id(2), Self.id(3)]])
     #expect(some["reviews"] == [["rating": 3]])
+  }
+
+  @Test(
+    arguments: [
+      (["gt": 1], ["Alien"]), (["ge": 1, "lt": 3], ["Brazil"]), (["ne": 3], ["Brazil", "Casino"]),
+      (["in": [0, 1]], ["Brazil", "Casino"]), (["nin": [0, 1]], ["Alien"]), (["lt": 0], []),
+      ([:], ["Alien", "Brazil", "Casino"]), (["eq": nil], []),
+      (["isNull": false, "gt": 0], ["Alien", "Brazil"]),
+      (["gt": 0], ["Alien", "Brazil"]), (["le": 0], ["Casino"]),
+    ] as [(DataValue, [DataValue])])
+  func `rows are found by the number of those that refer to them`(
+    count: DataValue, titles: [DataValue]
+  ) async throws {
+    try await fill()
+    #expect(
+      try await self.titles("Reviewed", ["filter": ["reviews_on_movie": ["count": count]]])
+        == titles)
+  }
+
+  @Test func `only the related rows that match are counted, also through a join table`()
+    async throws
+  {
+    try await fill()
+    #expect(try await titles("Loved") == ["Alien"])
+    #expect(try await titles("Cast2") == ["Alien"])
+  }
+
+  @Test func `rows are in the order of those that they refer to`() async throws {
+    try await fill()
+    let reviews = try await connector.query("ByMovie")["reviews"]
+    #expect(
+      reviews == [
+        ["rating": 5, "movie": ["title": "Alien"]], ["rating": 1, "movie": ["title": "Alien"]],
+        ["rating": 4, "movie": ["title": "Alien"]],
+      ])
+    #expect(try await connector.query("Best")["review"] == ["rating": 3])
   }
 
   @Test func `a deleted row deletes those that must refer to it, and is removed from the others`()

@@ -84,18 +84,11 @@ final class ConnectorService: Sendable {
       var execution = try Execution(operation, variables, auth, in: plan, firestore)
       execution.marksRows = marksRows
       try execution.checkAccess(isStrict: false)
-      let grouped = try operation.fields.map { try GroupReader($0, execution) }
-      let plain = zip(operation.fields, grouped).filter { $0.1 == nil }.map(\.0)
-      var fields = RootFields()
-      if !plain.isEmpty {
-        fields = try await firestore.read { [execution] reader in
-          try QueryRunner(execution: execution, reader: reader).fields(plain)
-        }
+      let fields = try await firestore.read { [execution] reader in
+        try QueryRunner(execution: execution, reader: reader).fields(operation.fields)
       }
-      // Groups are read one after another: each is of a state of its own.
-      for case let reader? in grouped { try await fields.add(reader) }
       try execution.check(operation.checks, .object(fields.all))
-      return OperationResponse(fields: fields.shown(in: operation.fields))
+      return OperationResponse(fields: fields.shown)
     } catch {
       return OperationResponse(failed: OperationFailure(error), operation.fields)
     }
@@ -109,7 +102,7 @@ final class ConnectorService: Sendable {
     guard let execution = try? Execution(operation, variables, auth, in: plan, firestore) else {
       return []
     }
-    let builder = FilterBuilder(execution: execution)
+    let builder = FilterBuilder(execution: execution, reader: nil)
     for root in operation.fields where root.action != .typename {
       guard root.action == .lookup, root.argument("first") == nil,
         let layout = try? plan.layout(root.table)

@@ -8,6 +8,8 @@ import Hearth
 /// not match, also those with null. A comparison with a value never matches null.
 struct FilterBuilder {
   let execution: Execution
+  /// Reads the rows that conditions count. Nil where there are only keys.
+  let reader: ReadTransaction?
 
   private var plan: ConnectorPlan { execution.plan }
 
@@ -156,23 +158,31 @@ struct FilterBuilder {
       rows = query(try plan.layout(join), [.whereField(far, isInResultsOf: rows)])
     default: throw OperationFailure("'\(name)' is no relation.")
     }
-    let exists = Filter.exists(in: rows, referringBy: field)
-    guard !relation.isSingle, let count = value["count"] else { return exists }
-    return try counted(count, exists)
+    guard !relation.isSingle, let count = value["count"], case .object(let comparisons) = count
+    else { return .exists(in: rows, referringBy: field) }
+    return try counted(try CountFilter(comparisons, execution), rows, by: field)
   }
 
-  /// Whether there are any is decided by an index. Other numbers would have to be counted.
-  private func counted(_ count: DataValue, _ exists: Filter) throws -> Filter {
-    guard case .object(let object) = count, object.names.count == 1,
-      let comparison = object.members.first(where: { _ in true })
-    else { throw OperationFailure("A filter of a count has one comparison.") }
-    switch comparison {
-    case ("gt", .int(0)), ("ge", .int(1)), ("ne", .int(0)): return exists
-    case ("eq", .int(0)), ("le", .int(0)), ("lt", .int(1)): return .notFilter(exists)
-    default:
-      throw OperationFailure(
-        "A filter of a count is {gt: 0} or {eq: 0} so far; others are not implemented.")
+  /// Whether there are any rows is decided by an index. Other numbers are counted.
+  private func counted(
+    _ condition: CountFilter, _ rows: Query, by field: String
+  ) throws -> Filter {
+    let includesNone = condition.matches(0)
+    if condition.isAboutAny {
+      let exists = Filter.exists(in: rows, referringBy: field)
+      return includesNone ? .notFilter(exists) : exists
     }
+    guard let reader else { throw OperationFailure("A count is not read here.") }
+    var ids: [String] = []
+    for group in try reader.getGroups(rows.group(by: [field], aggregating: [.count()])) {
+      guard let row = group[field] as? DocumentReference,
+        condition.matches(group.count.int64Value) != includesNone
+      else { continue }
+      ids.append(row.documentID)
+    }
+    let found =
+      ids.isEmpty ? Self.nothing : Filter.whereField(FieldPath.documentID(), inSet: ids)
+    return includesNone ? .notFilter(found) : found
   }
 
   // MARK: Orders
@@ -194,16 +204,6 @@ struct FilterBuilder {
       }
     }
     return query
-  }
-
-  /// Throws `OperationFailure` for arguments that make groups, where they are not implemented.
-  func refuseGroups(_ arguments: [Literal.Member], _ field: String) throws(OperationFailure) {
-    for name in ["distinct", "having"] {
-      guard let value = execution.argument(name, arguments), !value.isNull, value != false else {
-        continue
-      }
-      throw .invalid("'\(name)' of '\(field)' is not implemented.")
-    }
   }
 
   /// A page of rows. Nil for a limit of 0.

@@ -8,15 +8,18 @@ import Hearth
 ///     movies(where: …, having: {_count: {gt: 1}}, orderBy: [{rating_avg: DESC}]) {
 ///       genre _count rating_avg
 ///     }
+///
+/// Also those of a relation: `reviews_on_movie { _count rating_avg }`.
 struct GroupReader {
-  let execution: Execution
-  let root: RootField
+  private let execution: Execution
+  private let arguments: [Literal.Member]
+  private let selections: [Selection]
   private let layout: TableLayout
 
   private enum Output {
     case column(TableLayout.ColumnLayout)
     case count
-    case countDistinct(Hearth.AggregateField)
+    case countValues(Hearth.AggregateField)
     /// A value of a column.
     case extreme(Hearth.AggregateField, TableLayout.ColumnLayout)
     /// Null if the other aggregate is null: of no values.
@@ -26,30 +29,35 @@ struct GroupReader {
       switch self {
       case .column: []
       case .count: [.count()]
-      case .countDistinct(let field), .extreme(let field, _): [field]
+      case .countValues(let field), .extreme(let field, _): [field]
       case .aggregate(let field, _, let other): [field] + [other].compactMap(\.self)
       }
     }
   }
 
   /// Nil for a field that is no list of groups.
-  init?(_ root: RootField, _ execution: Execution) throws {
-    guard root.action == .list else { return nil }
-    let isGrouped = root.selections.contains { selection in
+  init?(
+    _ layout: TableLayout, _ arguments: [Literal.Member], _ selections: [Selection],
+    _ execution: Execution
+  ) {
+    let isGrouped = selections.contains { selection in
       if case .aggregate = selection.kind { true } else { false }
     }
-    let isDistinct = execution.argument("distinct", root.arguments) == .bool(true)
-    guard isGrouped || isDistinct || root.argument("having") != nil else { return nil }
+    let isDistinct = execution.argument("distinct", arguments) == .bool(true)
+    let hasHaving = execution.argument("having", arguments).map { !$0.isNull } ?? false
+    guard isGrouped || isDistinct || hasHaving else { return nil }
     self.execution = execution
-    self.root = root
-    layout = try execution.plan.layout(root.table)
+    self.arguments = arguments
+    self.selections = selections
+    self.layout = layout
   }
 
-  func value() async throws -> DataValue {
+  /// - Parameter condition: Of the rows, beyond the arguments.
+  func value(_ reader: ReadTransaction, where condition: Filter? = nil) throws -> DataValue {
     var columns: [String] = []
     var aggregates: [Hearth.AggregateField] = [.count()]
     var outputs: [(key: String, output: Output, modifiers: Modifiers)] = []
-    for selection in root.selections where execution.isIncluded(selection.modifiers) {
+    for selection in selections where execution.isIncluded(selection.modifiers) {
       let output: Output
       switch selection.kind {
       case .column(let name):
@@ -68,26 +76,28 @@ struct GroupReader {
     for known in layout.table.aggregates where isUsed(known.name) {
       aggregates += output(named: known.name)?.aggregates ?? []
     }
-    let builder = FilterBuilder(execution: execution)
-    let filters = try builder.filters(layout, execution.argument("where", root.arguments))
+    let builder = FilterBuilder(execution: execution, reader: reader)
+    let filters =
+      [condition].compactMap(\.self)
+      + (try builder.filters(layout, execution.argument("where", arguments)))
     var groups = builder.query(layout, filters).group(by: columns, aggregating: aggregates)
-    groups = try having(groups, execution.argument("having", root.arguments))
+    groups = try having(groups, execution.argument("having", arguments))
     groups = try ordered(groups)
     guard let paged = try page(groups) else { return .list([]) }
     var rows: [DataValue] = []
-    for group in try await paged.getGroups() {
+    for group in try reader.getGroups(paged) {
       rows.append(try row(outputs) { output in try value(output, group) })
     }
     // Aggregates of no rows are one row.
     if rows.isEmpty, columns.isEmpty,
-      execution.argument("offset", root.arguments) ?? .int(0) == .int(0),
-      try await isGroupOfNone(filters)
+      execution.argument("offset", arguments) ?? .int(0) == .int(0),
+      try isGroupOfNone(filters, reader)
     {
       rows.append(
         try row(outputs) { output in
           switch output {
           case .aggregate, .extreme: return .null
-          case .column, .count, .countDistinct: return .int(0)
+          case .column, .count, .countValues: return .int(0)
           }
         })
     }
@@ -121,27 +131,19 @@ struct GroupReader {
     let field = found.reference ?? column
     switch function {
     case .count:
-      if isDistinct { return .countDistinct(.countDistinct(field)) }
+      if isDistinct { return .countValues(.countDistinct(field)) }
       // Without null, every row has one.
-      guard found.column.isNullable else { return .count }
-      throw OperationFailure(
-        "'\(column)_count' is not implemented for a column that can be null, except with "
-          + "distinct: true.")
+      return found.column.isNullable ? .countValues(.countValues(field)) : .count
     case .sum:
-      guard !isDistinct else { throw notDistinct(column, "sum") }
       return .aggregate(
-        .sum(field), found.column.type,
+        isDistinct ? .sumDistinct(field) : .sum(field), found.column.type,
         unlessNull: found.column.isNullable ? .average(field) : nil)
     case .avg:
-      guard !isDistinct else { throw notDistinct(column, "avg") }
-      return .aggregate(.average(field), .float, unlessNull: nil)
+      return .aggregate(
+        isDistinct ? .averageDistinct(field) : .average(field), .float, unlessNull: nil)
     case .min: return .extreme(.minimum(field), found)
     case .max: return .extreme(.maximum(field), found)
     }
-  }
-
-  private func notDistinct(_ column: String, _ function: String) -> OperationFailure {
-    OperationFailure("'\(column)_\(function)(distinct: true)' is not implemented.")
   }
 
   private func value(_ value: Any?, of column: TableLayout.ColumnLayout) -> DataValue {
@@ -157,7 +159,7 @@ struct GroupReader {
     case .column(let column):
       return value(group[column.reference ?? column.column.name], of: column)
     case .extreme(let field, let column): return value(group.get(field), of: column)
-    case .countDistinct(let field): return StoredValue(any: group.get(field)).dataValue(.int)
+    case .countValues(let field): return StoredValue(any: group.get(field)).dataValue(.int)
     case .aggregate(let field, let type, let other):
       if let other, group.get(other) is NSNull { return .null }
       return StoredValue(any: group.get(field)).dataValue(type)
@@ -180,7 +182,7 @@ struct GroupReader {
       }
     }
     return ["orderBy", "having"].contains { argument in
-      execution.argument(argument, root.arguments).map(has) ?? false
+      execution.argument(argument, arguments).map(has) ?? false
     }
   }
 
@@ -224,11 +226,11 @@ struct GroupReader {
   }
 
   /// Whether no row matches, and the group of none has the aggregates that `having` demands.
-  private func isGroupOfNone(_ filters: [Filter]) async throws -> Bool {
-    guard let having = execution.argument("having", root.arguments) else { return true }
+  private func isGroupOfNone(_ filters: [Filter], _ reader: ReadTransaction) throws -> Bool {
+    guard let having = execution.argument("having", arguments) else { return true }
     guard holdsForNone(having) else { return false }
-    let query = FilterBuilder(execution: execution).query(layout, filters)
-    return try await query.limit(to: 1).getDocuments().isEmpty
+    let query = FilterBuilder(execution: execution, reader: reader).query(layout, filters)
+    return try reader.getDocuments(query.limit(to: 1)).isEmpty
   }
 
   /// Counts are 0, and other aggregates null.
@@ -254,7 +256,7 @@ struct GroupReader {
   private func queryValue(_ operand: DataValue, _ output: Output) throws -> Any {
     let type: ValueType
     switch output {
-    case .count, .countDistinct: type = .int64
+    case .count, .countValues: type = .int64
     case .aggregate(_, let result, _): type = result
     case .extreme(_, let column): type = column.column.type
     case .column: type = .any
@@ -272,7 +274,7 @@ struct GroupReader {
   private func ordered(_ groups: GroupedAggregateQuery) throws -> GroupedAggregateQuery {
     var groups = groups
     var ordered: Set<String> = []
-    let orders = execution.argument("orderBy", root.arguments)
+    let orders = execution.argument("orderBy", arguments)
     for case .object(let order) in orders.map({ $0.elements ?? [$0] }) ?? [] {
       for (name, direction) in order.members where !direction.isNull {
         guard ordered.insert(name).inserted else { continue }
@@ -291,9 +293,9 @@ struct GroupReader {
 
   /// Nil for a limit of 0.
   private func page(_ groups: GroupedAggregateQuery) throws -> GroupedAggregateQuery? {
-    let builder = FilterBuilder(execution: execution)
-    let offset = try builder.number("offset", root.arguments) ?? 0
-    let limit = try builder.number("limit", root.arguments) ?? 100
+    let builder = FilterBuilder(execution: execution, reader: nil)
+    let offset = try builder.number("offset", arguments) ?? 0
+    let limit = try builder.number("limit", arguments) ?? 100
     return limit == 0 ? nil : groups.offset(offset).limit(to: limit)
   }
 }

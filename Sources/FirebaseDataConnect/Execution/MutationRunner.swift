@@ -11,7 +11,7 @@ struct MutationRunner {
   private(set) var written = WrittenRows()
 
   private var reader: QueryRunner { QueryRunner(execution: execution, reader: writer) }
-  private var builder: FilterBuilder { FilterBuilder(execution: execution) }
+  private var builder: FilterBuilder { FilterBuilder(execution: execution, reader: writer) }
   private var firestore: Firestore { execution.firestore }
 
   init(_ execution: Execution, _ writer: WriteTransaction, isOneOfMany: Bool = false) {
@@ -115,7 +115,7 @@ struct MutationRunner {
       }
       return .object(DataObject(names: names, values: values))
     }
-    let projection = try Projection(root.selections, of: layout, execution)
+    let projection = try Projection(root.selections, of: layout, execution, writer)
     let value = try reader.row(RowKey.documentID(key), layout, projection)
     try projection.checkReached()
     return value

@@ -12,17 +12,29 @@ struct Projection {
     case rows(Projection)
     /// Each document of an inclusion includes one.
     case rowsOfRows(Projection)
+    /// Groups of the rows that refer to the row.
+    case groups(GroupReader, reference: String)
     /// A page with a limit of 0.
     case noRows
+    /// `_metadata`: the keys of distances in it.
+    case metadata([String])
     case entityID
     case typename
   }
 
-  private struct Selected {
+  /// A class, because each row walks through all of them.
+  private final class Selected {
     let key: String
     let field: Field
     let isRedacted: Bool
     let checks: [Check]
+
+    init(_ key: String, _ field: Field, _ modifiers: Modifiers) {
+      self.key = key
+      self.field = field
+      isRedacted = modifiers.isRedacted
+      checks = modifiers.checks
+    }
   }
 
   /// Whether any row was read.
@@ -31,6 +43,7 @@ struct Projection {
   }
 
   private let execution: Execution
+  private let reader: ReadTransaction
   private let layout: TableLayout
   private let fields: [Selected]
   private let visits = Visits()
@@ -38,7 +51,8 @@ struct Projection {
   private let names: [String]
   /// Columns of the key that are fields.
   private let keyFields: [String]
-  private let needsDocumentID: Bool
+  /// Whether objects cannot be made without the documents' ids.
+  let needsDocumentID: Bool
   let inclusions: [DocumentInclusion]
 
   private static let far = "far"
@@ -53,10 +67,14 @@ struct Projection {
   /// Of `rowMember`: the columns. Nil if rows are not marked.
   private let markedColumns: DataValue?
 
-  init(_ selections: [Selection], of layout: TableLayout, _ execution: Execution) throws {
+  init(
+    _ selections: [Selection], of layout: TableLayout, _ execution: Execution,
+    _ reader: ReadTransaction
+  ) throws {
     self.execution = execution
+    self.reader = reader
     self.layout = layout
-    let builder = FilterBuilder(execution: execution)
+    let builder = FilterBuilder(execution: execution, reader: reader)
     var fields: [Selected] = []
     var inclusions: [DocumentInclusion] = []
     for selection in selections where execution.isIncluded(selection.modifiers) {
@@ -71,13 +89,18 @@ struct Projection {
           throw Self.unknown(name, layout)
         }
         let target = try execution.plan.layout(reference.target)
-        let projection = try Projection(selection.selections, of: target, execution)
+        let projection = try Projection(selection.selections, of: target, execution, reader)
         inclusions.append(.reference(name, as: key, including: projection.inclusions))
         field = .row(projection)
       case .referring(let table, let reference, let isSingle):
-        try builder.refuseGroups(selection.arguments, selection.name)
         let source = try execution.plan.layout(table)
-        let projection = try Projection(selection.selections, of: source, execution)
+        if !isSingle,
+          let groups = GroupReader(source, selection.arguments, selection.selections, execution)
+        {
+          field = .groups(groups, reference: reference)
+          break
+        }
+        let projection = try Projection(selection.selections, of: source, execution, reader)
         guard let page = try builder.page(source, selection.arguments) else {
           field = .noRows
           break
@@ -86,13 +109,17 @@ struct Projection {
           .referring(page, by: reference, as: key, including: projection.inclusions))
         field = isSingle ? .row(projection) : .rows(projection)
       case .via(let join, let near, let far):
-        try builder.refuseGroups(selection.arguments, selection.name)
         let source = try execution.plan.layout(join)
+        guard GroupReader(source, selection.arguments, selection.selections, execution) == nil
+        else {
+          throw OperationFailure(
+            "Groups of '\(selection.name)' are not implemented: group the rows of \(join).")
+        }
         guard let reference = source.references.first(where: { $0.name == far }) else {
           throw Self.unknown(far, source)
         }
         let target = try execution.plan.layout(reference.target)
-        let projection = try Projection(selection.selections, of: target, execution)
+        let projection = try Projection(selection.selections, of: target, execution, reader)
         guard let page = try builder.page(source, selection.arguments) else {
           field = .noRows
           break
@@ -103,13 +130,18 @@ struct Projection {
         field = .rowsOfRows(projection)
       case .entityID: field = .entityID
       case .typename: field = .typename
-      case .aggregate, .distance, .relevance, .metadata:
+      case .metadata:
+        field = .metadata(
+          try selection.selections.filter { execution.isIncluded($0.modifiers) }.map { selected in
+            guard selected.kind == .distance else {
+              throw OperationFailure("'\(selected.name)' is not implemented.")
+            }
+            return selected.responseKey
+          })
+      case .aggregate, .distance, .relevance:
         throw OperationFailure("'\(selection.name)' is not implemented here.")
       }
-      fields.append(
-        Selected(
-          key: key, field: field, isRedacted: selection.modifiers.isRedacted,
-          checks: selection.modifiers.checks))
+      fields.append(Selected(key, field, selection.modifiers))
     }
     self.fields = fields
     self.inclusions = inclusions
@@ -132,14 +164,17 @@ struct Projection {
     needsDocumentID =
       execution.marksRows
       || fields.contains { selected in
-        if case .entityID = selected.field { true } else { false }
+        switch selected.field {
+        case .entityID, .groups: true
+        case .column, .row, .rows, .rowsOfRows, .noRows, .metadata, .typename: false
+        }
       }
   }
 
   /// Whether the object can be made without the document's id, which only documents that were written by
   /// hand need.
   func isComplete(_ row: StoredRow) -> Bool {
-    !needsDocumentID && keyFields.allSatisfy { row[$0] != nil }
+    keyFields.allSatisfy { row[$0] != nil }
   }
 
   private static func unknown(_ name: String, _ layout: TableLayout) -> OperationFailure {
@@ -155,54 +190,70 @@ struct Projection {
       switch selected.field {
       case .row(let projection), .rows(let projection), .rowsOfRows(let projection):
         try projection.checkReached()
-      case .column, .noRows, .entityID, .typename: break
+      case .column, .groups, .noRows, .metadata, .entityID, .typename: break
       }
     }
   }
 
+  /// A row that was read.
+  private struct Source {
+    let row: StoredRow
+    let documentID: String
+    var document: IncludingDocument?
+    var distance: Double?
+  }
+
   /// The object of a row without inclusions.
   func object(_ row: StoredRow, documentID: String) throws -> DataValue {
-    try object(row, documentID, nil)
+    try object(Source(row: row, documentID: documentID))
   }
 
-  func object(_ document: IncludingDocument) throws -> DataValue {
-    try object(document.data(as: StoredRow.self), document.documentID, document)
+  /// - Parameter distance: From the vector that was compared.
+  func object(_ document: IncludingDocument, distance: Double? = nil) throws -> DataValue {
+    try object(
+      Source(
+        row: document.data(as: StoredRow.self), documentID: document.documentID,
+        document: document, distance: distance))
   }
 
-  private func object(
-    _ row: StoredRow, _ documentID: String, _ document: IncludingDocument?
-  ) throws -> DataValue {
+  private func object(_ source: Source) throws -> DataValue {
     visits.isReached = true
     var values: [DataValue] = []
     values.reserveCapacity(names.count)
     for selected in fields {
-      let value = try value(selected.field, selected.key, row, documentID, document)
+      let value = try value(selected, source)
       if !selected.checks.isEmpty { try execution.check(selected.checks, value) }
       if !selected.isRedacted { values.append(value) }
     }
     if let markedColumns {
-      let id = Self.entityID(layout.table.collectionID, documentID)
+      let id = Self.entityID(layout.table.collectionID, source.documentID)
       values.append(.object(["id": .string(id), "columns": markedColumns]))
     }
     return .object(DataObject(names: names, values: values))
   }
 
-  private func value(
-    _ field: Field, _ key: String, _ row: StoredRow, _ documentID: String,
-    _ document: IncludingDocument?
-  ) throws -> DataValue {
-    switch field {
-    case .column(let column): return layout.value(of: column, in: row, documentID: documentID)
+  private func value(_ selected: Selected, _ source: Source) throws -> DataValue {
+    switch selected.field {
+    case .column(let column):
+      return layout.value(of: column, in: source.row, documentID: source.documentID)
     case .row(let projection):
-      return try document?.first(key).map { try projection.object($0) } ?? .null
+      return try source.document?.first(selected.key).map { try projection.object($0) } ?? .null
     case .rows(let projection):
-      return .list(try document?.included(key).map { try projection.object($0) } ?? [])
+      let rows = source.document?.included(selected.key) ?? []
+      return .list(try rows.map { try projection.object($0) })
     case .rowsOfRows(let projection):
-      let joins = document?.included(key) ?? []
+      let joins = source.document?.included(selected.key) ?? []
       return .list(
         try joins.compactMap { try $0.first(Self.far).map { try projection.object($0) } })
+    case .groups(let groups, let reference):
+      let row = layout.collection(execution.firestore).document(source.documentID)
+      return try groups.value(reader, where: .whereField(reference, isEqualTo: row))
     case .noRows: return .list([])
-    case .entityID: return .string(Self.entityID(layout.table.collectionID, documentID))
+    case .metadata(let keys):
+      let distance = source.distance.map { DataValue.double($0) } ?? .null
+      return .object(DataObject(names: keys, values: keys.map { _ in distance }))
+    case .entityID:
+      return .string(Self.entityID(layout.table.collectionID, source.documentID))
     case .typename: return .string(layout.table.typeName)
     }
   }

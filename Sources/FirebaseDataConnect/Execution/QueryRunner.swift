@@ -7,7 +7,7 @@ struct QueryRunner {
   let execution: Execution
   let reader: ReadTransaction
 
-  private var builder: FilterBuilder { FilterBuilder(execution: execution) }
+  private var builder: FilterBuilder { FilterBuilder(execution: execution, reader: reader) }
   private var firestore: Firestore { execution.firestore }
 
   func fields(_ roots: [RootField]) throws -> RootFields {
@@ -26,25 +26,36 @@ struct QueryRunner {
     switch root.action {
     case .lookup:
       let layout = try execution.plan.layout(root.table)
-      let projection = try Projection(root.selections, of: layout, execution)
+      let projection = try Projection(root.selections, of: layout, execution, reader)
       let value =
         try documentID(root, layout).map { try row($0, layout, projection) } ?? .null
       try projection.checkReached()
       return value
     case .list:
-      guard try GroupReader(root, execution) == nil else {
-        throw OperationFailure("Groups are not implemented here.")
-      }
       let layout = try execution.plan.layout(root.table)
-      let projection = try Projection(root.selections, of: layout, execution)
-      let page = try builder.page(layout, root.arguments)
-      let value = DataValue.list(try page.map { try rows($0, projection) } ?? [])
+      if let groups = GroupReader(layout, root.arguments, root.selections, execution) {
+        return try groups.value(reader)
+      }
+      let projection = try Projection(root.selections, of: layout, execution, reader)
+      let value: DataValue
+      if let order = try RowOrder(
+        layout, execution.argument("orderBy", root.arguments), execution.plan)
+      {
+        let filter = execution.argument("where", root.arguments)
+        let offset = try builder.number("offset", root.arguments) ?? 0
+        let limit = try builder.number("limit", root.arguments) ?? 100
+        let ids = limit == 0 ? [] : try sorted(layout, filter, order).dropFirst(offset)
+        value = .list(try rows(Array(ids.prefix(limit)), layout, projection))
+      } else {
+        let page = try builder.page(layout, root.arguments)
+        value = .list(try page.map { try rows($0, projection) } ?? [])
+      }
       try projection.checkReached()
       return value
     case .typename: return "Query"
     case .query: return .object(try fields(root.fields).shown)
     case .search: return .list(try found(root))
-    case .similarity: throw OperationFailure("'\(root.name)' is not implemented.")
+    case .similarity: return .list(try nearest(root))
     case .insert, .insertMany, .upsert, .upsertMany, .update, .updateMany, .delete, .deleteMany:
       throw OperationFailure("'\(root.name)' is a field of mutations.")
     }
@@ -70,7 +81,7 @@ struct QueryRunner {
     }
     let search = layout.collection(firestore).search(text, in: fields)
     guard let page = try builder.page(layout, root.arguments, from: search) else { return [] }
-    let projection = try Projection(root.selections, of: layout, execution)
+    let projection = try Projection(root.selections, of: layout, execution, reader)
     let values = try found(page, layout, projection)
     try projection.checkReached()
     return values
@@ -82,15 +93,81 @@ struct QueryRunner {
     guard !projection.inclusions.isEmpty else { return try rows(page, projection) }
     // Other rows are included with those that were found, and not with a search.
     let ids = try reader.getDocuments(page).documents.map(\.documentID)
+    return try rows(ids, layout, projection)
+  }
+
+  /// The rows with these ids, in this order.
+  ///
+  /// - Parameter distances: Of a similarity, by id.
+  private func rows(
+    _ ids: [String], _ layout: TableLayout, _ projection: Projection,
+    distances: [String: Double] = [:]
+  ) throws -> [DataValue] {
     if ids.isEmpty { return [] }
     let query = layout.collection(firestore)
       .whereFilter(.whereField(FieldPath.documentID(), inSet: ids))
     var rows: [String: DataValue] = [:]
     for document in try reader.getDocuments(query.including(projection.inclusions)).documents {
-      rows[document.documentID] = try projection.object(document)
+      let id = document.documentID
+      rows[id] = try projection.object(document, distance: distances[id])
     }
     return ids.compactMap { rows[$0] }
   }
+
+  /// The ids of the rows that pass a filter, in an order that the database does not have.
+  private func sorted(
+    _ layout: TableLayout, _ filter: DataValue?, _ order: RowOrder
+  ) throws -> [String] {
+    let query = builder.query(layout, try builder.filters(layout, filter))
+    return try order.sorted(reader.getDocuments(query.including(order.inclusions)).documents)
+  }
+
+  /// `movies_plot_similarity`: the nearest rows first.
+  private func nearest(_ root: RootField) throws -> [DataValue] {
+    let layout = try execution.plan.layout(root.table)
+    guard let name = root.column, let column = layout.column(name)?.column else {
+      throw OperationFailure("\(root.name) has no vector.")
+    }
+    let projection = try Projection(root.selections, of: layout, execution, reader)
+    let filters = try builder.filters(layout, execution.argument("where", root.arguments))
+    let offset = try builder.number("offset", root.arguments) ?? 0
+    let limit = try builder.number("limit", root.arguments) ?? 100
+    let wanted = execution.argument("compare", root.arguments) ?? .null
+    let compared = try InputCoercion(execution.plan).coerced(wanted, for: column, "compare")
+    guard limit > 0, case .vector(let vector) = try StoredValue(compared, column) else {
+      return []
+    }
+    let measure: DistanceMeasure =
+      switch execution.argument("method", root.arguments) ?? "L2" {
+      case "COSINE": .cosine
+      case "INNER_PRODUCT": .dotProduct
+      default: .euclidean
+      }
+    // As in pgvector, a distance of inner products is negative: the smaller, the nearer.
+    let sign: Double = measure == .dotProduct ? -1 : 1
+    var within: Double?
+    if let value = execution.argument("within", root.arguments), !value.isNull {
+      within = sign * (try Double(dataConnectValue: value))
+    }
+    let found = try reader.getDocuments(
+      builder.query(layout, filters).findNearest(
+        vectorField: FieldPath([name]), queryVector: VectorValue(vector),
+        limit: min(offset + limit, Self.mostNearest), distanceMeasure: measure,
+        distanceResultField: Self.distanceField, distanceThreshold: within))
+    var distances: [String: Double] = [:]
+    for document in found.documents {
+      distances[document.documentID] = (document[Self.distanceField] as? Double).map { sign * $0 }
+    }
+    let ids = found.documents.dropFirst(offset).map(\.documentID)
+    let values = try rows(ids, layout, projection, distances: distances)
+    try projection.checkReached()
+    return values
+  }
+
+  /// Of a document that `findNearest` has found. No column has the name.
+  private static let distanceField = "@distance"
+  /// Firestore's limit.
+  private static let mostNearest = 1000
 
   func row(
     _ documentID: String, _ layout: TableLayout, _ projection: Projection
@@ -111,9 +188,11 @@ struct QueryRunner {
         .map { try projection.object($0) }
     }
     // Decoded where they lie in the file, without their ids.
-    let rows = try reader.getDocuments(query, as: StoredRow.self)
-    if rows.allSatisfy(projection.isComplete) {
-      return try rows.map { try projection.object($0, documentID: "") }
+    if !projection.needsDocumentID {
+      let rows = try reader.getDocuments(query, as: StoredRow.self)
+      if rows.allSatisfy(projection.isComplete) {
+        return try rows.map { try projection.object($0, documentID: "") }
+      }
     }
     return try reader.getDocuments(query).documents.map { document in
       try projection.object(document.data(as: StoredRow.self), documentID: document.documentID)
@@ -124,6 +203,9 @@ struct QueryRunner {
   func documentID(_ root: RootField, _ layout: TableLayout) throws -> String? {
     if let first = execution.argument("first", root.arguments) {
       guard case .object = first else { return nil }
+      if let order = try RowOrder(layout, first["orderBy"], execution.plan) {
+        return try sorted(layout, first["where"], order).first
+      }
       let query = try builder.ordered(
         builder.query(layout, try builder.filters(layout, first["where"])), layout,
         first["orderBy"])
@@ -146,20 +228,6 @@ struct RootFields: Sendable {
     try execution.check(root.modifiers.checks, value)
     all[root.responseKey] = value
     if !root.modifiers.isRedacted { shown[root.responseKey] = value }
-  }
-
-  /// In the order of the root fields, in whatever order they were read.
-  func shown(in roots: [RootField]) -> DataObject {
-    DataObject(roots.compactMap { root in shown[root.responseKey].map { (root.responseKey, $0) } })
-  }
-
-  mutating func add(_ reader: GroupReader) async throws {
-    guard reader.execution.isIncluded(reader.root.modifiers) else { return }
-    do {
-      try add(try await reader.value(), of: reader.root, reader.execution)
-    } catch {
-      throw OperationFailure(error, in: reader.root)
-    }
   }
 }
 

@@ -84,7 +84,7 @@ struct RowData {
     }
     let target = try execution.plan.layout(reference.target)
     guard case .object(let key) = value,
-      let found = try FilterBuilder(execution: execution).key(target, key)
+      let found = try FilterBuilder(execution: execution, reader: nil).key(target, key)
     else { throw OperationFailure("\(reference.name) must be a key of \(reference.target).") }
     for (index, column) in reference.columns.enumerated() {
       guard let position = target.table.key.firstIndex(of: reference.targetColumns[index]) else {

@@ -1,7 +1,8 @@
 import Foundation
 
-/// One aggregation over the results of a query: a count, a sum or an average; or the smallest value,
-/// the largest one, or the number of different values, which Firestore does not have.
+/// One aggregation over the results of a query: a count, a sum or an average; or one that Firestore
+/// does not have: the smallest value, the largest one, the number of values, and the number, the sum
+/// and the average of different ones.
 public final class AggregateField: NSObject, Sendable {
   let kind: Result<Aggregation.Kind, Status>
   private let text: String
@@ -81,6 +82,45 @@ public final class AggregateField: NSObject, Sendable {
   public class func countDistinct(_ path: FieldPath) -> AggregateField {
     make("countDistinct", call: "countDistinct", path.description) { () throws(Status) in
       .distinct(try path.segments())
+    }
+  }
+
+  /// The number of values of a field that are not null.
+  public class func countValues(_ field: String) -> AggregateField {
+    make("countValues", call: "countValues", field) { () throws(Status) in
+      .values(try FieldSegments(dotted: field))
+    }
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func countValues(_ path: FieldPath) -> AggregateField {
+    make("countValues", call: "countValues", path.description) { () throws(Status) in
+      .values(try path.segments())
+    }
+  }
+
+  /// The sum of the different numbers in a field: equal ones, such as 1 and 1.0, are added once.
+  public class func sumDistinct(_ field: String) -> AggregateField {
+    make("sumDistinct", call: "sumDistinct", field) { () throws(Status) in
+      .distinctSum(try FieldSegments(dotted: field))
+    }
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func sumDistinct(_ path: FieldPath) -> AggregateField {
+    make("sumDistinct", call: "sumDistinct", path.description) { () throws(Status) in
+      .distinctSum(try path.segments())
+    }
+  }
+
+  /// The mean of the different numbers in a field. `NSNull` if there are no numbers.
+  public class func averageDistinct(_ field: String) -> AggregateField {
+    make("averageDistinct", call: "averageDistinct", field) { () throws(Status) in
+      .distinctAverage(try FieldSegments(dotted: field))
+    }
+  }
+  /// The same for a field given as a `FieldPath`.
+  public class func averageDistinct(_ path: FieldPath) -> AggregateField {
+    make("averageDistinct", call: "averageDistinct", path.description) { () throws(Status) in
+      .distinctAverage(try path.segments())
     }
   }
 

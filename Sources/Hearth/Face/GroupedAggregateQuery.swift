@@ -155,9 +155,7 @@ public struct GroupedAggregateQuery: Sendable {
     try await reporting {
       let checked = try checked()
       let backend = try query.firestore.database().backend
-      let groups = try await backend.awaiting { backend.groups(checked, $0, $1) }
-      let names = checked.keys
-      return groups.map { AggregateGroup(self, names, $0) }
+      return shown(try await backend.awaiting { backend.groups(checked, $0, $1) }, checked)
     }
   }
 
@@ -165,10 +163,20 @@ public struct GroupedAggregateQuery: Sendable {
   func getGroupsBlocking(in firestore: Firestore) throws -> [AggregateGroup] {
     _ = try query.checked(in: firestore)
     let checked = try checked()
-    let names = checked.keys
-    return try firestore.database().backend.groupsBlocking(checked).map {
-      AggregateGroup(self, names, $0)
-    }
+    return shown(try firestore.database().backend.groupsBlocking(checked), checked)
+  }
+
+  /// See `ReadTransaction.getGroups(_:)`.
+  func getGroups(
+    from reader: any LocalReader, in firestore: Firestore
+  ) throws -> [AggregateGroup] {
+    _ = try query.checked(in: firestore)
+    let checked = try checked()
+    return shown(try reader.groups(checked), checked)
+  }
+
+  private func shown(_ groups: [QueryGroup], _ query: GroupedQuery) -> [AggregateGroup] {
+    groups.map { AggregateGroup(self, query.keys, $0) }
   }
 
   // MARK: Listening

@@ -103,6 +103,11 @@ public class ReadTransaction {
         query, try reader.aggregate(aggregations, over: checked))
     }
   }
+
+  /// Computes the groups of the query; see `GroupedAggregateQuery.getGroups()`.
+  public func getGroups(_ query: GroupedAggregateQuery) throws -> [AggregateGroup] {
+    try using { try query.getGroups(from: $0, in: firestore) }
+  }
 }
 
 extension Firestore {

@@ -194,8 +194,18 @@ extension Backend {
   }
 }
 
+/// Defaults for readers that have one way to read: by queries.
 extension LocalReader {
-  /// The results of a query, which has been checked, and the documents that they include.
+  package func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
+    var whole = query.query
+    whole.projection = []
+    var totals = GroupTotals(query)
+    for document in try documents(matching: whole) {
+      try document.body.withBytes { try totals.add(MapView(body: $0)) }
+    }
+    return try totals.results()
+  }
+
   package func joined(_ query: JoinedQuery) throws -> JoinedResult {
     try query.read(
       results: { try documents(matching: $0) },

@@ -345,6 +345,10 @@ package protocol LocalReader {
     _ decode: @escaping (StoredName, StoredBody) throws -> Answer
   ) throws -> [Answer]
   func aggregate(_ aggregations: [Aggregation], over query: StructuredQuery) throws -> [Value]
+  /// The groups of a query's results. The query has been checked.
+  func groups(_ query: GroupedQuery) throws -> [QueryGroup]
+  /// The results of a query, which has been checked, and the documents that they include.
+  func joined(_ query: JoinedQuery) throws -> JoinedResult
 }
 
 /// Reads and writes that are committed together; reads see the writes before them.

@@ -251,6 +251,14 @@ private struct SnapshotReader: LocalReader {
       try backend.tracing { try snapshot.aggregate(aggregations, over: query, trace: $0) }
     }
   }
+
+  func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
+    try failing { try backend.tracing { try snapshot.groups(query, trace: $0) } }
+  }
+
+  func joined(_ query: JoinedQuery) throws -> JoinedResult {
+    try failing { try backend.joined(query, in: snapshot) }
+  }
 }
 
 /// Converts LMDB's errors to a `Status`.
@@ -286,6 +294,16 @@ private struct PastReader: LocalReader {
         try snapshot.aggregate(aggregations, over: query, asOf: sequence, trace: $0)
       }
     }
+  }
+
+  func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
+    try failing {
+      try backend.tracing { try snapshot.groups(query, asOf: sequence, trace: $0) }
+    }
+  }
+
+  func joined(_ query: JoinedQuery) throws -> JoinedResult {
+    try failing { try query.read { try snapshot.result(of: $0, asOf: sequence) } }
   }
 }
 

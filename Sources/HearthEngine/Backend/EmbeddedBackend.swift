@@ -247,9 +247,13 @@ extension EmbeddedBackend: Backend {
         try query.read { try snapshot.result(of: $0, asOf: sequence) }
       }
     }
-    answer(.everything, context, .limited, done) { [self] snapshot in
-      try query.read { request in
-        try snapshot.result(of: request, isStrict: indexes.policy == .strict) { _ in }
+    answer(.everything, context, .limited, done) { [self] in try joined(query, in: $0) }
+  }
+
+  func joined(_ query: JoinedQuery, in snapshot: StoreSnapshot) throws -> JoinedResult {
+    try query.read { request in
+      try snapshot.result(of: request, isStrict: indexes.policy == .strict) { trace in
+        if indexes.advisor.isLearning { indexes.note(trace) }
       }
     }
   }

@@ -10,6 +10,11 @@ package struct Aggregation: Hashable, Sendable {
     case maximum(FieldSegments)
     /// The number of different values that are not null. Hearth's own.
     case distinct(FieldSegments)
+    /// The number of values that are not null. Hearth's own.
+    case values(FieldSegments)
+    /// Of different numbers, each taken once. Hearth's own.
+    case distinctSum(FieldSegments)
+    case distinctAverage(FieldSegments)
   }
 
   var kind: Kind
@@ -25,7 +30,8 @@ package struct Aggregation: Hashable, Sendable {
     switch kind {
     case .count: nil
     case .sum(let field), .average(let field), .minimum(let field), .maximum(let field),
-      .distinct(let field):
+      .distinct(let field), .values(let field), .distinctSum(let field),
+      .distinctAverage(let field):
       field
     }
   }

@@ -52,6 +52,7 @@ package struct GroupedQuery: Hashable, Sendable {
     }
     if let limit, limit < 0 { throw .invalidArgument("limit is negative") }
     guard offset >= 0 else { throw .invalidArgument("offset is negative") }
+    if having.isEmpty { return }
     var groups = StructuredQuery(.collection(ResourcePath(["groups"])))
     groups.filters = having
     try groups.check()

@@ -9,7 +9,10 @@ enum RunningAggregate {
   /// How often there is each key, so that values can be removed.
   case counts([[UInt8]: Int], Kind)
 
-  enum Kind { case minimum, maximum, distinct }
+  /// The number of values that are not null.
+  case values(Int64)
+
+  enum Kind { case minimum, maximum, distinct, distinctSum, distinctAverage }
 
   /// - Parameter isLive: Values will be removed again.
   init(_ kind: Aggregation.Kind, isLive: Bool) {
@@ -19,6 +22,9 @@ enum RunningAggregate {
       case .minimum: isLive ? .counts([:], .minimum) : .extreme(nil, isMaximum: false)
       case .maximum: isLive ? .counts([:], .maximum) : .extreme(nil, isMaximum: true)
       case .distinct: .counts([:], .distinct)
+      case .distinctSum: .counts([:], .distinctSum)
+      case .distinctAverage: .counts([:], .distinctAverage)
+      case .values: .values(0)
       }
   }
 
@@ -29,6 +35,10 @@ enum RunningAggregate {
       return try total.add(value)
     }
     if value.isNull { return }
+    if case .values(let count) = self {
+      self = .values(count + 1)
+      return
+    }
     var key = KeyBuffer(minimumCapacity: 64)
     try key.append(value, descending: false)
     add(key: key.bytes)
@@ -39,7 +49,11 @@ enum RunningAggregate {
       self = .number(NumberTotal())
       total.add(value)
       self = .number(total)
-    } else if value.typeClass != .null {
+    } else if value.typeClass == .null {
+      return
+    } else if case .values(let count) = self {
+      self = .values(count + 1)
+    } else {
       add(key: value.componentKey)
     }
   }
@@ -52,6 +66,7 @@ enum RunningAggregate {
       defer { self = .number(total) }
       try total.remove(value)
     case .extreme: preconditionFailure("An extreme that was not made live loses no value.")
+    case .values(let count): if !value.isNull { self = .values(count - 1) }
     case .counts(var counts, let kind):
       if value.isNull { return }
       var key = KeyBuffer(minimumCapacity: 64)
@@ -65,7 +80,7 @@ enum RunningAggregate {
 
   private mutating func add(key: [UInt8]) {
     switch self {
-    case .number: break
+    case .number, .values: break
     case .extreme(let best, let isMaximum):
       if let best {
         let order = UTF8Order.compare(key, best)
@@ -83,12 +98,19 @@ enum RunningAggregate {
     switch self {
     case .number(let total): if case .average = kind { total.averageValue } else { total.sumValue }
     case .extreme(let key, _): Self.value(key)
+    case .values(let count): .integer(count)
     case .counts(let counts, .distinct): .integer(Int64(counts.count))
+    case .counts(let counts, .distinctSum): Self.total(of: counts.keys).sumValue
+    case .counts(let counts, .distinctAverage): Self.total(of: counts.keys).averageValue
     case .counts(let counts, .minimum):
       Self.value(counts.keys.min { UTF8Order.compare($0, $1) < 0 })
     case .counts(let counts, .maximum):
       Self.value(counts.keys.max { UTF8Order.compare($0, $1) < 0 })
     }
+  }
+
+  private static func total(of keys: some Sequence<[UInt8]>) -> NumberTotal {
+    keys.reduce(into: NumberTotal()) { total, key in total.add(value(key)) }
   }
 
   private static func value(_ key: [UInt8]?) -> Value {

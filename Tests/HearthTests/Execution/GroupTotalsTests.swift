@@ -51,6 +51,7 @@ import Testing
       let aggregations: [[Aggregation]] = [
         [.init(.count(upTo: nil))], [.init(.count(upTo: nil)), .init(.sum(n))],
         [.init(.average(n)), .init(.minimum(n)), .init(.maximum(n)), .init(.distinct(n))],
+        [.init(.values(n)), .init(.distinctSum(n)), .init(.distinctAverage(n))],
       ]
       for aggregations in aggregations {
         let grouped = GroupedQuery(

@@ -107,6 +107,44 @@ import Testing
     #expect(fields.map { again.get($0) as? Int } == [1970, 1990, 2, 3])
   }
 
+  @Test func `values are counted, and different numbers are added, once and live`() async throws {
+    try await fill()
+    let fields: [AggregateField] = [
+      .countValues("year"), .sumDistinct("year"), .averageDistinct("year"),
+    ]
+    try await books.document("7").setData(["year": 1980.0])
+    let query = books.aggregate(fields)
+    let found = try await query.getAggregation(source: .server)
+    #expect(fields.map { found.get($0) as? Double } == [4, 5970, 1990])
+    var live = query.snapshots.makeAsyncIterator()
+    #expect(try await live.next() == found)
+    try await books.document("1").updateData(["year": NSNull()])
+    let after = try #require(try await live.next())
+    #expect(fields.map { after.get($0) as? Double } == [3, 5970, 1990])
+    try await books.document("7").delete()
+    let last = try #require(try await live.next())
+    #expect(fields.map { last.get($0) as? Double } == [2, 3990, 1995])
+    let groups = try await books.group(by: ["author"], aggregating: fields).getGroups()
+    #expect(groups.map { $0.get(fields[0]) as? Int } == [0, 1, 1])
+  }
+
+  @Test func `groups are read in closures, and see the writes before them`() async throws {
+    try await fill()
+    let grouped = books.group(by: ["author"], aggregating: [.count()])
+    let outside = try await grouped.getGroups().map(\.count)
+    let inside = try await db.read { try $0.getGroups(grouped).map(\.count) }
+    #expect(inside == outside)
+    let time = try await db.write { writer -> [NSNumber] in
+      try writer.deleteDocument(books.document("0"))
+      return try writer.getGroups(grouped).map(\.count)
+    }
+    #expect(time == [2, 2, 2])
+    #expect(try await grouped.getGroups().map(\.count) == [2, 2, 2])
+    await expectRefused(.invalidArgument) {
+      _ = try await db.read { try $0.getGroups(books.group(by: ["a", "a"])) }
+    }
+  }
+
   @Test func `what is no grouping is refused with a sentence`() async throws {
     #expect(
       await expectRefused(.invalidArgument) {
@@ -149,6 +187,8 @@ import Testing
       for name in names where random.values.generator.one(in: 3) {
         grouped.aggregations += [
           Aggregation(.minimum(name)), Aggregation(.maximum(name)), Aggregation(.distinct(name)),
+          Aggregation(.values(name)), Aggregation(.distinctSum(name)),
+          Aggregation(.distinctAverage(name)),
         ]
       }
       if random.values.generator.one(in: 3) {

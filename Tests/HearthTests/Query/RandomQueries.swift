@@ -314,7 +314,10 @@ struct RandomQueries {
 
   mutating func aggregations() -> [Aggregation] {
     (0..<(1 + values.generator.below(3))).map { index in
-      switch values.generator.below(6) {
+      switch values.generator.below(9) {
+      case 6: return Aggregation(.values(field()))
+      case 7: return Aggregation(.distinctSum(field()))
+      case 8: return Aggregation(.distinctAverage(field()))
       case 2: return Aggregation(.minimum(field()))
       case 3: return Aggregation(.maximum(field()))
       case 4: return Aggregation(.distinct(field()))

@@ -302,19 +302,7 @@ extension MemoryBackend: Backend {
     _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>
   ) {
     answer(context, done) { [self] state in
-      let state = try past(state, at: context.readTime)
-      var query = query
-      var found = Array(state.documents.values)
-      if query.query.search != nil {
-        found = try MemoryAnswer(EffectiveQuery(query.query).resolved(at: now(), inSemiJoins: true))
-          .whole(found)
-        query.query = StructuredQuery(query.query.scope)
-      }
-      let documents = try found.map { ReferenceQuery.Document(($0.path, try $0.body.map())) }
-      query.query = try query.query.resolved(at: now()).resolved { join in
-        try join.values(of: MemoryAnswer(join.effectiveQuery).whole(state.documents.values))
-      }
-      return ReferenceQuery.groups(query, documents)
+      try past(state, at: context.readTime).documents.values.groups(query, at: now())
     }
   }
 
@@ -631,6 +619,24 @@ extension MemoryBackend: LocalBackend {
   }
 }
 
+extension Collection<StoredDocument> {
+  /// The groups of the results among these documents.
+  fileprivate func groups(_ query: GroupedQuery, at time: Instant) throws -> [QueryGroup] {
+    var query = query
+    var found = Array(self)
+    if query.query.search != nil {
+      found = try MemoryAnswer(EffectiveQuery(query.query).resolved(at: time, inSemiJoins: true))
+        .whole(found)
+      query.query = StructuredQuery(query.query.scope)
+    }
+    query.query = try query.query.resolved(at: time).resolved { join in
+      try join.values(of: MemoryAnswer(join.effectiveQuery).whole(self))
+    }
+    return ReferenceQuery.groups(
+      query, try found.map { ReferenceQuery.Document(($0.path, try $0.body.map())) })
+  }
+}
+
 /// One state, for a user's closure.
 private struct MemoryReader: LocalReader {
   let staged: MemoryState.StagedRequest
@@ -647,6 +653,10 @@ private struct MemoryReader: LocalReader {
   ) throws -> [Value] {
     let query = EffectiveQuery(query).resolved(at: staged.time, inSemiJoins: true)
     return try MemoryAnswer(query).aggregate(aggregations, staged.documents())
+  }
+
+  func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
+    try staged.documents().groups(query, at: staged.time)
   }
 }
 
@@ -695,6 +705,8 @@ private final class MemoryWriter: LocalWriter {
   ) throws -> [Value] {
     try reader.aggregate(aggregations, over: query)
   }
+
+  func groups(_ query: GroupedQuery) throws -> [QueryGroup] { try reader.groups(query) }
 }
 
 extension Status {

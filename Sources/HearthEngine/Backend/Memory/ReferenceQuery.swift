@@ -266,13 +266,13 @@ struct ReferenceQuery {
       switch aggregation.kind {
       case .count(let limit): return .integer(Int64(min(found.count, Int(limit ?? .max))))
       case .sum(let field): return sum(found.compactMap { $0.find(field)?.value })
-      case .average(let field):
-        let numbers = found.compactMap { $0.find(field)?.value }.filter(\.isReferenceNumber)
-        if numbers.isEmpty { return .null }
-        switch sum(numbers, staysInteger: false) {
-        case .double(let total): return .double(total / Double(numbers.count))
-        default: return .null
-        }
+      case .average(let field): return average(found.compactMap { $0.find(field)?.value })
+      case .values(let field):
+        return .integer(
+          Int64(found.compactMap { $0.find(field)?.value }.count { !$0.isReferenceNull }))
+      case .distinctSum(let field): return sum(different(found.compactMap { $0.find(field)?.value }))
+      case .distinctAverage(let field):
+        return average(different(found.compactMap { $0.find(field)?.value }))
       case .minimum(let field), .maximum(let field):
         let values = found.compactMap { $0.find(field)?.value }.filter { !$0.isReferenceNull }
         let sorted = values.sorted { order($0, $1) < 0 }
@@ -284,6 +284,21 @@ struct ReferenceQuery {
         let others = zip(sorted, sorted.dropFirst()).count { order($0, $1) != 0 }
         return .integer(Int64(values.isEmpty ? 0 : 1 + others))
       }
+    }
+  }
+
+  private func average(_ values: [Value]) -> Value {
+    let numbers = values.filter(\.isReferenceNumber)
+    guard !numbers.isEmpty, case .double(let total) = sum(numbers, staysInteger: false) else {
+      return .null
+    }
+    return .double(total / Double(numbers.count))
+  }
+
+  /// Each of equal numbers once, as an integer if it is one.
+  private func different(_ values: [Value]) -> [Value] {
+    values.filter(\.isReferenceNumber).reduce(into: []) { kept, value in
+      if !kept.contains(where: { order($0, value) == 0 }) { kept.append(value.referenceForm) }
     }
   }
 

@@ -1,0 +1,114 @@
+import DataConnectModel
+import Hearth
+
+/// An order of rows that the database does not have: by columns of referred rows, or by the positions
+/// of an enum's values. The rows are read, and sorted here.
+///
+///     orderBy: [{author: {name: ASC}}, {status: DESC}]
+///
+/// Null comes first, as in Firestore; rows that are equal are in the order of their ids.
+struct RowOrder {
+  private struct Step {
+    /// The references that lead to the row.
+    let path: [String]
+    let layout: TableLayout
+    let column: TableLayout.ColumnLayout
+    let isDescending: Bool
+  }
+
+  private let plan: ConnectorPlan
+  private var steps: [Step] = []
+
+  /// Nil for an order that the database has.
+  init?(_ layout: TableLayout, _ orders: DataValue?, _ plan: ConnectorPlan) throws {
+    self.plan = plan
+    for order in orders.map({ $0.elements ?? [$0] }) ?? [] { try add(order, layout, []) }
+    let isStored = steps.allSatisfy { step in
+      if case .enumeration = step.column.column.type { return false }
+      return step.path.isEmpty
+    }
+    if isStored { return nil }
+  }
+
+  private mutating func add(
+    _ order: DataValue, _ layout: TableLayout, _ path: [String]
+  ) throws {
+    guard case .object(let object) = order else { return }
+    for (name, value) in object.members where !value.isNull {
+      if let column = layout.column(name), case .string(let direction) = value {
+        steps.append(
+          Step(path: path, layout: layout, column: column, isDescending: direction == "DESC"))
+      } else if let reference = layout.references.first(where: { $0.name == name }) {
+        try add(value, plan.layout(reference.target), path + [name])
+      } else {
+        throw OperationFailure(
+          "Rows of \(layout.table.typeName) cannot be ordered by \(name): an order is by columns.")
+      }
+    }
+  }
+
+  /// The referred rows.
+  var inclusions: [DocumentInclusion] { Self.inclusions(steps.map { $0.path[...] }) }
+
+  private static func inclusions(_ paths: [ArraySlice<String>]) -> [DocumentInclusion] {
+    var names: [String] = []
+    for case let name? in paths.map(\.first) where !names.contains(name) { names.append(name) }
+    return names.map { name in
+      .reference(
+        name, including: inclusions(paths.filter { $0.first == name }.map { $0.dropFirst() }))
+    }
+  }
+
+  /// The ids of documents that were read with the inclusions, in order.
+  func sorted(_ documents: [IncludingDocument]) throws -> [String] {
+    var rows: [(id: String, keys: [DataValue])] = []
+    for document in documents {
+      rows.append((document.documentID, try steps.map { try key($0, document) }))
+    }
+    rows.sort { one, other in
+      for (index, step) in steps.enumerated() {
+        let order = Self.compare(one.keys[index], other.keys[index])
+        if order != 0 { return step.isDescending ? order > 0 : order < 0 }
+      }
+      return one.id.utf8.lexicographicallyPrecedes(other.id.utf8)
+    }
+    return rows.map(\.id)
+  }
+
+  private func key(_ step: Step, _ document: IncludingDocument) throws -> DataValue {
+    var found: IncludingDocument? = document
+    for name in step.path { found = found?.first(name) }
+    guard let found else { return .null }
+    let value = step.layout.value(
+      of: step.column, in: try found.data(as: StoredRow.self), documentID: found.documentID)
+    guard case .enumeration(let name) = step.column.column.type, case .string(let text) = value,
+      let position = plan.enumType(name)?.values.firstIndex(of: text)
+    else { return value }
+    return .int(Int64(position))
+  }
+
+  /// Values of one column. Other kinds, of documents that were written by hand, are equal.
+  private static func compare(_ one: DataValue, _ other: DataValue) -> Int {
+    func order<T: Comparable>(_ one: T, _ other: T) -> Int {
+      one < other ? -1 : one > other ? 1 : 0
+    }
+    return switch (one, other) {
+    case (.null, .null): 0
+    case (.null, _): -1
+    case (_, .null): 1
+    case (.bool(let one), .bool(let other)): order(one ? 1 : 0, other ? 1 : 0)
+    case (.int(let one), .int(let other)): order(one, other)
+    case (.double(let one), .double(let other)):
+      one.isNaN || other.isNaN
+        ? order(one.isNaN ? 0 : 1, other.isNaN ? 0 : 1) : order(one, other)
+    case (.string(let one), .string(let other)):
+      one == other ? 0 : one.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
+    case (.timestamp(let one), .timestamp(let other)):
+      one == other ? 0 : one.compare(other) == .orderedAscending ? -1 : 1
+    // An enum's value that the schema does not have any more.
+    case (.int, .string): -1
+    case (.string, .int): 1
+    default: 0
+    }
+  }
+}
