@@ -173,7 +173,7 @@ public final class DataConnect: Sendable {
         return known
       }
       let plan = try state.services.first?.plan ?? ConnectorPlan(json: compiled)
-      let service = ConnectorService(plan, firestore, connectorConfig)
+      let service = ConnectorService(plan, firestore, connectorConfig, settings)
       state.services = [service] + state.services.prefix(Self.keptServices - 1)
       return service
     }
@@ -238,18 +238,31 @@ public struct DataConnectSettings: Hashable, Sendable {
   public var port: Int
   public var sslEnabled: Bool
   public var cacheSettings: CacheSettings?
+  /// Whether each subscription is refreshed by every change that alters its result, with or without
+  /// `@refresh`: by any mutation, through Firestore's interface, and by other processes. Off by default.
+  ///
+  ///     let settings = DataConnectSettings(refreshesOnChange: true)
+  ///
+  /// The database's listeners find these changes; the query runs again only for them. An expression like
+  /// `request.time` keeps the value that it had when the subscription began.
+  public var refreshesOnChange: Bool
+  /// Whether an operation without `@auth` is refused, as in the cloud. Off by default: the process is
+  /// trusted.
+  public var isStrict: Bool
 
   public init(
     host: String = "firebasedataconnect.googleapis.com", port: Int = 443, sslEnabled: Bool = true,
-    cacheSettings: CacheSettings? = nil
+    cacheSettings: CacheSettings? = nil, refreshesOnChange: Bool = false, isStrict: Bool = false
   ) {
+    self.refreshesOnChange = refreshesOnChange
+    self.isStrict = isStrict
     self.host = host
     self.port = port
     self.sslEnabled = sslEnabled
     self.cacheSettings = cacheSettings
   }
 
-  /// The settings of the cache do not count.
+  /// Only the address counts.
   public static func == (lhs: DataConnectSettings, rhs: DataConnectSettings) -> Bool {
     lhs.host == rhs.host && lhs.port == rhs.port && lhs.sslEnabled == rhs.sslEnabled
   }

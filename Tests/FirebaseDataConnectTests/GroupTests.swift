@@ -33,6 +33,14 @@ import Testing
           }
         }
         query All { movies { _count year_count genre_count(distinct: true) budget_sum year_max } }
+        query Some($count: Int) {
+          movies(
+            having: {_or: [
+              {_count: {in: [1]}}, {_not: {budget_sum: {isNull: true}}, year_max: {gt: 1990}}
+            ], _not: {_count: {eq: $count}}},
+            orderBy: [{genre: ASC}], limit: 1
+          ) { genre }
+        }
         query Values { movies(having: {genre_count: {lt: 6}}) {
           genre_count studioName_count sum: budget_sum(distinct: true) avg: budget_avg(distinct: true)
         } }
@@ -126,6 +134,12 @@ import Testing
       try await movies("Values") == [
         ["genre_count": 5, "studioName_count": 2, "sum": 30.5, "avg": .double(30.5 / 3)]
       ])
+  }
+
+  @Test func `conditions of groups are combined`() async throws {
+    try await fill()
+    #expect(try await movies("Some", ["count": 9]) == [["genre": nil]])
+    #expect(try await movies("Some", ["count": 1]) == [["genre": "Action"]])
   }
 
   @Test func `rows of a relation are grouped`() async throws {

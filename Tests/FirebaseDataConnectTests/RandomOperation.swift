@@ -801,12 +801,13 @@ struct OperationGenerator {
       arguments.append(
         (
           "having",
-          .object([
-            (
-              aggregate.name,
-              .object([(pick(["eq", "ne", "gt", "ge", "lt", "le"]), slot(aggregate.type))])
-            )
-          ])
+          having(
+            [
+              (
+                aggregate.name,
+                .object([(pick(["eq", "ne", "gt", "ge", "lt", "le"]), slot(aggregate.type))])
+              )
+            ], aggregates)
         ))
     }
     let ordered = columns.filter { name in
@@ -834,6 +835,25 @@ struct OperationGenerator {
     return OperationRoot(
       key: key, name: table.plural, action: .list, table: table.typeName, arguments: arguments,
       selections: selections, isOrdered: isOrdered)
+  }
+
+  /// The condition, or one in which it is a part.
+  private mutating func having(
+    _ condition: OperationArguments, _ aggregates: [AggregateField]
+  ) -> OperationInput {
+    let aggregate = pick(aggregates)
+    let list = OperationInput.list(
+      (0..<below(3)).map { _ in .value(value(aggregate.type), aggregate.type) })
+    let other: OperationInput =
+      chance(50)
+      ? .object([(aggregate.name, .object([(pick(["in", "nin"]), list)]))])
+      : .object([(aggregate.name, .object([("isNull", .flag(chance(50)))]))])
+    return switch below(6) {
+    case 0: .object([("_or", .list([.object(condition), other]))])
+    case 1: .object([("_not", .object(condition))])
+    case 2: .object([("_and", .list([.object(condition), other]))])
+    default: .object(condition)
+    }
   }
 
   private func isImplemented(_ aggregate: AggregateField, in table: Table) -> Bool {

@@ -420,8 +420,7 @@ struct ReferenceDatabase {
     let arguments = OperationInput.object(root.arguments).resolved(variables)?.fields
     let table = try self.table(root.table)
     guard let arguments else { throw Failure("no arguments") }
-    // A page without rows is not read at all.
-    if arguments["limit"] != .int(0) { try check(root.selections, variables) }
+    try check(root.selections, variables)
     if root.action == .lookup {
       let key = try selectedKey(table, arguments, variables)
       return try key.flatMap { row($0, table) }
@@ -512,16 +511,29 @@ struct ReferenceDatabase {
       }
     }
     var found = order.map { groups[$0] ?? [] }
-    for (name, comparisons) in arguments["having"]?.fields?.members ?? zip([], []) {
-      let having = Column(name: name, type: .any, isNullable: true)
-      found = try found.filter { rows in
-        try (comparisons.fields ?? DataObject()).members.allSatisfy { comparison, operand in
-          let type = table.aggregates.first { $0.name == name }?.type ?? .any
-          return try holds(
-            comparison, coerced(operand, type), aggregate(name, rows) ?? .null, having, variables)
+    func meets(_ having: DataValue, _ rows: [Row]) throws -> Bool {
+      try (having.fields ?? DataObject()).members.allSatisfy { name, value in
+        let members = value.elements ?? [value]
+        switch name {
+        case "_and": return try members.allSatisfy { try meets($0, rows) }
+        case "_or": return try members.isEmpty || members.contains { try meets($0, rows) }
+        case "_not": return try !meets(value, rows)
+        default: break
+        }
+        let type = table.aggregates.first { $0.name == name }?.type ?? .any
+        let column = Column(name: name, type: .any, isNullable: true)
+        return try (value.fields ?? DataObject()).members.allSatisfy { comparison, operand in
+          let coerced: DataValue =
+            switch operand {
+            case .list(let elements): .list(try elements.map { try self.coerced($0, type) })
+            case .bool: operand
+            default: try self.coerced(operand, type)
+            }
+          return try holds(comparison, coerced, aggregate(name, rows) ?? .null, column, variables)
         }
       }
     }
+    if let having = arguments["having"] { found = try found.filter { try meets(having, $0) } }
     let orders = (arguments["orderBy"]?.elements ?? []).flatMap { entry in
       entry.fields.map { Array($0.members) } ?? []
     }

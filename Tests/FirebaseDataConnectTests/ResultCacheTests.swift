@@ -30,7 +30,7 @@ import Testing
   {
     try TestConnector(
       schema: Self.schema, operations: Self.operations,
-      cache: CacheSettings(storage: storage, maxAge: maxAge))
+      settings: DataConnectSettings(cacheSettings: CacheSettings(storage: storage, maxAge: maxAge)))
   }
 
   /// Past the runtime, whose mutations would make cached rows too old.
@@ -147,7 +147,8 @@ import Testing
     try await connector.mutate("Save", ["name": "Dune", "genre": "a"])
     try await connector.reference("Get", ["name": "Dune"]).execute()
     let again = try TestConnector(
-      connector.connector, connector.database, CacheSettings(storage: .persistent, maxAge: 1000))
+      connector.connector, connector.database,
+      DataConnectSettings(cacheSettings: CacheSettings(storage: .persistent, maxAge: 1000)))
     let result = try await again.reference("Get", ["name": "Dune"]).execute()
     #expect(result.source == .cache && result.data["movie"]?["genre"] == "a")
   }

@@ -207,6 +207,21 @@ import Testing
         .contains("permission denied"))
   }
 
+  @Test func `a strict connector refuses operations without @auth`() async throws {
+    let strict = try TestConnector(
+      schema: Self.schema, operations: Self.operations,
+      settings: DataConnectSettings(isStrict: true))
+    let refused = await message { _ = try await strict.query("List") }
+    #expect(refused.contains("The operation List has no @auth"), "\(refused)")
+    let mutation = await message {
+      try await strict.mutate("Insert", ["id": "00000000000000000000000000000001"])
+    }
+    #expect(mutation.contains("The operation Insert has no @auth"), "\(mutation)")
+    let ada = DataConnectAuth(uid: "ada", token: ["firebase": ["sign_in_provider": "password"]])
+    try await strict.mutate("UpsertExtendedProfile", auth: ada)
+    #expect(try await strict.firestore.collection("movie").getDocuments().isEmpty)
+  }
+
   @Test func `a mutation that is named refreshes, if the condition holds`() async throws {
     let ada = DataConnectAuth(uid: "ada")
     let bob = DataConnectAuth(uid: "bob")

@@ -14,7 +14,8 @@ struct TestConnector {
   let connector: CompiledConnector
 
   init(
-    schema: String, operations: String, id: String = "movies", cache: CacheSettings? = nil
+    schema: String, operations: String, id: String = "movies",
+    settings: DataConnectSettings = DataConnectSettings()
   ) throws {
     let result = DataConnectCompiler().compile(
       CompilerInput(
@@ -23,11 +24,12 @@ struct TestConnector {
         connector: [SourceFile(path: "operations.gql", text: operations)]))
     let errors = result.diagnostics.filter { $0.severity == .error }
     try #require(errors.isEmpty, "\(errors.map(\.description).joined(separator: "\n"))")
-    try self.init(#require(result.connector), TemporaryDatabase(), cache)
+    try self.init(#require(result.connector), TemporaryDatabase(), settings)
   }
 
   init(
-    _ connector: CompiledConnector, _ database: TemporaryDatabase, _ cache: CacheSettings? = nil
+    _ connector: CompiledConnector, _ database: TemporaryDatabase,
+    _ settings: DataConnectSettings = DataConnectSettings()
   ) throws {
     self.connector = connector
     self.database = database
@@ -38,7 +40,7 @@ struct TestConnector {
         serviceId: connector.serviceID, location: connector.location,
         connector: connector.connectorID),
       compiled: String(decoding: try encoder.encode(connector), as: UTF8.self),
-      firestore: database.firestore, settings: DataConnectSettings(cacheSettings: cache))
+      firestore: database.firestore, settings: settings)
   }
 
   var firestore: Firestore { database.firestore }

@@ -33,19 +33,33 @@ extension JoinFigures {
     } grdb: {
       try sqlite.totalsByGenre(of: $0)
     }
+    try await mutations("update") {
+      try await operations.rename($0, to: $1)
+    } grdb: {
+      try await sqlite.rename($0, to: $1)
+    }
+    try sqlite.makeNotes()
+    try await mutations("insert") {
+      try await operations.addNote($1, of: $0)
+    } grdb: {
+      try await sqlite.addNote($1, of: $0)
+    }
+  }
+
+  /// One mutation for each of many authors, from 1 task and from 64.
+  private func mutations(
+    _ name: String, hearth: @escaping @Sendable (Int, String) async throws -> Void,
+    grdb: @escaping @Sendable (Int, String) async throws -> Void
+  ) async throws {
     for tasks in [1, 64] {
-      let name = "Operation: update, \(tasks) task\(tasks == 1 ? "" : "s")"
+      let name = "Operation: \(name), \(tasks) task\(tasks == 1 ? "" : "s")"
       guard wants(name) else { continue }
       let count = tasks == 1 ? 200 : 1920
       var times: (own: [Double], their: [Double]) = ([], [])
       for round in 0...rounds {
         let authors = (0..<count).map { ($0 &* 31 &+ round &* 7) % library.authors }
-        let own = try await insert(tasks, authors) {
-          try await operations.rename($0, to: "operation \(round)")
-        }
-        let their = try await insert(tasks, authors) {
-          try await sqlite.rename($0, to: "operation \(round)")
-        }
+        let own = try await insert(tasks, authors) { try await hearth($0, "operation \(round)") }
+        let their = try await insert(tasks, authors) { try await grdb($0, "operation \(round)") }
         guard round > 0 else { continue }
         times.own.append(own)
         times.their.append(their)

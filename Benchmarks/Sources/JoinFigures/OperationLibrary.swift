@@ -22,6 +22,10 @@ struct OperationLibrary {
       year: Int!
       author: Author!
     }
+    type Note @table(name: "notes") {
+      text: String!
+      author: Author!
+    }
     type Review @table(name: "reviews", key: "id") {
       id: String!
       book: Book!
@@ -53,6 +57,9 @@ struct OperationLibrary {
       books(where: {authorId: {eq: $author}}) { genre _count pages_sum }
     }
     mutation Rename($id: String!, $name: String!) { author_update(id: $id, data: {name: $name}) }
+    mutation AddNote($id: String!, $name: String!) {
+      note_insert(data: {text: $name, authorId: $id})
+    }
     query GetAuthor($id: String!) { author(id: $id) { id name } }
     """
 
@@ -228,6 +235,13 @@ struct OperationLibrary {
   func rename(_ author: Int, to name: String) async throws {
     _ = try await dataConnect.mutation(
       name: "Rename", variables: RenameVariables(id: ID.author(author), name: name),
+      resultsDataType: Nothing.self
+    ).execute()
+  }
+
+  func addNote(_ name: String, of author: Int) async throws {
+    _ = try await dataConnect.mutation(
+      name: "AddNote", variables: RenameVariables(id: ID.author(author), name: name),
       resultsDataType: Nothing.self
     ).execute()
   }

@@ -282,6 +282,27 @@ struct SQLiteLibrary {
     }
   }
 
+  /// An empty table for inserts.
+  func makeNotes() throws {
+    try pool.write { db in
+      try db.execute(
+        sql: """
+          DROP TABLE IF EXISTS note;
+          CREATE TABLE note (
+            id TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL,
+            authorId INTEGER NOT NULL REFERENCES author ON DELETE CASCADE);
+          CREATE INDEX noteAuthor ON note (authorId);
+          """)
+    }
+  }
+
+  func addNote(_ text: String, of author: Int) async throws {
+    try await pool.write { db in
+      try db.cachedStatement(sql: "INSERT INTO note (id, text, authorId) VALUES (?, ?, ?)")
+        .execute(arguments: [UUID().uuidString, text, author])
+    }
+  }
+
   func rename(_ author: Int, to name: String) async throws {
     try await pool.write { db in
       try db.cachedStatement(sql: "UPDATE author SET name = ? WHERE id = ?")

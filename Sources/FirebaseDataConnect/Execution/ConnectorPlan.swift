@@ -67,6 +67,8 @@ final class ConnectorPlan: Sendable {
     return layout
   }
 
+  var collectionIDs: Set<String> { Set(layouts.values.map(\.table.collectionID)) }
+
   /// The field of a table with the rows that refer to a row.
   func relation(_ name: String, of table: Table) -> Relation? {
     relations[table.typeName]?.first { $0.name == name }

@@ -1,6 +1,7 @@
 import DataConnectModel
 import Foundation
 import Hearth
+import Logging
 import Synchronization
 
 /// A connector on a database: runs operations, and refreshes subscriptions.
@@ -14,6 +15,7 @@ final class ConnectorService: Sendable {
   let firestore: Firestore
   private let config: ConnectorConfig
   private let hub: SubscriptionHub
+  private let settings: DataConnectSettings
   /// Of indexes and rules. Nil once it is done.
   private let preparation = Mutex<Preparation>(.due)
 
@@ -25,8 +27,12 @@ final class ConnectorService: Sendable {
     case done
   }
 
-  init(_ plan: ConnectorPlan, _ firestore: Firestore, _ config: ConnectorConfig) {
+  init(
+    _ plan: ConnectorPlan, _ firestore: Firestore, _ config: ConnectorConfig,
+    _ settings: DataConnectSettings
+  ) {
     self.plan = plan
+    self.settings = settings
     self.firestore = firestore
     self.config = config
     hub = SubscriptionHub.shared(for: firestore)
@@ -83,7 +89,7 @@ final class ConnectorService: Sendable {
     do {
       var execution = try Execution(operation, variables, auth, in: plan, firestore)
       execution.marksRows = marksRows
-      try execution.checkAccess(isStrict: false)
+      try execution.checkAccess(isStrict: settings.isStrict)
       let fields = try await firestore.read { [execution] reader in
         try QueryRunner(execution: execution, reader: reader).fields(operation.fields)
       }
@@ -123,7 +129,7 @@ final class ConnectorService: Sendable {
     let execution: Execution
     do {
       execution = try Execution(operation, variables, auth, in: plan, firestore)
-      try execution.checkAccess(isStrict: false)
+      try execution.checkAccess(isStrict: settings.isStrict)
     } catch {
       return OperationResponse(failed: OperationFailure(error), operation.fields)
     }
@@ -240,13 +246,34 @@ final class ConnectorService: Sendable {
     _ refresh: @escaping @Sendable () async -> Void
   ) async throws -> SubscriptionHub.Subscription {
     let operation = try operation(name, .query)
-    let coerced =
-      (try? Execution(operation, variables, auth, in: plan, firestore))?.variables ?? variables
-    return try await hub.subscribe(
+    let execution = try? Execution(operation, variables, auth, in: plan, firestore)
+    let subscription = try await hub.subscribe(
       SubscriptionHub.Interest(
-        connector: config.connector, operation: operation, variables: coerced, auth: auth,
+        connector: config.connector, operation: operation,
+        variables: execution?.variables ?? variables, auth: auth,
         rows: rows(operation, variables, auth), plan: plan),
       refresh)
+    if settings.refreshesOnChange, let execution { await watch(execution, subscription) }
+    return subscription
+  }
+
+  /// Signals each change that alters the result. What the query's reading throws, the query throws, too.
+  private func watch(
+    _ execution: Execution, _ subscription: SubscriptionHub.Subscription
+  ) async {
+    do {
+      try await prepare()
+      let watch = try await firestore.read { reader in
+        try ResultWatch(
+          execution.operation.fields, QueryRunner(execution: execution, reader: reader))
+      }
+      let stops = try await watch.start { [weak subscription] in subscription?.refresh() }
+      for stop in stops { subscription.add(stop) }
+    } catch {
+      Logger(label: "hearth").warning(
+        "A subscription does not follow the data.",
+        metadata: ["query": "\(execution.operation.name)", "error": "\(error)"])
+    }
   }
 }
 

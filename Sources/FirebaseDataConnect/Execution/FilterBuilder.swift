@@ -160,14 +160,14 @@ struct FilterBuilder {
     }
     guard !relation.isSingle, let count = value["count"], case .object(let comparisons) = count
     else { return .exists(in: rows, referringBy: field) }
-    return try counted(try CountFilter(comparisons, execution), rows, by: field)
+    return try counted(ValueFilter(comparisons, .int64, execution), rows, by: field)
   }
 
   /// Whether there are any rows is decided by an index. Other numbers are counted.
   private func counted(
-    _ condition: CountFilter, _ rows: Query, by field: String
+    _ condition: ValueFilter, _ rows: Query, by field: String
   ) throws -> Filter {
-    let includesNone = condition.matches(0)
+    let includesNone = condition.matches(.int(0))
     if condition.isAboutAny {
       let exists = Filter.exists(in: rows, referringBy: field)
       return includesNone ? .notFilter(exists) : exists
@@ -176,7 +176,7 @@ struct FilterBuilder {
     var ids: [String] = []
     for group in try reader.getGroups(rows.group(by: [field], aggregating: [.count()])) {
       guard let row = group[field] as? DocumentReference,
-        condition.matches(group.count.int64Value) != includesNone
+        condition.matches(.int(group.count.int64Value)) != includesNone
       else { continue }
       ids.append(row.documentID)
     }

@@ -52,11 +52,28 @@ struct GroupReader {
     self.layout = layout
   }
 
-  /// - Parameter condition: Of the rows, beyond the arguments.
-  func value(_ reader: ReadTransaction, where condition: Filter? = nil) throws -> DataValue {
+  /// The query of the groups. Nil if its page has no rows.
+  func query(_ reader: ReadTransaction) throws -> GroupedAggregateQuery? {
+    let request = try request(reader, nil)
+    return request.limit == 0 ? nil : request.groups
+  }
+
+  private typealias Selected = (key: String, output: Output, modifiers: Modifiers)
+
+  private struct Request {
+    let outputs: [Selected]
+    let columns: [String]
+    var having: HavingFilter?
+    var offset = 0
+    var limit = 100
+    /// All groups in order; the page, if groups have no condition.
+    var groups: GroupedAggregateQuery
+  }
+
+  private func request(_ reader: ReadTransaction, _ condition: Filter?) throws -> Request {
+    var outputs: [Selected] = []
     var columns: [String] = []
     var aggregates: [Hearth.AggregateField] = [.count()]
-    var outputs: [(key: String, output: Output, modifiers: Modifiers)] = []
     for selection in selections where execution.isIncluded(selection.modifiers) {
       let output: Output
       switch selection.kind {
@@ -80,33 +97,58 @@ struct GroupReader {
     let filters =
       [condition].compactMap(\.self)
       + (try builder.filters(layout, execution.argument("where", arguments)))
-    var groups = builder.query(layout, filters).group(by: columns, aggregating: aggregates)
-    groups = try having(groups, execution.argument("having", arguments))
-    groups = try ordered(groups)
-    guard let paged = try page(groups) else { return .list([]) }
-    var rows: [DataValue] = []
-    for group in try reader.getGroups(paged) {
-      rows.append(try row(outputs) { output in try value(output, group) })
+    let groups = builder.query(layout, filters).group(by: columns, aggregating: aggregates)
+    var request = Request(
+      outputs: outputs, columns: columns, groups: try ordered(groups))
+    request.offset = try builder.number("offset", arguments) ?? 0
+    request.limit = try builder.number("limit", arguments) ?? 100
+    if let having = execution.argument("having", arguments), !having.isNull {
+      request.having = try HavingFilter(having, layout, execution)
+    } else {
+      request.groups = request.groups.offset(request.offset).limit(to: request.limit)
     }
+    return request
+  }
+
+  /// - Parameter condition: Of the rows, beyond the arguments.
+  func value(_ reader: ReadTransaction, where condition: Filter? = nil) throws -> DataValue {
+    let request = try request(reader, condition)
+    if request.limit == 0 { return .list([]) }
+    var groups = try reader.getGroups(request.groups)
     // Aggregates of no rows are one row.
-    if rows.isEmpty, columns.isEmpty,
-      execution.argument("offset", arguments) ?? .int(0) == .int(0),
-      try isGroupOfNone(filters, reader)
+    let isGroupOfNone = groups.isEmpty && request.columns.isEmpty && request.offset == 0
+    if let having = request.having {
+      groups = try groups.filter { group in
+        try having.matches { try value(named: $0, group) }
+      }
+      groups = Array(groups.dropFirst(request.offset).prefix(request.limit))
+    }
+    var rows = try groups.map { group in
+      try row(request.outputs) { output in try value(output, group) }
+    }
+    if isGroupOfNone,
+      request.having?.matches({ valueOfNone(output(named: $0) ?? .count) }) ?? true
     {
-      rows.append(
-        try row(outputs) { output in
-          switch output {
-          case .aggregate, .extreme: return .null
-          case .column, .count, .countValues: return .int(0)
-          }
-        })
+      rows.append(try row(request.outputs, valueOfNone))
     }
     return .list(rows)
   }
 
+  /// Counts are 0, and other aggregates null.
+  private func valueOfNone(_ output: Output) -> DataValue {
+    switch output {
+    case .aggregate, .extreme: .null
+    case .column, .count, .countValues: .int(0)
+    }
+  }
+
+  private func value(named name: String, _ group: AggregateGroup) throws -> DataValue {
+    guard let output = output(named: name) else { throw unknown(name) }
+    return try value(output, group)
+  }
+
   private func row(
-    _ outputs: [(key: String, output: Output, modifiers: Modifiers)],
-    _ value: (Output) throws -> DataValue
+    _ outputs: [Selected], _ value: (Output) throws -> DataValue
   ) throws -> DataValue {
     var row = DataObject()
     for (key, output, modifiers) in outputs {
@@ -177,7 +219,9 @@ struct GroupReader {
     func has(_ value: DataValue) -> Bool {
       switch value {
       case .list(let values): values.contains(where: has)
-      case .object(let object): object[name] != nil || object["_and"].map(has) ?? false
+      case .object(let object):
+        object[name] != nil
+          || ["_and", "_or", "_not"].contains { object[$0].map(has) ?? false }
       default: false
       }
     }
@@ -186,90 +230,7 @@ struct GroupReader {
     }
   }
 
-  // MARK: Conditions
-
-  private func having(
-    _ groups: GroupedAggregateQuery, _ value: DataValue?
-  ) throws -> GroupedAggregateQuery {
-    guard let value, case .object(let object) = value else { return groups }
-    var groups = groups
-    for (name, value) in object.members {
-      if name == "_and" {
-        for member in value.elements ?? [value] { groups = try having(groups, member) }
-        continue
-      }
-      guard let output = output(named: name), let aggregate = output.aggregates.first,
-        case .object(let comparisons) = value
-      else { throw OperationFailure("'\(name)' is not implemented in 'having'.") }
-      for (comparison, operand) in comparisons.members {
-        if case .aggregate(_, _, let other?) = output {
-          guard comparison != "eq" || !operand.isNull else {
-            groups = groups.having(other, isEqualTo: NSNull())
-            continue
-          }
-          // Is not null. A query has one `isNotEqualTo` at most.
-          groups = groups.having(other, isGreaterThanOrEqualTo: -Double.infinity)
-        }
-        let operand = try queryValue(operand, output)
-        switch comparison {
-        case "eq": groups = groups.having(aggregate, isEqualTo: operand)
-        case "ne": groups = groups.having(aggregate, isNotEqualTo: operand)
-        case "lt": groups = groups.having(aggregate, isLessThan: operand)
-        case "le": groups = groups.having(aggregate, isLessThanOrEqualTo: operand)
-        case "gt": groups = groups.having(aggregate, isGreaterThan: operand)
-        case "ge": groups = groups.having(aggregate, isGreaterThanOrEqualTo: operand)
-        default: throw OperationFailure("'\(comparison)' is not implemented in 'having'.")
-        }
-      }
-    }
-    return groups
-  }
-
-  /// Whether no row matches, and the group of none has the aggregates that `having` demands.
-  private func isGroupOfNone(_ filters: [Filter], _ reader: ReadTransaction) throws -> Bool {
-    guard let having = execution.argument("having", arguments) else { return true }
-    guard holdsForNone(having) else { return false }
-    let query = FilterBuilder(execution: execution, reader: reader).query(layout, filters)
-    return try reader.getDocuments(query.limit(to: 1)).isEmpty
-  }
-
-  /// Counts are 0, and other aggregates null.
-  private func holdsForNone(_ having: DataValue) -> Bool {
-    (having.fields ?? DataObject()).members.allSatisfy { name, value in
-      if name == "_and" { return (value.elements ?? [value]).allSatisfy(holdsForNone) }
-      let isCount = layout.table.aggregates.contains { $0.name == name && $0.function == .count }
-      return (value.fields ?? DataObject()).members.allSatisfy { comparison, operand in
-        guard isCount, case .int(let number) = operand else { return false }
-        return switch comparison {
-        case "eq": number == 0
-        case "ne": number != 0
-        case "lt": 0 < number
-        case "le": 0 <= number
-        case "gt": 0 > number
-        default: 0 >= number
-        }
-      }
-    }
-  }
-
-  /// As the database has the values of the aggregate.
-  private func queryValue(_ operand: DataValue, _ output: Output) throws -> Any {
-    let type: ValueType
-    switch output {
-    case .count, .countValues: type = .int64
-    case .aggregate(_, let result, _): type = result
-    case .extreme(_, let column): type = column.column.type
-    case .column: type = .any
-    }
-    if operand.isNull { return NSNull() }
-    let value = try InputCoercion(execution.plan).coerced(operand, type, "having")
-    if case .extreme(_, let column) = output,
-      let reference = column.reference.flatMap({ layout.table.reference($0) })
-    {
-      return try execution.plan.layout(reference.target).document([value], in: execution.firestore)
-    }
-    return try StoredValue(value, Column(name: "", type: type, isNullable: true)).queryValue
-  }
+  // MARK: Orders
 
   private func ordered(_ groups: GroupedAggregateQuery) throws -> GroupedAggregateQuery {
     var groups = groups
@@ -289,14 +250,6 @@ struct GroupReader {
       }
     }
     return groups
-  }
-
-  /// Nil for a limit of 0.
-  private func page(_ groups: GroupedAggregateQuery) throws -> GroupedAggregateQuery? {
-    let builder = FilterBuilder(execution: execution, reader: nil)
-    let offset = try builder.number("offset", arguments) ?? 0
-    let limit = try builder.number("limit", arguments) ?? 100
-    return limit == 0 ? nil : groups.offset(offset).limit(to: limit)
   }
 }
 

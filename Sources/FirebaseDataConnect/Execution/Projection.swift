@@ -177,6 +177,18 @@ struct Projection {
     keyFields.allSatisfy { row[$0] != nil }
   }
 
+  /// Whether groups of a relation are selected, at any depth.
+  var hasGroups: Bool {
+    fields.contains { selected in
+      switch selected.field {
+      case .groups: true
+      case .row(let projection), .rows(let projection), .rowsOfRows(let projection):
+        projection.hasGroups
+      case .column, .noRows, .metadata, .entityID, .typename: false
+      }
+    }
+  }
+
   private static func unknown(_ name: String, _ layout: TableLayout) -> OperationFailure {
     OperationFailure("\(layout.table.typeName) has no field \(name).")
   }

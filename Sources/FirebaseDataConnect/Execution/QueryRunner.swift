@@ -64,10 +64,19 @@ struct QueryRunner {
   /// `movies_search`: the best rows first.
   private func found(_ root: RootField) throws -> [DataValue] {
     let layout = try execution.plan.layout(root.table)
+    guard let page = try searched(root, layout) else { return [] }
+    let projection = try Projection(root.selections, of: layout, execution, reader)
+    let values = try found(page, layout, projection)
+    try projection.checkReached()
+    return values
+  }
+
+  /// The page of a search. Nil if it has no rows.
+  func searched(_ root: RootField, _ layout: TableLayout) throws -> Query? {
     guard let fields = layout.searchFields else {
       throw OperationFailure("\(layout.table.typeName) has no column with @searchable.")
     }
-    guard case .string(var text)? = execution.argument("query", root.arguments) else { return [] }
+    guard case .string(var text)? = execution.argument("query", root.arguments) else { return nil }
     switch execution.argument("queryFormat", root.arguments) ?? "QUERY" {
     case "QUERY": break
     case "PLAIN": text = text.replacing("\"", with: " ").replacing("*", with: " ")
@@ -80,11 +89,7 @@ struct QueryRunner {
       throw OperationFailure("'\(name)' of a search is not implemented.")
     }
     let search = layout.collection(firestore).search(text, in: fields)
-    guard let page = try builder.page(layout, root.arguments, from: search) else { return [] }
-    let projection = try Projection(root.selections, of: layout, execution, reader)
-    let values = try found(page, layout, projection)
-    try projection.checkReached()
-    return values
+    return try builder.page(layout, root.arguments, from: search)
   }
 
   private func found(

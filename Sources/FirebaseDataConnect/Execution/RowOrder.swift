@@ -18,15 +18,12 @@ struct RowOrder {
 
   private let plan: ConnectorPlan
   private var steps: [Step] = []
+  private var isStored = true
 
   /// Nil for an order that the database has.
   init?(_ layout: TableLayout, _ orders: DataValue?, _ plan: ConnectorPlan) throws {
     self.plan = plan
     for order in orders.map({ $0.elements ?? [$0] }) ?? [] { try add(order, layout, []) }
-    let isStored = steps.allSatisfy { step in
-      if case .enumeration = step.column.column.type { return false }
-      return step.path.isEmpty
-    }
     if isStored { return nil }
   }
 
@@ -36,9 +33,11 @@ struct RowOrder {
     guard case .object(let object) = order else { return }
     for (name, value) in object.members where !value.isNull {
       if let column = layout.column(name), case .string(let direction) = value {
+        if case .enumeration = column.column.type { isStored = false }
         steps.append(
           Step(path: path, layout: layout, column: column, isDescending: direction == "DESC"))
       } else if let reference = layout.references.first(where: { $0.name == name }) {
+        isStored = false
         try add(value, plan.layout(reference.target), path + [name])
       } else {
         throw OperationFailure(
@@ -67,7 +66,8 @@ struct RowOrder {
     }
     rows.sort { one, other in
       for (index, step) in steps.enumerated() {
-        let order = Self.compare(one.keys[index], other.keys[index])
+        // Values of other types are of documents that were written by hand.
+        let order = one.keys[index].order(other.keys[index]) ?? 0
         if order != 0 { return step.isDescending ? order > 0 : order < 0 }
       }
       return one.id.utf8.lexicographicallyPrecedes(other.id.utf8)
@@ -85,30 +85,5 @@ struct RowOrder {
       let position = plan.enumType(name)?.values.firstIndex(of: text)
     else { return value }
     return .int(Int64(position))
-  }
-
-  /// Values of one column. Other kinds, of documents that were written by hand, are equal.
-  private static func compare(_ one: DataValue, _ other: DataValue) -> Int {
-    func order<T: Comparable>(_ one: T, _ other: T) -> Int {
-      one < other ? -1 : one > other ? 1 : 0
-    }
-    return switch (one, other) {
-    case (.null, .null): 0
-    case (.null, _): -1
-    case (_, .null): 1
-    case (.bool(let one), .bool(let other)): order(one ? 1 : 0, other ? 1 : 0)
-    case (.int(let one), .int(let other)): order(one, other)
-    case (.double(let one), .double(let other)):
-      one.isNaN || other.isNaN
-        ? order(one.isNaN ? 0 : 1, other.isNaN ? 0 : 1) : order(one, other)
-    case (.string(let one), .string(let other)):
-      one == other ? 0 : one.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
-    case (.timestamp(let one), .timestamp(let other)):
-      one == other ? 0 : one.compare(other) == .orderedAscending ? -1 : 1
-    // An enum's value that the schema does not have any more.
-    case (.int, .string): -1
-    case (.string, .int): 1
-    default: 0
-    }
   }
 }

@@ -261,7 +261,8 @@ final class SubscriptionHub: Sendable {
     }
 
     private let phase = Mutex(Phase.idle)
-    private let timers = Mutex<[Task<Void, Never>]>([])
+    /// Timers and listeners; nil once it is cancelled.
+    private let stops = Mutex<[@Sendable () -> Void]?>([])
 
     fileprivate init(
       _ interest: Interest, _ body: @escaping @Sendable () async -> Void,
@@ -270,16 +271,24 @@ final class SubscriptionHub: Sendable {
       self.interest = interest
       self.body = body
       self.onCancel = onCancel
-      let started = interest.operation.refreshes.compactMap { refresh -> Task<Void, Never>? in
-        guard case .every(let milliseconds) = refresh, milliseconds > 0 else { return nil }
-        return Task { [weak self] in
+      for case .every(let milliseconds) in interest.operation.refreshes where milliseconds > 0 {
+        let timer = Task { [weak self] in
           while (try? await Task.sleep(for: .milliseconds(milliseconds))) != nil {
             guard let self else { return }
             self.refresh()
           }
         }
+        add { timer.cancel() }
       }
-      timers.withLock { $0 = started }
+    }
+
+    /// Something that signals; `stop` is called when the subscription is cancelled.
+    func add(_ stop: @escaping @Sendable () -> Void) {
+      let isAdded = stops.withLock { stops in
+        stops?.append(stop)
+        return stops != nil
+      }
+      if !isAdded { stop() }
     }
 
     /// Runs the query, soon; after the run that is under way.
@@ -313,11 +322,11 @@ final class SubscriptionHub: Sendable {
 
     func cancel() {
       phase.withLock { $0 = .cancelled }
-      let timers = timers.withLock { timers in
-        defer { timers = [] }
-        return timers
+      let all = stops.withLock { stops in
+        defer { stops = nil }
+        return stops
       }
-      for timer in timers { timer.cancel() }
+      for stop in all ?? [] { stop() }
       onCancel()
     }
   }

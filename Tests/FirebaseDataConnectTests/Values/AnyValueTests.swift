@@ -14,7 +14,8 @@ import Testing
       operations: """
         mutation Put($id: UUID!, $content: Any!) { box_upsert(data: {id: $id, content: $content}) }
         query Get($id: UUID!) { box(id: $id) { content } }
-        """, cache: CacheSettings(storage: .memory, maxAge: 1000))
+        """,
+      settings: DataConnectSettings(cacheSettings: CacheSettings(storage: .memory, maxAge: 1000)))
   }
 
   private struct Content: OperationVariable {

@@ -131,7 +131,7 @@ import Testing
   @Test func `references have the cache of the settings, without an emulator`() async throws {
     let connector = try TestConnector(
       schema: MovieTests.schema, operations: MovieTests.operations,
-      cache: CacheSettings(storage: .memory, maxAge: 1000))
+      settings: DataConnectSettings(cacheSettings: CacheSettings(storage: .memory, maxAge: 1000)))
     #expect(try connector.dataConnect.cache(connector.dataConnect.service()) != nil)
     #expect(
       try connector.dataConnect.cache(connector.dataConnect.service())

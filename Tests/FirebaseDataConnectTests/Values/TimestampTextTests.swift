@@ -112,7 +112,8 @@ import Testing
           event_update(key: {name: $name}, data: {day_update: [{inc: {days: 1}}]})
         }
         query Get($name: String!) { event(key: {name: $name}) { at day } }
-        """, cache: CacheSettings(storage: .memory, maxAge: 1000))
+        """,
+      settings: DataConnectSettings(cacheSettings: CacheSettings(storage: .memory, maxAge: 1000)))
     struct Found: Decodable, Sendable {
       struct Event: Decodable, Sendable {
         var at: Timestamp

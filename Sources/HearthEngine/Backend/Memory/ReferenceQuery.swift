@@ -270,7 +270,8 @@ struct ReferenceQuery {
       case .values(let field):
         return .integer(
           Int64(found.compactMap { $0.find(field)?.value }.count { !$0.isReferenceNull }))
-      case .distinctSum(let field): return sum(different(found.compactMap { $0.find(field)?.value }))
+      case .distinctSum(let field):
+        return sum(different(found.compactMap { $0.find(field)?.value }))
       case .distinctAverage(let field):
         return average(different(found.compactMap { $0.find(field)?.value }))
       case .minimum(let field), .maximum(let field):

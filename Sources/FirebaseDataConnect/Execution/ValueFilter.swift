@@ -1,0 +1,95 @@
+import DataConnectModel
+import Hearth
+
+/// The comparisons of a value that the database does not have: an aggregate, or a number of related
+/// rows.
+///
+///     {ge: 2, lt: 10}
+struct ValueFilter {
+  private struct Comparison {
+    let name: String
+    /// One, except for "in" and "nin".
+    let operands: [DataValue]
+  }
+
+  private let comparisons: [Comparison]
+
+  /// Throws `OperationFailure` for a comparison that the type does not have.
+  init(_ object: DataObject, _ type: ValueType, _ execution: Execution) throws {
+    let coercion = InputCoercion(execution.plan)
+    comparisons = try object.members.map { name, value in
+      var name = name
+      var value = value
+      if name.hasSuffix("_expr"), case .string(let source) = value {
+        name.removeLast(5)
+        value = try execution.value(ofExpression: source)
+      } else if name.hasSuffix("_date") || name.hasSuffix("_time") {
+        name.removeLast(5)
+        value = try RelativeTime(now: execution.time).value(value, isDate: type == .date)
+      }
+      switch name {
+      case "isNull": return Comparison(name: name, operands: [value])
+      case "in", "nin":
+        let operands = try (value.elements ?? [value]).map { try coercion.coerced($0, type, name) }
+        return Comparison(name: name, operands: operands)
+      case "eq", "ne", "lt", "le", "gt", "ge":
+        let operand = value.isNull ? .null : try coercion.coerced(value, type, name)
+        return Comparison(name: name, operands: [operand])
+      default: throw OperationFailure("The type \(type.name) has no comparison '\(name)' here.")
+      }
+    }
+  }
+
+  func matches(_ value: DataValue) -> Bool {
+    comparisons.allSatisfy { comparison in
+      let operands = comparison.operands
+      let isEqual = operands.contains { value.order($0) == 0 }
+      let order = operands.first.flatMap { $0.isNull || value.isNull ? nil : value.order($0) }
+      return switch comparison.name {
+      case "isNull": value.isNull == (operands == [true])
+      case "eq", "in": isEqual
+      case "ne": !isEqual && (!value.isNull || operands == [.null])
+      case "nin": !isEqual && !value.isNull
+      case "lt": order.map { $0 < 0 } ?? false
+      case "le": order.map { $0 <= 0 } ?? false
+      case "gt": order.map { $0 > 0 } ?? false
+      default: order.map { $0 >= 0 } ?? false
+      }
+    }
+  }
+
+  /// Whether, among numbers that are not negative, only 0 has another answer than all others.
+  var isAboutAny: Bool {
+    guard comparisons.count == 1, let comparison = comparisons.first else { return false }
+    return switch (comparison.name, comparison.operands) {
+    case ("gt", [0]), ("ge", [1]), ("ne", [0]), ("eq", [0]), ("le", [0]), ("lt", [1]): true
+    default: false
+    }
+  }
+}
+
+extension DataValue {
+  /// Negative, zero or positive: the order of two values of one type, with null first, false before
+  /// true, and texts by their bytes. Nil for values of different types.
+  func order(_ other: DataValue) -> Int? {
+    func order<T: Comparable>(_ one: T, _ other: T) -> Int {
+      one < other ? -1 : one > other ? 1 : 0
+    }
+    return switch (self, other) {
+    case (.null, .null): 0
+    case (.null, _): -1
+    case (_, .null): 1
+    case (.bool(let one), .bool(let other)): order(one ? 1 : 0, other ? 1 : 0)
+    case (.int(let one), .int(let other)): order(one, other)
+    case (.double(let one), .double(let other)):
+      one.isNaN || other.isNaN
+        ? order(one.isNaN ? 0 : 1, other.isNaN ? 0 : 1) : order(one, other)
+    case (.int(let one), .double): DataValue.double(Double(one)).order(other)
+    case (.double, .int(let other)): self.order(.double(Double(other)))
+    case (.string(let one), .string(let other)):
+      one == other ? 0 : one.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
+    case (.timestamp(let one), .timestamp(let other)): one.compare(other).rawValue
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import DataConnectModel
+import Foundation
+import Hearth
+import Synchronization
+
+/// Listeners to everything that a query reads: for a connector whose subscriptions follow the data.
+///
+/// A listener decides from a change whether it alters the rows, without running the query again. Some
+/// parts of queries have no listener: counts of related rows, groups of a relation, similarities, orders
+/// by referred rows, and searches with other rows. With such a part, each change of the connector's
+/// tables is a signal.
+struct ResultWatch: Sendable {
+  private var joins: [IncludingQuery] = []
+  private var groups: [GroupedAggregateQuery] = []
+  private var searches: [Query] = []
+  private var isOfAllTables = false
+  private let plan: ConnectorPlan
+  private let firestore: Firestore
+
+  /// Throws what the query itself throws: then it has no rows to follow.
+  init(_ roots: [RootField], _ runner: QueryRunner) throws {
+    plan = runner.execution.plan
+    firestore = runner.execution.firestore
+    for root in roots where runner.execution.isIncluded(root.modifiers) {
+      try add(root, runner)
+    }
+  }
+
+  private mutating func add(_ root: RootField, _ runner: QueryRunner) throws {
+    guard root.action != .typename else { return }
+    let execution = runner.execution
+    let layout = try execution.plan.layout(root.table)
+    let builder = FilterBuilder(execution: execution, reader: runner.reader)
+    if Self.counts(root.arguments, root.selections, execution) {
+      isOfAllTables = true
+      return
+    }
+    if root.action == .list,
+      let reader = GroupReader(layout, root.arguments, root.selections, execution)
+    {
+      if let page = try reader.query(runner.reader) { groups.append(page) }
+      return
+    }
+    let projection = try Projection(root.selections, of: layout, execution, runner.reader)
+    let first = execution.argument("first", root.arguments)
+    let orders = first?["orderBy"] ?? execution.argument("orderBy", root.arguments)
+    guard root.action != .similarity, !projection.hasGroups,
+      try RowOrder(layout, orders, execution.plan) == nil
+    else {
+      isOfAllTables = true
+      return
+    }
+    switch root.action {
+    case .search:
+      guard projection.inclusions.isEmpty, let page = try runner.searched(root, layout) else {
+        isOfAllTables = true
+        return
+      }
+      searches.append(page)
+    case .lookup where first != nil:
+      let query = try builder.query(layout, builder.filters(layout, first?["where"]))
+      joins.append(
+        try builder.ordered(query, layout, orders).limit(to: 1).including(projection.inclusions))
+    case .lookup:
+      guard let id = try runner.documentID(root, layout) else { return }
+      joins.append(
+        layout.collection(firestore).whereField(FieldPath.documentID(), isEqualTo: id)
+          .including(projection.inclusions))
+    default:
+      if let page = try builder.page(layout, root.arguments) {
+        joins.append(page.including(projection.inclusions))
+      }
+    }
+  }
+
+  /// Whether a filter counts related rows.
+  private static func counts(
+    _ arguments: [Literal.Member], _ selections: [Selection], _ execution: Execution
+  ) -> Bool {
+    func has(_ value: DataValue?) -> Bool {
+      switch value {
+      case .list(let values)?: values.contains(where: has)
+      case .object(let object)?: object["count"] != nil || object.values.contains(where: has)
+      default: false
+      }
+    }
+    return has(execution.argument("where", arguments))
+      || selections.contains { counts($0.arguments, $0.selections, execution) }
+  }
+
+  /// Returns when every later change is a signal. Throws the error of a listener.
+  ///
+  /// - Returns: What stops the listeners.
+  func start(
+    _ changed: @escaping @Sendable () -> Void
+  ) async throws -> [@Sendable () -> Void] {
+    var stops: [@Sendable () -> Void] = []
+    do {
+      for query in joins {
+        stops.append(
+          try await Self.listen(changed) { event in
+            query.addSnapshotListener { event($1) }
+          })
+      }
+      for query in groups {
+        stops.append(
+          try await Self.listen(changed) { event in
+            query.addSnapshotListener { event($1) }
+          })
+      }
+      for query in searches {
+        stops.append(
+          try await Self.listen(changed) { event in
+            query.addSnapshotListener { event($1) }
+          })
+      }
+      if isOfAllTables {
+        let tables = plan.collectionIDs
+        let changes = firestore.changes(since: try await firestore.changeToken())
+        let task = Task {
+          for try await change in changes
+          where tables.contains(change.document.parent.collectionID) {
+            changed()
+          }
+        }
+        stops.append { task.cancel() }
+      }
+    } catch {
+      for stop in stops { stop() }
+      throw error
+    }
+    return stops
+  }
+
+  /// Returns after the first snapshot.
+  private static func listen(
+    _ changed: @escaping @Sendable () -> Void,
+    to begin: (_ event: @escaping @Sendable ((any Error)?) -> Void) -> any ListenerRegistration
+  ) async throws -> @Sendable () -> Void {
+    let (events, continuation) = AsyncThrowingStream.makeStream(of: Void.self)
+    let first = FirstEvent()
+    let registration = begin { error in
+      guard first.take() else { return changed() }
+      if let error { continuation.finish(throwing: error) } else { continuation.yield() }
+    }
+    do {
+      var iterator = events.makeAsyncIterator()
+      _ = try await iterator.next()
+    } catch {
+      registration.remove()
+      throw error
+    }
+    return { registration.remove() }
+  }
+}
+
+/// The first snapshot of a listener, which is no change.
+private final class FirstEvent: Sendable {
+  private let isDue = Mutex(true)
+
+  /// True once.
+  func take() -> Bool {
+    isDue.withLock { isDue in
+      defer { isDue = false }
+      return isDue
+    }
+  }
+}
