@@ -43,12 +43,9 @@ extension StoreSnapshot {
     countsOnly: Bool = false, trace: QueryTrace = QueryTrace()
   ) throws -> QueryExecutor {
     let query = query.isResolved ? query : try resolved(query, trace: trace)
-    let planner = try planner(
-      query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly,
-      touched: trace.touched)
-    let plan = try planner.best()
+    let plan = try plan(
+      query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly, trace: trace)
     trace.plan = plan
-    if !plan.isServed(query, needsOrder: needsOrder) { trace.missing = planner.missing }
     if trace.isStrict, !trace.missing.isEmpty { throw Status.requires(trace.missing) }
     return try QueryExecutor(
       query, in: self, requiring: fields, plan: plan, touched: trace.touched)
@@ -56,6 +53,34 @@ extension StoreSnapshot {
 }
 
 extension StoreSnapshot {
+  /// The cheapest plan: a remembered one, or that of the planner.
+  private func plan(
+    _ query: EffectiveQuery, requiring fields: [FieldSegments], needsOrder: Bool, countsOnly: Bool,
+    trace: QueryTrace
+  ) throws -> QueryPlan {
+    let shape = PlanMemory.Shape(
+      query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly)
+    let memory = try shape.map { _ in try planMemory() }
+    if let shape, let known = memory?.plan(for: query, shape) { return known }
+    let planner = try planner(
+      query, requiring: fields, needsOrder: needsOrder, countsOnly: countsOnly,
+      touched: trace.touched)
+    let plan = try planner.best()
+    if !plan.isServed(query, needsOrder: needsOrder) { trace.missing = planner.missing }
+    if let shape { memory?.remember(plan, for: query, shape, needsOrder: needsOrder) }
+    return plan
+  }
+
+  /// The plans for the indexes of this transaction.
+  private func planMemory() throws -> PlanMemory {
+    let generation = try indexGeneration()
+    let known = store.planMemory.withLock { $0 } as? PlanMemory
+    if let known, known.generation == generation { return known }
+    let memory = PlanMemory(generation: generation)
+    store.planMemory.withLock { $0 = memory }
+    return memory
+  }
+
   /// The query at the present, with the values of its semi-joins.
   func resolved(
     _ query: EffectiveQuery, trace: QueryTrace = QueryTrace()

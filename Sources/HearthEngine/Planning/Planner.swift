@@ -279,7 +279,7 @@ struct Planner {
 
 extension EntryPlan {
   /// Entries and documents that it reads are results, each of them once, in one walk.
-  fileprivate var readsResultsAlone: Bool {
+  var readsResultsAlone: Bool {
     isExact && tests.isEmpty && names == nil && joined.isEmpty && !mayRepeat
       && rangeLists.count == 1 && rangeLists[0].ranges.count == 1
   }

@@ -26,6 +26,8 @@ final class Store: Sendable {
   let nameTables = FieldNameTableCache()
   /// The Indexing layer's cache for this file. Used only if the file agrees with it.
   let indexMemory = Guarded<(any AnyObject & Sendable)?>(nil)
+  /// Plans of queries, of the layer of execution.
+  let planMemory = Guarded<(any AnyObject & Sendable)?>(nil)
 
   var keyLimit: KeyLimit { configuration.keyLimit }
 
