@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import Logging
 import Synchronization
 
 /// A connector that runs operations on a database, in this process.
@@ -25,7 +26,8 @@ public final class DataConnect: Sendable {
   private struct State {
     /// Of the databases that were used last, the newest first.
     var services: [ConnectorService] = []
-    var emulator: Firestore?
+    /// Instead of the database.
+    var emulator: ExecutionTarget?
     /// By request. The references of one request are one object.
     var queries: [String: Weak] = [:]
     /// By database and user.
@@ -99,20 +101,38 @@ public final class DataConnect: Sendable {
     try await $auth.withValue(auth) { try await body() }
   }
 
-  /// Uses a database in memory that belongs to this connector alone, so that a test or a prototype
-  /// changes no data.
+  /// Uses the emulator that listens at the address, or, if there is none, a database in memory that
+  /// belongs to this connector alone. A test or a prototype then changes no data.
   ///
-  /// Call it before the first operation. Later, references that exist keep their database.
+  ///     $ hearth dataconnect emulator
+  ///
+  /// Waits at most 0.3 s for an emulator, and logs which of the two is used. Call it before the first
+  /// operation. Later, references that exist keep their database.
   public func useEmulator(
     host: String = EmulatorDefaults.host, port: Int = EmulatorDefaults.port
   ) {
+    let logger = Logger(label: "hearth")
+    let name: Logger.MetadataValue = "\(connectorConfig.connector)"
+    if let client = EmulatorClient(host: host, port: port, connectorConfig) {
+      logger.notice(
+        "An emulator executes the operations.",
+        metadata: ["connector": name, "address": "\(host):\(port)"])
+      return use(.emulator(client))
+    }
     let settings = FirestoreSettings()
     settings.cacheSettings = MemoryCacheSettings()
     let path = NSTemporaryDirectory() + "dataconnect-\(UUID().uuidString).hearth"
     // A database in memory opens no file.
     guard let firestore = try? Firestore.open(at: path, settings: settings) else { return }
+    logger.notice(
+      "No emulator listens: operations use a database in memory.",
+      metadata: ["connector": name, "address": "\(host):\(port)"])
+    use(.database(firestore))
+  }
+
+  private func use(_ emulator: ExecutionTarget) {
     state.withLock { state in
-      state.emulator = firestore
+      state.emulator = emulator
       state.queries = [:]
       state.caches = [:]
     }
@@ -126,9 +146,9 @@ public final class DataConnect: Sendable {
     name: String, variables: Variables, resultsDataType: ResultData.Type
   ) -> QueryRefObservation<ResultData, Variables> {
     let encoded = Result { try variables.dataObject() }
-    let firestore = firestore
+    let target = target
     let key = (try? encoded.get()).map {
-      "\(firestore.path)\n\(name) \(DataValue.object($0).canonicalText)"
+      "\(target.databaseName)\n\(name) \(DataValue.object($0).canonicalText)"
     }
     return state.withLock { state in
       if let key,
@@ -137,7 +157,7 @@ public final class DataConnect: Sendable {
         return known
       }
       let made = QueryRefObservation<ResultData, Variables>(
-        self, firestore, name, key ?? name, encoded)
+        self, target, name, key ?? name, encoded)
       guard let key else { return made }
       if state.queries.count >= state.nextSweep {
         state.queries = state.queries.filter { $0.value.object != nil }
@@ -152,19 +172,28 @@ public final class DataConnect: Sendable {
   public func mutation<ResultData: Decodable & Sendable, Variables: OperationVariable>(
     name: String, variables: Variables, resultsDataType: ResultData.Type
   ) -> MutationRef<ResultData, Variables> {
-    MutationRef(self, firestore, name, variables)
+    MutationRef(self, target, name, variables)
   }
 
-  /// The database of references that are made now.
-  private var firestore: Firestore {
-    state.withLock { $0.emulator } ?? ownFirestore ?? Self.ofTask ?? Self.main.withLock { $0 }
-      ?? Firestore.firestore()
+  /// Of references that are made now.
+  private var target: ExecutionTarget {
+    if let emulator = state.withLock(\.emulator) { return emulator }
+    return .database(
+      ownFirestore ?? Self.ofTask ?? Self.main.withLock { $0 } ?? Firestore.firestore())
+  }
+
+  /// Throws `DataConnectInitError`.
+  func executor(_ target: ExecutionTarget) throws -> any OperationExecutor {
+    switch target {
+    case .database(let firestore): try service(firestore)
+    case .emulator(let client): client
+    }
   }
 
   private static let keptServices = 8
 
   /// The connector on a database. Throws `DataConnectInitError`.
-  func service(_ firestore: Firestore) throws -> ConnectorService {
+  private func service(_ firestore: Firestore) throws -> ConnectorService {
     try state.withLock { state in
       if let known = state.services.first, known.firestore === firestore { return known }
       if let index = state.services.firstIndex(where: { $0.firestore === firestore }) {
@@ -179,18 +208,18 @@ public final class DataConnect: Sendable {
     }
   }
 
-  /// The connector on the database of now.
-  func service() throws -> ConnectorService { try service(firestore) }
+  /// The executor of references that are made now.
+  func executor() throws -> any OperationExecutor { try executor(target) }
 
   /// The cache of the task's user. Nil without settings of a cache.
-  func cache(_ service: ConnectorService) throws -> ResultCache? {
+  func cache(_ executor: any OperationExecutor) throws -> ResultCache? {
     guard let cacheSettings = settings.cacheSettings else { return nil }
     let auth = Self.auth
-    let key = "\(service.firestore.path)\n\(auth?.uid ?? "")"
+    let key = "\(executor.databaseName)\n\(auth?.uid ?? "")"
     return try state.withLock { state in
       if let known = state.caches[key] { return known }
-      let cache = try ResultCache(cacheSettings, connectorConfig, of: service.firestore, auth)
-      service.add(cache)
+      let cache = try ResultCache(cacheSettings, connectorConfig, in: executor.cacheFolder, auth)
+      executor.add(cache)
       state.caches[key] = cache
       return cache
     }
@@ -232,7 +261,7 @@ public struct ConnectorConfig: Hashable, Sendable {
   }
 }
 
-/// Settings of a connector. The address is accepted for compatibility: there is no server.
+/// Settings of a connector. The address is accepted for compatibility: see `DataConnect.useEmulator`.
 public struct DataConnectSettings: Hashable, Sendable {
   public var host: String
   public var port: Int

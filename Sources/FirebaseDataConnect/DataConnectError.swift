@@ -70,10 +70,14 @@ public struct DataConnectCodecError: DataConnectDomainError {
   }
 }
 
-/// The database failed.
+/// The database failed, or the emulator.
 public struct DataConnectInternalError: DataConnectDomainError {
   public enum Code: Sendable {
     case internalError, sqliteError
+    /// No emulator answers. Nothing was executed.
+    case emulatorUnavailable
+    /// The emulator ended before its answer: the mutation may have been executed.
+    case unknownOutcome
   }
 
   public let code: Code

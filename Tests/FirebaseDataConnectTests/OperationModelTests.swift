@@ -24,12 +24,22 @@ import Testing
     }
   }
 
+  @Test func `random operations do the same through an emulator`() async throws {
+    for seed in Self.scenarios {
+      var world = try World(seed, usesEmulator: true)
+      try await world.play(80)
+    }
+  }
+
   private struct World {
     private let seed: UInt64
     private let database: TemporaryDatabase
     private let source: String
     private let compiled: CompiledConnector
     private var connector: TestConnector
+    /// Executes the operations, if there is one.
+    private var emulator: EmulatorServer?
+    private var client: EmulatorClient?
     private var random: SeededGenerator
     private var generator: OperationGenerator
     private var operations: [RandomOperation] = []
@@ -44,12 +54,12 @@ import Testing
       let operation: RandomOperation
       let variables: DataObject
       let rows: Set<ReferenceDatabase.RowKey>
-      let subscription: SubscriptionHub.Subscription
+      let subscription: Refresher
       let delivered: Deliveries
       var count = 0
     }
 
-    init(_ seed: UInt64) throws {
+    init(_ seed: UInt64, usesEmulator: Bool = false) throws {
       self.seed = seed
       let random = RandomSchema(seed: seed)
       var generator = OperationGenerator(random.schema, seed: seed)
@@ -81,10 +91,24 @@ import Testing
       reference = ReferenceDatabase(random.schema)
       self.generator = generator
       self.random = SeededGenerator(seed: seed &+ 0x5EED)
+      if usesEmulator { try startEmulator() }
     }
 
-    private var service: ConnectorService {
-      get throws { try connector.dataConnect.service() }
+    private mutating func startEmulator() throws {
+      let emulator = try EmulatorServer(connector.firestore, host: "127.0.0.1", port: 0)
+      try emulator.serve([compiled])
+      self.emulator = emulator
+      client = EmulatorClient(
+        host: "127.0.0.1", port: emulator.port, connector.dataConnect.connectorConfig)
+      try #require(client != nil)
+    }
+
+    private var service: any OperationExecutor {
+      get throws { try client ?? connector.dataConnect.executor() }
+    }
+
+    private var plan: ConnectorPlan {
+      get throws { try connector.dataConnect.service().plan }
     }
 
     private mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
@@ -103,6 +127,7 @@ import Testing
       }
       if isAgreeing { try await checkDocuments(steps) }
       for subscriber in subscribers { subscriber.subscription.cancel() }
+      emulator?.stop()
     }
 
     private mutating func disagree(
@@ -333,8 +358,10 @@ import Testing
     private mutating func reopen(_ step: Int) async throws {
       for subscriber in subscribers { subscriber.subscription.cancel() }
       subscribers = []
+      emulator?.stop()
       try await database.reopen()
       connector = try TestConnector(compiled, database)
+      if emulator != nil { try startEmulator() }
     }
 
     /// Changes or deletes a row through the API of documents.
@@ -345,7 +372,7 @@ import Testing
       let documents = try await connector.firestore.collection(table.collectionID).getDocuments()
         .documents
       guard let document = documents.randomElement(using: &random) else { return }
-      let layout = try service.plan.layout(table.typeName)
+      let layout = try plan.layout(table.typeName)
       let key = layout.key(
         of: try document.data(as: StoredRow.self), documentID: document.documentID)
       let column = table.columns.first { column in
@@ -358,7 +385,7 @@ import Testing
         table.references.contains { reference in
           reference.isNullable
             && reference.columns.contains {
-              (try? service.plan.layout(table.typeName).column($0)?.reference) ?? nil == nil
+              (try? plan.layout(table.typeName).column($0)?.reference) ?? nil == nil
             }
         }
       }
@@ -383,7 +410,7 @@ import Testing
           disagree(step, nil, [:], "\(documents.count) documents, wanted: \(rows.count) \(table)")
           return
         }
-        let layout = try service.plan.layout(table.typeName)
+        let layout = try plan.layout(table.typeName)
         for row in rows {
           let id = FirebaseDataConnect.RowKey.documentID(reference.key(of: row, table))
           guard let document = documents.first(where: { $0.documentID == id }) else {
@@ -400,7 +427,7 @@ import Testing
           }
           for reference in table.references {
             let key = reference.columns.map { row[$0] ?? .null }
-            let target = try service.plan.layout(reference.target)
+            let target = try plan.layout(reference.target)
             let wanted =
               key.contains(.null) ? nil : target.document(key, in: connector.firestore).path
             let found = (document[reference.name] as? DocumentReference)?.path

@@ -83,3 +83,18 @@ func message(of body: () async throws -> Void) async -> String {
     return "\(error)"
   }
 }
+
+extension DataConnect {
+  /// The connector on the database of now, in this process.
+  func service() throws -> ConnectorService {
+    try #require(try executor() as? ConnectorService)
+  }
+}
+
+extension OperationExecutor {
+  func query(
+    _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?
+  ) async throws -> OperationResponse {
+    try await query(name, variables, auth, marksRows: false)
+  }
+}

@@ -10,10 +10,10 @@ import Synchronization
 ///     mutation  ─▶ write closure ─▶ response
 ///                      │ commit
 ///                      └─▶ Mutated ─▶ SubscriptionHub ─▶ queries run again
-final class ConnectorService: Sendable {
+final class ConnectorService: OperationExecutor {
   let plan: ConnectorPlan
   let firestore: Firestore
-  private let config: ConnectorConfig
+  let config: ConnectorConfig
   private let hub: SubscriptionHub
   private let settings: DataConnectSettings
   /// Of indexes and rules. Nil once it is done.
@@ -75,7 +75,9 @@ final class ConnectorService: Sendable {
     }
   }
 
-  /// Mutations make the cache's results with their rows too old.
+  var databaseName: String { firestore.path }
+  var cacheFolder: String? { (firestore.path as NSString).deletingLastPathComponent }
+
   func add(_ cache: ResultCache) { hub.add(cache) }
 
   // MARK: Queries
@@ -244,22 +246,22 @@ final class ConnectorService: Sendable {
   func subscribe(
     _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?,
     _ refresh: @escaping @Sendable () async -> Void
-  ) async throws -> SubscriptionHub.Subscription {
+  ) async throws -> Refresher {
     let operation = try operation(name, .query)
     let execution = try? Execution(operation, variables, auth, in: plan, firestore)
-    let subscription = try await hub.subscribe(
+    let refresher = try await hub.subscribe(
       SubscriptionHub.Interest(
         connector: config.connector, operation: operation,
         variables: execution?.variables ?? variables, auth: auth,
         rows: rows(operation, variables, auth), plan: plan),
       refresh)
-    if settings.refreshesOnChange, let execution { await watch(execution, subscription) }
-    return subscription
+    if settings.refreshesOnChange, let execution { await watch(execution, refresher) }
+    return refresher
   }
 
   /// Signals each change that alters the result. What the query's reading throws, the query throws, too.
   private func watch(
-    _ execution: Execution, _ subscription: SubscriptionHub.Subscription
+    _ execution: Execution, _ refresher: Refresher
   ) async {
     do {
       try await prepare()
@@ -267,8 +269,8 @@ final class ConnectorService: Sendable {
         try ResultWatch(
           execution.operation.fields, QueryRunner(execution: execution, reader: reader))
       }
-      let stops = try await watch.start { [weak subscription] in subscription?.refresh() }
-      for stop in stops { subscription.add(stop) }
+      let stops = try await watch.start { [weak refresher] in refresher?.refresh() }
+      for stop in stops { refresher.add(stop) }
     } catch {
       Logger(label: "hearth").warning(
         "A subscription does not follow the data.",

@@ -88,6 +88,11 @@ final class SubscriptionHub: Sendable {
     }
   }
 
+  private struct Subscription {
+    let interest: Interest
+    let refresher: Refresher
+  }
+
   private struct State {
     var subscriptions: [Int: Subscription] = [:]
     /// By the rows that they read by their keys.
@@ -118,8 +123,7 @@ final class SubscriptionHub: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Of the connectors with a cache.
-  private let caches = Mutex<[Weak]>([])
+  private let caches = RowCaches()
   private let exchange = Mutex<SignalExchange?>(nil)
 
   private init() {}
@@ -167,15 +171,15 @@ final class SubscriptionHub: Sendable {
   /// - Parameter body: Runs the query, and delivers its result.
   func subscribe(
     _ interest: Interest, _ body: @escaping @Sendable () async -> Void
-  ) async throws -> Subscription {
-    let subscription = add(interest, body)
+  ) async throws -> Refresher {
+    let refresher = add(interest, body)
     do {
       try await exchange.withLock(\.self)?.announce(interest.announced)
     } catch {
-      subscription.cancel()
+      refresher.cancel()
       throw error
     }
-    return subscription
+    return refresher
   }
 
   /// In the closure of the mutation: records it, if another process waits for it.
@@ -187,15 +191,18 @@ final class SubscriptionHub: Sendable {
 
   private func add(
     _ interest: Interest, _ body: @escaping @Sendable () async -> Void
-  ) -> Subscription {
-    state.withLock { state in
+  ) -> Refresher {
+    let intervals = interest.operation.refreshes.compactMap { refresh in
+      if case .every(let milliseconds) = refresh { milliseconds } else { nil }
+    }
+    return state.withLock { state in
       let number = state.nextNumber
       state.nextNumber += 1
-      let subscription = Subscription(interest, body) { [weak self] in
+      let refresher = Refresher(every: intervals, body) { [weak self] in
         _ = self?.state.withLock { $0.remove(number) }
       }
-      state.add(subscription, number)
-      return subscription
+      state.add(Subscription(interest: interest, refresher: refresher), number)
+      return refresher
     }
   }
 
@@ -214,120 +221,16 @@ final class SubscriptionHub: Sendable {
         numbers.compactMap { state.subscriptions[$0] }, named.compactMap { state.subscriptions[$0] }
       )
     }
-    for subscription in ofRows { subscription.refresh() }
+    for subscription in ofRows { subscription.refresher.refresh() }
     for subscription in ofMutation where subscription.interest.matches(mutated) {
-      subscription.refresh()
+      subscription.refresher.refresh()
     }
   }
 
   // MARK: Caches
 
-  private struct Weak {
-    weak var cache: ResultCache?
-  }
-
-  func add(_ cache: ResultCache) {
-    caches.withLock { caches in
-      caches.removeAll { $0.cache == nil }
-      caches.append(Weak(cache: cache))
-    }
-  }
+  func add(_ cache: any RowCache) { caches.add(cache) }
 
   /// Returns when no cache answers with a row that was written.
-  func invalidate(_ rows: Set<RowIdentity>) async {
-    for cache in caches.withLock({ $0.compactMap(\.cache) }) {
-      do {
-        try await cache.invalidate(rows)
-      } catch {
-        Logger(label: "hearth").warning(
-          "A cache is out of date.", metadata: ["error": "\(error)"])
-      }
-    }
-  }
-
-  /// A query that is run again at each signal, until it is cancelled.
-  final class Subscription: Sendable {
-    let interest: Interest
-    private let body: @Sendable () async -> Void
-    private let onCancel: @Sendable () -> Void
-
-    private enum Phase {
-      /// Next: `running`, `cancelled`.
-      case idle
-      /// Next: `idle`, or `running` again if a signal came. `cancelled`.
-      case running(isDue: Bool)
-      /// Final.
-      case cancelled
-    }
-
-    private let phase = Mutex(Phase.idle)
-    /// Timers and listeners; nil once it is cancelled.
-    private let stops = Mutex<[@Sendable () -> Void]?>([])
-
-    fileprivate init(
-      _ interest: Interest, _ body: @escaping @Sendable () async -> Void,
-      onCancel: @escaping @Sendable () -> Void
-    ) {
-      self.interest = interest
-      self.body = body
-      self.onCancel = onCancel
-      for case .every(let milliseconds) in interest.operation.refreshes where milliseconds > 0 {
-        let timer = Task { [weak self] in
-          while (try? await Task.sleep(for: .milliseconds(milliseconds))) != nil {
-            guard let self else { return }
-            self.refresh()
-          }
-        }
-        add { timer.cancel() }
-      }
-    }
-
-    /// Something that signals; `stop` is called when the subscription is cancelled.
-    func add(_ stop: @escaping @Sendable () -> Void) {
-      let isAdded = stops.withLock { stops in
-        stops?.append(stop)
-        return stops != nil
-      }
-      if !isAdded { stop() }
-    }
-
-    /// Runs the query, soon; after the run that is under way.
-    func refresh() {
-      let begins = phase.withLock { phase in
-        switch phase {
-        case .idle:
-          phase = .running(isDue: false)
-          return true
-        case .running:
-          phase = .running(isDue: true)
-          return false
-        case .cancelled: return false
-        }
-      }
-      guard begins else { return }
-      Task { await run() }
-    }
-
-    private func run() async {
-      var isDue = true
-      while isDue {
-        await body()
-        isDue = phase.withLock { phase in
-          guard case .running(let isDue) = phase else { return false }
-          phase = isDue ? .running(isDue: false) : .idle
-          return isDue
-        }
-      }
-    }
-
-    func cancel() {
-      phase.withLock { $0 = .cancelled }
-      let all = stops.withLock { stops in
-        defer { stops = nil }
-        return stops
-      }
-      for stop in all ?? [] { stop() }
-      onCancel()
-    }
-  }
+  func invalidate(_ rows: Set<RowIdentity>) async { await caches.invalidate(rows) }
 }

@@ -5,15 +5,15 @@ public final class MutationRef<ResultData: Decodable & Sendable, Variables: Oper
   OperationRef, Hashable
 {
   let dataConnect: DataConnect
-  private let firestore: Firestore
+  private let target: ExecutionTarget
   let name: String
   let variables: Variables
 
   init(
-    _ dataConnect: DataConnect, _ firestore: Firestore, _ name: String, _ variables: Variables
+    _ dataConnect: DataConnect, _ target: ExecutionTarget, _ name: String, _ variables: Variables
   ) {
     self.dataConnect = dataConnect
-    self.firestore = firestore
+    self.target = target
     self.name = name
     self.variables = variables
   }
@@ -23,8 +23,8 @@ public final class MutationRef<ResultData: Decodable & Sendable, Variables: Oper
   /// Throws `DataConnectOperationError` if a field fails: see its `response` for those that did not.
   @discardableResult
   public func execute() async throws -> OperationResult<ResultData> {
-    let service = try dataConnect.service(firestore)
-    let response = try await service.mutate(name, encodedVariables(), DataConnect.auth)
+    let executor = try dataConnect.executor(target)
+    let response = try await executor.mutate(name, encodedVariables(), DataConnect.auth)
     return OperationResult(data: try response.decoded(ResultData.self), source: .server)
   }
 

@@ -15,7 +15,7 @@ public final class QueryRefObservation<
   ResultData: Decodable & Sendable, Variables: OperationVariable
 >: ObservableQueryRef, Observable, Hashable {
   let dataConnect: DataConnect
-  private let firestore: Firestore
+  private let target: ExecutionTarget
   let name: String
   /// The name with the variables.
   private let request: String
@@ -25,11 +25,11 @@ public final class QueryRefObservation<
   private let last = LastResult()
 
   init(
-    _ dataConnect: DataConnect, _ firestore: Firestore, _ name: String, _ request: String,
+    _ dataConnect: DataConnect, _ target: ExecutionTarget, _ name: String, _ request: String,
     _ encoded: Result<DataObject, any Error>
   ) {
     self.dataConnect = dataConnect
-    self.firestore = firestore
+    self.target = target
     self.name = name
     self.request = request
     self.variables = encoded
@@ -52,13 +52,13 @@ public final class QueryRefObservation<
     fetchPolicy: QueryFetchPolicy = .preferCache
   ) async throws -> OperationResult<ResultData> {
     do {
-      let service = try dataConnect.service(firestore)
-      let cache = try dataConnect.cache(service)
+      let executor = try dataConnect.executor(target)
+      let cache = try dataConnect.cache(executor)
       if fetchPolicy != .serverOnly, let found = try await cached(fetchPolicy, cache) {
         return found
       }
       if fetchPolicy == .cacheOnly { return OperationResult(data: nil, source: .cache) }
-      var response = try await service.query(
+      var response = try await executor.query(
         name, variables.get(), DataConnect.auth, marksRows: cache != nil)
       if let cache, response.errors.isEmpty {
         await keep(response.fields, in: cache)
@@ -113,12 +113,12 @@ public final class QueryRefObservation<
   /// A signal is a mutation that writes the row which the query reads by its key, and what `@refresh`
   /// says. Throws `DataConnectInitError`; an error of the query is delivered.
   public func subscribe() async throws -> QuerySubscription<ResultData> {
-    let service = try dataConnect.service(firestore)
+    let executor = try dataConnect.executor(target)
     let variables = try variables.get()
     let auth = DataConnect.auth
     let (stream, continuation) = AsyncStream.makeStream(
       of: QuerySubscription<ResultData>.Element.self, bufferingPolicy: .bufferingNewest(1))
-    let subscription = try await service.subscribe(name, variables, auth) { [self] in
+    let subscription = try await executor.subscribe(name, variables, auth) { [self] in
       let result: QuerySubscription<ResultData>.Element
       do {
         result = .success(
@@ -138,7 +138,7 @@ public final class QueryRefObservation<
       _ = self?.subscribers.withLock { $0.removeValue(forKey: number) }
     }
     // The last result first, however old.
-    if let found = try await cached(.cacheOnly, dataConnect.cache(service)) {
+    if let found = try await cached(.cacheOnly, dataConnect.cache(executor)) {
       continuation.yield(.success(found))
     }
     subscription.refresh()

@@ -7,12 +7,14 @@ import Hearth
 ///     rows/<key of the row>            the columns of a row that any result has
 ///
 /// A row is there once, however many results have it: a result that brings new values changes them all.
-final class ResultCache: Sendable {
+final class ResultCache: RowCache {
   private let firestore: Firestore
 
   /// Throws an error of opening the database.
+  ///
+  /// - Parameter folder: Of a persistent cache. Nil: the cache is in memory.
   convenience init(
-    _ settings: CacheSettings, _ config: ConnectorConfig, of database: Firestore,
+    _ settings: CacheSettings, _ config: ConnectorConfig, in folder: String?,
     _ auth: DataConnectAuth?
   ) throws {
     let user = auth.map { Self.hash($0.uid) } ?? "anonymous"
@@ -20,17 +22,13 @@ final class ResultCache: Sendable {
     let options = FirestoreSettings()
     // A result that is lost is read again.
     options.durability = .lastCommitMayBeLost
-    switch settings.storage {
-    case .memory:
+    var path = NSTemporaryDirectory() + UUID().uuidString + name
+    if settings.storage == .persistent, let folder {
+      path = (folder as NSString).appendingPathComponent(name)
+    } else {
       options.cacheSettings = MemoryCacheSettings()
-      let path = NSTemporaryDirectory() + UUID().uuidString + name
-      self.init(try Firestore.open(at: path, settings: options))
-    case .persistent:
-      let folder = (database.path as NSString).deletingLastPathComponent
-      self.init(
-        try Firestore.open(
-          at: (folder as NSString).appendingPathComponent(name), settings: options))
     }
+    self.init(try Firestore.open(at: path, settings: options))
   }
 
   private init(_ firestore: Firestore) { self.firestore = firestore }
@@ -126,6 +124,13 @@ final class ResultCache: Sendable {
           try writer.updateData(["isStale": true], forDocument: document.reference)
         }
       }
+    }
+  }
+
+  /// Makes all results too old.
+  func invalidateAll() async throws {
+    for document in try await results.getDocuments().documents {
+      try await document.reference.updateData(["isStale": true])
     }
   }
 

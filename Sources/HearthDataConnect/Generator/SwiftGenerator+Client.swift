@@ -62,7 +62,9 @@ extension SwiftGenerator {
         }
       }
       source.line()
-      source.line("/// Uses a database of its own, for development. Call it before operations.")
+      source.line(
+        "/// Uses an emulator, or a database of its own, for development. Call it before operations."
+      )
       source.function(
         "public func useEmulator",
         [

@@ -78,7 +78,7 @@ public final class CinemaConnector: Sendable {
         firestore: firestore, settings: Self.settings))
   }
 
-  /// Uses a database of its own, for development. Call it before operations.
+  /// Uses an emulator, or a database of its own, for development. Call it before operations.
   public func useEmulator(
     host: String = DataConnect.EmulatorDefaults.host, port: Int = DataConnect.EmulatorDefaults.port
   ) {

@@ -1,0 +1,108 @@
+import DataConnectModel
+import Foundation
+import Hearth
+import Logging
+import Synchronization
+
+/// Serves the operations of connectors on a database to programs of this machine, for development.
+///
+///     let server = try EmulatorServer(db, host: "127.0.0.1", port: 9399)
+///     try server.serve(connectors)   // again after a change of their sources
+///     …
+///     server.stop()
+///
+/// Each connection has two threads; see `EmulatorRequest` and `EmulatorMessage` for its lines.
+package final class EmulatorServer: Sendable {
+  private static let maximumConnections = 64
+
+  private struct State {
+    /// By the name of the connector.
+    var services: [String: [ConnectorService]] = [:]
+    var sessions: [ObjectIdentifier: EmulatorSession] = [:]
+    var isStopped = false
+  }
+
+  let firestore: Firestore
+  /// The port that the system chose, if none was given.
+  package let port: Int
+  private let socket: LoopbackSocket
+  private let state = Mutex(State())
+
+  /// Listens. Throws an error for an address that other machines can reach, and for one in use.
+  package init(_ firestore: Firestore, host: String, port: Int) throws {
+    self.firestore = firestore
+    (socket, self.port) = try LoopbackSocket.listening(host: host, port: port)
+    let thread = Thread { [self] in accept() }
+    thread.name = "hearth-emulator"
+    thread.start()
+  }
+
+  /// Replaces the connectors. Subscriptions are refreshed.
+  ///
+  /// Throws `DataConnectInitError`, without an effect, for a connector that is damaged.
+  package func serve(_ connectors: [CompiledConnector]) throws {
+    let services = try connectors.map { connector in
+      ConnectorService(
+        try ConnectorPlan(connector), firestore,
+        ConnectorConfig(
+          serviceId: connector.serviceID, location: connector.location,
+          connector: connector.connectorID))
+    }
+    let sessions = state.withLock { state in
+      state.services = Dictionary(grouping: services, by: \.config.connector)
+      return Array(state.sessions.values)
+    }
+    for session in sessions { session.reload() }
+  }
+
+  /// Ends all connections, and listens no more.
+  package func stop() {
+    let sessions = state.withLock { state in
+      state.isStopped = true
+      return Array(state.sessions.values)
+    }
+    socket.end()
+    for session in sessions { session.end() }
+  }
+
+  /// The number of connections.
+  var connectionCount: Int { state.withLock(\.sessions.count) }
+
+  /// Throws `DataConnectInitError` if there is no such connector.
+  func service(_ call: EmulatorRequest.Call) throws(DataConnectInitError) -> ConnectorService {
+    let services = state.withLock { $0.services[call.connector] ?? [] }
+    guard
+      let service = services.first(where: {
+        call.service ?? $0.config.serviceId == $0.config.serviceId
+      })
+    else {
+      let service = call.service.map { "\($0)/" } ?? ""
+      throw DataConnectInitError(
+        .invalidConnector,
+        "The emulator has no connector \(service)\(call.connector), or one with errors.")
+    }
+    return service
+  }
+
+  private func accept() {
+    while let connection = socket.accepted() {
+      guard connectionCount < Self.maximumConnections else {
+        let reason = "There are \(Self.maximumConnections) connections already."
+        _ = connection.write(Array((EmulatorMessage.error(reason).line + "\n").utf8))
+        connection.close()
+        continue
+      }
+      let session = EmulatorSession(LineConnection(connection), self)
+      let key = ObjectIdentifier(session)
+      let isStopped = state.withLock { state in
+        state.sessions[key] = session
+        return state.isStopped
+      }
+      session.start { [weak self] in
+        _ = self?.state.withLock { $0.sessions.removeValue(forKey: key) }
+      }
+      if isStopped { session.end() }
+    }
+    socket.close()
+  }
+}

@@ -1,0 +1,42 @@
+import Hearth
+
+/// Executes the operations of a connector: `ConnectorService` in this process, and `EmulatorClient` in
+/// the process of an emulator.
+protocol OperationExecutor: AnyObject, Sendable {
+  /// Distinguishes the databases of executors.
+  var databaseName: String { get }
+  /// The folder of persistent caches. Nil: caches are in memory.
+  var cacheFolder: String? { get }
+
+  /// - Parameter marksRows: Rows have `Projection.rowMember`.
+  func query(
+    _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?, marksRows: Bool
+  ) async throws -> OperationResponse
+
+  /// Returns when the mutation is durable.
+  func mutate(
+    _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?
+  ) async throws -> OperationResponse
+
+  /// Returns when signals will call `refresh`.
+  func subscribe(
+    _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?,
+    _ refresh: @escaping @Sendable () async -> Void
+  ) async throws -> Refresher
+
+  /// Mutations make the cache's results with their rows too old.
+  func add(_ cache: ResultCache)
+}
+
+/// Where the operations of a reference are executed.
+enum ExecutionTarget: Sendable {
+  case database(Firestore)
+  case emulator(EmulatorClient)
+
+  var databaseName: String {
+    switch self {
+    case .database(let firestore): firestore.path
+    case .emulator(let client): client.databaseName
+    }
+  }
+}
