@@ -161,8 +161,8 @@ let package = Package(
     .testTarget(
       name: "HearthProcessTests",
       dependencies: [
-        "Hearth", "HearthEngine", "LMDB", "FirebaseDataConnect", "HearthDataConnect",
-        "hearth-test-helper",
+        "Hearth", "HearthEngine", "LMDB", "FirebaseDataConnect", "HearthDataConnect", "Movies",
+        "HearthCLI", "hearth-test-helper",
       ]),
     .testTarget(
       name: "HearthTests",

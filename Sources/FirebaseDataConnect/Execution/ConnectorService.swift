@@ -29,7 +29,7 @@ final class ConnectorService: OperationExecutor {
 
   init(
     _ plan: ConnectorPlan, _ firestore: Firestore, _ config: ConnectorConfig,
-    _ settings: DataConnectSettings
+    _ settings: DataConnectSettings = DataConnectSettings()
   ) {
     self.plan = plan
     self.settings = settings

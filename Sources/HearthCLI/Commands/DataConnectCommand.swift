@@ -1,5 +1,6 @@
 #if Tools
   import ArgumentParser
+  import DataConnectModel
   import Foundation
   import HearthDataConnect
 
@@ -17,13 +18,14 @@
           hearth dataconnect sdk generate --watch
           hearth dataconnect compile
           hearth dataconnect execute films.hearth ListMovies
+          hearth dataconnect emulator
 
         The spellings of Firebase's command line, such as hearth dataconnect:sdk:generate and hearth init \
         dataconnect:sdk, are the same commands.
         """,
       subcommands: [
         DataConnectInitCommand.self, DataConnectSDKCommand.self, DataConnectCompileCommand.self,
-        DataConnectExecuteCommand.self,
+        DataConnectExecuteCommand.self, DataConnectEmulatorCommand.self,
       ])
   }
 
@@ -33,6 +35,15 @@
       help: "The folder of the project; without it, the nearest one upwards.",
       completion: .directory)
     var config: String?
+  }
+
+  extension CompiledConnector {
+    /// `movies: 2 tables, 2 queries, 2 mutations`
+    var summary: String {
+      let queries = operations.filter { $0.kind == .query }.count
+      return "\(connectorID): \(schema.tables.count) tables, \(queries) queries, "
+        + "\(operations.count - queries) mutations"
+    }
   }
 
   extension Diagnostic {

@@ -19,13 +19,7 @@
       let compiler = DataConnectCompiler(options: CompilerOptions(isStrict: strict))
       let report = try ProjectCompilation(folder: project.config, compiler: compiler).run()
       Diagnostic.show(report.diagnostics, withNotes: true)
-      for connector in report.connectors {
-        let queries = connector.operations.filter { $0.kind == .query }.count
-        let mutations = connector.operations.count - queries
-        try Terminal.print(
-          "\(connector.connectorID): \(connector.schema.tables.count) tables, "
-            + "\(queries) queries, \(mutations) mutations")
-      }
+      for connector in report.connectors { try Terminal.print(connector.summary) }
       if report.hasErrors { throw ExitCode.failure }
     }
   }

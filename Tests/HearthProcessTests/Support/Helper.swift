@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A running `hearth-test-helper`.
+/// A running `hearth-test-helper`, or another program of the package.
 final class Helper: @unchecked Sendable {
   // Unchecked: Process is not Sendable; each is used by one test.
   private let process = Process()
@@ -11,10 +11,10 @@ final class Helper: @unchecked Sendable {
 
   init(
     _ command: String, _ path: String, _ arguments: CustomStringConvertible...,
-    environment: [String: String] = [:]
+    environment: [String: String] = [:], program: String = "hearth-test-helper"
   ) throws {
     signal(SIGPIPE, SIG_IGN)
-    process.executableURL = Self.executable
+    process.executableURL = Self.folder.appendingPathComponent(program)
     process.arguments = [command, path] + arguments.map(\.description)
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = input
@@ -25,11 +25,10 @@ final class Helper: @unchecked Sendable {
   deinit { if process.isRunning { kill(SIGKILL) } }
 
   /// Beside the tests' own executable.
-  private static let executable: URL = {
+  private static let folder: URL = {
     let link = "/proc/self/exe"
     let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? link
     return URL(fileURLWithPath: tests).deletingLastPathComponent()
-      .appendingPathComponent("hearth-test-helper")
   }()
 
   /// The next line; nil when the helper has ended.

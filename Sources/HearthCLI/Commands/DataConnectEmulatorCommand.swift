@@ -1,0 +1,91 @@
+#if Tools
+  import ArgumentParser
+  import DataConnectModel
+  import FirebaseDataConnect
+  import Foundation
+  import Hearth
+  import HearthDataConnect
+
+  struct DataConnectEmulatorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "emulator",
+      abstract: "Execute the operations of a project for programs that call useEmulator.",
+      discussion: """
+        Compiles the project again whenever one of its files changes; data stays. After an error, the last \
+        connectors without errors are used. Ends with ^C.
+
+          hearth dataconnect emulator --data .dataconnect/data
+          hearth dataconnect emulator --import seed --export seed
+
+        Without --data, the database is a temporary one. Other processes may open the database of --data, \
+        DIR/dataconnect.hearth, at the same time. An export is DIR/dataconnect.jsonl, in the form of hearth \
+        export. Programs on other machines cannot connect.
+        """)
+
+    @OptionGroup var project: DataConnectProjectOptions
+    @Option(help: "The port; 0 for a free one.") var port = DataConnect.EmulatorDefaults.port
+    @Option(help: "An address of this machine alone.") var host = DataConnect.EmulatorDefaults.host
+    @Option(help: "The folder of a database that stays.", completion: .directory)
+    var data: String?
+    @Option(
+      name: .customLong("import"), help: "A folder whose export is imported at the beginning.",
+      completion: .directory)
+    var source: String?
+    @Option(
+      name: .customLong("export"), help: "A folder for an export at the end.",
+      completion: .directory)
+    var target: String?
+    @Flag(name: .customLong("sdk"), help: "Generate the Swift packages, too, after each change.")
+    var generatesSDKs = false
+
+    private static let exportName = "dataconnect.jsonl"
+
+    func run() async throws {
+      let temporary = FileManager.default.temporaryDirectory
+        .appending(path: "hearth-emulator-\(UUID().uuidString)").path
+      let folder = data ?? temporary
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: temporary) }
+      let settings = FirestoreSettings()
+      if data == nil { settings.durability = .lastCommitMayBeLost }
+      let db = try Firestore.open(at: "\(folder)/dataconnect.hearth", settings: settings)
+      do {
+        try await serve(db)
+      } catch {
+        try? await db.terminate()
+        throw error
+      }
+      try await db.terminate()
+    }
+
+    private func serve(_ db: Firestore) async throws {
+      if let source {
+        try await db.maintenance.import(from: "\(source)/\(Self.exportName)")
+      }
+      let server = try EmulatorServer(db, host: host, port: port)
+      defer { server.stop() }
+      try Terminal.print("Listening on \(host):\(server.port), with \(db.path)")
+      try await Interruption.cancelling { [project, generatesSDKs] in
+        var served: [CompiledConnector] = []
+        try await ProjectWatch(folder: project.config).run {
+          let report = try ProjectCompilation(folder: project.config).run()
+          Diagnostic.show(report.diagnostics)
+          // Of a connector with errors, the last one without.
+          let names = report.connectors.map(\.connectorID)
+          let others = report.hasErrors ? served.filter { !names.contains($0.connectorID) } : []
+          served = report.connectors + others
+          try server.serve(served)
+          for connector in report.connectors { try Terminal.print(connector.summary) }
+          guard generatesSDKs, !report.hasErrors else { return }
+          try? DataConnectGenerateCommand.show(SDKGeneration(folder: project.config).run())
+        }
+      }
+      server.stop()
+      guard let target else { return }
+      try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+      let count = try await db.maintenance.export(
+        to: "\(target)/\(Self.exportName)", replacing: true)
+      try Terminal.print("\(Figure.count(count, "document")) in \(target)/\(Self.exportName)")
+    }
+  }
+#endif
