@@ -236,6 +236,14 @@ import Testing
     #expect(try await database.firestore.collection("movie").getDocuments().isEmpty)
   }
 
+  @Test func `a program migrates its database`() async throws {
+    let connector = MoviesConnector(firestore: database.firestore)
+    try await connector.listMovies.execute()
+    for change in try await connector.dataConnect.schemaChanges() { print(change) }
+    try await connector.dataConnect.migrate()
+    #expect(output.lines.isEmpty)
+  }
+
   @Test func `without a cached result, cacheOnly has no data`() async throws {
     let connector = MoviesConnector(firestore: database.firestore)
     let key = try await connector.createMovie.execute(

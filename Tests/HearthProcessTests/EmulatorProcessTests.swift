@@ -92,6 +92,61 @@
     }
 
     @Test(.timeLimit(.minutes(5)))
+    func `a migration that is killed goes on where it ended`() async throws {
+      let path = folder.path + "/films.hearth"
+      let count = 4000
+      do {
+        let db = try Firestore.open(at: path)
+        let direct = MoviesConnector(firestore: db)
+        try await direct.createMovieMutation.execute(
+          title: "0", releaseYear: 2000, genre: "a", rating: 1)
+        let movies = db.collection("movie")
+        let first = try #require(try await movies.getDocuments().documents.first)
+        try await db.write { writer in
+          for number in 1..<count {
+            let id = String(number, radix: 16)
+            let key = String(repeating: "0", count: 32 - id.count) + id
+            var fields = first.data()
+            fields["id"] = key
+            try writer.setData(fields, forDocument: movies.document(key))
+          }
+        }
+        try await db.terminate()
+      }
+      let text = try String(contentsOfFile: schema, encoding: .utf8)
+      try text.replacing(
+        "averageRating: Int",
+        with: "averageRating: Int\n  code: UUID! @default(expr: \"uuidV4()\")"
+      ).write(toFile: schema, atomically: true, encoding: .utf8)
+      var codes: [String: String] = [:]
+      var interruptions = 0
+      for round in 0..<100 {
+        let process = try Helper(
+          "dataconnect", "migrate", path, "--config", project, program: "hearth")
+        let isLast = round == 99
+        if !isLast { usleep(UInt32.random(in: 50_000...400_000)) }
+        if !isLast { process.kill(SIGKILL) }
+        let isDone = !process.lines().isEmpty
+        let db = try Firestore.open(at: path)
+        for document in try await db.collection("movie").getDocuments().documents {
+          guard let code = document["code"] as? String else { continue }
+          #expect(codes[document.documentID] ?? code == code)
+          codes[document.documentID] = code
+        }
+        if !codes.isEmpty, codes.count < count { interruptions += 1 }
+        try await db.terminate()
+        if isDone { break }
+      }
+      #expect(codes.count == count && Set(codes.values).count == count)
+      print("migration: \(interruptions) interruptions between its first and its last row")
+      // The package of before.
+      let db = try Firestore.open(at: path)
+      let listed = try await MoviesConnector(firestore: db).listMoviesQuery.execute()
+      #expect(listed.data.movies.count == 100)
+      try await db.terminate()
+    }
+
+    @Test(.timeLimit(.minutes(5)))
     func `acknowledged mutations are there after the process was killed under load`() async throws {
       var port = 0
       var acknowledged: Set<String> = []

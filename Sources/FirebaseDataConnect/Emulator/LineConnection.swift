@@ -15,7 +15,7 @@ final class LineConnection: Sendable {
     case tooLong
   }
 
-  /// What a reader does after a line.
+  /// How reading goes on after a line.
   enum Next {
     case reads
     /// Reads no more; ends when the queue is written.

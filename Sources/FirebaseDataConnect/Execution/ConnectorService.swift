@@ -48,17 +48,16 @@ final class ConnectorService: OperationExecutor {
     return operation
   }
 
-  /// Declares indexes and rules, once.
-  private func prepare() async throws {
+  /// Declares indexes and rules, and stores the schema of a new database, once.
+  func prepare() async throws {
     let task: Task<Void, any Error>? = preparation.withLock { preparation in
       switch preparation {
       case .done: return nil
       case .running(let task): return task
       case .due:
-        let task = Task { [plan, firestore] in
-          let (rules, indexes) = (plan.rules, plan.indexes)
-          if !rules.isEmpty { try await firestore.references.declare(rules) }
-          if !indexes.isEmpty { try await firestore.indexes.declare(indexes) }
+        let task = Task {
+          try await declare()
+          await SchemaRecord.begin(plan.connector.schema, config.serviceId, in: firestore)
         }
         preparation = .running(task)
         return task
@@ -73,6 +72,13 @@ final class ConnectorService: OperationExecutor {
       throw DataConnectInternalError(
         .internalError, "The indexes of the connector cannot be declared: \(error)", error)
     }
+  }
+
+  /// Declares the indexes and rules of the schema.
+  func declare() async throws {
+    let (rules, indexes) = (plan.rules, plan.indexes)
+    if !rules.isEmpty { try await firestore.references.declare(rules) }
+    if !indexes.isEmpty { try await firestore.indexes.declare(indexes) }
   }
 
   var databaseName: String { firestore.path }

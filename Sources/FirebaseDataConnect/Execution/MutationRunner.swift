@@ -334,6 +334,52 @@ struct MutationRunner {
     }
     return key
   }
+
+  // MARK: Migrations
+
+  /// Gives a row the form of a newer schema. Values that have this form already stay.
+  mutating func migrate(
+    _ document: DocumentReference, _ row: StoredRow, _ change: SchemaComparison.TableChange,
+    to layout: TableLayout
+  ) throws {
+    let documentID = document.documentID
+    /// Of the new column, if it is stored.
+    func stored(_ name: String) -> StoredValue? {
+      layout.column(name).flatMap { row[$0.reference ?? name] }
+    }
+    func value(_ name: String) -> DataValue {
+      let source = stored(name) == nil ? change.old : layout
+      return source.column(name).map { source.value(of: $0, in: row, documentID: documentID) }
+        ?? .null
+    }
+    let due = layout.table.columns.filter { column in
+      if change.reset.contains(column.name) { return true }
+      guard change.added.contains(column.name) else { return false }
+      let value = stored(column.name)
+      return value == nil || value == .null && !column.isNullable
+    }.map(\.name)
+    var data = try RowData([:], layout, execution)
+    try applyDefaults(to: &data, layout, due)
+    for name in due where data.values[name] == nil { data.values[name] = .null }
+    for name in change.moved where data.values[name] == nil { data.values[name] = value(name) }
+    for reference in layout.references
+    where reference.columns.contains(where: { data.values[$0] != nil }) {
+      for name in reference.columns where data.values[name] == nil {
+        data.values[name] = value(name)
+      }
+    }
+    var changes = StoredRow()
+    try fill(&changes, with: data.values, layout, isNew: false)
+    if !changes.names.isEmpty {
+      try writer.setData(from: changes, forDocument: document, mergeFields: changes.names)
+    }
+    let removed = change.removedFields.filter { row[$0] != nil }
+    if !removed.isEmpty {
+      try writer.updateData(
+        Dictionary(uniqueKeysWithValues: removed.map { ($0, FieldValue.delete()) }),
+        forDocument: document)
+    }
+  }
 }
 
 /// The rows that a mutation has written. Those that follow from rules are not among them.

@@ -22,6 +22,19 @@ struct TableLayout: Sendable {
     let column: Column
     /// The name of the reference that the column is read from. Nil for a field.
     let reference: String?
+
+    /// The value in rows that are older than the column.
+    fileprivate var missingValue: DataValue {
+      guard !column.isNullable, !column.isList, case .value(let literal)? = column.defaultValue
+      else { return .null }
+      switch (column.type, literal.constant) {
+      case (.float, .int(let number)): return .double(Double(number))
+      case (.string, let value), (.int, let value), (.int64, let value), (.float, let value),
+        (.boolean, let value), (.enumeration, let value):
+        return value
+      default: return .null
+      }
+    }
   }
 
   init(_ table: Table, in schema: Schema) throws(DataConnectInitError) {
@@ -95,10 +108,8 @@ struct TableLayout: Sendable {
     }
     if let value = row[name] { return value.dataValue(column.column.type) }
     // A document that was written by hand has its key at least in its id.
-    guard let index = table.key.firstIndex(of: name),
-      let values = RowKey.values(of: documentID, types: keyTypes)
-    else { return .null }
-    return values[index]
+    guard let index = table.key.firstIndex(of: name) else { return column.missingValue }
+    return RowKey.values(of: documentID, types: keyTypes)?[index] ?? .null
   }
 
   func key(of row: StoredRow, documentID: String) -> [DataValue] {

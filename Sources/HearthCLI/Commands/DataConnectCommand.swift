@@ -19,6 +19,7 @@
           hearth dataconnect compile
           hearth dataconnect execute films.hearth ListMovies
           hearth dataconnect emulator
+          hearth dataconnect migrate films.hearth
 
         The spellings of Firebase's command line, such as hearth dataconnect:sdk:generate and hearth init \
         dataconnect:sdk, are the same commands.
@@ -26,6 +27,7 @@
       subcommands: [
         DataConnectInitCommand.self, DataConnectSDKCommand.self, DataConnectCompileCommand.self,
         DataConnectExecuteCommand.self, DataConnectEmulatorCommand.self,
+        DataConnectDiffCommand.self, DataConnectMigrateCommand.self,
       ])
   }
 

@@ -100,6 +100,34 @@
       }
     }
 
+    @Test func `a schema is compared with that of a database, and migrated`() throws {
+      try begin()
+      #expect(
+        try hearth(
+          "dataconnect", "execute", "films.hearth", "--file", "dataconnect/seed_data.gql"
+        ).status == 0)
+      #expect(try hearth("dataconnect", "diff", "films.hearth").output.isEmpty)
+      let schema = "dataconnect/schema/schema.gql"
+      let text = try String(contentsOfFile: "\(hearth.folder.path)/\(schema)", encoding: .utf8)
+      func change(_ line: String) throws {
+        try write(
+          text.replacing("type Movie @table {", with: "type Movie @table {\n\(line)"), to: schema)
+      }
+      try change("stars: Int! @default(value: 3)")
+      let diff = try hearth("dataconnect", "diff", "films.hearth")
+      #expect(diff.lines == ["additive: Movie.stars is a new column: rows get its default"])
+      let migrated = try hearth("dataconnect", "migrate", "films.hearth")
+      #expect(migrated.status == 0, "\(migrated.error)")
+      #expect(migrated.lines == diff.lines)
+      let found = try hearth("query", "films.hearth", "movie where stars == 3", "--json")
+      #expect(found.output.contains("Metropolis"), "\(found)")
+      try write(text, to: schema)
+      let kept = try hearth("dataconnect", "migrate", "films.hearth")
+      #expect(kept.status == 1 && kept.error.contains("destructive: Movie.stars is removed"))
+      let removed = try hearth("dataconnect", "migrate", "films.hearth", "--allow-destructive")
+      #expect(removed.status == 0 && removed.lines.count == 1)
+    }
+
     @Test func `a project or a package that is missing is an error with its remedy`() throws {
       let none = try hearth("dataconnect", "sdk", "generate", "--config", ".")
       #expect(none.status == 1)

@@ -1,0 +1,75 @@
+#if Tools
+  import ArgumentParser
+  import DataConnectModel
+  import FirebaseDataConnect
+  import Foundation
+  import Hearth
+  import HearthDataConnect
+
+  struct DataConnectDiffCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "diff",
+      abstract: "Compare the schema of a project with the one that a database has.",
+      discussion: """
+        Prints a line for each change: additive, needs a default, or destructive. The first operation on a \
+        new database stores its schema in it, and migrate the newer one.
+        """)
+
+    @OptionGroup var file: DatabaseArgument
+    @OptionGroup var project: DataConnectProjectOptions
+
+    func run() async throws {
+      try await file.open(.reading) { db in
+        for dataConnect in try project.services(on: db) {
+          for change in try await dataConnect.schemaChanges() {
+            try Terminal.print(change.description)
+          }
+        }
+      }
+    }
+  }
+
+  struct DataConnectMigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "migrate",
+      abstract: "Give the rows of a database the form of the schema of a project.",
+      discussion: """
+        Rows get the defaults of new columns, or null. Ends with status 1, and changes nothing, for a change \
+        that removes values without --allow-destructive, and for rows that lack a value without a default. A \
+        migration that ended early goes on where it ended. Programs with the older schema may run meanwhile.
+        """)
+
+    @OptionGroup var file: DatabaseArgument
+    @OptionGroup var project: DataConnectProjectOptions
+    @Flag(help: "Remove columns, tables and values that the schema has no more.")
+    var allowDestructive = false
+
+    func run() async throws {
+      try await file.open(.writing) { db in
+        for dataConnect in try project.services(on: db) {
+          for change in try await dataConnect.migrate(allowingDestructive: allowDestructive) {
+            try Terminal.print(change.description)
+          }
+        }
+      }
+    }
+  }
+
+  extension DataConnectProjectOptions {
+    /// A connector of each service: those of one have the same schema.
+    fileprivate func services(on db: Firestore) throws -> [DataConnect] {
+      let report = try ProjectCompilation(folder: config).run()
+      Diagnostic.show(report.diagnostics)
+      if report.hasErrors { throw ExitCode.failure }
+      var names: Set<String> = []
+      return try report.connectors.filter { names.insert($0.serviceID).inserted }.map { compiled in
+        DataConnect(
+          connectorConfig: ConnectorConfig(
+            serviceId: compiled.serviceID, location: compiled.location,
+            connector: compiled.connectorID),
+          compiled: String(decoding: try JSONEncoder().encode(compiled), as: UTF8.self),
+          firestore: db)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,252 @@
+import DataConnectModel
+import Foundation
+import Hearth
+import HearthTesting
+import Testing
+
+@testable import FirebaseDataConnect
+
+/// Changes of a schema whose tables have rows.
+@Suite struct MigrationTests {
+  private let database: TemporaryDatabase
+
+  init() throws { database = try TemporaryDatabase() }
+
+  /// A connector with a schema, on the one database.
+  private func connector(_ schema: String, _ operations: String = "") throws -> TestConnector {
+    try TestConnector(
+      TestConnector(schema: schema, operations: operations + "\nquery Q { __typename }").connector,
+      database)
+  }
+
+  private static let movies = "type Movie @table(key: \"id\") { id: Int!  title: String }"
+  private static let add = """
+    mutation Add($id: Int!, $title: String) { movie_insert(data: {id: $id, title: $title}) }
+    """
+
+  private func fill(_ count: Int) async throws {
+    let old = try connector(Self.movies, Self.add)
+    for id in 1...count {
+      try await old.mutate("Add", ["id": .int(Int64(id)), "title": .string("film \(id)")])
+    }
+  }
+
+  private func documents(_ collection: String) async throws -> [[String: Any]] {
+    try await database.firestore.collection(collection).getDocuments().documents.map { $0.data() }
+  }
+
+  // MARK: Classes
+
+  @Test func `each change has its class`() async throws {
+    let table = "type T @table(key: \"id\")"
+    let cases: [(old: String, new: String, changes: [String])] = [
+      ("\(table) { id: Int! }", "\(table) { id: Int! }", []),
+      ("\(table) { id: Int! }", "\(table) { id: Int!  a: String }", ["additive T.a"]),
+      (
+        "\(table) { id: Int! }", "\(table) { id: Int!  a: Int! @default(value: 3) }",
+        ["additive T.a"]
+      ),
+      ("\(table) { id: Int! }", "\(table) { id: Int!  a: Int! }", ["needsDefault T.a"]),
+      ("\(table) { id: Int!  a: Int }", "\(table) { id: Int! }", ["destructive T.a"]),
+      ("\(table) { id: Int!  a: Int }", "\(table) { id: Int!  a: Int! }", ["needsDefault T.a"]),
+      ("\(table) { id: Int!  a: Int! }", "\(table) { id: Int!  a: Int }", ["additive T.a"]),
+      ("\(table) { id: Int!  a: Int }", "\(table) { id: Int!  a: Int64 }", ["additive T.a"]),
+      ("\(table) { id: Int!  a: String }", "\(table) { id: Int!  a: Int }", ["destructive T.a"]),
+      ("\(table) { id: Int!  a: Int }", "\(table) { id: Int!  a: [Int!] }", ["destructive T.a"]),
+      ("\(table) { id: Int! }", "\(table) { id: String! }", ["destructive T"]),
+      ("\(table) { id: Int! a: Int }", "\(table) { id: Int!  a: Int @unique }", ["additive T"]),
+      ("\(table) { id: Int! a: Int @index }", "\(table) { id: Int!  a: Int }", ["additive T"]),
+      ("\(table) { id: Int! }", "\(table) { id: Int! } type U @table { a: Int }", ["additive U"]),
+      (
+        "\(table) { id: Int! } type U @table { a: Int }", "\(table) { id: Int! }", ["destructive U"]
+      ),
+      (
+        "\(table) { id: Int!  a: E } enum E { A B }", "\(table) { id: Int!  a: E } enum E { A C }",
+        ["additive E", "destructive E"]
+      ),
+      (
+        "type Old @table(key: \"id\", name: \"t\") { id: Int! }", "\(table) { id: Int! }", []
+      ),
+    ]
+    for (old, new, changes) in cases {
+      func plan(_ schema: String) throws -> ConnectorPlan {
+        try ConnectorPlan(
+          TestConnector(schema: schema, operations: "query Q { __typename }").connector)
+      }
+      let found = try SchemaComparison(from: plan(old), to: plan(new)).changes
+      #expect(found.map { "\($0.kind) \($0.subject)" } == changes, "\(old) → \(new)")
+    }
+  }
+
+  // MARK: Rows
+
+  @Test func `rows get the defaults of new columns, once`() async throws {
+    try await fill(450)
+    let newer = try connector(
+      """
+      type Movie @table(key: "id") {
+        id: Int!  title: String! @default(value: "?")  genre: String
+        rating: Int! @default(value: 5)  code: UUID! @default(expr: "uuidV4()")
+        number: Int! @col(dataType: "serial")  studio: Studio
+      }
+      type Studio @table(key: "name") { name: String! }
+      """,
+      """
+      query NoGenre { movies(where: {genre: {isNull: true}}, limit: 1000) { id rating code number } }
+      """)
+    let changes = try await newer.dataConnect.schemaChanges()
+    #expect(changes.allSatisfy { $0.kind == .additive } && changes.count == 8, "\(changes)")
+    #expect(try await newer.dataConnect.migrate() == changes)
+    let rows = try await newer.query("NoGenre")["movies"]?.elements ?? []
+    #expect(rows.count == 450)
+    #expect(rows.allSatisfy { $0["rating"] == 5 })
+    #expect(
+      Set(rows.map { $0["code"] }).count == 450 && Set(rows.map { $0["number"] }).count == 450)
+    // Again, and by another program.
+    #expect(try await newer.dataConnect.migrate().isEmpty)
+    #expect(try await newer.dataConnect.schemaChanges().isEmpty)
+    #expect(try await newer.query("NoGenre")["movies"]?.elements == rows)
+  }
+
+  @Test func `a program with the older schema goes on, and the newer one reads its rows`()
+    async throws
+  {
+    try await fill(1)
+    let newer = try connector(
+      """
+      type Movie @table(key: "id") {
+        id: Int!  title: String  rating: Float! @default(value: 5)  genre: String
+      }
+      """, "query All { movies(orderBy: [{id: ASC}]) { id rating genre } }")
+    try await newer.dataConnect.migrate()
+    let older = try connector(Self.movies, Self.add)
+    try await older.mutate("Add", ["id": 2])
+    let row: DataObject = ["rating": .double(5), "genre": nil]
+    #expect(
+      try await newer.query("All")["movies"]
+        == .list([
+          .object(DataObject([("id", 1)] + row.members)),
+          .object(DataObject([("id", 2)] + row.members)),
+        ]))
+    // The older one does not bring its schema back.
+    #expect(try await newer.dataConnect.schemaChanges().isEmpty)
+    let back = try await older.dataConnect.schemaChanges()
+    #expect(back.map(\.kind) == [.destructive, .destructive])
+  }
+
+  @Test func `a column without a default is refused if rows lack it, and changes nothing`()
+    async throws
+  {
+    try await fill(3)
+    let before = try await documents("movie") as NSArray
+    let newer = try connector(
+      "type Movie @table(key: \"id\") { id: Int!  title: String!  genre: String!  year: Int }")
+    let text = await message { try await newer.dataConnect.migrate() }
+    #expect(text.hasPrefix("Movie.genre must have a value, and the row 1 has none"), "\(text)")
+    #expect(try await documents("movie") as NSArray == before)
+    // All rows have a title.
+    let other = try connector("type Movie @table(key: \"id\") { id: Int!  title: String! }")
+    #expect(try await other.dataConnect.migrate().map(\.kind) == [.needsDefault])
+    #expect(try await other.dataConnect.schemaChanges().isEmpty)
+  }
+
+  @Test func `values are removed with permission only, and no others`() async throws {
+    let schema = """
+      type Movie @table(key: "id") { id: Int!  title: String  year: String  old: Int @unique }
+      type Review @table(key: "id") { id: Int!  movie: Movie!  text: String }
+      """
+    let old = try connector(
+      schema,
+      """
+      mutation Add($id: Int!) {
+        movie_insert(data: {id: $id, title: "a", year: "1984", old: $id, reviews_on_movie: [{id: $id, text: "b"}]})
+      }
+      """)
+    for id in 1...3 { try await old.mutate("Add", ["id": .int(Int64(id))]) }
+    let newer = try connector(
+      """
+      type Movie @table(key: "id") { id: Int!  title: String  year: Int! @default(value: 2000) }
+      """)
+    let text = await message { try await newer.dataConnect.migrate() }
+    #expect(text.contains("destructive: Movie.year changes from String to Int"), "\(text)")
+    #expect(try await documents("movie").allSatisfy { $0["year"] as? String == "1984" })
+    try await newer.dataConnect.migrate(allowingDestructive: true)
+    #expect(try await documents("review").isEmpty)
+    let movies = try await documents("movie")
+    #expect(movies.count == 3)
+    #expect(
+      movies.allSatisfy {
+        Set($0.keys) == ["id", "title", "year"] && $0["year"] as? Int == 2000
+          && $0["title"] as? String == "a"
+      })
+    #expect(
+      try await !database.firestore.indexes.list().contains { "\($0)".contains("old") })
+  }
+
+  @Test func `a table is removed without the rows that have referred to it`() async throws {
+    let old = try connector(
+      """
+      type Movie @table(key: "id") { id: Int! }
+      type Review @table(key: "id") { id: Int!  movie: Movie!  text: String }
+      """,
+      """
+      mutation Add { movie_insert(data: {id: 1, reviews_on_movie: [{id: 1, text: "b"}]}) }
+      """)
+    try await old.mutate("Add")
+    let newer = try connector("type Review @table(key: \"id\") { id: Int!  text: String }")
+    try await newer.dataConnect.migrate(allowingDestructive: true)
+    #expect(try await documents("movie").isEmpty)
+    #expect(try await documents("review").map { Set($0.keys) } == [["id", "text"]])
+  }
+
+  @Test func `the column of a reference keeps its values in both directions`() async throws {
+    let plain = """
+      type Movie @table(key: "id") { id: String! }
+      type Review @table(key: "id") { id: Int!  movieId: String }
+      """
+    let linked = plain.replacing("movieId: String", with: "movie: Movie")
+    let old = try connector(
+      plain,
+      """
+      mutation Add { movie_insert(data: {id: "m"}) review_insert(data: {id: 1, movieId: "m"}) }
+      """)
+    try await old.mutate("Add")
+    let newer = try connector(linked, "query R { reviews { movieId movie { id } } }")
+    try await newer.dataConnect.migrate()
+    #expect(
+      try await newer.query("R")["reviews"] == [["movieId": "m", "movie": ["id": "m"]]])
+    try await connector(plain).dataConnect.migrate()
+    #expect(try await documents("review").map { $0["movieId"] as? String } == ["m"])
+  }
+
+  @Test func `another key deletes the rows, with permission`() async throws {
+    try await fill(2)
+    let newer = try connector("type Movie @table(key: \"title\") { title: String!  id: Int }")
+    await #expect(throws: DataConnectOperationError.self) { try await newer.dataConnect.migrate() }
+    #expect(try await documents("movie").count == 2)
+    try await newer.dataConnect.migrate(allowingDestructive: true)
+    #expect(try await documents("movie").isEmpty)
+  }
+
+  @Test func `a migration that ended early goes on`() async throws {
+    try await fill(9)
+    let newer = try connector(
+      """
+      type Movie @table(key: "id") { id: Int!  title: String  code: UUID! @default(expr: "uuidV4()") }
+      """)
+    for _ in 0..<3 {
+      var migration = SchemaMigration(try newer.dataConnect.service())
+      migration.batchCount = 2
+      migration.maximumBatches = 1
+      await #expect(throws: CancellationError.self) {
+        _ = try await migration.run(allowingDestructive: false)
+      }
+    }
+    let codes = try await documents("movie").compactMap { $0["code"] as? String }
+    #expect(codes.count == 6)
+    #expect(try await newer.dataConnect.schemaChanges().count == 1)
+    try await newer.dataConnect.migrate()
+    let all = try await documents("movie").compactMap { $0["code"] as? String }
+    #expect(all.count == 9 && Set(all).isSuperset(of: codes))
+  }
+}
