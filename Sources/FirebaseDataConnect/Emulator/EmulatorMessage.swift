@@ -115,9 +115,6 @@ extension JSON {
     guard let domain = self["domain"]?.string, let code = self["code"]?.integer,
       let message = self["message"]?.string
     else { return nil }
-    if domain == FirestoreErrorDomain, let known = FirestoreErrorCode.Code(rawValue: Int(code)) {
-      return Status(known, message).nsError
-    }
     return NSError(
       domain: domain, code: Int(code), userInfo: [NSLocalizedDescriptionKey: message])
   }
