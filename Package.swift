@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "HearthDataConnect", targets: ["HearthDataConnect"]),
     .library(name: "HearthTesting", targets: ["HearthTesting"]),
     .library(name: "HearthService", targets: ["HearthService"]),
+    .library(name: "HearthServer", targets: ["HearthServer"]),
     .library(name: "HearthMacros", targets: ["HearthMacros"]),
     .executable(name: "hearth", targets: ["HearthCLI"]),
   ],
@@ -26,6 +27,10 @@ let package = Package(
     .trait(
       name: "Service",
       description: "HearthService: metrics and graceful shutdown, with what they depend on."),
+    .trait(
+      name: "Server",
+      description: "HearthServer: a server for Firestore's clients, with gRPC and Protocol Buffers."
+    ),
     .trait(
       name: "Macros",
       description: "HearthMacros: @Document, which writes direct coding and typed fields."),
@@ -39,6 +44,13 @@ let package = Package(
     // Only with the trait "Service".
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    // Only with the trait "Server".
+    .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+    .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
+    .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     // Only with the trait "Macros".
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
   ],
@@ -124,6 +136,29 @@ let package = Package(
           name: "ServiceLifecycle", package: "swift-service-lifecycle",
           condition: .when(traits: ["Service"])),
       ]),
+    // The messages and services of google.firestore.v1, and what serves them from a backend.
+    .target(
+      name: "FirestoreProtocol",
+      dependencies: [
+        .product(
+          name: "SwiftProtobuf", package: "swift-protobuf", condition: .when(traits: ["Server"])),
+        .product(name: "GRPCCore", package: "grpc-swift-2", condition: .when(traits: ["Server"])),
+        .product(
+          name: "GRPCProtobuf", package: "grpc-swift-protobuf",
+          condition: .when(traits: ["Server"])),
+      ],
+      exclude: ["Protos"]),
+    .target(
+      name: "HearthServer",
+      dependencies: [
+        "HearthEngine", "FirestoreProtocol",
+        .product(
+          name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
+          condition: .when(traits: ["Server"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Server"])),
+        .product(
+          name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["Server"])),
+      ]),
     .macro(
       name: "HearthMacrosPlugin",
       dependencies: [
@@ -138,6 +173,7 @@ let package = Package(
       name: "HearthCLI",
       dependencies: [
         "Hearth", "ParseSwift", "FirebaseDataConnect", "HearthDataConnect", "DataConnectModel",
+        .target(name: "HearthServer", condition: .when(traits: ["Server"])),
         .product(
           name: "ArgumentParser", package: "swift-argument-parser",
           condition: .when(traits: ["Tools"])),
@@ -208,6 +244,16 @@ let package = Package(
         "Hearth", "HearthEngine", "HearthTesting", "CompilerCheck",
         .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
       ]),
+    .testTarget(
+      name: "HearthServerTests",
+      dependencies: [
+        "HearthServer", "HearthEngine", "FirestoreProtocol", "HearthCLI",
+        .product(
+          name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
+          condition: .when(traits: ["Server"])),
+      ],
+      // Scripts in other languages.
+      exclude: ["Clients"]),
     .testTarget(name: "HearthCLITests", dependencies: ["HearthCLI", "Hearth"]),
   ],
   swiftLanguageModes: [.v6]

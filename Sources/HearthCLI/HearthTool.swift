@@ -4,6 +4,15 @@
   import Hearth
 
   struct HearthTool: AsyncParsableCommand {
+    /// Commands that need further traits.
+    private static var optionalCommands: [any ParsableCommand.Type] {
+      #if Server
+        [ServeCommand.self]
+      #else
+        []
+      #endif
+    }
+
     static let configuration = CommandConfiguration(
       commandName: "hearth",
       abstract: "Firestore at home: look into a database file, change it, watch it.",
@@ -33,7 +42,7 @@
         CheckCommand.self, BackupCommand.self, RestoreCommand.self,
         CompactCommand.self, RepairCommand.self,
         ExportCommand.self, ImportCommand.self, DataConnectCommand.self,
-      ])
+      ] + optionalCommands)
   }
 
   @main enum Main {

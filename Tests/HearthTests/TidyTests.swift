@@ -338,7 +338,12 @@ import Testing
 
   // MARK: What is read
 
-  static var sources: [SourceFile] { SourceTree.swiftFiles(in: "Sources") }
+  static var sources: [SourceFile] {
+    SourceTree.swiftFiles(in: "Sources").filter { !isGenerated($0.path) }
+  }
+
+  /// Written by a tool, as Scripts/protocol.
+  static func isGenerated(_ path: String) -> Bool { path.contains("/Generated/") }
 
   /// Every text of the package that people wrote.
   static var texts: [String] {
@@ -346,7 +351,7 @@ import Testing
     let folders = ["Sources", "Tests", "Benchmarks", "Scripts", ".ci"]
     let inFolders = folders.flatMap(SourceTree.files(in:)).filter { path in
       let name = path.split(separator: "/").last ?? ""
-      return !path.contains("/Resources/")
+      return !path.contains("/Resources/") && !isGenerated(path)
         && (!name.contains(".") || endings.contains { name.hasSuffix("." + $0) })
     }
     return inFolders + ["Package.swift", "README.md"]

@@ -137,6 +137,15 @@ package protocol Backend: AnyObject, Sendable {
     since token: ChangeToken, _ context: RequestContext,
     _ done: @escaping Completion<[LoggedChange]>)
 
+  /// The time of the commit that made the state of a token. Throws `outOfRange` for one before the
+  /// change log.
+  func time(
+    of token: ChangeToken, _ context: RequestContext, _ done: @escaping Completion<Timestamp>)
+
+  /// A token for the state after the last commit at or before a time. Throws like a read at it.
+  func token(
+    at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>)
+
   /// Calls `body` whenever there may be more changes, and on close. `body` must return quickly.
   func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int
   func removeChangeObserver(_ observer: Int)

@@ -391,6 +391,28 @@ extension EmbeddedBackend: Backend {
     }
   }
 
+  package func time(
+    of token: ChangeToken, _ context: RequestContext, _ done: @escaping Completion<Timestamp>
+  ) {
+    answer(.nothing, context, .short, done) { [self] snapshot in
+      let sequence = try sequence(of: token)
+      let state = try snapshot.state()
+      guard sequence <= state.lastSequence else { throw Status.tokenOfTheFuture }
+      if sequence == state.lastSequence { return Timestamp(state.lastCommitTime) }
+      if sequence == 0 { return Timestamp(Instant(microseconds: 0)) }
+      guard let change = try snapshot.change(sequence) else {
+        throw Status(.outOfRange, "The change log does not reach back to the token.")
+      }
+      return Timestamp(change.commitTime)
+    }
+  }
+
+  package func token(
+    at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>
+  ) {
+    answer(at: time, context, done) { [self] _, sequence in token(after: sequence) }
+  }
+
   package func changes(
     since token: ChangeToken, _ context: RequestContext,
     _ done: @escaping Completion<[LoggedChange]>

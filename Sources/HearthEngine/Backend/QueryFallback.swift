@@ -180,6 +180,18 @@ final class QueryFallback: Backend {
     base.newestToken(context, done)
   }
 
+  package func time(
+    of token: ChangeToken, _ context: RequestContext, _ done: @escaping Completion<Timestamp>
+  ) {
+    base.time(of: token, context, done)
+  }
+
+  package func token(
+    at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>
+  ) {
+    base.token(at: time, context, done)
+  }
+
   package func committedToken() throws -> ChangeToken { try base.committedToken() }
 
   package func changes(

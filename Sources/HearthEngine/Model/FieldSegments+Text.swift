@@ -61,7 +61,7 @@ extension FieldSegments {
   }
 
   /// Reads `canonicalText`. Also accepts names that are quoted without need.
-  init(wireText text: String) throws(Status) {
+  package init(wireText text: String) throws(Status) {
     guard !text.isEmpty else { throw .invalidArgument("Invalid empty property path string.") }
     var names: [String] = []
     var rest = text.utf8[...]

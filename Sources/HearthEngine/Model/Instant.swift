@@ -2,20 +2,20 @@
 ///
 /// The range is that of `google.protobuf.Timestamp`, years 0001 to 9999.
 package struct Instant: Hashable, Comparable, Sendable {
-  var microseconds: Int64
+  package var microseconds: Int64
 
   /// 0001-01-01T00:00:00Z.
   static let earliest = Instant(microseconds: -62_135_596_800 * 1_000_000)
   /// 9999-12-31T23:59:59.999999Z.
   static let latest = Instant(microseconds: 253_402_300_800 * 1_000_000 - 1)
 
-  init(microseconds: Int64) {
+  package init(microseconds: Int64) {
     self.microseconds = microseconds
   }
 
   /// Rounds down to a microsecond, as Firestore does. Nil outside the years 0001 to 9999, or if
   /// `nanoseconds` is not in 0..<1,000,000,000.
-  init?(seconds: Int64, nanoseconds: Int32) {
+  package init?(seconds: Int64, nanoseconds: Int32) {
     guard (-62_135_596_800..<253_402_300_800).contains(seconds),
       (0..<1_000_000_000).contains(nanoseconds)
     else { return nil }
@@ -23,13 +23,13 @@ package struct Instant: Hashable, Comparable, Sendable {
   }
 
   /// Whole seconds, rounded down.
-  var seconds: Int64 {
+  package var seconds: Int64 {
     let quotient = microseconds / 1_000_000
     return microseconds % 1_000_000 < 0 ? quotient - 1 : quotient
   }
 
   /// The fraction of the second, 0..<1,000,000,000.
-  var nanoseconds: Int32 {
+  package var nanoseconds: Int32 {
     Int32((microseconds - seconds * 1_000_000) * 1000)
   }
 

@@ -2,7 +2,7 @@
 ///
 /// Source: "Usage and limits" (quotas) and "Storage size calculations" in Firestore's
 /// documentation, Standard edition, August 2026.
-enum Limits {
+package enum Limits {
   /// A document and its name, by the storage size rules: `Limits.size(ofDocument:fields:)`. 1 MiB.
   static let document = 1_048_576
   /// The value of one field. 1 MiB minus 89 bytes.
@@ -22,7 +22,7 @@ enum Limits {
   static let fieldName = 1500
 
   /// One request, such as a commit. 10 MiB.
-  static let request = 10_485_760
+  package static let request = 10_485_760
   /// Field transforms of one document in one commit.
   static let transformsPerDocument = 500
   /// Index entries of one document.
@@ -52,9 +52,9 @@ enum Limits {
   /// Aggregations of one query.
   static let aggregations = 5
   /// The lifetime of a transaction.
-  static let transactionSeconds = 270
+  package static let transactionSeconds = 270
   /// The time that a transaction may spend without a request.
-  static let transactionIdleSeconds = 60
+  package static let transactionIdleSeconds = 60
 }
 
 // MARK: - Queries on the results of others

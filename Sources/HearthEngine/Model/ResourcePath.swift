@@ -32,9 +32,9 @@ package struct ResourcePath: Sendable {
 
   package static let root = ResourcePath()
 
-  var isRoot: Bool { segments.isEmpty }
+  package var isRoot: Bool { segments.isEmpty }
   package var isDocument: Bool { segments.count % 2 == 0 && !segments.isEmpty }
-  var isCollection: Bool { segments.count % 2 == 1 }
+  package var isCollection: Bool { segments.count % 2 == 1 }
   /// The last segment; empty for the root.
   package var id: String { segments.last ?? "" }
   /// The path without its last segment; the root is its own parent.
@@ -57,7 +57,7 @@ package struct ResourcePath: Sendable {
     ResourcePath(segments + path.segments)
   }
 
-  func hasPrefix(_ prefix: ResourcePath) -> Bool {
+  package func hasPrefix(_ prefix: ResourcePath) -> Bool {
     guard segments.count >= prefix.segments.count else { return false }
     for index in prefix.segments.indices
     where !UTF8Order.areEqual(segments[index], prefix.segments[index]) {
@@ -67,7 +67,7 @@ package struct ResourcePath: Sendable {
   }
 
   /// Negative, zero or positive as `lhs` sorts before, with or after `rhs`.
-  static func compare(_ lhs: ResourcePath, _ rhs: ResourcePath) -> Int {
+  package static func compare(_ lhs: ResourcePath, _ rhs: ResourcePath) -> Int {
     for (left, right) in zip(lhs.segments, rhs.segments) {
       let order = compare(segment: left, right)
       if order != 0 { return order }

@@ -35,10 +35,10 @@ package struct MapValue: Sendable {
   /// Sorted by name, names unique.
   package private(set) var fields: [Field]
 
-  init() { fields = [] }
+  package init() { fields = [] }
 
   /// If several fields have the same name, the last one is kept.
-  init(_ unordered: some Sequence<(String, Value)>) {
+  package init(_ unordered: some Sequence<(String, Value)>) {
     var numbered = unordered.enumerated().map { (index: $0.offset, field: $0.element) }
     numbered.sort {
       let order = UTF8Order.compare($0.field.0, $1.field.0)
@@ -65,7 +65,7 @@ package struct MapValue: Sendable {
   package var count: Int { fields.count }
 
   /// Reading a missing name gives nil; assigning nil removes the field.
-  subscript(name: String) -> Value? {
+  package subscript(name: String) -> Value? {
     get {
       let (index, found) = position(of: name)
       return found ? fields[index].value : nil

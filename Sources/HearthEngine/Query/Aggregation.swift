@@ -74,7 +74,7 @@ extension StructuredQuery {
 
 extension Aggregation {
   /// The names of the results. Missing names become `field_1`, `field_2` and so on.
-  static func aliases(_ aggregations: [Aggregation]) throws(Status) -> [String] {
+  package static func aliases(_ aggregations: [Aggregation]) throws(Status) -> [String] {
     var aliases: [String] = []
     var next = 1
     for aggregation in aggregations {

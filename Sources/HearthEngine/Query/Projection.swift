@@ -7,7 +7,7 @@ extension StructuredQuery {
 }
 
 /// The fields of a query's results, as a tree of names.
-struct Projection {
+package struct Projection {
   private enum Node {
     case whole
     case part([(name: String, node: Node)])

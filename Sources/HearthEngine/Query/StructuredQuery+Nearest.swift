@@ -10,8 +10,8 @@ extension StructuredQuery {
       case dotProduct
     }
 
-    var field: FieldSegments
-    var vector: [Double]
+    package var field: FieldSegments
+    package var vector: [Double]
     var limit: Int
     var measure: Measure
     /// The result field that receives the distance; nil for none.

@@ -56,12 +56,14 @@ extension StructuredQuery.Scope {
 extension StructuredQuery {
   package struct Order: Hashable, Sendable {
     package var field: FieldSegments
-    var isDescending = false
+    package var isDescending = false
 
     package init(field: FieldSegments, isDescending: Bool = false) {
       self.field = field
       self.isDescending = isDescending
     }
+
+    package var isNameAscending: Bool { field.isDocumentID && !isDescending }
   }
 
   /// A position in the order of the results: between results, or at some of them.
@@ -128,6 +130,14 @@ extension StructuredQuery {
     package init(field: FieldSegments, isArray: Bool, in semiJoin: SemiJoin) {
       self.init(field: field, operator: isArray ? .arrayContainsAnyInResults : .inResults)
       self.semiJoin = semiJoin
+    }
+
+    /// Finds documents by one value, or by one of several.
+    package var isEquality: Bool {
+      switch `operator` {
+      case .equal, .in, .isNull, .isNaN, .arrayContains, .arrayContainsAny: !isNegated
+      default: false
+      }
     }
 
     /// Results of such a comparison are ordered by its field.

@@ -59,20 +59,25 @@ package struct Mutation: Sendable {
 }
 
 /// The result of one mutation of a commit.
-struct MutationResult: Sendable {
+package struct MutationResult: Sendable {
   /// The document's update time after the whole request: the old one if nothing changed, nil if the
   /// document does not exist.
-  var updateTime: Instant?
+  package var updateTime: Instant?
   /// One per transform; null for the array transforms.
-  var transformResults: [Value] = []
+  package var transformResults: [Value] = []
 }
 
 /// The result of a commit.
 package struct CommitResult: Sendable {
-  var commitTime: Instant
+  package var commitTime: Instant
   /// Sequence of the commit's last change, or of the newest change before it if it changed nothing.
   var sequence: UInt64
-  var results: [MutationResult]
+  package var results: [MutationResult]
   /// The documents that reference rules have changed as well.
   var cascaded: [ResourcePath] = []
+}
+
+extension CommitResult {
+  /// Of a commit without writes.
+  package init(at time: Instant) { self.init(commitTime: time, sequence: 0, results: []) }
 }

@@ -502,6 +502,24 @@ extension MemoryBackend: Backend {
     answer(context, done) { [self] in token(after: $0.sequence) }
   }
 
+  package func time(
+    of token: ChangeToken, _ context: RequestContext, _ done: @escaping Completion<Timestamp>
+  ) {
+    answer(context, done) { [self] state in
+      let sequence = try sequence(of: token)
+      guard sequence <= state.sequence else { throw Status.tokenOfTheFuture }
+      if sequence == state.sequence { return Timestamp(state.lastTime) }
+      if sequence == 0 { return Timestamp(Instant(microseconds: 0)) }
+      return Timestamp(state.log[Int(sequence) - 1].commitTime)
+    }
+  }
+
+  package func token(
+    at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>
+  ) {
+    answer(context, done) { [self] state in token(after: try past(state, at: time).sequence) }
+  }
+
   package func changes(
     since token: ChangeToken, _ context: RequestContext,
     _ done: @escaping Completion<[LoggedChange]>

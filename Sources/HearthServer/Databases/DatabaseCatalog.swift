@@ -1,0 +1,117 @@
+#if Server
+  import Foundation
+  import HearthEngine
+  import Logging
+
+  /// The databases of a server, by name. Opens each at its first use.
+  ///
+  ///     file     every project's default database is this file
+  ///     folder   folder/<project>/<database>.hearth
+  package final class DatabaseCatalog: Sendable {
+    private enum Place {
+      case one(ServedDatabase)
+      case folder(String)
+    }
+
+    private struct State {
+      var open: [DatabaseName: ServedDatabase] = [:]
+      var isClosed = false
+    }
+
+    private let place: Place
+    private let creates: Bool
+    private let settings: EmbeddedBackend.Settings
+    private let logger: Logger
+    private let state = Guarded(State())
+
+    /// Serves one backend.
+    package init(_ backend: any Backend, logger: Logger = Logger(label: "hearth.server")) {
+      place = .one(ServedDatabase(backend))
+      creates = false
+      settings = EmbeddedBackend.Settings()
+      self.logger = logger
+    }
+
+    /// Serves a file or a folder.
+    ///
+    /// - Parameter creates: Files that do not exist are created.
+    package init(
+      at path: String, creates: Bool, _ settings: EmbeddedBackend.Settings, logger: Logger
+    ) throws {
+      self.creates = creates
+      self.settings = settings
+      self.logger = logger
+      var isFolder: ObjCBool = false
+      let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+      if exists ? isFolder.boolValue : !path.hasSuffix(".hearth") {
+        place = .folder(path)
+        return
+      }
+      guard exists || creates else {
+        throw Status(.notFound, "There is no database at \(path).")
+      }
+      place = .one(
+        ServedDatabase(try EmbeddedBackend(at: path, named: path, settings, logger: logger)))
+    }
+
+    func database(_ name: DatabaseName) throws(Status) -> ServedDatabase {
+      if case .one(let database) = place {
+        guard name.database == "(default)" else { throw Self.missing(name) }
+        return database
+      }
+      return try state.withLock { state throws(Status) in
+        if let database = state.open[name] { return database }
+        if state.isClosed { throw Status(.unavailable, "The server is shutting down.") }
+        let database = ServedDatabase(try open(name))
+        state.open[name] = database
+        return database
+      }
+    }
+
+    private func open(_ name: DatabaseName) throws(Status) -> any Backend {
+      guard case .folder(let root) = place else { throw Self.missing(name) }
+      let folder = root + "/" + name.project
+      let path = folder + "/" + name.database + ".hearth"
+      guard creates || FileManager.default.fileExists(atPath: path) else {
+        throw Self.missing(name)
+      }
+      do {
+        if creates {
+          try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        }
+        return try EmbeddedBackend(at: path, named: path, settings, logger: logger)
+      } catch {
+        logger.error(
+          "A database is not opened.", metadata: ["path": "\(path)", "error": "\(error)"])
+        throw error as? Status ?? Status(.unavailable, "The database cannot be opened.")
+      }
+    }
+
+    private static func missing(_ name: DatabaseName) -> Status {
+      Status(
+        .notFound,
+        "The database \(name.database) does not exist for project \(name.project).")
+    }
+
+    /// Ends transactions that have been idle or open for too long.
+    func expireTransactions() {
+      if case .one(let database) = place { database.transactions.expire() }
+      for database in state.withLock({ Array($0.open.values) }) {
+        database.transactions.expire()
+      }
+    }
+
+    /// Completes all writes, and closes what the catalog has opened.
+    package func close() {
+      let open = state.withLock { state in
+        state.isClosed = true
+        defer { state.open = [:] }
+        return Array(state.open.values)
+      }
+      for database in open { database.backend.close() }
+      if case .one(let database) = place { database.backend.close() }
+    }
+  }
+#endif

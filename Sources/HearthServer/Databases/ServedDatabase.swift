@@ -1,0 +1,98 @@
+#if Server
+  import HearthEngine
+
+  /// A database of the server: its backend, and the transactions that clients have begun.
+  final class ServedDatabase: Sendable {
+    let backend: any Backend
+    let transactions: TransactionSessions
+
+    init(_ backend: any Backend) {
+      self.backend = backend.complete
+      transactions = TransactionSessions(self.backend)
+    }
+
+    /// The state that a request reads.
+    enum Consistency: Sendable {
+      case newest
+      /// Of a request, or of a read-only transaction.
+      case past(Timestamp)
+      /// The newest state; the transaction records what is read.
+      case transaction(TransactionID)
+    }
+
+    /// Reads, and returns the time of the state that was read.
+    func read<Answer: Sendable>(
+      _ consistency: Consistency,
+      _ verb: (RequestContext, @escaping Completion<Answer>) -> Void
+    ) async throws -> (Answer, at: Timestamp) {
+      switch consistency {
+      case .past(let time):
+        return (try await read(at: time, verb), time)
+      case .transaction(let id):
+        let answer = try await backend.awaiting {
+          verb(RequestContext(thread: .lent, transaction: id), $0)
+        }
+        return (answer, try await newestTime())
+      case .newest:
+        // The seam does not return the time of the state that it reads.
+        let before = try await newestTime()
+        let answer = try await backend.awaiting { verb(.lent, $0) }
+        let after = try await newestTime()
+        if before == after { return (answer, after) }
+        return (try await read(at: after, verb), after)
+      }
+    }
+
+    private func read<Answer: Sendable>(
+      at time: Timestamp, _ verb: (RequestContext, @escaping Completion<Answer>) -> Void
+    ) async throws(Status) -> Answer {
+      do {
+        return try await backend.awaiting {
+          verb(RequestContext(thread: .lent, readTime: time), $0)
+        }
+      } catch {
+        var status = Status(readingFailed: error)
+        if status.code == .outOfRange { status.code = .failedPrecondition }
+        throw status
+      }
+    }
+
+    func newestTime() async throws -> Timestamp {
+      try await backend.awaiting { backend.newestTime(.lent, $0) }
+    }
+
+    func documents(
+      at paths: [ResourcePath], _ consistency: Consistency
+    ) async throws -> ([StoredDocument?], at: Timestamp) {
+      try await read(consistency) { backend.documents(at: paths, $0, $1) }
+    }
+
+    func documents(
+      matching query: StructuredQuery, _ consistency: Consistency
+    ) async throws -> ([StoredDocument], at: Timestamp) {
+      try await read(consistency) { backend.documents(matching: query, $0, $1) }
+    }
+
+    func aggregate(
+      _ aggregations: [Aggregation], over query: StructuredQuery, _ consistency: Consistency
+    ) async throws -> ([Value], at: Timestamp) {
+      guard case .transaction = consistency else {
+        return try await read(consistency) { backend.aggregate(aggregations, over: query, $0, $1) }
+      }
+      // The seam records no aggregates. If the documents recorded here are still the same at the
+      // commit, so were they for this aggregate.
+      _ = try await documents(matching: query, consistency)
+      return try await read(.newest) { backend.aggregate(aggregations, over: query, $0, $1) }
+    }
+
+    func commit(
+      _ mutations: [Mutation], in transaction: TransactionID? = nil
+    ) async throws -> CommitResult {
+      var request = CommitRequest(mutations)
+      request.transaction = transaction
+      // A client's listeners are in its own process.
+      request.completesAfterListeners = false
+      return try await backend.awaiting { backend.commit(request, .lent, $0) }
+    }
+  }
+#endif

@@ -1,0 +1,141 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import HearthEngine
+  import SwiftProtobuf
+
+  /// Reading and writing single documents.
+  extension FirestoreRPCs {
+    func getDocument(
+      request: ProtoGetDocumentRequest, context: ServerContext
+    ) async throws -> ProtoDocument {
+      try await with(document: request.name) { database, name, path in
+        let mask = try name.projection(request.hasMask ? request.mask : nil)
+        let consistency =
+          switch request.consistencySelector {
+          case .transaction(let id): try database.consistency(transaction: id)
+          case .readTime(let time): try database.consistency(readTime: time)
+          case nil: try database.consistency()
+          }
+        let found =
+          if case .newest = consistency {
+            // The answer has no time.
+            try await database.backend.awaiting {
+              database.backend.documents(at: [path], .lent, $0)
+            }
+          } else {
+            try await database.documents(at: [path], consistency).0
+          }
+        guard let document = found.first ?? nil else {
+          throw Status(.notFound, "Document \"\(request.name)\" not found.")
+        }
+        return try name.proto(mask?.applied(to: document) ?? document)
+      }
+    }
+
+    func batchGetDocuments(
+      request: ProtoBatchGetDocumentsRequest, response: RPCWriter<ProtoBatchGetDocumentsResponse>,
+      context: ServerContext
+    ) async throws {
+      try await with(database: request.database) { database, name in
+        var paths: [ResourcePath] = []
+        var seen: Set<ResourcePath> = []
+        for document in request.documents {
+          let path = try name.path(of: document)
+          if seen.insert(path).inserted { paths.append(path) }
+        }
+        let mask = try name.projection(request.hasMask ? request.mask : nil)
+        let consistency: ServedDatabase.Consistency
+        switch request.consistencySelector {
+        case .transaction(let id): consistency = try database.consistency(transaction: id)
+        case .readTime(let time): consistency = try database.consistency(readTime: time)
+        case .newTransaction(let options):
+          let id = try await database.transactions.begin(options, isReadOnly: true)
+          try await response.write(.with { $0.transaction = id })
+          consistency = try database.consistency(transaction: id)
+        case nil: consistency = .newest
+        }
+        let (found, time) = try await database.documents(at: paths, consistency)
+        let readTime = Google_Protobuf_Timestamp(time)
+        var answers: [ProtoBatchGetDocumentsResponse] = []
+        for case let document? in found {
+          let proto = try name.proto(mask?.applied(to: document) ?? document)
+          answers.append(
+            .with {
+              $0.found = proto
+              $0.readTime = readTime
+            })
+        }
+        for (path, document) in zip(paths, found) where document == nil {
+          answers.append(
+            .with {
+              $0.missing = name.name(of: path)
+              $0.readTime = readTime
+            })
+        }
+        try await response.write(contentsOf: answers)
+      }
+    }
+
+    func createDocument(
+      request: ProtoCreateDocumentRequest, context: ServerContext
+    ) async throws -> ProtoDocument {
+      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
+        let id = request.documentID.isEmpty ? Self.newID() : request.documentID
+        let path = parent.appending(request.collectionID).appending(id)
+        let mutation = Mutation(
+          path: path, operation: try .set(encoding: name.fields(request.document.fields)),
+          precondition: .exists(false))
+        return try await write(mutation, database, name, request.hasMask ? request.mask : nil)
+      }
+    }
+
+    private static func newID() -> String {
+      let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+      return String((0..<20).map { _ in characters[Int.random(in: characters.indices)] })
+    }
+
+    func updateDocument(
+      request: ProtoUpdateDocumentRequest, context: ServerContext
+    ) async throws -> ProtoDocument {
+      try await with(document: request.document.name) { database, name, _ in
+        let mutation = try name.mutation(
+          .with {
+            $0.update = request.document
+            if request.hasUpdateMask { $0.updateMask = request.updateMask }
+            if request.hasCurrentDocument { $0.currentDocument = request.currentDocument }
+          })
+        return try await write(mutation, database, name, request.hasMask ? request.mask : nil)
+      }
+    }
+
+    /// Writes a document, and returns it as it then is.
+    private func write(
+      _ mutation: Mutation, _ database: ServedDatabase, _ name: DatabaseName,
+      _ mask: ProtoDocumentMask?
+    ) async throws -> ProtoDocument {
+      let mask = try name.projection(mask)
+      let time = try await database.commit([mutation]).commitTime
+      let found = try await database.documents(at: [mutation.path], .past(Timestamp(time))).0
+      guard let document = found.first ?? nil else {
+        throw Status(.dataLoss, "A document that was written is not there.")
+      }
+      return try name.proto(mask?.applied(to: document) ?? document)
+    }
+
+    func deleteDocument(
+      request: ProtoDeleteDocumentRequest, context: ServerContext
+    ) async throws -> Google_Protobuf_Empty {
+      try await with(document: request.name) { database, name, _ in
+        let mutation = try name.mutation(
+          .with {
+            $0.delete = request.name
+            if request.hasCurrentDocument { $0.currentDocument = request.currentDocument }
+          })
+        _ = try await database.commit([mutation])
+        return Google_Protobuf_Empty()
+      }
+    }
+  }
+#endif

@@ -1,0 +1,190 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import HearthEngine
+  import SwiftProtobuf
+
+  /// Lists of documents and collections, in pages.
+  extension FirestoreRPCs {
+    private static let defaultPageSize = 300
+
+    private func pageSize(_ size: Int32) throws(Status) -> Int {
+      guard size >= 0 else { throw .invalidArgument("page_size must not be negative.") }
+      return size == 0 ? Self.defaultPageSize : Int(size)
+    }
+
+    func listDocuments(
+      request: ProtoListDocumentsRequest, context: ServerContext
+    ) async throws -> ProtoListDocumentsResponse {
+      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
+        let consistency =
+          switch request.consistencySelector {
+          case .transaction(let id): try database.consistency(transaction: id)
+          case .readTime(let time): try database.consistency(readTime: time)
+          case nil: try database.consistency()
+          }
+        guard !request.showMissing || request.orderBy.isEmpty else {
+          throw Status.invalidArgument("show_missing cannot be combined with order_by.")
+        }
+        let size = try pageSize(request.pageSize)
+        let start = try PageToken.decode(request.pageToken)
+        let mask = try name.projection(request.hasMask ? request.mask : nil)
+        if request.showMissing {
+          return try await list(
+            parent.appending(request.collectionID), after: start, size, mask, consistency, database,
+            name)
+        }
+        var query =
+          request.collectionID.isEmpty
+          ? StructuredQuery(.subtree(below: parent))
+          : StructuredQuery(.collection(parent.appending(request.collectionID)))
+        query.orders = try Self.orders(request.orderBy)
+        query.orders = query.effectiveOrders
+        if let start {
+          query.start = .init(values: try name.values(start.values), isBefore: false)
+        }
+        query.limit = size + 1
+        try query.check()
+        let found = try await database.documents(matching: query, consistency).0
+        var response = ProtoListDocumentsResponse()
+        for document in found.prefix(size) {
+          response.documents.append(try name.proto(mask?.applied(to: document) ?? document))
+        }
+        if found.count > size, let last = found.prefix(size).last {
+          let fields = try last.body.map()
+          response.nextPageToken = try PageToken.encode(
+            .with {
+              $0.values = query.orders.map { order in
+                name.proto(
+                  order.field.isDocumentID ? .reference(last.path) : fields[order.field] ?? .null)
+              }
+            })
+        }
+        return response
+      }
+    }
+
+    /// A page of a collection's documents and of those that only have documents below them.
+    private func list(
+      _ collection: ResourcePath, after start: ProtoCursor?, _ size: Int, _ mask: Projection?,
+      _ consistency: ServedDatabase.Consistency, _ database: ServedDatabase, _ name: DatabaseName
+    ) async throws -> ProtoListDocumentsResponse {
+      try collection.checkNames(forWriting: false)
+      guard collection.isCollection else {
+        throw Status.invalidArgument("show_missing requires a collection id.")
+      }
+      var paths = try await database.documentPaths(in: collection, consistency)
+      if let start {
+        guard case .reference(let last)? = try name.values(start.values).first else {
+          throw Status.invalidArgument("The page token is invalid.")
+        }
+        paths = Array(paths.drop { ResourcePath.compare($0, last) <= 0 })
+      }
+      let page = Array(paths.prefix(size))
+      let found = try await database.documents(at: page, consistency).0
+      var response = ProtoListDocumentsResponse()
+      for (path, document) in zip(page, found) {
+        let proto =
+          try document.map { try name.proto(mask?.applied(to: $0) ?? $0) }
+          ?? .with { $0.name = name.name(of: path) }
+        response.documents.append(proto)
+      }
+      if paths.count > size, let last = page.last {
+        response.nextPageToken = try PageToken.encode(
+          .with { $0.values = [name.proto(.reference(last))] })
+      }
+      return response
+    }
+
+    /// Parses `a desc, b`.
+    private static func orders(_ text: String) throws(Status) -> [StructuredQuery.Order] {
+      if text.isEmpty { return [] }
+      return try text.split(separator: ",", omittingEmptySubsequences: false).map {
+        part throws(Status) in
+        let words = part.split(separator: " ")
+        let direction = words.dropFirst().first?.lowercased() ?? "asc"
+        guard let field = words.first, words.count <= 2, ["asc", "desc"].contains(direction) else {
+          throw .invalidArgument("Invalid order_by: \(text)")
+        }
+        return .init(
+          field: try FieldSegments(wireText: String(field)), isDescending: direction == "desc")
+      }
+    }
+
+    func listCollectionIds(
+      request: ProtoListCollectionIdsRequest, context: ServerContext
+    ) async throws -> ProtoListCollectionIdsResponse {
+      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
+        let consistency: ServedDatabase.Consistency =
+          if case .readTime(let time)? = request.consistencySelector {
+            try database.consistency(readTime: time)
+          } else {
+            .newest
+          }
+        let size = try pageSize(request.pageSize)
+        try parent.checkNames(forWriting: false)
+        var collections = try await database.collections(below: parent, consistency)
+        if let start = try PageToken.decode(request.pageToken) {
+          guard case .string(let last)? = try name.values(start.values).first else {
+            throw Status.invalidArgument("The page token is invalid.")
+          }
+          let position = parent.appending(last)
+          collections = Array(collections.drop { ResourcePath.compare($0, position) <= 0 })
+        }
+        var response = ProtoListCollectionIdsResponse()
+        response.collectionIds = collections.prefix(size).map(\.id)
+        if collections.count > size, let last = response.collectionIds.last {
+          response.nextPageToken = try PageToken.encode(
+            .with { $0.values = [name.proto(.string(last))] })
+        }
+        return response
+      }
+    }
+  }
+
+  extension MapValue {
+    fileprivate subscript(field: FieldSegments) -> Value? {
+      field.names.dropFirst().reduce(field.names.first.flatMap { self[$0] }) { value, name in
+        if case .map(let map)? = value { map[name] } else { nil }
+      }
+    }
+  }
+
+  extension ServedDatabase {
+    fileprivate func collections(
+      below parent: ResourcePath, _ consistency: Consistency
+    ) async throws -> [ResourcePath] {
+      guard case .newest = consistency else {
+        return try await prefixes(of: parent.segments.count + 1, below: parent, consistency)
+      }
+      return try await backend.awaiting { backend.collections(below: parent, .lent, $0) }
+    }
+
+    fileprivate func documentPaths(
+      in collection: ResourcePath, _ consistency: Consistency
+    ) async throws -> [ResourcePath] {
+      guard case .newest = consistency else {
+        return try await prefixes(of: collection.segments.count + 1, below: collection, consistency)
+      }
+      return try await backend.awaiting { backend.documentPaths(in: collection, .lent, $0) }
+    }
+
+    /// The seam lists only the newest state. Others, and those of a transaction, are found by their
+    /// documents.
+    private func prefixes(
+      of count: Int, below path: ResourcePath, _ consistency: Consistency
+    ) async throws -> [ResourcePath] {
+      var query = StructuredQuery(.subtree(below: path.isCollection ? path.parent : path))
+      query.projection = [.documentID]
+      var prefixes: [ResourcePath] = []
+      for document in try await documents(matching: query, consistency).0
+      where document.path.hasPrefix(path) && document.path.segments.count >= count {
+        let prefix = ResourcePath(Array(document.path.segments.prefix(count)))
+        // Documents are in the order of their names.
+        if prefixes.last != prefix { prefixes.append(prefix) }
+      }
+      return prefixes
+    }
+  }
+#endif

@@ -1,0 +1,180 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import HearthEngine
+  import SwiftProtobuf
+
+  /// Queries, aggregations and their plans.
+  extension FirestoreRPCs {
+    func runQuery(
+      request: ProtoRunQueryRequest, response: RPCWriter<ProtoRunQueryResponse>,
+      context: ServerContext
+    ) async throws {
+      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
+        let query = try name.query(request.structuredQuery, below: parent)
+        try query.check()
+        let consistency: ServedDatabase.Consistency
+        switch request.consistencySelector {
+        case .transaction(let id): consistency = try database.consistency(transaction: id)
+        case .readTime(let time): consistency = try database.consistency(readTime: time)
+        case .newTransaction(let options):
+          let id = try await database.transactions.begin(options, isReadOnly: true)
+          try await response.write(.with { $0.transaction = id })
+          consistency = try database.consistency(transaction: id)
+        case nil: consistency = .newest
+        }
+        var metrics: ProtoExplainMetrics?
+        if request.hasExplainOptions {
+          metrics = try await database.metrics(query, analyzes: request.explainOptions.analyze)
+          if let metrics, !metrics.hasExecutionStats {
+            return try await response.write(.with { $0.explainMetrics = metrics })
+          }
+        }
+        let (found, time) = try await database.documents(matching: query, consistency)
+        let readTime = Google_Protobuf_Timestamp(time)
+        var answers: [ProtoRunQueryResponse] = []
+        answers.reserveCapacity(found.count)
+        for document in found {
+          let proto = try name.proto(document)
+          answers.append(
+            .with {
+              $0.document = proto
+              $0.readTime = readTime
+            })
+        }
+        if answers.isEmpty { answers.append(.with { $0.readTime = readTime }) }
+        if !found.isEmpty { answers[0].skippedResults = Int32(query.offset) }
+        if let metrics { answers[answers.count - 1].explainMetrics = metrics }
+        try await response.write(contentsOf: answers)
+      }
+    }
+
+    func runAggregationQuery(
+      request: ProtoRunAggregationQueryRequest,
+      response: RPCWriter<ProtoRunAggregationQueryResponse>, context: ServerContext
+    ) async throws {
+      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
+        let asked = request.structuredAggregationQuery
+        let query = try name.query(asked.structuredQuery, below: parent)
+        let aggregations = try asked.aggregations.map { try name.aggregation($0) }
+        try query.check(aggregations)
+        let consistency: ServedDatabase.Consistency
+        switch request.consistencySelector {
+        case .transaction(let id): consistency = try database.consistency(transaction: id)
+        case .readTime(let time): consistency = try database.consistency(readTime: time)
+        case .newTransaction(let options):
+          let id = try await database.transactions.begin(options, isReadOnly: true)
+          try await response.write(.with { $0.transaction = id })
+          consistency = try database.consistency(transaction: id)
+        case nil: consistency = .newest
+        }
+        var metrics: ProtoExplainMetrics?
+        if request.hasExplainOptions {
+          metrics = try await database.metrics(
+            query, aggregations, analyzes: request.explainOptions.analyze)
+          if let metrics, !metrics.hasExecutionStats {
+            return try await response.write(.with { $0.explainMetrics = metrics })
+          }
+        }
+        let (values, time) = try await database.aggregate(aggregations, over: query, consistency)
+        let aliases = try Aggregation.aliases(aggregations)
+        try await response.write(
+          .with {
+            for (alias, value) in zip(aliases, values) {
+              $0.result.aggregateFields[alias] = name.proto(value)
+            }
+            $0.readTime = .init(time)
+            if let metrics { $0.explainMetrics = metrics }
+          })
+      }
+    }
+
+    func partitionQuery(
+      request: ProtoPartitionQueryRequest, context: ServerContext
+    ) async throws -> ProtoPartitionQueryResponse {
+      try await with(document: request.parent, allowsRoot: true) { database, name, parent in
+        var query = try name.query(request.structuredQuery, below: parent)
+        try query.check()
+        guard parent.isRoot else {
+          throw Status.invalidArgument("Partitions require the root of the database as parent.")
+        }
+        guard request.partitionCount > 0 else {
+          throw Status.invalidArgument("partition_count must be positive.")
+        }
+        guard request.pageSize >= 0 else {
+          throw Status.invalidArgument("page_size must not be negative.")
+        }
+        try query.checkPartition()
+        query.projection = [.documentID]
+        let consistency: ServedDatabase.Consistency =
+          if case .readTime(let time)? = request.consistencySelector {
+            try database.consistency(readTime: time)
+          } else {
+            .newest
+          }
+        let found = try await database.documents(matching: query, consistency).0
+        var points = Self.partitionPoints(of: found.map(\.path), atMost: request.partitionCount)
+          .map { name.proto(.reference($0)) }
+        if let last = try PageToken.decode(request.pageToken)?.values.first {
+          points = Array(points.drop { $0 != last }.dropFirst())
+        }
+        var response = ProtoPartitionQueryResponse()
+        let count = request.pageSize == 0 ? points.count : Int(request.pageSize)
+        for point in points.prefix(count) {
+          response.partitions.append(.with { $0.values = [point] })
+        }
+        if points.count > count, let last = response.partitions.last {
+          response.nextPageToken = try PageToken.encode(last)
+        }
+        return response
+      }
+    }
+
+    /// Divides sorted paths into parts of the same size, of at least 128 documents.
+    private static func partitionPoints(
+      of paths: [ResourcePath], atMost count: Int64
+    ) -> [ResourcePath] {
+      let parts = min(paths.count / 128, Int(clamping: count) &+ 1)
+      guard parts > 1 else { return [] }
+      return (1..<parts).map { paths[$0 * paths.count / parts] }
+    }
+
+    func executePipeline(
+      request: ProtoExecutePipelineRequest, response: RPCWriter<ProtoExecutePipelineResponse>,
+      context: ServerContext
+    ) async throws {
+      throw Status(
+        .failedPrecondition,
+        "Pipeline queries are only allowed on ENTERPRISE mode, which this database is not in.")
+    }
+  }
+
+  /// Where the next page of an answer begins: the position of the last entry of this one, as text.
+  enum PageToken {
+    static func encode(_ cursor: ProtoCursor) throws -> String {
+      try cursor.serializedData().base64EncodedString()
+    }
+
+    /// Nil for the first page.
+    static func decode(_ token: String) throws(Status) -> ProtoCursor? {
+      if token.isEmpty { return nil }
+      guard let data = Data(base64Encoded: token),
+        let cursor = try? ProtoCursor(serializedBytes: data)
+      else { throw .invalidArgument("The page token is invalid.") }
+      return cursor
+    }
+  }
+
+  extension StructuredQuery {
+    /// Only all documents of a collection group, in the order of their names, have partitions.
+    fileprivate func checkPartition() throws(Status) {
+      var plain = StructuredQuery(scope)
+      plain.orders = orders
+      guard case .group = scope, self == plain, orders.allSatisfy(\.isNameAscending) else {
+        throw .invalidArgument(
+          "Only a query of all descendants, ordered by __name__ alone, has partitions.")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,62 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import HearthEngine
+  import SwiftProtobuf
+
+  /// GRPCCore has one too.
+  typealias Status = HearthEngine.Status
+
+  /// The service `google.firestore.v1.Firestore`. Each extension has the calls of one kind.
+  struct FirestoreRPCs: ProtoFirestore.SimpleServiceProtocol {
+    let catalog: DatabaseCatalog
+
+    /// Runs a call on the database with this name.
+    func with<Answer>(
+      _ name: DatabaseName, _ body: (ServedDatabase) async throws -> Answer
+    ) async throws -> Answer {
+      do {
+        return try await body(try catalog.database(name))
+      } catch let status as Status {
+        throw name.named(status)
+      }
+    }
+
+    /// A call that names a database.
+    func with<Answer>(
+      database: String, _ body: (ServedDatabase, DatabaseName) async throws -> Answer
+    ) async throws -> Answer {
+      let name = try DatabaseName(database)
+      return try await with(name) { try await body($0, name) }
+    }
+
+    /// A call that names a document or, if `allowsRoot`, a database's root.
+    func with<Answer>(
+      document: String, allowsRoot: Bool = false,
+      _ body: (ServedDatabase, DatabaseName, ResourcePath) async throws -> Answer
+    ) async throws -> Answer {
+      let (name, path) = try DatabaseName.parse(document: document, allowsRoot: allowsRoot)
+      return try await with(name) { try await body($0, name, path) }
+    }
+  }
+
+  extension Status: RPCErrorConvertible {
+    package var rpcErrorCode: RPCError.Code {
+      GRPCCore.Status.Code(rawValue: code.rawValue).flatMap { RPCError.Code($0) } ?? .unknown
+    }
+    package var rpcErrorMessage: String { message }
+    package var rpcErrorCause: (any Error)? { nil }
+  }
+
+  extension ServedDatabase {
+    /// The state that a request reads by its transaction or time.
+    func consistency(
+      transaction: Data? = nil, readTime: Google_Protobuf_Timestamp? = nil
+    ) throws(Status) -> Consistency {
+      if let transaction { return try transactions.consistency(of: transaction) }
+      guard let readTime else { return .newest }
+      return .past(Timestamp(try Instant(exactly: readTime, "The read time")))
+    }
+  }
+#endif

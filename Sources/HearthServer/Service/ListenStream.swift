@@ -1,0 +1,346 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import HearthEngine
+  import SwiftProtobuf
+
+  /// One `Listen` stream: its targets, and what the client knows of them.
+  ///
+  ///     add T    ─▶ ADD [T], documents of T, CURRENT [T], NO_CHANGE [] at a time
+  ///     commit   ─▶ its documents, NO_CHANGE [] at its time
+  ///     remove T ─▶ REMOVE [T]
+  ///
+  /// Used by one task at a time.
+  final class ListenStream {
+    /// Clients take a stream without messages for dead after two minutes.
+    static let heartbeat = Duration.seconds(30)
+
+    private struct Target {
+      /// Members of the target set: one for a query, one for each document.
+      var members: Set<Int> = []
+      /// Members whose first result has not come.
+      var loading: Set<Int> = []
+      var isOnce = false
+      var isCurrent = false
+      /// The number of documents that a resuming client knows.
+      var expectsCount = false
+      var counts: [Int: Int] = [:]
+      var project: ((StoredDocument) throws(Status) -> StoredDocument)?
+    }
+
+    private enum Member {
+      case document(ResourcePath)
+      case query
+    }
+
+    private let database: ServedDatabase
+    private let name: DatabaseName
+    private let writer: RPCWriter<ProtoListenResponse>
+    private let set: TargetSet
+    private var targets: [Int32: Target] = [:]
+    private var members: [Int: (target: Int32, kind: Member)] = [:]
+    private var lastMember = 0
+    /// The server chooses the ids of targets.
+    private var choosesIDs: Bool?
+    private var messages: [ProtoListenResponse] = []
+    /// The newest consistent snapshot.
+    private var snapshot: ProtoTargetChange?
+
+    init(
+      _ database: ServedDatabase, _ name: DatabaseName, _ inputs: ListenInputs,
+      _ writer: RPCWriter<ProtoListenResponse>
+    ) {
+      self.database = database
+      self.name = name
+      self.writer = writer
+      set = TargetSet(on: database.backend) { inputs.add(.events($0)) }
+    }
+
+    func close() { set.close() }
+
+    func handle(_ input: ListenInputs.Input) async throws {
+      switch input {
+      case .request(let request): try await handle(request)
+      case .events(let events): for event in events { try await handle(event) }
+      case .heartbeat: if let snapshot { change(snapshot) }
+      }
+      guard !messages.isEmpty else { return }
+      defer { messages = [] }
+      try await writer.write(contentsOf: messages)
+    }
+
+    // MARK: Requests
+
+    private func handle(_ request: ProtoListenRequest) async throws {
+      guard request.database.isEmpty || request.database == name.text else {
+        throw Status.invalidArgument("A listen stream is of one database.")
+      }
+      switch request.targetChange {
+      case .addTarget(let target): await add(target)
+      case .removeTarget(let id):
+        remove(id)
+        change(
+          .with {
+            $0.targetChangeType = .remove; $0.targetIds = [id]
+          })
+      case nil: throw Status.invalidArgument("A listen request adds or removes a target.")
+      }
+    }
+
+    private func add(_ proto: ProtoTarget) async {
+      var id = proto.targetID
+      do throws(Status) {
+        let choosesIDs = choosesIDs ?? (id == 0)
+        self.choosesIDs = choosesIDs
+        guard id >= 0, choosesIDs == (id == 0) else {
+          throw .invalidArgument("The server chooses all ids of this stream's targets, or none.")
+        }
+        if choosesIDs { id = (targets.keys.max() ?? 0) + 1 }
+        guard targets[id] == nil else {
+          throw .invalidArgument("Target \(id) is in use.")
+        }
+        let (watched, project) = try watched(proto)
+        let token = try await token(proto)
+        var target = Target(isOnce: proto.once, expectsCount: proto.hasExpectedCount)
+        target.project = project
+        change(
+          .with {
+            $0.targetChangeType = .add; $0.targetIds = [id]
+          })
+        var added: [(Int, Listener.Target)] = []
+        for (kind, listened) in watched {
+          lastMember += 1
+          members[lastMember] = (id, kind)
+          target.members.insert(lastMember)
+          added.append((lastMember, listened))
+        }
+        target.loading = target.members
+        targets[id] = target
+        for (member, listened) in added { set.add(member, listened, from: token) }
+      } catch {
+        fail(id, error)
+      }
+    }
+
+    private func watched(
+      _ proto: ProtoTarget
+    ) throws(Status) -> (
+      [(Member, Listener.Target)], ((StoredDocument) throws(Status) -> StoredDocument)?
+    ) {
+      switch proto.targetType {
+      case .documents(let target):
+        guard !target.documents.isEmpty else {
+          throw .invalidArgument("A target of documents names at least one.")
+        }
+        let paths = try Set(
+          target.documents.map { text throws(Status) in
+            let path = try name.path(of: text)
+            try path.checkNames(forWriting: false)
+            return path
+          })
+        return (paths.map { (.document($0), .document($0)) }, nil)
+      case .query(let target):
+        let (parentName, parent) = try DatabaseName.parse(
+          document: target.parent, allowsRoot: true)
+        guard parentName == name else {
+          throw .invalidArgument("A target is of the stream's database.")
+        }
+        let query = try name.query(target.structuredQuery, below: parent)
+        try query.check()
+        try query.checkListening()
+        return ([(.query, .results(of: query))], query.projecting)
+      case nil: throw .invalidArgument("A target is a query or documents.")
+      }
+    }
+
+    private func token(_ proto: ProtoTarget) async throws(Status) -> ChangeToken? {
+      do {
+        switch proto.resumeType {
+        case .resumeToken(let bytes):
+          return bytes.isEmpty ? nil : try ChangeToken(bytes: bytes)
+        case .readTime(let time):
+          let time = Timestamp(try Instant(exactly: time, "The read time"))
+          let backend = database.backend
+          return try await backend.awaiting { backend.token(at: time, .lent, $0) }
+        case nil: return nil
+        }
+      } catch let error as Status {
+        throw error
+      } catch {
+        throw .invalidArgument("The resume token is invalid.")
+      }
+    }
+
+    private func remove(_ id: Int32) {
+      for member in targets.removeValue(forKey: id)?.members ?? [] {
+        members[member] = nil
+        set.remove(member)
+      }
+    }
+
+    private func fail(_ id: Int32, _ status: Status) {
+      change(
+        .with {
+          $0.targetChangeType = .remove
+          $0.targetIds = [id]
+          $0.cause = .init(name.named(status))
+        })
+    }
+
+    // MARK: Events
+
+    private func handle(_ event: TargetSet.Event) async throws {
+      switch event {
+      case .result(let member, let event): try await handle(event, of: member)
+      case .failure(let member, let status):
+        guard let (id, _) = members[member] else { return }
+        remove(id)
+        fail(id, status)
+      case .current(let token): try await finish(token)
+      }
+    }
+
+    private func handle(_ event: ResultEvent, of member: Int) async throws {
+      guard let (id, kind) = members[member], var target = targets[id] else { return }
+      target.loading.remove(member)
+      target.counts[member] = event.list.count
+      defer { targets[id] = target }
+      if event.isFullResync {
+        change(
+          .with {
+            $0.targetChangeType = .reset; $0.targetIds = [id]
+          })
+      }
+      switch kind {
+      case .document(let path):
+        if let changes = event.changes, changes.isEmpty { return }
+        if let document = event.list.first {
+          try put(document, id, target)
+        } else {
+          delete(path, id, at: try await time(of: event))
+        }
+      case .query:
+        guard let changes = event.changes else {
+          for document in event.list.documents { try put(document, id, target) }
+          return
+        }
+        let removed = changes.filter { $0.kind == .removed }.map(\.document.path)
+        if !removed.isEmpty { try await drop(removed, id, at: time(of: event)) }
+        for change in changes where change.kind != .removed {
+          try put(change.document, id, target)
+        }
+      }
+    }
+
+    private func put(_ document: StoredDocument, _ id: Int32, _ target: Target) throws {
+      let proto = try name.proto(target.project?(document) ?? document)
+      message {
+        $0.documentChange = .with {
+          $0.document = proto
+          $0.targetIds = [id]
+        }
+      }
+    }
+
+    /// Documents that are no longer in the result of a query. Some still exist.
+    private func drop(_ paths: [ResourcePath], _ id: Int32, at time: Timestamp) async throws {
+      let found = try await database.documents(at: paths, .past(time)).0
+      for (path, document) in zip(paths, found) {
+        guard let document else {
+          delete(path, id, at: time)
+          continue
+        }
+        let proto = try name.proto(document)
+        message {
+          $0.documentChange = .with {
+            $0.document = proto
+            $0.removedTargetIds = [id]
+          }
+        }
+      }
+    }
+
+    private func delete(_ path: ResourcePath, _ id: Int32, at time: Timestamp) {
+      message {
+        $0.documentDelete = .with {
+          $0.document = name.name(of: path)
+          $0.removedTargetIds = [id]
+          $0.readTime = .init(time)
+        }
+      }
+    }
+
+    /// The time of the state that an event shows.
+    private func time(of event: ResultEvent) async throws -> Timestamp {
+      try await time(of: database.backend.token(after: event.sequence))
+    }
+
+    private func time(of token: ChangeToken) async throws -> Timestamp {
+      let backend = database.backend
+      return try await backend.awaiting { backend.time(of: token, .lent, $0) }
+    }
+
+    /// All targets show the state of this token.
+    private func finish(_ token: ChangeToken) async throws {
+      var snapshot = ProtoTargetChange()
+      snapshot.resumeToken = token.bytes
+      snapshot.readTime = .init(try await time(of: token))
+      var done: [Int32] = []
+      for (id, target) in targets.sorted(by: { $0.key < $1.key })
+      where !target.isCurrent && target.loading.isEmpty {
+        if target.expectsCount {
+          message {
+            $0.filter = .with {
+              $0.targetID = id
+              $0.count = Int32(clamping: target.counts.values.reduce(0, +))
+            }
+          }
+        }
+        targets[id]?.isCurrent = true
+        if target.isOnce { done.append(id) }
+        var current = snapshot
+        current.targetChangeType = .current
+        current.targetIds = [id]
+        change(current)
+      }
+      change(snapshot)
+      self.snapshot = snapshot
+      for id in done {
+        remove(id)
+        change(
+          .with {
+            $0.targetChangeType = .remove; $0.targetIds = [id]
+          })
+      }
+    }
+
+    // MARK: Messages
+
+    private func message(_ fill: (inout ProtoListenResponse) -> Void) {
+      var message = ProtoListenResponse()
+      fill(&message)
+      messages.append(message)
+    }
+
+    private func change(_ change: ProtoTargetChange) { message { $0.targetChange = change } }
+  }
+
+  extension StructuredQuery {
+    /// Throws for queries that can be run but not listened to.
+    fileprivate func checkListening() throws(Status) {
+      switch scope {
+      case .subtree:
+        throw .invalidArgument("All-collection queries are not supported by real-time queries.")
+      case .group(_, let below) where !below.isRoot:
+        throw .invalidArgument(
+          "'all_descendants' in CollectionSelector with document parent is not supported by "
+            + "real-time queries.")
+      case .group, .collection: break
+      }
+      guard nearest == nil else {
+        throw .invalidArgument("FindNearest is not supported by real-time queries.")
+      }
+    }
+  }
+#endif
