@@ -4,12 +4,22 @@
   /// Google's Python client, as a judge.
   @Suite(.serialized) struct PythonClientTests {
     @Test func `documents, queries, listeners and transactions work`() async throws {
-      try await TestServer.run { try PythonClient.run("slice.py", port: $0.port) }
+      try await TestServer.run { try await PythonClient.run("slice.py", port: $0.port) }
+    }
+
+    @Test func `the rest of what the client can do works`() async throws {
+      try await TestServer.run { try await PythonClient.run("breadth.py", port: $0.port) }
+    }
+
+    @Test func `transactions of many processes all commit`() async throws {
+      try await TestServer.run {
+        try await PythonClient.run("increments.py", port: $0.port, ["8", "25"])
+      }
     }
 
     #if Tools
-      @Test func `acknowledged writes survive kill -9`() throws {
-        try PythonClient.run("crash.py", [PythonClient.hearth, "5"])
+      @Test func `acknowledged writes survive kill -9`() async throws {
+        try await PythonClient.run("crash.py", [PythonClient.hearth, "5"])
       }
     #endif
   }

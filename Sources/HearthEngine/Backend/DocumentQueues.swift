@@ -117,6 +117,14 @@ final class DocumentQueues: Sendable {
     state.withLock { $0.waitingThreads -= 1 }
   }
 
+  /// Same as `waitBlocking`, without blocking: calls `body` at once, or later on another thread.
+  func whenNext(at path: ResourcePath, _ turn: Turn, _ body: @escaping @Sendable () -> Void) {
+    guard turn.paths.withLock(\.isEmpty), !turn.isGivenUp.load(ordering: .relaxed),
+      state.withLock({ $0.lines[path] != nil })
+    else { return body() }
+    _ = enter(path, turn) { _ in body() }
+  }
+
   /// Calls `completion` once, with whether it has the turn. Returns the waiter; nil if called at
   /// once.
   private func enter(

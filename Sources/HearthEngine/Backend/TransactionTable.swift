@@ -137,16 +137,22 @@ final class TransactionTable: Sendable {
     do throws(Status) {
       let entry = try entry(id)
       // A transaction that has read something does not wait: others may wait for it.
-      if paths.count == 1, context.thread == .blocked, entry.hold == nil,
-        entry.reads.withLock({ $0.documents.isEmpty && $0.results.isEmpty })
-      {
-        lines.waitBlocking(for: paths[0], entry.turn)
-      }
       let scope = entry.hold == nil ? ReadScope.all(of: paths) : .nothing
-      backend.answer(scope, context, paths.count == 1 ? .short : .limited, done) { snapshot in
-        let found = try paths.map { try snapshot.document(at: $0) }
-        try entry.note(zip(paths, found))
-        return found
+      let read = { @Sendable (context: RequestContext) in
+        backend.answer(scope, context, paths.count == 1 ? .short : .limited, done) { snapshot in
+          let found = try paths.map { try snapshot.document(at: $0) }
+          try entry.note(zip(paths, found))
+          return found
+        }
+      }
+      guard paths.count == 1, entry.hold == nil,
+        entry.reads.withLock({ $0.documents.isEmpty && $0.results.isEmpty })
+      else { return read(context) }
+      if context.thread == .blocked {
+        lines.waitBlocking(for: paths[0], entry.turn)
+        read(context)
+      } else {
+        lines.whenNext(at: paths[0], entry.turn) { read(context) }
       }
     } catch {
       done(.failure(error))

@@ -92,7 +92,14 @@
       request.transaction = transaction
       // A client's listeners are in its own process.
       request.completesAfterListeners = false
-      return try await backend.awaiting { backend.commit(request, .lent, $0) }
+      do {
+        return try await backend.awaiting { backend.commit(request, .lent, $0) }
+      } catch let status as Status where transaction != nil && status.isContention {
+        throw Status(
+          .aborted,
+          "Aborted due to cross-transaction contention: what the transaction read has changed. "
+            + "Please try again.")
+      }
     }
   }
 #endif

@@ -51,15 +51,14 @@
     private func vector(_ map: ProtoMapValue) throws(Status) -> Value? {
       guard map.fields["__type__"]?.stringValue == "__vector__" else { return nil }
       guard map.fields.count == 2, case .arrayValue(let array)? = map.fields["value"]?.valueType
-      else { throw .invalidArgument("A vector requires an array of numbers.") }
+      else { throw .invalidArgument("Vector must have an array of values.") }
       var components: [Double] = []
       components.reserveCapacity(array.values.count)
       for element in array.values {
-        switch element.valueType {
-        case .doubleValue(let component): components.append(component)
-        case .integerValue(let component): components.append(Double(component))
-        default: throw .invalidArgument("A vector requires an array of numbers.")
+        guard case .doubleValue(let component)? = element.valueType else {
+          throw .invalidArgument("Vector must only contain values of type 'double'")
         }
+        components.append(component)
       }
       return .vector(components)
     }

@@ -23,7 +23,16 @@
 
     /// Runs a script of `Clients`, and records an issue if it fails. Prints "skipped" if there is no
     /// client.
-    static func run(_ script: String, port: Int? = nil, _ arguments: [String] = []) throws {
+    static func run(_ script: String, port: Int? = nil, _ arguments: [String] = []) async throws {
+      // The server in this process needs the threads of async code.
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+          continuation.resume(with: Result { try runBlocking(script, port, arguments) })
+        }
+      }
+    }
+
+    private static func runBlocking(_ script: String, _ port: Int?, _ arguments: [String]) throws {
       guard let python else {
         print("skipped: \(script). The client cannot be installed.")
         return

@@ -10,8 +10,10 @@
 
   /// A server over a new database in memory, on a port of its own, and a client of it.
   struct TestServer {
+    typealias Client = ProtoFirestore.Client<HTTP2ClientTransport.Posix>
+
     let port: Int
-    let client: ProtoFirestore.Client<HTTP2ClientTransport.Posix>
+    let client: Client
     let backend: any Backend
 
     static let database = "projects/test/databases/(default)"

@@ -1,0 +1,207 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import SwiftProtobuf
+  import Testing
+
+  /// The calls that Google's clients seldom make, and those that no client should.
+  @Suite struct FirestoreRPCTests {
+    @Test func `documents are created, updated and deleted`() async throws {
+      try await TestServer.run { server in
+        let created = try await server.client.createDocument(
+          .with {
+            $0.parent = TestServer.root
+            $0.collectionID = "books"
+            $0.document.fields["n"] = .with { $0.integerValue = 1 }
+          })
+        #expect(created.path.hasPrefix("books/") && created.path.utf8.count == 26)
+        #expect(created.createTime == created.updateTime)
+        let updated = try await server.client.updateDocument(
+          .with {
+            $0.document.name = created.name
+            $0.document.fields["m"] = .with { $0.integerValue = 2 }
+            $0.updateMask.fieldPaths = ["m"]
+            $0.mask.fieldPaths = ["m"]
+          })
+        #expect(updated.fields.keys.sorted() == ["m"])
+        _ = try await server.client.deleteDocument(.with { $0.name = created.name })
+        let missing = await #expect(throws: RPCError.self) { try await server.get(created.name) }
+        #expect(missing?.code == .notFound)
+      }
+    }
+
+    @Test func `lists come in pages, in any order`() async throws {
+      try await TestServer.run { server in
+        for number in 0..<7 {
+          try await server.set(TestServer.root + "/books/b\(number)", Int64(number / 2))
+        }
+        var found: [String] = []
+        var token = ""
+        repeat {
+          let page = try await server.client.listDocuments(
+            .with {
+              $0.parent = TestServer.root
+              $0.collectionID = "books"
+              $0.orderBy = "n desc, __name__"
+              $0.pageSize = 2
+              $0.pageToken = token
+            })
+          found += page.documents.map { String($0.path.suffix(2)) }
+          token = page.nextPageToken
+        } while !token.isEmpty
+        #expect(found == ["b6", "b4", "b5", "b2", "b3", "b0", "b1"])
+      }
+    }
+
+    @Test func `a batch's writes succeed and fail alone`() async throws {
+      try await TestServer.run { server in
+        let response = try await server.client.batchWrite(
+          .with {
+            $0.database = TestServer.database
+            $0.writes = [
+              .with { $0.update.name = TestServer.root + "/a/1" },
+              .with {
+                $0.update.name = TestServer.root + "/a/2"
+                $0.currentDocument.exists = true
+              },
+              .with { $0.update.name = "nonsense" },
+            ]
+          })
+        #expect(response.status.map(\.code) == [0, 5, 3])
+        #expect(response.writeResults.map(\.hasUpdateTime) == [true, false, false])
+      }
+    }
+
+    @Test func `a write stream commits in order`() async throws {
+      try await TestServer.run { server in
+        let tokens = try await server.client.write { writer in
+          try await writer.write(.with { $0.database = TestServer.database })
+          for number in 0..<3 {
+            try await writer.write(
+              .with {
+                $0.writes = [
+                  .with {
+                    $0.update.name = TestServer.root + "/a/x"
+                    $0.update.fields["n"] = .with { $0.integerValue = Int64(number) }
+                  }
+                ]
+              })
+          }
+        } onResponse: { response in
+          try await response.messages.reduce(into: []) { $0.append($1.streamToken) }
+        }
+        #expect(tokens.count == 4 && Set(tokens).count == 4)
+        #expect(
+          try await server.get(TestServer.root + "/a/x").fields["n"]?.integerValue == 2)
+      }
+    }
+
+    @Test func `pipelines are refused as by a Standard database`() async throws {
+      try await TestServer.run { server in
+        let refused = await #expect(throws: RPCError.self) {
+          try await server.client.executePipeline(.with { $0.database = TestServer.database }) {
+            for try await _ in $0.messages {}
+          }
+        }
+        #expect(refused?.code == .failedPrecondition)
+      }
+    }
+
+    @Test(arguments: [
+      "", "x", "projects//databases/(default)/documents/a/b",
+      "projects/../databases/(default)/documents/a/b",
+      "projects/p/databases/../documents/a/b", "projects/p/databases/a%2Fb/documents/a/b",
+      "projects/p/databases/(default)/documents", "projects/p/databases/(default)/documents/a",
+      "projects/p/databases/(default)/documents//b",
+      "projects/p/databases/(default)/documents/a/\u{0}/c/..",
+      "projects/(default)/databases/(default)/documents/a/b",
+      "projects/p/databases/(default)/documents/a/__x__",
+    ])
+    func `invalid names are invalid arguments`(name: String) async throws {
+      try await TestServer.run { server in
+        let calls: [@Sendable () async throws -> Void] = [
+          { _ = try await server.get(name) },
+          { try await server.set(name, 1) },
+          { _ = try await server.client.deleteDocument(.with { $0.name = name }) },
+          {
+            try await server.client.runQuery(.with { $0.parent = name }) {
+              for try await _ in $0.messages {}
+            }
+          },
+        ]
+        for (index, call) in calls.enumerated() {
+          let refused = await #expect(throws: RPCError.self, "call \(index)") { try await call() }
+          let code = refused?.code
+          #expect(
+            code == .invalidArgument || code == .notFound && index == 0,
+            "call \(index): \(String(describing: refused))")
+        }
+      }
+    }
+
+    /// A random message of a client never ends the process, and is never an internal error.
+    @Test func `random messages are refused or answered`() async throws {
+      try await TestServer.run { server in
+        let seed = UInt64.random(in: 0 ... .max)
+        var generator = SeededGenerator(seed: seed)
+        for number in 0..<2000 {
+          let query = ProtoStructuredQuery.random(&generator)
+          do {
+            try await server.client.runQuery(
+              .with {
+                $0.parent = TestServer.root
+                $0.structuredQuery = query
+              }
+            ) { for try await _ in $0.messages {} }
+          } catch let error as RPCError {
+            #expect(
+              [.invalidArgument, .failedPrecondition].contains(error.code),
+              "seed \(seed), \(number): \(error) \(query)")
+          }
+        }
+      }
+    }
+  }
+
+  extension ProtoStructuredQuery {
+    /// A valid query, with some of its bytes changed.
+    fileprivate static func random(_ generator: inout SeededGenerator) -> ProtoStructuredQuery {
+      let whole = ProtoStructuredQuery.with {
+        $0.from = [.with { $0.collectionID = "a" }]
+        $0.where.fieldFilter = .with {
+          $0.field.fieldPath = "n"
+          $0.op = .in
+          $0.value.arrayValue.values = [
+            .with { $0.referenceValue = TestServer.root + "/a/b" },
+            .with { $0.timestampValue = .init(seconds: 1, nanos: 2) },
+            .with { $0.geoPointValue.latitude = 91 },
+            .with { $0.mapValue.fields = ["a": .with { $0.doubleValue = .nan }] },
+          ]
+        }
+        $0.orderBy = [
+          .with {
+            $0.field.fieldPath = "n"
+            $0.direction = .descending
+          }
+        ]
+        $0.startAt.values = [.with { $0.stringValue = "x" }]
+        $0.offset = 1
+        $0.limit.value = 3
+        $0.findNearest = .with {
+          $0.vectorField.fieldPath = "v"
+          $0.queryVector.arrayValue = .init()
+          $0.limit.value = 3
+        }
+      }
+      while true {
+        guard var bytes = try? whole.bytes else { return whole }
+        for _ in 0..<Int.random(in: 1...4, using: &generator) {
+          bytes[Int.random(in: bytes.indices, using: &generator)] =
+            .random(in: 0 ... .max, using: &generator)
+        }
+        if let query = try? ProtoStructuredQuery(serializedBytes: bytes) { return query }
+      }
+    }
+  }
+#endif

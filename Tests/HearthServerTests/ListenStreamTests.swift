@@ -1,0 +1,172 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import Testing
+
+  @Suite struct ListenStreamTests {
+    /// A world of writers and one listener, whose stream is cut and resumed at random moments.
+    @Test func `after each snapshot the client has what the query finds at its time`()
+      async throws
+    {
+      let seed = UInt64.random(in: 0 ... .max)
+      try await TestServer.run { server in
+        let query = ProtoStructuredQuery.with {
+          $0.from = [.with { $0.collectionID = "world" }]
+          $0.where.fieldFilter = .with {
+            $0.field.fieldPath = "n"
+            $0.op = .lessThan
+            $0.value.integerValue = 50
+          }
+          $0.limit.value = 12
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for writer in 0..<3 {
+            group.addTask {
+              var generator = SeededGenerator(seed: seed &+ UInt64(writer))
+              while !Task.isCancelled {
+                let writes = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+                  let name =
+                    TestServer.root + "/world/\(Int.random(in: 0..<40, using: &generator))"
+                  let number = Int64.random(in: 0..<100, using: &generator)
+                  return ProtoWrite.with {
+                    if number < 20 {
+                      $0.delete = name
+                    } else {
+                      $0.update.name = name
+                      $0.update.fields["n"] = .with { $0.integerValue = number }
+                    }
+                  }
+                }
+                _ = try? await server.client.commit(
+                  .with {
+                    $0.database = TestServer.database
+                    $0.writes = writes
+                  })
+              }
+            }
+          }
+          defer { group.cancelAll() }
+          var generator = SeededGenerator(seed: seed)
+          var client = ListeningClient()
+          var snapshots = 0
+          for _ in 0..<25 {
+            let count = Int.random(in: 1...20, using: &generator)
+            client = try await Self.listen(to: query, client, until: count, server, seed)
+            snapshots += count
+          }
+          print("listen: \(snapshots) snapshots, 25 streams")
+        }
+      }
+    }
+
+    private static func listen(
+      to query: ProtoStructuredQuery, _ client: ListeningClient, until count: Int,
+      _ server: TestServer, _ seed: UInt64
+    ) async throws -> ListeningClient {
+      let (done, finish) = AsyncStream.makeStream(of: Void.self)
+      return try await server.client.listen { writer in
+        try await writer.write(
+          .with {
+            $0.database = TestServer.database
+            $0.addTarget.targetID = 7
+            $0.addTarget.query.parent = TestServer.root
+            $0.addTarget.query.structuredQuery = query
+            if !client.token.isEmpty { $0.addTarget.resumeToken = client.token }
+          })
+        for await _ in done { break }
+      } onResponse: { response in
+        defer { finish.finish() }
+        var client = client
+        var snapshots = 0
+        for try await message in response.messages {
+          guard try client.take(message) else { continue }
+          let expected = try await server.client.runQuery(
+            .with {
+              $0.parent = TestServer.root
+              $0.structuredQuery = query
+              $0.readTime = client.readTime
+            }
+          ) { response in
+            try await response.messages.reduce(into: [String: ProtoDocument]()) {
+              if $1.hasDocument { $0[$1.document.path] = $1.document }
+            }
+          }
+          #expect(client.documents == expected, "seed \(seed), snapshot \(snapshots)")
+          snapshots += 1
+          if snapshots >= count { return client }
+        }
+        return client
+      }
+    }
+
+    @Test func `documents, removed targets, once, and refused targets`() async throws {
+      try await TestServer.run { server in
+        let name = TestServer.root + "/counters/one"
+        try await server.set(name, 1)
+        let messages = try await server.listen(
+          .with {
+            $0.targetID = 2
+            $0.documents.documents = [name, TestServer.root + "/counters/none"]
+            $0.once = true
+          })
+        let kinds = messages.map { message in
+          switch message.responseType {
+          case .targetChange(let change): "\(change.targetChangeType) \(change.targetIds)"
+          case .documentChange(let change): "change \(change.document.path) \(change.targetIds)"
+          case .documentDelete(let delete):
+            "delete \(delete.document.split(separator: "/").last ?? "") \(delete.removedTargetIds)"
+          default: "other"
+          }
+        }
+        #expect(kinds.first == "add [2]")
+        #expect(Set(kinds[1...2]) == ["change counters/one [2]", "delete none [2]"])
+        #expect(kinds[3...] == ["current [2]", "noChange []", "remove [2]"])
+        for refused in [
+          ProtoTarget.with { $0.targetID = 2 },
+          .with {
+            $0.targetID = 2
+            $0.documents.documents = ["nonsense"]
+          },
+          .with {
+            $0.targetID = 2
+            $0.query.parent = TestServer.root
+            $0.query.structuredQuery.from = [.with { $0.allDescendants = true }]
+          },
+          .with {
+            $0.targetID = 2
+            $0.documents.documents = [name]
+            $0.resumeToken = Data("nonsense".utf8)
+          },
+        ] {
+          let message = try await server.listen(refused).first?.targetChange
+          #expect(message?.targetChangeType == .remove)
+          #expect(message?.cause.code == 3)
+        }
+      }
+    }
+  }
+
+  extension TestServer {
+    /// The messages until the target is removed.
+    fileprivate func listen(_ target: ProtoTarget) async throws -> [ProtoListenResponse] {
+      let (done, finish) = AsyncStream.makeStream(of: Void.self)
+      return try await client.listen { writer in
+        try await writer.write(
+          .with {
+            $0.database = Self.database
+            $0.addTarget = target
+          })
+        for await _ in done { break }
+      } onResponse: { response in
+        defer { finish.finish() }
+        var messages: [ProtoListenResponse] = []
+        for try await message in response.messages {
+          messages.append(message)
+          if message.targetChange.targetChangeType == .remove { break }
+        }
+        return messages
+      }
+    }
+  }
+#endif
