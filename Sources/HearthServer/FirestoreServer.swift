@@ -4,7 +4,6 @@
   import GRPCNIOTransportHTTP2Posix
   import HearthEngine
   import Logging
-  import NIOPosix
 
   /// A server for Firestore's clients, over a database file or a folder of them.
   ///
@@ -16,8 +15,12 @@
   /// same files open.
   public final class FirestoreServer: Sendable {
     private let catalog: DatabaseCatalog
-    private let server: GRPCServer<HTTP2ServerTransport.Posix>
+    private let streams = ListenStreams()
     private let transport: HTTP2ServerTransport.Posix
+    private let server: GRPCServer<HTTP2ServerTransport.Posix>
+
+    /// How long calls may run after `shutDown`.
+    private static let grace = Duration.seconds(10)
 
     /// Creates a server. Nothing listens before `run`.
     ///
@@ -59,7 +62,8 @@
           // A commit of the largest size, and its names.
           $0.rpc.maxRequestPayloadSize = 2 * Limits.request
         })
-      server = GRPCServer(transport: transport, services: [FirestoreRPCs(catalog: catalog)])
+      server = GRPCServer(
+        transport: transport, services: [FirestoreRPCs(catalog: catalog, streams: streams)])
     }
 
     /// The port, once the server listens on it.
@@ -74,19 +78,30 @@
     /// acknowledged write is durable.
     public func run() async throws {
       defer { catalog.close() }
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { [catalog] in
-          while !Task.isCancelled {
-            try await Task.sleep(for: .seconds(1))
-            catalog.expireTransactions()
-          }
+      // Not cancelled with the caller: calls that run may end.
+      let serving = Task { try await server.serve() }
+      let expiring = Task {
+        while true {
+          try await Task.sleep(for: .seconds(1))
+          catalog.expireTransactions()
         }
-        defer { group.cancelAll() }
-        try await server.serve()
+      }
+      defer { expiring.cancel() }
+      try await withTaskCancellationHandler {
+        try await serving.value
+      } onCancel: {
+        shutDown()
+        Task {
+          try await Task.sleep(for: Self.grace)
+          serving.cancel()
+        }
       }
     }
 
-    /// Accepts no more calls, and lets those that run end.
-    public func shutDown() { server.beginGracefulShutdown() }
+    /// Accepts no more calls, ends listeners with a status, and lets other calls end.
+    public func shutDown() {
+      streams.close()
+      server.beginGracefulShutdown()
+    }
   }
 #endif

@@ -9,6 +9,8 @@
       response: RPCWriter<ProtoListenResponse>, context: ServerContext
     ) async throws {
       let inputs = ListenInputs()
+      streams.add(inputs)
+      defer { streams.remove(inputs) }
       try await withThrowingTaskGroup(of: Void.self) { group in
         defer { group.cancelAll() }
         group.addTask {

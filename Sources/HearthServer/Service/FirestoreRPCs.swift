@@ -11,6 +11,7 @@
   /// The service `google.firestore.v1.Firestore`. Each extension has the calls of one kind.
   struct FirestoreRPCs: ProtoFirestore.SimpleServiceProtocol {
     let catalog: DatabaseCatalog
+    let streams: ListenStreams
 
     /// Runs a call on the database with this name.
     func with<Answer>(

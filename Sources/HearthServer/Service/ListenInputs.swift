@@ -42,13 +42,20 @@
     func add(_ input: Input) {
       let isFull = state.withLock { state in
         state.waiting += 1
-        guard state.waiting > Self.limit, state.status == nil else { return false }
-        state.status = Status(.resourceExhausted, "The stream is read too slowly.")
-        return true
+        return state.waiting > Self.limit
       }
-      if isFull { end() } else { continuation.yield(input) }
+      guard !isFull else {
+        return end(Status(.resourceExhausted, "The stream is read too slowly."))
+      }
+      continuation.yield(input)
     }
 
-    func end() { continuation.finish() }
+    /// Ends the stream after the inputs that wait.
+    ///
+    /// - Parameter status: The reason, unless the client ended it. The first reason is kept.
+    func end(_ status: Status? = nil) {
+      state.withLock { if $0.status == nil { $0.status = status } }
+      continuation.finish()
+    }
   }
 #endif
