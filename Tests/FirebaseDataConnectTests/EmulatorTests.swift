@@ -37,8 +37,8 @@ import Testing
     query Mine @auth(level: USER) { movies(where: {title: {eq_expr: "auth.uid"}}) { id } }
     """
 
-  private let connector: TestConnector
-  private let server: EmulatorServer
+  fileprivate let connector: TestConnector
+  fileprivate let server: EmulatorServer
 
   init() throws {
     connector = try TestConnector(schema: Self.schema, operations: Self.operations)
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// A program with the connector, on a database of its own until it uses the emulator.
-  private func client(cache: CacheSettings? = nil) throws -> TestConnector {
+  fileprivate func client(cache: CacheSettings? = nil) throws -> TestConnector {
     let client = try TestConnector(
       connector.connector, TemporaryDatabase(), DataConnectSettings(cacheSettings: cache))
     client.dataConnect.useEmulator(port: server.port)
@@ -55,7 +55,7 @@ import Testing
     return client
   }
 
-  private func mutate(
+  fileprivate func mutate(
     _ client: TestConnector, _ name: String, _ variables: [String: DataValue]
   ) async throws -> DataValue {
     try await client.dataConnect.mutation(
@@ -299,6 +299,34 @@ import Testing
     try await until { get.lastError == nil }
     _ = try await mutate(client, "Rename", ["id": 1, "title": "c"])
     try await until { get.data?["movie"]?["title"] == "c" }
+    subscription.cancel()
+  }
+}
+
+extension EmulatorTests {
+  @Test(.timeLimit(.minutes(2)))
+  func `a subscription that connects again waits for connectors that are not there yet`()
+    async throws
+  {
+    let client = try client()
+    _ = try await mutate(client, "Add", ["id": 1, "title": "a"])
+    let get = client.reference("Get", ["id": 1])
+    let subscription = try await get.subscribe().sink { _ in }
+    try await until { get.data?["movie"]?["title"] == "a" }
+    server.stop()
+    var again: EmulatorServer?
+    try await until {
+      again = try? EmulatorServer(connector.firestore, host: "127.0.0.1", port: server.port)
+      return again != nil
+    }
+    let second = try #require(again)
+    defer { second.stop() }
+    try second.serve([])
+    try await until { get.lastError?.dataConnectError is DataConnectInitError }
+    try second.serve([connector.connector])
+    try await until { get.lastError == nil }
+    _ = try await mutate(client, "Rename", ["id": 1, "title": "b"])
+    try await until { get.data?["movie"]?["title"] == "b" }
     subscription.cancel()
   }
 }

@@ -1,4 +1,5 @@
 #if Server
+  import Foundation
   import Testing
 
   /// Google's Python client, as a judge.
@@ -12,8 +13,11 @@
     }
 
     @Test func `transactions of many processes all commit`() async throws {
+      // The client gives up after five attempts, which other work on the machine may take.
+      let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
       try await TestServer.run {
-        try await PythonClient.run("increments.py", port: $0.port, ["8", "25"])
+        try await PythonClient.run(
+          "increments.py", port: $0.port, isLong ? ["16", "100"] : ["2", "20"])
       }
     }
 

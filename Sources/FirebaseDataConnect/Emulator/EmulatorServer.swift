@@ -19,6 +19,7 @@ package final class EmulatorServer: Sendable {
     /// By the name of the connector.
     var services: [String: [ConnectorService]] = [:]
     var sessions: [ObjectIdentifier: EmulatorSession] = [:]
+    var isServing = false
     var isStopped = false
   }
 
@@ -28,13 +29,11 @@ package final class EmulatorServer: Sendable {
   private let socket: LoopbackSocket
   private let state = Mutex(State())
 
-  /// Listens. Throws an error for an address that other machines can reach, and for one in use.
+  /// Listens; connections wait for the first connectors. Throws an error for an address that other
+  /// machines can reach, and for one in use.
   package init(_ firestore: Firestore, host: String, port: Int) throws {
     self.firestore = firestore
     (socket, self.port) = try LoopbackSocket.listening(host: host, port: port)
-    let thread = Thread { [self] in accept() }
-    thread.name = "hearth-emulator"
-    thread.start()
   }
 
   /// Replaces the connectors. Subscriptions are refreshed.
@@ -48,20 +47,26 @@ package final class EmulatorServer: Sendable {
           serviceId: connector.serviceID, location: connector.location,
           connector: connector.connectorID))
     }
-    let sessions = state.withLock { state in
+    let (sessions, isFirst) = state.withLock { state in
       state.services = Dictionary(grouping: services, by: \.config.connector)
-      return Array(state.sessions.values)
+      defer { state.isServing = true }
+      return (Array(state.sessions.values), !state.isServing && !state.isStopped)
     }
     for session in sessions { session.reload() }
+    guard isFirst else { return }
+    let thread = Thread { [self] in accept() }
+    thread.name = "hearth-emulator"
+    thread.start()
   }
 
   /// Ends all connections, and listens no more.
   package func stop() {
-    let sessions = state.withLock { state in
-      state.isStopped = true
-      return Array(state.sessions.values)
+    let (sessions, isUnused) = state.withLock { state in
+      defer { state.isStopped = true }
+      return (Array(state.sessions.values), !state.isServing && !state.isStopped)
     }
-    socket.end()
+    // The accepting thread closes it.
+    if isUnused { socket.close() } else { socket.end() }
     for session in sessions { session.end() }
   }
 

@@ -152,19 +152,11 @@ final class EmulatorSession: Sendable {
 
   private func subscribe(_ id: Int64, _ call: EmulatorRequest.Call) async throws {
     let generation = state.withLock(\.generation)
-    let refresher: Refresher
-    do {
-      refresher = try await server.service(call).subscribe(
-        call.operation, call.variables, call.auth
-      ) {
-        [weak self] in self?.lines.send(EmulatorMessage.refresh(id).line)
-      }
-    } catch {
-      // One of the last connectors, if there is one, goes on.
-      state.withLock { state in
-        if state.subscriptions[id]?.refresher == nil { state.subscriptions[id] = nil }
-      }
-      throw error
+    // After an error the subscription stays: the next connectors may have the query.
+    let refresher = try await server.service(call).subscribe(
+      call.operation, call.variables, call.auth
+    ) {
+      [weak self] in self?.lines.send(EmulatorMessage.refresh(id).line)
     }
     let old: Refresher? = state.withLock { state in
       guard !state.isEnded, let known = state.subscriptions[id],

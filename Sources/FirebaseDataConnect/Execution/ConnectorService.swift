@@ -265,7 +265,7 @@ final class ConnectorService: OperationExecutor {
     return refresher
   }
 
-  /// Signals each change that alters the result. What the query's reading throws, the query throws, too.
+  /// Signals each change that alters the result. A query that cannot be followed reports its own error.
   private func watch(
     _ execution: Execution, _ refresher: Refresher
   ) async {

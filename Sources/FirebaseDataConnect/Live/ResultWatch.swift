@@ -90,7 +90,7 @@ struct ResultWatch: Sendable {
 
   /// Returns when every later change is a signal. Throws the error of a listener.
   ///
-  /// - Returns: What stops the listeners.
+  /// - Returns: Closures that stop the listeners.
   func start(
     _ changed: @escaping @Sendable () -> Void
   ) async throws -> [@Sendable () -> Void] {
