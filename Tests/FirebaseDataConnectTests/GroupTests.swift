@@ -41,6 +41,7 @@ import Testing
             orderBy: [{genre: ASC}], limit: 1
           ) { genre }
         }
+        query Other { movies(having: {budget_sum: {ne: 18}}, orderBy: [{genre: ASC}]) { genre } }
         query Values { movies(having: {genre_count: {lt: 6}}) {
           genre_count studioName_count sum: budget_sum(distinct: true) avg: budget_avg(distinct: true)
         } }
@@ -140,6 +141,8 @@ import Testing
     try await fill()
     #expect(try await movies("Some", ["count": 9]) == [["genre": nil]])
     #expect(try await movies("Some", ["count": 1]) == [["genre": "Action"]])
+    // The sum of those without a genre is null, which is not another number.
+    #expect(try await movies("Other") == [["genre": "Horror"]])
   }
 
   @Test func `rows of a relation are grouped`() async throws {

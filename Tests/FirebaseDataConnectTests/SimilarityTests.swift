@@ -77,7 +77,7 @@ import Testing
       ("Like", ["plot": [1.0, 0.0], "within": 2.0], ["a", "c"], [0, 2]),
       ("Angle", ["plot": [2.0, 0.0]], ["a", "b", "c"], [0, 1, 2]),
       ("Product", ["plot": [2.0, 0.0]], ["a", "b", "c"], [-2, 0, 2]),
-      ("Product", ["plot": [2.0, 0.0], "within": 0.0], ["a", "b"], [-2, 0]),
+      ("Product", ["plot": [2.0, 0.0], "within": -1.0], ["a"], [-2]),
       ("Like", ["plot": [2.0, 0.0], "limit": 0], [], []),
     ] as [(String, DataObject, [DataValue], [Double])])
   func `the nearest rows come first, with their distances`(
