@@ -1,4 +1,5 @@
 import Foundation
+import HearthTesting
 import Testing
 
 @testable import FirebaseDataConnect
@@ -9,6 +10,15 @@ import Testing
     serviceId: "instances", location: "us-central1", connector: "kitchensink")
 
   private let dataConnect = DataConnect.dataConnect(connectorConfig: config, compiled: "{}")
+  private let database: TemporaryDatabase
+  /// Other tests change the database of all others meanwhile.
+  private let own: DataConnect
+
+  init() throws {
+    database = try TemporaryDatabase()
+    own = DataConnect(
+      connectorConfig: Self.config, compiled: "{}", firestore: database.firestore)
+  }
 
   private struct Person: OperationVariable {
     var email: String
@@ -29,11 +39,11 @@ import Testing
   private let thing = Thing(size: 1.5, name: "aa", number: 7, id: UUID())
 
   private func query(_ name: String, _ variables: Person) -> QueryRefObservation<Int, Person> {
-    dataConnect.query(name: name, variables: variables, resultsDataType: Int.self)
+    own.query(name: name, variables: variables, resultsDataType: Int.self)
   }
 
   private func mutation(_ name: String, _ variables: Person) -> MutationRef<Int, Person> {
-    dataConnect.mutation(name: name, variables: variables, resultsDataType: Int.self)
+    own.mutation(name: name, variables: variables, resultsDataType: Int.self)
   }
 
   // MARK: Instances
@@ -71,7 +81,7 @@ import Testing
     #expect(reference == query("Q", equal) && Set([reference, query("Q", equal)]).count == 1)
     // The order of members does not matter.
     func values(_ variables: DataObject) -> QueryRefObservation<Int, DataValue> {
-      dataConnect.query(
+      own.query(
         name: "Q", variables: DataValue.object(variables), resultsDataType: Int.self)
     }
     let ordered = values(["a": 1, "b": 2])
@@ -90,9 +100,9 @@ import Testing
 
   @Test func `a query with variables or a result of another type is another object`() {
     let reference = query("Q", person)
-    let things = dataConnect.query(name: "Q", variables: thing, resultsDataType: Int.self)
+    let things = own.query(name: "Q", variables: thing, resultsDataType: Int.self)
     #expect(ObjectIdentifier(reference) != ObjectIdentifier(things))
-    let texts = dataConnect.query(name: "Q", variables: person, resultsDataType: String.self)
+    let texts = own.query(name: "Q", variables: person, resultsDataType: String.self)
     #expect(ObjectIdentifier(reference) != ObjectIdentifier(texts))
   }
 
@@ -122,7 +132,7 @@ import Testing
   }
 
   @Test func `mutations with variables of other types are other objects`() {
-    let things = dataConnect.mutation(name: "M", variables: thing, resultsDataType: Int.self)
+    let things = own.mutation(name: "M", variables: thing, resultsDataType: Int.self)
     #expect(AnyHashable(mutation("M", person)) != AnyHashable(things))
   }
 
