@@ -22,12 +22,14 @@ extension DocumentReference {
 
     private let documentReference: DocumentReference
 
+    /// Same as `documentReference.snapshots`: metadata never changes.
     public init(_ documentReference: DocumentReference, includeMetadataChanges: Bool) {
       self.documentReference = documentReference
     }
 
     public func makeAsyncIterator() -> Iterator { Iterator(documentReference) }
 
+    /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
     public struct Iterator: AsyncIteratorProtocol {
       private let documentReference: DocumentReference
       private let events: SnapshotIterator
@@ -88,10 +90,12 @@ extension Query {
     private let query: Query
     fileprivate var token: ChangeToken?
 
+    /// Same as `query.snapshots`: metadata never changes.
     public init(_ query: Query, includeMetadataChanges: Bool) { self.query = query }
 
     public func makeAsyncIterator() -> Iterator { Iterator(query, token) }
 
+    /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
     public struct Iterator: AsyncIteratorProtocol {
       private let query: Query
       private let events: SnapshotIterator
@@ -175,6 +179,7 @@ public struct SnapshotsSequence<Element: Sendable>: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(SnapshotIterator(watched), element) }
 
+  /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
   public struct Iterator: AsyncIteratorProtocol {
     private let events: SnapshotIterator
     private let element: @Sendable (ResultEvent) -> Element

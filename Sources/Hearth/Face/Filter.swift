@@ -319,8 +319,11 @@ extension Filter {
   /// references and look-around are refused with `invalidArgument`. `\\d`, `\\w`, `\\s` and `\\b` are
   /// ASCII. An index on the field serves a pattern that begins with `^` and literal characters.
   ///
-  /// - Parameter options: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.`
-  ///   match newlines, `x` ignores white space in the pattern.
+  /// - Parameters:
+  ///   - field: The field, with dots into maps.
+  ///   - pattern: The regular expression. It may match anywhere in the string.
+  ///   - options: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.`
+  ///     match newlines, `x` ignores white space in the pattern.
   public class func whereField(
     _ field: String, matchesPattern pattern: String, options: String = ""
   ) -> Filter {
@@ -385,7 +388,9 @@ extension Filter {
   ///
   /// A listener's result changes when time passes. Results are not ordered by the field.
   ///
-  /// - Parameter offset: May be negative, for times in the past. In whole microseconds.
+  /// - Parameters:
+  ///   - field: The field, with dots into maps.
+  ///   - offset: May be negative, for times in the past. In whole microseconds.
   public class func whereField(_ field: String, isAfterNow offset: Duration) -> Filter {
     Filter(.dotted(field)) { .init(field: $0, isBefore: false, nowPlus: offset.microseconds) }
   }

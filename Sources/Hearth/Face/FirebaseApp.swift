@@ -153,38 +153,48 @@ public final class FirebaseOptions: NSObject, NSCopying {
         storageBucket: entries["STORAGE_BUCKET"] as? String))
   }
 
+  /// The id of the app, `GOOGLE_APP_ID` in the file. Only kept.
   public var googleAppID: String {
     get { fields.googleAppID }
     set { fields.googleAppID = newValue }
   }
+  /// The id for push messages, `GCM_SENDER_ID` in the file. Only kept.
   public var gcmSenderID: String {
     get { fields.gcmSenderID }
     set { fields.gcmSenderID = newValue }
   }
+  /// The id of the app's bundle, `BUNDLE_ID` in the file. Only kept.
   public var bundleID: String {
     get { fields.bundleID }
     set { fields.bundleID = newValue }
   }
+  /// The key for Google's services, `API_KEY` in the file. Only kept.
   public var apiKey: String? {
     get { fields.apiKey }
     set { fields.apiKey = newValue }
   }
+  /// The id for signing in with Google, `CLIENT_ID` in the file. Only kept.
   public var clientID: String? {
     get { fields.clientID }
     set { fields.clientID = newValue }
   }
+  /// The id of the project, `PROJECT_ID` in the file. Part of the identity of the app's databases: one
+  /// database does not store references of another. The app's name is used if it is nil.
   public var projectID: String? {
     get { fields.projectID }
     set { fields.projectID = newValue }
   }
+  /// The address of a Realtime Database, `DATABASE_URL` in the file. Only kept.
   public var databaseURL: String? {
     get { fields.databaseURL }
     set { fields.databaseURL = newValue }
   }
+  /// The name of a storage bucket, `STORAGE_BUCKET` in the file. Only kept.
   public var storageBucket: String? {
     get { fields.storageBucket }
     set { fields.storageBucket = newValue }
   }
+  /// The id of a group of apps. Only kept.
   public var appGroupID: String? {
     get { fields.appGroupID }
     set { fields.appGroupID = newValue }

@@ -35,7 +35,12 @@ extension Firestore {
   public struct Change: Sendable {
     /// The kind of a change.
     public enum Kind: Sendable, Hashable {
-      case created, updated, deleted
+      /// The document did not exist before.
+      case created
+      /// The document's fields changed.
+      case updated
+      /// The document does not exist any more.
+      case deleted
     }
 
     /// Whether the document was created, updated or deleted.

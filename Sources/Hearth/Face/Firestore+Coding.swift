@@ -2,7 +2,7 @@ import Foundation
 
 extension Firestore {
   /// Encodes `Encodable` values as dictionaries. An encoder that is passed to
-  /// ``DocumentReference/setData(from:encoder:completion:)`` or a similar method decides how the
+  /// `DocumentReference.setData(from:encoder:)` or a similar method decides how the
   /// value is stored.
   ///
   ///     var fields = try Firestore.Encoder().encode(book)

@@ -50,7 +50,9 @@ public struct FirestoreReferences: Sendable {
   /// Reads all documents of the rule's collections, 500 at a time. References that other tasks write
   /// meanwhile may be missing.
   ///
-  /// - Parameter limit: Stops after that many.
+  /// - Parameters:
+  ///   - rule: The field to check, and the collection that it is in.
+  ///   - limit: Stops after that many.
   public func danglingReferences(
     of rule: FirestoreReferenceRule, limit: Int = 1000
   ) async throws -> [DanglingReference] {

@@ -13,6 +13,7 @@ public struct FirestoreFile: Sendable {
   /// The result of a repair.
   public typealias RepairReport = HearthEngine.RepairReport
 
+  /// The file at a path, which is relative to the working directory or absolute. It need not exist yet.
   public init(at path: String) { self.path = path }
 
   /// A file URL. Other URLs name no file: each method throws `notFound`.

@@ -42,8 +42,10 @@ public struct FirestoreMaintenance: Sendable {
   /// is full, `CancellationError`.
   ///
   /// - Parameters:
+  ///   - path: Of the new file, absolute or relative to the working directory. Its folder must exist.
   ///   - compacting: Omits free pages and fills the others. Takes longer.
   ///   - replacing: Replaces a file at `path`.
+  ///   - progress: Called from time to time, on the thread that copies.
   @discardableResult
   public func backup(
     to path: String, compacting: Bool = false, replacing: Bool = false,

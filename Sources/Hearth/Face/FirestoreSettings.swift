@@ -371,6 +371,7 @@ public final class MemoryLRUGCSettings: NSObject, NSCopying, MemoryGarbageCollec
     self.init(sizeBytes: NSNumber(value: defaultCacheBytes))
   }
 
+  /// Settings with a limit in bytes, which has no effect.
   public init(sizeBytes: NSNumber) { self.sizeBytes = sizeBytes }
 
   public func copy(with zone: NSZone? = nil) -> Any { self }

@@ -55,7 +55,8 @@ public struct DocumentInclusion: Sendable {
   /// maps.
   ///
   /// - Parameters:
-  ///   - name: By default the field.
+  ///   - field: The field of the including document.
+  ///   - name: The name under which the documents are found in a result. By default the field.
   ///   - inclusions: Included with each of these documents.
   public static func reference(
     _ field: String, as name: String? = nil, including inclusions: DocumentInclusion...
@@ -74,7 +75,10 @@ public struct DocumentInclusion: Sendable {
   /// applies to each document. An index on the field, then on the query's orders, serves it.
   ///
   /// - Parameters:
-  ///   - field: A `DocumentReference`; if `isArray`, an array of them.
+  ///   - query: Selects and orders the documents that refer.
+  ///   - field: Their field: a `DocumentReference`; if `isArray`, an array of them.
+  ///   - isArray: Whether the field is an array.
+  ///   - name: The name under which the documents are found in a result.
   ///   - inclusions: Included with each of these documents.
   public static func referring(
     _ query: Query, by field: String, isArray: Bool = false, as name: String,

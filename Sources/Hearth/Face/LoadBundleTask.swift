@@ -5,16 +5,26 @@ public typealias LoadBundleObserverHandle = Int
 
 /// The state of a bundle load. Always `error`: bundles cannot be loaded.
 public enum LoadBundleTaskState: Int, Sendable {
-  case error, inProgress, success
+  /// The load failed, as every load does.
+  case error
+  /// Never the state.
+  case inProgress
+  /// Never the state.
+  case success
 }
 
 /// The progress of a bundle load. Bundles cannot be loaded: every number is 0, and `state` is
 /// `error`.
 public final class LoadBundleTaskProgress: NSObject, Sendable {
+  /// The number of documents loaded: 0.
   public let documentsLoaded: Int
+  /// The number of documents in the bundle: 0.
   public let totalDocuments: Int
+  /// The number of bytes loaded: 0.
   public let bytesLoaded: Int
+  /// The size of the bundle in bytes: 0.
   public let totalBytes: Int
+  /// The state of the load: `error`.
   public let state: LoadBundleTaskState
 
   init(

@@ -2,28 +2,47 @@ import Foundation
 
 /// The source of a read. There is no server: all three values read the database.
 public enum FirestoreSource: UInt, Sendable {
-  case `default`, server, cache
+  /// Reads the database. In an app, the server's data, or else the cache's.
+  case `default`
+  /// Reads the database.
+  case server
+  /// Reads the database.
+  case cache
 }
 
 /// The source of an aggregation. There is no server: `server` reads the database.
 public enum AggregateSource: UInt, Sendable {
+  /// Reads the database.
   case server
 }
 
 /// The source of a listener. There is no server: both values listen to the database.
 public enum ListenSource: UInt, Sendable {
-  case `default`, cache
+  /// Listens to the database.
+  case `default`
+  /// Listens to the database.
+  case cache
 }
 
 /// The value that a snapshot shows for a server timestamp that is not committed yet. Has no effect:
 /// a snapshot shows committed data only.
 public enum ServerTimestampBehavior: Int, Sendable {
-  case none, estimate, previous
+  /// In an app: null.
+  case none
+  /// In an app: an estimate by the device's clock.
+  case estimate
+  /// In an app: the value before the write.
+  case previous
 }
 
 /// How a document of a query's result changed.
 @frozen public enum DocumentChangeType: Int, Sendable {
-  case added, modified, removed
+  /// The document is in the result now and was not before.
+  case added
+  /// The document is in the result, and its fields changed; it may have another index.
+  case modified
+  /// The document is no longer in the result: deleted, or changed so that it does not match.
+  case removed
 }
 
 /// The state of a snapshot. Both properties are always false: there is one store and no server.

@@ -46,6 +46,7 @@ extension Query {
 
     public func makeAsyncIterator() -> Iterator { Iterator(query, pageSize) }
 
+    /// Reads a page when the one before has been used up.
     public struct Iterator: AsyncIteratorProtocol {
       private let query: Query
       private let pageSize: Int

@@ -61,7 +61,10 @@ extension Query {
   /// A listener receives the new ranking after each commit, which costs as much as sorting the matches.
   /// A search is not read in a transaction, nor in the past.
   ///
-  /// - Parameter matchesAll: False finds documents with any of the words; phrases are always required.
+  /// - Parameters:
+  ///   - text: Words, words with `*` at the end, and phrases in quotation marks.
+  ///   - fields: The fields to search, with their weights and the language.
+  ///   - matchesAll: False finds documents with any of the words; phrases are always required.
   public func search(
     _ text: String, in fields: SearchFields, matchesAll: Bool = true
   ) -> Query {

@@ -8,6 +8,7 @@ public struct TypedDocumentSnapshots<Model: DocumentModel>: AsyncSequence {
 
   public func makeAsyncIterator() -> Iterator { Iterator(reference.snapshots.makeAsyncIterator()) }
 
+  /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
   public struct Iterator: AsyncIteratorProtocol {
     private var snapshots: DocumentReference.DocumentSnapshotsSequence.Iterator
 

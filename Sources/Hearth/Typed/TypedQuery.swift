@@ -18,6 +18,7 @@ public struct TypedQuery<Model: DocumentModel>: TypedQueryable {
 
 /// A collection or a query of a model.
 public protocol TypedQueryable<Model>: Sendable {
+  /// The type that documents are decoded as.
   associatedtype Model: DocumentModel
   /// The same query without the model.
   var untyped: Query { get }

@@ -7,6 +7,7 @@ public struct TypedQuerySnapshots<Model: DocumentModel>: AsyncSequence {
 
   public func makeAsyncIterator() -> Iterator { Iterator(query.snapshots.makeAsyncIterator()) }
 
+  /// Listens from its creation until it is released, or the task of its `next()` is cancelled.
   public struct Iterator: AsyncIteratorProtocol {
     private var snapshots: Query.QuerySnapshotsSequence.Iterator
 

@@ -127,6 +127,7 @@ public protocol DocumentFieldCodable: DocumentValueCodable {
 /// After a call of a writer that has thrown it, the whole document is encoded through `Codable`, also
 /// if the error was caught. A type that reads may catch it, and try another kind.
 public struct UseCodable: Error {
+  /// Throw it from `write(to:)` or `init(reading:)` for a value that only `Codable` can handle.
   @inlinable
   public init() {}
 }

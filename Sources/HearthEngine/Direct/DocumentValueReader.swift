@@ -29,8 +29,10 @@ public struct DocumentValueReader: ~Copyable {
     return found
   }
 
+  /// Whether the value is null.
   public var isNull: Bool { view.isNull }
 
+  /// A boolean. Throws `UseCodable` for a value of another type, as all these methods do.
   public func boolean() throws(UseCodable) -> Bool { try DocumentValueReader.boolean(view) }
 
   /// An integer. A double with an integral value is left to `Codable`.
@@ -39,6 +41,7 @@ public struct DocumentValueReader: ~Copyable {
   /// A double, or an integer as a double.
   public func double() throws(UseCodable) -> Double { try DocumentValueReader.double(view) }
 
+  /// A string.
   public func string() throws(UseCodable) -> String { try DocumentValueReader.string(view) }
 
   @inline(__always)

@@ -45,12 +45,14 @@ extension Float: DocumentValueCodable {
 }
 
 extension FixedWidthInteger where Self: DocumentValueCodable {
+  /// Writes an integer. One that 64 bits with a sign cannot hold is left to `Codable`, which throws.
   @inlinable
   public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     guard let integer = Int64(exactly: self) else { throw UseCodable() }
     try writer.integer(integer)
   }
 
+  /// Reads an integer. One that this type cannot hold is left to `Codable`, which throws.
   @inlinable
   public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
     guard let integer = Self(exactly: try reader.integer()) else { throw UseCodable() }

@@ -20,16 +20,19 @@ public struct DocumentValueWriter: ~Copyable {
     state.pointee.isValueDue = false
   }
 
+  /// Writes null. Throws `UseCodable` if no value is due here, as all these methods do.
   public func null() throws(UseCodable) {
     try begin()
     writer.null()
   }
 
+  /// Writes a boolean.
   public func boolean(_ value: Bool) throws(UseCodable) {
     try begin()
     writer.boolean(value)
   }
 
+  /// Writes an integer.
   public func integer(_ value: Int64) throws(UseCodable) {
     try begin()
     writer.integer(value)
@@ -42,6 +45,7 @@ public struct DocumentValueWriter: ~Copyable {
     writer.double(value)
   }
 
+  /// Writes a string.
   public func string(_ value: String) throws(UseCodable) {
     try begin()
     writer.string(value)
@@ -207,6 +211,8 @@ public struct DocumentMapWriter: ~Copyable {
 
   // The most frequent types, in one call each.
 
+  /// Writes a string field. `index` is the field's position in the table of names; throws `UseCodable`
+  /// if it is none, as all these methods do.
   public func write(_ value: String, at index: Int) throws(UseCodable) {
     try begin(index).string(value)
   }
@@ -216,6 +222,7 @@ public struct DocumentMapWriter: ~Copyable {
     if let value { try begin(index).string(value) }
   }
 
+  /// Writes an integer field.
   public func write(_ value: Int, at index: Int) throws(UseCodable) {
     try begin(index).integer(Int64(value))
   }
@@ -236,6 +243,7 @@ public struct DocumentMapWriter: ~Copyable {
     if let value { try write(value, at: index) }
   }
 
+  /// Writes a boolean field.
   public func write(_ value: Bool, at index: Int) throws(UseCodable) {
     try begin(index).boolean(value)
   }
@@ -245,6 +253,7 @@ public struct DocumentMapWriter: ~Copyable {
     if let value { try begin(index).boolean(value) }
   }
 
+  /// Writes a field of a type with direct coding.
   @inlinable
   public func write<T: DocumentValueCodable>(_ value: T, at index: Int) throws(UseCodable) {
     try value.write(to: field(at: index))
@@ -262,6 +271,7 @@ public struct DocumentMapWriter: ~Copyable {
     try field(at: index).codable(value)
   }
 
+  /// Any other type, through `Codable`. Leaves the field out if the value is nil.
   @_disfavoredOverload
   public func write<T: Encodable>(_ value: T?, at index: Int) throws(UseCodable) {
     if let value { try field(at: index).codable(value) }

@@ -9,6 +9,7 @@ import Foundation
 public final class FieldPath: NSObject, NSCopying, Sendable {
   private let stored: FieldSegments
 
+  /// The path of a field below maps: one name for each level, from the outside in.
   public init(_ fieldNames: [String]) { stored = FieldSegments(fieldNames) }
 
   /// The pseudo-field for a document's own ID, for filters and orders.

@@ -38,6 +38,7 @@ public final class FieldValue: NSObject, Sendable {
   /// Adds a number to the field. A field that is missing, or not a number, is set to the operand.
   /// Integers saturate.
   public class func increment(_ d: Double) -> FieldValue { FieldValue(.increment(.double(d))) }
+  /// Adds an integer to the field; see the form for doubles. The sum of integers stays an integer.
   public class func increment(_ l: Int64) -> FieldValue { FieldValue(.increment(.integer(l))) }
   /// Adds an integer to the field. Exists so that `increment(1)` is not ambiguous.
   public class func increment(_ n: Int) -> FieldValue { increment(Int64(n)) }
@@ -45,16 +46,23 @@ public final class FieldValue: NSObject, Sendable {
   /// Sets the field to the smaller of the stored number and the operand. A field that is missing,
   /// or not a number, is set to the operand.
   public class func minimum(_ d: Double) -> FieldValue { FieldValue(.minimum(.double(d))) }
+  /// Same as the form for doubles, with an integer.
   public class func minimum(_ l: Int64) -> FieldValue { FieldValue(.minimum(.integer(l))) }
+  /// Same, so that `minimum(1)` is not ambiguous.
   public class func minimum(_ n: Int) -> FieldValue { minimum(Int64(n)) }
 
   /// Sets the field to the larger of the stored number and the operand. A field that is missing, or
   /// not a number, is set to the operand.
   public class func maximum(_ d: Double) -> FieldValue { FieldValue(.maximum(.double(d))) }
+  /// Same as the form for doubles, with an integer.
   public class func maximum(_ l: Int64) -> FieldValue { FieldValue(.maximum(.integer(l))) }
+  /// Same, so that `maximum(1)` is not ambiguous.
   public class func maximum(_ n: Int) -> FieldValue { maximum(Int64(n)) }
 
+  /// A vector to store, with 1 to 2,048 components; a write of another number throws
+  /// `invalidArgument`. Not a sentinel: same as `VectorValue(array)`.
   public class func vector(_ array: [Double]) -> VectorValue { VectorValue(array) }
+  /// Same, with each component as a double.
   public class func vector(_ array: [Float]) -> VectorValue { VectorValue(array.map(Double.init)) }
 
   public override var description: String { "<\(transform.methodName)>" }

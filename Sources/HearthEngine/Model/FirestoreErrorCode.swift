@@ -16,46 +16,105 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 /// contains the message:
 /// `Error Domain=FIRFirestoreErrorDomain Code=5 "No document to update: books/dune"`.
 public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertible {
+  /// The codes of gRPC, with the numbers that Firestore's libraries use. Each says when Hearth throws
+  /// it, and what to do.
   public enum Code: Int, Sendable {
+    /// No error. Never thrown.
     case OK = 0
+    /// A write closure threw an error of its own, which is the cause (`NSUnderlyingErrorKey`), or a
+    /// transaction was rolled back while it waited. Nothing was applied. Handle the cause.
     case cancelled = 1
+    /// The commit could not be flushed to disk: it may or may not be there after a restart. Read the
+    /// documents before you write again, and look at the disk.
     case unknown = 2
+    /// The call cannot be right for any state of the database: a malformed path, a value above a limit,
+    /// a query that is not allowed. The message names the argument. Correct the call; do not retry.
     case invalidArgument = 3
+    /// A time limit that the caller set has passed. The embedded database sets none. Retry if the
+    /// operation can be repeated.
     case deadlineExceeded = 4
+    /// A document to update, a file to open or read, or an index to drop does not exist. Create it, or
+    /// treat it as deleted.
     case notFound = 5
+    /// A document to create exists, or another document has the same value in a unique index; the
+    /// message names both. Choose another id or value; do not retry.
     case alreadyExists = 6
+    /// The caller's identity may not read or write this, where identities are used: access lists of
+    /// `ParseSwift`, `@auth` of typed operations, keys of the server. Sign in as somebody else.
     case permissionDenied = 7
+    /// A limit of the machine or of a setting is reached: the disk or the map (`mapSizeBytes`) is full,
+    /// all reader slots are in use, too many bytes of writes wait, or a write concerns too many documents.
+    /// Make room, raise the setting, or write less at once; then retry.
     case resourceExhausted = 8
+    /// The state of the database does not allow the call: a precondition does not hold, a document is
+    /// still referred to, a query requires an index, the database is closed, open for reading only, or
+    /// open elsewhere. Change that state first; a retry alone fails again.
     case failedPrecondition = 9
+    /// Others changed the documents that a transaction read, in each of its attempts. Nothing was
+    /// applied. Retry later, with a pause.
     case aborted = 10
+    /// The change log does not reach back to the time or token. Read the newest state, and go on from a
+    /// new token.
     case outOfRange = 11
+    /// This database, or this build, cannot do what is asked, such as a backup of a database that is not
+    /// a file. Do not retry.
     case unimplemented = 12
+    /// Hearth contradicts itself. Nothing was applied. Report it with its message and cause.
     case `internal` = 13
+    /// The file system failed for the moment, or denied access: a file or folder cannot be opened, made
+    /// or removed. The cause names the system's error. Repair it, then retry.
     case unavailable = 14
+    /// The file, or a record in it, is damaged, or is no database. Stop writing, run a check
+    /// (`firestore.maintenance.check()`, `hearth check`), and restore a backup.
     case dataLoss = 15
+    /// The request has no identity where one is required: the server's keys, or `@auth` of typed
+    /// operations. Sign in, then repeat.
     case unauthenticated = 16
   }
 
+  /// Matches errors with ``Code/OK``.
   public static var OK: Code { .OK }
+  /// Matches errors with ``Code/cancelled``.
   public static var cancelled: Code { .cancelled }
+  /// Matches errors with ``Code/unknown``.
   public static var unknown: Code { .unknown }
+  /// Matches errors with ``Code/invalidArgument``.
   public static var invalidArgument: Code { .invalidArgument }
+  /// Matches errors with ``Code/deadlineExceeded``.
   public static var deadlineExceeded: Code { .deadlineExceeded }
+  /// Matches errors with ``Code/notFound``.
   public static var notFound: Code { .notFound }
+  /// Matches errors with ``Code/alreadyExists``.
   public static var alreadyExists: Code { .alreadyExists }
+  /// Matches errors with ``Code/permissionDenied``.
   public static var permissionDenied: Code { .permissionDenied }
+  /// Matches errors with ``Code/resourceExhausted``.
   public static var resourceExhausted: Code { .resourceExhausted }
+  /// Matches errors with ``Code/failedPrecondition``.
   public static var failedPrecondition: Code { .failedPrecondition }
+  /// Matches errors with ``Code/aborted``.
   public static var aborted: Code { .aborted }
+  /// Matches errors with ``Code/outOfRange``.
   public static var outOfRange: Code { .outOfRange }
+  /// Matches errors with ``Code/unimplemented``.
   public static var unimplemented: Code { .unimplemented }
+  /// Matches errors with ``Code/internal``.
   public static var `internal`: Code { .internal }
+  /// Matches errors with ``Code/unavailable``.
   public static var unavailable: Code { .unavailable }
+  /// Matches errors with ``Code/dataLoss``.
   public static var dataLoss: Code { .dataLoss }
+  /// Matches errors with ``Code/unauthenticated``.
   public static var unauthenticated: Code { .unauthenticated }
 
   private let error: NSError
 
+  /// An error to throw in tests and doubles.
+  ///
+  /// - Parameters:
+  ///   - code: Its number is the `code` of the `NSError`.
+  ///   - userInfo: As of an `NSError`: `NSLocalizedDescriptionKey` for the message,
+  ///     `NSUnderlyingErrorKey` for the cause.
   public init(_ code: Code, userInfo: [String: Any] = [:]) {
     error = FirestoreNSError(
       domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
@@ -70,6 +129,7 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
 
   /// The error's code; `unknown` for a number that is none of the cases.
   public var code: Code { Code(rawValue: error.code) ?? .unknown }
+  /// The message (`NSLocalizedDescriptionKey`), and the cause (`NSUnderlyingErrorKey`) if there is one.
   public var userInfo: [String: Any] { error.userInfo }
   public var localizedDescription: String { error.localizedDescription }
   public var description: String { error.description }

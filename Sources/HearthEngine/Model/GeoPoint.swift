@@ -10,9 +10,12 @@ import Foundation
 public final class GeoPoint: NSObject, NSCopying, Sendable {
   private let stored: Coordinate
 
+  /// Degrees north of the equator, -90...90.
   public var latitude: Double { stored.latitude }
+  /// Degrees east of Greenwich, -180...180.
   public var longitude: Double { stored.longitude }
 
+  /// A point with these degrees, which are checked when it is written.
   public init(latitude: Double, longitude: Double) {
     stored = Coordinate(latitude: latitude, longitude: longitude)
   }

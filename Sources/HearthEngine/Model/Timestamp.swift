@@ -14,6 +14,8 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
   /// The fraction of the second, 0..<1,000,000,000, also before 1970.
   public let nanoseconds: Int32
 
+  /// The moment `nanoseconds` after `seconds` since 1970-01-01T00:00:00Z. Both are checked when the
+  /// timestamp is written.
   public init(seconds: Int64, nanoseconds: Int32) {
     self.seconds = seconds
     self.nanoseconds = nanoseconds

@@ -4,8 +4,10 @@ import Foundation
 ///
 ///     try await book.updateData(["embedding": FieldValue.vector([0.25, 0.5])])
 public final class VectorValue: NSObject, NSCopying, Sendable {
+  /// The components, in order.
   public let array: [Double]
 
+  /// A vector with these components. Their number, 1 to 2,048, is checked when it is written.
   public init(_ array: [Double]) { self.array = array }
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
