@@ -1,12 +1,15 @@
-/// A field with an aggregate of rows: `_count`, `price_sum`.
+/// A field whose value is an aggregate of rows: `_count`, `price_sum`.
 public struct AggregateField: Hashable, Sendable {
+  /// The field as operations write it: `price_sum`.
   public var name: String
+  /// The aggregate that the field calculates.
   public var function: Selection.Aggregate
-  /// Nil for `_count`.
+  /// The column whose values are aggregated. Nil for `_count`.
   public var column: String?
-  /// Of the result. Null is possible except for counts.
+  /// The type of the result. Every aggregate except a count is nullable.
   public var type: ValueType
 
+  /// Creates the description of an aggregate field; `Table.aggregates` makes those of a table.
   public init(name: String, function: Selection.Aggregate, column: String?, type: ValueType) {
     self.name = name
     self.function = function
@@ -16,8 +19,9 @@ public struct AggregateField: Hashable, Sendable {
 }
 
 extension Table {
-  /// `_count`; of each column a count; of numbers also sum, avg, min and max; of dates and
-  /// timestamps also min and max. The names are the same in selections, `orderBy` and `having`.
+  /// The aggregate fields of the table: `_count`, then `count` of each column, then `sum`, `avg`,
+  /// `min` and `max` of a number, `min` and `max` of a date or timestamp. A list has only `count`.
+  /// The names are the same in selections, `orderBy` and `having`.
   public var aggregates: [AggregateField] {
     var fields = [AggregateField(name: "_count", function: .count, column: nil, type: .int)]
     for column in columns {

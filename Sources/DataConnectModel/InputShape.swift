@@ -3,6 +3,7 @@
 ///     [Movie_Filter!]     base .list(base .object("Movie_Filter"), not nullable), nullable
 ///     String_Expr         base .expression(.string), nullable
 public struct InputShape: Hashable, Sendable {
+  /// The type without its nullability.
   public indirect enum Base: Hashable, Sendable {
     /// A scalar or an enum of the schema.
     case value(ValueType)
@@ -10,38 +11,50 @@ public struct InputShape: Hashable, Sendable {
     case expression(ValueType)
     /// `True`: no value but `true`.
     case onlyTrue
+    /// A value of a built-in enum: `OrderDirection`.
     case choice(Choice)
     /// An object of `InputTypes`, by its name: `Movie_Filter`.
     case object(String)
-    /// A single value counts as a list of one.
+    /// A list. A single value counts as a list of one.
     case list(InputShape)
   }
 
   /// A built-in enum.
   public struct Choice: Hashable, Sendable {
+    /// The enum in GraphQL: `OrderDirection`.
     public var name: String
+    /// The values that are allowed, in the order of their declaration.
     public var values: [String]
 
+    /// Creates a description of a built-in enum.
     public init(name: String, values: [String]) {
       self.name = name
       self.values = values
     }
 
+    /// `OrderDirection`: the direction of `orderBy`.
     public static let orderDirection = Choice(name: "OrderDirection", values: ["ASC", "DESC"])
+    /// `SearchQueryFormat`: how `queryFormat` reads the text of a search.
     public static let searchQueryFormat = Choice(
       name: "SearchQueryFormat", values: ["QUERY", "PLAIN", "PHRASE", "ADVANCED"])
+    /// `VectorSimilarityMethod`: the distance of `method`, by default `L2`.
     public static let similarityMethod = Choice(
       name: "VectorSimilarityMethod", values: ["L2", "COSINE", "INNER_PRODUCT"])
+    /// `Date_Interval`: the unit of `truncateTo` in `Date_Relative`.
     public static let dateInterval = Choice(
       name: "Date_Interval", values: ["WEEK", "MONTH", "YEAR"])
+    /// `Timestamp_Interval`: the unit of `truncateTo` in `Timestamp_Relative`.
     public static let timestampInterval = Choice(
       name: "Timestamp_Interval",
       values: ["SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"])
   }
 
+  /// The type without its nullability.
   public var base: Base
+  /// Whether null is allowed: `T` instead of `T!`.
   public var isNullable: Bool
 
+  /// Creates a shape. By default it is nullable, as a GraphQL type without `!`.
   public init(_ base: Base, isNullable: Bool = true) {
     self.base = base
     self.isNullable = isNullable
@@ -50,7 +63,7 @@ public struct InputShape: Hashable, Sendable {
   /// The same type, without null.
   public var required: InputShape { InputShape(base, isNullable: false) }
 
-  /// `[T!]`
+  /// `[T!]`: a nullable list whose elements are not null.
   public static func list(_ base: Base) -> InputShape {
     InputShape(.list(InputShape(base, isNullable: false)))
   }
@@ -62,6 +75,7 @@ extension InputShape: CustomStringConvertible {
 }
 
 extension InputShape.Base: CustomStringConvertible {
+  /// As GraphQL writes it, without `!`: `[Movie_Filter!]`.
   public var description: String {
     switch self {
     case .value(let type): type.name

@@ -5,11 +5,12 @@
 ///     types.object("Movie_Filter")?.field("title")?.shape      // String_Filter
 ///     types.rootField("movies", in: .query)?.arguments         // where, orderBy, limit …
 public struct InputTypes: Sendable {
-  /// In the order of the tables: `Movie_Key`, `Movie_Data`, `Movie_Filter` …
+  /// The input objects of tables, in the order of the tables: `Movie_Key`, `Movie_Data`,
+  /// `Movie_Filter` …
   public let tableObjects: [InputObject]
-  /// Operators of the schema's enums: `AspectRatio_Filter` …
+  /// The operators of the schema's enums: `AspectRatio_Filter` …
   public let enumObjects: [InputObject]
-  /// In the order of the tables.
+  /// The fields of `Query` and `Mutation`, in the order of the tables.
   public let rootFields: [RootFieldShape]
   /// The relations of each table, by its GraphQL type.
   public let relations: [String: [Relation]]
@@ -17,6 +18,8 @@ public struct InputTypes: Sendable {
   private let queries: [String: RootFieldShape]
   private let mutations: [String: RootFieldShape]
 
+  /// Derives the input objects, root fields and relations of all tables. Its cost grows with the
+  /// number of columns: make one value for each schema, and keep it.
   public init(schema: Schema) {
     let relations = schema.relations()
     var tableObjects: [InputObject] = []
@@ -46,13 +49,16 @@ public struct InputTypes: Sendable {
     mutations = fields(.mutation)
   }
 
+  /// The input object with a GraphQL name, in constant time: built-in, of an enum, or of a table.
+  /// Nil if the schema has none.
   public func object(_ name: String) -> InputObject? { objects[name] }
 
+  /// The field of `Query` or `Mutation` with a name, in constant time. Nil if the schema has none.
   public func rootField(_ name: String, in kind: Operation.Kind) -> RootFieldShape? {
     kind == .query ? queries[name] : mutations[name]
   }
 
-  /// The names of the root fields, for suggestions.
+  /// The names of the fields of `Query` or `Mutation`, in no order. For suggestions.
   public func rootFieldNames(in kind: Operation.Kind) -> some Collection<String> {
     (kind == .query ? queries : mutations).keys
   }
@@ -197,7 +203,7 @@ extension InputTypes {
 // MARK: - Input objects of tables
 
 extension ValueType {
-  /// Whether `f_expr` exists.
+  /// Whether a column `f` of the type has a field `f_expr` in keys and data.
   public var hasExpressions: Bool {
     switch self {
     case .string, .uuid, .int, .int64, .float, .date, .timestamp, .any: true
@@ -205,7 +211,7 @@ extension ValueType {
     }
   }
 
-  /// Whether `f_update` exists for a column of the type that is no list.
+  /// Whether a column `f` of the type has a field `f_update` in data. Lists of all types have one.
   public var hasUpdates: Bool {
     switch self {
     case .int, .int64, .float, .date, .timestamp: true

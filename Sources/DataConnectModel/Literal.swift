@@ -1,21 +1,32 @@
 /// A value in an operation, or in a directive: GraphQL's values, with variables.
 public indirect enum Literal: Hashable, Sendable {
+  /// `null`
   case null
+  /// `true` or `false`.
   case bool(Bool)
+  /// A number without fraction and exponent. Numbers outside 64 bits are refused by the compiler.
   case int(Int64)
+  /// A number with a fraction or an exponent.
   case float(Double)
+  /// A string, with its escapes resolved.
   case string(String)
   /// A name without quotes: `DESC`.
   case name(String)
+  /// A variable, by its name without `$`.
   case variable(String)
+  /// A list, in the order of the source.
   case list([Literal])
   /// The members in the order of the source, each name once.
   case object([Member])
 
+  /// A member of an object, or an argument of a field.
   public struct Member: Codable, Hashable, Sendable {
+    /// The name, without quotes.
     public var name: String
+    /// The value. It may contain variables.
     public var value: Literal
 
+    /// Creates a member.
     public init(_ name: String, _ value: Literal) {
       self.name = name
       self.value = value
@@ -37,6 +48,8 @@ extension Literal: Codable {
     case int, float, name, variable, object
   }
 
+  /// Throws `DecodingError.dataCorrupted` for an object that does not have exactly one known
+  /// member, and for an `int` outside 64 bits.
   public init(from decoder: any Decoder) throws {
     if let container = try? decoder.container(keyedBy: CodingKeys.self) {
       guard let key = container.allKeys.first, container.allKeys.count == 1 else {
@@ -69,6 +82,7 @@ extension Literal: Codable {
     }
   }
 
+  /// Encodes integers as strings, so that readers with numbers in double precision keep all digits.
   public func encode(to encoder: any Encoder) throws {
     func keyed<Value: Encodable>(_ key: CodingKeys, _ value: Value) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)

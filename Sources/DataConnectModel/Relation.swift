@@ -4,17 +4,18 @@
 ///     MovieDetail.movie: Movie! @unique           Movie.movieDetail_on_movie   MovieDetail, one
 ///     MovieActor @table(key: ["movie", "actor"])  Movie.actors_via_MovieActor  Actor, many
 public struct Relation: Hashable, Sendable {
-  /// `reviews_on_movie`
+  /// The field in GraphQL: `reviews_on_movie`, `actors_via_MovieActor`.
   public var name: String
-  /// `referring` or `via`.
+  /// How rows are reached: always `referring` or `via`.
   public var kind: Selection.Kind
   /// The GraphQL type of the rows that the field has: `Review`, `Actor`.
   public var target: String
   /// The GraphQL type that `where` and `orderBy` of the field are about: `Review`, `MovieActor`.
   public var argumentTable: String
-  /// One row or null, instead of a list.
+  /// Whether the field is one row or null, instead of a list.
   public var isSingle: Bool
 
+  /// Creates a relation; `Schema.relations()` derives those of a schema.
   public init(
     name: String, kind: Selection.Kind, target: String, argumentTable: String, isSingle: Bool
   ) {

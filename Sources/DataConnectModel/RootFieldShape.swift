@@ -1,24 +1,32 @@
 /// A field of `Query` or `Mutation` that a table has.
 public struct RootFieldShape: Hashable, Sendable {
+  /// The type of a field's result.
   public enum Result: Hashable, Sendable {
     /// A row or null.
     case row
+    /// A list of rows, never null.
     case rows
     /// The key of a row. Null is possible for `update` and `delete`.
     case key(isNullable: Bool)
+    /// The keys of rows, in the order of `data`.
     case keys
     /// The number of rows that were changed.
     case count
   }
 
+  /// The name in `Query` or `Mutation`: `movies`, `movie_insert`.
   public var name: String
+  /// Whether the field belongs to `Query` or `Mutation`.
   public var kind: Operation.Kind
+  /// The read or change that the field does.
   public var action: RootField.Action
-  /// The GraphQL type.
+  /// The GraphQL type of the table.
   public var table: String
-  /// The vector of `similarity`.
+  /// The vector that `similarity` compares. Nil for other actions.
   public var column: String?
+  /// The arguments, with their defaults, and the groups of which one may be given.
   public var arguments: InputObject
+  /// The type of the result without a selection set.
   public var result: Result
 
   /// Whether a field of a mutation may have a selection set, which makes its result the row.
@@ -89,7 +97,8 @@ extension RootFieldShape {
     return fields
   }
 
-  /// `where`, `orderBy`, `offset`, `limit`, `distinct`, `having`: of lists of rows, and of relations.
+  /// The arguments of lists of rows and of relations with many rows: `where`, `orderBy`, `offset`,
+  /// `limit` (by default 100), `distinct`, `having`.
   public static func listArguments(of typeName: String) -> [InputObject.Field] {
     [
       .init("where", InputShape(.object("\(typeName)_Filter"))),

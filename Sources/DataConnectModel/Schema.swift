@@ -1,24 +1,31 @@
 /// The tables and enums of a service.
 public struct Schema: Codable, Hashable, Sendable {
+  /// The tables in the order of the sources.
   public var tables: [Table]
+  /// The enums in the order of the sources.
   public var enums: [EnumType]
 
+  /// Creates a schema. Nothing is checked: references and enums may name missing types.
   public init(tables: [Table], enums: [EnumType]) {
     self.tables = tables
     self.enums = enums
   }
 
-  /// The table of a GraphQL type.
+  /// The table of a GraphQL type. Nil if the schema has none. Searches linearly.
   public func table(_ typeName: String) -> Table? { tables.first { $0.typeName == typeName } }
 
+  /// The enum of a GraphQL type. Nil if the schema has none. Searches linearly.
   public func enumType(_ name: String) -> EnumType? { enums.first { $0.name == name } }
 }
 
 /// An enum of the schema. Its values compare by their positions.
 public struct EnumType: Codable, Hashable, Sendable {
+  /// The GraphQL type: `AspectRatio`.
   public var name: String
+  /// The values in the order of declaration, which is their order in filters and `orderBy`.
   public var values: [String]
 
+  /// Creates an enum.
   public init(name: String, values: [String]) {
     self.name = name
     self.values = values
@@ -37,19 +44,24 @@ public struct Table: Codable, Hashable, Sendable {
   public var typeName: String
   /// The id of the collection: `movie_actor`, or `@table(name:)`.
   public var collectionID: String
-  /// `movieActor`
+  /// The prefix of root fields for one row, `@table(singular:)` or the type in lower camel case:
+  /// `movieActor`.
   public var singular: String
-  /// `movieActors`
+  /// The prefix of root fields for lists, `@table(plural:)` or the plural of `singular`:
+  /// `movieActors`.
   public var plural: String
-  /// In the order of declaration; the columns of a reference are where the reference is declared.
+  /// The columns in the order of declaration. Those of a reference take its place.
   public var columns: [Column]
+  /// The fields whose type is a table, in the order of declaration.
   public var references: [Reference]
   /// The names of the columns whose values are the row's key, in the order of `key:`. Never empty.
   public var key: [String]
-  /// Each a list of columns whose values occur once.
+  /// `@unique`: lists of columns whose values occur together in one row only. Without the key.
   public var uniques: [Index]
+  /// `@index`: lists of columns with an index of their own. Similarity indexes are left out.
   public var indexes: [Index]
 
+  /// Creates a table, by default without indexes.
   public init(
     typeName: String, collectionID: String, singular: String, plural: String,
     columns: [Column], references: [Reference], key: [String], uniques: [Index] = [],
@@ -66,23 +78,28 @@ public struct Table: Codable, Hashable, Sendable {
     self.indexes = indexes
   }
 
+  /// The column with a name; also the columns of references. Nil if there is none. Searches
+  /// linearly.
   public func column(_ name: String) -> Column? { columns.first { $0.name == name } }
 
+  /// The reference with a name. Nil if there is none. Searches linearly.
   public func reference(_ name: String) -> Reference? { references.first { $0.name == name } }
 
-  /// The reference that has a column.
+  /// The first reference whose columns include one with the name. Nil if there is none.
   public func reference(withColumn column: String) -> Reference? {
     references.first { $0.columns.contains(column) }
   }
 
   /// An index, or a set of columns whose values occur once.
   public struct Index: Codable, Hashable, Sendable {
+    /// `@index(name:)` or `@unique(indexName:)`. Nil if not given.
     public var name: String?
-    /// Names of columns.
+    /// The names of the columns, the most significant first.
     public var columns: [String]
-    /// As many as columns: true for descending.
+    /// For each column, whether the index is descending.
     public var isDescending: [Bool]
 
+    /// Creates an index, ascending in all columns if `isDescending` is nil.
     public init(name: String? = nil, columns: [String], isDescending: [Bool]? = nil) {
       self.name = name
       self.columns = columns
@@ -94,25 +111,31 @@ public struct Table: Codable, Hashable, Sendable {
 /// A column: a field of the row's document. The columns of a reference are no fields of their own:
 /// the document has the reference.
 public struct Column: Codable, Hashable, Sendable {
+  /// The name in GraphQL: `title`, `movieId`.
   public var name: String
+  /// The type of a value; for a list, of its elements.
   public var type: ValueType
-  /// `[T]`
+  /// Whether a value is a list: `[T]`.
   public var isList: Bool
-  /// Whether elements of the list can be null.
+  /// Whether elements of the list can be null: `[T]` instead of `[T!]`. False if there is no list.
   public var hasNullElements: Bool
+  /// Whether a row may lack a value: `T` instead of `T!`.
   public var isNullable: Bool
+  /// The value in new rows that give none. Nil: null, or an error if the column is not nullable.
   public var defaultValue: DefaultValue?
-  /// `@col(dataType: "varchar(30)")`, in characters.
+  /// `@col(dataType: "varchar(30)")`: the maximum length of a string, in characters. Nil: no limit.
   public var maximumLength: Int?
-  /// `@col(dataType: "serial")`
+  /// `@col(dataType: "serial")`: whether new rows are numbered.
   public var isSerial: Bool
-  /// `@col(size: 768)` of a vector.
+  /// `@col(size: 768)`: the number of elements of a vector. Nil for other types.
   public var vectorSize: Int?
-  /// The language of `@searchable`: `english`.
+  /// The language of `@searchable`: `english`. Nil if the column is not searchable.
   public var searchLanguage: String?
-  /// Declared implicitly: an `id` without a declaration, or the column of a reference.
+  /// Whether the sources do not declare the column: an `id` that the key needs, or the column
+  /// of a reference.
   public var isImplicit: Bool
 
+  /// Creates a column. The defaults are those of a single value without directives.
   public init(
     name: String, type: ValueType, isList: Bool = false, hasNullElements: Bool = false,
     isNullable: Bool, defaultValue: DefaultValue? = nil, maximumLength: Int? = nil,
@@ -132,27 +155,38 @@ public struct Column: Codable, Hashable, Sendable {
     self.isImplicit = isImplicit
   }
 
+  /// `@default`
   public enum DefaultValue: Codable, Hashable, Sendable {
-    /// `@default(value:)`
+    /// `@default(value:)`: a constant.
     case value(Literal)
-    /// `@default(expr:)`, in CEL.
+    /// `@default(expr:)`: an expression in CEL, evaluated for each new row.
     case expression(String)
   }
 }
 
-/// The type of a value.
+/// The type of a value: a scalar of Data Connect, or an enum of the schema.
 public enum ValueType: Codable, Hashable, Sendable {
+  /// Text in Unicode.
   case string
-  /// 32 bits.
+  /// A signed integer of 32 bits.
   case int
+  /// A signed integer of 64 bits.
   case int64
+  /// A double.
   case float
+  /// True or false.
   case boolean
+  /// 128 bits, in results as 32 hexadecimal digits.
   case uuid
+  /// A day without time and time zone: `2024-02-29`.
   case date
+  /// An instant, in microseconds.
   case timestamp
+  /// Any JSON.
   case any
+  /// A list of doubles; `Column.vectorSize` is its length.
   case vector
+  /// An enum of the schema, by its GraphQL type.
   case enumeration(String)
 
   /// As GraphQL writes it: `String`, `Int64`, `AspectRatio`.
@@ -181,11 +215,13 @@ public enum ValueType: Codable, Hashable, Sendable {
     self = found
   }
 
+  /// Decodes a `name`. A name that is no scalar is one of an enum, which may not exist.
   public init(from decoder: any Decoder) throws {
     let name = try decoder.singleValueContainer().decode(String.self)
     self = ValueType(scalar: name) ?? .enumeration(name)
   }
 
+  /// Encodes `name`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(name)
@@ -194,6 +230,7 @@ public enum ValueType: Codable, Hashable, Sendable {
 
 /// A field whose type is a table: `movie: Movie!`.
 public struct Reference: Codable, Hashable, Sendable {
+  /// The field in GraphQL: `movie`.
   public var name: String
   /// The GraphQL type of the other table.
   public var target: String
@@ -201,12 +238,14 @@ public struct Reference: Codable, Hashable, Sendable {
   public var columns: [String]
   /// Columns of the other table: its key, or the columns of a unique index.
   public var targetColumns: [String]
-  /// Rows may have none. Deleting the other row deletes this one if they may not, and sets null if
-  /// they may.
+  /// Whether a row may refer to none: `Movie` instead of `Movie!`. Deleting the other row then sets
+  /// null; otherwise it deletes this row, too.
   public var isNullable: Bool
-  /// At most one row refers to a row of the other table: `@unique`, or the whole key.
+  /// Whether at most one row refers to a row of the other table: the columns are unique, or contain
+  /// the whole key.
   public var isOneToOne: Bool
 
+  /// Creates a reference. `columns` and `targetColumns` have the same length.
   public init(
     name: String, target: String, columns: [String], targetColumns: [String], isNullable: Bool,
     isOneToOne: Bool
