@@ -5,19 +5,27 @@ import Synchronization
 
 /// A connector that runs operations on a database, in this process.
 ///
-///     let connector = DataConnect.moviesConnector  // of a generated package
-///     let result = try await connector.createMovieMutation.execute(title: "Dune", …)
+///     let connector = DataConnect.moviesConnector  // in a generated package
+///     let result = try await connector.createMovieMutation.execute(
+///       title: "Dune", releaseYear: 2021, genre: "Sci-Fi", rating: 5)
+///     print(result.data.movie_insert.id)
 ///
-/// Its rows are documents of the default database, `Firestore.firestore()`, or of the one that
-/// `initialize(_:)` or `init(connectorConfig:compiled:firestore:settings:)` names.
+/// Its rows are documents of a database: the emulator's after `useEmulator(host:port:)`, else that
+/// of `init(connectorConfig:compiled:firestore:settings:)`, else that of `withFirestore(_:_:)`,
+/// else that of `initialize(_:)`, else the default one, `Firestore.firestore()`. A reference keeps
+/// the database with which it was made.
 public final class DataConnect: Sendable {
-  /// The address of an emulator.
+  /// The address that `useEmulator(host:port:)` uses by default.
   public enum EmulatorDefaults {
+    /// The loopback address. Only this machine reaches it.
     public static let host = "127.0.0.1"
+    /// The default port of `hearth dataconnect emulator`, which is Firebase's.
     public static let port = 9399
   }
 
+  /// The service and the name of the connector.
   public let connectorConfig: ConnectorConfig
+  /// The settings with which the instance was made.
   public let settings: DataConnectSettings
   private let compiled: String
   /// Nil: the process's own.
@@ -41,10 +49,18 @@ public final class DataConnect: Sendable {
 
   private let state = Mutex(State())
 
+  /// Creates a connector on a database of its own, with caches of its own. The initialiser of a
+  /// generated connector calls it:
+  ///
+  ///     let archive = try Firestore.open(at: "archive.hearth")
+  ///     let movies = MoviesConnector(firestore: archive)
+  ///
   /// - Parameters:
+  ///   - connectorConfig: The name of the connector.
   ///   - compiled: The compiled connector, as JSON. If it is damaged, operations throw
-  ///     `DataConnectInitError`.
+  ///     `DataConnectInitError` with `.invalidConnector`.
   ///   - firestore: The database of the rows.
+  ///   - settings: By default without a cache.
   public convenience init(
     connectorConfig: ConnectorConfig, compiled: String, firestore: Firestore,
     settings: DataConnectSettings = DataConnectSettings()
@@ -69,7 +85,15 @@ public final class DataConnect: Sendable {
   @TaskLocal private static var ofTask: Firestore?
   @TaskLocal static var auth: DataConnectAuth?
 
-  /// The instance of a connector: always the same one, with the settings of the first call.
+  /// The instance of a connector. Calls with the same `connectorConfig` return the same object,
+  /// with the compiled form and the settings of the first call. Generated code calls it.
+  ///
+  /// - Parameters:
+  ///   - connectorConfig: The name of the connector.
+  ///   - compiled: The compiled connector, as JSON. If it is damaged, operations throw
+  ///     `DataConnectInitError` with `.invalidConnector`.
+  ///   - settings: By default without a cache.
+  ///   - callerSDKType: Has no effect.
   public static func dataConnect(
     connectorConfig: ConnectorConfig, compiled: String,
     settings: DataConnectSettings = DataConnectSettings(), callerSDKType: CallerSDKType = .base
@@ -82,19 +106,37 @@ public final class DataConnect: Sendable {
     }
   }
 
-  /// The database of all connectors that have none of their own.
+  /// Sets the database of all connectors that have none of their own, in place of
+  /// `Firestore.firestore()`. References that exist keep their database.
+  ///
+  ///     DataConnect.initialize(try Firestore.open(at: "films.hearth"))
   public static func initialize(_ firestore: Firestore) {
     main.withLock { $0 = firestore }
   }
 
-  /// Uses another database for everything that `body` does, in the tasks that it starts, too.
+  /// Uses another database for the references that `body` makes, also in the tasks that it starts,
+  /// except detached ones. Connectors with a database of their own, or with an emulator, ignore it.
+  /// Throws the error of `body`.
+  ///
+  ///     let archive = try Firestore.open(at: "archive.hearth")
+  ///     let old = try await DataConnect.withFirestore(archive) {
+  ///       try await DataConnect.moviesConnector.listMovies.execute().data.movies
+  ///     }
   public static func withFirestore<Result>(
     _ firestore: Firestore, _ body: () async throws -> Result
   ) async rethrows -> Result {
     try await $ofTask.withValue(firestore) { try await body() }
   }
 
-  /// Runs the operations of `body` for a user; nil is nobody.
+  /// Runs the operations of `body` for a user, also in the tasks that it starts, except detached
+  /// ones. Nil: for nobody, as without this method. A subscription keeps the user with whom it
+  /// began. Throws the error of `body`.
+  ///
+  ///     let ada = DataConnectAuth(
+  ///       uid: "ada", token: ["firebase": ["sign_in_provider": "password"]])
+  ///     let saved = try await DataConnect.withAuth(ada) {
+  ///       try await connector.upsertExtendedProfileMutation.execute(status: "here")
+  ///     }
   public static func withAuth<Result>(
     _ auth: DataConnectAuth?, _ body: () async throws -> Result
   ) async rethrows -> Result {
@@ -106,8 +148,9 @@ public final class DataConnect: Sendable {
   ///
   ///     $ hearth dataconnect emulator
   ///
-  /// Waits at most 0.3 s for an emulator, and logs which of the two is used. Call it before the first
-  /// operation. Later, references that exist keep their database.
+  /// Waits at most 0.3 s for an emulator, and logs which of the two is used. Call it before the
+  /// first operation: references that exist keep their database. Each call without an emulator
+  /// begins with an empty database.
   public func useEmulator(
     host: String = EmulatorDefaults.host, port: Int = EmulatorDefaults.port
   ) {
@@ -140,8 +183,25 @@ public final class DataConnect: Sendable {
 
   // MARK: References
 
-  /// A query with values of its variables, on the database of now. The same name and variables give the
-  /// same object, as long as somebody has it.
+  /// A query with values of its variables, on the current database. Generated code calls it; a
+  /// program without generated code names its own types:
+  ///
+  ///     struct Titles: Decodable, Sendable {
+  ///       struct Movie: Decodable, Sendable { var title: String }
+  ///       var movies: [Movie]
+  ///     }
+  ///     let byGenre = connector.query(
+  ///       name: "listMoviesByGenre", variables: ["genre": "Sci-Fi"], resultsDataType: Titles.self)
+  ///     let titles = try await byGenre.execute().data.movies.map(\.title)
+  ///
+  /// Returns the same object for the same database, name, variables and types, as long as somebody
+  /// has it. Checks nothing: `execute` throws `DataConnectOperationError` for an unknown name, and
+  /// `DataConnectCodecError` for variables that are not encoded as an object.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the query in the connector.
+  ///   - variables: The values, encoded as an object. A variable that is not encoded is unset.
+  ///   - resultsDataType: The type of the result.
   public func query<ResultData: Decodable & Sendable, Variables: OperationVariable>(
     name: String, variables: Variables, resultsDataType: ResultData.Type
   ) -> QueryRefObservation<ResultData, Variables> {
@@ -168,7 +228,16 @@ public final class DataConnect: Sendable {
     }
   }
 
-  /// A mutation with values of its variables.
+  /// A mutation with values of its variables, on the current database. Each call makes a reference;
+  /// nothing is executed before its `execute()`. Generated code calls it.
+  ///
+  /// Checks nothing: `execute` throws `DataConnectOperationError` for an unknown name, and
+  /// `DataConnectCodecError` for variables that are not encoded as an object.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the mutation in the connector.
+  ///   - variables: The values, encoded as an object. A variable that is not encoded is unset.
+  ///   - resultsDataType: The type of the result.
   public func mutation<ResultData: Decodable & Sendable, Variables: OperationVariable>(
     name: String, variables: Variables, resultsDataType: ResultData.Type
   ) -> MutationRef<ResultData, Variables> {
@@ -248,12 +317,16 @@ extension MutationRef {
   func encodedVariables() throws -> DataObject { try variables.dataObject() }
 }
 
-/// The name of a connector.
+/// The name of a connector: its service, location and id. Equal names share an instance.
 public struct ConnectorConfig: Hashable, Sendable {
+  /// `serviceId` of `dataconnect.yaml`.
   public var serviceId: String
+  /// `location` of `dataconnect.yaml`. Part of the identity of the connector; selects no server.
   public var location: String
+  /// `connectorId` of `connector.yaml`.
   public var connector: String
 
+  /// Creates the name of a connector. Generated code has it as `connectorConfig`.
   public init(serviceId: String, location: String, connector: String) {
     self.serviceId = serviceId
     self.location = location
@@ -261,24 +334,34 @@ public struct ConnectorConfig: Hashable, Sendable {
   }
 }
 
-/// Settings of a connector. The address is accepted for compatibility: see `DataConnect.useEmulator`.
+/// The settings of a connector. `host`, `port` and `sslEnabled` exist for source compatibility and
+/// have no effect; see `DataConnect.useEmulator(host:port:)` for an emulator.
 public struct DataConnectSettings: Hashable, Sendable {
+  /// The host of Firebase's server. Has no effect.
   public var host: String
+  /// The port of Firebase's server. Has no effect.
   public var port: Int
+  /// Whether Firebase's server is reached with TLS. Has no effect.
   public var sslEnabled: Bool
+  /// The cache of results. Nil, the default: every query reads the database.
   public var cacheSettings: CacheSettings?
   /// Whether each subscription is refreshed by every change that alters its result, with or without
-  /// `@refresh`: by any mutation, through Firestore's interface, and by other processes. Off by default.
+  /// `@refresh`: by any mutation, through Firestore's interface, and by other processes. False by
+  /// default. An emulator ignores it.
   ///
   ///     let settings = DataConnectSettings(refreshesOnChange: true)
   ///
   /// The database's listeners find these changes; the query runs again only for them. An expression like
   /// `request.time` keeps the value that it had when the subscription began.
   public var refreshesOnChange: Bool
-  /// Whether an operation without `@auth` is refused, as in the cloud. Off by default: the process is
-  /// trusted.
+  /// Whether an operation without `@auth` is refused, as in the cloud: it throws
+  /// `DataConnectOperationError`. False by default: the process is trusted. An emulator ignores it.
   public var isStrict: Bool
 
+  /// Creates settings. The defaults are those of Firebase, without a cache.
+  ///
+  ///     let settings = DataConnectSettings(
+  ///       cacheSettings: CacheSettings(storage: .memory, maxAge: 5), isStrict: true)
   public init(
     host: String = "firebasedataconnect.googleapis.com", port: Int = 443, sslEnabled: Bool = true,
     cacheSettings: CacheSettings? = nil, refreshesOnChange: Bool = false, isStrict: Bool = false
@@ -291,11 +374,12 @@ public struct DataConnectSettings: Hashable, Sendable {
     self.cacheSettings = cacheSettings
   }
 
-  /// Only the address counts.
+  /// Compares only `host`, `port` and `sslEnabled`, as Firebase's type does.
   public static func == (lhs: DataConnectSettings, rhs: DataConnectSettings) -> Bool {
     lhs.host == rhs.host && lhs.port == rhs.port && lhs.sslEnabled == rhs.sslEnabled
   }
 
+  /// Hashes the address, as `==` compares it.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(host)
     hasher.combine(port)
@@ -303,26 +387,38 @@ public struct DataConnectSettings: Hashable, Sendable {
   }
 }
 
-/// The client's cache.
+/// The settings of a connector's cache of results, which `connector.yaml` has as `clientCache`.
 public struct CacheSettings: Hashable, Sendable {
+  /// The place of cached results.
   public enum Storage: Hashable, Sendable {
-    case persistent, memory
+    /// A file in the folder of the database's path, one for each connector and user. Results
+    /// outlive the process. In memory with an emulator.
+    case persistent
+    /// The memory of the process.
+    case memory
   }
 
+  /// Where results are cached. `.persistent` by default.
   public var storage: Storage
-  /// In seconds.
+  /// The age from which on `.preferCache` reads the database again, in seconds. 0 by default: every
+  /// cached result is too old.
   public var maxAge: TimeInterval
 
+  /// Creates settings of a cache. With the default `maxAge`, only `.cacheOnly` and the first
+  /// element of a subscription use cached results.
   public init(storage: Storage = .persistent, maxAge: TimeInterval = 0) {
     self.storage = storage
     self.maxAge = maxAge
   }
 }
 
-/// Whether generated code asks for an instance.
+/// The caller that asks for an instance. For source compatibility; it makes no difference.
 public enum CallerSDKType: Sendable {
-  case base, generated
+  /// A call of a program.
+  case base
+  /// A call of generated code.
+  case generated
 }
 
-/// Variables of an operation.
+/// The variables of an operation: a type that is encoded as an object.
 public typealias OperationVariable = Encodable & Hashable & Equatable & Sendable

@@ -6,31 +6,44 @@ import Synchronization
 ///       print(try result.get().data.movies.count)
 ///     }
 ///
-/// Delivers the newest result; one that nobody has taken is replaced by the next. Ends when the task is
-/// cancelled, or when nobody has the subscription any more.
+/// Delivers the current result first, or before it a cached one, however old. Holds one result: the
+/// next one replaces a result that was not taken. An error of the query is an element, and the
+/// subscription goes on. Ends when the iterating task is cancelled, or when the subscription and
+/// its iterators are released.
 public struct QuerySubscription<ResultData: Sendable>: AsyncSequence, Sendable {
+  /// A result of the query, or the error of an execution, which does not end the subscription.
   public typealias Element = Result<OperationResult<ResultData>, AnyDataConnectError>
+  /// Iteration never throws: errors of the query are elements.
   public typealias Failure = Never
 
   private let stream: AsyncStream<Element>
 
   init(_ stream: AsyncStream<Element>) { self.stream = stream }
 
+  /// The position in a subscription.
   public struct AsyncIterator: AsyncIteratorProtocol {
     var iterator: AsyncStream<Element>.Iterator
 
+    /// The next element. Nil at the end.
     public mutating func next() async -> Element? { await next(isolation: #isolation) }
 
+    /// The next element, on the actor. Nil at the end.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
       await iterator.next(isolation: actor)
     }
   }
 
+  /// Begins to iterate. Several iterators share the elements: each element goes to one of them.
   public func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(iterator: stream.makeAsyncIterator())
   }
 
-  /// Calls `receiveValue` with each result, until the returned object is cancelled or released.
+  /// Calls `receiveValue` with each element, until the returned object is cancelled or released.
+  /// Calls come one after another, on any thread.
+  ///
+  ///     let subscription = try await reference.subscribe().sink { result in
+  ///       print((try? result.get().data) as Any)
+  ///     }
   public func sink(
     receiveValue: @escaping @Sendable (Element) -> Void
   ) -> AnyCancellable {
@@ -44,15 +57,16 @@ public struct QuerySubscription<ResultData: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// Something that can be cancelled, as in Combine. Releasing it cancels it, too.
+/// Something that can be cancelled, as in Combine. Releasing the last reference cancels it, too.
 public final class AnyCancellable: Hashable, Sendable {
   private let action: Mutex<(@Sendable () -> Void)?>
 
+  /// Creates an object that calls `cancel` once: when it is cancelled, or released.
   public init(_ cancel: @escaping @Sendable () -> Void) { action = Mutex(cancel) }
 
   deinit { cancel() }
 
-  /// The second call has no effect.
+  /// Cancels. A second call has no effect.
   public func cancel() {
     let action = action.withLock { action in
       defer { action = nil }
@@ -61,13 +75,18 @@ public final class AnyCancellable: Hashable, Sendable {
     action?()
   }
 
+  /// Keeps the object in a set, so that it lives as long as the set.
   public func store(in set: inout Set<AnyCancellable>) { set.insert(self) }
 
+  /// Keeps the object in an array or another collection, so that it lives as long as the
+  /// collection.
   public func store(in collection: inout some RangeReplaceableCollection<AnyCancellable>) {
     collection.append(self)
   }
 
+  /// Compares identities.
   public static func == (lhs: AnyCancellable, rhs: AnyCancellable) -> Bool { lhs === rhs }
 
+  /// Hashes the identity.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -1,8 +1,13 @@
 extension DataConnect {
-  /// The changes from the schema that the database's rows have to that of this connector.
+  /// The differences between the schema that the database has stored and that of this connector,
+  /// for `migrate(allowingDestructive:)` to make. Empty if they are equal, and on a database
+  /// without a stored schema: the first operation on a new database stores one. Changes nothing.
   ///
-  /// The first operation on a new database stores the schema, and `migrate` the newer one. None on a
-  /// database without a stored schema. Throws `DataConnectError`.
+  ///     for change in try await connector.dataConnect.schemaChanges() { print(change) }
+  ///
+  /// Throws `DataConnectOperationError` on an emulator, `DataConnectInternalError` if the stored
+  /// schema is damaged, `DataConnectInitError` for a damaged connector, and other errors of the
+  /// database.
   public func schemaChanges() async throws -> [SchemaChange] {
     try await SchemaMigration(migrated()).changes()
   }
@@ -11,12 +16,18 @@ extension DataConnect {
   ///
   ///     try await connector.dataConnect.migrate()
   ///
-  /// Rows get the defaults of new columns, or null. Commits are bounded and contain their progress: call it
-  /// again after it ended early. Nothing is changed if it throws `DataConnectOperationError`: for
-  /// destructive changes without permission, and for rows that lack a value without a default. Throws
-  /// other errors of the database.
+  /// Rows get the defaults of new columns, or null. Commits up to 200 rows at a time, each commit
+  /// with its progress: call it again after it ended early. On a database without a stored schema,
+  /// stores this one.
   ///
-  /// - Parameter allowingDestructive: Removes columns, tables and values that the schema has no more.
+  /// Throws `DataConnectOperationError` for destructive changes without permission, and for a row
+  /// that lacks a value of a column without a default, before it changes anything; on an emulator;
+  /// and if another migration has begun. Throws `DataConnectInternalError` if the stored schema is
+  /// damaged, `DataConnectInitError` for a damaged connector, and other errors of the database.
+  ///
+  /// - Parameter allowingDestructive: Whether columns, tables and values that the schema no longer
+  ///   has are removed. False by default.
+  /// - Returns: The changes that were made. Empty if the schemas are equal.
   @discardableResult
   public func migrate(allowingDestructive: Bool = false) async throws -> [SchemaChange] {
     try await SchemaMigration(migrated()).run(allowingDestructive: allowingDestructive)

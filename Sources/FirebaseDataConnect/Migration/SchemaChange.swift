@@ -4,21 +4,21 @@
 public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
   /// The effect of a change on rows and on programs.
   public enum Kind: String, Hashable, Sendable {
-    /// Loses nothing. Programs with the older schema go on.
+    /// Loses no value. Programs with the older schema continue to work.
     case additive
-    /// Rows without a value of the column need one: the migration fails if there are any.
+    /// A column must have a value and has no default. The migration fails if a row has none.
     case needsDefault = "needs a default"
-    /// Removes values. A migration refuses it without permission.
+    /// Removes values. `DataConnect.migrate(allowingDestructive:)` refuses it by default.
     case destructive
   }
 
   /// The effect of the change.
   public let kind: Kind
-  /// `Movie`, `Movie.rating`, or the name of an enum.
+  /// The part of the schema: `Movie`, `Movie.rating`, or the name of an enum.
   public let subject: String
-  /// What changes, and what happens to the rows.
+  /// The rest of the sentence that `subject` begins: the change, and its effect on the rows.
   public let summary: String
 
-  /// `destructive: Movie.rating is removed, with its values`
+  /// The change as a line: `destructive: Movie.rating is removed, with its values`.
   public var description: String { "\(kind.rawValue): \(subject) \(summary)" }
 }

@@ -35,18 +35,27 @@ public final class QueryRefObservation<
     self.variables = encoded
   }
 
-  /// The last result. Kept if the query fails later.
+  /// The last result. Nil before the first one; kept if the query fails later.
   public var data: ResultData? { last.data as? ResultData }
 
-  /// The origin of `data`.
+  /// The origin of `data`. Nil before the first result.
   public var source: DataSource? { last.source }
 
-  /// The error of the last execution. Nil if it succeeded.
+  /// The error of the last execution. Nil if it succeeded, or none has ended.
   public var lastError: AnyDataConnectError? { last.error }
 
-  /// Runs the query, and returns when `data` has its result.
+  /// Runs the query, or reads its cached result, and returns when `data` has the result.
   ///
-  /// Throws `DataConnectOperationError` if it fails.
+  /// Throws `DataConnectOperationError` if the query fails, `DataConnectCodecError` for variables
+  /// or a result of another form, `DataConnectInitError` for a damaged connector,
+  /// `DataConnectInternalError` if the connector's indexes cannot be declared or the emulator
+  /// fails, and the database's error if the cache cannot be opened or read. `lastError` has the
+  /// error, too.
+  ///
+  /// - Parameter fetchPolicy: `.preferCache` by default, which reads the database without
+  ///   `DataConnectSettings.cacheSettings`.
+  /// - Returns: The result. Its `data` is nil for `.cacheOnly` without a cached result; the
+  ///   reference's `data` does not change then.
   @discardableResult
   public func execute(
     fetchPolicy: QueryFetchPolicy = .preferCache
@@ -102,7 +111,7 @@ public final class QueryRefObservation<
     return OperationResult(data: data, source: .cache)
   }
 
-  /// Same as `execute(fetchPolicy:)`, with `preferCache`.
+  /// Same as `execute(fetchPolicy:)` with `.preferCache`.
   @discardableResult
   public func execute() async throws -> OperationResult<ResultData> {
     try await execute(fetchPolicy: .preferCache)
@@ -110,8 +119,18 @@ public final class QueryRefObservation<
 
   /// Subscribes to the query: delivers its result now, and again whenever a signal refreshes it.
   ///
-  /// A signal is a mutation that writes the row which the query reads by its key, and what `@refresh`
-  /// says. Throws `DataConnectInitError`; an error of the query is delivered.
+  ///     for await result in try await reference.subscribe() {
+  ///       print(try result.get().data.movie?.title ?? "There is no movie.")
+  ///     }
+  ///
+  /// Signals are a mutation that writes a row which the query reads by its key, the mutations and
+  /// times of `@refresh`, and every change of the result with
+  /// `DataConnectSettings.refreshesOnChange`. Returns when signals of all processes are received.
+  /// An error of the query is delivered as an element.
+  ///
+  /// Throws `DataConnectInitError` for a damaged connector, `DataConnectCodecError` for variables
+  /// that cannot be encoded, `DataConnectOperationError` if the connector has no such query,
+  /// `DataConnectInternalError` if the emulator fails, and other errors of the database.
   public func subscribe() async throws -> QuerySubscription<ResultData> {
     let executor = try dataConnect.executor(target)
     let variables = try variables.get()
@@ -148,6 +167,7 @@ public final class QueryRefObservation<
   /// References are equal if they are the same object.
   public static func == (lhs: QueryRefObservation, rhs: QueryRefObservation) -> Bool { lhs === rhs }
 
+  /// Hashes the identity.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 

@@ -4,8 +4,11 @@ import Hearth
 /// Codes values of generated structures in the form in which Data Connect sends them: a UUID as 32 hex
 /// digits, an `Int64` as a string, a timestamp as in RFC 3339. For generated code.
 public struct CodecHelper<Key: CodingKey> {
+  /// Creates a helper. It has no state.
   public init() {}
 
+  /// Encodes a member in the form in which Data Connect sends it. Lists of `UUID`, `Int64` and
+  /// `Timestamp` are encoded in this form, too. Throws the error of the container.
   public func encode<Value: Encodable>(
     _ value: Value, forKey key: Key, container: inout KeyedEncodingContainer<Key>
   ) throws {
@@ -20,7 +23,10 @@ public struct CodecHelper<Key: CodingKey> {
     }
   }
 
-  /// An optional type gives nil for null and for a member that is missing.
+  /// Decodes a member. An optional type gives nil for null and for a member that is missing.
+  ///
+  /// Throws `DataConnectCodecError` for a UUID, `Int64` or timestamp of another form, and
+  /// `DecodingError` for other values that are missing or not of the type.
   public func decode<Value: Decodable>(
     _ type: Value.Type, forKey key: Key, container: KeyedDecodingContainer<Key>
   ) throws -> Value {

@@ -4,22 +4,35 @@ import Hearth
 /// A value of a request or of a result, in the form in which Data Connect sends it: a UUID is 32 hex
 /// digits, a date `YYYY-MM-DD`, a row an object.
 public enum DataValue: Hashable, Sendable {
+  /// No value. A member that is missing is not null: it is unset.
   case null
+  /// A boolean.
   case bool(Bool)
+  /// An `Int` or an `Int64`.
   case int(Int64)
+  /// A `Float`, also one that is not finite.
   case double(Double)
+  /// Text, and every type that is sent as text: a UUID, a date, the value of an enum.
   case string(String)
+  /// A moment. JSON has it as text in RFC 3339.
   case timestamp(Timestamp)
+  /// A list, or a vector.
   case list([DataValue])
+  /// A row, a key, or an object of an `Any`.
   case object(DataObject)
 }
 
 /// The members of an object, in their order.
+///
+///     var claims: DataObject = ["email": "ada@example.com"]
+///     claims["email_verified"] = true
 public struct DataObject: Hashable, Sendable {
-  /// The rows of a result share them.
+  /// The names of the members, each once. The rows of a result share them.
   public private(set) var names: [String]
+  /// The values of the members, in the order of `names`.
   public private(set) var values: [DataValue]
 
+  /// Creates an object without members.
   public init() {
     names = []
     values = []
@@ -32,7 +45,8 @@ public struct DataObject: Hashable, Sendable {
     self.values = values
   }
 
-  /// Nil if there is no such member. Nil removes it.
+  /// The value of a member. Nil if there is no such member; assigning nil removes it, and a new
+  /// name is appended. Searches linearly.
   public subscript(_ name: String) -> DataValue? {
     get {
       guard let index = names.firstIndex(of: name) else { return nil }
@@ -55,6 +69,7 @@ public struct DataObject: Hashable, Sendable {
   /// The members as pairs.
   public var members: Zip2Sequence<[String], [DataValue]> { zip(names, values) }
 
+  /// Whether there are no members.
   public var isEmpty: Bool { names.isEmpty }
 }
 
@@ -62,18 +77,26 @@ extension DataValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral, ExpressibleByFloatLiteral
 {
+  /// A string.
   public init(stringLiteral value: String) { self = .string(value) }
+  /// An integer.
   public init(integerLiteral value: Int64) { self = .int(value) }
+  /// A boolean.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
+  /// A double.
   public init(floatLiteral value: Double) { self = .double(value) }
+  /// Null.
   public init(nilLiteral: ()) { self = .null }
+  /// A list.
   public init(arrayLiteral elements: DataValue...) { self = .list(elements) }
+  /// An object. The last of several members with one name counts.
   public init(dictionaryLiteral elements: (String, DataValue)...) {
     self = .object(DataObject(elements))
   }
 }
 
 extension DataObject: ExpressibleByDictionaryLiteral {
+  /// An object. The last of several members with one name counts.
   public init(dictionaryLiteral elements: (String, DataValue)...) { self.init(elements) }
 
   /// The last of several members with one name counts.
@@ -84,7 +107,7 @@ extension DataObject: ExpressibleByDictionaryLiteral {
 }
 
 extension DataValue {
-  /// The member of an object. Nil for other values.
+  /// The member of an object. Nil if there is none, and for other values.
   public subscript(_ name: String) -> DataValue? {
     guard case .object(let object) = self else { return nil }
     return object[name]
@@ -92,11 +115,11 @@ extension DataValue {
 
   var isNull: Bool { self == .null }
 
-  /// Of a string; nil for other values.
+  /// The text of a string. Nil for other values.
   public var text: String? { if case .string(let value) = self { value } else { nil } }
-  /// Of a list; nil for other values.
+  /// The elements of a list. Nil for other values.
   public var elements: [DataValue]? { if case .list(let values) = self { values } else { nil } }
-  /// Of an object; nil for other values.
+  /// The members of an object. Nil for other values.
   public var fields: DataObject? { if case .object(let value) = self { value } else { nil } }
 
   /// JSON with sorted names: equal values have equal texts.
@@ -106,7 +129,8 @@ extension DataValue {
     return text
   }
 
-  /// JSON, with the members in their order.
+  /// The value as JSON, with the members in their order. A timestamp is text as in RFC 3339; a
+  /// double that is not finite is the text `inf`, `-inf` or `nan`.
   public var json: String {
     var text = ""
     appendJSON(to: &text, isSorted: false)
@@ -161,7 +185,8 @@ extension DataValue {
     text += "\""
   }
 
-  /// Throws `DataConnectCodecError` with `.decodingFailed` for a text that is no JSON.
+  /// Parses JSON. A timestamp stays a string. Throws `DataConnectCodecError` with `.decodingFailed`
+  /// for a text that is no JSON.
   public init(json: String) throws(DataConnectCodecError) {
     do {
       self = try JSONDecoder().decode(DataValue.self, from: Data(json.utf8))
@@ -181,6 +206,8 @@ extension DataValue: Codable {
     init?(intValue: Int) { nil }
   }
 
+  /// Decodes any JSON. A number without a fraction is an `.int` if it fits in 64 bits, else a
+  /// `.double`. Members are sorted by name.
   public init(from decoder: any Decoder) throws {
     if let container = try? decoder.container(keyedBy: MemberKey.self) {
       var object = DataObject()
@@ -210,6 +237,8 @@ extension DataValue: Codable {
     }
   }
 
+  /// Encodes JSON. A timestamp is text as in RFC 3339. A double that is not finite is passed on to
+  /// the encoder, and `JSONEncoder` refuses it by default; `json` writes it as text.
   public func encode(to encoder: any Encoder) throws {
     switch self {
     case .object(let object):

@@ -5,12 +5,15 @@ import Foundation
 ///     let day = try LocalDate(year: 2026, month: 2, day: 28)
 ///     print(day)  // 2026-02-28
 public struct LocalDate: Hashable, Sendable, Comparable, CustomStringConvertible {
+  /// The year, 1 … 9999.
   public let year: Int
+  /// The month, 1 … 12.
   public let month: Int
+  /// The day of the month, from 1 on.
   public let day: Int
 
-  /// Throws `DataConnectCodecError` with `.invalidLocalDateFormat` for a day that does not exist, or a
-  /// year that is not in 1 … 9999.
+  /// Creates a day. Throws `DataConnectCodecError` with `.invalidLocalDateFormat` if it does not
+  /// exist, or if the year is not in 1 … 9999.
   public init(year: Int, month: Int, day: Int) throws(DataConnectCodecError) {
     guard (1...9999).contains(year), (1...12).contains(month),
       (1...Self.days(in: month, of: year)).contains(day)
@@ -20,7 +23,8 @@ public struct LocalDate: Hashable, Sendable, Comparable, CustomStringConvertible
     self.day = day
   }
 
-  /// `2026-02-28`; everything from a `T` on is ignored. Throws as `init(year:month:day:)`.
+  /// Parses a text such as `2026-02-28`. Ignores everything from a `T` on. Throws as
+  /// `init(year:month:day:)`, and for a text of another form.
   public init(localDateString text: String) throws(DataConnectCodecError) {
     let date = text.prefix { $0 != "T" }
     let parts = date.split(separator: "-", omittingEmptySubsequences: false)
@@ -31,7 +35,8 @@ public struct LocalDate: Hashable, Sendable, Comparable, CustomStringConvertible
     try self.init(year: year, month: month, day: day)
   }
 
-  /// The day of a point in time, in a zone.
+  /// The day of a point in time, in a zone. Throws as `init(year:month:day:)` outside of the years
+  /// 1 … 9999.
   public init(date: Date, timeZone: TimeZone = .current) throws(DataConnectCodecError) {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = timeZone
@@ -42,13 +47,14 @@ public struct LocalDate: Hashable, Sendable, Comparable, CustomStringConvertible
     try self.init(year: year, month: month, day: day)
   }
 
-  /// The beginning of the day in the current zone.
+  /// Midnight at the beginning of the day, in the current zone.
   public var date: Date {
     let calendar = Calendar(identifier: .gregorian)
     return calendar.date(from: DateComponents(year: year, month: month, day: day))
       ?? Date(timeIntervalSince1970: Double(daysSince1970) * 86_400)
   }
 
+  /// `YYYY-MM-DD`, with leading zeros.
   public var description: String {
     func padded(_ number: Int, _ count: Int) -> String {
       let digits = String(number)
@@ -57,6 +63,7 @@ public struct LocalDate: Hashable, Sendable, Comparable, CustomStringConvertible
     return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
   }
 
+  /// Whether a day is before another.
   public static func < (lhs: LocalDate, rhs: LocalDate) -> Bool {
     (lhs.year, lhs.month, lhs.day) < (rhs.year, rhs.month, rhs.day)
   }
@@ -98,10 +105,13 @@ public struct LocalDate: Hashable, Sendable, Comparable, CustomStringConvertible
 }
 
 extension LocalDate: Codable {
+  /// Decodes a text `YYYY-MM-DD`. Throws `DataConnectCodecError` with `.invalidLocalDateFormat` for
+  /// another text.
   public init(from decoder: any Decoder) throws {
     try self.init(localDateString: decoder.singleValueContainer().decode(String.self))
   }
 
+  /// Encodes the text `YYYY-MM-DD`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)
