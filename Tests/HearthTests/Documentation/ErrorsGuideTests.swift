@@ -1,0 +1,169 @@
+import FirebaseFirestore
+import Foundation
+import HearthTesting
+import Testing
+
+/// The snippets of the page on errors, word for word.
+@Suite struct ErrorsGuideTests {
+  private struct Book: Codable {
+    var title: String
+    var pages: Int
+  }
+
+  private final class Output: Sendable {
+    private let printed = Guarded<[String]>([])
+
+    var lines: [String] { printed.withLock(\.self) }
+
+    func add(_ line: String) { printed.withLock { $0.append(line) } }
+  }
+
+  private let output = Output()
+
+  private func print(_ items: Any...) {
+    output.add(items.map { "\($0)" }.joined(separator: " "))
+  }
+
+  @Test func `one code is caught`() async throws {
+    let database = try TemporaryDatabase()
+    let users = database.firestore.collection("users")
+    try await users.document("ann").setData([:])
+    do {
+      try await users.document("ann").create(["email": "ann@example.com"])
+    } catch FirestoreErrorCode.alreadyExists {
+      print("This name or this address is taken.")
+    }
+    #expect(output.lines == ["This name or this address is taken."])
+  }
+
+  @Test func `several codes are handled by a switch`() async throws {
+    let database = try TemporaryDatabase()
+    let dune = database.firestore.document("books/dune")
+    try await dune.setData(["pages": 412])
+    let seen = try #require(try await dune.getDocument().updateTime)
+    try await dune.setData(["pages": 413])
+    do {
+      try await dune.updateData(["pages": 418], precondition: .lastUpdateTime(seen))
+    } catch let error as FirestoreErrorCode {
+      switch error.code {
+      case .failedPrecondition: print("Somebody else has changed the book. Read it again.")
+      case .resourceExhausted: print("The disk is full.")
+      default: throw error
+      }
+    }
+    #expect(output.lines == ["Somebody else has changed the book. Read it again."])
+    #expect(try await dune.getDocument()["pages"] as? Int == 413)
+  }
+
+  @Test func `a missing document is an optional`() async throws {
+    let database = try TemporaryDatabase()
+    let dune = database.firestore.document("books/dune")
+    try await readMissing(dune)
+    #expect(output.lines == ["There is no such book."])
+    await #expect(throws: DecodingError.self) { try await dune.getDocument(as: Book.self) }
+    try await dune.setData(committing: Book(title: "Dune", pages: 412))
+    try await readMissing(dune)
+    #expect(output.lines == ["There is no such book.", "Dune"])
+  }
+
+  private func readMissing(_ dune: DocumentReference) async throws {
+    guard let book = try await dune.getDocument(as: Book?.self) else {
+      print("There is no such book.")
+      return
+    }
+    print(book.title)
+  }
+
+  /// The status of a response to a request that failed with `error`.
+  func httpStatus(for error: any Error) -> Int {
+    guard let error = error as? FirestoreErrorCode else { return 500 }
+    switch error.code {
+    case .invalidArgument: return 400
+    case .notFound: return 404
+    case .alreadyExists: return 409
+    case .outOfRange: return 410
+    case .failedPrecondition: return 412
+    case .unimplemented: return 501
+    case .resourceExhausted, .aborted, .unavailable: return 503
+    default: return 500
+    }
+  }
+
+  @Test func `errors have a status`() async throws {
+    struct Other: Error {}
+    #expect(httpStatus(for: Other()) == 500)
+    for (code, status) in [
+      (FirestoreErrorCode.Code.aborted, 503), (.dataLoss, 500), (.outOfRange, 410),
+      (.failedPrecondition, 412),
+    ] {
+      #expect(httpStatus(for: FirestoreErrorCode(code)) == status)
+      #expect(httpStatus(for: FirestoreErrorCode(code) as NSError) == status)
+    }
+    let database = try TemporaryDatabase()
+    let db = database.firestore
+    var statuses: [Int] = []
+    do { try await db.document("books/dune").updateData(["pages": 1]) } catch {
+      statuses.append(httpStatus(for: error))
+    }
+    do { try await db.document("books").setData([:]) } catch {
+      statuses.append(httpStatus(for: error))
+    }
+    #expect(statuses == [404, 400])
+  }
+
+  /// Runs `body` up to `attempts` times while it fails in a way that may pass.
+  func retrying<Value: Sendable>(
+    attempts: Int = 4, _ body: @Sendable () async throws -> Value
+  ) async throws -> Value {
+    var pause = Duration.milliseconds(50)
+    for _ in 1..<attempts {
+      do {
+        return try await body()
+      } catch FirestoreErrorCode.aborted, FirestoreErrorCode.resourceExhausted {
+        try await Task.sleep(for: pause)
+        pause *= 2
+      }
+    }
+    return try await body()
+  }
+
+  @Test func `a call is repeated while it may succeed`() async throws {
+    let calls = Guarded(0)
+    let found = try await retrying {
+      let call = calls.withLock { calls in
+        calls += 1
+        return calls
+      }
+      guard call == 3 else { throw FirestoreErrorCode(.aborted) }
+      return call
+    }
+    #expect(found == 3)
+    calls.withLock { $0 = 0 }
+    await #expect(throws: FirestoreErrorCode.self) {
+      try await retrying(attempts: 2) {
+        calls.withLock { $0 += 1 }
+        throw FirestoreErrorCode(.resourceExhausted)
+      }
+    }
+    #expect(calls.withLock(\.self) == 2)
+    await #expect(throws: FirestoreErrorCode.self) {
+      try await retrying {
+        calls.withLock { $0 += 1 }
+        throw FirestoreErrorCode(.notFound)
+      }
+    }
+    #expect(calls.withLock(\.self) == 3)
+  }
+
+  @Test func `a failure that is not awaited is reported`() async throws {
+    let database = try TemporaryDatabase()
+    let db = database.firestore
+    let failures = Output()
+    db.unobservedWriteFailureHandler = { error in
+      failures.add("\(error.code): \(error.localizedDescription)")
+    }
+    db.document("books/dune").updateData(["pages": 1], completion: nil)
+    try await db.waitForPendingWrites()
+    try await eventually { failures.lines == ["5: No document to update: books/dune"] }
+  }
+}
