@@ -42,6 +42,14 @@ import Testing
       "Tests/HearthTests/Documentation/ErrorsGuideTests.swift"
     ),
     (
+      "Sources/Hearth/Hearth.docc/Writes.md",
+      "Tests/HearthTests/Documentation/WritesGuideTests.swift"
+    ),
+    (
+      "Sources/Hearth/Hearth.docc/Listeners.md",
+      "Tests/HearthTests/Documentation/ListenersGuideTests.swift"
+    ),
+    (
       "Sources/ParseSwift/ParseSwift.docc/ParseSwift.md",
       "Tests/ParseSwiftTests/GuideTests.swift"
     ),
