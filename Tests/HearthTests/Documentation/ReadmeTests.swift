@@ -50,6 +50,14 @@ import Testing
       "Tests/HearthTests/Documentation/ListenersGuideTests.swift"
     ),
     (
+      "Sources/Hearth/Hearth.docc/Paging.md",
+      "Tests/HearthTests/Documentation/PagingGuideTests.swift"
+    ),
+    (
+      "Sources/Hearth/Hearth.docc/ModelsOverHTTP.md",
+      "Tests/HearthTests/Documentation/ModelsOverHTTPGuideTests.swift"
+    ),
+    (
       "Sources/ParseSwift/ParseSwift.docc/ParseSwift.md",
       "Tests/ParseSwiftTests/GuideTests.swift"
     ),

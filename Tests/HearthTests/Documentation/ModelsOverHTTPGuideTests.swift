@@ -1,0 +1,144 @@
+import FirebaseFirestore
+import Foundation
+import HearthTesting
+import Testing
+
+extension Timestamp {
+  var version: String { "\(seconds).\(nanoseconds)" }
+
+  convenience init?(version: String) {
+    let parts = version.split(separator: ".")
+    guard parts.count == 2, let seconds = Int64(parts[0]), let nanoseconds = Int32(parts[1]) else {
+      return nil
+    }
+    self.init(seconds: seconds, nanoseconds: nanoseconds)
+  }
+}
+
+/// The snippets of the page on models and HTTP bodies, word for word.
+@Suite struct ModelsOverHTTPGuideTests {
+  struct Book: Codable {
+    @DocumentID var id: String?
+    var title: String
+    var pages: Int
+    @ServerTimestamp var added: Date?
+  }
+
+  /// The body of `POST /books`.
+  struct NewBook: Decodable {
+    var title: String
+    var pages: Int
+
+    func checked() throws -> Book {
+      guard !title.isEmpty, pages > 0 else { throw InvalidBody() }
+      return Book(title: title, pages: pages)
+    }
+  }
+
+  struct InvalidBody: Error {}
+
+  /// A book in a response.
+  struct BookBody: Codable {
+    var id: String
+    var title: String
+    var pages: Int
+    var added: Date?
+    /// The value of the header `ETag`.
+    var version: String
+
+    init(_ snapshot: DocumentSnapshot) throws {
+      let book = try snapshot.data(as: Book.self)
+      id = snapshot.documentID
+      title = book.title
+      pages = book.pages
+      added = book.added
+      version = snapshot.updateTime?.version ?? ""
+    }
+  }
+
+  /// The body of `PATCH /books/{id}`.
+  struct BookChanges: Decodable {
+    var title: String?
+    var pages: Int?
+
+    var fields: [String: Any] {
+      var fields: [String: Any] = [:]
+      if let title { fields["title"] = title }
+      if let pages { fields["pages"] = pages }
+      return fields
+    }
+  }
+
+  private let database: TemporaryDatabase
+  private var books: CollectionReference { database.firestore.collection("books") }
+
+  init() throws { database = try TemporaryDatabase() }
+
+  func book(_ id: String) throws -> DocumentReference {
+    guard !id.isEmpty, !id.contains("/") else { throw InvalidBody() }
+    return books.document(id)
+  }
+
+  func create(_ body: NewBook) async throws -> BookBody {
+    let added = try await books.addDocument(committing: body.checked())
+    return try BookBody(try await added.getDocument())
+  }
+
+  /// Nil if there is no such book: answer 404.
+  func read(_ id: String) async throws -> BookBody? {
+    let snapshot = try await book(id).getDocument()
+    return snapshot.exists ? try BookBody(snapshot) : nil
+  }
+
+  func change(_ id: String, _ changes: BookChanges, ifMatch version: String) async throws
+    -> BookBody
+  {
+    guard let time = Timestamp(version: version) else { throw InvalidBody() }
+    let book = try book(id)
+    try await book.updateData(changes.fields, precondition: .lastUpdateTime(time))
+    return try BookBody(try await book.getDocument())
+  }
+
+  private func body<Body: Decodable>(_ json: String) throws -> Body {
+    try JSONDecoder().decode(Body.self, from: Data(json.utf8))
+  }
+
+  @Test func `the stored model is no body`() throws {
+    #expect(throws: FirestoreEncodingError.self) {
+      try JSONEncoder().encode(Book(title: "Dune", pages: 412, added: Date()))
+    }
+    #expect(throws: FirestoreDecodingError.self) {
+      try JSONDecoder().decode(Book.self, from: Data(#"{"title": "Dune", "pages": 412}"#.utf8))
+    }
+  }
+
+  @Test func `a book is created, read and changed`() async throws {
+    let created = try await create(body(#"{"title": "Dune", "pages": 412, "id": "mine"}"#))
+    #expect(created.title == "Dune" && created.id != "mine" && created.added != nil)
+    // A response is JSON.
+    let response = try JSONEncoder().encode(created)
+    #expect(try JSONDecoder().decode(BookBody.self, from: response).version == created.version)
+
+    let read = try #require(try await read(created.id))
+    #expect(read.version == created.version)
+    #expect(try await self.read("missing") == nil)
+
+    let changed = try await change(
+      created.id, body(#"{"pages": 418}"#), ifMatch: created.version)
+    #expect(changed.pages == 418 && changed.title == "Dune" && changed.version != read.version)
+    do {
+      _ = try await change(created.id, body(#"{"pages": 1}"#), ifMatch: created.version)
+      Issue.record("The version is an old one.")
+    } catch FirestoreErrorCode.failedPrecondition {}
+  }
+
+  @Test func `a body that is wrong is refused`() async throws {
+    await #expect(throws: InvalidBody.self) {
+      try await create(body(#"{"title": "", "pages": 1}"#))
+    }
+    await #expect(throws: InvalidBody.self) { try await read("dune/reviews/1") }
+    await #expect(throws: InvalidBody.self) {
+      try await change("dune", body("{}"), ifMatch: "yesterday")
+    }
+  }
+}
