@@ -58,6 +58,10 @@ import Testing
       "Tests/HearthTests/Documentation/ModelsOverHTTPGuideTests.swift"
     ),
     (
+      "Sources/HearthService/HearthService.docc/HearthService.md",
+      "Tests/HearthServiceTests/ServicesGuideTests.swift"
+    ),
+    (
       "Sources/ParseSwift/ParseSwift.docc/ParseSwift.md",
       "Tests/ParseSwiftTests/GuideTests.swift"
     ),
