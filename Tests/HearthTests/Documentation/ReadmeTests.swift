@@ -58,6 +58,14 @@ import Testing
       "Tests/HearthTests/Documentation/ModelsOverHTTPGuideTests.swift"
     ),
     (
+      "Sources/Hearth/Hearth.docc/Production.md",
+      "Tests/HearthTests/Documentation/ProductionGuideTests.swift"
+    ),
+    (
+      "Sources/Hearth/Hearth.docc/Maintenance.md",
+      "Tests/HearthTests/Documentation/MaintenanceGuideTests.swift"
+    ),
+    (
       "Sources/HearthService/HearthService.docc/HearthService.md",
       "Tests/HearthServiceTests/ServicesGuideTests.swift"
     ),
