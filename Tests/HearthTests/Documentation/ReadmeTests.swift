@@ -66,6 +66,10 @@ import Testing
       "Tests/HearthTests/Documentation/MaintenanceGuideTests.swift"
     ),
     (
+      "Sources/Hearth/Hearth.docc/SchemaChanges.md",
+      "Tests/HearthTests/Documentation/SchemaChangesGuideTests.swift"
+    ),
+    (
       "Sources/HearthService/HearthService.docc/HearthService.md",
       "Tests/HearthServiceTests/ServicesGuideTests.swift"
     ),
