@@ -70,6 +70,14 @@ import Testing
       "Tests/HearthTests/Documentation/SchemaChangesGuideTests.swift"
     ),
     (
+      "Sources/Hearth/Hearth.docc/FromFirebase.md",
+      "Tests/HearthTests/Documentation/FromFirebaseGuideTests.swift"
+    ),
+    (
+      "Sources/Hearth/Hearth.docc/FromGRDB.md",
+      "Tests/HearthTests/Documentation/FromGRDBGuideTests.swift"
+    ),
+    (
       "Sources/HearthService/HearthService.docc/HearthService.md",
       "Tests/HearthServiceTests/ServicesGuideTests.swift"
     ),
