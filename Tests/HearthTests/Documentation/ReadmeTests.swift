@@ -90,6 +90,14 @@ import Testing
       "Tests/FirebaseDataConnectTests/GuideTests.swift"
     ),
     (
+      "Sources/FirebaseDataConnect/FirebaseDataConnect.docc/ChangingSchemas.md",
+      "Tests/FirebaseDataConnectTests/GuideTests.swift"
+    ),
+    (
+      "Sources/FirebaseDataConnect/FirebaseDataConnect.docc/Emulator.md",
+      "Tests/FirebaseDataConnectTests/GuideTests.swift"
+    ),
+    (
       "Sources/HearthTesting/HearthTesting.docc/HearthTesting.md",
       "Tests/HearthTestingTests/DocumentationTests.swift"
     ),
@@ -103,6 +111,21 @@ import Testing
       #expect(
         compiled.contains(Self.lines(block).joined(separator: "\n")),
         "This snippet of \(page) is not in \(tests):\n\(block)")
+    }
+  }
+
+  @Test func `every page with a snippet is in the list above`() throws {
+    let list = try #require(
+      SourceTree.text(of: "Tests/HearthTests/Documentation/ReadmeTests.swift"))
+    let pages = SourceTree.files(in: "Sources").filter {
+      $0.contains(".docc/") && $0.hasSuffix(".md")
+    }
+    #expect(pages.count > 20)
+    for page in pages {
+      let text = try #require(SourceTree.text(of: page))
+      #expect(
+        Self.swiftBlocks(text).isEmpty || list.contains("\"\(page)\""),
+        "\(page) has snippets. Add it here, with the test that compiles them.")
     }
   }
 
