@@ -1,37 +1,67 @@
 import Foundation
 import Hearth
 
-/// The error of every call.
+/// The error of every call, with a code of Parse.
+///
+///     do {
+///       let book = try Book.query("title" == "Dune").first()
+///       print(book.id)
+///     } catch where error.code == .objectNotFound {
+///       print("There is no such book.")
+///     }
 public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStringConvertible {
-  /// The codes of Parse that have a meaning here.
+  /// The codes of Parse. Raw values are those of Parse's server.
   public enum Code: Int, Sendable {
-    /// No code fits; see `underlyingError`.
+    /// No other code fits; see `underlyingError`. For example, it is unknown whether a commit was
+    /// applied, or `ParseObject.get(_:)` finds no value.
     case unknownError = -1
-    /// The database failed: its file is damaged, full, or was closed.
+    /// The database failed: its file is damaged, or cannot be opened or read.
     case internalServer = 1
     /// `ParseSwift.initialize` was not called.
     case notInitialized = 100
+    /// The object, its file, or a result does not exist, or the identity may not read it.
     case objectNotFound = 101
+    /// The query contradicts itself: a second search for words, a relative time of another form, a
+    /// cursor with an order by distance.
     case invalidQuery = 102
+    /// The name of a class is empty, contains `/`, or begins with `_`.
     case invalidClassName = 103
+    /// An object that must have an id was not saved, or an id is empty or contains `/`.
     case missingObjectId = 104
+    /// A key is empty, contains an empty part, or is one that the operation does not take.
     case invalidKeyName = 105
+    /// A pointer is damaged. A code of Parse that nothing here throws.
     case invalidPointer = 106
+    /// JSON is damaged. A code of Parse that nothing here throws.
     case invalidJSON = 107
+    /// A value cannot be encoded, or a stored value is not of the property's type; a relation has
+    /// objects of another class.
     case incorrectType = 111
+    /// The disk, the map of the file, or a limit of the database is exhausted. An object of more
+    /// than 1 MiB is an `invalidValue`.
     case objectTooLarge = 116
+    /// A rule of a reference, an ACL or the state of the database forbids it: it is read-only,
+    /// closed, or open in another way. Also for requests that have no equivalent here.
     case operationForbidden = 119
+    /// The time of the request is over, or the task was cancelled.
     case timeout = 124
+    /// A unique index has the value, or an object with the id exists.
     case duplicateValue = 137
+    /// A validation failed. A code of Parse that nothing here throws.
     case validationFailed = 142
+    /// A request came twice. A code of Parse that nothing here throws.
     case duplicateRequest = 159
+    /// The database refuses a value: it is out of range or too large.
     case invalidValue = 162
+    /// Groups are asked of a query with an order, a limit, or results to skip.
     case aggregateError = 600
   }
 
+  /// The code of Parse for the reason.
   public var code: Code
+  /// The reason, in a sentence for developers.
   public var message: String
-  /// The error of the database.
+  /// The error of the database, or of coding. Nil for errors of this module.
   public var underlyingError: (any Error)?
 
   init(_ code: Code, _ message: String, _ underlyingError: (any Error)? = nil) {
@@ -40,12 +70,14 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
     self.underlyingError = underlyingError
   }
 
-  /// Two errors are equal if their codes and messages are.
+  /// Compares codes and messages, and not underlying errors.
   public static func == (lhs: ParseError, rhs: ParseError) -> Bool {
     lhs.code == rhs.code && lhs.message == rhs.message
   }
 
+  /// The message.
   public var errorDescription: String? { message }
+  /// The code as a number, and the message: `ParseError 101: Object not found.`
   public var description: String { "ParseError \(code.rawValue): \(message)" }
 
   /// From any error of Hearth, or of coding.

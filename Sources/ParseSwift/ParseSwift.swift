@@ -2,7 +2,7 @@ import Foundation
 import Hearth
 import Synchronization
 
-/// The database of Parse objects.
+/// The database of Parse objects, and the identity of requests.
 ///
 ///     try ParseSwift.initialize(at: "library.hearth")
 ///     let author = try Author(name: "Frank Herbert").save()
@@ -13,33 +13,42 @@ public enum ParseSwift {
   private static let main = Mutex<Firestore?>(nil)
   @TaskLocal private static var ofTask: Firestore?
 
-  /// Uses a database that is open.
+  /// Makes a database the process's own, in place of the one before.
+  ///
+  ///     ParseSwift.initialize(try Firestore.open(at: "library.hearth"))
   public static func initialize(_ firestore: Firestore) { main.withLock { $0 = firestore } }
 
-  /// Opens the database in a file, and creates it if it does not exist. Throws `ParseError` if the file
-  /// is no database, or cannot be opened.
+  /// Opens the database in a file, and makes it the process's own. Creates the file if it does not
+  /// exist.
+  ///
+  /// Throws `ParseError`: `.internalServer` if the file is no database, is damaged, or cannot be
+  /// accessed, `.operationForbidden` if it is open in a way that excludes this process,
+  /// `.objectNotFound` if its folder does not exist.
   public static func initialize(at path: String) throws {
     try reporting { initialize(try Firestore.open(at: path)) }
   }
 
-  /// The form of the original. There is no server: a file URL is the database's; for any other URL the
-  /// database is the file `<applicationId>.hearth` in the working directory. The keys are ignored.
-  /// Throws as `initialize(at:)`.
+  /// The form of Parse's SDK. There is no server: a file URL is the database's file; for any other
+  /// URL the database is the file `<applicationId>.hearth` in the working directory. Ignores the
+  /// keys. Throws as `initialize(at:)`.
   public static func initialize(
     applicationId: String, clientKey: String? = nil, masterKey: String? = nil, serverURL: URL
   ) throws {
     try initialize(at: serverURL.isFileURL ? serverURL.path : applicationId + ".hearth")
   }
 
-  /// Uses another database for everything that `body` does, in the tasks that it starts, too; not on
-  /// queues of Dispatch.
+  /// Uses another database in `body` and in the tasks that it starts, except detached ones. Does
+  /// not concern queues of Dispatch. Throws the error of `body`.
+  ///
+  ///     let archive = try Firestore.open(at: "archive.hearth")
+  ///     let old = try await ParseSwift.withFirestore(archive) { try await Book.query().find() }
   public static func withFirestore<Result>(
     _ firestore: Firestore, _ body: () async throws -> Result
   ) async rethrows -> Result {
     try await $ofTask.withValue(firestore) { try await body() }
   }
 
-  /// Same as the async form.
+  /// The same for a synchronous `body`.
   public static func withFirestore<Result>(
     _ firestore: Firestore, _ body: () throws -> Result
   ) rethrows -> Result {
@@ -48,19 +57,23 @@ public enum ParseSwift {
 
   @TaskLocal private static var identity: ParseIdentity?
 
-  /// Makes the requests of `body` those of somebody: objects that they may not read are not there, and
-  /// those that they may not write are not written. In the tasks that it starts, too; not on queues of
-  /// Dispatch.
+  /// Makes the requests of `body` those of an identity: objects that it may not read do not exist
+  /// for it, and a save or deletion of an object that it may not write throws
+  /// `.operationForbidden`. Also in the tasks that `body` starts, except detached ones; not on
+  /// queues of Dispatch. Throws the error of `body`.
   ///
-  /// Concerns queries, counts, included objects, live queries, saves and deletions. Cascades, and
-  /// requests of Firestore's interface, are not checked.
+  ///     let ann = ParseIdentity(user: "ann", roles: ["editors"])
+  ///     let readable = try await ParseSwift.withIdentity(ann) { try await Book.query().find() }
+  ///
+  /// Concerns queries, counts, included objects, live queries, saves and deletions. Cascades,
+  /// files, and requests of Firestore's interface are not checked.
   public static func withIdentity<Result>(
     _ identity: ParseIdentity, _ body: () async throws -> Result
   ) async rethrows -> Result {
     try await $identity.withValue(identity) { try await body() }
   }
 
-  /// Same as the async form.
+  /// The same for a synchronous `body`.
   public static func withIdentity<Result>(
     _ identity: ParseIdentity, _ body: () throws -> Result
   ) rethrows -> Result {
@@ -71,7 +84,8 @@ public enum ParseSwift {
     get throws(ParseError) { QueryContext(try firestore, identity) }
   }
 
-  /// The database in use. Throws `ParseError` with `.notInitialized` if there is none.
+  /// The database in use: that of `withFirestore(_:_:)`, else the process's own. Throws
+  /// `ParseError` with `.notInitialized` if there is none.
   public static var firestore: Firestore {
     get throws(ParseError) {
       guard let firestore = ofTask ?? main.withLock(\.self) else {

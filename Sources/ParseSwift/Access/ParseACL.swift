@@ -1,16 +1,23 @@
 import Foundation
 
-/// The access to an object: who may read it, and who may write it.
+/// The access rights to an object: the users and roles that may read it, and those that may write
+/// it.
 ///
-/// Entries are for everybody (`*`), users by their ids, and roles (`role:editors`). An object without
-/// access rights may be read and written by everybody. The rights are checked for requests in
-/// `ParseSwift.withIdentity(_:_:)`; other requests may do everything.
+///     var acl = ParseACL()
+///     acl.publicRead = true
+///     acl.setWriteAccess(roleName: "editors", value: true)
+///     let book = try Book(ACL: acl, title: "Dune").save()
+///
+/// Entries are for everybody (`*`), users by their ids, and roles (`role:editors`); an identity may
+/// do what any of its entries allows. An object whose `ACL` is nil may be read and written by
+/// everybody. The rights are checked for requests in `ParseSwift.withIdentity(_:_:)`; other
+/// requests may do everything.
 public struct ParseACL: Codable, Hashable, Sendable {
   enum Access: String { case read, write }
 
   private var entries: [String: [String: Bool]] = [:]
 
-  /// Nobody may do anything.
+  /// Creates an ACL without entries: no identity may read or write.
   public init() {}
 
   /// From a field; nil if it is missing.
@@ -21,10 +28,12 @@ public struct ParseACL: Codable, Hashable, Sendable {
     }
   }
 
+  /// Decodes the JSON of Parse: `{"*": {"read": true}}`. Throws the error of the decoder.
   public init(from decoder: any Decoder) throws {
     entries = try [String: [String: Bool]](from: decoder)
   }
 
+  /// Encodes the JSON of Parse. Throws the error of the encoder.
   public func encode(to encoder: any Encoder) throws { try entries.encode(to: encoder) }
 
   /// Whether everybody may read.
@@ -39,30 +48,38 @@ public struct ParseACL: Codable, Hashable, Sendable {
     set { setWriteAccess(objectId: "*", value: newValue) }
   }
 
-  /// Whether members of a role may read.
+  /// Whether members of a role may read. `roleName` is without `role:`.
   public func getReadAccess(roleName: String) -> Bool {
     getReadAccess(objectId: "role:" + roleName)
   }
-  /// Whether members of a role may write.
+  /// Whether members of a role may write. `roleName` is without `role:`.
   public func getWriteAccess(roleName: String) -> Bool {
     getWriteAccess(objectId: "role:" + roleName)
   }
 
+  /// Lets members of a role read, or no longer by their role.
   public mutating func setReadAccess(roleName: String, value: Bool) {
     setReadAccess(objectId: "role:" + roleName, value: value)
   }
 
+  /// Lets members of a role write, or no longer by their role.
   public mutating func setWriteAccess(roleName: String, value: Bool) {
     setWriteAccess(objectId: "role:" + roleName, value: value)
   }
 
+  /// Whether the ACL has an entry by which a user may read. Ignores the user's roles, and
+  /// `publicRead`.
   public func getReadAccess(objectId: String) -> Bool { has(.read, objectId) }
+  /// Whether the ACL has an entry by which a user may write. Ignores the user's roles, and
+  /// `publicWrite`.
   public func getWriteAccess(objectId: String) -> Bool { has(.write, objectId) }
 
+  /// Lets a user read, or no longer by the user's id.
   public mutating func setReadAccess(objectId: String, value: Bool) {
     set(.read, objectId, value)
   }
 
+  /// Lets a user write, or no longer by the user's id.
   public mutating func setWriteAccess(objectId: String, value: Bool) {
     set(.write, objectId, value)
   }

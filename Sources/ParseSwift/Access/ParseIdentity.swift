@@ -1,14 +1,20 @@
 /// The maker of a request: a user's id, and the names of the user's roles.
 ///
-///     try await ParseSwift.withIdentity(ParseIdentity(user: "u1", roles: ["editors"])) {
-///       try await Book.query().find()    // the books that u1 or the editors may read
+///     let identity = ParseIdentity(user: "u1", roles: ["editors"])
+///     let books = try await ParseSwift.withIdentity(identity) {
+///       try await Book.query().find()  // the books that everybody, u1 or the editors may read
 ///     }
 public struct ParseIdentity: Hashable, Sendable {
-  /// The id of the user; nil for somebody unknown.
+  /// The id of the user. Nil for an unknown user, who has only public access and that of `roles`.
   public var user: String?
-  /// The names of the user's roles, also of those that contain them.
+  /// The names of the user's roles, without `role:`. Roles have no hierarchy here: also name those
+  /// that contain the user's roles.
   public var roles: [String]
 
+  /// Creates an identity, by default without roles. Nothing is verified here: the program knows who
+  /// asks.
+  ///
+  ///     let ann = ParseIdentity(user: "ann", roles: ["editors"])
   public init(user: String?, roles: [String] = []) {
     self.user = user
     self.roles = roles

@@ -12,15 +12,25 @@ import Hearth
 /// are read by `fetch()`, and stay when an object no longer has the file: see `delete()`. More than 8 MiB are
 /// committed before the object, which is the commit that makes the file exist.
 public struct ParseFile: Codable, Hashable, Sendable {
-  /// The name. A save puts a new id before it.
+  /// The name. A save puts a new id and `_` before it, so that names are unique.
   public private(set) var name: String
   /// The bytes. Nil for a file that was read with an object, and not fetched.
   public private(set) var data: Data?
-  /// The type of the bytes, such as "image/png".
+  /// The type of the bytes, such as `image/png`. Nil if none was given, and before `fetch()` of a
+  /// file that was read with an object.
   public private(set) var mimeType: String?
-  /// Whether the bytes are stored.
+  /// Whether the bytes were stored by `save()`, or the file was read with an object.
   public private(set) var isSaved: Bool
 
+  /// Creates a file that is not stored. Its bytes are stored with the object that has it, or by
+  /// `save()`.
+  ///
+  ///     let cover = ParseFile(name: "cover.png", data: bytes, mimeType: "image/png")
+  ///
+  /// - Parameters:
+  ///   - name: The end of the stored name. A `/` becomes `_`.
+  ///   - data: The bytes, of any number.
+  ///   - mimeType: The type of the bytes. Stored with them, and not checked.
   public init(name: String = "file", data: Data, mimeType: String? = nil) {
     self.name = name
     self.data = data
@@ -30,7 +40,9 @@ public struct ParseFile: Codable, Hashable, Sendable {
 
   // MARK: Saving
 
-  /// Stores the bytes. A file that is saved stays as it is. Throws `ParseError`.
+  /// Stores the bytes, and returns the file with its stored name. A file that is saved stays as it
+  /// is. More than 8 MiB are several commits; the last one makes the file exist. Throws
+  /// `ParseError`.
   public func save() throws(ParseError) -> ParseFile {
     try reporting {
       var file = self
@@ -41,7 +53,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
     }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func save() async throws(ParseError) -> ParseFile {
     try await reporting {
       var file = self
@@ -52,7 +64,8 @@ public struct ParseFile: Codable, Hashable, Sendable {
     }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func save(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<ParseFile, ParseError>) -> Void
@@ -62,7 +75,8 @@ public struct ParseFile: Codable, Hashable, Sendable {
 
   // MARK: Reading
 
-  /// The file with its bytes. Throws `ParseError` with `.objectNotFound` if it is not stored.
+  /// Reads the bytes, all of them into memory, and returns the file with them. Throws `ParseError`
+  /// with `.objectNotFound` if it is not stored.
   public func fetch() throws(ParseError) -> ParseFile {
     try reporting {
       let firestore = try ParseSwift.firestore
@@ -70,14 +84,15 @@ public struct ParseFile: Codable, Hashable, Sendable {
     }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func fetch() async throws(ParseError) -> ParseFile {
     try await reporting {
       try fetched(await parts(in: ParseSwift.firestore).getDocuments())
     }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func fetch(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<ParseFile, ParseError>) -> Void
@@ -98,8 +113,8 @@ public struct ParseFile: Codable, Hashable, Sendable {
 
   // MARK: Deleting
 
-  /// Deletes the bytes. Objects keep the name. Throws `ParseError` with `.objectNotFound` if they are not
-  /// stored.
+  /// Deletes the bytes. Objects keep the name, and their `fetch()` of the file throws. Throws
+  /// `ParseError` with `.objectNotFound` if they are not stored.
   public func delete() throws(ParseError) {
     try reporting {
       let firestore = try ParseSwift.firestore
@@ -108,7 +123,7 @@ public struct ParseFile: Codable, Hashable, Sendable {
     }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func delete() async throws(ParseError) {
     try await reporting {
       let firestore = try ParseSwift.firestore
@@ -170,11 +185,13 @@ public struct ParseFile: Codable, Hashable, Sendable {
 
   private enum Key: String, CodingKey { case type = "__type", name }
 
+  /// Decodes the name. The file counts as saved, and has no bytes. Throws the error of the decoder.
   public init(from decoder: any Decoder) throws {
     name = try decoder.container(keyedBy: Key.self).decode(String.self, forKey: .name)
     isSaved = true
   }
 
+  /// Encodes the name, and not the bytes. Throws the error of the encoder.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode("File", forKey: .type)

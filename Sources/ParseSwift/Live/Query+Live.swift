@@ -2,20 +2,24 @@ import Hearth
 
 /// A change of the results of a live query, and the state after it.
 public struct LiveQueryChange<T: ParseObject>: Sendable {
+  /// The change, with the object.
   public let event: LiveQueryEvent<T>
-  /// The state after the change: `Query.changes(since:)` continues here. Changes of one commit have one
-  /// state, so that all of them are repeated if the work stops in between. Nil after the database is
-  /// closed.
+  /// The state after the change, from which `Query.changes(since:)` continues. Changes that are
+  /// delivered together, of one commit or of several, have the token of the state after all of
+  /// them: a program that stores it before it has processed all of them, and stops, does not
+  /// receive the rest again. Nil after the database is closed.
   public let token: ChangeToken?
 }
 
 extension Query {
-  /// The results, and again after each commit that changes them or the objects that they include.
+  /// Delivers the results now, and again after each commit that changes them or the objects that
+  /// they include.
   ///
   ///     for try await books in Book.query().include("isbn").results { print(books.count) }
   ///
-  /// Follows the data: orders, limits, relations and included objects, whoever writes them. Cancelling
-  /// the task ends it. Throws `ParseError`.
+  /// Follows orders, limits, relations and included objects, whoever writes them: this process,
+  /// another one, or Firestore's interface. Keeps the database and the identity of the call.
+  /// Cancelling the task ends it. Iteration throws `ParseError`, as `find()` does.
   public var results: AsyncThrowingStream<[T], any Error> {
     stream { context, yield in
       let query = try built(context).including(paths.map(\.inclusion))
@@ -25,29 +29,33 @@ extension Query {
     }
   }
 
-  /// The changes of the results after now.
+  /// Delivers the changes of the results after the call. The results themselves are not delivered.
   ///
   ///     for try await event in Author.queryRelations("authors", parent: book).subscribe() {
   ///       if case .entered(let author) = event { print(author.name ?? "") }
   ///     }
   ///
-  /// Otherwise as `results`.
+  /// Follows the same data as `results`, and throws as it does.
   public func subscribe() -> AsyncThrowingStream<LiveQueryEvent<T>, any Error> {
     stream { context, yield in
       try await follow(context) { event, _ in yield(event) }
     }
   }
 
-  /// The changes of the results since a state, also those while no process was running.
+  /// Delivers the changes of the results since a state, also those of times when no process was
+  /// running.
   ///
   ///     for try await change in Book.query("publishingYear" > 1960).changes(since: token) {
-  ///       try work(change.event)
-  ///       token = change.token       // Codable: keep it
+  ///       print(change.event)
+  ///       token = change.token  // Codable: store it
   ///     }
   ///
-  /// Between the state and now, several changes of one object are one. Fails with `.operationForbidden`
-  /// if the change log does not reach back that far, and if the query includes objects, whose changes are
-  /// not known then: read all results. Otherwise as `subscribe()`, which is the same without a state.
+  /// Several changes of one object between the state and the call are one. Iteration throws
+  /// `ParseError` with `.operationForbidden` if the change log no longer reaches back to the state,
+  /// and if the query includes objects or orders by distance: read all results with `find()` then.
+  ///
+  /// - Parameter token: The state to continue from: the token of a change, after which all
+  ///   changes with the same token were processed. Nil: as `subscribe()`, with tokens.
   public func changes(
     since token: ChangeToken?
   ) -> AsyncThrowingStream<LiveQueryChange<T>, any Error> {

@@ -6,11 +6,22 @@ import Synchronization
 ///     subscription?.handleEvent { query, event in print(event) }
 ///     subscription?.unsubscribe()
 ///
-/// It begins with its first callback, and lives until `unsubscribe()`, whether somebody keeps it or not.
-/// Callbacks are called one after the other, on any thread.
+/// Begins with its first callback. Continues until `unsubscribe()` or an error, also if nobody
+/// holds it. Callbacks are called one after another, on any thread.
 public final class SubscriptionCallback<T: ParseObject>: Sendable {
   /// The kinds of events that `handle(_:_:)` distinguishes.
-  public enum Event: Sendable { case entered, left, created, updated, deleted }
+  public enum Event: Sendable {
+    /// An object that existed before is a result now.
+    case entered
+    /// An object is no longer a result, and still exists.
+    case left
+    /// A new object is a result.
+    case created
+    /// A result, or an object that it includes, changed.
+    case updated
+    /// A result was deleted.
+    case deleted
+  }
 
   private struct State {
     var events: [@Sendable (Query<T>, LiveQueryEvent<T>) -> Void] = []
@@ -27,21 +38,22 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
 
   init(_ query: Query<T>) { self.query = query }
 
-  /// Called once when the changes are followed: the flag is true.
+  /// Sets a callback that is called once, when the live query begins. Set it before other
+  /// callbacks: the first one begins the live query. `isNew` is always true.
   public func handleSubscribe(
     _ handler: @escaping @Sendable (_ query: Query<T>, _ isNew: Bool) -> Void
   ) {
     begin { $0.subscribe = handler }
   }
 
-  /// Called for every event.
+  /// Adds a callback for every event.
   public func handleEvent(
     _ handler: @escaping @Sendable (_ query: Query<T>, _ event: LiveQueryEvent<T>) -> Void
   ) {
     begin { $0.events.append(handler) }
   }
 
-  /// Called for the events of one kind.
+  /// Adds a callback for the events of one kind.
   public func handle(
     _ kind: Event, _ handler: @escaping @Sendable (_ query: Query<T>, _ object: T) -> Void
   ) {
@@ -50,19 +62,21 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
     }
   }
 
-  /// Called once when the live query is over.
+  /// Sets a callback that is called once, when the live query is over.
   public func handleUnsubscribe(_ handler: @escaping @Sendable (_ query: Query<T>) -> Void) {
     begin { $0.unsubscribe = handler }
   }
 
-  /// Called if the live query fails, before `handleUnsubscribe`.
+  /// Sets a callback for the error that ends the live query. Called before that of
+  /// `handleUnsubscribe`.
   public func handleError(
     _ handler: @escaping @Sendable (_ query: Query<T>, _ error: ParseError) -> Void
   ) {
     begin { $0.failure = handler }
   }
 
-  /// Ends the live query. No event is reported after it returns, except for one that is being reported.
+  /// Ends the live query. After it returns, no callback of an event begins, except for the event
+  /// that is being reported.
   public func unsubscribe() {
     let task = state.withLock { state in
       state.isOver = true
@@ -100,7 +114,8 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
 }
 
 extension Query {
-  /// A live query with callbacks. Nil before `ParseSwift.initialize`.
+  /// A new live query with callbacks, which begins with its first callback. Nil before
+  /// `ParseSwift.initialize`.
   public var subscribeCallback: SubscriptionCallback<T>? {
     (try? ParseSwift.firestore).map { _ in SubscriptionCallback(self) }
   }

@@ -3,12 +3,15 @@ import Hearth
 
 /// A point on the earth, in degrees. Stored as a `GeoPoint`.
 public struct ParseGeoPoint: DocumentOnlyCodable, Hashable, Sendable {
-  /// -90 to 90.
+  /// Degrees north of the equator, -90 to 90.
   public let latitude: Double
-  /// -180 to 180.
+  /// Degrees east of Greenwich, -180 to 180.
   public let longitude: Double
 
-  /// Throws `ParseError` with `.invalidValue` for degrees out of range.
+  /// Creates a point. Throws `ParseError` with `.invalidValue` for degrees out of range, and for
+  /// NaN.
+  ///
+  ///     let linz = try ParseGeoPoint(latitude: 48.3, longitude: 14.29)
   public init(latitude: Double, longitude: Double) throws(ParseError) {
     guard (-90...90).contains(latitude), (-180...180).contains(longitude) else {
       throw ParseError(
@@ -19,7 +22,7 @@ public struct ParseGeoPoint: DocumentOnlyCodable, Hashable, Sendable {
     self.longitude = longitude
   }
 
-  /// Radians along a great circle.
+  /// Radians along a great circle, 0 to π.
   public func distanceInRadians(_ other: ParseGeoPoint) -> Double {
     let radian = Double.pi / 180
     let north = sin((other.latitude - latitude) * radian / 2)
@@ -29,10 +32,12 @@ public struct ParseGeoPoint: DocumentOnlyCodable, Hashable, Sendable {
     return 2 * asin(min(1, square.squareRoot()))
   }
 
+  /// Kilometers along a great circle, on a sphere with a radius of 6,371 km.
   public func distanceInKilometers(_ other: ParseGeoPoint) -> Double {
     distanceInRadians(other) * Self.earthKilometers
   }
 
+  /// Miles along a great circle, on a sphere with a radius of 3,958.8 miles.
   public func distanceInMiles(_ other: ParseGeoPoint) -> Double {
     distanceInRadians(other) * Self.earthMiles
   }
@@ -42,10 +47,12 @@ public struct ParseGeoPoint: DocumentOnlyCodable, Hashable, Sendable {
 
   var stored: GeoPoint { GeoPoint(latitude: latitude, longitude: longitude) }
 
+  /// Always throws `UseCodable`: objects are written with `Codable`.
   public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     throw UseCodable()
   }
 
+  /// Reads a `GeoPoint`. Throws `UseCodable` for another value.
   public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
     let point = try GeoPoint(reading: reader)
     latitude = point.latitude

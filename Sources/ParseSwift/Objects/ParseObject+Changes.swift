@@ -2,11 +2,14 @@ import Foundation
 import Hearth
 
 extension ParseObject {
-  /// The object itself. In the original, a copy whose save writes only what is set afterwards; here, every
-  /// save writes only what has changed since the object was read.
+  /// The object itself. In Parse's SDK, a copy whose save writes only properties that are set
+  /// afterwards; here, every save of an object that was read writes only what has changed since.
   public var mergeable: Self { self }
 
-  /// A copy with another value of a property. Nil removes it with the next save.
+  /// A copy with another value of a property. Nil removes the property with the next save of an
+  /// object that was read.
+  ///
+  ///     let renamed = try book.set(\.title, to: "Dune Messiah").save()
   public func set<Value>(_ keyPath: WritableKeyPath<Self, Value?>, to value: Value?) -> Self {
     var object = self
     object[keyPath: keyPath] = value
@@ -21,15 +24,15 @@ extension ParseObject {
     return value
   }
 
-  /// Whether a property is nil, and has a value in `original`.
+  /// Whether a property is nil here, and has a value in `original`.
   public func shouldRestoreKey<Value: Equatable>(
     _ keyPath: KeyPath<Self, Value?>, original: Self
   ) -> Bool {
     self[keyPath: keyPath] == nil && original[keyPath: keyPath] != nil
   }
 
-  /// A copy as the object was read; objects in its properties have only their ids. Throws `ParseError` with
-  /// `.missingObjectId` for an object that was not read.
+  /// A copy with the properties as they were read. Objects in its properties have only their ids.
+  /// Reads nothing. Throws `ParseError` with `.missingObjectId` for an object that was not read.
   public func revertObject() throws(ParseError) -> Self {
     try reporting {
       guard let originalData else {

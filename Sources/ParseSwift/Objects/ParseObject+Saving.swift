@@ -10,22 +10,25 @@ extension ParseObject {
   /// Saves the object and every unsaved object in its properties, in one commit: all or nothing.
   ///
   ///     let book = try Book(title: "Dune", isbn: ISBN(value: "978-0441013593")).save()
-  ///     book.isbn?.objectId     // saved, too
+  ///     print(book.isbn?.objectId ?? "")  // saved, too
   ///
   /// Returns the object as it is stored, with its id, its times, and the same objects in its
   /// properties. An object that has an id is updated: only properties that differ from what was read
   /// are written. An object in a property that has an id is referred to, and not saved itself.
   ///
-  /// Throws `ParseError`: `.duplicateValue` if a unique index refuses it, `.objectNotFound` if an
-  /// object with an id does not exist.
+  /// Throws `ParseError`: `.duplicateValue` if a unique index refuses it, `.objectNotFound` if the
+  /// object has an id and does not exist, or the identity may not read it, `.operationForbidden` if
+  /// the identity may not write it, `.incorrectType` for a property that cannot be encoded,
+  /// `.invalidValue` for one that the database refuses, `.invalidClassName`, and `.notInitialized`.
   @discardableResult
   public func save() throws(ParseError) -> Self { try saving(.save) }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   @discardableResult
   public func save() async throws(ParseError) -> Self { try await saving(.save) }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func save(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
@@ -33,16 +36,20 @@ extension ParseObject {
     completing(on: callbackQueue, completion) { try await save() }
   }
 
-  /// Saves a new object, with the id that it has, or with a new one. Throws as `save()`, and
-  /// `.duplicateValue` if there is an object with the id.
+  /// Saves a new object, with the id that it has, or with a new one.
+  ///
+  ///     let book = try Book(objectId: "dune", title: "Dune").create()
+  ///
+  /// Throws as `save()`, and `.duplicateValue` if an object with the id exists.
   @discardableResult
   public func create() throws(ParseError) -> Self { try saving(.create) }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   @discardableResult
   public func create() async throws(ParseError) -> Self { try await saving(.create) }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func create(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
@@ -50,16 +57,18 @@ extension ParseObject {
     completing(on: callbackQueue, completion) { try await create() }
   }
 
-  /// Writes all properties of an object that exists, and removes those that are nil, whatever was read.
-  /// Throws as `save()`.
+  /// Writes all properties of an object that exists, and removes those that are nil, also if other
+  /// writers changed them since it was read. Throws as `save()`, and `.missingObjectId` if it was
+  /// not saved.
   @discardableResult
   public func replace() throws(ParseError) -> Self { try saving(.replace) }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   @discardableResult
   public func replace() async throws(ParseError) -> Self { try await saving(.replace) }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func replace(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
@@ -98,20 +107,26 @@ extension ParseObject {
 
   // MARK: Fetching
 
-  /// Reads the object as it is stored. Throws `ParseError`: `.objectNotFound` if it does not exist,
-  /// `.missingObjectId` if it was not saved.
+  /// Reads the object as it is stored.
+  ///
+  ///     let current = try book.fetch(includeKeys: ["isbn"])
+  ///
+  /// Throws `ParseError`: `.objectNotFound` if it does not exist, or the identity may not read it,
+  /// `.missingObjectId` if it was not saved, `.incorrectType` if a stored value is not of the
+  /// property's type.
   ///
   /// - Parameter includeKeys: Keys of objects to read with it; see `Query.include(_:)`.
   public func fetch(includeKeys: [String]? = nil) throws(ParseError) -> Self {
     try Self.query("objectId" == savedId()).include(includeKeys ?? []).first()
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func fetch(includeKeys: [String]? = nil) async throws(ParseError) -> Self {
     try await Self.query("objectId" == savedId()).include(includeKeys ?? []).first()
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func fetch(
     includeKeys: [String]? = nil, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Self, ParseError>) -> Void
@@ -128,18 +143,22 @@ extension ParseObject {
 
   // MARK: Deleting
 
-  /// Deletes the object, and its edges in relations. Throws `ParseError`: `.objectNotFound` if it does
-  /// not exist, `.operationForbidden` if a rule of its references forbids it.
+  /// Deletes the object, and its edges in relations. Objects in its properties stay.
+  ///
+  /// Throws `ParseError`: `.objectNotFound` if it does not exist, or the identity may not read it,
+  /// `.operationForbidden` if a rule of a reference or the ACL forbids it, `.missingObjectId` if it
+  /// was not saved.
   public func delete() throws(ParseError) {
     try reporting { try Self.deletion([savedId()], ParseSwift.context).run() }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func delete() async throws(ParseError) {
     try await reporting { try await Self.deletion([savedId()], ParseSwift.context).run() }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func delete(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Void, ParseError>) -> Void

@@ -23,27 +23,34 @@ public protocol ParseObject: DocumentOnlyCodable, Hashable, Identifiable, Sendab
   static var className: String { get }
   /// The id, assigned by the first save. Nil until then.
   var objectId: String? { get set }
-  /// The time of the commit that created the object, in whole microseconds.
+  /// The time of the commit that created the object, in whole microseconds. Nil until then. A save
+  /// ignores an assignment.
   var createdAt: Date? { get set }
-  /// The time of the last commit that changed the object, in whole microseconds.
+  /// The time of the last commit that changed the object, in whole microseconds. Nil until it is
+  /// saved. A save ignores an assignment.
   var updatedAt: Date? { get set }
-  /// The access to the object.
+  /// The access rights to the object. Nil: everybody may read and write it.
   var ACL: ParseACL? { get set }
-  /// The object's fields as they were read: a save writes only what differs from them. Do not set it.
+  /// The object's fields as they were read: a save writes only what differs from them. Nil for an
+  /// object that was not read. Do not set it.
   var originalData: Data? { get set }
+  /// Creates an object without an id and without properties. A structure whose properties are all
+  /// optional has it.
   init()
 }
 
 extension ParseObject {
+  /// The name of the type, without its module.
   public static var className: String { String(describing: Self.self) }
 
   /// The id of a saved object. Equal unsaved objects have one id.
   public var id: String { objectId ?? "unsaved \(hashValue)" }
 
-  /// Whether the object was saved.
+  /// Whether the object has an id. A program may assign one before it saves.
   public var isSaved: Bool { objectId != nil }
 
-  /// Whether both are the same object, whatever their properties are.
+  /// Whether both are of this class and have the same id, whatever their properties are. False for
+  /// an unsaved object.
   public func hasSameObjectId<Other: ParseObject>(as other: Other) -> Bool {
     other is Self && objectId != nil && objectId == other.objectId
   }
@@ -59,12 +66,13 @@ extension ParseObject {
 
   // MARK: As a value of a document
 
-  /// Only `save()` writes objects: it knows their references.
+  /// Always throws `UseCodable`: only `save()` writes objects, because it knows their references.
   public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     throw UseCodable()
   }
 
-  /// From a reference: the object that the query includes, or one that has only its id.
+  /// Reads a reference: the object that the query includes, or one that has only its id. Throws
+  /// `UseCodable` for a reference to another class, and for another value.
   public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
     let reference = try DocumentReference(reading: reader)
     guard let object = ObjectReading.object(at: reference, as: Self.self) else {

@@ -3,7 +3,8 @@ public struct ParsePolygon: Codable, Hashable, Sendable {
   /// The vertices. The last one is joined with the first one.
   public let coordinates: [ParseGeoPoint]
 
-  /// Throws `ParseError` with `.invalidValue` for fewer than three points.
+  /// Creates a polygon from its vertices, in order. Throws `ParseError` with `.invalidValue` for
+  /// fewer than three points.
   public init(_ coordinates: [ParseGeoPoint]) throws(ParseError) {
     guard coordinates.count >= 3 else {
       throw ParseError(.invalidValue, "A polygon has at least 3 points.")
@@ -11,16 +12,18 @@ public struct ParsePolygon: Codable, Hashable, Sendable {
     self.coordinates = coordinates
   }
 
-  /// Same as `init(_:)`.
+  /// Same as `init(_:)` with a list.
   public init(_ coordinates: ParseGeoPoint...) throws(ParseError) { try self.init(coordinates) }
 
+  /// Decodes an array of points. Throws `ParseError` with `.invalidValue` for fewer than three.
   public init(from decoder: any Decoder) throws {
     try self.init([ParseGeoPoint](from: decoder))
   }
 
+  /// Encodes an array of points.
   public func encode(to encoder: any Encoder) throws { try coordinates.encode(to: encoder) }
 
-  /// Whether the point is inside, or on an edge.
+  /// Whether the point is inside, or on an edge. Edges do not cross the antimeridian.
   public func containsPoint(_ point: ParseGeoPoint) -> Bool {
     var isInside = false
     var before = coordinates[coordinates.count - 1]

@@ -8,11 +8,14 @@ import Hearth
 ///     //   authors    Relation<Author>
 ///     //   isbn       Pointer<ISBN>
 public struct ParseSchema: Sendable, Hashable, CustomStringConvertible {
+  /// The name of the class, and of its collection.
   public let className: String
-  /// By key: `String`, `Number`, `Boolean`, `Date`, `Bytes`, `GeoPoint`, `Polygon`, `File`, `ACL`, `Array`,
-  /// `Object`, `Pointer<…>`, `Relation<…>`. Several types of one column are joined by `|`.
+  /// The type of each column, by its key: `String`, `Number`, `Boolean`, `Date`, `Bytes`,
+  /// `GeoPoint`, `Polygon`, `File`, `ACL`, `Array`, `Object`, `Pointer<…>`, `Relation<…>`. Several
+  /// types of one column are joined by `|`.
   public let columns: [String: String]
 
+  /// The class, and a line for each column in the order of their keys.
   public var description: String {
     let width = columns.keys.map(\.count).max() ?? 0
     let lines = columns.sorted { $0.key < $1.key }.map { key, type in
@@ -23,7 +26,11 @@ public struct ParseSchema: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ParseSwift {
-  /// The columns of a class: the properties of its type, with what is stored. Throws `ParseError`.
+  /// The columns of a class: the properties of its type, and the fields of the first 1,000 objects
+  /// in the order of their ids. Throws `ParseError` with `.invalidClassName` or `.notInitialized`,
+  /// or for an error of the database.
+  ///
+  ///     print(try await ParseSwift.schema(of: Book.self))
   public static func schema<T: ParseObject>(
     of type: T.Type
   ) async throws(ParseError) -> ParseSchema {
@@ -39,9 +46,10 @@ extension ParseSwift {
     }
   }
 
-  /// The columns of every class that has objects, by what is stored. Throws `ParseError`.
+  /// The columns of every class that has objects, from their fields. Throws `ParseError`.
   ///
-  /// - Parameter sample: The number of objects of a class, in the order of their ids, that are looked at.
+  /// - Parameter sample: The largest number of objects of a class that are read, in the order of
+  ///   their ids. At least 1 is read.
   public static func schemas(
     sample: Int = 1000
   ) async throws(ParseError) -> [ParseSchema] {

@@ -4,19 +4,32 @@ import Hearth
 /// A reference to an object of a class, without its properties.
 ///
 ///     struct Review: ParseObject {
-///       …
+///       var objectId: String?
+///       var createdAt: Date?
+///       var updatedAt: Date?
+///       var ACL: ParseACL?
+///       var originalData: Data?
+///
 ///       var book: Pointer<Book>?
 ///     }
+///
+///     let review = try Review(book: Pointer(book)).save()
+///
+/// Stored as a reference. A query does not include its object: see `fetch(includeKeys:)`.
 public struct Pointer<T: ParseObject>: DocumentOnlyCodable, Hashable, Identifiable, Sendable {
+  /// The id of the object.
   public let objectId: String
 
+  /// The name of the object's class.
   public var className: String { T.className }
+  /// Same as `objectId`.
   public var id: String { objectId }
 
-  /// To an object with this id, whether it exists or not.
+  /// Creates a pointer to the object with an id, whether it exists or not. Reads nothing.
   public init(objectId: String) { self.objectId = objectId }
 
-  /// Throws `ParseError` with `.missingObjectId` for an unsaved object.
+  /// Creates a pointer to a saved object. Throws `ParseError` with `.missingObjectId` for an
+  /// unsaved one.
   public init(_ target: T) throws(ParseError) {
     guard let objectId = target.objectId else {
       throw ParseError(.missingObjectId, "Cannot set a pointer to an unsaved object.")
@@ -24,15 +37,19 @@ public struct Pointer<T: ParseObject>: DocumentOnlyCodable, Hashable, Identifiab
     self.init(objectId: objectId)
   }
 
-  /// An object that has only its id.
+  /// An object that has only its id. Reads nothing.
   public func toObject() -> T { T(objectId: objectId) }
 
-  /// Reads the object. Throws `ParseError` with `.objectNotFound` if it does not exist.
+  /// Reads the object. Throws as `ParseObject.fetch(includeKeys:)`.
+  ///
+  /// - Parameter includeKeys: Keys of objects to read with it; see `Query.include(_:)`.
   public func fetch(includeKeys: [String]? = nil) throws(ParseError) -> T {
     try toObject().fetch(includeKeys: includeKeys)
   }
 
-  /// Reads the object. Throws `ParseError` with `.objectNotFound` if it does not exist.
+  /// Reads the object. Throws as `ParseObject.fetch(includeKeys:)`.
+  ///
+  /// - Parameter includeKeys: Keys of objects to read with it; see `Query.include(_:)`.
   public func fetch(includeKeys: [String]? = nil) async throws(ParseError) -> T {
     try await toObject().fetch(includeKeys: includeKeys)
   }
@@ -45,11 +62,13 @@ public struct Pointer<T: ParseObject>: DocumentOnlyCodable, Hashable, Identifiab
 
   private enum Key: String, CodingKey { case type = "__type", className, objectId }
 
+  /// Decodes the JSON of Parse. Only `objectId` is read. Throws the error of the decoder.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     objectId = try container.decode(String.self, forKey: .objectId)
   }
 
+  /// Encodes the JSON of Parse, with `__type`, `className` and `objectId`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode("Pointer", forKey: .type)
@@ -57,11 +76,12 @@ public struct Pointer<T: ParseObject>: DocumentOnlyCodable, Hashable, Identifiab
     try container.encode(objectId, forKey: .objectId)
   }
 
-  /// Only `save()` writes objects: it knows their references.
+  /// Always throws `UseCodable`: only `save()` writes pointers, because it knows the database.
   public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     throw UseCodable()
   }
 
+  /// Reads a reference. Throws `UseCodable` for one of another class, and for another value.
   public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
     let reference = try DocumentReference(reading: reader)
     guard reference.parent.collectionID == T.className else { throw UseCodable() }

@@ -11,12 +11,15 @@ extension Sequence where Element: ParseObject {
   ///     let results = try [dune, emma].saveAll()
   ///     let saved = try results.map { try $0.get() }
   ///
-  /// They are one commit if all of them can be saved. Otherwise each is a commit of its own, so that
-  /// those without an error are saved.
+  /// They are one commit if all of them can be saved. Otherwise each is a commit of its own, so
+  /// that those without an error are saved. An error of an object is in its result. The call throws
+  /// `ParseError` only with `.notInitialized`, and for `transaction`.
   ///
   /// - Parameters:
-  ///   - batchLimit: The largest number of objects in a commit.
-  ///   - transaction: True saves all of them, or none: then the call throws the first error.
+  ///   - batchLimit: The largest number of objects in a commit. Nil: all of them.
+  ///   - transaction: True saves all of them, or none: then the call throws the error that
+  ///     prevents it, or `.operationForbidden` for more objects than `batchLimit`. False by
+  ///     default.
   @discardableResult
   public func saveAll(
     batchLimit: Int? = nil, transaction: Bool = false
@@ -24,7 +27,7 @@ extension Sequence where Element: ParseObject {
     try saving(.save, batchLimit, transaction)
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   @discardableResult
   public func saveAll(
     batchLimit: Int? = nil, transaction: Bool = false
@@ -32,7 +35,8 @@ extension Sequence where Element: ParseObject {
     try await saving(.save, batchLimit, transaction)
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func saveAll(
     batchLimit: Int? = nil, transaction: Bool = false, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[Result<Element, ParseError>], ParseError>) -> Void
@@ -43,7 +47,8 @@ extension Sequence where Element: ParseObject {
     }
   }
 
-  /// As `saveAll`, for new objects: see `ParseObject.create()`.
+  /// Saves new objects, as `ParseObject.create()` does. The commits, the results and the errors are
+  /// those of `saveAll(batchLimit:transaction:)`.
   @discardableResult
   public func createAll(
     batchLimit: Int? = nil, transaction: Bool = false
@@ -51,7 +56,7 @@ extension Sequence where Element: ParseObject {
     try saving(.create, batchLimit, transaction)
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   @discardableResult
   public func createAll(
     batchLimit: Int? = nil, transaction: Bool = false
@@ -59,7 +64,8 @@ extension Sequence where Element: ParseObject {
     try await saving(.create, batchLimit, transaction)
   }
 
-  /// As `saveAll`, for objects that exist: see `ParseObject.replace()`.
+  /// Replaces objects that exist, as `ParseObject.replace()` does. The commits, the results and the
+  /// errors are those of `saveAll(batchLimit:transaction:)`.
   @discardableResult
   public func replaceAll(
     batchLimit: Int? = nil, transaction: Bool = false
@@ -67,7 +73,7 @@ extension Sequence where Element: ParseObject {
     try saving(.replace, batchLimit, transaction)
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   @discardableResult
   public func replaceAll(
     batchLimit: Int? = nil, transaction: Bool = false
@@ -153,8 +159,9 @@ extension Sequence where Element: ParseObject {
 
   // MARK: Fetching
 
-  /// Reads the objects as they are stored, all from one state of the database. Returns one result for
-  /// each, in order.
+  /// Reads the objects as they are stored, all from one state of the database. Returns one result
+  /// for each, in order: `.objectNotFound` for an object that does not exist, `.missingObjectId`
+  /// for one that was not saved. Throws as `Query.find()`.
   ///
   /// - Parameter includeKeys: Keys of objects to read with them; see `Query.include(_:)`.
   public func fetchAll(
@@ -163,14 +170,15 @@ extension Sequence where Element: ParseObject {
     try fetched(query(includeKeys).find())
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func fetchAll(
     includeKeys: [String]? = nil
   ) async throws(ParseError) -> [Result<Element, ParseError>] {
     try await fetched(query(includeKeys).find())
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func fetchAll(
     includeKeys: [String]? = nil, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[Result<Element, ParseError>], ParseError>) -> Void
@@ -198,8 +206,10 @@ extension Sequence where Element: ParseObject {
 
   // MARK: Deleting
 
-  /// Deletes the objects, and their edges in relations. Returns one result for each, in order; see
-  /// `saveAll(batchLimit:transaction:)`.
+  /// Deletes the objects, and their edges in relations. Returns one result for each, in order. The
+  /// commits and the errors are those of `saveAll(batchLimit:transaction:)`.
+  ///
+  ///     for result in try [dune, emma].deleteAll() { try result.get() }
   @discardableResult
   public func deleteAll(
     batchLimit: Int? = nil, transaction: Bool = false
@@ -231,7 +241,7 @@ extension Sequence where Element: ParseObject {
     }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   @discardableResult
   public func deleteAll(
     batchLimit: Int? = nil, transaction: Bool = false
@@ -263,7 +273,8 @@ extension Sequence where Element: ParseObject {
     }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func deleteAll(
     batchLimit: Int? = nil, transaction: Bool = false, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[Result<Void, ParseError>], ParseError>) -> Void

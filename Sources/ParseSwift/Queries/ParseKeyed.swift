@@ -6,11 +6,13 @@
 ///
 ///     let books = try Book.query(\Book.title == "Dune").order([.ascending(key(\Book.title))]).find()
 public protocol ParseKeyed: ParseObject {
+  /// The key of each property that conditions may name. A query refuses a property that is missing
+  /// here, with `.invalidKeyName`.
   static var keys: [PartialKeyPath<Self>: String] { get }
 }
 
-/// The key of a property. An empty text, which every query refuses with `.invalidKeyName`, for one that the
-/// table lacks.
+/// The key of a property in `ParseKeyed.keys`. Empty for a property that the table lacks: every
+/// query refuses it with `.invalidKeyName`.
 public func key<T: ParseKeyed>(_ path: PartialKeyPath<T>) -> String { T.keys[path] ?? "" }
 
 /// Same as `==` with the property's key; the value has the property's type.

@@ -5,14 +5,19 @@ import Hearth
 
 /// Matches objects with a point, the nearest first.
 ///
-/// All of them are read, and ordered by distance before `limit` and `skip` apply.
+///     let nearest = try Shop.query(near(key: "place", geoPoint: linz)).limit(5).find()
+///
+/// Reads all objects that meet the query's conditions, and orders them by distance before `limit`
+/// and `skip` apply. An order of the query replaces that by distance.
 public func near(key: String, geoPoint: ParseGeoPoint) -> QueryConstraint {
   withinRadians(key: key, geoPoint: geoPoint, distance: .pi)
 }
 
-/// Matches objects whose point is at most so many radians away, the nearest first.
+/// Matches objects whose point is at most `distance` radians away, the nearest first. The query
+/// throws `ParseError` with `.invalidQuery` for a negative distance.
 ///
-/// - Parameter sorted: False leaves the order to the query.
+/// - Parameter sorted: False leaves the order to the query, as an order of the query does. True by
+///   default.
 public func withinRadians(
   key: String, geoPoint: ParseGeoPoint, distance: Double, sorted: Bool = true
 ) -> QueryConstraint {
@@ -44,8 +49,8 @@ public func withinKilometers(
     sorted: sorted)
 }
 
-/// Matches objects whose point is in a rectangle of degrees, its edges included. It crosses the
-/// antimeridian if its west is greater than its east.
+/// Matches objects whose point is in a rectangle of degrees, its edges included. The rectangle
+/// crosses the antimeridian if its west is greater than its east.
 public func withinGeoBox(
   key: String, fromSouthWest southwest: ParseGeoPoint, toNortheast northeast: ParseGeoPoint
 ) -> QueryConstraint {
@@ -54,8 +59,8 @@ public func withinGeoBox(
   }
 }
 
-/// Matches objects whose point is in a polygon, its edges included: straight lines in the plane of
-/// degrees between 3 to 10,000 points.
+/// Matches objects whose point is in a polygon, its edges included. Edges are straight lines in the
+/// plane of degrees. A polygon has 3 to 10,000 points.
 public func withinPolygon(key: String, points: [ParseGeoPoint]) -> QueryConstraint {
   QueryConstraint { _ in .whereField(key, isWithinPolygon: points.map(\.stored)) }
 }
@@ -65,6 +70,7 @@ public func withinPolygon(key: String, polygon: ParsePolygon) -> QueryConstraint
   withinPolygon(key: key, points: polygon.coordinates)
 }
 
+/// Parse's condition that a property is a polygon around a point.
 @available(
   *, unavailable,
   message: "No index finds the polygons around a point: read them, and call containsPoint."

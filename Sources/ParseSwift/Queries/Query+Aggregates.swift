@@ -10,17 +10,19 @@ public struct ParseAggregate: Sendable {
   public static var count: ParseAggregate { ParseAggregate(field: .count()) }
   /// The sum of a number property; 0 if no object has it.
   public static func sum(_ key: String) -> ParseAggregate { ParseAggregate(field: .sum(key)) }
-  /// The average of a number property.
+  /// The average of a number property. Missing in the row if no object of the group has it.
   public static func average(_ key: String) -> ParseAggregate {
     ParseAggregate(field: .average(key))
   }
+  /// The least value of a property. Missing in the row if no object of the group has it.
   public static func minimum(_ key: String) -> ParseAggregate {
     ParseAggregate(field: .minimum(key))
   }
+  /// The greatest value of a property. Missing in the row if no object of the group has it.
   public static func maximum(_ key: String) -> ParseAggregate {
     ParseAggregate(field: .maximum(key))
   }
-  /// The number of different values.
+  /// The number of different values of a property.
   public static func countDistinct(_ key: String) -> ParseAggregate {
     ParseAggregate(field: .countDistinct(key))
   }
@@ -29,13 +31,23 @@ public struct ParseAggregate: Sendable {
 extension Query {
   /// Groups all results by the values of keys, and computes aggregates of each group.
   ///
-  ///     struct Row: Decodable { var publishingYear: Int?; var books: Int }
+  ///     struct Row: Decodable {
+  ///       var publishingYear: Int?
+  ///       var books: Int
+  ///     }
   ///     let rows = try Book.query().aggregate(
   ///       by: ["publishingYear"], ["books": .count], as: Row.self)
   ///
-  /// Rows are in the order of the groups' values, and are decoded from the keys and the names of the
-  /// aggregates; an aggregate of no values is missing. Throws `ParseError`, with `.aggregateError` for a
-  /// query with an order, a limit or results to skip.
+  /// Returns a row for each group, in the order of the groups' values. A row is decoded from the
+  /// values of the keys and from the aggregates by their names; a value that no object has, and an
+  /// aggregate of no values, is missing in it. Throws as `find()`, and `ParseError` with
+  /// `.aggregateError` for a query with an order, a limit or results to skip, and with
+  /// `.incorrectType` if `Row` cannot be decoded.
+  ///
+  /// - Parameters:
+  ///   - keys: The keys whose values make a group. Empty: all results are one group.
+  ///   - aggregates: The aggregates, by their names in a row.
+  ///   - row: The type of a row.
   public func aggregate<Row: Decodable & Sendable>(
     by keys: [String], _ aggregates: [String: ParseAggregate], as row: Row.Type = Row.self
   ) throws(ParseError) -> [Row] {
@@ -46,7 +58,7 @@ extension Query {
     }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func aggregate<Row: Decodable & Sendable>(
     by keys: [String], _ aggregates: [String: ParseAggregate], as row: Row.Type = Row.self
   ) async throws(ParseError) -> [Row] {
@@ -56,7 +68,8 @@ extension Query {
     }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func aggregate<Row: Decodable & Sendable>(
     by keys: [String], _ aggregates: [String: ParseAggregate], callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[Row], ParseError>) -> Void
@@ -64,6 +77,7 @@ extension Query {
     completing(on: callbackQueue, completion) { try await aggregate(by: keys, aggregates) }
   }
 
+  /// Parse's aggregation by stages of MongoDB.
   @available(
     *, unavailable, message: "The stages of MongoDB are not executed: use aggregate(by:_:as:)."
   )

@@ -5,7 +5,14 @@ import Hearth
 extension Query {
   // MARK: Reading
 
-  /// The results. Throws `ParseError`.
+  /// Reads the results, all from one state of the database.
+  ///
+  ///     let books = try Book.query("publishingYear" > 1960).find()
+  ///
+  /// Throws `ParseError`: `.invalidQuery`, `.invalidKeyName`, `.invalidClassName` and
+  /// `.invalidValue` for a query that cannot be executed, `.missingObjectId` for a condition with
+  /// an unsaved object, `.incorrectType` if a stored value is not of its property's type,
+  /// `.notInitialized`, and `.internalServer` if the database fails.
   public func find() throws(ParseError) -> [T] {
     if limit == 0 { return [] }
     return try reporting {
@@ -26,7 +33,7 @@ extension Query {
     }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func find() async throws(ParseError) -> [T] {
     if limit == 0 { return [] }
     return try await reporting {
@@ -45,7 +52,8 @@ extension Query {
     }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func find(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[T], ParseError>) -> Void
@@ -71,20 +79,22 @@ extension Query {
     return Array(sorted.dropFirst(skip).prefix(limit ?? .max))
   }
 
-  /// Same as `find()`, without a limit. Throws `ParseError` with `.invalidQuery` for a query that has
-  /// orders, a limit, or results to skip.
+  /// Same as `find()`, for a query for all objects. Throws as it does, and `ParseError` with
+  /// `.invalidQuery` for a query that has orders, a limit, a cursor, or results to skip.
   ///
-  /// - Parameter batchLimit: Of the original. All results are of one state of the database.
+  /// - Parameter batchLimit: Has no effect. In Parse's SDK, the number of objects in a request;
+  ///   here, all results are from one state of the database.
   public func findAll(batchLimit: Int? = nil) throws(ParseError) -> [T] {
     try checkedForAll().find()
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func findAll(batchLimit: Int? = nil) async throws(ParseError) -> [T] {
     try await checkedForAll().find()
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func findAll(
     batchLimit: Int? = nil, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[T], ParseError>) -> Void
@@ -100,19 +110,23 @@ extension Query {
     return self
   }
 
-  /// The first result. Throws `ParseError` with `.objectNotFound` if there is none.
+  /// Reads the first result. Throws as `find()`, and `ParseError` with `.objectNotFound` if there
+  /// is none.
+  ///
+  ///     let dune = try Book.query("title" == "Dune").first()
   public func first() throws(ParseError) -> T {
     guard let first = try atMostOne.find().first else { throw ObjectGraph.notFound }
     return first
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func first() async throws(ParseError) -> T {
     guard let first = try await atMostOne.find().first else { throw ObjectGraph.notFound }
     return first
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func first(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<T, ParseError>) -> Void
@@ -124,8 +138,8 @@ extension Query {
 
   // MARK: Counting
 
-  /// The number of results. Reads no objects where an index has what the conditions need. Throws
-  /// `ParseError`.
+  /// The number of results, at most that of `limit(_:)`. Reads no objects where an index has what
+  /// the conditions need. Throws as `find()`.
   public func count() throws(ParseError) -> Int {
     if limit == 0 { return 0 }
     return try reporting {
@@ -135,7 +149,7 @@ extension Query {
     }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func count() async throws(ParseError) -> Int {
     if limit == 0 { return 0 }
     return try await reporting {
@@ -144,7 +158,8 @@ extension Query {
     }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func count(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<Int, ParseError>) -> Void
@@ -157,8 +172,10 @@ extension Query {
     center == nil ? count : min(max(0, count - skip), limit ?? .max)
   }
 
-  /// The results, and the number of all results without `limit`, `skip` and `after`, of one state of the
-  /// database. Throws `ParseError`.
+  /// Reads the results, and counts all results without `limit`, `skip` and `after`, in one state of
+  /// the database. Throws as `find()`.
+  ///
+  ///     let (page, total) = try Book.query().limit(20).withCount()
   public func withCount() throws(ParseError) -> ([T], Int) {
     try reporting {
       let context = try ParseSwift.context
@@ -166,7 +183,7 @@ extension Query {
     }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func withCount() async throws(ParseError) -> ([T], Int) {
     try await reporting {
       let context = try ParseSwift.context
@@ -174,7 +191,8 @@ extension Query {
     }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func withCount(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<([T], Int), ParseError>) -> Void
@@ -191,9 +209,9 @@ extension Query {
 
   // MARK: Values
 
-  /// The different values of a property among all results, in their order. Objects without it do not
-  /// count. `limit` and `skip` are not allowed. Throws `ParseError`, with `.incorrectType` if a value has
-  /// another type.
+  /// The different values of a property among all results, in their order. Objects without it do
+  /// not count. Throws as `find()`, and `ParseError` with `.incorrectType` if a value has another
+  /// type, and with `.aggregateError` for a query with an order, a limit or results to skip.
   ///
   ///     let years: [Int] = try Book.query().distinct("publishingYear")
   public func distinct<Value: Decodable & Sendable>(
@@ -206,7 +224,7 @@ extension Query {
     }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   public func distinct<Value: Decodable & Sendable>(
     _ key: String
   ) async throws(ParseError) -> [Value] {
@@ -215,7 +233,8 @@ extension Query {
     }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func distinct<Value: Decodable & Sendable>(
     _ key: String, callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<[Value], ParseError>) -> Void
@@ -246,10 +265,13 @@ extension Query {
 
   // MARK: Explaining
 
-  /// The plan of the query: the indexes that it reads, and which one would serve it better. For a page of
-  /// a relation, that of its edges. Throws `ParseError`.
+  /// Explains the plan of the query: the indexes that it reads, and an index that would serve it
+  /// better. For a page of a relation, explains the query for its edges. Throws as `find()`.
   ///
-  /// - Parameter analyze: Also runs the query, and counts what it reads.
+  ///     print(try await Book.query("publishingYear" > 1960).explain())
+  ///
+  /// - Parameter analyze: Whether the query is also run, and its reads are counted. False by
+  ///   default.
   public func explain(analyze: Bool = false) async throws(ParseError) -> QueryExplanation {
     try await reporting {
       let context = try ParseSwift.context
@@ -258,7 +280,7 @@ extension Query {
     }
   }
 
-  /// The plan of `count()`; see `explain(analyze:)`.
+  /// Explains the plan of `count()`, as `explain(analyze:)` does.
   public func countExplain(
     analyze: Bool = false
   ) async throws(ParseError) -> QueryExplanation {

@@ -7,12 +7,15 @@ import Hearth
 ///       .order([.descending("publishingYear")]).limit(10).include("isbn")
 ///       .find()
 ///
-/// Without an order, results are in the order of their ids: objects that were saved without an id of their
-/// own are in the order of creation. There is no limit unless one is set.
+/// A value: each method returns a changed copy, and `find()` and others execute it. Without an
+/// order, results are in the order of their ids: objects that were saved without an id of their own
+/// are in the order of creation. There is no limit unless one is set.
 public struct Query<T: ParseObject>: Sendable {
   /// The order of results by one key.
   public enum Order: Hashable, Sendable {
+    /// The least value of the key first.
     case ascending(String)
+    /// The greatest value of the key first.
     case descending(String)
   }
 
@@ -46,7 +49,7 @@ public struct Query<T: ParseObject>: Sendable {
     return query
   }
 
-  /// Adds conditions: results meet all of them, also several of one key.
+  /// Adds conditions. Results meet all conditions of the query, also several of one key.
   public func `where`(_ constraints: QueryConstraint...) -> Query<T> { `where`(constraints) }
 
   /// Same as `where(_:)`, with a list.
@@ -57,30 +60,35 @@ public struct Query<T: ParseObject>: Sendable {
     }
   }
 
-  /// The largest number of results; negative numbers set no limit.
+  /// Sets the largest number of results. 0 returns none, without a read; a negative number is no
+  /// limit.
   public func limit(_ value: Int) -> Query<T> { changed { $0.limit = value < 0 ? nil : value } }
 
-  /// The number of results to leave out at the beginning.
+  /// Leaves out so many results at the beginning. Negative numbers count as 0. For pages,
+  /// `after(_:)` costs less.
   public func skip(_ value: Int) -> Query<T> { changed { $0.skip = max(0, value) } }
 
-  /// Orders results by these keys, the first one first. Objects without one of them are no results.
+  /// Orders results by these keys, the first key first, in place of an earlier order. Objects
+  /// without one of the keys are not in the results. Nil removes the order.
   public func order(_ orders: [Order]?) -> Query<T> { changed { $0.orders = orders ?? [] } }
 
-  /// Begins after an object, in the query's order: the last one of the page before. It may have been
-  /// deleted since.
+  /// Begins after an object in the query's order, such as the last one of the page before. It may
+  /// have been deleted since.
   ///
   ///     let first = try query.limit(20).find()
   ///     let second = try query.limit(20).after(first.last).find()
   ///
-  /// A page of a relation in the order of ids costs what it returns, wherever it begins. With an order,
-  /// the object must have been read with the keys of the order. Nil begins at the first result.
+  /// A page of a relation in the order of ids costs what it returns, wherever it begins. With an
+  /// order, the object must have been read with the keys of the order. Nil begins at the first
+  /// result. The query throws `ParseError` with `.missingObjectId` for an unsaved object, and with
+  /// `.invalidQuery` for an object that was not read and for an order by distance.
   public func after(_ object: T?) -> Query<T> { changed { $0.last = object } }
 
-  /// Reads objects of these keys with the results. Dots lead on: `author.publisher`. Objects that do not
-  /// exist keep only their ids.
+  /// Reads the objects that these keys refer to with the results. A dot follows a reference of an
+  /// included object: `author.publisher`. Objects that do not exist have only their ids.
   public func include(_ keys: String...) -> Query<T> { include(keys) }
 
-  /// Same as `include(_:)`, with a list. `*` is all of them, as `includeAll()`.
+  /// Same as `include(_:)` with a list. `*` is the same as `includeAll()`.
   public func include(_ keys: [String]) -> Query<T> {
     changed { query in
       query.includes += keys.filter { $0 != "*" }
@@ -88,11 +96,12 @@ public struct Query<T: ParseObject>: Sendable {
     }
   }
 
-  /// Reads the objects of all keys with the results, but not what those refer to.
+  /// Reads the objects that any key of the class refers to with the results, but not those that
+  /// these refer to.
   public func includeAll() -> Query<T> { changed { $0.includesAll = true } }
 
-  /// Reads these keys only, with the ids and the times. Keys that are not read are nil; a save of such an
-  /// object keeps them.
+  /// Reads only these keys, the ids, the times and the ACL. Other properties are nil, and a save of
+  /// such an object keeps them. Further calls add keys.
   public func select(_ keys: String...) -> Query<T> { select(keys) }
 
   /// Same as `select(_:)`, with a list.
@@ -100,18 +109,22 @@ public struct Query<T: ParseObject>: Sendable {
     changed { $0.selection = ($0.selection ?? []) + keys }
   }
 
-  /// Reads all keys except for these.
+  /// Reads all keys except for these. Ids, times and the ACL are always read. Further calls add
+  /// keys.
   public func exclude(_ keys: String...) -> Query<T> { exclude(keys) }
 
   /// Same as `exclude(_:)`, with a list.
   public func exclude(_ keys: [String]) -> Query<T> { changed { $0.exclusion += keys } }
 
+  /// Parse's choice of an index.
   @available(*, unavailable, message: "The planner chooses the index: see explain(analyze:).")
   public func hint(_ index: String) -> Query<T> { self }
 
+  /// Parse's choice of a replica.
   @available(*, unavailable, message: "There are no replicas.")
   public func readPreference(_ preference: String) -> Query<T> { self }
 
+  /// Parse's order by the score of a search.
   @available(*, unavailable, message: "A query with matchesText is ordered by its scores.")
   public func sortByTextScore() -> Query<T> { self }
 
@@ -228,7 +241,10 @@ public struct Query<T: ParseObject>: Sendable {
 }
 
 extension ParseObject {
-  /// A query for the objects of the class that meet all conditions.
+  /// A query for the objects of the class that meet all conditions. Without conditions, for all
+  /// objects.
+  ///
+  ///     let books = try Book.query("publishingYear" > 1960).find()
   public static func query(_ constraints: QueryConstraint...) -> Query<Self> { query(constraints) }
 
   /// Same as `query(_:)`, with a list.

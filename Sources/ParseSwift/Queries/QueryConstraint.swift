@@ -1,9 +1,13 @@
 import Foundation
 import Hearth
 
-/// A condition of a query.
+/// A condition of a query, made by an operator or a function on the key of a property.
 ///
-///     Book.query("title" == "Dune", "publishingYear" > 1960)
+///     let query = Book.query("title" == "Dune", "publishingYear" > 1960)
+///
+/// A dot in a key leads into a map: `address.city`. Making a condition checks nothing. The query
+/// throws `ParseError`: `.invalidKeyName` for an invalid key, `.missingObjectId` for a value that
+/// is an unsaved object, `.incorrectType` for a value that cannot be encoded.
 public struct QueryConstraint: Sendable {
   /// A comparison, for `relative(_:)`.
   struct Comparison: Sendable {
@@ -100,8 +104,9 @@ public struct QueryConstraint: Sendable {
 
 // MARK: - Comparisons
 
-/// Matches objects whose property equals the value; for an array, has it as an element. A value that is
-/// an object, or a pointer, equals the object with its id. Several conditions of one key must all hold.
+/// Matches objects whose property equals the value, or is an array with such an element. A value
+/// that is an object, or a pointer, equals the object with its id. Several conditions of one key
+/// must all hold.
 public func == <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
   equalTo(key: key, value: value)
 }
@@ -113,7 +118,7 @@ public func != <Value: Encodable & Sendable>(key: String, value: Value) -> Query
 
 /// Same as `==`.
 ///
-/// - Parameter usingEqComparator: Of the original. Here, conditions of one key never replace each other.
+/// - Parameter usingEqComparator: Has no effect: conditions of one key never replace each other.
 public func equalTo<Value: Encodable & Sendable>(
   key: String, value: Value, usingEqComparator: Bool = true
 ) -> QueryConstraint {
@@ -139,48 +144,48 @@ extension QueryConstraint {
   }
 }
 
-/// Matches objects whose property is greater than the value, and of its type.
+/// Matches objects whose property is greater than the value. Only numbers compare across types.
 public func > <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
   QueryConstraint(key, .greater, value) { .whereField($0, isGreaterThan: $1) }
 }
 
-/// Matches objects whose property is the value or greater, and of its type.
+/// Matches objects whose property is the value or greater. Only numbers compare across types.
 public func >= <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
   QueryConstraint(key, .greaterOrEqual, value) { .whereField($0, isGreaterOrEqualTo: $1) }
 }
 
-/// Matches objects whose property is less than the value, and of its type.
+/// Matches objects whose property is less than the value. Only numbers compare across types.
 public func < <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
   QueryConstraint(key, .less, value) { .whereField($0, isLessThan: $1) }
 }
 
-/// Matches objects whose property is the value or less, and of its type.
+/// Matches objects whose property is the value or less. Only numbers compare across types.
 public func <= <Value: Encodable & Sendable>(key: String, value: Value) -> QueryConstraint {
   QueryConstraint(key, .lessOrEqual, value) { .whereField($0, isLessThanOrEqualTo: $1) }
 }
 
 // MARK: - Presence
 
-/// Matches objects that have the property.
+/// Matches objects that have the property, and in which it is not null.
 public func exists(key: String) -> QueryConstraint {
   QueryConstraint { _ in .whereField(try QueryConstraint.path(key), isNotEqualTo: NSNull()) }
 }
 
-/// Matches objects without the property.
+/// Matches objects without the property, or in which it is null.
 public func doesNotExist(key: String) -> QueryConstraint { exists(key: key).negated }
 
-/// Matches objects without the property: null is stored for none.
+/// Same as `doesNotExist(key:)`: a property that is null counts as missing.
 public func isNull(key: String) -> QueryConstraint { doesNotExist(key: key) }
 
-/// Matches objects that have the property.
+/// Same as `exists(key:)`.
 public func isNotNull(key: String) -> QueryConstraint { exists(key: key) }
 
 // MARK: - Several conditions
 
-/// Matches objects that meet one of the conditions.
+/// Matches objects that meet at least one of the conditions.
 public func or(_ constraints: QueryConstraint...) -> QueryConstraint { or(constraints) }
 
-/// Matches objects that meet one of the conditions; none at all if there are no conditions.
+/// Matches objects that meet at least one of the conditions. Without conditions, matches none.
 public func or(_ constraints: [QueryConstraint]) -> QueryConstraint {
   QueryConstraint { context in
     if constraints.isEmpty { return .whereField(.documentID(), isInResultsOf: .none(context)) }
@@ -195,7 +200,8 @@ extension Hearth.Query {
   }
 }
 
-/// Matches objects that meet one of the conditions of the queries.
+/// Matches objects that meet all conditions of at least one of the queries. Their orders and limits
+/// have no effect.
 public func or<T: ParseObject>(queries: [Query<T>]) -> QueryConstraint {
   or(queries.map { and($0.constraints) })
 }
@@ -208,7 +214,7 @@ public func and(_ constraints: [QueryConstraint]) -> QueryConstraint {
   QueryConstraint { context in .andFilter(try constraints.map { try $0.filter(context) }) }
 }
 
-/// Matches objects that meet the conditions of all queries.
+/// Matches objects that meet the conditions of all queries. Their orders and limits have no effect.
 public func and<T: ParseObject>(queries: [Query<T>]) -> QueryConstraint {
   and(queries.flatMap(\.constraints))
 }
@@ -219,7 +225,8 @@ public func nor(_ constraints: QueryConstraint...) -> QueryConstraint { nor(cons
 /// Matches objects that meet none of the conditions.
 public func nor(_ constraints: [QueryConstraint]) -> QueryConstraint { or(constraints).negated }
 
-/// Matches objects that meet the conditions of none of the queries.
+/// Matches objects that meet the conditions of none of the queries. Their orders and limits have no
+/// effect.
 public func nor<T: ParseObject>(queries: [Query<T>]) -> QueryConstraint {
   or(queries: queries).negated
 }

@@ -1,7 +1,7 @@
 import Hearth
 
-/// Matches objects whose property is one of the values, of any number; for an array, has one of them as
-/// an element. No values match nothing.
+/// Matches objects whose property is one of the values, or is an array with one of them as an
+/// element. There may be any number of values; without values, nothing matches.
 public func containedIn<Value: Encodable & Sendable>(
   key: String, array: [Value]
 ) -> QueryConstraint {
@@ -22,7 +22,8 @@ public func notContainedIn<Value: Encodable & Sendable>(
   containedIn(key: key, array: array).negated
 }
 
-/// Matches objects whose property is an array with all of the values, of at most 30.
+/// Matches objects whose property is an array with all of the values. The query throws `ParseError`
+/// with `.invalidValue` for more than 30 values. Without values, nothing matches.
 public func containsAll<Value: Encodable & Sendable>(
   key: String, array: [Value]
 ) -> QueryConstraint {
@@ -30,8 +31,8 @@ public func containsAll<Value: Encodable & Sendable>(
   return QueryConstraint(key, array) { .whereField($0, arrayContainsAll: $1 as? [Any] ?? []) }
 }
 
-/// Matches objects whose property is an array with no other elements than these values. An empty array
-/// matches.
+/// Matches objects whose property is an array that has no elements except for these values. An
+/// empty array in an object matches.
 public func containedBy<Value: Encodable & Sendable>(
   key: String, array: [Value]
 ) -> QueryConstraint {

@@ -1,9 +1,10 @@
 import Hearth
 
-/// Matches objects whose property refers to a result of the query; for an array, has an element that
-/// does.
+/// Matches objects whose property refers to a result of the query, or is an array with an element
+/// that does. The query's limit and skip count. The outer query throws `ParseError` with
+/// `.invalidQuery` for a query that limits results by their distance.
 ///
-///     Book.query("isbn" == ISBN.query("value" == number))
+///     let books = Book.query("isbn" == ISBN.query("value" == "978-0441013593"))
 public func == <T: ParseObject>(key: String, value: Query<T>) -> QueryConstraint {
   QueryConstraint { context in
     let path = try QueryConstraint.path(key)
@@ -19,7 +20,8 @@ public func != <T: ParseObject>(key: String, value: Query<T>) -> QueryConstraint
   (key == value).negated
 }
 
-/// Matches objects whose property equals the property `queryKey` of a result of the query.
+/// Matches objects whose property equals the property `queryKey` of a result of the query, or is an
+/// array with an element that does.
 public func matchesKeyInQuery<T: ParseObject>(
   key: String, queryKey: String, query: Query<T>
 ) -> QueryConstraint {
@@ -33,8 +35,8 @@ public func matchesKeyInQuery<T: ParseObject>(
   }
 }
 
-/// Matches objects whose property equals that property of no result of the query, also those without
-/// the property.
+/// Matches objects whose property equals the property `queryKey` of no result of the query, also
+/// those without the property.
 public func doesNotMatchKeyInQuery<T: ParseObject>(
   key: String, queryKey: String, query: Query<T>
 ) -> QueryConstraint {
@@ -43,9 +45,10 @@ public func doesNotMatchKeyInQuery<T: ParseObject>(
 
 // MARK: - Relations
 
-/// Matches the objects that `object` is related to by the key.
+/// Matches the objects that `object` is related to by the key. The query throws `ParseError`:
+/// `.missingObjectId` for an unsaved object, `.invalidKeyName` for an invalid key.
 ///
-///     Author.query(related(key: "authors", object: book))
+///     let authors = try Author.query(related(key: "authors", object: book)).find()
 public func related<Parent: ParseObject>(key: String, object: Parent) -> QueryConstraint {
   let pointer = Result { () throws(ParseError) in try Pointer(object) }
   return QueryConstraint { try related(key: key, object: pointer.get()).filter($0) }
@@ -64,7 +67,7 @@ public func related<Parent: ParseObject>(
 /// Matches the objects of the class `Parent` that are related to `child` by the key: the other direction
 /// of `related(key:object:)`.
 ///
-///     Book.query(related(key: "authors", of: Book.self, to: herbert))
+///     let books = try Book.query(related(key: "authors", of: Book.self, to: herbert)).find()
 public func related<Parent: ParseObject, Child: ParseObject>(
   key: String, of parent: Parent.Type, to child: Child
 ) -> QueryConstraint {
@@ -75,8 +78,10 @@ public func related<Parent: ParseObject, Child: ParseObject>(
   }
 }
 
+/// Parse's condition without a key.
 @available(*, unavailable, message: "A relation has a key: use related(key:object:).")
 public func related<Parent: ParseObject>(object: Parent) -> QueryConstraint { or([]) }
 
+/// Parse's condition without a parent.
 @available(*, unavailable, message: "A relation has a parent: use related(key:object:).")
 public func related(key: String) -> QueryConstraint { or([]) }

@@ -40,8 +40,9 @@ private func text(
   return matchesRegex(key: key, regex: pattern, modifiers: modifiers)
 }
 
-/// Matches objects whose property is a string in which the regular expression is found, in time linear
-/// in the text. Back references and look-around are refused with `.invalidValue`.
+/// Matches objects whose property is a string in which the regular expression is found, in time
+/// linear in the text. The query throws `ParseError` with `.invalidValue` for an expression that is
+/// invalid, and for back references and look-around.
 ///
 /// - Parameter modifiers: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.`
 ///   match newlines, `x` ignores white space in the expression.
@@ -56,28 +57,31 @@ public func matchesRegex(
 
 /// An option of `matchesText(key:text:options:)`.
 public enum ParseTextOption: String, Sendable {
-  /// An ISO 639-1 code, such as "en": words are reduced to their stems.
+  /// An ISO 639-1 code, such as `en`: words are reduced to their stems. Without it, words match as
+  /// they are.
   case language
-  /// Only false: case is ignored.
+  /// A `Bool`. Only false is possible, and the default: case is ignored.
   case caseSensitive
-  /// Only false: accents are ignored.
+  /// A `Bool`. Only false is possible, and the default: accents are ignored.
   case diacriticSensitive
 }
 
 /// Matches objects with all of the words in a property, the best first.
 ///
-///     Book.query(matchesText(key: "title", text: "dune mess*"))
+///     let books = try Book.query(matchesText(key: "title", text: "dune mess*")).find()
 ///
-/// Quotation marks enclose phrases, and an asterisk ends the beginning of a word. The condition is one
-/// of the query's own: not in `or`, nor in a query inside another one. Results are ranked by BM25; the
-/// query has no other order, no `include` and no cursor. An index on words serves it:
-/// `FirestoreIndex(words: "Book", in: SearchFields("title"))`.
+/// Quotation marks enclose phrases; an asterisk ends the beginning of a word. The condition must be
+/// one of the query's own, and the only search: the query throws `ParseError` with `.invalidQuery`
+/// if it is in `or` or in a query inside another one. Results are ranked by BM25; the query has no
+/// other order, no `include` and no cursor. An index on words serves it: `FirestoreIndex(words:
+/// "Book", in: SearchFields("title"))`.
 public func matchesText(key: String, text: String) -> QueryConstraint {
   QueryConstraint(QueryConstraint.Search(key: key, text: text, language: "simple"))
 }
 
-/// Same as `matchesText(key:text:)`. Throws `ParseError` with `.operationForbidden` for a search that
-/// distinguishes case or accents.
+/// Same as `matchesText(key:text:)`, with options. Throws `ParseError` with `.operationForbidden`
+/// for a search that distinguishes case or accents, and with `.invalidValue` for a language that is
+/// no string.
 public func matchesText(
   key: String, text: String, options: [ParseTextOption: any Sendable]
 ) throws(ParseError) -> QueryConstraint {

@@ -1,14 +1,15 @@
 import Foundation
 import Hearth
 
-/// Compares a time with one that is relative to now: the value is a text as in the original.
+/// Compares a time with one that is relative to now. The value is a text, as in Parse.
 ///
-///     Book.query(relative("createdAt" > "12 days ago"))
-///     Loan.query(relative("due" < "in 1 week 2 days"))
+///     let recent = Book.query(relative("createdAt" > "12 days ago"))
+///     let due = Loan.query(relative("due" < "in 1 week 2 days"))
 ///
-/// Units are years (365 days), weeks, days, hours, minutes and seconds; "now" is the time itself. Only
-/// `<`, `<=`, `>` and `>=` are possible. A live query changes when time passes. The query fails with
-/// `.invalidQuery` for anything else.
+/// Units are years (365 days), weeks, days, hours, minutes and seconds; `now` is the time itself.
+/// Only `<`, `<=`, `>` and `>=` are possible: for another comparison, and a text of another form,
+/// the query throws `ParseError` with `.invalidQuery`. The results of a live query also change when
+/// time passes.
 public func relative(_ constraint: QueryConstraint) -> QueryConstraint {
   let comparison = constraint.comparison
   return QueryConstraint { _ in

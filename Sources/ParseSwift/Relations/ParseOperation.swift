@@ -3,14 +3,17 @@ import Foundation
 import Hearth
 import Synchronization
 
-/// Changes of an object that do not depend on what it contains: relations, counters, sets.
+/// Changes of an object that do not depend on the values that were read: relations, counters, sets.
 ///
-///     try book.operation
+///     let saved = try book.operation
 ///       .increment("copies", by: 1)
 ///       .addUnique("tags", objects: ["classic"])
 ///       .save()
 ///
-/// Operations of one key compose in their order. All of them are one commit.
+/// A value: each method returns a copy with one more operation, and `save()` executes all of them
+/// in one commit. Operations of one kind on one key compose in their order; a `set` or `unset`
+/// replaces those before it; other combinations throw `ParseError` with `.operationForbidden`. The
+/// methods also throw `.invalidKeyName` for an empty key, `objectId`, `createdAt` and `updatedAt`.
 public struct ParseOperation<T: ParseObject>: Sendable {
   private enum Change: Sendable {
     case set(Constant)
@@ -31,9 +34,10 @@ public struct ParseOperation<T: ParseObject>: Sendable {
 
   // MARK: Relations
 
-  /// Relates objects to the target by the key. Objects that are not saved are saved in the same commit, and
-  /// so is the target. Throws `ParseError`: `.invalidKeyName` for an invalid key, `.operationForbidden` after another operation of the
-  /// key.
+  /// Relates objects to the target by the key. Objects that are not saved are saved in the same
+  /// commit, and so is the target. Throws `ParseError`: `.invalidKeyName` for an invalid key, which
+  /// is empty or contains `/` or `:`, `.operationForbidden` after another operation of the key,
+  /// `.incorrectType` after objects of another class.
   public func addRelation<Child: ParseObject>(
     _ key: String, objects: [Child]
   ) throws(ParseError) -> ParseOperation {
@@ -59,15 +63,17 @@ public struct ParseOperation<T: ParseObject>: Sendable {
 
   // MARK: Values
 
-  /// Sets a property, whatever its value is. Throws `ParseError` with `.incorrectType` if the value
-  /// cannot be stored.
+  /// Sets a property, whatever its value is. `save()` throws `ParseError` with `.incorrectType` if
+  /// the value cannot be encoded.
   public func set<Value: Encodable & Sendable>(
     _ key: String, value: Value
   ) throws(ParseError) -> ParseOperation {
     try changing(key, .set(Constant(value)))
   }
 
-  /// Sets a property, unless the target has the value.
+  /// Sets a property, unless the target has the value already. Nil removes it.
+  ///
+  ///     let saved = try book.operation.set(("title", \.title), to: "Dune Messiah").save()
   public func set<Value: Encodable & Equatable & Sendable>(
     _ key: (String, WritableKeyPath<T, Value?>), to value: Value?
   ) throws(ParseError) -> ParseOperation {
@@ -87,31 +93,37 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     try changing(key, .unset)
   }
 
-  /// Adds to a number. A property that is no number becomes `amount`.
+  /// Adds to a number. A property that is no number becomes `amount`. Throws `ParseError` with
+  /// `.invalidValue` if the increments of one key overflow 64 bits, and with `.operationForbidden`
+  /// after an increment by a `Double`.
   public func increment(_ key: String, by amount: Int) throws(ParseError) -> ParseOperation {
     try changing(key, .increment(Int64(amount)))
   }
 
-  /// Adds to a number. A property that is no number becomes `amount`.
+  /// Adds to a number. A property that is no number becomes `amount`. Throws `ParseError` with
+  /// `.operationForbidden` after an increment by an `Int`.
   public func increment(_ key: String, by amount: Double) throws(ParseError) -> ParseOperation {
     try changing(key, .incrementByFraction(amount))
   }
 
-  /// Adds elements at the end of an array, also those that it has.
+  /// Adds elements at the end of an array, also those that it has already. A property that is no
+  /// array becomes one.
   public func add<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
   ) throws(ParseError) -> ParseOperation {
     try changing(key, .append(objects.map { Constant($0) }))
   }
 
-  /// Adds the elements that an array does not have, at its end.
+  /// Adds the elements that an array does not have at its end. A property that is no array becomes
+  /// one.
   public func addUnique<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
   ) throws(ParseError) -> ParseOperation {
     try changing(key, .union(objects.map { Constant($0) }))
   }
 
-  /// Removes every element that equals one of these from an array.
+  /// Removes every element that equals one of these from an array. A property that is no array
+  /// becomes an empty one.
   public func remove<Value: Encodable & Sendable>(
     _ key: String, objects: [Value]
   ) throws(ParseError) -> ParseOperation {
@@ -159,10 +171,12 @@ public struct ParseOperation<T: ParseObject>: Sendable {
 
   // MARK: Saving
 
-  /// Executes the operations in one commit, in which a target that is not saved is created. Returns the
-  /// target as it is stored then.
+  /// Executes the operations in one commit, which also creates a target that is not saved. Returns
+  /// the target as it is stored then. The first relation of a key to a class also declares its
+  /// rules and indexes, before the commit.
   ///
-  /// Throws `ParseError`: `.objectNotFound` if the target has an id and does not exist.
+  /// Throws as `ParseObject.save()`, and `ParseError` with `.incorrectType` if the relation has
+  /// objects of another class.
   @discardableResult
   public func save() throws(ParseError) -> T {
     try reporting {
@@ -177,7 +191,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     }
   }
 
-  /// The form that suspends.
+  /// Same as the synchronous form. Suspends instead of blocking the thread.
   @discardableResult
   public func save() async throws(ParseError) -> T {
     try await reporting {
@@ -192,7 +206,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     }
   }
 
-  /// The form with a completion, which is called once: on `callbackQueue`, or else on any thread.
+  /// Same as the synchronous form, with a completion that is called once: on `callbackQueue`, or
+  /// else on any thread. Returns at once.
   public func save(
     callbackQueue: DispatchQueue? = nil,
     completion: @escaping @Sendable (Result<T, ParseError>) -> Void

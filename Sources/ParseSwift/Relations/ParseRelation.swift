@@ -1,9 +1,10 @@
 import Foundation
 import Hearth
 
-/// The objects that an object is related to by a key, of one class: any number on both sides.
+/// The relations of an object. By each key, it is related to any number of objects of one class,
+/// and each of them may be related to any number of objects.
 ///
-///     try book.relation?.add("authors", objects: [herbert]).save()
+///     let saved = try book.relation?.add("authors", objects: [herbert]).save()
 ///     let authors = try Author.queryRelations("authors", parent: book).find()
 ///     let books = try Book.query(related(key: "authors", of: Book.self, to: herbert)).find()
 ///
@@ -18,7 +19,8 @@ public struct ParseRelation<Parent: ParseObject>: Hashable, Sendable {
     self.parent = parent
   }
 
-  /// An operation whose `save()` relates the objects to the parent by the key. No objects are no edges.
+  /// An operation whose `save()` relates the objects to the parent by the key. Objects that are
+  /// related already stay so. An empty list changes nothing.
   ///
   /// Throws `ParseError` with `.missingObjectId` for an unsaved object, and `.invalidKeyName` for an
   /// invalid key.
@@ -29,15 +31,16 @@ public struct ParseRelation<Parent: ParseObject>: Hashable, Sendable {
     return try parent.operation.addRelation(key, objects: objects)
   }
 
-  /// An operation whose `save()` removes these objects from the relation. The objects stay. Throws as
-  /// `add(_:objects:)`.
+  /// An operation whose `save()` removes these objects from the relation, and does not delete them.
+  /// Throws as `add(_:objects:)`.
   public func remove<Child: ParseObject>(
     _ key: String, objects: [Child]
   ) throws(ParseError) -> ParseOperation<Parent> {
     try parent.operation.removeRelation(key, objects: objects)
   }
 
-  /// A query for the objects of the relation. Throws `ParseError` with `.invalidKeyName`.
+  /// A query for the objects of the relation. Throws `ParseError` with `.invalidKeyName` for an
+  /// invalid key.
   public func query<Child: ParseObject>(_ key: String) throws(ParseError) -> Query<Child> {
     try Child.queryRelations(key, parent: parent)
   }
@@ -71,7 +74,8 @@ extension ParseObject {
   ///
   ///     let books = try Book.queryRelations("authors", child: herbert).limit(20).find()
   ///
-  /// Throws as that.
+  /// Throws `ParseError`: `.missingObjectId` for an unsaved child, `.invalidKeyName` for an invalid
+  /// key.
   public static func queryRelations<Child: ParseObject>(
     _ key: String, child: Child
   ) throws(ParseError) -> Query<Self> {
