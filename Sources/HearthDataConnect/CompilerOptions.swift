@@ -2,10 +2,12 @@ import DataConnectModel
 
 /// A source file in GraphQL.
 public struct SourceFile: Hashable, Sendable {
-  /// As it appears in diagnostics.
+  /// The path as it appears in diagnostics. Files are compiled in the order of their paths.
   public var path: String
+  /// The contents of the file, in GraphQL.
   public var text: String
 
+  /// Creates a source file. Nothing is read.
   public init(path: String, text: String) {
     self.path = path
     self.text = text
@@ -14,14 +16,18 @@ public struct SourceFile: Hashable, Sendable {
 
 /// A connector to compile: the ids of its YAML files, and its GraphQL files.
 public struct CompilerInput: Sendable {
+  /// `serviceId` of `dataconnect.yaml`.
   public var serviceID: String
+  /// `location` of `dataconnect.yaml`. The compiler only copies it.
   public var location: String
+  /// `connectorId` of `connector.yaml`. Names of generated types begin with it.
   public var connectorID: String
-  /// In any order; they are compiled in the order of their paths.
+  /// The files with tables and enums, in any order.
   public var schema: [SourceFile]
-  /// In any order; they are compiled in the order of their paths.
+  /// The files with operations and fragments, in any order.
   public var connector: [SourceFile]
 
+  /// Creates the input of a compiler. Nothing is read.
   public init(
     serviceID: String, location: String, connectorID: String, schema: [SourceFile],
     connector: [SourceFile]
@@ -34,12 +40,14 @@ public struct CompilerInput: Sendable {
   }
 }
 
-/// A connector, if the sources have no errors, and all findings by path and position.
+/// The result of a compilation: a connector, if the sources have no errors, and all findings.
 public struct CompilerResult: Sendable {
-  /// Nil if a diagnostic is an error.
+  /// The compiled connector. Nil if a diagnostic is an error.
   public var connector: CompiledConnector?
+  /// All findings, sorted by path and position.
   public var diagnostics: [Diagnostic]
 
+  /// Creates a result. The compiler makes it.
   public init(connector: CompiledConnector?, diagnostics: [Diagnostic]) {
     self.connector = connector
     self.diagnostics = diagnostics
@@ -48,6 +56,7 @@ public struct CompilerResult: Sendable {
 
 /// The use of an expression in CEL: its result, and the names it can read.
 public struct ExpressionContext: Hashable, Sendable {
+  /// The place of an expression, which decides its type and the names that it can read.
   public enum Kind: Hashable, Sendable {
     /// `@auth(expr:)`: a boolean.
     case auth
@@ -59,8 +68,10 @@ public struct ExpressionContext: Hashable, Sendable {
     case refreshCondition
   }
 
+  /// The place of the expression.
   public var kind: Kind
-  /// Nil for `@default`, whose operation is not known.
+  /// The kind of the operation that has the expression. Nil for `@default`, whose operation is not
+  /// known.
   public var operationKind: DataConnectModel.Operation.Kind?
   /// The variables of the operation: `vars.id`, `request.variables.id`.
   public var variables: [String: InputType]
@@ -69,6 +80,7 @@ public struct ExpressionContext: Hashable, Sendable {
   /// The root fields of the mutation before the expression: `response.movie_insert`.
   public var responseKeys: [String]
 
+  /// Creates a context, by default of an expression without an operation and without variables.
   public init(
     kind: Kind, operationKind: DataConnectModel.Operation.Kind? = nil,
     variables: [String: InputType] = [:], mutationVariables: [String: InputType]? = nil,
@@ -84,13 +96,15 @@ public struct ExpressionContext: Hashable, Sendable {
 
 /// Settings of a compiler.
 public struct CompilerOptions: Sendable {
-  /// An operation without `@auth`, and a variable with a row's data without `@allow(fields:)`, are
-  /// errors instead of warnings.
+  /// Whether an operation without `@auth`, and a variable with a row's data without
+  /// `@allow(fields:)`, are errors instead of warnings. False by default.
   public var isStrict: Bool
-  /// Called for each expression in CEL; returns the message of an error, or nil. It has to be fast: it
-  /// is called for each use of a fragment. By default it checks syntax, names and types.
+  /// Checks an expression in CEL, and returns the message of an error, or nil. Must be fast,
+  /// because it is called for each use of a fragment. By default it checks syntax, names and types.
   public var checkExpression: @Sendable (_ source: String, ExpressionContext) -> String?
 
+  /// Creates settings. By default, findings about access are warnings, and expressions are checked
+  /// for syntax, names and types.
   public init(
     isStrict: Bool = false,
     checkExpression: (@Sendable (_ source: String, ExpressionContext) -> String?)? = nil

@@ -14,8 +14,10 @@ import DataConnectModel
 /// Reports the errors of all files in one run: one syntax error per definition, and every error of
 /// names and types. Never traps, and ends in time that is proportional to the sources.
 public struct DataConnectCompiler: Sendable {
+  /// The settings of every compilation.
   public let options: CompilerOptions
 
+  /// Creates a compiler. It has no state: one value serves any number of compilations.
   public init(options: CompilerOptions = CompilerOptions()) {
     self.options = options
   }

@@ -2,23 +2,28 @@
 ///
 /// Printed as `path:line:column: error: the finding, and the remedy`.
 public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
+  /// The consequence of a finding. A raw value is its word in `description`.
   public enum Severity: String, Hashable, Sendable {
     /// There is no compiled connector.
     case error
+    /// The connector is compiled; its author should look at the place.
     case warning
     /// Nothing to do; the source has a part without effect.
     case note
   }
 
+  /// The consequence of the finding.
   public var severity: Severity
   /// The path of the source file, as it was given.
   public var path: String
-  /// From 1.
+  /// The line of the finding, from 1.
   public var line: Int
-  /// In Unicode scalars, from 1.
+  /// The position in the line, in Unicode scalars, from 1.
   public var column: Int
+  /// The finding and its remedy, without the position.
   public var message: String
 
+  /// Creates a finding.
   public init(severity: Severity, path: String, line: Int, column: Int, message: String) {
     self.severity = severity
     self.path = path
@@ -27,6 +32,7 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
+  /// `path:line:column: error: message`, as compilers print it.
   public var description: String { "\(path):\(line):\(column): \(severity.rawValue): \(message)" }
 }
 

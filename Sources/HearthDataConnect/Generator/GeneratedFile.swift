@@ -2,6 +2,7 @@
 public struct GeneratedFile: Hashable, Sendable {
   /// Relative to the folder of the package: `Sources/MoviesClient.swift`.
   public var path: String
+  /// The contents of the file.
   public var text: String
 
   /// A file with a path and a text.

@@ -14,6 +14,7 @@ public import DataConnectModel
 ///
 /// Equal connectors and settings give equal bytes.
 public struct SwiftGenerator: Sendable {
+  /// The settings of the packages.
   public let settings: SwiftSDKSettings
 
   /// A generator for packages with these settings.

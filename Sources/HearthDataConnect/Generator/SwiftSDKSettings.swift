@@ -14,14 +14,16 @@ public struct SwiftSDKSettings: Hashable, Sendable {
     public enum Storage: String, CaseIterable, Sendable {
       /// Results survive the process.
       case persistent
+      /// Results end with the process.
       case memory
     }
 
+    /// The place of the cache. `.persistent` by default.
     public var storage: Storage
-    /// How long a result is taken from the cache, in seconds.
+    /// The age from which on a result is read from the database again, in seconds. 0 by default.
     public var maxAgeSeconds: Double
 
-    /// A cache. Without an age, results in it are never current.
+    /// Creates settings of a cache. Without an age, results in it are never current.
     public init(storage: Storage = .persistent, maxAgeSeconds: Double = 0) {
       self.storage = storage
       self.maxAgeSeconds = maxAgeSeconds
@@ -40,8 +42,10 @@ public struct SwiftSDKSettings: Hashable, Sendable {
   public var package: String
   /// Decides the platforms of the package. References to queries are `QueryRefObservation` in any case.
   public var observablePublisher: ObservablePublisher
-  /// Nil: results are read from the database each time.
+  /// The cache of results. Nil, the default: results are read from the database each time.
   public var clientCache: ClientCache?
+  /// The package that the generated one depends on. A folder `hearth` beside the package by
+  /// default.
   public var runtime: Runtime
 
   /// The settings of a package with a name.

@@ -21,20 +21,22 @@ public struct ConnectorConfiguration: Hashable, Sendable {
 
   /// A `swiftSdk` block. Its paths are relative to the folder of the file.
   public struct SwiftSDK: Hashable, Sendable {
-    /// Without one it is the folder of the connector.
+    /// `outputDir`, relative to the folder of the file. By default the folder of the connector.
     public var outputFolder: String
     /// The name of the package, and of the folder with it.
     public var package: String
-    /// `observableMacro` without one.
+    /// `observablePublisher`. `observableMacro` by default.
     public var observablePublisher: SwiftSDKSettings.ObservablePublisher
-    /// Nil without `clientCache`.
+    /// `clientCache`. Nil if it is absent: no cache.
     public var clientCache: SwiftSDKSettings.ClientCache?
-    /// The package with the runtime: a folder or a URL. Nil for a folder `hearth` beside the project's.
+    /// `coreSdkPackageLocation`: the package with the runtime, a folder or a URL. Nil if it is
+    /// absent: a folder `hearth` beside the project's.
     public var runtimeLocation: String?
-    /// Of a URL.
+    /// `coreSdkPackageVersion`: the version at a URL. Nil if it is absent: the branch `main`.
     public var runtimeVersion: String?
-    /// Where the block is in the file.
+    /// The line at which the block begins in the file, from 1.
     public var line: Int
+    /// The column at which the block begins in the file, from 1.
     public var column: Int
   }
 

@@ -11,6 +11,7 @@
   public struct DataConnectProject: Sendable {
     /// With `dataconnect.yaml`. Absolute.
     public let folder: String
+    /// The contents of `dataconnect.yaml`.
     public let service: ServiceConfiguration
     /// In the order of `connectorDirs`.
     public let connectors: [Connector]
@@ -22,6 +23,7 @@
     public struct Connector: Hashable, Sendable {
       /// With `connector.yaml`. Absolute.
       public let folder: String
+      /// The contents of `connector.yaml`.
       public let configuration: ConnectorConfiguration
       /// `connector.yaml`, as it appears in diagnostics.
       let path: String
@@ -31,6 +33,7 @@
     public struct Package: Hashable, Sendable {
       /// Absolute.
       public let folder: String
+      /// The settings of the package, from a `swiftSdk` block.
       public let settings: SwiftSDKSettings
     }
 

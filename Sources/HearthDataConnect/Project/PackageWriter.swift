@@ -26,23 +26,30 @@ public struct PackageWriter: Sendable {
   public struct Difference: Hashable, Sendable, CustomStringConvertible {
     /// How it differs.
     public enum Kind: String, Sendable {
-      case missing, different
+      /// Generated, and not in the folder.
+      case missing
+      /// A generated file with other contents.
+      case different
       /// Not generated any more.
       case stale
       /// In the way, and not a generated one.
       case foreign
     }
 
+    /// How the file differs.
     public let kind: Kind
     /// Relative to the folder of the package.
     public let path: String
 
+    /// A sentence with the path: `Sources/MoviesKeys.swift is stale`.
     public var description: String { "\(path) is \(kind.rawValue)" }
   }
 
   /// The changes of a run: paths, relative to the folder of the package.
   public struct Report: Hashable, Sendable {
+    /// The files that were written, sorted by their paths.
     public internal(set) var written: [String] = []
+    /// The files that were removed, sorted by their paths.
     public internal(set) var removed: [String] = []
 
     /// Nothing was changed.
@@ -55,6 +62,7 @@ public struct PackageWriter: Sendable {
     /// Absolute.
     public let path: String
 
+    /// A sentence with the path and the remedy.
     public var description: String {
       "\(path) is in the way: hearth has not generated it. Move it, or choose another outputDir."
     }

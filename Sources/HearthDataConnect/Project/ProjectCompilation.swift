@@ -6,6 +6,7 @@
   public struct ProjectCompilation: Sendable {
     /// The folder that `--config` gives. Nil: the nearest project upwards.
     public var folder: String?
+    /// The compiler of the sources, with its options.
     public var compiler: DataConnectCompiler
     /// Paths in findings are relative to it.
     public var workingDirectory: String

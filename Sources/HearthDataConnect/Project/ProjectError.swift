@@ -14,5 +14,6 @@ public struct ProjectError: Error, Hashable, Sendable, CustomStringConvertible {
     ]
   }
 
+  /// The diagnostics, one in a line.
   public var description: String { diagnostics.map(\.description).joined(separator: "\n") }
 }

@@ -8,6 +8,7 @@
     public var folder: String?
     /// Only this connector. Nil: all.
     public var connectorID: String?
+    /// The compiler of the sources, with its options.
     public var compiler: DataConnectCompiler
     /// Paths in findings are relative to it.
     public var workingDirectory: String
@@ -26,6 +27,7 @@
 
     /// Whether packages are written.
     public enum Mode: Sendable {
+      /// Writes the files that differ, and removes those that are no longer generated.
       case write
       /// Lists differences, and writes nothing.
       case check
@@ -40,6 +42,7 @@
 
       /// A package that was written or compared.
       public struct Package: Hashable, Sendable {
+        /// The id of the connector whose package it is.
         public let connectorID: String
         /// The name of the package.
         public let name: String

@@ -16,6 +16,7 @@ public struct ServiceConfiguration: Hashable, Sendable {
 
   /// `v1`, `v1beta`
   public var specVersion: String
+  /// `serviceId`, which is required. Empty if it is missing, which is an error.
   public var serviceID: String
   /// `local` without one.
   public var location: String
