@@ -13,7 +13,24 @@ public enum Durability: Sendable, Hashable {
 
 /// A call to LMDB, as a fault injector sees it.
 public enum StorageCall: Sendable, Hashable, CaseIterable {
-  case open, begin, get, put, delete, cursor, commit, sync, setMapSize
+  /// Opening or reopening the file.
+  case open
+  /// The beginning of a read or write transaction.
+  case begin
+  /// Reading an entry by its key.
+  case get
+  /// Writing an entry, also with `reserve`.
+  case put
+  /// Deleting an entry.
+  case delete
+  /// Opening or moving a cursor.
+  case cursor
+  /// Committing a write transaction.
+  case commit
+  /// Flushing the file.
+  case sync
+  /// Changing the size of the map.
+  case setMapSize
 }
 
 /// How an environment is opened.
@@ -60,6 +77,8 @@ public struct EnvironmentConfiguration: Sendable {
   var openElsewhereBackoff = Duration.milliseconds(500)
   var staleReaderInterval = Duration.seconds(10)
 
+  /// Creates a configuration. The defaults are a map of 64 GiB, 1,024 reader slots, 256 concurrent
+  /// reads, reading and writing with full durability, on a local file system.
   public init(
     tables: [String],
     mapSizeBytes: Int = 64 << 30,

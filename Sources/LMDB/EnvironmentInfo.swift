@@ -3,13 +3,17 @@ import Glibc
 
 /// The state of an environment and its file.
 public struct EnvironmentInfo: Sendable, Hashable {
+  /// The size of the map in this process, in bytes: the largest size that the file can have.
   public var mapSizeBytes: Int
   /// Pages 0...lastPage were used so far; some of them may be free.
   public var lastPage: Int
+  /// The size of a page in bytes, 4,096 on most systems.
   public var pageSizeBytes: Int
+  /// The size of the file in bytes, with free pages.
   public var fileSizeBytes: Int
   /// The number of the last commit.
   public var lastTransactionID: Int
+  /// The number of reader slots of the file, for all processes.
   public var maximumReaders: Int
   /// Slots with a running read transaction, in all processes.
   public var readersInUse: Int
@@ -20,10 +24,16 @@ public struct EnvironmentInfo: Sendable, Hashable {
 
 /// The counts of a table's tree.
 public struct TableStatistics: Sendable, Hashable {
+  /// The number of entries in the table.
   public var entries: Int
+  /// The number of levels from the root to the leaves. 0 for an empty table, 1 if the root is a
+  /// leaf.
   public var depth: Int
+  /// The number of pages that only lead to other pages.
   public var branchPages: Int
+  /// The number of pages with entries.
   public var leafPages: Int
+  /// The number of pages with values that are too large for a leaf.
   public var overflowPages: Int
 
   init(_ raw: MDB_stat) {

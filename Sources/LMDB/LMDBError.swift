@@ -16,6 +16,7 @@ public struct LMDBError: Error, Sendable, CustomStringConvertible {
   /// Other processes involved, as far as the system lists them.
   public let processIDs: [Int32]
 
+  /// Creates an error with a code of LMDB, of the system or of this module.
   public init(_ code: Int32, context: String = "", processIDs: [Int32] = []) {
     self.code = code
     self.context = context
@@ -32,6 +33,7 @@ public struct LMDBError: Error, Sendable, CustomStringConvertible {
     return String(cString: text) + "."
   }
 
+  /// `message`, with the code and the context in parentheses.
   public var description: String {
     context.isEmpty ? "\(message) (\(code))" : "\(message) (\(code), \(context))"
   }
@@ -42,7 +44,9 @@ public struct LMDBError: Error, Sendable, CustomStringConvertible {
 }
 
 extension LMDBError: Hashable {
+  /// Compares codes.
   public static func == (left: LMDBError, right: LMDBError) -> Bool { left.code == right.code }
+  /// Hashes the code.
   public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 
   /// So that `catch LMDBError.mapFull` works.
@@ -53,6 +57,7 @@ extension LMDBError: Hashable {
 
 // LMDB's codes.
 extension LMDBError {
+  /// The key exists, or is not above every other key. Write without `append`, or another key.
   public static let keyExists = LMDBError(MDB_KEYEXIST)
   /// The entry or the table does not exist. A read-only environment creates no tables.
   public static let notFound = LMDBError(MDB_NOTFOUND)
@@ -62,11 +67,15 @@ extension LMDBError {
   public static let corrupted = LMDBError(MDB_CORRUPTED)
   /// An earlier failure left the environment unusable. `reopen()` it.
   public static let panic = LMDBError(MDB_PANIC)
+  /// The file has another version of LMDB's format. Write a new file with a matching LMDB.
   public static let versionMismatch = LMDBError(MDB_VERSION_MISMATCH)
+  /// The file is no database of LMDB, or damaged. Restore a backup.
   public static let invalidFile = LMDBError(MDB_INVALID)
   /// The map is full. Abort, `grow(toAtLeast:)`, and write again; or open with a larger
   /// `mapSizeBytes`.
   public static let mapFull = LMDBError(MDB_MAP_FULL)
+  /// The environment has more tables than were announced. Name all of them in
+  /// `EnvironmentConfiguration.tables`.
   public static let tablesFull = LMDBError(MDB_DBS_FULL)
   /// All reader slots of the file stayed in use, some perhaps by other processes. Open with more
   /// `maximumReaders` when no process has the file open, or keep reads shorter.
@@ -78,6 +87,7 @@ extension LMDBError {
   public static let mapResized = LMDBError(MDB_MAP_RESIZED)
   /// The table has a layout this library does not use (duplicates, integer keys).
   public static let incompatible = LMDBError(MDB_INCOMPATIBLE)
+  /// LMDB found its reader slot in an unexpected state. Close the environment, and open it again.
   public static let badReaderSlot = LMDBError(MDB_BAD_RSLOT)
   /// An earlier call in this transaction failed. Abort the transaction.
   public static let badTransaction = LMDBError(MDB_BAD_TXN)
@@ -89,14 +99,19 @@ extension LMDBError {
 extension LMDBError {
   /// Reading or writing the file failed. Also reported for a full disk.
   public static let inputOutput = LMDBError(EIO)
+  /// The disk is full. Free some space, and write again.
   public static let noSpace = LMDBError(ENOSPC)
   /// The file would exceed `ulimit -f` or the file system's limit.
   public static let fileTooLarge = LMDBError(EFBIG)
+  /// The user's quota of the disk is exhausted. Free some space, or raise the quota.
   public static let quotaExceeded = LMDBError(EDQUOT)
   /// The address space is too small for the map. Lower `mapSizeBytes` or raise `ulimit -v`.
   public static let outOfMemory = LMDBError(ENOMEM)
+  /// The file does not exist, and is opened for reading only; or its folder does not exist.
   public static let noSuchFile = LMDBError(ENOENT)
+  /// The process may not access the file, its folder, or a file beside it. Change the permissions.
   public static let accessDenied = LMDBError(EACCES)
+  /// A path is empty or contains a null byte, or LMDB does not accept the call.
   public static let invalidArgument = LMDBError(EINVAL)
   /// Later commits superseded the state to be read. Begin a new read transaction and try again.
   public static let tryAgain = LMDBError(EAGAIN)
@@ -104,6 +119,7 @@ extension LMDBError {
 
 // Our own codes.
 extension LMDBError {
+  /// The environment is closed. Open the file again.
   public static let closed = LMDBError(-20001)
   /// The environment belongs to the parent process. Open the file in the child, after `exec`.
   public static let forked = LMDBError(-20002)
@@ -112,6 +128,7 @@ extension LMDBError {
   /// This process already has the file open. Share that environment. A link to the file is the same
   /// file.
   public static let alreadyOpen = LMDBError(-20004)
+  /// The transaction has ended. Copy bytes that you need longer, and do not keep the transaction.
   public static let transactionEnded = LMDBError(-20005)
   /// This thread still has a transaction open. Growing and reopening would wait for it forever.
   public static let transactionOpen = LMDBError(-20006)
@@ -126,6 +143,7 @@ extension LMDBError {
   public static let foreignProcessNamespace = LMDBError(-20009)
   /// Like `foreignProcessNamespace`, detected by LMDB's own reader lock.
   public static let sharedProcessID = LMDBError(-20010)
+  /// The file does not begin as a database of LMDB does. Check the path, or restore a backup.
   public static let notADatabase = LMDBError(-20011)
   /// The file is shorter than its header says. Restore a backup.
   public static let truncated = LMDBError(-20012)

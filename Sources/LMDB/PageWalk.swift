@@ -5,19 +5,25 @@ import Glibc
 public struct FileReport: Sendable, Hashable {
   /// The number of the commit that was checked.
   public internal(set) var transactionID = 0
+  /// The size of a page in bytes, from the header.
   public internal(set) var pageSizeBytes = 0
+  /// The size of the file in bytes.
   public internal(set) var fileSizeBytes = 0
   /// Pages reached from the root: those of trees, and those of large values.
   public internal(set) var usedPages = 0
+  /// The number of pages that the list of free pages has. Complete if `knowsFreePages`.
   public internal(set) var freePages = 0
   /// The number of entries reached in each table.
   public internal(set) var entries: [String: Int] = [:]
-  /// The list of free pages was read to its end without a problem.
+  /// Whether the list of free pages was read to its end without a problem.
   public internal(set) var knowsFreePages = false
-  /// The first hundred problems, in the order they were found. Empty if the file is intact.
+  /// The first `problemLimit` problems, in the order in which they were found. Empty if the file is
+  /// intact.
   public internal(set) var problems: [String] = []
+  /// The number of all problems, also of those that `problems` does not list.
   public internal(set) var problemCount = 0
 
+  /// The largest number of elements of `problems`.
   public static let problemLimit = 100
 
   mutating func add(_ problem: String) {

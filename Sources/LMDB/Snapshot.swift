@@ -2,6 +2,7 @@ import CLMDB
 
 /// A table of an environment.
 public struct Table: Sendable, Hashable {
+  /// The name of the table in the file.
   public let name: String
   @usableFromInline let handle: MDB_dbi
   /// The handle of a table that does not exist. LMDB rejects it.
