@@ -149,6 +149,8 @@ public struct RoundTripDifference: Error, CustomStringConvertible {
   /// By a conformance to `DocumentCodable` that writes something else than `Codable`.
   static let directWay = "the bytes written directly"
 
+  /// The model, the call and the place in the test, a line for each property that changed, and the
+  /// stored fields.
   public var description: String {
     let lines = fields.map { field in
       "\n  \(field.path): \(field.written) became \(field.read)"

@@ -145,6 +145,7 @@ public struct SnapshotTimeout: Error, CustomStringConvertible {
   /// The time limit.
   public let timeout: Duration
 
+  /// A sentence with the counts and the time limit.
   public var description: String {
     "\(received) of \(expected) expected snapshots came within \(timeout)."
   }
