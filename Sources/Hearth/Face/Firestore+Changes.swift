@@ -31,6 +31,22 @@ extension Firestore {
     }
   }
 
+  /// Sets how long past changes are kept, for every process that writes to the file: by default,
+  /// each process removes changes by its own `FirestoreSettings.changeLogRetention` and
+  /// `changeLogLimitBytes`. Stored in the file, and kept by backups and repairs.
+  ///
+  ///     try await db.setChangeLogRetention(
+  ///       ChangeLogRetention(age: .seconds(7 * 86_400), limitBytes: 1 << 30))
+  ///
+  /// Later commits remove what exceeds either limit. `statistics()` returns the limits, and the
+  /// oldest time that can be read. Versions of Hearth before this setting ignore it. Throws
+  /// `invalidArgument` for a negative limit, and what a commit throws.
+  ///
+  /// - Parameter retention: Nil leaves the limits to the settings of each process again.
+  public func setChangeLogRetention(_ retention: ChangeLogRetention?) async throws {
+    try await reporting { try await file().setRetention(retention, isDefault: false) }
+  }
+
   /// One change of a document: its versions before and after a commit.
   public struct Change: Sendable {
     /// The kind of a change.

@@ -117,10 +117,12 @@ public final class FirestoreSettings: NSObject, NSCopying {
 
   /// How long past changes are kept for `Firestore.changes(since:)`, `Firestore.read(at:)` and
   /// listeners that resume. Default: one hour. Later commits remove what exceeds this, or
-  /// `changeLogLimitBytes`.
+  /// `changeLogLimitBytes`. A retention stored in the file takes precedence; see
+  /// `Firestore.setChangeLogRetention(_:)`.
   public var changeLogRetention = Duration.seconds(3600)
 
-  /// About how many bytes of past changes are kept. Default: 64 MiB.
+  /// About how many bytes of past changes are kept. Default: 64 MiB. A retention stored in the file
+  /// takes precedence.
   public var changeLogLimitBytes = 64 << 20
 
   /// How indexes are created. Does not change the results of queries. Default: `automatic`.

@@ -42,9 +42,26 @@
         "",
         "file         \(Figure.bytes(statistics.fileBytes)), of it \(Figure.bytes(statistics.freeBytes)) free for reuse",
         "change log   \(Figure.count(statistics.changesLogged, "change")) in \(Figure.bytes(statistics.changeLogBytes))",
+        "readable     \(Self.readable(statistics))",
         "history      \(Figure.count(statistics.changes, "change")) in \(Figure.count(statistics.commits, "commit"))",
         "format       version \(statistics.formatVersion)",
       ]
+    }
+
+    /// `since 2026-09-01T12:00:00Z; changes are kept for 1 h, in at most 64.0 MiB`
+    private static func readable(_ statistics: Firestore.Statistics) -> String {
+      let retention = statistics.retention
+      let age = Figure.duration(retention.age)
+      let kept =
+        "changes are kept for \(age), in at most \(Figure.bytes(retention.limitBytes))"
+        + (statistics.isRetentionStored ? "" : ", unless a process is set otherwise")
+      guard let oldest = statistics.oldestReadableTime else { return "at any past time; \(kept)" }
+      let end =
+        switch statistics.retentionEnd {
+        case .size: " (the log is full)"
+        case .age, nil: ""
+        }
+      return "since \(oldest.iso8601)\(end); \(kept)"
     }
 
     private static func json(_ statistics: Firestore.Statistics) -> JSON {
@@ -65,6 +82,14 @@
         integer("changeLogBytes", statistics.changeLogBytes),
         integer("changesLogged", statistics.changesLogged),
         integer("changes", statistics.changes), integer("commits", statistics.commits),
+        integer("retentionSeconds", Int(clamping: statistics.retention.age.components.seconds)),
+        integer("retentionBytes", statistics.retention.limitBytes),
+        JSON.Member("isRetentionStored", .boolean(statistics.isRetentionStored)),
+        JSON.Member(
+          "oldestReadableTime",
+          statistics.oldestReadableTime.map { .string($0.iso8601) } ?? .null),
+        JSON.Member(
+          "retentionEnd", statistics.retentionEnd.map { .string($0.rawValue) } ?? .null),
         integer("formatVersion", statistics.formatVersion),
       ])
     }

@@ -18,8 +18,8 @@ package protocol Backend: AnyObject, Sendable {
 
   // MARK: Reading. The first two verbs record what they read for the transaction of their context;
   // the others have no transaction. The verbs for documents, results and aggregates use the read
-  // time of their context: they throw `outOfRange` for one before the change log, and
-  // `invalidArgument` for one in the future.
+  // time of their context: they throw `outOfRange` for one before the change log (see
+  // `oldestReadableTime`), and `invalidArgument` for one in the future.
 
   /// The documents at these paths, from one state, in their order; nil for one that does not exist.
   func documents(
@@ -124,6 +124,10 @@ package protocol Backend: AnyObject, Sendable {
   /// The time of the newest commit, after the writes passed to `submit` before. No later commit has
   /// this time or an earlier one: reads at this time always show the same state.
   func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>)
+
+  /// The oldest time at which reads are possible, now: as far as the change log goes back. Nil if
+  /// that is as far as the database.
+  func oldestReadableTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp?>)
 
   /// A token for the state after the newest commit, after the writes passed to `submit` before.
   func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>)
@@ -332,6 +336,16 @@ package protocol FileBackend: LocalBackend {
   func setTTL(_ collectionID: String, _ field: FieldSegments?) async throws
   func ttlPolicies() throws -> [TTLPolicies.Rule]
   func deleteExpiredDocuments() async throws -> Int
+
+  // MARK: Retention
+
+  /// Stores how long changes are kept, for every process that writes; nil leaves it to the settings
+  /// of each.
+  ///
+  /// - Parameter isDefault: Does nothing if a retention is stored.
+  func setRetention(_ retention: ChangeLogRetention?, isDefault: Bool) async throws
+  /// Nil if none is stored.
+  func storedRetention() throws -> ChangeLogRetention?
 
   // MARK: Figures
 

@@ -181,6 +181,18 @@ extension EmbeddedBackend: FileBackend {
     }
   }
 
+  // MARK: Retention
+
+  package func setRetention(_ retention: ChangeLogRetention?, isDefault: Bool) async throws {
+    try await onBlockingThread { [store] in
+      try store.setRetention(retention, isDefault: isDefault)
+    }
+  }
+
+  package func storedRetention() throws -> ChangeLogRetention? {
+    try store.read { try ChangeLogRetention.read($0.lmdb, store.tables) }
+  }
+
   // MARK: Figures
 
   package func statistics() async throws -> DatabaseStatistics {

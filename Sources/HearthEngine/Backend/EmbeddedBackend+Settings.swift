@@ -15,9 +15,14 @@ extension EmbeddedBackend {
     /// Opening reads every page of the file first.
     package var validatesPages = false
     package var verifiesChecksumsOnRead = false
-    /// Limits of the change log. It is trimmed to the smaller of the two.
+    /// Limits of the change log, unless the file has its own. It is trimmed to the smaller of the
+    /// two.
     package var changeLogAge = Duration.seconds(3600)
     package var changeLogBytes = 64 << 20
+    /// Stored in the file, for every process that writes. Nil stores nothing.
+    package var retention: ChangeLogRetention?
+    /// Whether `retention` leaves one alone that is stored already.
+    package var isRetentionDefault = false
     /// Nil turns the sweeps off.
     package var ttlSweepInterval: Duration? = .seconds(60)
     package var maxQueryThreads = Settings.defaultQueryThreads
@@ -51,6 +56,13 @@ extension EmbeddedBackend {
     try self.init(
       path: path, named: namedPath, configuration: settings.storeConfiguration,
       queueLimitBytes: settings.queueLimitBytes, indexPolicy: settings.indexPolicy, logger: logger)
+    guard let retention = settings.retention, !settings.isReadOnly else { return }
+    do {
+      try store.setRetention(retention, isDefault: settings.isRetentionDefault)
+    } catch {
+      close()
+      throw error
+    }
   }
 
   /// Opens a database that lives in memory, as far as users see: its file is removed with it.

@@ -381,6 +381,12 @@ extension EmbeddedBackend: Backend {
     answer(.everything, context, .short, done) { Timestamp(try $0.state().lastCommitTime) }
   }
 
+  package func oldestReadableTime(
+    _ context: RequestContext, _ done: @escaping Completion<Timestamp?>
+  ) {
+    answer(.nothing, context, .short, done) { try $0.oldestReadableTime().map { Timestamp($0) } }
+  }
+
   package func committedToken() throws -> ChangeToken {
     token(after: try store.read { try $0.state().lastSequence })
   }

@@ -176,6 +176,12 @@ final class QueryFallback: Backend {
     base.newestTime(context, done)
   }
 
+  package func oldestReadableTime(
+    _ context: RequestContext, _ done: @escaping Completion<Timestamp?>
+  ) {
+    base.oldestReadableTime(context, done)
+  }
+
   package func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>) {
     base.newestToken(context, done)
   }

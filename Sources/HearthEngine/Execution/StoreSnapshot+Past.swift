@@ -24,9 +24,24 @@ extension StoreSnapshot {
     }
     guard low > state.firstLoggedSequence || low == 1 else {
       throw Status(
-        .outOfRange, "The change log does not reach back to the read time.")
+        .outOfRange,
+        "The change log does not reach back to the read time. "
+          + "The oldest readable time is \(try oldestReadableTime()?.text ?? "unknown").")
     }
     return low - 1
+  }
+
+  /// The oldest time at which states can be read; nil if the log has every change since the file
+  /// was created, so that every past time is readable.
+  func oldestReadableTime() throws -> Instant? {
+    let state = try state()
+    guard state.firstLoggedSequence > 1 else { return nil }
+    guard state.firstLoggedSequence <= state.lastSequence else { return state.lastCommitTime }
+    // The state before the first change that is left lasted for an unknown time.
+    guard let first = try change(state.firstLoggedSequence) else {
+      throw Status.dataLoss("The change log lacks sequence \(state.firstLoggedSequence).")
+    }
+    return first.commitTime
   }
 
   /// The document after the change with this sequence; nil if it did not exist. Reads the versions

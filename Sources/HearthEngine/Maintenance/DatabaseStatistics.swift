@@ -10,6 +10,15 @@ public struct DatabaseStatistics: Sendable, Hashable {
   public var freeBytes = 0
   /// Size of the change log's pages.
   public var changeLogBytes = 0
+  /// How long changes are kept: as stored in the file, or as in the settings of this process.
+  public var retention = ChangeLogRetention(age: .zero, limitBytes: 0)
+  /// Whether `retention` is stored in the file, and so applies to every process that writes.
+  public var isRetentionStored = false
+  /// The oldest time at which `Firestore.read(at:)` can read. Nil if changes have never been
+  /// removed: then every past time can be read.
+  public var oldestReadableTime: Timestamp?
+  /// Which limit of `retention` has removed changes. Nil if changes have never been removed.
+  public var retentionEnd: RetentionEnd?
   /// Number of changes that the change log still holds.
   public var changesLogged = 0
   /// Sequence number of the newest change. Each change of a document adds one.
@@ -19,6 +28,14 @@ public struct DatabaseStatistics: Sendable, Hashable {
   public var commits = 0
   /// The version of the file format that this Hearth writes.
   public var formatVersion = 0
+
+  /// A limit of the change log.
+  public enum RetentionEnd: String, Sendable, Hashable {
+    /// The age of changes.
+    case age
+    /// The size of the log: it is as large as it may be, or nearly so.
+    case size
+  }
 
   /// A collection and its size.
   public struct Collection: Sendable, Hashable {
@@ -60,6 +77,13 @@ extension DatabaseStatistics {
     let pages = try store.environment.info
     let log = try snapshot.lmdb.statistics(store.tables.changes)
     changeLogBytes = log.pages * pages.pageSizeBytes
+    retention = try snapshot.retention()
+    isRetentionStored = try ChangeLogRetention.read(snapshot.lmdb, store.tables) != nil
+    oldestReadableTime = try snapshot.oldestReadableTime().map { Timestamp($0) }
+    if oldestReadableTime != nil {
+      // Records are removed whole.
+      retentionEnd = changeLogBytes >= retention.limitBytes / 4 * 3 ? .size : .age
+    }
     fileBytes = pages.fileSizeBytes
     commits = pages.lastTransactionID
     let used = try KeyLayout.Table.allCases.reduce(0) { sum, table in

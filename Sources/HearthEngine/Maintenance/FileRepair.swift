@@ -46,6 +46,7 @@ final class FileRepair {
   private var created: [UInt8]?
   private var rules: [UInt8]?
   private var indexConfiguration: [UInt8]?
+  private var retention: [UInt8]?
   private var foundNameTables: [(id: UInt32, head: [UInt8])] = []
   /// Sequences of the deletions that the old file records, by document key.
   private var deleted: [[UInt8]: UInt64] = [:]
@@ -166,6 +167,7 @@ final class FileRepair {
     if key.elementsEqual(FileFormat.key) { created = Array(value) }
     if key.elementsEqual(TTLPolicies.key) { rules = Array(value) }
     if key.elementsEqual(Store.indexConfigurationKey) { indexConfiguration = Array(value) }
+    if key.elementsEqual(ChangeLogRetention.key) { retention = Array(value) }
     if key.elementsEqual(StoreState.key) {
       let found = try StoreState(parsing: value)
       state.lastSequence = max(state.lastSequence, found.lastSequence)
@@ -238,6 +240,7 @@ final class FileRepair {
     }
     let tables = builder.store.tables
     if let created { try builder.put(tables.meta, FileFormat.key, created) }
+    if let retention { try builder.put(tables.meta, ChangeLogRetention.key, retention) }
     if let indexConfiguration {
       try builder.put(tables.meta, Store.indexConfigurationKey, indexConfiguration)
     }

@@ -136,6 +136,7 @@ private final class StoreCheck {
       total += try store.lmdb.statistics(table).entries
     }
     try looking(at: "state") { state = try store.state() }
+    try looking(at: "retention") { _ = try store.retention() }
     try looking(at: "expiry") { rules = try TTLPolicies.read(store.lmdb, store.tables) }
     try checkNameTables()
     try checkDocuments()

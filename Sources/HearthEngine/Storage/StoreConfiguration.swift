@@ -12,7 +12,7 @@ struct StoreConfiguration: Sendable {
   /// Verifies a document's checksum also when it is decoded in place, or is about to be replaced.
   /// Copying a document out always verifies it.
   var verifiesChecksumsOnRead = false
-  /// The change log keeps the smaller of these two.
+  /// Limits of the change log, unless the file has its own; see `ChangeLogRetention`.
   var changeLogAge = Duration.seconds(3600)
   var changeLogBytes = 64 << 20
   /// How often to look for expired documents; nil for never.
@@ -32,6 +32,10 @@ struct StoreConfiguration: Sendable {
 }
 
 extension StoreConfiguration {
+  var retention: ChangeLogRetention {
+    ChangeLogRetention(age: changeLogAge, limitBytes: changeLogBytes)
+  }
+
   /// The number of processors, at most four.
   static let defaultScanThreads = max(1, min(4, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 }

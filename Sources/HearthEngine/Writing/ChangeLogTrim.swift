@@ -3,11 +3,11 @@ internal import LMDB
 /// Plans the deletion of change log records past retention: those older than an age limit, and
 /// those in excess of a size limit.
 ///
-/// The writer deletes a few records within each commit that it makes anyway.
+/// The limits are those of the file, if it has any, so that they hold whichever process writes. The
+/// writer deletes a few records within each commit that it makes anyway.
 struct ChangeLogTrim {
   /// Nil if the age was checked less than a second ago.
-  let oldestKept: Instant?
-  let bytesKept: Int
+  let now: Instant?
   /// Bounds the length of a commit. A large commit may delete up to twice as many records as it
   /// adds.
   static let recordsPerCommit = 256
@@ -19,9 +19,13 @@ struct ChangeLogTrim {
     _ store: StoreSnapshot, adding newRecords: Int
   ) throws -> (steps: [CommitPlan.Step], firstKept: UInt64?) {
     let tables = store.tables
+    let retention = try store.retention()
+    let oldestKept = now.map {
+      Instant(microseconds: $0.microseconds - retention.ageMicroseconds)
+    }
     let statistics = try store.lmdb.statistics(tables.changes)
     let pages = statistics.branchPages + statistics.leafPages + statistics.overflowPages
-    var excessBytes = pages * store.store.pageSizeBytes - bytesKept
+    var excessBytes = pages * store.store.pageSizeBytes - retention.limitBytes
     guard excessBytes > 0 || oldestKept != nil else { return ([], nil) }
     var steps: [CommitPlan.Step] = []
     var index = ChangeLogIndex.Trim(store)

@@ -229,11 +229,6 @@ extension Writer {
       last = now
       return true
     }
-    let (seconds, attoseconds) = store.configuration.changeLogAge.components
-    let age = min(max(seconds, 0), 1 << 40) * 1_000_000 + attoseconds / 1_000_000_000_000
-    return ChangeLogTrim(
-      oldestKept: isDue
-        ? Instant(microseconds: store.configuration.now().microseconds - age) : nil,
-      bytesKept: store.configuration.changeLogBytes)
+    return ChangeLogTrim(now: isDue ? store.configuration.now() : nil)
   }
 }

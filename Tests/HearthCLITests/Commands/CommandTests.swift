@@ -1,5 +1,6 @@
 #if Tools
   import Foundation
+  import Hearth
   import Testing
 
   /// The tool from outside: what people type, and what they see.
@@ -201,6 +202,34 @@
       let shown = try hearth("stat", "a.hearth")
       #expect(shown.lines.first?.hasPrefix("collection") == true)
       #expect(shown.lines.contains { $0.hasPrefix("books/dune/notes ") })
+    }
+
+    @Test func `a file's retention holds for processes with other settings`() async throws {
+      let db = try Firestore.open(at: hearth.folder.path + "/a.hearth")
+      try await db.document("books/dune").setData(["a": 0])
+      try await db.setChangeLogRetention(
+        ChangeLogRetention(age: .seconds(86_400), limitBytes: 0))
+      try await db.terminate()
+      let before = try stat("a.hearth")
+      #expect(before["oldestReadableTime"] is NSNull)
+      #expect(before["retentionEnd"] is NSNull)
+      for n in 1...3 { _ = try hearth("set", "a.hearth", "books/dune", "{\"a\": \(n)}") }
+      let after = try stat("a.hearth")
+      // A commit removes what was logged before it.
+      #expect(after["changesLogged"] as? Int == 1)
+      #expect(after["isRetentionStored"] as? Bool == true)
+      #expect(after["retentionSeconds"] as? Int == 86_400)
+      #expect(after["retentionEnd"] as? String == "size")
+      let oldest = try #require(after["oldestReadableTime"] as? String)
+      let shown = try hearth("stat", "a.hearth")
+      #expect(
+        shown.lines.contains { $0.hasPrefix("readable     since \(oldest) (the log is full)") })
+    }
+
+    private func stat(_ file: String) throws -> [String: Any] {
+      try #require(
+        try JSONSerialization.jsonObject(
+          with: Data(hearth("stat", file, "--json").output.utf8)) as? [String: Any])
     }
 
     @Test(arguments: [

@@ -127,6 +127,10 @@ enum LayoutRecords {
         ).encoded()
       ),
       (
+        "1 h and 64 MiB",
+        ChangeLogRetention(age: .seconds(3600), limitBytes: 64 << 20).encoded()
+      ),
+      (
         "generation 7",
         NumberRecord.encode(7, path: .root, key: IndexCatalogue.generationKey, isTruncated: false)
       ),

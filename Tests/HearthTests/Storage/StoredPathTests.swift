@@ -48,7 +48,7 @@ import Testing
       }
     }
     read { snapshot in
-      let trim = ChangeLogTrim(oldestKept: .latest, bytesKept: 0)
+      let trim = ChangeLogTrim(now: .latest)
       _ = try trim.plan(snapshot, adding: 0)
     }
     read { _ = try $0.expiredDocuments(at: .latest, from: [0], limit: 10) }

@@ -54,6 +54,73 @@ import Testing
     #expect(try fixture.store.check().problems == [])
   }
 
+  @Test func `a file's retention holds, whatever the settings of a writer`() throws {
+    let fixture = try StoreFixture { $0.changeLogBytes = 0 }
+    let own = ChangeLogRetention(age: .seconds(60), limitBytes: 1 << 30)
+    try fixture.store.setRetention(own)
+    for number in 0..<5 { try commit(fixture, [try fixture.set("a/\(number)", ("n", .null))]) }
+    #expect(try firstLogged(fixture) == 1)
+    try fixture.reopen { $0.changeLogAge = .zero }
+    #expect(try fixture.store.read { try $0.retention() } == own)
+    try commit(fixture, [try fixture.set("a/5", ("n", .null))])
+    #expect(try firstLogged(fixture) == 1)
+    fixture.clock.advance(by: 61_000_000)
+    try fixture.reopen { $0.changeLogAge = .seconds(1 << 30) }
+    try commit(fixture, [try fixture.set("a/6", ("n", .null))])
+    #expect(try firstLogged(fixture) == 7)
+    // A default is set once, and nothing is stored twice.
+    try fixture.store.setRetention(
+      ChangeLogRetention(age: .zero, limitBytes: 0), isDefault: true)
+    #expect(try fixture.store.read { try $0.retention() } == own)
+    try fixture.store.setRetention(nil)
+    #expect(try fixture.store.read { try $0.retention() }.limitBytes == 0)
+    try commit(fixture, [try fixture.set("a/7", ("n", .null))])
+    #expect(try firstLogged(fixture) == 8)
+    #expect(try fixture.store.check().problems == [])
+    for wrong in [
+      ChangeLogRetention(age: .seconds(-1), limitBytes: 1),
+      ChangeLogRetention(age: .zero, limitBytes: -1),
+    ] {
+      let refused = #expect(throws: Status.self) { try fixture.store.setRetention(wrong) }
+      #expect(refused?.code == .invalidArgument)
+    }
+  }
+
+  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  func `a read at the oldest readable time succeeds, and one before it names that time`(
+    seed: UInt64
+  ) throws {
+    var random = SeededGenerator(seed: seed)
+    let fixture = try StoreFixture()
+    try fixture.store.setRetention(
+      ChangeLogRetention(age: .seconds(1), limitBytes: seed % 2 == 0 ? 1 << 30 : 6_000))
+    let text = Value.string(String(repeating: "x", count: 400))
+    var trimmed = 0
+    for number in 0..<120 {
+      fixture.clock.advance(by: Int64.random(in: -50...100_000, using: &random))
+      if number % 10 == 0 { try fixture.reopen() }
+      try commit(
+        fixture,
+        try (0..<Int.random(in: 1...3, using: &random)).map {
+          try fixture.set("a/\($0)", ("n", .integer(Int64(number))), ("text", text))
+        })
+      try fixture.store.read { snapshot in
+        guard let oldest = try snapshot.oldestReadableTime() else {
+          #expect(try snapshot.sequence(at: .earliest) == 0)
+          return
+        }
+        trimmed += 1
+        let sequence = try snapshot.sequence(at: oldest)
+        #expect(try snapshot.document(at: fixture.path("a/0"), asOf: sequence) != nil)
+        let before = Instant(microseconds: oldest.microseconds - 1)
+        let refused = #expect(throws: Status.self) { _ = try snapshot.sequence(at: before) }
+        #expect(refused?.code == .outOfRange)
+        #expect(refused?.message.contains(oldest.text) == true, "\(seed)")
+      }
+    }
+    #expect(trimmed > 50, "\(seed)")
+  }
+
   @Test func `what is older than the window goes, with its tombstones, and tokens with it`() throws
   {
     let fixture = try StoreFixture { $0.changeLogAge = .seconds(60) }

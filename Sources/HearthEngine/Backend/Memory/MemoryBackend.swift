@@ -496,6 +496,13 @@ extension MemoryBackend: Backend {
     answer(context, done) { Timestamp($0.lastTime) }
   }
 
+  package func oldestReadableTime(
+    _ context: RequestContext, _ done: @escaping Completion<Timestamp?>
+  ) {
+    // Its log is never trimmed.
+    answer(context, done) { _ in nil }
+  }
+
   package func committedToken() -> ChangeToken { token(after: shared.withLock(\.state.sequence)) }
 
   package func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>) {
