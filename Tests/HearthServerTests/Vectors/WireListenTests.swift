@@ -39,7 +39,9 @@
         }
       }
       let steps = scenario.list("steps")
-      let commits = try steps.map { try $0.messages("writes") as [ProtoWrite] }
+      let commits = try steps.map {
+        (try $0.messages("writes") as [ProtoWrite], isSeen: !$0.list("changes").isEmpty)
+      }
       let expected =
         [scenario.names("initial")]
         + steps.filter { !$0.list("changes").isEmpty }.map { $0.names("expected") }
@@ -54,13 +56,16 @@
             $0.addTarget.query.parent = TestServer.root
             $0.addTarget.query.structuredQuery = asked
           })
-        for await _ in ready { break }
-        for writes in commits {
+        // Commits that come quickly may share a snapshot: each waits for that of the one before.
+        var snapshots = ready.makeAsyncIterator()
+        await snapshots.next()
+        for (writes, isSeen) in commits {
           _ = try await server.client.commit(
             .with {
               $0.database = TestServer.database
               $0.writes = writes
             })
+          if isSeen { await snapshots.next() }
         }
         for await _ in done { break }
         // Nothing more comes after the last expected snapshot.
