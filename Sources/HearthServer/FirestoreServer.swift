@@ -7,15 +7,20 @@
 
   /// A server for Firestore's clients, over a database file or a folder of them.
   ///
-  ///     let server = try FirestoreServer(at: "data", port: 8080)
+  ///     let server = try FirestoreServer(at: "data")
   ///     try await server.run()
   ///
-  /// Speaks `google.firestore.v1` over gRPC, without TLS, so it listens on loopback only. Clients
-  /// find it by the environment variable `FIRESTORE_EMULATOR_HOST`. Other processes may have the
-  /// same files open.
+  /// Speaks `google.firestore.v1` over gRPC. Without TLS it listens on loopback only; clients find
+  /// it by the environment variable `FIRESTORE_EMULATOR_HOST`. Also answers `grpc.health.v1`. Other
+  /// processes may have the same files open.
+  ///
+  /// Each call has an id, the client's header `x-request-id` or a random one, which is in the log
+  /// and in the answer's metadata. A transaction whose client is gone is rolled back when it has
+  /// been idle for 60 seconds, or is 270 seconds old: it holds nothing that others wait for.
   public final class FirestoreServer: Sendable {
     private let catalog: DatabaseCatalog
     private let streams = ListenStreams()
+    private let health = HealthService()
     private let transport: HTTP2ServerTransport.Posix
     private let server: GRPCServer<HTTP2ServerTransport.Posix>
 
@@ -27,43 +32,60 @@
     /// A path of a file that ends with `.hearth` is served as the default database of every project.
     /// Another path is a folder with a file for each database: `<project>/<database>.hearth`.
     ///
-    /// - Parameters:
-    ///   - host: An address of the loopback interface.
-    ///   - port: 0 for any free port; see `port`.
-    ///   - createsDatabases: Whether files that do not exist are created when a client names them.
-    ///   - isReadOnly: Refuses writes.
-    public convenience init(
-      at path: String, host: String = "127.0.0.1", port: Int = 8080,
-      createsDatabases: Bool = false, isReadOnly: Bool = false
-    ) throws {
+    /// Throws `invalidArgument` for options that would let in anybody, `notFound` if there is no
+    /// file, and the errors of opening one.
+    public convenience init(at path: String, _ options: Options = Options()) throws {
+      let logger = Logger(label: "hearth.server")
       var settings = EmbeddedBackend.Settings()
-      settings.isReadOnly = isReadOnly
+      settings.isReadOnly = options.isReadOnly
+      settings.retention = options.retention ?? Self.defaultRetention
+      settings.isRetentionDefault = options.retention == nil
       do {
+        try options.check()
         let catalog = try DatabaseCatalog(
-          at: path, creates: createsDatabases && !isReadOnly, settings,
-          logger: Logger(label: "hearth.server"))
-        try self.init(catalog, host: host, port: port)
+          at: path, creates: options.createsDatabases && !options.isReadOnly, settings,
+          logger: logger)
+        try self.init(catalog, options, logger: logger)
       } catch let status as Status {
         throw status.nsError
       }
     }
 
-    package init(_ catalog: DatabaseCatalog, host: String, port: Int) throws {
-      guard ["127.0.0.1", "::1", "localhost"].contains(host) else {
-        throw Status.invalidArgument(
-          "Without TLS, a server listens on loopback only: 127.0.0.1 or ::1.")
-      }
+    /// One hour, as in Cloud Firestore.
+    static let defaultRetention = ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30)
+
+    package init(
+      _ catalog: DatabaseCatalog, _ options: Options,
+      logger: Logger = Logger(label: "hearth.server")
+    ) throws {
+      try options.check()
       self.catalog = catalog
+      let security: HTTP2ServerTransport.Posix.TransportSecurity =
+        options.tls.map {
+          .tls(
+            certificateChain: [.file(path: $0.certificatePath, format: .pem)],
+            privateKey: .file(path: $0.keyPath, format: .pem))
+        } ?? .plaintext
+      let limits = options.limits
       transport = HTTP2ServerTransport.Posix(
-        address: host == "::1"
-          ? .ipv6(host: host, port: port) : .ipv4(host: "127.0.0.1", port: port),
-        transportSecurity: .plaintext,
+        address: options.host.contains(":")
+          ? .ipv6(host: options.host, port: options.port)
+          : .ipv4(
+            host: options.host == "localhost" ? "127.0.0.1" : options.host, port: options.port),
+        transportSecurity: security,
         config: .defaults {
-          // A commit of the largest size, and its names.
-          $0.rpc.maxRequestPayloadSize = 2 * Limits.request
+          $0.rpc.maxRequestPayloadSize = limits.messageBytes
+          $0.http2.maxConcurrentStreams = limits.streamsPerConnection
         })
+      let keys = ServiceKeys(options.serviceKeys, isEmulator: options.isEmulator)
       server = GRPCServer(
-        transport: transport, services: [FirestoreRPCs(catalog: catalog, streams: streams)])
+        transport: transport,
+        services: [
+          FirestoreRPCs(
+            catalog: catalog, streams: streams, targetsPerStream: limits.targetsPerStream),
+          health,
+        ],
+        interceptors: [CallGate(keys: keys, limit: limits.runningCalls, logger: logger)])
     }
 
     /// The port, once the server listens on it.
@@ -100,6 +122,7 @@
 
     /// Accepts no more calls, ends listeners with a status, and lets other calls end.
     public func shutDown() {
+      health.shutDown()
       streams.close()
       server.beginGracefulShutdown()
     }

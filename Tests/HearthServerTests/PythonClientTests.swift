@@ -22,6 +22,10 @@
     }
 
     #if Tools
+      @Test func `a service key and TLS let in, and nothing else does`() async throws {
+        try await PythonClient.run("secure.py", [PythonClient.hearth])
+      }
+
       @Test func `acknowledged writes survive kill -9`() async throws {
         try await PythonClient.run("crash.py", [PythonClient.hearth, "5"])
       }

@@ -24,7 +24,7 @@
     var path: String
     @Option(help: "The port; 0 for any free one.")
     var port = 8080
-    @Option(help: "An address of the loopback interface.")
+    @Option(help: "The address. Other than loopback, it needs TLS and a token file.")
     var host = "127.0.0.1"
     @Flag(help: "Create the databases that clients name.")
     var create = false
@@ -32,11 +32,68 @@
     var emulator = false
     @Flag(help: "Refuse writes.")
     var readOnly = false
+    @Option(
+      name: .customLong("tls-certificate"), help: "A PEM file with the server's certificate chain.",
+      completion: .file())
+    var certificate: String?
+    @Option(
+      name: .customLong("tls-key"), help: "A PEM file with the certificate's private key.",
+      completion: .file())
+    var key: String?
+    @Option(
+      help: "A file with service keys, one a line: clients send one as their bearer token.",
+      completion: .file())
+    var tokenFile: String?
+    @Flag(help: "Allow an address that others reach without TLS or without keys.")
+    var insecure = false
+    @Option(help: "Keep past changes for so many seconds; stored in the files.")
+    var retentionSeconds: Int?
+    @Option(help: "Keep about so many bytes of past changes; stored in the files.")
+    var retentionBytes: Int?
+
+    func validate() throws {
+      guard (certificate == nil) == (key == nil) else {
+        throw ValidationError("--tls-certificate and --tls-key belong together.")
+      }
+      guard (retentionSeconds == nil) == (retentionBytes == nil) else {
+        throw ValidationError("--retention-seconds and --retention-bytes belong together.")
+      }
+    }
+
+    private var options: FirestoreServer.Options {
+      get throws {
+        var options = FirestoreServer.Options()
+        options.host = host
+        options.port = port
+        options.createsDatabases = create || emulator
+        options.isReadOnly = readOnly
+        options.isEmulator = emulator
+        options.isInsecure = insecure
+        if let certificate, let key {
+          options.tls = .init(certificatePath: certificate, keyPath: key)
+        }
+        if let tokenFile {
+          options.serviceKeys = try String(contentsOfFile: tokenFile, encoding: .utf8)
+            .split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+          guard !options.serviceKeys.isEmpty else {
+            throw ValidationError("\(tokenFile) has no service key.")
+          }
+        }
+        if let retentionSeconds, let retentionBytes {
+          options.retention = ChangeLogRetention(
+            age: .seconds(retentionSeconds), limitBytes: retentionBytes)
+        }
+        return options
+      }
+    }
 
     func run() async throws {
-      let server = try FirestoreServer(
-        at: path, host: host, port: port, createsDatabases: create || emulator,
-        isReadOnly: readOnly)
+      let server = try FirestoreServer(at: path, options)
+      if insecure {
+        Terminal.writeAside(
+          "Everybody who reaches this address can read and write everything.\n")
+      }
       // The first signal ends the server gracefully.
       try await Interruption.cancelling { [host] in
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -30,7 +30,7 @@ public struct ChangeLogRetention: Sendable, Hashable {
   }
 
   /// Throws `invalidArgument` for a negative limit.
-  func check() throws(Status) {
+  package func check() throws(Status) {
     guard age >= .zero, limitBytes >= 0 else {
       throw .invalidArgument("A change log's retention cannot be negative.")
     }

@@ -51,9 +51,7 @@
           verb(RequestContext(thread: .lent, readTime: time), $0)
         }
       } catch {
-        var status = Status(readingFailed: error)
-        if status.code == .outOfRange { status.code = .failedPrecondition }
-        throw status
+        throw Status(readingFailed: error).ofReadTime
       }
     }
 
@@ -100,6 +98,16 @@
           "Aborted due to cross-transaction contention: what the transaction read has changed. "
             + "Please try again.")
       }
+    }
+  }
+
+  extension Status {
+    /// The error for a read time that the change log does not reach, as Cloud Firestore returns it.
+    var ofReadTime: Status {
+      guard code == .outOfRange else { return self }
+      var status = self
+      status.code = .failedPrecondition
+      return status
     }
   }
 #endif

@@ -27,7 +27,8 @@
         }
         let name = try DatabaseName(first.database)
         try await with(name) { database in
-          let stream = ListenStream(database, name, inputs, response)
+          let stream = ListenStream(
+            database, name, inputs, response, targetLimit: targetsPerStream)
           defer { stream.close() }
           try await stream.handle(.request(first))
           while let input = try await iterator.next() { try await stream.handle(input) }

@@ -12,6 +12,7 @@
   struct FirestoreRPCs: ProtoFirestore.SimpleServiceProtocol {
     let catalog: DatabaseCatalog
     let streams: ListenStreams
+    let targetsPerStream: Int
 
     /// Runs a call on the database with this name.
     func with<Answer>(

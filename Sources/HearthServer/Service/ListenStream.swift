@@ -38,6 +38,7 @@
     private let name: DatabaseName
     private let writer: RPCWriter<ProtoListenResponse>
     private let set: TargetSet
+    private let targetLimit: Int
     private var targets: [Int32: Target] = [:]
     private var members: [Int: (target: Int32, kind: Member)] = [:]
     private var lastMember = 0
@@ -49,8 +50,9 @@
 
     init(
       _ database: ServedDatabase, _ name: DatabaseName, _ inputs: ListenInputs,
-      _ writer: RPCWriter<ProtoListenResponse>
+      _ writer: RPCWriter<ProtoListenResponse>, targetLimit: Int
     ) {
+      self.targetLimit = targetLimit
       self.database = database
       self.name = name
       self.writer = writer
@@ -99,6 +101,10 @@
         if choosesIDs { id = (targets.keys.max() ?? 0) + 1 }
         guard targets[id] == nil else {
           throw .invalidArgument("Target \(id) is in use.")
+        }
+        guard targets.count < targetLimit else {
+          throw Status(
+            .resourceExhausted, "A listen stream has at most \(targetLimit) targets.")
         }
         let (watched, project) = try watched(proto)
         let token = try await token(proto)
@@ -162,7 +168,11 @@
         case .readTime(let time):
           let time = Timestamp(try Instant(exactly: time, "The read time"))
           let backend = database.backend
-          return try await backend.awaiting { backend.token(at: time, .lent, $0) }
+          do {
+            return try await backend.awaiting { backend.token(at: time, .lent, $0) }
+          } catch {
+            throw Status(readingFailed: error).ofReadTime
+          }
         case nil: return nil
         }
       } catch let error as Status {

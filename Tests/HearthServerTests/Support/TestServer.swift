@@ -14,18 +14,24 @@
 
     let port: Int
     let client: Client
+    let connection: GRPCClient<HTTP2ClientTransport.Posix>
     let backend: any Backend
+    let shutDown: @Sendable () -> Void
 
     static let database = "projects/test/databases/(default)"
     static let root = database + "/documents"
 
     /// Runs `body` with a server that ends with it.
     static func run<Answer: Sendable>(
+      _ configure: @Sendable (inout FirestoreServer.Options) -> Void = { _ in },
       _ body: @Sendable (TestServer) async throws -> Answer
     ) async throws -> Answer {
       let backend = try EmbeddedBackend(
         inMemory: EmbeddedBackend.Settings(), logger: Logger(label: "test"))
-      let server = try FirestoreServer(DatabaseCatalog(backend), host: "127.0.0.1", port: 0)
+      var options = FirestoreServer.Options()
+      options.port = 0
+      configure(&options)
+      let server = try FirestoreServer(DatabaseCatalog(backend), options)
       return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await server.run() }
         let port = try await server.port
@@ -34,7 +40,9 @@
             target: .ipv4(address: "127.0.0.1", port: port), transportSecurity: .plaintext))
         group.addTask { try await client.runConnections() }
         let answer = try await body(
-          TestServer(port: port, client: .init(wrapping: client), backend: backend))
+          TestServer(
+            port: port, client: .init(wrapping: client), connection: client, backend: backend,
+            shutDown: { server.shutDown() }))
         client.beginGracefulShutdown()
         server.shutDown()
         return answer

@@ -1,0 +1,104 @@
+#if Server
+  public import HearthEngine
+
+  extension FirestoreServer {
+    /// How a server listens, whom it lets in, and what it keeps.
+    ///
+    ///     var options = FirestoreServer.Options()
+    ///     options.host = "0.0.0.0"
+    ///     options.tls = .init(certificatePath: "chain.pem", keyPath: "key.pem")
+    ///     options.serviceKeys = [key]
+    ///     let server = try FirestoreServer(at: "data", options)
+    public struct Options: Sendable {
+      /// The address to listen on. Default: the loopback interface, 127.0.0.1. Another address needs
+      /// `tls` and `serviceKeys`, unless `isInsecure`.
+      public var host = "127.0.0.1"
+      /// The port; 0 for any free one, see `FirestoreServer.port`. Default: 8080.
+      public var port = 8080
+      /// Whether files that do not exist are created when a client names them. Default: false.
+      public var createsDatabases = false
+      /// Refuses writes. Default: false.
+      public var isReadOnly = false
+      /// Behaves like Google's emulator: accepts every bearer token, on loopback only. Default:
+      /// false.
+      public var isEmulator = false
+      /// The certificate and key for TLS. Default: nil, without TLS.
+      public var tls: TLS?
+      /// The keys that give access to everything. A client sends one as its bearer token. If there
+      /// are any, calls without one are refused. Default: none.
+      public var serviceKeys: [String] = []
+      /// Allows an address other than loopback without TLS or without keys: everybody who reaches it
+      /// can read and write everything. Default: false.
+      public var isInsecure = false
+      /// How long past changes are kept. Stored in the files, so that it holds for every process
+      /// that writes them. With nil, the default, a file that has none gets one hour and at most
+      /// 1 GiB.
+      public var retention: ChangeLogRetention?
+      /// Limits on what clients may use.
+      public var limits = Limits()
+
+      /// Creates the default options.
+      public init() {}
+    }
+
+    /// Where the certificate of a server and its key are.
+    public struct TLS: Sendable, Hashable {
+      /// A PEM file: the server's certificate first, then those that sign it.
+      public var certificatePath: String
+      /// A PEM file with the private key of the certificate.
+      public var keyPath: String
+
+      /// Creates a description of files that are read when the server starts.
+      public init(certificatePath: String, keyPath: String) {
+        self.certificatePath = certificatePath
+        self.keyPath = keyPath
+      }
+    }
+
+    /// Limits on what clients may use. A call beyond `runningCalls` or `targetsPerStream` fails with
+    /// `resourceExhausted`. A larger message ends its call with a reset of its stream, which clients
+    /// report as `unavailable`. Calls beyond `streamsPerConnection` wait in the client.
+    public struct Limits: Sendable, Hashable {
+      /// The size of a request's message, in bytes. Default: twice Firestore's 10 MiB for a commit,
+      /// because names make the message larger.
+      public var messageBytes = 20_971_520
+      /// Calls that one connection may have running. Default: 1,000.
+      public var streamsPerConnection = 1000
+      /// Calls that may run at a time, listeners included. Default: 20,000.
+      public var runningCalls = 20_000
+      /// Targets of one `Listen` stream. Default: 1,000.
+      public var targetsPerStream = 1000
+
+      /// Creates the default limits.
+      public init() {}
+    }
+  }
+
+  extension FirestoreServer.Options {
+    /// Throws `invalidArgument` for options that let in who should not be.
+    func check() throws(Status) {
+      guard (0...65_535).contains(port) else {
+        throw .invalidArgument("A port is a number from 0 to 65535.")
+      }
+      guard limits.messageBytes > 0, limits.streamsPerConnection > 0, limits.runningCalls > 0,
+        limits.targetsPerStream > 0
+      else { throw .invalidArgument("A server's limits are greater than zero.") }
+      guard serviceKeys.allSatisfy({ $0.utf8.count >= ServiceKeys.shortest }) else {
+        throw .invalidArgument(
+          "A service key has at least \(ServiceKeys.shortest) bytes. Make one with: "
+            + "openssl rand -hex 32")
+      }
+      try retention?.check()
+      if isLoopback { return }
+      guard !isEmulator else {
+        throw .invalidArgument("An emulator listens on loopback only: 127.0.0.1 or ::1.")
+      }
+      guard isInsecure || tls != nil && !serviceKeys.isEmpty else {
+        throw .invalidArgument(
+          "Without TLS and service keys, a server listens on loopback only: 127.0.0.1 or ::1.")
+      }
+    }
+
+    var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
+  }
+#endif

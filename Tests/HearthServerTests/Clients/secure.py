@@ -1,0 +1,99 @@
+"""A server with TLS and a service key: the key opens it, and nothing else does.
+
+secure.py HEARTH
+"""
+
+import datetime
+import ipaddress
+import os
+import subprocess
+import sys
+import tempfile
+
+import grpc
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from google.api_core import exceptions
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import firestore
+from google.cloud.firestore_v1.services.firestore import client as firestore_client
+from google.cloud.firestore_v1.services.firestore.transports import grpc as firestore_grpc
+
+hearth = sys.argv[1]
+KEY = "0123456789abcdef0123456789abcdef"
+
+
+def make_certificate(folder):
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    certificate = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .sign(key, hashes.SHA256()))
+    with open(f"{folder}/cert.pem", "wb") as file:
+        file.write(certificate.public_bytes(serialization.Encoding.PEM))
+    with open(f"{folder}/key.pem", "wb") as file:
+        file.write(key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+
+
+def database(port, folder, token):
+    with open(f"{folder}/cert.pem", "rb") as file:
+        credentials = grpc.ssl_channel_credentials(file.read())
+    if token:
+        credentials = grpc.composite_channel_credentials(
+            credentials, grpc.access_token_call_credentials(token))
+    channel = grpc.secure_channel(f"127.0.0.1:{port}", credentials)
+    db = firestore.Client(project="secure", credentials=AnonymousCredentials())
+    db._firestore_api_internal = firestore_client.FirestoreClient(
+        transport=firestore_grpc.FirestoreGrpcTransport(channel=channel))
+    return db
+
+
+def serve(*arguments):
+    return subprocess.run([hearth, "serve", *arguments], capture_output=True, text=True, timeout=20)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    make_certificate(folder)
+    with open(f"{folder}/tokens", "w") as file:
+        file.write(f"# One key a line.\n{KEY}\n")
+    tls = ["--tls-certificate", f"{folder}/cert.pem", "--tls-key", f"{folder}/key.pem"]
+    for arguments in [[], tls, ["--token-file", f"{folder}/tokens"], ["--emulator"]]:
+        refused = serve(f"{folder}/data", "--host", "0.0.0.0", "--port", "0", *arguments)
+        assert refused.returncode != 0 and "loopback only" in refused.stderr, refused
+    assert serve(f"{folder}/data", *tls[:2]).returncode != 0
+
+    # Nothing of the environment must lead the client elsewhere.
+    os.environ.pop("FIRESTORE_EMULATOR_HOST", None)
+    server = subprocess.Popen(
+        [hearth, "serve", f"{folder}/data", "--create", "--port", "0", *tls, "--token-file", f"{folder}/tokens"],
+        stdout=subprocess.PIPE, text=True)
+    try:
+        port = server.stdout.readline().split(":")[-1].strip()
+        db = database(port, folder, KEY)
+        books = db.collection("books")
+        books.document("dune").set({"pages": 412})
+        assert [found.id for found in books.where(
+            filter=firestore.FieldFilter("pages", ">", 1)).stream()] == ["dune"]
+        for token in [None, "owner", KEY[:-1], KEY + "0", KEY[:-1] + "0"]:
+            try:
+                database(port, folder, token).document("books/dune").get(retry=None)
+                raise AssertionError(f"{token} was let in")
+            except exceptions.Unauthenticated:
+                pass
+        try:
+            plain = grpc.insecure_channel(f"127.0.0.1:{port}")
+            grpc.channel_ready_future(plain).result(timeout=2)
+            raise AssertionError("Without TLS, a client was let in")
+        except grpc.FutureTimeoutError:
+            pass
+        assert db.document("books/dune").get().to_dict() == {"pages": 412}
+    finally:
+        server.terminate()
+        server.wait()
+    print("secure.py: a service key over TLS, and nothing without either")

@@ -1,0 +1,242 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import HearthEngine
+  import SwiftProtobuf
+  import Testing
+
+  @testable import HearthServer
+
+  /// Limits, ids and health: what operators rely on.
+  @Suite struct CallGateTests {
+    @Test func `a call's id is the client's, also in an error`() async throws {
+      try await TestServer.run { server in
+        try await server.set(TestServer.root + "/a/b", 1)
+        func id(of name: String, asking id: String?) async throws -> String? {
+          var metadata = Metadata()
+          if let id { metadata.addString(id, forKey: "x-request-id") }
+          return try await server.client.getDocument(.with { $0.name = name }, metadata: metadata) {
+            response in
+            switch response.accepted {
+            case .success(let contents):
+              contents.metadata[stringValues: "x-request-id"].first { _ in true }
+            case .failure(let error):
+              error.metadata[stringValues: "x-request-id"].first { _ in true }
+            }
+          }
+        }
+        for name in ["/a/b", "/a/none"] {
+          #expect(try await id(of: TestServer.root + name, asking: "call-7") == "call-7")
+          let given = try #require(try await id(of: TestServer.root + name, asking: nil))
+          #expect((1...16).contains(given.count))
+          let long = String(repeating: "x", count: 129)
+          #expect(try await id(of: TestServer.root + name, asking: long) != long)
+        }
+      }
+    }
+
+    @Test func `calls beyond the limit are refused, and those that end make room`() async throws {
+      try await TestServer.run({ $0.limits.runningCalls = 1 }) { server in
+        for _ in 0..<3 {
+          // Each listener occupies the one place until it ends.
+          try await server.listening {
+            let refused = await #expect(throws: RPCError.self) {
+              try await server.set(TestServer.root + "/a/b", 1)
+            }
+            #expect(refused?.code == .resourceExhausted)
+          }
+          try await server.eventually { try await server.set(TestServer.root + "/a/b", 1) }
+        }
+        for _ in 0..<3 {
+          await #expect(throws: RPCError.self) {
+            try await server.get(TestServer.root + "/a/none")
+          }
+          try await server.eventually { try await server.set(TestServer.root + "/a/b", 1) }
+        }
+      }
+    }
+
+    @Test func `a message beyond the limit is refused, and the next one is not`() async throws {
+      try await TestServer.run({ $0.limits.messageBytes = 10_000 }) { server in
+        for count in [20_000, 5_000] {
+          let request = ProtoCommitRequest.with {
+            $0.database = TestServer.database
+            $0.writes = [
+              .with {
+                $0.update.name = TestServer.root + "/a/b"
+                $0.update.fields["s"] = .with {
+                  $0.stringValue = String(repeating: "x", count: count)
+                }
+              }
+            ]
+          }
+          if count < 10_000 {
+            _ = try await server.client.commit(request)
+          } else {
+            let refused = await #expect(throws: RPCError.self) {
+              _ = try await server.client.commit(request)
+            }
+            // The transport resets the stream.
+            #expect(refused?.code == .unavailable)
+          }
+        }
+      }
+    }
+
+    @Test func `a stream has at most as many targets as may be`() async throws {
+      try await TestServer.run({ $0.limits.targetsPerStream = 2 }) { server in
+        let refused = try await server.client.listen { writer in
+          for id in 1...3 as ClosedRange<Int32> {
+            try await writer.write(
+              .with {
+                $0.database = TestServer.database
+                $0.addTarget.targetID = id
+                $0.addTarget.documents.documents = [TestServer.root + "/a/\(id)"]
+              })
+          }
+          try? await Task.sleep(for: .seconds(600))
+        } onResponse: { response in
+          for try await message in response.messages where message.targetChange.hasCause {
+            return message.targetChange
+          }
+          return ProtoTargetChange()
+        }
+        #expect(refused.targetIds == [3])
+        #expect(refused.cause.code == Int32(RPCError.Code.resourceExhausted.rawValue))
+      }
+    }
+
+    @Test func `health is serving until the server shuts down`() async throws {
+      try await TestServer.run { server in
+        #expect(try await server.health("") == [8, 1])
+        #expect(try await server.health("google.firestore.v1.Firestore") == [8, 1])
+        let unknown = await #expect(throws: RPCError.self) { try await server.health("other") }
+        #expect(unknown?.code == .notFound)
+        let watched = try await server.watchHealth {
+          server.shutDown()
+        }
+        #expect(watched == [[8, 1], [8, 2]])
+      }
+    }
+
+    @Test func `a read time before the log names the oldest one that can be read`() async throws {
+      try await TestServer.run { server in
+        let backend = try #require(server.backend as? EmbeddedBackend)
+        try await backend.setRetention(
+          ChangeLogRetention(age: .seconds(3600), limitBytes: 0), isDefault: false)
+        let name = TestServer.root + "/a/b"
+        let old = try await server.set(name, 1).commitTime
+        let new = try await server.set(name, 2).commitTime
+        func read(_ time: Google_Protobuf_Timestamp) async throws -> Int64? {
+          try await server.client.getDocument(
+            .with {
+              $0.name = name
+              $0.readTime = time
+            }
+          ).fields["n"]?.integerValue
+        }
+        #expect(try await read(new) == 2)
+        let refused = await #expect(throws: RPCError.self) { try await read(old) }
+        #expect(refused?.code == .failedPrecondition)
+        #expect(refused?.message.contains("The oldest readable time is 20") == true)
+      }
+    }
+
+    @Test func `files get an hour of history, unless they have a retention`() async throws {
+      let folder = NSTemporaryDirectory() + "retention-\(UUID().uuidString)"
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true)
+      let path = folder + "/a.hearth"
+      func stored() throws -> ChangeLogRetention? {
+        let backend = try EmbeddedBackend(
+          at: path, named: path, EmbeddedBackend.Settings(), logger: .init(label: "test"))
+        defer { backend.close() }
+        return try backend.storedRetention()
+      }
+      func serve(_ retention: ChangeLogRetention?) async throws {
+        var options = FirestoreServer.Options()
+        options.port = 0
+        options.createsDatabases = true
+        options.retention = retention
+        let server = try FirestoreServer(at: path, options)
+        async let running: Void = server.run()
+        _ = try await server.port
+        server.shutDown()
+        try await running
+      }
+      try await serve(nil)
+      #expect(try stored() == FirestoreServer.defaultRetention)
+      let own = ChangeLogRetention(age: .seconds(5), limitBytes: 1000)
+      try await serve(own)
+      #expect(try stored() == own)
+      try await serve(nil)
+      #expect(try stored() == own)
+    }
+  }
+
+  extension TestServer {
+    /// The bytes of a `HealthCheckResponse`.
+    func health(_ service: String) async throws -> [UInt8] {
+      try await connection.unary(
+        request: ClientRequest(message: [0x0A, UInt8(service.utf8.count)] + Array(service.utf8)),
+        descriptor: MethodDescriptor(
+          fullyQualifiedService: "grpc.health.v1.Health", method: "Check"),
+        serializer: BytesCoder(), deserializer: BytesCoder(), options: .defaults
+      ) { try $0.message }
+    }
+
+    /// All answers of a watch; `then` runs after the first one.
+    func watchHealth(_ then: @Sendable @escaping () -> Void) async throws -> [[UInt8]] {
+      try await connection.serverStreaming(
+        request: ClientRequest(message: []),
+        descriptor: MethodDescriptor(
+          fullyQualifiedService: "grpc.health.v1.Health", method: "Watch"),
+        serializer: BytesCoder(), deserializer: BytesCoder(), options: .defaults
+      ) { response in
+        var answers: [[UInt8]] = []
+        for try await answer in response.messages {
+          answers.append(answer)
+          if answers.count == 1 { then() }
+        }
+        return answers
+      }
+    }
+
+    /// Runs `body` while a listener is open.
+    func listening(_ body: @Sendable @escaping () async throws -> Void) async throws {
+      try await client.listen { writer in
+        try await writer.write(
+          .with {
+            $0.database = Self.database
+            $0.addTarget.targetID = 1
+            $0.addTarget.documents.documents = [Self.root + "/a/b"]
+          })
+        try? await Task.sleep(for: .seconds(600))
+      } onResponse: { response in
+        for try await _ in response.messages { return try await body() }
+      }
+    }
+
+    /// Repeats `body` for at most ten seconds until it does not throw.
+    func eventually(_ body: () async throws -> Void) async throws {
+      let end = ContinuousClock.now + .seconds(10)
+      while true {
+        do { return try await body() } catch  where ContinuousClock.now < end {
+          try await Task.sleep(for: .milliseconds(10))
+        }
+      }
+    }
+  }
+
+  /// Bytes as they are.
+  private struct BytesCoder: MessageSerializer, MessageDeserializer {
+    func serialize<Bytes: GRPCContiguousBytes>(_ message: [UInt8]) throws -> Bytes {
+      Bytes(message)
+    }
+    func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> [UInt8] {
+      bytes.withUnsafeBytes { Array($0) }
+    }
+  }
+#endif
