@@ -135,6 +135,12 @@ import Testing
     #expect(first.split(separator: "\n", omittingEmptySubsequences: false).count <= 30)
   }
 
+  @Test func `the first program is an example that is built`() throws {
+    let readme = try #require(SourceTree.text(of: "README.md"))
+    let first = try #require(Self.swiftBlocks(readme).first)
+    #expect(first + "\n" == SourceTree.text(of: "Sources/Examples/FirstProgram/main.swift"))
+  }
+
   @Test func `files that the README names are there`() throws {
     let readme = try #require(SourceTree.text(of: "README.md"))
     let links = readme.components(separatedBy: "](").dropFirst().compactMap {

@@ -40,25 +40,28 @@ struct Snippets {
       var pages: Int
     }
 
-    let db = try Firestore.open(at: "books.hearth")
-    let books = db.collection("books")
+    func run() async throws {
+      let db = try Firestore.open(at: "books.hearth")
+      let books = db.collection("books")
 
-    // Hears of what any process commits.
-    let listener = books.addSnapshotListener { snapshot, _ in
-      for change in snapshot?.documentChanges ?? [] {
-        print(change.type, change.document.documentID)
+      // Receives the books, and then every change that any process commits.
+      let listener = books.addSnapshotListener { snapshot, _ in
+        for change in snapshot?.documentChanges ?? [] {
+          print(change.type, change.document.documentID)
+        }
       }
+
+      let dune = books.document("dune")
+      try await dune.setData(committing: Book(title: "Dune", pages: 412))
+      try await dune.updateData(["pages": FieldValue.increment(6), "tags": ["sand", "spice"]])
+      let book = try await dune.getDocument(as: Book.self)
+      print(book.id ?? "", book.title, book.pages)  // dune Dune 418
+
+      listener.remove()
+      try await db.terminate()
     }
 
-    let dune = books.document("dune")
-    try dune.setData(from: Book(title: "Dune", pages: 412))
-    try await dune.updateData(["pages": FieldValue.increment(6), "tags": ["sand", "spice"]])
-
-    let book = try await dune.getDocument(as: Book.self)
-    print(book.id ?? "", book.title, book.pages)  // dune Dune 418
-
-    listener.remove()
-    try await db.terminate()
+    try await run()
   }
 
   func memory() throws {

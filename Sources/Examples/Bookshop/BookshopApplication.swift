@@ -1,0 +1,139 @@
+import FirebaseFirestore
+import Foundation
+import HearthService
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// The bookshop on `firestore`. It closes the database when it has shut down, after the server.
+///
+///     GET    /books?limit=20&after=TOKEN   a page of books by title
+///     POST   /books                        adds a book
+///     GET    /books/{id}                   one book
+///     PUT    /books/{id}                   replaces a book
+///     DELETE /books/{id}
+///     POST   /books/{id}/sale              takes one copy, or answers 409 if there is none
+///     GET    /live/books                   all books by title, again after each change, as server-sent events
+public func bookshopApplication(
+  on firestore: Firestore, address: BindAddress = .hostname("127.0.0.1", port: 8080),
+  logger: Logger = Logger(label: "bookshop")
+) -> Application<RouterResponder<BasicRequestContext>> {
+  let router = Router()
+  router.add(middleware: ErrorResponses())
+  Bookshop(books: firestore.collection("books")).addRoutes(to: router)
+  return Application(
+    router: router, configuration: .init(address: address),
+    // A group shuts its services down in reverse order, and the server is the last one.
+    services: [FirestoreService(firestore)], logger: logger)
+}
+
+struct Bookshop: Sendable {
+  let books: CollectionReference
+
+  func addRoutes(to router: Router<BasicRequestContext>) {
+    router.get("books") { request, _ in
+      let parameters = request.uri.queryParameters
+      let limit = parameters.get("limit", as: Int.self) ?? 20
+      guard (1...100).contains(limit) else {
+        throw HTTPError(.badRequest, message: "The limit must be 1...100.")
+      }
+      let token = try parameters.get("after").map { try PageToken(text: $0) }
+      return try await books.page(limit: limit, after: token)
+    }
+    router.post("books") { request, context in
+      let body = try await request.decode(as: BookRequest.self, context: context)
+      let document = books.document()
+      try await document.setData(committing: Book(body))
+      return try EditedResponse(status: .created, response: await response(for: document))
+    }
+    router.get("books/:id") { _, context in try await response(for: document(context)) }
+    router.put("books/:id") { request, context in
+      let body = try await request.decode(as: BookRequest.self, context: context)
+      let document = try document(context)
+      try await document.setData(committing: Book(body))
+      return try await response(for: document)
+    }
+    router.delete("books/:id") { _, context in
+      try await document(context).delete()
+      return HTTPResponse.Status.noContent
+    }
+    router.post("books/:id/sale") { _, context in
+      let document = try document(context)
+      try await sell(document)
+      return try await response(for: document)
+    }
+    router.get("live/books") { request, _ in
+      Response(
+        status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+        body: liveBooks(for: request))
+    }
+  }
+
+  private func document(_ context: BasicRequestContext) throws -> DocumentReference {
+    books.document(try context.parameters.require("id"))
+  }
+
+  private func response(for document: DocumentReference) async throws -> BookResponse {
+    // Nil for a document that does not exist; `Book.self` would throw a `DecodingError`.
+    guard let book = try await document.getDocument(as: Book?.self).flatMap(BookResponse.init)
+    else { throw HTTPError(.notFound, message: "There is no such book.") }
+    return book
+  }
+
+  /// Takes one copy. Throws `notFound` if there is no such book, `failedPrecondition` if there is no copy.
+  private func sell(_ document: DocumentReference) async throws {
+    try await books.firestore.runTransaction { transaction, error in
+      do {
+        guard let book = try transaction.getDocument(document).data(as: Book?.self) else {
+          throw FirestoreErrorCode(.notFound)
+        }
+        guard book.copies > 0 else {
+          let userInfo = [NSLocalizedDescriptionKey: "\(book.title) is sold out."]
+          throw FirestoreErrorCode(.failedPrecondition, userInfo: userInfo)
+        }
+        transaction.updateData(["copies": book.copies - 1], forDocument: document)
+      } catch let thrown {
+        error?.pointee = thrown as NSError
+      }
+      return nil
+    }
+  }
+
+  /// An event for the current state of the books, and one after each change. A client that is slow skips
+  /// states. Ends when the client goes away, on shutdown, and when the listener fails.
+  private func liveBooks(for request: Request) -> ResponseBody {
+    let query = books.order(by: "title")
+    return ResponseBody { writer in
+      let (states, input) = AsyncStream.makeStream(
+        of: QuerySnapshot.self, bufferingPolicy: .bufferingNewest(1))
+      let listener = query.addSnapshotListener { snapshot, _ in
+        if let snapshot { input.yield(snapshot) } else { input.finish() }
+      }
+      defer { listener.remove() }
+      try await withGracefulShutdownHandler {
+        try await request.body.consumeWithInboundCloseHandler { _ in
+          for await snapshot in states { try await writer.write(event(snapshot)) }
+        } onInboundClosed: {
+          input.finish()
+        }
+      } onGracefulShutdown: {
+        input.finish()
+      }
+      try await writer.finish(nil)
+    }
+  }
+
+  private func event(_ snapshot: QuerySnapshot) throws -> ByteBuffer {
+    let books = try snapshot.documents.compactMap { BookResponse(try $0.data(as: Book.self)) }
+    return ByteBuffer(
+      string: "data: \(String(decoding: try JSONEncoder().encode(books), as: UTF8.self))\n\n")
+  }
+}
+
+extension Book {
+  init(_ request: BookRequest) {
+    self.init(
+      title: request.title, author: request.author, pages: request.pages, copies: request.copies)
+  }
+}

@@ -1,0 +1,30 @@
+import FirebaseFirestore
+import Hummingbird
+
+/// Answers errors of the database with the HTTP status that fits.
+struct ErrorResponses<Context: RequestContext>: RouterMiddleware {
+  func handle(
+    _ request: Request, context: Context,
+    next: (Request, Context) async throws -> Response
+  ) async throws -> Response {
+    do {
+      return try await next(request, context)
+    } catch let error as FirestoreErrorCode {
+      context.logger.warning("\(error)")
+      throw HTTPError(status(for: error.code), message: error.localizedDescription)
+    } catch is DecodingError {
+      // A document of another shape than the model.
+      throw HTTPError(.internalServerError, message: "A stored document cannot be read.")
+    }
+  }
+
+  private func status(for code: FirestoreErrorCode.Code) -> HTTPResponse.Status {
+    switch code {
+    case .invalidArgument, .outOfRange: .badRequest
+    case .notFound: .notFound
+    case .alreadyExists, .failedPrecondition: .conflict
+    case .aborted, .unavailable, .resourceExhausted: .serviceUnavailable
+    default: .internalServerError
+    }
+  }
+}
