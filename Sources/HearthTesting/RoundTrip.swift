@@ -32,6 +32,8 @@ import Hearth
 ///   - database: The database to write to; by default a new one.
 ///   - ignoring: Properties that may change, by their path: `created`, `author.seen`, and for all
 ///     elements of an array `chapters.read`.
+///   - fileID: The file that an error names.
+///   - line: The line that an error names.
 /// - Throws: `RoundTripDifference`, and the errors of the model's coding and of the database.
 public func expectRoundTrip<Model: Codable & Equatable>(
   _ model: Model, encoder: Firestore.Encoder = Firestore.Encoder(),

@@ -58,8 +58,11 @@ public final class Environment: Sendable {
   /// a second before it throws `foreignProcessNamespace`, `openElsewhere`, `readElsewhere` or
   /// `writtenElsewhere`.
   ///
-  /// - Parameter namedPath: The path that the user gave, if it is not `path`. Nothing is written
-  ///   any more once it leads to another file.
+  /// - Parameters:
+  ///   - path: The file's path, without symbolic links.
+  ///   - namedPath: The path that the user gave, if it is not `path`. Nothing is written any more once
+  ///     it leads to another file.
+  ///   - configuration: The tables to open, and the limits.
   public static func open(
     at path: String, named namedPath: String? = nil, configuration: EnvironmentConfiguration
   ) throws(LMDBError) -> Environment {

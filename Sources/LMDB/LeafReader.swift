@@ -57,8 +57,11 @@ public struct LeafReader {
   /// Calls `body` with the pages that may hold keys at or above `lowest` and below `end`, in key
   /// order, until it returns false.
   ///
-  /// - Parameter body: `separator` is above all keys of the pages before, and at or below those of
-  ///   this one; nil for the first page of the table.
+  /// - Parameters:
+  ///   - lowest: The lowest key, inclusive.
+  ///   - end: The end of the keys, exclusive; nil for the end of the table.
+  ///   - body: `separator` is above all keys of the pages before, and at or below those of this one;
+  ///     nil for the first page of the table.
   public func forEachPage(
     from lowest: UnsafeRawBufferPointer, below end: UnsafeRawBufferPointer?,
     _ body: (_ page: UInt64, _ separator: UnsafeRawBufferPointer?) throws -> Bool

@@ -108,8 +108,12 @@ public final class PageWalk {
   /// overwritten by a later one, and what `visit` and `progress` throw. Problems of the file are in
   /// the report.
   ///
-  /// - Parameter environment: Has the file open: the open file is checked, even if another one is
-  ///   at the path.
+  /// - Parameters:
+  ///   - path: The file's path.
+  ///   - environment: Has the file open: the open file is checked, even if another one is at the path.
+  ///   - transactionID: The commit to check; nil for the newest.
+  ///   - visit: Receives the entries of the tables' pages.
+  ///   - progress: Receives the pages read so far, and their number.
   public static func check(
     _ path: String, openIn environment: Environment? = nil, transactionID: Int? = nil,
     visit: @escaping Visit = { _, _, _ in },

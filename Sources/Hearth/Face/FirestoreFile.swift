@@ -94,7 +94,11 @@ public struct FirestoreFile: Sendable {
   /// `FirestoreMaintenance.import(from:)`.
   ///
   /// - Parameters:
+  ///   - export: The path of the export.
   ///   - keepingTimes: If false, the documents' times are that of the import.
+  ///   - skippingInvalidLines: Reports lines that are invalid, and goes on. If false, the first one is
+  ///     thrown and no file appears.
+  ///   - progress: Called from time to time, on a thread of the import.
   @discardableResult
   public func `import`(
     from export: String, keepingTimes: Bool = true, skippingInvalidLines: Bool = false,

@@ -124,9 +124,13 @@ extension Query {
   ///
   /// Results are ordered by distance, the nearest first. Only vectors of the same dimension are
   /// compared.
+  ///
   /// - Parameters:
+  ///   - field: The field with a vector, with dots into maps.
+  ///   - vector: The vector to compare with.
   ///   - limit: The largest number of results: 1...1000, otherwise the query fails with
   ///     `invalidArgument`.
+  ///   - measure: The distance between two vectors.
   ///   - distanceResultField: The field of each result that contains its distance. Replaces a
   ///     stored field of the same name.
   ///   - distanceThreshold: The largest distance of a result; for a dot product, the smallest.

@@ -21,8 +21,8 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
   public enum Code: Int, Sendable {
     /// No error. Never thrown.
     case OK = 0
-    /// A write closure threw an error of its own, which is the cause (`NSUnderlyingErrorKey`), or a
-    /// transaction was rolled back while it waited. Nothing was applied. Handle the cause.
+    /// A transaction was rolled back while it waited. Nothing was applied. Begin it again if its result
+    /// is still wanted. A cancelled task throws `CancellationError` instead.
     case cancelled = 1
     /// The commit could not be flushed to disk: it may or may not be there after a restart. Read the
     /// documents before you write again, and look at the disk.
@@ -30,8 +30,7 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
     /// The call cannot be right for any state of the database: a malformed path, a value above a limit,
     /// a query that is not allowed. The message names the argument. Correct the call; do not retry.
     case invalidArgument = 3
-    /// A time limit that the caller set has passed. The embedded database sets none. Retry if the
-    /// operation can be repeated.
+    /// The embedded database sets no time limits and never throws it.
     case deadlineExceeded = 4
     /// A document to update, a file to open or read, or an index to drop does not exist. Create it, or
     /// treat it as deleted.
@@ -39,10 +38,9 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
     /// A document to create exists, or another document has the same value in a unique index; the
     /// message names both. Choose another id or value; do not retry.
     case alreadyExists = 6
-    /// The caller's identity may not read or write this, where identities are used: access lists of
-    /// `ParseSwift`, `@auth` of typed operations, keys of the server. Sign in as somebody else.
+    /// Hearth has no security rules and never throws it; clients of a server may receive it.
     case permissionDenied = 7
-    /// A limit of the machine or of a setting is reached: the disk or the map (`mapSizeBytes`) is full,
+    /// A limit of the machine or of a setting is reached: the disk is full,
     /// all reader slots are in use, too many bytes of writes wait, or a write concerns too many documents.
     /// Make room, raise the setting, or write less at once; then retry.
     case resourceExhausted = 8
@@ -67,8 +65,7 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
     /// The file, or a record in it, is damaged, or is no database. Stop writing, run a check
     /// (`firestore.maintenance.check()`, `hearth check`), and restore a backup.
     case dataLoss = 15
-    /// The request has no identity where one is required: the server's keys, or `@auth` of typed
-    /// operations. Sign in, then repeat.
+    /// Hearth never throws it; clients of a server with keys receive it for a missing or wrong key.
     case unauthenticated = 16
   }
 

@@ -16,8 +16,11 @@ public func near(key: String, geoPoint: ParseGeoPoint) -> QueryConstraint {
 /// Matches objects whose point is at most `distance` radians away, the nearest first. The query
 /// throws `ParseError` with `.invalidQuery` for a negative distance.
 ///
-/// - Parameter sorted: False leaves the order to the query, as an order of the query does. True by
-///   default.
+/// - Parameters:
+///   - key: The property with a point.
+///   - geoPoint: The centre.
+///   - distance: In radians of the earth's surface.
+///   - sorted: False leaves the order to the query, as an order of the query does. True by default.
 public func withinRadians(
   key: String, geoPoint: ParseGeoPoint, distance: Double, sorted: Bool = true
 ) -> QueryConstraint {

@@ -118,7 +118,10 @@ public func != <Value: Encodable & Sendable>(key: String, value: Value) -> Query
 
 /// Same as `==`.
 ///
-/// - Parameter usingEqComparator: Has no effect: conditions of one key never replace each other.
+/// - Parameters:
+///   - key: The property.
+///   - value: The value, which is encoded as the property is.
+///   - usingEqComparator: Has no effect: conditions of one key never replace each other.
 public func equalTo<Value: Encodable & Sendable>(
   key: String, value: Value, usingEqComparator: Bool = true
 ) -> QueryConstraint {

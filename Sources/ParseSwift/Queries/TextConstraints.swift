@@ -3,7 +3,10 @@ import Hearth
 
 /// Matches objects whose property is a string that contains `substring`.
 ///
-/// - Parameter modifiers: See `matchesRegex(key:regex:modifiers:)`.
+/// - Parameters:
+///   - key: The property.
+///   - substring: The text to find.
+///   - modifiers: See `matchesRegex(key:regex:modifiers:)`.
 public func containsString(
   key: String, substring: String, modifiers: String? = nil
 ) -> QueryConstraint {
@@ -14,7 +17,10 @@ public func containsString(
 
 /// Matches objects whose property is a string that begins with `prefix`.
 ///
-/// - Parameter modifiers: See `matchesRegex(key:regex:modifiers:)`.
+/// - Parameters:
+///   - key: The property.
+///   - prefix: The beginning.
+///   - modifiers: See `matchesRegex(key:regex:modifiers:)`.
 public func hasPrefix(key: String, prefix: String, modifiers: String? = nil) -> QueryConstraint {
   text(key, modifiers, "^" + NSRegularExpression.escapedPattern(for: prefix)) {
     .whereField($0, hasPrefix: prefix)
@@ -23,7 +29,10 @@ public func hasPrefix(key: String, prefix: String, modifiers: String? = nil) -> 
 
 /// Matches objects whose property is a string that ends with `suffix`.
 ///
-/// - Parameter modifiers: See `matchesRegex(key:regex:modifiers:)`.
+/// - Parameters:
+///   - key: The property.
+///   - suffix: The end.
+///   - modifiers: See `matchesRegex(key:regex:modifiers:)`.
 public func hasSuffix(key: String, suffix: String, modifiers: String? = nil) -> QueryConstraint {
   text(key, modifiers, NSRegularExpression.escapedPattern(for: suffix) + "$") {
     .whereField($0, hasSuffix: suffix)
@@ -44,8 +53,11 @@ private func text(
 /// linear in the text. The query throws `ParseError` with `.invalidValue` for an expression that is
 /// invalid, and for back references and look-around.
 ///
-/// - Parameter modifiers: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.`
-///   match newlines, `x` ignores white space in the expression.
+/// - Parameters:
+///   - key: The property.
+///   - regex: The expression, which may match anywhere in the string.
+///   - modifiers: Letters: `i` ignores case, `m` lets `^` and `$` match at lines, `s` lets `.` match
+///     newlines, `x` ignores white space in the expression.
 public func matchesRegex(
   key: String, regex: String, modifiers: String? = nil
 ) -> QueryConstraint {
