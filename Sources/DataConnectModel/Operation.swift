@@ -18,7 +18,7 @@ public struct Operation: Codable, Hashable, Sendable {
   /// strict runtime refuses to execute.
   public var auth: Auth?
   /// `@check` of the operation itself, in the order of the source. `this` in their expressions is
-  /// the result of a query. Checks of fields are in `Modifiers.checks`.
+  /// the result, before a mutation is committed. Checks of fields are in `Modifiers.checks`.
   public var checks: [Check]
   /// `@transaction`: all root fields of a mutation succeed, or none is applied.
   public var isTransaction: Bool

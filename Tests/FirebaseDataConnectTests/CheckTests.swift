@@ -48,6 +48,14 @@ import Testing
           todoList_insert(data: {name: $name})
           todo_insert(data: {text: $text, listId_expr: "response.todoList_insert.id"})
         }
+        mutation AddBoth($text: String!)
+          @check(expr: "this.one.id != this.two.id && auth.uid == 'ada'", message: "Ada adds.") {
+          one: todo_insert(data: {text: $text})
+          two: todo_insert(data: {text: $text})
+        }
+        mutation AddOne($text: String!) @check(expr: "auth.uid == 'ada'", message: "Ada adds.") {
+          todo_insert(data: {text: $text})
+        }
         query Secret { todos { text } permissions @redact { role } }
         query Checked @check(expr: "this.todos.size() > 0", message: "Nothing to do.") {
           todos { text @check(expr: "this.startsWith('a')", message: "Not an a.", optional: true) }
@@ -58,6 +66,17 @@ import Testing
 
   private func count() async throws -> Int {
     try await connector.firestore.collection("todo").getDocuments().count
+  }
+
+  @Test(arguments: ["AddBoth", "AddOne"])
+  func `a check of a mutation decides before anything is committed`(name: String) async throws {
+    for user in [nil, DataConnectAuth(uid: "bob")] {
+      let denied = await message { try await connector.mutate(name, ["text": "x"], auth: user) }
+      #expect(denied.contains("Ada adds."), "\(denied)")
+      #expect(try await count() == 0)
+    }
+    try await connector.mutate(name, ["text": "x"], auth: DataConnectAuth(uid: "ada"))
+    #expect(try await count() == (name == "AddBoth" ? 2 : 1))
   }
 
   @Test func `a check of a row that is not there fails, unless it is optional`() async throws {

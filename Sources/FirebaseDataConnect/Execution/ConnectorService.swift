@@ -142,8 +142,9 @@ final class ConnectorService: OperationExecutor {
       return OperationResponse(failed: OperationFailure(error), operation.fields)
     }
     let roots = operation.fields.filter { execution.isIncluded($0.modifiers) }
+    // A check of the operation decides before anything is committed.
     let outcome =
-      operation.isTransaction || roots.count == 1
+      operation.isTransaction || roots.count == 1 || !operation.checks.isEmpty
       ? await together(roots, execution) : await oneByOne(roots, execution)
     if outcome.isApplied {
       await hub.invalidate(outcome.written.byKey.union(outcome.written.byFilter))
@@ -188,6 +189,8 @@ final class ConnectorService: OperationExecutor {
             throw Stop(index: index, failure: OperationFailure(error))
           }
         }
+        try runner.execution.check(
+          execution.operation.checks, .object(runner.execution.responses))
         try hub.record(mutated(execution, runner.written), in: writer, firestore)
         return (fields, runner.written)
       }
@@ -205,9 +208,9 @@ final class ConnectorService: OperationExecutor {
       response.cause = stop.failure.cause
       return Outcome(response: response)
     } catch {
-      // Of the commit: a value that must occur once, a database that is full.
+      // Of the commit: a value that must occur once, a database that is full. Or a check of the operation.
       var failure = OperationFailure(error)
-      if roots.count == 1 { failure.path = [.field(roots[0].responseKey)] }
+      if roots.count == 1, !failure.isCheck { failure.path = [.field(roots[0].responseKey)] }
       return Outcome(response: OperationResponse(failed: failure, roots))
     }
   }

@@ -40,29 +40,28 @@
           var tokens = request.metadata[stringValues: "authorization"].makeIterator()
           try keys.check(authorization: tokens.next())
         }
-        guard running.begin(limit: limit) else {
-          throw Status(.resourceExhausted, "The server has too many calls. Try again later.")
-        }
       } catch {
         throw call.end(error)
       }
-      // Ends with this function, or with the producer of the answer.
+      guard let place = RunningCall(in: running, limit: limit) else {
+        throw call.end(
+          Status(.resourceExhausted, "The server has too many calls. Try again later."))
+      }
       let answer: StreamingServerResponse<Output>
       do {
         answer = try await next(request, context)
       } catch {
-        running.end()
         throw call.end(error)
       }
       switch answer.accepted {
       case .failure(let error):
-        running.end()
         return StreamingServerResponse(accepted: .failure(call.end(error)))
       case .success(var contents):
         let produce = contents.producer
         contents.metadata.replaceOrAddString(id, forKey: Self.header)
-        contents.producer = { [running] writer in
-          defer { running.end() }
+        // Not called if the connection ends before the answer: then it is only released.
+        contents.producer = { writer in
+          defer { place.end() }
           do {
             let metadata = try await produce(writer)
             call.end()
@@ -123,18 +122,37 @@
   }
 
   /// The number of calls that run.
-  private final class RunningCalls: Sendable {
+  final class RunningCalls: Sendable {
     let count = Guarded(0)
+  }
 
-    /// False if as many run as may.
-    func begin(limit: Int) -> Bool {
-      count.withLock { count in
+  /// A call that is counted until it ends, or until nothing has it any more.
+  final class RunningCall: Sendable {
+    private let calls: RunningCalls
+    private let hasEnded = Guarded(false)
+
+    /// Nil if as many run as may.
+    init?(in calls: RunningCalls, limit: Int) {
+      self.calls = calls
+      let isCounted = calls.count.withLock { count in
         guard count < limit else { return false }
         count += 1
         return true
       }
+      guard isCounted else {
+        hasEnded.withLock { $0 = true }
+        return nil
+      }
     }
 
-    func end() { count.withLock { $0 -= 1 } }
+    deinit { end() }
+
+    func end() {
+      let isFirst = hasEnded.withLock { hasEnded in
+        defer { hasEnded = true }
+        return !hasEnded
+      }
+      if isFirst { calls.count.withLock { $0 -= 1 } }
+    }
   }
 #endif

@@ -36,6 +36,19 @@
       }
     }
 
+    @Test func `a call that is never answered makes room, and one that ends does so once`() {
+      let calls = RunningCalls()
+      var first = RunningCall(in: calls, limit: 1)
+      #expect(first != nil && RunningCall(in: calls, limit: 1) == nil)
+      #expect(calls.count.withLock { $0 } == 1)
+      first = nil
+      #expect(calls.count.withLock { $0 } == 0)
+      let second = RunningCall(in: calls, limit: 1)
+      second?.end()
+      second?.end()
+      #expect(calls.count.withLock { $0 } == 0)
+    }
+
     @Test func `calls beyond the limit are refused, and those that end make room`() async throws {
       try await TestServer.run({ $0.limits.runningCalls = 1 }) { server in
         for _ in 0..<3 {
