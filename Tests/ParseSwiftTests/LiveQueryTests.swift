@@ -93,6 +93,21 @@ import Testing
         last = change.token
       }
       #expect(seen == ["updated a", "left b", "deleted c", "created e"])
+      // A program that stops after any of them misses none.
+      for count in 1...3 {
+        var taken: Set<String> = []
+        var token: ChangeToken?
+        var some = Place.query("number" > 0).changes(since: state).makeAsyncIterator()
+        for _ in 0..<count {
+          let change = try #require(try await some.next())
+          taken.insert(Self.name(change.event))
+          token = change.token
+        }
+        var rest = Place.query("number" > 0).changes(since: token).makeAsyncIterator()
+        while taken != seen, let change = try await rest.next() {
+          taken.insert(Self.name(change.event))
+        }
+      }
       var again = Place.query("number" > 0).changes(since: last).makeAsyncIterator()
       let place = try await Place.query("name" == "f").first()
       _ = try await place.set(\.number, to: 7).save()

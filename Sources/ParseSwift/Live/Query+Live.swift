@@ -4,10 +4,10 @@ import Hearth
 public struct LiveQueryChange<T: ParseObject>: Sendable {
   /// The change, with the object.
   public let event: LiveQueryEvent<T>
-  /// The state after the change, from which `Query.changes(since:)` continues. Changes that are
-  /// delivered together, of one commit or of several, have the token of the state after all of
-  /// them: a program that stores it before it has processed all of them, and stops, does not
-  /// receive the rest again. Nil after the database is closed.
+  /// The state from which `Query.changes(since:)` continues without missing a change. Changes may be
+  /// delivered together, of one commit or of several: the last one has the state after all of them,
+  /// the others have the state before. A program that stops in between receives them again. Nil
+  /// after the database is closed.
   public let token: ChangeToken?
 }
 
@@ -54,8 +54,8 @@ extension Query {
   /// `ParseError` with `.operationForbidden` if the change log no longer reaches back to the state,
   /// and if the query includes objects or orders by distance: read all results with `find()` then.
   ///
-  /// - Parameter token: The state to continue from: the token of a change, after which all
-  ///   changes with the same token were processed. Nil: as `subscribe()`, with tokens.
+  /// - Parameter token: The state to continue from: the token of the change that was processed last.
+  ///   Nil: as `subscribe()`, with tokens.
   public func changes(
     since token: ChangeToken?
   ) -> AsyncThrowingStream<LiveQueryChange<T>, any Error> {
@@ -68,15 +68,17 @@ extension Query {
           .operationForbidden,
           "A query that includes objects, or orders them by distance, does not continue.")
       }
+      var state: ChangeToken? = token
       for try await snapshot in try built(context).snapshots(resumingFrom: token) {
         guard !snapshot.isFullResync else {
           throw ParseError(
             .operationForbidden,
             "The changes since then are not known any more: read all results.")
         }
-        for event in try await events(snapshot.documentChanges, context) {
-          yield(LiveQueryChange(event: event, token: snapshot.token))
-        }
+        Self.deliver(
+          try await events(snapshot.documentChanges, context), from: state, to: snapshot.token
+        ) { yield(LiveQueryChange(event: $0, token: $1)) }
+        state = snapshot.token
       }
     }
   }
@@ -86,22 +88,34 @@ extension Query {
   ) async throws {
     let query = try built(context).including(paths.map(\.inclusion))
     var before: [String: T]?
+    var state: ChangeToken?
     for try await snapshot in query.snapshots {
       let objects = try read(snapshot.documents, context)
       let after = Dictionary(objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
       if let before {
         let gone = before.filter { after[$0.key] == nil }.sorted { $0.key < $1.key }.map(\.value)
-        for event in try await Self.ended(gone, context) { yield(event, snapshot.results.token) }
+        var events = try await Self.ended(gone, context)
         for object in objects {
           guard let old = before[object.objectId ?? ""] else {
-            yield(Self.begun(object), snapshot.results.token)
+            events.append(Self.begun(object))
             continue
           }
-          if old != object { yield(.updated(object), snapshot.results.token) }
+          if old != object { events.append(.updated(object)) }
         }
+        Self.deliver(events, from: state, to: snapshot.results.token, yield)
       }
       before = after
+      state = snapshot.results.token
     }
+  }
+
+  /// Whoever continues from the token of an event that is not the last one receives all of them again.
+  private static func deliver(
+    _ events: [LiveQueryEvent<T>], from before: ChangeToken?, to after: ChangeToken?,
+    _ yield: (LiveQueryEvent<T>, ChangeToken?) -> Void
+  ) {
+    for event in events.dropLast() { yield(event, before) }
+    if let last = events.last { yield(last, after) }
   }
 
   /// From the changes of the documents: those that are no longer results come first.
