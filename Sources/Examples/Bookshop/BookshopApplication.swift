@@ -71,7 +71,10 @@ struct Bookshop: Sendable {
   }
 
   private func document(_ context: BasicRequestContext) throws -> DocumentReference {
-    books.document(try context.parameters.require("id"))
+    let id = try context.parameters.require("id")
+    // With a slash it would be the path of another collection's document.
+    guard !id.contains("/") else { throw HTTPError(.badRequest, message: "An id has no slash.") }
+    return books.document(id)
   }
 
   private func response(for document: DocumentReference) async throws -> BookResponse {
@@ -81,23 +84,25 @@ struct Bookshop: Sendable {
     return book
   }
 
-  /// Takes one copy. Throws `notFound` if there is no such book, `failedPrecondition` if there is no copy.
+  /// Takes one copy. Throws 404 if there is no such book, 409 if there is no copy.
   private func sell(_ document: DocumentReference) async throws {
-    try await books.firestore.runTransaction { transaction, error in
-      do {
-        guard let book = try transaction.getDocument(document).data(as: Book?.self) else {
-          throw FirestoreErrorCode(.notFound)
+    // The block returns what it found: errors of Firestore's codes would run it again.
+    let isSold =
+      try await books.firestore.runTransaction { transaction, error in
+        do {
+          guard let book = try transaction.getDocument(document).data(as: Book?.self) else {
+            return nil
+          }
+          guard book.copies > 0 else { return false }
+          transaction.updateData(["copies": book.copies - 1], forDocument: document)
+          return true
+        } catch let thrown {
+          error?.pointee = thrown as NSError
+          return nil
         }
-        guard book.copies > 0 else {
-          let userInfo = [NSLocalizedDescriptionKey: "\(book.title) is sold out."]
-          throw FirestoreErrorCode(.failedPrecondition, userInfo: userInfo)
-        }
-        transaction.updateData(["copies": book.copies - 1], forDocument: document)
-      } catch let thrown {
-        error?.pointee = thrown as NSError
-      }
-      return nil
-    }
+      } as? Bool
+    guard let isSold else { throw HTTPError(.notFound, message: "There is no such book.") }
+    guard isSold else { throw HTTPError(.conflict, message: "The book is sold out.") }
   }
 
   /// An event for the current state of the books, and one after each change. A client that is slow skips

@@ -22,7 +22,7 @@ struct ErrorResponses<Context: RequestContext>: RouterMiddleware {
     switch code {
     case .invalidArgument, .outOfRange: .badRequest
     case .notFound: .notFound
-    case .alreadyExists, .failedPrecondition: .conflict
+    case .alreadyExists: .conflict
     case .aborted, .unavailable, .resourceExhausted: .serviceUnavailable
     default: .internalServerError
     }

@@ -109,7 +109,7 @@ extension Query {
     }
   }
 
-  /// Whoever continues from the token of an event that is not the last one receives all of them again.
+  /// The token of an event that is not the last one leads to all of them again.
   private static func deliver(
     _ events: [LiveQueryEvent<T>], from before: ChangeToken?, to after: ChangeToken?,
     _ yield: (LiveQueryEvent<T>, ChangeToken?) -> Void
