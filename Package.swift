@@ -32,6 +32,9 @@ let package = Package(
       description: "HearthServer: a server for Firestore's clients, with gRPC and Protocol Buffers."
     ),
     .trait(
+      name: "Postgres",
+      description: "Databases on a PostgreSQL server, with libpq: libpq-dev on Debian."),
+    .trait(
       name: "Macros",
       description: "HearthMacros: @Document, which writes direct coding and typed fields."),
   ],
@@ -60,6 +63,8 @@ let package = Package(
       name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
     .systemLibrary(
       name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+    // Only with the trait "Postgres".
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
     // Layer 1: safe, concrete Swift over the C library; bytes in, bytes out.
     .target(name: "LMDB", dependencies: ["CLMDB"]),
@@ -77,11 +82,20 @@ let package = Package(
         .enableUpcomingFeature("NonisolatedNonsendingByDefault")
       ]),
 
+    // The tables of a server, for the engine's backend of remote stores.
+    .target(
+      name: "HearthPostgres",
+      dependencies: [
+        "HearthEngine", .target(name: "CPostgres", condition: .when(traits: ["Postgres"])),
+        .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+
     // Layer 3: the public API. It knows no storage.
     .target(
       name: "Hearth",
       dependencies: [
-        "HearthEngine",
+        "HearthEngine", .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -254,6 +268,9 @@ let package = Package(
       ],
       // Scripts in other languages.
       exclude: ["Clients"]),
+    .testTarget(
+      name: "HearthPostgresTests",
+      dependencies: ["Hearth", "HearthEngine", "HearthPostgres"]),
     .testTarget(name: "HearthCLITests", dependencies: ["HearthCLI", "Hearth"]),
   ],
   swiftLanguageModes: [.v6]

@@ -2,6 +2,10 @@ import Foundation
 import Logging
 import Synchronization
 
+#if Postgres
+  import HearthPostgres
+#endif
+
 /// A document database in one file, embedded in this process.
 ///
 ///     let db = try Firestore.open(at: "books.hearth")
@@ -96,27 +100,66 @@ public final class Firestore: NSObject, @unchecked Sendable {
       let firestore = OpenDatabases.shared.instance(at: path) {
         Firestore(path: $0, named: path, app: .hearthDefault)
       }
-      let before = firestore.state.withLock { ($0.settings, $0.settingsError) }
-      func mismatch() -> Status {
-        Status(
-          .failedPrecondition,
-          "\(path) is open with other settings. Open it with the same, or without settings.")
-      }
-      if let settings, !firestore.adopt(settings) { throw mismatch() }
-      firestore.adopt(name: path)
-      do {
-        _ = try firestore.database()
-      } catch {
-        // Restores the settings, so that a failed opening has no effect on the next one.
-        firestore.state.withLock { state in
-          if case .idle = state.phase { (state.settings, state.settingsError) = before }
-        }
-        throw error
-      }
-      // Another thread may have opened it in between.
-      if let settings, !firestore.adopt(settings) { throw mismatch() }
-      return firestore
+      return try open(firestore, named: path, settings)
     }
+  }
+
+  /// Opens a database on a PostgreSQL server. Makes its tables if there are none.
+  ///
+  ///     let db = try Firestore.open("postgresql://books@db.internal:5432/books?sslmode=require")
+  ///
+  /// The URL is libpq's: with several hosts, the one that accepts writes is used, also after a
+  /// failover. The tables are in the first schema of the search path. Any number of processes may
+  /// have the same database open. Of the settings, the change log's retention and the limit on
+  /// writes that wait have an effect. What differs from a file is on the page <doc:PostgreSQL>.
+  ///
+  /// Needs the trait `Postgres`. Throws `unimplemented` without it, `invalidArgument` for another
+  /// URL, `unavailable` if the server cannot be reached, `permissionDenied` if it refuses the user,
+  /// and `failedPrecondition` if a newer Hearth made the tables, or if the database is open with
+  /// other settings. Blocks until it is connected.
+  public static func open(
+    _ url: String, settings: FirestoreSettings? = nil
+  ) throws -> Firestore {
+    try reporting {
+      guard isServer(url) else {
+        throw Status.invalidArgument(
+          "A database on a server has a URL that begins with postgresql://. A file is opened with open(at:)."
+        )
+      }
+      let firestore = OpenDatabases.shared.server(at: url) {
+        Firestore(path: url, named: url, app: .hearthDefault)
+      }
+      return try open(firestore, named: url, settings)
+    }
+  }
+
+  private static func isServer(_ url: String) -> Bool {
+    url.hasPrefix("postgresql://") || url.hasPrefix("postgres://")
+  }
+
+  private static func open(
+    _ firestore: Firestore, named path: String, _ settings: FirestoreSettings?
+  ) throws -> Firestore {
+    let before = firestore.state.withLock { ($0.settings, $0.settingsError) }
+    func mismatch() -> Status {
+      Status(
+        .failedPrecondition,
+        "\(path) is open with other settings. Open it with the same, or without settings.")
+    }
+    if let settings, !firestore.adopt(settings) { throw mismatch() }
+    firestore.adopt(name: path)
+    do {
+      _ = try firestore.database()
+    } catch {
+      // Restores the settings, so that a failed opening has no effect on the next one.
+      firestore.state.withLock { state in
+        if case .idle = state.phase { (state.settings, state.settingsError) = before }
+      }
+      throw error
+    }
+    // Another thread may have opened it in between.
+    if let settings, !firestore.adopt(settings) { throw mismatch() }
+    return firestore
   }
 
   /// Same as `open(at:settings:)` with the path of a file URL. Throws `invalidArgument` for any
@@ -195,12 +238,39 @@ public final class Firestore: NSObject, @unchecked Sendable {
         return Database(backend, named: path, logger: logger)
       }
     #endif
+    if Self.isServer(path) { return try openServer(settings, logger) }
+    #if DEBUG && Postgres
+      if let url = try PostgresVolume.url(at: path, isKept: settings.isPersistent) {
+        let store = try PostgresStore(
+          url, retention: settings.embedded.changeLog, logger: logger)
+        return Database(
+          try RemoteBackend(
+            store, queueLimitBytes: settings.embedded.queueLimitBytes,
+            clock: settings.embedded.clock, logger: logger), named: path, logger: logger)
+      }
+    #endif
     if settings.isPersistent { try DefaultLocation.prepare(forFileAt: path) }
     let backend =
       try settings.isPersistent
       ? EmbeddedBackend(at: path, named: namedPath, settings.embedded, logger: logger)
       : EmbeddedBackend(inMemory: settings.embedded, logger: logger)
     return Database(backend, named: backend.path, logger: logger)
+  }
+
+  private func openServer(_ settings: FirestoreSettings, _ logger: Logger) throws -> Database {
+    #if Postgres
+      if settings.embedded.isReadOnly {
+        throw Status(.unimplemented, "A database on a server is opened for writing.")
+      }
+      let store = try PostgresStore(path, retention: settings.embedded.changeLog, logger: logger)
+      let backend = try RemoteBackend(
+        store, queueLimitBytes: settings.embedded.queueLimitBytes, clock: settings.embedded.clock,
+        logger: logger)
+      return Database(backend, named: store.name, logger: logger)
+    #else
+      throw Status(
+        .unimplemented, "Databases on a PostgreSQL server need Hearth with the trait Postgres.")
+    #endif
   }
 
   // MARK: Settings
@@ -472,6 +542,12 @@ public final class Firestore: NSObject, @unchecked Sendable {
         #if DEBUG
           MemoryVolume.remove(path)
         #endif
+        #if DEBUG && Postgres
+          PostgresVolume.remove(path)
+        #endif
+        guard !Self.isServer(path) else {
+          throw Status(.unimplemented, "The tables of a server are not removed from here.")
+        }
         // Another instance, or another process, may have opened the file since.
         guard try EmbeddedBackend.removeFile(at: path) else { throw Status.stillRunning }
       }

@@ -44,6 +44,17 @@ final class OpenDatabases: Sendable {
     }
   }
 
+  /// Same as `instance`, for a URL.
+  func server(at url: String, _ make: () -> Firestore) -> Firestore {
+    let key = BytewiseString(url)
+    return state.withLock { state in
+      if let instance = state.byPath[key] { return instance }
+      let instance = make()
+      state.byPath[key] = instance
+      return instance
+    }
+  }
+
   /// The instance whose identity has this name, if it is open.
   func instance(named name: String) -> Firestore? {
     state.withLock { $0.byPath[BytewiseString(name)] }

@@ -38,6 +38,11 @@ extension EmbeddedBackend {
       return { Instant(clock()) }
     }
 
+    /// The limits of the change log.
+    package var changeLog: ChangeLogRetention {
+      retention ?? ChangeLogRetention(age: changeLogAge, limitBytes: changeLogBytes)
+    }
+
     package init() {}
 
     /// The number of processors, but at most four.

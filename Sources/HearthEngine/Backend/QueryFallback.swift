@@ -240,7 +240,8 @@ extension EffectiveQuery {
 }
 
 extension Result where Failure == Status {
-  fileprivate func evaluated<Answer>(
+  /// `body` of the value.
+  func evaluated<Answer>(
     _ body: (Success) throws -> Answer
   ) -> Result<Answer, Status> {
     flatMap { found in

@@ -62,6 +62,10 @@ import Testing
       "Tests/HearthTests/Documentation/ProductionGuideTests.swift"
     ),
     (
+      "Sources/Hearth/Hearth.docc/PostgreSQL.md",
+      "Tests/HearthTests/Documentation/PostgreSQLGuideTests.swift"
+    ),
+    (
       "Sources/Hearth/Hearth.docc/Maintenance.md",
       "Tests/HearthTests/Documentation/MaintenanceGuideTests.swift"
     ),

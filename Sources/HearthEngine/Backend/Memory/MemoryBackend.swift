@@ -606,14 +606,14 @@ extension MemoryBackend: LocalBackend {
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) async throws -> Answer {
     let state = try await awaiting { answer(.lent, $0, \.self) }
-    return try body(MemoryReader(staged: MemoryState.StagedRequest(past(state, at: time))))
+    return try body(MemoryReader(MemoryState.StagedRequest(past(state, at: time))))
   }
 
   package func readBlocking<Answer>(
     at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
   ) throws -> Answer {
     let state = try waiting { answer(.blocked, $0, \.self) }
-    return try body(MemoryReader(staged: MemoryState.StagedRequest(past(state, at: time))))
+    return try body(MemoryReader(MemoryState.StagedRequest(past(state, at: time))))
   }
 
   fileprivate func past(_ state: MemoryState, at time: Timestamp?) throws(Status) -> MemoryState {
@@ -646,7 +646,7 @@ extension MemoryBackend: LocalBackend {
 
 extension Collection<StoredDocument> {
   /// The groups of the results among these documents.
-  fileprivate func groups(_ query: GroupedQuery, at time: Instant) throws -> [QueryGroup] {
+  func groups(_ query: GroupedQuery, at time: Instant) throws -> [QueryGroup] {
     var query = query
     var found = Array(self)
     if query.query.search != nil {
@@ -659,88 +659,5 @@ extension Collection<StoredDocument> {
     }
     return ReferenceQuery.groups(
       query, try found.map { ReferenceQuery.Document(($0.path, try $0.body.map())) })
-  }
-}
-
-/// One state, for a user's closure.
-private struct MemoryReader: LocalReader {
-  let staged: MemoryState.StagedRequest
-
-  func document(at path: ResourcePath) throws -> StoredDocument? { try staged.document(path) }
-
-  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
-    let query = EffectiveQuery(query).resolved(at: staged.time, inSemiJoins: true)
-    return try MemoryAnswer(query).documents(staged.documents())
-  }
-
-  func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery
-  ) throws -> [Value] {
-    let query = EffectiveQuery(query).resolved(at: staged.time, inSemiJoins: true)
-    return try MemoryAnswer(query).aggregate(aggregations, staged.documents())
-  }
-
-  func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
-    try staged.documents().groups(query, at: staged.time)
-  }
-}
-
-/// A request that is made while a user's closure runs.
-private final class MemoryWriter: LocalWriter {
-  private var staged: MemoryState.StagedRequest
-  private var mutations: [Mutation] = []
-  private var byteCount = 0
-
-  private init(_ state: MemoryState, at time: Instant) {
-    staged = MemoryState.StagedRequest(state, at: time)
-  }
-
-  static func run(
-    _ body: (any LocalWriter) throws -> Void, on state: inout MemoryState, _ now: Instant
-  ) throws -> CommitResult {
-    let time = state.time(now)
-    let writer = MemoryWriter(state, at: time)
-    try body(writer)
-    try Mutation.checkTotals(writer.mutations)
-    return try state.commit(writer.mutations, at: time)
-  }
-
-  private var reader: MemoryReader { MemoryReader(staged: staged) }
-
-  func write(_ mutation: Mutation) throws {
-    try mutation.check()
-    byteCount += mutation.contentByteCount
-    try Limits.check(requestOf: byteCount)
-    var next = staged
-    try next.write(mutation)
-    staged = next
-    mutations.append(mutation)
-  }
-
-  func document(at path: ResourcePath) throws -> StoredDocument? {
-    try reader.document(at: path)
-  }
-
-  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
-    try reader.documents(matching: query)
-  }
-
-  func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery
-  ) throws -> [Value] {
-    try reader.aggregate(aggregations, over: query)
-  }
-
-  func groups(_ query: GroupedQuery) throws -> [QueryGroup] { try reader.groups(query) }
-}
-
-extension Status {
-  fileprivate static let noTransaction = Status.invalidArgument(
-    "The transaction has ended, or was never begun.")
-
-  fileprivate static func contention(_ message: String) -> Status {
-    var status = Status(.aborted, message)
-    status.isContention = true
-    return status
   }
 }

@@ -39,6 +39,22 @@ struct MemoryIndex: Sendable, Equatable {
     }
   }
 
+  /// Finds every document that may have the values.
+  func query(for values: [Value], at path: ResourcePath) -> EffectiveQuery {
+    let isGroup = definition.scope == .group
+    var query = StructuredQuery(
+      isGroup ? .group(definition.collectionID, below: .root) : .collection(path.parent))
+    for (component, value) in zip(definition.components, values) {
+      // A comparison with NaN finds nothing.
+      if value.typeClass == .nan { continue }
+      var comparison = StructuredQuery.Comparison(
+        field: component.field, operator: component.kind == .contains ? .arrayContains : .equal)
+      comparison.operand = value
+      query.filters.append(.comparison(comparison))
+    }
+    return EffectiveQuery(query)
+  }
+
   /// Whether the index compares the documents with each other.
   func compares(_ one: ResourcePath, _ other: ResourcePath) -> Bool {
     one != other && (definition.scope == .group || one.parent == other.parent)
@@ -95,8 +111,7 @@ extension MemoryState.StagedRequest {
     for index in base.indexes where index.definition.isUnique { try check(index) }
   }
 
-  private func check(_ index: MemoryIndex) throws(Status) {
-    let current = try documents()
+  private mutating func check(_ index: MemoryIndex) throws(Status) {
     for path in order {
       guard let after = fields[path].flatMap(\.self) else { continue }
       let before = try base.documents[path].map { document throws(Status) in
@@ -104,7 +119,8 @@ extension MemoryState.StagedRequest {
       }
       for values in index.values(of: path, after) {
         if before?.contains(where: { index.isSame($0, values) }) == true { continue }
-        for other in current where index.compares(path, other.path) {
+        try load(index.query(for: values, at: path))
+        for other in try documents() where index.compares(path, other.path) {
           let others = index.values(of: other.path, try other.body.map())
           if others.contains(where: { index.isSame($0, values) }) {
             throw .duplicate(of: other.path, at: path, index.definition.stored)
@@ -152,10 +168,11 @@ extension MemoryState.StagedRequest {
     return known == nil
   }
 
-  private func referring(
+  private mutating func referring(
     to path: ResourcePath, by rule: IndexDefinition
   ) throws(Status) -> [ResourcePath] {
     let query = EffectiveQuery(rule.query(referringTo: path))
+    try load(query)
     do {
       return try MemoryAnswer(query).documents(documents()).map(\.path)
     } catch {

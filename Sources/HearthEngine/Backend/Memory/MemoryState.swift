@@ -1,13 +1,78 @@
 /// A database in dictionaries, as simple as possible: the reference for the embedded engine.
+///
+/// Or the part of another database that one request needs: then `others` finds the rest.
 struct MemoryState: Sendable {
   private(set) var documents: [ResourcePath: StoredDocument] = [:]
-  /// The change with sequence n is at n - 1.
+  /// Of a whole database, the change with sequence n is at n - 1.
   private(set) var log = MemoryLog()
   private(set) var lastTime = Instant(microseconds: 0)
   /// Declared indexes. Only their constraints have an effect.
   var indexes: [MemoryIndex] = []
+  /// The sequence of the last change before those of `log`.
+  private let firstSequence: UInt64
+  /// Finds documents that may not be in `documents`. Nil if all are there.
+  private let others: Others?
+  /// Documents that are known, also not to exist.
+  private var known: Set<ResourcePath> = []
 
-  var sequence: UInt64 { UInt64(log.count) }
+  /// Of a part: what it may need of the rest.
+  enum Wanted {
+    case document(ResourcePath)
+    /// At least the results of a query.
+    case results(EffectiveQuery)
+  }
+
+  /// Finds documents as they were before the changes of `log`.
+  typealias Others = @Sendable (Wanted) throws(Status) -> [StoredDocument]
+
+  var sequence: UInt64 { firstSequence + UInt64(log.count) }
+
+  init() {
+    firstSequence = 0
+    others = nil
+  }
+
+  /// The part of a database that has these documents.
+  ///
+  /// - Parameters:
+  ///   - paths: Those that are known not to exist, if they are not among the documents.
+  ///   - others: Finds the rest.
+  init(
+    of found: [StoredDocument], known paths: [ResourcePath] = [], sequence: UInt64, time: Instant,
+    indexes: [MemoryIndex] = [], others: Others? = nil
+  ) {
+    firstSequence = sequence
+    lastTime = time
+    self.indexes = indexes
+    self.others = others
+    add(found)
+    known.formUnion(paths)
+  }
+
+  /// Adds documents that are not known.
+  private mutating func add(_ found: [StoredDocument]) {
+    for document in found where known.insert(document.path).inserted {
+      documents[document.path] = document
+    }
+  }
+
+  /// Makes sure that the results of a query are in `documents`.
+  mutating func load(_ query: @autoclosure () -> EffectiveQuery) throws(Status) {
+    if let others { add(try others(.results(query()))) }
+  }
+
+  /// Makes sure that a document is in `documents`, if it exists.
+  mutating func load(_ path: ResourcePath) throws(Status) {
+    guard let others, !known.contains(path) else { return }
+    add(try others(.document(path)))
+    known.insert(path)
+  }
+
+  /// The same state with other versions of some documents.
+  mutating func replace(_ path: ResourcePath, with version: StoredDocument?) {
+    known.insert(path)
+    documents[path] = version
+  }
 
   // MARK: Writing
 
@@ -26,7 +91,7 @@ struct MemoryState: Sendable {
   /// A request that is being made: its reads see its writes.
   struct StagedRequest {
     let time: Instant
-    let base: MemoryState
+    private(set) var base: MemoryState
     /// Paths in the order of their first writes. `fields` has nil for a document that was deleted.
     private(set) var order: [ResourcePath] = []
     private(set) var fields: [ResourcePath: MapValue?] = [:]
@@ -45,8 +110,18 @@ struct MemoryState: Sendable {
       results.append((mutation.path, try apply(mutation)))
     }
 
+    /// Makes sure that `documents` has the results of a query.
+    mutating func load(_ query: @autoclosure () -> EffectiveQuery) throws(Status) {
+      try base.load(query())
+    }
+
+    mutating func load(_ path: ResourcePath) throws(Status) {
+      if fields[path] == nil { try base.load(path) }
+    }
+
     mutating func apply(_ mutation: Mutation) throws(Status) -> MutationResult {
       let path = mutation.path
+      try load(path)
       let stored = base.documents[path]
       let known = fields[path]
       let before: MapValue? = if let known { known } else { try stored?.body.map() }
@@ -113,9 +188,9 @@ struct MemoryState: Sendable {
 
     fileprivate mutating func end(in state: inout MemoryState) throws(Status) -> CommitResult {
       try enforceConstraints()
-      var next = state
+      var next = base
       for path in order {
-        let old = state.documents[path]
+        let old = base.documents[path]
         var new: StoredDocument?
         if let after = fields[path].flatMap(\.self) {
           let body = try DocumentBody(encoding: after)
@@ -123,7 +198,7 @@ struct MemoryState: Sendable {
           new = version(of: path, body, sequence: next.sequence + 1)
         }
         guard new !== old else { continue }
-        next.documents[path] = new
+        next.replace(path, with: new)
         next.log.append(
           LoggedChange(
             sequence: next.sequence + 1,
@@ -131,7 +206,7 @@ struct MemoryState: Sendable {
             commitTime: time, endsCommit: false, before: old, after: new))
         next.lastTime = time
       }
-      if next.sequence > state.sequence { next.log[next.log.count - 1].endsCommit = true }
+      if next.sequence > base.sequence { next.log[next.log.count - 1].endsCommit = true }
       state = next
       return CommitResult(
         commitTime: state.lastTime, sequence: state.sequence,
@@ -145,7 +220,7 @@ struct MemoryState: Sendable {
 
   // MARK: Reading
 
-  /// The state after the change with this sequence.
+  /// Of a whole database: the state after the change with this sequence.
   func asOf(_ sequence: UInt64) -> MemoryState {
     var past = self
     while past.sequence > sequence, let change = past.log.popLast() {

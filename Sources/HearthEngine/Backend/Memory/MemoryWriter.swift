@@ -1,0 +1,101 @@
+/// One state, for a user's closure.
+final class MemoryReader: LocalReader {
+  /// Grows by what is read, if it is a part of another database.
+  private var staged: MemoryState.StagedRequest
+
+  init(_ staged: MemoryState.StagedRequest) { self.staged = staged }
+
+  func document(at path: ResourcePath) throws -> StoredDocument? { try staged.read(path) }
+
+  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
+    try staged.results(of: query)
+  }
+
+  func aggregate(
+    _ aggregations: [Aggregation], over query: StructuredQuery
+  ) throws -> [Value] {
+    try staged.aggregate(aggregations, over: query)
+  }
+
+  func groups(_ query: GroupedQuery) throws -> [QueryGroup] { try staged.groups(query) }
+}
+
+/// A request that is made while a user's closure runs.
+final class MemoryWriter: LocalWriter {
+  private var staged: MemoryState.StagedRequest
+  private var mutations: [Mutation] = []
+  private var byteCount = 0
+
+  private init(_ state: MemoryState, at time: Instant) {
+    staged = MemoryState.StagedRequest(state, at: time)
+  }
+
+  static func run(
+    _ body: (any LocalWriter) throws -> Void, on state: inout MemoryState, _ now: Instant
+  ) throws -> CommitResult {
+    let time = state.time(now)
+    let writer = MemoryWriter(state, at: time)
+    try body(writer)
+    try Mutation.checkTotals(writer.mutations)
+    // With what was read meanwhile.
+    state = writer.staged.base
+    return try state.commit(writer.mutations, at: time)
+  }
+
+  func write(_ mutation: Mutation) throws {
+    try mutation.check()
+    byteCount += mutation.contentByteCount
+    try Limits.check(requestOf: byteCount)
+    var next = staged
+    try next.write(mutation)
+    staged = next
+    mutations.append(mutation)
+  }
+
+  func document(at path: ResourcePath) throws -> StoredDocument? { try staged.read(path) }
+
+  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
+    try staged.results(of: query)
+  }
+
+  func aggregate(
+    _ aggregations: [Aggregation], over query: StructuredQuery
+  ) throws -> [Value] {
+    try staged.aggregate(aggregations, over: query)
+  }
+
+  func groups(_ query: GroupedQuery) throws -> [QueryGroup] { try staged.groups(query) }
+}
+
+extension MemoryState.StagedRequest {
+  /// The document after the writes so far.
+  fileprivate mutating func read(_ path: ResourcePath) throws(Status) -> StoredDocument? {
+    try load(path)
+    return try document(path)
+  }
+
+  /// The query's answer after the writes so far.
+  private mutating func answer(_ query: StructuredQuery) throws(Status) -> MemoryAnswer {
+    let query = EffectiveQuery(query).resolved(at: time, inSemiJoins: true)
+    try load(query)
+    return MemoryAnswer(query)
+  }
+
+  fileprivate mutating func results(of query: StructuredQuery) throws -> [StoredDocument] {
+    let answer = try answer(query)
+    return try answer.documents(documents())
+  }
+
+  fileprivate mutating func aggregate(
+    _ aggregations: [Aggregation], over query: StructuredQuery
+  ) throws -> [Value] {
+    let answer = try answer(query)
+    return try answer.aggregate(aggregations, documents())
+  }
+
+  fileprivate mutating func groups(_ query: GroupedQuery) throws -> [QueryGroup] {
+    let time = time
+    try load(EffectiveQuery(query.query).resolved(at: time, inSemiJoins: true))
+    return try documents().groups(query, at: time)
+  }
+}

@@ -1,0 +1,678 @@
+import Dispatch
+import Foundation
+import Logging
+
+/// A backend whose documents are in tables on a server, which several processes use at once.
+///
+///     commit ─▶ RemoteWriter: all that wait, in one commit of the server ─▶ completes
+///     read   ─▶ what the request needs, in one round trip ─▶ a `MemoryState` of it ─▶ the answer
+///     listen ─▶ RemoteChangeSource: the log of the server, commit by commit
+///
+/// A read in the past takes the documents as they are, and undoes the changes since.
+package final class RemoteBackend: Sendable {
+  struct Transaction {
+    var documents: [ResourcePath: Instant?] = [:]
+    var results: [ObservedQuery] = []
+    /// Nil if the transaction is not exclusive.
+    var hold: RemoteHold?
+
+    /// Returns false if one of them was read before in another version.
+    mutating func note(_ found: some Sequence<(ResourcePath, StoredDocument?)>) -> Bool {
+      for (path, document) in found {
+        if let seen = documents[path], seen != document?.updateTime { return false }
+        documents[path] = .some(document?.updateTime)
+      }
+      return true
+    }
+  }
+
+  private struct Shared {
+    var isClosed = false
+    var transactions: [TransactionID: Transaction] = [:]
+    var lastNumber: UInt64 = 0
+  }
+
+  private let shared = Guarded(Shared())
+  let store: any RemoteStore
+  let writer: RemoteWriter
+  let catalogues: RemoteCatalogues
+  let acknowledgements = Acknowledgements()
+  let source: RemoteChangeSource
+  let registry: ListenerRegistry
+  private let now: @Sendable () -> Instant
+  private let history: Instant
+  private let logger: Logger
+
+  /// Reads the store's record: blocks for one round trip.
+  package init(
+    _ store: any RemoteStore, queueLimitBytes: Int, clock: (@Sendable () -> Timestamp)?,
+    logger: Logger
+  ) throws(Status) {
+    let now: @Sendable () -> Instant = { clock.map { Instant($0()) } ?? Instant.now() }
+    self.store = store
+    self.now = now
+    self.logger = logger
+    catalogues = RemoteCatalogues(store)
+    let record = try store.readBlocking(RemoteRead()).record
+    history = Instant(microseconds: record.history)
+    source = RemoteChangeSource(store, catalogues, now: now)
+    writer = RemoteWriter(
+      store, catalogues, acknowledgements, source, queueLimitBytes: queueLimitBytes, now: now,
+      logger: logger)
+    source.writer = writer
+    registry = ListenerRegistry(source, acknowledgements, logger: logger)
+    writer.continueBuilding()
+  }
+
+  // MARK: Reading
+
+  /// Computes an answer, on a thread that may block, from the state that a request needs.
+  private func answer<Answer>(
+    _ context: RequestContext, _ done: @escaping Completion<Answer>,
+    _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds,
+    _ work: @escaping @Sendable (MemoryState) throws -> Answer
+  ) {
+    afterWrites(context, done) { [self] in
+      if let time = context.readTime {
+        BlockingThreads.shared.run { [self] in
+          done(
+            Result { () throws(Status) in
+              let sequence = try sequence(at: time)
+              let state = try source.state(needs, asOf: sequence)
+              do { return try work(state) } catch { throw Status(readingFailed: error) }
+            })
+        }
+        return
+      }
+      catalogues.read(needs) { done($0.evaluated { try work($0) }) }
+    }
+  }
+
+  /// Calls `body` after the writes that callers do not await; in a transaction that holds the lock,
+  /// at once.
+  private func afterWrites<Answer>(
+    _ context: RequestContext, _ done: @escaping Completion<Answer>,
+    _ body: @escaping @Sendable () -> Void
+  ) {
+    let (isClosed, isExclusive) = shared.withLock { shared in
+      (shared.isClosed, context.transaction.map { shared.transactions[$0]?.hold != nil } ?? false)
+    }
+    if isClosed { return done(.failure(.terminated)) }
+    if isExclusive { body() } else { writer.whenUnawaitedAreDone(body) }
+  }
+
+  /// Same as `answer`, for a request that reads one thing after another in one state.
+  private func answerStepwise<Answer>(
+    _ context: RequestContext, _ done: @escaping Completion<Answer>,
+    _ work: @escaping @Sendable (_ fetch: (ResultRequest) throws -> FetchedResult) throws -> Answer
+  ) {
+    afterWrites(context, done) { [self] in
+      BlockingThreads.shared.run { [self] in
+        done(
+          Result { () throws(Status) in
+            let sequence: UInt64 =
+              if let time = context.readTime {
+                try self.sequence(at: time)
+              } else {
+                try store.readBlocking(RemoteRead()).record.sequence
+              }
+            do {
+              return try work { request in
+                try source.state(
+                  {
+                    var needs = RemoteNeeds(); needs.add(request, $0); return needs
+                  }, asOf: sequence
+                )
+                .fetchedResult(of: request)
+              }
+            } catch {
+              throw Status(readingFailed: error)
+            }
+          })
+      }
+    }
+  }
+
+  /// The sequence of the last change at or before a time.
+  private func sequence(at time: Timestamp) throws(Status) -> UInt64 {
+    let time = Instant(time)
+    var request = RemoteRead()
+    request.lastChangeAt = time.microseconds
+    var answer = try store.readBlocking(request)
+    guard time.microseconds <= max(now().microseconds, answer.record.time) else {
+      throw .invalidArgument("The read time cannot be in the future.")
+    }
+    if time.microseconds > answer.record.time {
+      // A commit under way may get an earlier time: waits for it.
+      answer = try store.write { writing throws(Status) in try writing.lock(request) }
+    }
+    guard time.microseconds >= answer.record.trimmedTime else {
+      let oldest = Instant(microseconds: answer.record.trimmedTime)
+      throw Status(
+        .outOfRange,
+        "The change log does not reach back to the read time. "
+          + "The oldest readable time is \(oldest.text).")
+    }
+    return answer.lastChangeAt ?? (answer.record.firstLogged &- 1)
+  }
+
+  private func note(
+    _ id: TransactionID, _ body: (inout Transaction) -> Bool
+  ) throws(Status) {
+    let isSame: Bool? = shared.withLock { shared in
+      guard var transaction = shared.transactions[id] else { return nil }
+      defer { shared.transactions[id] = transaction }
+      return body(&transaction)
+    }
+    guard let isSame else { throw .noTransaction }
+    guard isSame else { throw .contention("Document version changed between two reads.") }
+  }
+
+  private func sequence(of token: ChangeToken) throws(Status) -> UInt64 {
+    guard token.database == history else {
+      throw .invalidArgument("The change token is of another database.")
+    }
+    return token.sequence
+  }
+
+  private func origin(_ context: RequestContext) -> WriteOrigin? {
+    acknowledgements.isIdle ? nil : WriteOrigin(isBlocking: context.thread == .blocked)
+  }
+}
+
+extension RemoteBackend: Backend {
+  package var capabilities: BackendCapabilities { .all }
+
+  package func checkUsable() throws(Status) {}
+
+  package func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer {
+    if writer.isOnThread { throw .nestedWrite }
+    return try body()
+  }
+
+  package func documents(
+    at paths: [ResourcePath], _ context: RequestContext,
+    _ done: @escaping Completion<[StoredDocument?]>
+  ) {
+    answer(context, done, { _ in RemoteNeeds(paths: paths) }) { [self] state in
+      let found = paths.map { state.documents[$0] }
+      if let id = context.transaction { try note(id) { $0.note(zip(paths, found)) } }
+      return found
+    }
+  }
+
+  package func documents(
+    matching query: StructuredQuery, _ context: RequestContext,
+    _ done: @escaping Completion<[StoredDocument]>
+  ) {
+    let query = EffectiveQuery(query).resolved(at: now(), inSemiJoins: true)
+    let isNow = context.readTime == nil
+    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
+      var needs = RemoteNeeds()
+      needs.add(query, catalogue, isNow: isNow)
+      return needs
+    }
+    answer(context, done, needs) { [self] state in
+      guard let id = context.transaction else {
+        return try RemoteResults(query).documents(Array(state.documents.values))
+      }
+      try query.refuseSearch()
+      var whole = query
+      whole.projection = []
+      let found = try RemoteResults(whole).documents(Array(state.documents.values))
+      let seen = ObservedQuery(whole, found, at: state.sequence)
+      try note(id) { transaction in
+        transaction.results.append(seen)
+        return transaction.note(found.lazy.map { ($0.path, $0) })
+      }
+      return try RemoteResults(query).documents(Array(state.documents.values))
+    }
+  }
+
+  package func aggregate(
+    _ aggregations: [Aggregation], over query: StructuredQuery, _ context: RequestContext,
+    _ done: @escaping Completion<[Value]>
+  ) {
+    let query = EffectiveQuery(query).resolved(at: now(), inSemiJoins: true)
+    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
+      var needs = RemoteNeeds()
+      needs.add(query, catalogue)
+      return needs
+    }
+    answer(context, done, needs) { state in
+      try RemoteResults(query).aggregate(aggregations, Array(state.documents.values))
+    }
+  }
+
+  package func groups(
+    _ query: GroupedQuery, _ context: RequestContext, _ done: @escaping Completion<[QueryGroup]>
+  ) {
+    let time = now()
+    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
+      var needs = RemoteNeeds()
+      needs.add(query, at: time, catalogue)
+      return needs
+    }
+    answer(context, done, needs) { try $0.groups(query, at: time) }
+  }
+
+  package func joined(
+    _ query: JoinedQuery, _ context: RequestContext, _ done: @escaping Completion<JoinedResult>
+  ) {
+    let query = query.resolved(at: now())
+    answerStepwise(context, done) { try query.read($0) }
+  }
+
+  package func explain(
+    _ request: ExplainRequest, _ context: RequestContext,
+    _ done: @escaping Completion<QueryExplanation>
+  ) {
+    let query = request.query.resolved(at: now(), inSemiJoins: true)
+    let isWhole = request.aggregations != nil
+    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
+      var needs = RemoteNeeds()
+      needs.add(query, catalogue, isNow: !isWhole)
+      return needs
+    }
+    let clock = ContinuousClock()
+    let start = clock.now
+    answer(context, done, needs) { [catalogues] state in
+      var entries = false
+      for case .entries in needs(catalogues.newest).scopes { entries = true }
+      var explanation = QueryExplanation(
+        plan: entries
+          ? "The server reads the documents in ranges of an index, in one statement."
+          : "The server reads the documents of the scope, in one statement.",
+        indexes: [], isServed: entries, missingIndexes: [])
+      guard request.analyzes else { return explanation }
+      let documents = Array(state.documents.values)
+      let count =
+        if let aggregations = request.aggregations {
+          try RemoteResults(query).aggregate(aggregations, documents).count
+        } else {
+          try RemoteResults(query).documents(documents).count
+        }
+      explanation.execution = QueryExplanation.Execution(
+        resultsReturned: count, indexEntriesRead: entries ? documents.count : 0,
+        documentsRead: documents.count, keysRead: documents.count,
+        duration: max(clock.now - start, .microseconds(1)))
+      return explanation
+    }
+  }
+
+  package func collections(
+    below path: ResourcePath, _ context: RequestContext,
+    _ done: @escaping Completion<[ResourcePath]>
+  ) {
+    prefixes(below: path, context, done)
+  }
+
+  package func documentPaths(
+    in collection: ResourcePath, _ context: RequestContext,
+    _ done: @escaping Completion<[ResourcePath]>
+  ) {
+    prefixes(below: collection, context, done)
+  }
+
+  /// The distinct paths with one more segment, of all documents below a path.
+  private func prefixes(
+    below path: ResourcePath, _ context: RequestContext,
+    _ done: @escaping Completion<[ResourcePath]>
+  ) {
+    let count = path.segments.count + 1
+    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { _ in
+      RemoteNeeds(whole: .subtree(below: path.remoteIDs))
+    }
+    answer(context, done, needs) { state in
+      Set(
+        state.documents.keys.filter { $0.segments.count >= count && $0.hasPrefix(path) }
+          .map { ResourcePath(Array($0.segments.prefix(count))) }
+      ).sorted { ResourcePath.compare($0, $1) < 0 }
+    }
+  }
+
+  // MARK: Writing
+
+  package func commit(
+    _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
+  ) {
+    write(request, context, isAwaited: true, done)
+  }
+
+  package func submit(
+    _ request: CommitRequest, _ context: RequestContext, _ done: @escaping Completion<CommitResult>
+  ) {
+    write(request, context, isAwaited: false, done)
+  }
+
+  private func write(
+    _ request: CommitRequest, _ context: RequestContext, isAwaited: Bool,
+    _ done: @escaping Completion<CommitResult>
+  ) {
+    do throws(Status) {
+      if !request.areChecked { for mutation in request.mutations { try mutation.check() } }
+      try Mutation.checkTotals(request.mutations)
+      var job = RemoteWriter.Job(
+        mutations: request.mutations,
+        origin: request.completesAfterListeners ? origin(context) : nil, done: done)
+      if !isAwaited {
+        job.waitingBytes = request.isCounted ? request.mutations.reduce(0) { $0 + $1.byteCount } : 0
+      }
+      guard let id = request.transaction else { return try writer.add(job) }
+      guard let transaction = shared.withLock({ $0.transactions[id] }) else { throw .noTransaction }
+      job.origin = origin(context)
+      job.documents = transaction.documents
+      job.results = transaction.results
+      job.done = { [self] outcome in
+        if case .success = outcome {
+          _ = shared.withLock { $0.transactions.removeValue(forKey: id) }
+        }
+        done(outcome)
+      }
+      guard let hold = transaction.hold else { return try writer.add(job) }
+      if !hold.end(job) {
+        throw .contention("The transaction held up all writes for more than a second.")
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  package func drain(_ done: @escaping @Sendable () -> Void) { writer.whenDone(done) }
+
+  // MARK: Transactions
+
+  package func beginTransaction(
+    _ start: TransactionStart, _ context: RequestContext,
+    _ done: @escaping Completion<TransactionID>
+  ) {
+    if let former = start.retrying { rollback(former) }
+    if shared.withLock(\.isClosed) { return done(.failure(.terminated)) }
+    guard start.isExclusive else { return done(.success(add(Transaction()))) }
+    let hold = RemoteHold()
+    hold.begun = { [self] outcome in
+      done(outcome.map { add(Transaction(hold: hold)) })
+    }
+    do throws(Status) { try writer.add(hold) } catch { done(.failure(error)) }
+  }
+
+  private func add(_ transaction: Transaction) -> TransactionID {
+    shared.withLock { shared in
+      shared.lastNumber += 1
+      let id = TransactionID(number: shared.lastNumber)
+      shared.transactions[id] = transaction
+      return id
+    }
+  }
+
+  package func release(_ transaction: TransactionID) {
+    _ = shared.withLock { $0.transactions[transaction] }?.hold?.end(nil)
+  }
+
+  package func rollback(_ transaction: TransactionID) {
+    _ = shared.withLock { $0.transactions.removeValue(forKey: transaction) }?.hold?.end(nil)
+  }
+
+  // MARK: Listening
+
+  package func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener) {
+    do throws(Status) {
+      let sequence = try token.map(sequence)
+      registry.add(listener, watching: target, from: sequence.map { .after($0) } ?? .now)
+    } catch {
+      listener.end(error)
+      registry.noteEvents()
+    }
+  }
+
+  package func stopListening(to target: Listener.Target, _ listener: Listener) {
+    registry.remove(listener, watching: target)
+  }
+
+  package func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
+    registry.addInSync(body)
+  }
+  package func removeSyncObserver(_ observer: Int) { registry.removeInSync(observer) }
+
+  // MARK: Changes
+
+  /// The answer to a request for the record, after the writes that callers do not await.
+  private func record<Answer>(
+    _ context: RequestContext, _ request: RemoteRead, _ done: @escaping Completion<Answer>,
+    _ work: @escaping @Sendable (RemoteAnswer) throws(Status) -> Answer
+  ) {
+    afterWrites(context, done) { [store] in
+      store.read(request) { result in
+        BlockingThreads.shared.run {
+          done(result.flatMap { answer in Result { () throws(Status) in try work(answer) } })
+        }
+      }
+    }
+  }
+
+  package func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>) {
+    record(context, RemoteRead(), done) { Timestamp(Instant(microseconds: $0.record.time)) }
+  }
+
+  package func oldestReadableTime(
+    _ context: RequestContext, _ done: @escaping Completion<Timestamp?>
+  ) {
+    record(context, RemoteRead(), done) { answer in
+      answer.record.trimmedTime == 0
+        ? nil : Timestamp(Instant(microseconds: answer.record.trimmedTime))
+    }
+  }
+
+  package func newestToken(_ context: RequestContext, _ done: @escaping Completion<ChangeToken>) {
+    record(context, RemoteRead(), done) { [self] in token(after: $0.record.sequence) }
+  }
+
+  package func committedToken() throws -> ChangeToken {
+    token(after: try store.readBlocking(RemoteRead()).record.sequence)
+  }
+
+  package func time(
+    of token: ChangeToken, _ context: RequestContext, _ done: @escaping Completion<Timestamp>
+  ) {
+    do throws(Status) {
+      let sequence = try sequence(of: token)
+      var request = RemoteRead()
+      request.timeOf = sequence
+      record(context, request, done) { answer throws(Status) in
+        let record = answer.record
+        guard sequence <= record.sequence else { throw .tokenOfTheFuture }
+        guard sequence &+ 1 >= record.firstLogged else { throw .tokenTooOld }
+        if sequence == record.sequence { return Timestamp(Instant(microseconds: record.time)) }
+        return Timestamp(Instant(microseconds: answer.timeOf ?? record.trimmedTime))
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  package func token(
+    at time: Timestamp, _ context: RequestContext, _ done: @escaping Completion<ChangeToken>
+  ) {
+    afterWrites(context, done) { [self] in
+      BlockingThreads.shared.run { [self] in
+        done(Result { () throws(Status) in token(after: try sequence(at: time)) })
+      }
+    }
+  }
+
+  package func changes(
+    since token: ChangeToken, _ context: RequestContext,
+    _ done: @escaping Completion<[LoggedChange]>
+  ) {
+    do throws(Status) {
+      if shared.withLock(\.isClosed) { throw .terminated }
+      let sequence = try sequence(of: token)
+      var request = RemoteRead()
+      request.changes = RemoteRead.Changes(after: sequence, isInScopes: false, limit: 1024)
+      store.read(request) { result in
+        BlockingThreads.shared.run {
+          done(
+            result.flatMap { answer in
+              Result { () throws(Status) in
+                guard sequence <= answer.record.sequence else { throw .tokenOfTheFuture }
+                guard sequence &+ 1 >= answer.record.firstLogged else { throw .tokenTooOld }
+                var changes: [LoggedChange] = []
+                for change in answer.changes { changes.append(try LoggedChange(change)) }
+                return changes
+              }
+            })
+        }
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  package func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int {
+    registry.addTail(body)
+  }
+  package func removeChangeObserver(_ observer: Int) { registry.removeTail(observer) }
+
+  package func token(after sequence: UInt64) -> ChangeToken {
+    ChangeToken(database: history, sequence: sequence)
+  }
+
+  // MARK: Indexes
+
+  package func declare(_ definitions: [IndexDefinition], _ done: @escaping Completion<Void>) {
+    do throws(Status) {
+      for definition in definitions { try definition.check() }
+      try writer.declare(definitions, done)
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  package func drop(_ definitions: [IndexDefinition]) async throws {
+    try await awaiting { done in
+      do throws(Status) { try writer.drop(definitions, done) } catch { done(.failure(error)) }
+    }
+  }
+
+  package func indexList() throws -> [IndexInfo] {
+    try catalogues.refresh().indexes.map { IndexInfo($0) }
+  }
+
+  package func waitForIndexes() async throws {
+    let writer = writer
+    let indexes = try await onBlockingThread { try writer.build() }
+    for index in indexes { try index.checkValid() }
+  }
+
+  package func close() {
+    let (ids, wasClosed) = shared.withLock { shared in
+      defer { shared.isClosed = true }
+      return (Array(shared.transactions.keys), shared.isClosed)
+    }
+    if wasClosed { return }
+    for id in ids { rollback(id) }
+    writer.close()
+    registry.close()
+    store.close()
+  }
+}
+
+extension RemoteBackend: LocalBackend {
+  package func read<Answer>(
+    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+  ) async throws -> Answer {
+    let state = try await awaiting { part(.lent, at: time, $0) }
+    return try body(MemoryReader(MemoryState.StagedRequest(state)))
+  }
+
+  package func readBlocking<Answer>(
+    at time: Timestamp?, _ body: (any LocalReader) throws -> Answer
+  ) throws -> Answer {
+    let state = try waiting { part(.blocked, at: time, $0) }
+    return try body(MemoryReader(MemoryState.StagedRequest(state)))
+  }
+
+  /// An empty part of a state, which reads the rest when it is asked for. Each read blocks.
+  private func part(
+    _ context: RequestContext, at time: Timestamp?, _ done: @escaping Completion<MemoryState>
+  ) {
+    afterWrites(context, done) { [self] in
+      BlockingThreads.shared.run { [self] in
+        done(
+          Result { () throws(Status) in
+            var record = try store.readBlocking(RemoteRead()).record
+            if let time { record.sequence = try sequence(at: time) }
+            let sequence = record.sequence
+            return MemoryState(
+              of: [], sequence: sequence,
+              time: time.map { Instant($0) } ?? Instant(microseconds: record.time)
+            ) { [source] wanted throws(Status) in
+              let state = try source.state(
+                { catalogue in
+                  switch wanted {
+                  case .document(let path): return RemoteNeeds(paths: [path])
+                  case .results(let query):
+                    var needs = RemoteNeeds()
+                    needs.add(query, catalogue)
+                    return needs
+                  }
+                }, asOf: sequence)
+              return Array(state.documents.values)
+            }
+          })
+      }
+    }
+  }
+
+  package func write(
+    file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
+    _ done: @escaping Completion<CommitResult>
+  ) {
+    write(body, .lent, done)
+  }
+
+  package func writeBlocking(
+    file: StaticString, line: UInt, _ body: (any LocalWriter) throws -> Void
+  ) throws -> CommitResult {
+    try withoutActuallyEscaping(body) { body in
+      try waiting { write(body, .blocked, $0) }
+    }
+  }
+
+  private func write(
+    _ body: @escaping (any LocalWriter) throws -> Void, _ context: RequestContext,
+    _ done: @escaping Completion<CommitResult>
+  ) {
+    var job = RemoteWriter.Job(mutations: [], origin: origin(context), done: done)
+    job.closure = RemoteClosure(body)
+    do throws(Status) { try writer.add(job) } catch { done(.failure(error)) }
+  }
+}
+
+extension RemoteStore {
+  /// Same as `read`, for a thread that may block.
+  func readBlocking(_ request: RemoteRead) throws(Status) -> RemoteAnswer {
+    let done = DispatchSemaphore(value: 0)
+    let answer = Guarded<Result<RemoteAnswer, Status>?>(nil)
+    read(request) { result in
+      answer.withLock { $0 = result }
+      done.signal()
+    }
+    done.wait()
+    guard let answer = answer.withLock(\.self) else { throw .terminated }
+    return try answer.get()
+  }
+}
+
+extension Status {
+  static let noTransaction = Status.invalidArgument(
+    "The transaction has ended, or was never begun.")
+  static let tokenTooOld = Status(
+    .outOfRange, "The change log does not reach back to the token.")
+
+  static func contention(_ message: String) -> Status {
+    var status = Status(.aborted, message)
+    status.isContention = true
+    return status
+  }
+}

@@ -1,0 +1,85 @@
+/// The newest catalogue of a store's indexes that this process knows, and reads that use it.
+///
+/// Another process may drop an index meanwhile: every read says in which generation of the catalogue
+/// it was made, and is repeated if that is another one.
+final class RemoteCatalogues: Sendable {
+  private let store: any RemoteStore
+  private let known = Guarded<RemoteCatalogue?>(nil)
+
+  init(_ store: any RemoteStore) { self.store = store }
+
+  /// Empty before the first read.
+  var newest: RemoteCatalogue { known.withLock { $0 } ?? .empty }
+
+  /// The state of what a request needs, as it is now. Completes on a thread that may block.
+  func read(
+    _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds,
+    _ done: @escaping Completion<MemoryState>
+  ) {
+    let catalogue = newest
+    let wanted = needs(catalogue)
+    var request = RemoteRead()
+    request.scopes = wanted.scopes
+    store.read(request) { [self] result in
+      let answer: RemoteAnswer
+      switch result {
+      case .success(let read): answer = read
+      case .failure(let status): return done(.failure(status))
+      }
+      guard catalogue.serves(answer.record.generation, wanted) else {
+        var request = RemoteRead()
+        request.withIndexes = true
+        return store.read(request) { [self] result in
+          do throws(Status) {
+            try note(result.get())
+            read(needs, done)
+          } catch {
+            done(.failure(error))
+          }
+        }
+      }
+      // The store's thread must not be used for what follows.
+      BlockingThreads.shared.run {
+        done(Result { () throws(Status) in try MemoryState(answer, known: wanted.paths) })
+      }
+    }
+  }
+
+  /// The newest catalogue, read now. Blocks.
+  func refresh() throws(Status) -> RemoteCatalogue {
+    var request = RemoteRead()
+    request.withIndexes = true
+    return try note(store.readBlocking(request))
+  }
+
+  @discardableResult
+  func note(_ answer: RemoteAnswer) throws(Status) -> RemoteCatalogue {
+    let read = try RemoteCatalogue(generation: answer.record.generation, answer.indexes)
+    return known.withLock { known in
+      if let known, known.generation >= read.generation { return known }
+      known = read
+      return read
+    }
+  }
+}
+
+extension RemoteCatalogue {
+  /// Whether what it made of a request is right in a state with this generation.
+  fileprivate func serves(_ generation: UInt64, _ needs: RemoteNeeds) -> Bool {
+    if generation == self.generation { return true }
+    // Only names of documents are independent of indexes.
+    return needs.scopes.allSatisfy { if case .documents = $0 { true } else { false } }
+  }
+}
+
+extension MemoryState {
+  /// The documents of an answer.
+  init(_ answer: RemoteAnswer, known paths: [ResourcePath] = []) throws(Status) {
+    var documents: [StoredDocument] = []
+    documents.reserveCapacity(answer.documents.count)
+    for document in answer.documents { documents.append(try StoredDocument(document)) }
+    self.init(
+      of: documents, known: paths, sequence: answer.record.sequence,
+      time: Instant(microseconds: answer.record.time))
+  }
+}

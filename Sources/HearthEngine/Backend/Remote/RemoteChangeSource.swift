@@ -1,0 +1,149 @@
+import Dispatch
+
+/// The states of a `RemoteStore`, for listeners.
+///
+///     the store's signal, or an own commit ─▶ read: the newest sequence ─▶ the log up to it
+///
+/// A state is a sequence. A result of a state is read as it is now, and the changes since are undone.
+final class RemoteChangeSource: ChangeSource {
+  private let store: any RemoteStore
+  private let catalogues: RemoteCatalogues
+  private let present: @Sendable () -> Instant
+  private let signal = Guarded<(@Sendable () -> Void)?>(nil)
+  /// Set once, before the first use.
+  nonisolated(unsafe) weak var writer: RemoteWriter?  // Unchecked: as it says.
+
+  init(
+    _ store: any RemoteStore, _ catalogues: RemoteCatalogues,
+    now: @escaping @Sendable () -> Instant
+  ) {
+    self.store = store
+    self.catalogues = catalogues
+    present = now
+  }
+
+  var name: String { store.name }
+  var completesInline: Bool { false }
+  var now: Instant { present() }
+
+  func read(_ done: @escaping Completion<any SourceState>) {
+    store.read(RemoteRead()) { [self] result in
+      BlockingThreads.shared.run { [self] in
+        done(result.map { RemoteSourceState(source: self, sequence: $0.record.sequence) })
+      }
+    }
+  }
+
+  func whenWritesAreDone(touching scope: ReadScope, _ body: @escaping @Sendable () -> Void) {
+    guard let writer else { return body() }
+    writer.whenDone(body)
+  }
+
+  func watch(on queue: DispatchQueue, _ signal: @escaping @Sendable (Status?) -> Void) {
+    let ring: @Sendable () -> Void = { queue.async { signal(nil) } }
+    self.signal.withLock { $0 = ring }
+    store.watch(ring)
+  }
+
+  func stopWatching() {
+    signal.withLock { $0 = nil }
+    store.stopWatching()
+  }
+
+  /// This process has committed.
+  func noteCommit() { signal.withLock { $0 }?() }
+
+  func retryDelay(after error: Status, attempt: Int) -> Duration? {
+    guard error.code == .unavailable || error.code == .deadlineExceeded else { return nil }
+    return .milliseconds(min(50 << min(attempt, 6), 2000))
+  }
+
+  /// The state of what a request needs, after the change with this sequence. Blocks.
+  func state(
+    _ needs: (RemoteCatalogue) -> RemoteNeeds, asOf sequence: UInt64
+  ) throws(Status) -> MemoryState {
+    var catalogue = catalogues.newest
+    while true {
+      let wanted = needs(catalogue)
+      var request = RemoteRead()
+      request.scopes = wanted.scopes
+      request.changedScopes = wanted.changedScopes
+      request.changes = RemoteRead.Changes(after: sequence, isInScopes: true, limit: .max)
+      let answer = try store.readBlocking(request)
+      guard answer.record.generation == catalogue.generation else {
+        catalogue = try catalogues.refresh()
+        continue
+      }
+      guard sequence <= answer.record.sequence else { throw .tokenOfTheFuture }
+      guard sequence &+ 1 >= answer.record.firstLogged else { throw .tokenTooOld }
+      var state = try MemoryState(answer, known: wanted.paths)
+      for change in answer.changes.reversed() {
+        let change = try LoggedChange(change)
+        state.replace(change.path, with: change.before)
+      }
+      return state
+    }
+  }
+
+  fileprivate func changes(
+    after sequence: UInt64, through last: UInt64, into steps: ChangeSteps
+  ) throws(Status) -> ChangeSteps {
+    var steps = steps
+    var all: [LoggedChange] = []
+    var position = sequence
+    while position < last {
+      var request = RemoteRead()
+      request.changes = RemoteRead.Changes(after: position, isInScopes: false, limit: 1000)
+      let answer = try store.readBlocking(request)
+      guard position &+ 1 >= answer.record.firstLogged else { throw .tokenTooOld }
+      for change in answer.changes where change.sequence <= last {
+        guard change.sequence == position + 1 else {
+          throw .dataLoss("The change log lacks sequence \(position + 1).")
+        }
+        all.append(try LoggedChange(change))
+        position = change.sequence
+      }
+      guard !answer.changes.isEmpty else {
+        throw .dataLoss("The change log lacks sequence \(position + 1).")
+      }
+    }
+    steps.add(all)
+    return steps
+  }
+}
+
+private struct RemoteSourceState: SourceState {
+  let source: RemoteChangeSource
+  let sequence: UInt64
+
+  func changes(
+    after sequence: UInt64, into steps: ChangeSteps, _ done: @escaping Completion<ChangeSteps>
+  ) {
+    BlockingThreads.shared.run {
+      done(
+        Result { () throws(Status) in
+          try source.changes(after: sequence, through: self.sequence, into: steps)
+        })
+    }
+  }
+
+  func fetch(
+    _ request: ResultRequest, asOf sequence: UInt64?, isFirst: Bool,
+    _ done: @escaping Completion<FetchedResult>
+  ) {
+    BlockingThreads.shared.run {
+      done(
+        Result { () throws(Status) in
+          let state = try source.state(
+            { catalogue in
+              var needs = RemoteNeeds()
+              needs.add(request, catalogue)
+              return needs
+            }, asOf: sequence ?? self.sequence)
+          do { return try state.fetchedResult(of: request) } catch {
+            throw Status(readingFailed: error)
+          }
+        })
+    }
+  }
+}

@@ -1,0 +1,173 @@
+/// Changes of a store's indexes, under its lock.
+struct RemoteIndexEdit {
+  private let catalogue: RemoteCatalogue
+  private let writing: any RemoteWriting
+  var batch: RemoteBatch
+
+  /// How many documents one step indexes.
+  private static let stepCount = 500
+
+  init(
+    _ catalogue: RemoteCatalogue, _ writing: any RemoteWriting, id: [UInt8], record: RemoteRecord
+  ) {
+    self.catalogue = catalogue
+    self.writing = writing
+    batch = RemoteBatch(id: id, record: record)
+  }
+
+  var hasChanges: Bool { !batch.indexes.isEmpty }
+
+  /// Adds an index that has no entries yet. An invalid one is verified again.
+  mutating func declare(_ definition: IndexDefinition) throws(Status) {
+    let stored = definition.stored
+    if let known = catalogue.indexes.first(where: { $0.definition.hasSameReferences(as: stored) }) {
+      guard known.definition != stored else { return }
+      var changed = known
+      changed.definition = stored
+      return put(changed)
+    }
+    if var known = catalogue.index(definition) {
+      guard case .invalid = known.state else { return }
+      known.state = .verifying
+      return put(known)
+    }
+    let numbers = catalogue.indexes.map(\.number) + Array(batch.indexes.keys)
+    put(
+      StoredIndex(
+        number: (numbers.max() ?? 0) + 1, definition: stored,
+        state: .building(documents: 0, upTo: []), origin: .declared))
+  }
+
+  mutating func drop(_ definition: IndexDefinition) {
+    guard let known = catalogue.index(definition) else { return }
+    batch.indexes[known.number] = .some(nil)
+  }
+
+  private mutating func put(_ index: StoredIndex) { batch.indexes[index.number] = index.encoded() }
+
+  /// The next step of every unfinished index.
+  mutating func buildFurther() throws(Status) {
+    for var index in catalogue.indexes {
+      switch index.state {
+      case .building(let documents, let position):
+        try advance(&index, documents, after: position)
+      case .verifying:
+        let duplicates = try duplicates(in: index)
+        index.state = duplicates.values == 0 ? .ready : .invalid(duplicates)
+      case .ready, .invalid, .dropping: continue
+      }
+      put(index)
+    }
+  }
+
+  private mutating func advance(
+    _ index: inout StoredIndex, _ documents: UInt64, after position: [UInt8]
+  ) throws(Status) {
+    let page = try page(of: index, after: position)
+    for document in page {
+      let path = document.path
+      for key in try index.entryKeys(of: document) {
+        batch.addedEntries.append(
+          RemoteEntry(index: index.number, key: key, document: RemoteKey(path)))
+      }
+    }
+    guard let last = page.last, page.count == Self.stepCount else {
+      index.state = index.definition.isUnique ? .verifying : .ready
+      return
+    }
+    index.state = .building(
+      documents: documents + UInt64(page.count), upTo: Array(last.path.text.utf8))
+  }
+
+  private func page(
+    of index: StoredIndex, after position: [UInt8]
+  ) throws(Status) -> [StoredDocument] {
+    var request = RemoteRead()
+    request.scopes = [
+      .following(
+        Array(index.definition.collectionID.utf8),
+        after: position.isEmpty ? nil : RemoteKey(try ResourcePath(remote: position)),
+        limit: Self.stepCount)
+    ]
+    var page: [StoredDocument] = []
+    for document in try writing.read(request).documents {
+      page.append(try StoredDocument(document))
+    }
+    return page
+  }
+
+  private func duplicates(in index: StoredIndex) throws(Status) -> IndexDuplicates {
+    var seen: [[UInt8]: (first: ResourcePath, isCounted: Bool)] = [:]
+    var found = IndexDuplicates()
+    var position: [UInt8] = []
+    while true {
+      let page = try page(of: index, after: position)
+      for document in page {
+        let path = document.path
+        for key in try index.uniqueKeys(of: document) {
+          guard let known = seen[key] else {
+            seen[key] = (path, false)
+            continue
+          }
+          if known.first == path || known.isCounted { continue }
+          seen[key] = (known.first, true)
+          found.values += 1
+          if found.examples.count < IndexDuplicates.exampleLimit {
+            found.examples.append(.init(first: known.first, second: path))
+          }
+        }
+      }
+      guard let last = page.last, page.count == Self.stepCount else { return found }
+      position = Array(last.path.text.utf8)
+    }
+  }
+}
+
+extension StoredIndex {
+  fileprivate func entryKeys(of document: StoredDocument) throws(Status) -> [[UInt8]] {
+    guard UTF8Order.areEqual(document.path.parent.id, definition.collectionID) else { return [] }
+    // Words are searched for in the documents.
+    if definition.words != nil { return [] }
+    do {
+      var keys: [[UInt8]] = []
+      try document.body.withBytes { body in
+        try EntryExtractor(self).forEachEntry(of: document.path, MapView(body: body)) { key, _ in
+          keys.append(Array(key))
+        }
+      }
+      return keys
+    } catch {
+      throw Status(readingFailed: error)
+    }
+  }
+
+  fileprivate func uniqueKeys(of document: StoredDocument) throws(Status) -> [[UInt8]] {
+    do {
+      return try document.body.withBytes {
+        try EntryExtractor(self).uniqueKeys(of: document.path, MapView(body: $0))
+      }
+    } catch {
+      throw Status(readingFailed: error)
+    }
+  }
+}
+
+extension RemoteCatalogue {
+  /// The changes of the entries of one document.
+  func addEntries(of change: LoggedChange, to batch: inout RemoteBatch) throws(Status) {
+    if maintained.isEmpty { return }
+    let document = RemoteKey(change.path)
+    for index in maintained {
+      let before = Set(
+        try change.before.map { one throws(Status) in try index.entryKeys(of: one) } ?? [])
+      let after = Set(
+        try change.after.map { one throws(Status) in try index.entryKeys(of: one) } ?? [])
+      for key in before.subtracting(after) {
+        batch.removedEntries.append(RemoteEntry(index: index.number, key: key, document: document))
+      }
+      for key in after.subtracting(before) {
+        batch.addedEntries.append(RemoteEntry(index: index.number, key: key, document: document))
+      }
+    }
+  }
+}

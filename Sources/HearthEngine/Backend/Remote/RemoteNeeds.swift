@@ -1,0 +1,183 @@
+/// The documents that a request needs to be answered: a superset, of which `MemoryAnswer` and its
+/// like find the result.
+struct RemoteNeeds: Sendable {
+  var scopes: [RemoteScope] = []
+  /// The same or more, for the changes: an index has no entries of earlier versions.
+  var changedScopes: [RemoteScope] = []
+  /// Documents that are known after the read, whether they exist or not.
+  var paths: [ResourcePath] = []
+
+  init() {}
+
+  init(paths: [ResourcePath]) { add(paths) }
+
+  init(whole scope: RemoteScope) { add(scope, changed: scope) }
+
+  mutating func add(_ paths: [ResourcePath]) {
+    guard !paths.isEmpty else { return }
+    self.paths += paths
+    let scope = RemoteScope.documents(paths.map { RemoteKey($0) })
+    scopes.append(scope)
+    changedScopes.append(scope)
+  }
+
+  private mutating func add(_ scope: RemoteScope, changed: RemoteScope) {
+    if !scopes.contains(scope) { scopes.append(scope) }
+    if !changedScopes.contains(changed) { changedScopes.append(changed) }
+  }
+
+  /// - Parameters:
+  ///   - isNow: The newest state is read, so that a limit can be left to the server.
+  mutating func add(
+    _ query: EffectiveQuery, requiring fields: [FieldSegments] = [], _ catalogue: RemoteCatalogue,
+    isNow: Bool = false
+  ) {
+    let whole = RemoteScope(query.scope)
+    if let page = isNow ? query.remotePage : nil, case .collection(let ids, _) = whole {
+      add(.collection(ids, page), changed: whole)
+    } else {
+      add(catalogue.entries(for: query, requiring: fields) ?? whole, changed: whole)
+    }
+    for filter in query.filters {
+      filter.forEachComparison { comparison in
+        guard let join = comparison.openJoin else { return }
+        add(join.effectiveQuery, requiring: join.required, catalogue)
+      }
+    }
+  }
+
+  mutating func add(_ query: GroupedQuery, at now: Instant, _ catalogue: RemoteCatalogue) {
+    var whole = EffectiveQuery(query.query).resolved(at: now, inSemiJoins: true)
+    if whole.search != nil { whole.filters = [] }
+    add(whole, catalogue)
+  }
+
+  mutating func add(_ request: ResultRequest, _ catalogue: RemoteCatalogue) {
+    switch request {
+    case .document(let path): add([path])
+    case .documentsAt(let paths): add(paths)
+    case .documents(let query, let fields): add(query, requiring: fields, catalogue)
+    case .documentsReferring(let relation, let paths):
+      for path in paths {
+        if let query = relation.query(referringTo: path) { add(EffectiveQuery(query), catalogue) }
+      }
+    case .totals(let query, let aggregations):
+      add(query, requiring: AggregationTotals(aggregations, isLive: true).fields, catalogue)
+    case .groups(let query): add(EffectiveQuery(query.query), catalogue)
+    case .search(let query): add(query, catalogue)
+    case .several(let requests): for request in requests { add(request, catalogue) }
+    }
+  }
+}
+
+extension EffectiveQuery {
+  /// The part of the collection that has all results, of a query by name without conditions.
+  fileprivate var remotePage: RemotePage? {
+    guard filters.isEmpty, nearest == nil, search == nil, isOrderedByName,
+      case .collection(let collection) = scope
+    else { return nil }
+    var page = RemotePage(limit: .max, isBackward: orders[0].isDescending)
+    if let limit {
+      let (count, overflow) = limit.addingReportingOverflow(offset)
+      if !overflow { page.limit = count }
+    }
+    /// The id of a cursor in the collection; a cursor elsewhere is tested afterwards.
+    func id(_ bound: StructuredQuery.Bound?) -> [UInt8]?? {
+      guard let bound else { return .some(nil) }
+      guard case .reference(let path)? = bound.values.first, path.parent == collection else {
+        return nil
+      }
+      return .some(RemoteKey(path).id)
+    }
+    guard let first = id(start), let last = id(end) else { return nil }
+    // The cursor's own document is tested afterwards, too: one more is read.
+    if start != nil || end != nil, page.limit < .max { page.limit += 1 }
+    page.from = page.isBackward ? last : first
+    page.through = page.isBackward ? first : last
+    return page
+  }
+}
+
+/// The indexes of a store, as of one generation.
+final class RemoteCatalogue: Sendable {
+  let generation: UInt64
+  let indexes: [StoredIndex]
+  private let all: IndexCatalogue
+
+  fileprivate init() {
+    generation = 0
+    indexes = []
+    all = IndexCatalogue(generation: 0, [])
+  }
+
+  /// Of a store without indexes.
+  static let empty = RemoteCatalogue()
+
+  init(generation: UInt64, _ records: [UInt32: [UInt8]]) throws(Status) {
+    self.generation = generation
+    var indexes: [StoredIndex] = []
+    for (number, record) in records.sorted(by: { $0.key < $1.key }) {
+      do {
+        let index = try KeyLayout.indexKey(number).withUnsafeBytes { key in
+          try record.withUnsafeBytes { try StoredIndex(key: key, record: $0) }
+        }
+        indexes.append(index)
+      } catch {
+        throw Status(readingFailed: error)
+      }
+    }
+    self.indexes = indexes
+    all = IndexCatalogue(generation: generation, indexes)
+  }
+
+  /// Those with constraints.
+  var constraints: [MemoryIndex] {
+    all.constrained.map { MemoryIndex(definition: $0.definition) }
+  }
+
+  var maintained: [StoredIndex] { indexes.filter(\.isMaintained) }
+
+  func index(_ definition: IndexDefinition) -> StoredIndex? { all.index(definition) }
+
+  /// The ranges of an index in which all results have entries. Nil if no index serves the query.
+  func entries(for query: EffectiveQuery, requiring fields: [FieldSegments]) -> RemoteScope? {
+    // A search has statistics of the whole scope.
+    guard !indexes.isEmpty, query.search == nil, query.isResolved,
+      let plan = plan(for: query, requiring: fields),
+      case .entries(let branches) = plan.source
+    else { return nil }
+    let collection: ResourcePath? =
+      if case .collection(let path) = query.scope { path } else { nil }
+    var ranges: [RemoteRange] = []
+    guard let number = branches.first?.index.number,
+      branches.allSatisfy({ $0.index.number == number })
+    else { return nil }
+    for branch in branches {
+      let base = EntryRange(branch.index, in: collection).fixed(branch.fixed)
+      for range in branch.rangeLists.flatMap(\.ranges) {
+        let bounds = range.behind(base.prefix)
+        var part = base
+        part.raise(to: bounds.lower)
+        if let upper = bounds.upper { part.lower(to: upper) }
+        if !part.isEmpty { ranges.append(RemoteRange(lower: part.lower, upper: part.upper)) }
+      }
+    }
+    return .entries(index: number, ranges)
+  }
+
+  /// The plan of a query whose documents nobody has counted.
+  private func plan(for query: EffectiveQuery, requiring fields: [FieldSegments]) -> QueryPlan? {
+    let readable: [StoredIndex]
+    switch query.scope {
+    case .subtree: return nil
+    case .collection(let path): readable = all.readable(.collection, of: path.id)
+    case .group(let id, _): readable = all.readable(.group, of: id)
+    }
+    guard !readable.isEmpty else { return nil }
+    let statistics = PlanStatistics(documentCount: 1_000_000) { _, _, limit in [limit] }
+    let planner = Planner(
+      query, requiring: fields, indexes: readable.filter { $0.definition.words == nil },
+      statistics: statistics, needsOrder: false)
+    return try? planner.best()
+  }
+}

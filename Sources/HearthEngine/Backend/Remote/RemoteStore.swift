@@ -1,0 +1,236 @@
+/// Tables on a server, which several processes read and write at once: what `RemoteBackend` needs.
+///
+///     read     one state of what is asked for, and the changes since an earlier state: 1 round trip
+///     write    the lock ─▶ reads under it ─▶ everything of a batch, durable: 2 round trips
+///     watch    a signal when there may be new changes
+///
+/// Law: commits are in one order, that of their sequences, without a gap: whoever holds the lock sees
+/// every earlier commit, and a read sees all of a commit or nothing.
+package protocol RemoteStore: AnyObject, Sendable {
+  /// For logs. Without credentials.
+  var name: String { get }
+
+  /// The changes that are kept.
+  var retention: ChangeLogRetention { get }
+
+  /// Completes on a thread of the store, which must not be blocked.
+  func read(_ request: RemoteRead, _ done: @escaping Completion<RemoteAnswer>)
+
+  /// Calls `body` with the means to write. One caller at a time, on a thread that may block. What is
+  /// not committed when `body` returns or throws is undone.
+  func write<Answer>(
+    _ body: (any RemoteWriting) throws(Status) -> Answer
+  ) throws(Status) -> Answer
+
+  /// Calls `signal` when there may be new changes, until `stopWatching`.
+  func watch(_ signal: @escaping @Sendable () -> Void)
+  func stopWatching()
+
+  /// Fails what waits with `failedPrecondition`, and closes all connections. Blocks until then.
+  func close()
+}
+
+/// The means to write, under the lock or before it.
+package protocol RemoteWriting: AnyObject {
+  /// Takes the lock, then reads. Once, before the other calls.
+  func lock(_ request: RemoteRead) throws(Status) -> RemoteAnswer
+  func read(_ request: RemoteRead) throws(Status) -> RemoteAnswer
+  /// Everything or nothing; returns when it is durable. If the connection is lost before the answer,
+  /// finds out by the batch's id which of the two it was. Throws `unavailable` for nothing, and a
+  /// status with `mayBeDone` if that cannot be found out.
+  func commit(_ batch: RemoteBatch) throws(Status)
+}
+
+/// The record of a store as a whole.
+package struct RemoteRecord: Sendable, Equatable {
+  /// When the store was made: its history's id.
+  package var history: Int64
+  /// Of the newest change.
+  package var sequence: UInt64
+  /// Of the newest commit, in microseconds.
+  package var time: Int64
+  /// Of the oldest change that is kept.
+  package var firstLogged: UInt64
+  /// The time of the newest change that is no longer kept; 0 if all are kept.
+  package var trimmedTime: Int64
+  /// Grows with each change of the indexes.
+  package var generation: UInt64
+
+  package init(
+    history: Int64, sequence: UInt64, time: Int64, firstLogged: UInt64, trimmedTime: Int64,
+    generation: UInt64
+  ) {
+    self.history = history
+    self.sequence = sequence
+    self.time = time
+    self.firstLogged = firstLogged
+    self.trimmedTime = trimmedTime
+    self.generation = generation
+  }
+}
+
+/// Where a document is in the tables.
+package struct RemoteKey: Sendable, Hashable {
+  /// The ids of the collection's path as key bytes: a prefix of those of all collections below.
+  package var collection: [UInt8]
+  /// The document's id as key bytes: in the order of ids.
+  package var id: [UInt8]
+  /// The collection's id, in UTF-8.
+  package var collectionID: [UInt8]
+  /// The path, in UTF-8.
+  package var name: [UInt8]
+}
+
+/// One version of a document, as it is stored.
+package struct RemoteVersion: Sendable {
+  package var sequence: UInt64
+  package var createTime: Int64
+  package var updateTime: Int64
+  package var body: [UInt8]
+
+  package init(sequence: UInt64, createTime: Int64, updateTime: Int64, body: [UInt8]) {
+    self.sequence = sequence
+    self.createTime = createTime
+    self.updateTime = updateTime
+    self.body = body
+  }
+}
+
+package struct RemoteDocument: Sendable {
+  /// The path, in UTF-8.
+  package var name: [UInt8]
+  package var version: RemoteVersion
+
+  package init(name: [UInt8], version: RemoteVersion) {
+    self.name = name
+    self.version = version
+  }
+}
+
+package struct RemoteChange: Sendable {
+  package var sequence: UInt64
+  package var time: Int64
+  package var endsCommit: Bool
+  package var key: RemoteKey
+  package var before: RemoteVersion?
+  package var after: RemoteVersion?
+}
+
+/// A change as it is read.
+package struct RemoteLoggedChange: Sendable {
+  package var sequence: UInt64
+  package var time: Int64
+  package var endsCommit: Bool
+  package var name: [UInt8]
+  package var before: RemoteVersion?
+  package var after: RemoteVersion?
+
+  package init(
+    sequence: UInt64, time: Int64, endsCommit: Bool, name: [UInt8], before: RemoteVersion?,
+    after: RemoteVersion?
+  ) {
+    self.sequence = sequence
+    self.time = time
+    self.endsCommit = endsCommit
+    self.name = name
+    self.before = before
+    self.after = after
+  }
+}
+
+/// A set of documents, which may be larger than what is needed.
+package enum RemoteScope: Sendable, Hashable {
+  case documents([RemoteKey])
+  /// The documents of one collection.
+  case collection([UInt8], RemotePage?)
+  /// The documents of all collections with an id below a path.
+  case group([UInt8], below: [UInt8])
+  /// The documents below a path.
+  case subtree(below: [UInt8])
+  /// The first documents after one, in collections with an id: in the order of collections and ids.
+  case following([UInt8], after: RemoteKey?, limit: Int)
+  /// The documents with an entry of an index in one of the ranges.
+  case entries(index: UInt32, [RemoteRange])
+}
+
+/// The first or last documents of a part of a collection.
+package struct RemotePage: Sendable, Hashable {
+  package var limit: Int
+  package var isBackward: Bool
+  /// The first and last id, both inclusive.
+  package var from: [UInt8]?
+  package var through: [UInt8]?
+}
+
+package struct RemoteRange: Sendable, Hashable {
+  /// Inclusive.
+  package var lower: [UInt8]
+  /// Exclusive.
+  package var upper: [UInt8]
+}
+
+package struct RemoteRead: Sendable {
+  /// Which changes are read, in the order of their sequences.
+  package struct Changes: Sendable {
+    package var after: UInt64
+    /// Of the documents of the scopes only; for entries, of `changedScopes`.
+    package var isInScopes: Bool
+    package var limit: Int
+  }
+
+  package var scopes: [RemoteScope] = []
+  package var changes: Changes?
+  /// Replaces `scopes` for the changes.
+  package var changedScopes: [RemoteScope] = []
+  /// Also the last change at or before a time, in microseconds.
+  package var lastChangeAt: Int64?
+  /// Also the time of one change.
+  package var timeOf: UInt64?
+  package var withIndexes = false
+
+  package init() {}
+}
+
+package struct RemoteAnswer: Sendable {
+  package var record: RemoteRecord
+  /// Each document once.
+  package var documents: [RemoteDocument] = []
+  package var changes: [RemoteLoggedChange] = []
+  package var lastChangeAt: UInt64?
+  package var timeOf: Int64?
+  /// Records of indexes, by number.
+  package var indexes: [UInt32: [UInt8]] = [:]
+
+  package init(record: RemoteRecord) { self.record = record }
+}
+
+/// What is written in one commit of the server.
+package struct RemoteBatch: Sendable {
+  /// 16 random bytes, by which the commit is found again.
+  package var id: [UInt8]
+  package var record: RemoteRecord
+  package var changes: [RemoteChange] = []
+  /// Entries of indexes that are added and removed.
+  package var addedEntries: [RemoteEntry] = []
+  package var removedEntries: [RemoteEntry] = []
+  /// Records of indexes; nil to remove one with its entries.
+  package var indexes: [UInt32: [UInt8]?] = [:]
+  /// Changes up to this one are no longer kept.
+  package var trimsThrough: UInt64?
+}
+
+package struct RemoteEntry: Sendable, Hashable {
+  package var index: UInt32
+  package var key: [UInt8]
+  package var document: RemoteKey
+}
+
+extension RemoteBatch {
+  /// The entries that are there after the batch and were not before it, and the opposite.
+  package var netEntries: (added: [RemoteEntry], removed: [RemoteEntry]) {
+    var net: [RemoteEntry: Int] = [:]
+    for entry in addedEntries { net[entry, default: 0] += 1 }
+    for entry in removedEntries { net[entry, default: 0] -= 1 }
+    return (net.filter { $0.value > 0 }.map(\.key), net.filter { $0.value < 0 }.map(\.key))
+  }
+}

@@ -1,0 +1,240 @@
+#if Postgres
+  import CPostgres
+  import Foundation
+  import HearthEngine
+
+  /// One statement with its parameters, in binary form.
+  struct PostgresStatement: Sendable {
+    var text: String
+    var parameters: [[UInt8]?] = []
+
+    init(_ text: String, _ parameters: [[UInt8]?] = []) {
+      self.text = text
+      self.parameters = parameters
+    }
+  }
+
+  /// The rows of a result, in binary form. Borrowed from libpq until it is freed.
+  final class PostgresRows {
+    private let result: OpaquePointer
+
+    fileprivate init(_ result: OpaquePointer) { self.result = result }
+    deinit { PQclear(result) }
+
+    var count: Int { Int(PQntuples(result)) }
+
+    private func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+      let (row, column) = (Int32(row), Int32(column))
+      guard PQgetisnull(result, row, column) == 0 else { return nil }
+      return UnsafeRawBufferPointer(
+        start: PQgetvalue(result, row, column), count: Int(PQgetlength(result, row, column)))
+    }
+
+    func bytes(_ row: Int, _ column: Int) -> [UInt8]? { field(row, column).map { Array($0) } }
+
+    func integer(_ row: Int, _ column: Int) -> Int64? {
+      field(row, column).map { $0.reduce(0) { $0 << 8 | Int64($1) } }
+    }
+
+    func isTrue(_ row: Int, _ column: Int) -> Bool { field(row, column)?.first == 1 }
+  }
+
+  /// A connection, for one thread at a time. Statements are sent together and answered together:
+  /// libpq's pipeline mode.
+  final class PostgresConnection {
+    private let connection: OpaquePointer
+    /// The names of prepared statements.
+    private var prepared: [String: String] = [:]
+    private var preparedCount = 0
+
+    /// Connects: blocks.
+    ///
+    /// - Parameter defaults: Settings that the URL may override.
+    init(_ url: String, defaults: [(String, String)]) throws(PostgresFailure) {
+      // The later value of a name wins; `dbname` is expanded at its place.
+      let names = defaults.map(\.0) + ["dbname"]
+      let values = defaults.map(\.1) + [url]
+      var namePointers: [UnsafePointer<CChar>?] = names.map { UnsafePointer(strdup($0)) } + [nil]
+      var valuePointers: [UnsafePointer<CChar>?] = values.map { UnsafePointer(strdup($0)) } + [nil]
+      defer {
+        for pointer in namePointers + valuePointers {
+          free(UnsafeMutablePointer(mutating: pointer))
+        }
+      }
+      guard let connection = PQconnectdbParams(&namePointers, &valuePointers, 1) else {
+        throw PostgresFailure(state: "53200", message: "No memory for a connection.")
+      }
+      self.connection = connection
+      guard PQstatus(connection) == CONNECTION_OK else {
+        throw PostgresFailure(state: "", message: Self.message(connection))
+      }
+      guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
+        throw lost
+      }
+    }
+
+    deinit { PQfinish(connection) }
+
+    private static func message(_ connection: OpaquePointer) -> String {
+      String(cString: PQerrorMessage(connection)).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private var lost: PostgresFailure {
+      PostgresFailure(state: "", message: Self.message(connection))
+    }
+
+    var descriptor: Int32 { PQsocket(connection) }
+
+    // MARK: Sending
+
+    /// Executes groups of statements, in one round trip. A group without an explicit transaction is
+    /// one of its own. Throws if the connection fails; the failure of a group is in its place.
+    ///
+    /// - Parameter answered: Called with each group's answer as it comes.
+    func run(
+      _ groups: [[PostgresStatement]],
+      _ answered: (Int, Result<[PostgresRows], PostgresFailure>) -> Void
+    ) throws(PostgresFailure) {
+      var preparations: [[Bool]] = []
+      for group in groups {
+        var isPrepared: [Bool] = []
+        for statement in group { isPrepared.append(try send(statement)) }
+        preparations.append(isPrepared)
+        guard PQpipelineSync(connection) == 1 else { throw lost }
+      }
+      for position in groups.indices {
+        answered(position, try answer(preparations[position]))
+      }
+    }
+
+    /// Same, for one group whose failure is thrown.
+    func run(_ statements: [PostgresStatement]) throws(PostgresFailure) -> [PostgresRows] {
+      var answer: Result<[PostgresRows], PostgresFailure> = .success([])
+      try run([statements]) { answer = $1 }
+      return try answer.get()
+    }
+
+    /// Returns whether the statement is prepared first, which has a result of its own.
+    private func send(_ statement: PostgresStatement) throws(PostgresFailure) -> Bool {
+      let isNew = prepared[statement.text] == nil
+      let name: String
+      if let known = prepared[statement.text] {
+        name = known
+      } else {
+        preparedCount += 1
+        name = "s\(preparedCount)"
+        guard PQsendPrepare(connection, name, statement.text, 0, nil) == 1 else { throw lost }
+        prepared[statement.text] = name
+      }
+      let count = statement.parameters.count
+      let lengths = statement.parameters.map { Int32($0?.count ?? 0) }
+      let formats = [Int32](repeating: 1, count: count)
+      // One allocation for all values.
+      let total = statement.parameters.reduce(1) { $0 + ($1?.count ?? 0) + 1 }
+      let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: total)
+      defer { buffer.deallocate() }
+      var values: [UnsafePointer<CChar>?] = []
+      var offset = 0
+      for parameter in statement.parameters {
+        guard let parameter else {
+          values.append(nil)
+          continue
+        }
+        parameter.withUnsafeBytes { bytes in
+          if let base = bytes.baseAddress {
+            UnsafeMutableRawPointer(buffer + offset).copyMemory(
+              from: base, byteCount: bytes.count)
+          }
+        }
+        values.append(UnsafePointer(buffer + offset))
+        offset += parameter.count + 1
+      }
+      guard
+        PQsendQueryPrepared(
+          connection, name, Int32(count), values, lengths, formats, 1) == 1
+      else { throw lost }
+      return isNew
+    }
+
+    /// - Parameter isPrepared: For each statement of a group, whether it was prepared first.
+    private func answer(
+      _ isPrepared: [Bool]
+    ) throws(PostgresFailure) -> Result<[PostgresRows], PostgresFailure> {
+      var rows: [PostgresRows] = []
+      var failure: PostgresFailure?
+      // Which results are of statements.
+      var isRows = isPrepared.flatMap { $0 ? [false, true] : [true] }[...]
+      var ended = 0
+      while true {
+        guard let result = try next() else {
+          // The end of one statement's results.
+          ended += 1
+          if ended > isPrepared.count * 2 + 2 { throw lost }
+          continue
+        }
+        let status = PQresultStatus(result)
+        if status == PGRES_PIPELINE_SYNC {
+          PQclear(result)
+          break
+        }
+        if status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK {
+          let answer = PostgresRows(result)
+          if isRows.popFirst() == true { rows.append(answer) }
+          continue
+        }
+        if status != PGRES_PIPELINE_ABORTED, failure == nil {
+          let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map {
+            String(cString: $0)
+          }
+          let message = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map {
+            String(cString: $0)
+          }
+          failure = PostgresFailure(
+            state: state ?? "", message: message ?? Self.message(connection))
+        }
+        PQclear(result)
+        if let failure, failure.state.isEmpty { throw failure }
+        // After a fatal error the server ends the connection.
+        if PQstatus(connection) != CONNECTION_OK { throw failure ?? lost }
+      }
+      guard let failure else { return .success(rows) }
+      // Statements of a failed group may not have been prepared.
+      prepared = [:]
+      return .failure(failure)
+    }
+
+    /// The next result; nil between statements. Blocks.
+    private func next() throws(PostgresFailure) -> OpaquePointer? {
+      while true {
+        let flushed = PQflush(connection)
+        guard flushed >= 0 else { throw lost }
+        if PQisBusy(connection) == 0 { return PQgetResult(connection) }
+        try wait(forWriting: flushed == 1, milliseconds: -1)
+        guard PQconsumeInput(connection) == 1 else { throw lost }
+      }
+    }
+
+    // MARK: Waiting
+
+    /// Blocks until the server has sent something.
+    private func wait(forWriting: Bool, milliseconds: Int32) throws(PostgresFailure) {
+      var poll = pollfd(
+        fd: descriptor, events: Int16(POLLIN) | (forWriting ? Int16(POLLOUT) : 0), revents: 0)
+      guard Glibc.poll(&poll, 1, milliseconds) >= 0 || errno == EINTR else {
+        throw PostgresFailure(state: "", message: "Waiting for the server failed: \(errno).")
+      }
+    }
+
+    /// Blocks until a notification comes, or the time is over. True for a notification.
+    func waitForNotification(milliseconds: Int32) throws(PostgresFailure) -> Bool {
+      try wait(forWriting: false, milliseconds: milliseconds)
+      guard PQconsumeInput(connection) == 1 else { throw lost }
+      var isNotified = false
+      while let notification = PQnotifies(connection) {
+        PQfreemem(notification)
+        isNotified = true
+      }
+      return isNotified
+    }
+  }
+#endif

@@ -1,0 +1,47 @@
+#if Postgres
+  import CPostgres
+  import HearthEngine
+
+  /// An error of the server or of a connection to it.
+  struct PostgresFailure: Error {
+    /// Five characters; empty if the connection has failed.
+    var state: String
+    var message: String
+
+    /// The connection cannot be used any more, and what was sent last may have been done or not.
+    var isOfConnection: Bool {
+      // Shut down, crashed, cannot connect now; or a former leader, which writes nothing any more.
+      state.isEmpty || state.hasPrefix("08") || state == "57P01" || state == "57P02"
+        || state == "57P03" || state == "25006"
+    }
+
+    /// Another attempt may succeed, and nothing was applied.
+    var isContention: Bool { state == "40001" || state == "40P01" || state == "55P03" }
+
+    /// As an error of the backend; see PostgreSQL's table of error codes.
+    var status: Status {
+      var status = Status(code, "PostgreSQL: \(message)", cause: self)
+      status.isContention = isContention
+      return status
+    }
+
+    private var code: Status.Code {
+      if isOfConnection { return .unavailable }
+      if isContention { return .aborted }
+      switch state {
+      case "57014", "25P03", "25P04": return .deadlineExceeded
+      case "42501": return .permissionDenied
+      case "54000", "54023": return .invalidArgument
+      default: break
+      }
+      switch state.prefix(2) {
+      case "28": return .permissionDenied
+      case "3D", "3F", "42", "0A", "55": return .failedPrecondition
+      case "53": return .resourceExhausted
+      case "57", "58": return .unavailable
+      case "XX": return .dataLoss
+      default: return .internal
+      }
+    }
+  }
+#endif

@@ -1,0 +1,264 @@
+#if Postgres
+  import HearthEngine
+
+  /// A `RemoteRead` as statements, and its answer from their rows.
+  struct PostgresQueries {
+    private let request: RemoteRead
+    let statements: [PostgresStatement]
+
+    private static let record = """
+      SELECT history, sequence, time, first_logged, trimmed_time, generation FROM hearth_store
+      """
+
+    /// - Parameter locks: Takes the lock on all commits first.
+    init(_ request: RemoteRead, locks: Bool = false) {
+      self.request = request
+      var statements = [PostgresStatement(locks ? Self.record + " FOR UPDATE" : Self.record)]
+      for scope in request.scopes { statements.append(Self.documents(in: scope)) }
+      if let changes = request.changes { statements += Self.changes(changes, request) }
+      if let time = request.lastChangeAt {
+        statements.append(
+          PostgresStatement(
+            "SELECT max(sequence) FROM hearth_log WHERE time <= $1::bigint",
+            [PostgresParameter.integer(time)]))
+      }
+      if let sequence = request.timeOf {
+        statements.append(
+          PostgresStatement(
+            "SELECT time FROM hearth_log WHERE sequence = $1::bigint",
+            [PostgresParameter.integer(Int64(bitPattern: sequence))]))
+      }
+      if request.withIndexes {
+        statements.append(PostgresStatement("SELECT number, record FROM hearth_indexes"))
+      }
+      self.statements = statements
+    }
+
+    // MARK: Statements
+
+    private static let documentColumns = "d.name, d.sequence, d.created, d.updated, d.body"
+
+    private static func documents(in scope: RemoteScope) -> PostgresStatement {
+      let columns = documentColumns
+      switch scope {
+      case .documents(let keys) where keys.count == 1:
+        return PostgresStatement(
+          """
+          SELECT \(columns) FROM hearth_documents d
+          WHERE d.collection = hearth_key($1::bytea, 1000) AND d.id = hearth_key($2::bytea, 1600)
+          """, [keys[0].collection, keys[0].id])
+      case .documents(let keys):
+        // An index lookup for each, whatever the statistics say.
+        return PostgresStatement(
+          """
+          SELECT \(columns) FROM unnest($1::bytea[], $2::bytea[]) AS k(collection, id),
+          LATERAL (SELECT * FROM hearth_documents d
+            WHERE d.collection = hearth_key(k.collection, 1000)
+            AND d.id = hearth_key(k.id, 1600) LIMIT 1) d
+          """,
+          [
+            PostgresParameter.array(keys.map(\.collection)),
+            PostgresParameter.array(keys.map(\.id)),
+          ])
+      case .collection(_, let page?):
+        var (condition, parameters) = condition(scope, on: "d", from: 1)
+        if let from = page.from {
+          parameters.append(from)
+          condition += " AND d.id >= hearth_key($\(parameters.count)::bytea, 1600)"
+        }
+        if let through = page.through {
+          parameters.append(through)
+          condition += " AND d.id <= hearth_key($\(parameters.count)::bytea, 1600)"
+        }
+        parameters.append(PostgresParameter.integer(Int64(page.limit)))
+        return PostgresStatement(
+          """
+          SELECT \(columns) FROM hearth_documents d WHERE \(condition)
+          ORDER BY d.id\(page.isBackward ? " DESC" : "") LIMIT $\(parameters.count)::bigint
+          """, parameters)
+      case .following(let id, let key, let limit):
+        let limit = PostgresParameter.integer(Int64(limit))
+        guard let key else {
+          return PostgresStatement(
+            """
+            SELECT \(columns) FROM hearth_documents d WHERE d.collection_id = $1::bytea
+            ORDER BY d.collection, d.id LIMIT $2::bigint
+            """, [id, limit])
+        }
+        return PostgresStatement(
+          """
+          SELECT \(columns) FROM hearth_documents d WHERE d.collection_id = $1::bytea
+          AND (d.collection, d.id) > (hearth_key($3::bytea, 1000), hearth_key($4::bytea, 1600))
+          ORDER BY d.collection, d.id LIMIT $2::bigint
+          """, [id, limit, key.collection, key.id])
+      case .collection, .group, .subtree, .entries:
+        let (condition, parameters) = condition(scope, on: "d", from: 1)
+        return PostgresStatement(
+          "SELECT \(columns) FROM hearth_documents d WHERE \(condition)", parameters)
+      }
+    }
+
+    /// A condition on the columns of a table, with parameters from a number on.
+    private static func condition(
+      _ scope: RemoteScope, on table: String, from first: Int
+    ) -> (String, [[UInt8]?]) {
+      func within(_ prefix: [UInt8], _ number: Int) -> (String, [[UInt8]?]) {
+        if prefix.isEmpty { return ("true", []) }
+        let (lower, upper) = PostgresSchema.bounds(prefix)
+        guard let upper else { return ("\(table).collection >= $\(number)::bytea", [lower]) }
+        return (
+          "\(table).collection >= $\(number)::bytea AND \(table).collection < $\(number + 1)::bytea",
+          [lower, upper]
+        )
+      }
+      switch scope {
+      case .documents(let keys):
+        return (
+          """
+          (\(table).collection, \(table).id) IN (
+            SELECT hearth_key(c, 1000), hearth_key(i, 1600)
+            FROM unnest($\(first)::bytea[], $\(first + 1)::bytea[]) AS k(c, i))
+          """,
+          [
+            PostgresParameter.array(keys.map(\.collection)),
+            PostgresParameter.array(keys.map(\.id)),
+          ]
+        )
+      case .collection(let ids, _):
+        return ("\(table).collection = hearth_key($\(first)::bytea, 1000)", [ids])
+      case .group(let id, let below):
+        let (condition, parameters) = within(below, first + 1)
+        return ("\(table).collection_id = $\(first)::bytea AND \(condition)", [id] + parameters)
+      case .following(let id, _, _): return ("\(table).collection_id = $\(first)::bytea", [id])
+      case .subtree(let below): return within(below, first)
+      case .entries(let index, let ranges):
+        let limit = PostgresSchema.entryLimit
+        return (
+          """
+          (\(table).collection, \(table).id) IN (
+            SELECT e.collection, e.id
+            FROM unnest($\(first + 1)::bytea[], $\(first + 2)::bytea[]) AS r(lower, upper)
+            JOIN hearth_entries e ON e.number = $\(first)::bigint
+            AND e.key >= r.lower AND e.key < r.upper)
+          """,
+          [
+            PostgresParameter.integer(Int64(index)),
+            PostgresParameter.array(
+              ranges.map { PostgresSchema.lower($0.lower, limit: limit) }),
+            PostgresParameter.array(
+              ranges.map { PostgresSchema.upper($0.upper, limit: limit) }),
+          ]
+        )
+      }
+    }
+
+    private static func changes(
+      _ changes: RemoteRead.Changes, _ request: RemoteRead
+    ) -> [PostgresStatement] {
+      let limit = changes.limit == .max ? Int64.max : Int64(changes.limit)
+      var conditions: [(String, [[UInt8]?])] = [("true", [])]
+      if changes.isInScopes {
+        conditions = (request.changedScopes.isEmpty ? request.scopes : request.changedScopes)
+          .map { condition($0, on: "l", from: 3) }
+      }
+      // Several scopes: a statement for each, as their documents may be the same.
+      return conditions.map { condition, parameters in
+        PostgresStatement(
+          """
+          SELECT l.sequence, l.time, l.ends, l.name, l.old_sequence, l.old_created, l.old_updated,
+            l.old_body, l.new_created, l.new_updated, l.new_body
+          FROM hearth_log l WHERE l.sequence > $1::bigint AND \(condition)
+          ORDER BY l.sequence LIMIT $2::bigint
+          """,
+          [
+            PostgresParameter.integer(Int64(bitPattern: changes.after)),
+            PostgresParameter.integer(limit),
+          ] + parameters)
+      }
+    }
+
+    // MARK: Rows
+
+    /// The answer, from the rows of the statements.
+    func answer(_ results: [PostgresRows]) throws(Status) -> RemoteAnswer {
+      var results = results[...]
+      guard let rows = results.popFirst(), rows.count == 1 else {
+        throw Status(.dataLoss, "The record of the store is missing.")
+      }
+      func number(_ column: Int) -> Int64 { rows.integer(0, column) ?? 0 }
+      var answer = RemoteAnswer(
+        record: RemoteRecord(
+          history: number(0), sequence: UInt64(bitPattern: number(1)), time: number(2),
+          firstLogged: UInt64(bitPattern: number(3)), trimmedTime: number(4),
+          generation: UInt64(bitPattern: number(5))))
+      for _ in request.scopes {
+        guard let rows = results.popFirst() else { throw Self.incomplete }
+        answer.documents.reserveCapacity(answer.documents.count + rows.count)
+        for row in 0..<rows.count {
+          answer.documents.append(
+            RemoteDocument(
+              name: rows.bytes(row, 0) ?? [],
+              version: RemoteVersion(
+                sequence: UInt64(bitPattern: rows.integer(row, 1) ?? 0),
+                createTime: rows.integer(row, 2) ?? 0, updateTime: rows.integer(row, 3) ?? 0,
+                body: rows.bytes(row, 4) ?? [])))
+        }
+      }
+      if let changes = request.changes {
+        try read(changes, &results, into: &answer)
+      }
+      if request.lastChangeAt != nil {
+        guard let rows = results.popFirst(), rows.count == 1 else { throw Self.incomplete }
+        answer.lastChangeAt = rows.integer(0, 0).map { UInt64(bitPattern: $0) }
+      }
+      if request.timeOf != nil {
+        guard let rows = results.popFirst() else { throw Self.incomplete }
+        answer.timeOf = rows.count == 0 ? nil : rows.integer(0, 0)
+      }
+      if request.withIndexes {
+        guard let rows = results.popFirst() else { throw Self.incomplete }
+        for row in 0..<rows.count {
+          answer.indexes[UInt32(truncatingIfNeeded: rows.integer(row, 0) ?? 0)] = rows.bytes(row, 1)
+        }
+      }
+      return answer
+    }
+
+    private func read(
+      _ changes: RemoteRead.Changes, _ results: inout ArraySlice<PostgresRows>,
+      into answer: inout RemoteAnswer
+    ) throws(Status) {
+      var count = 1
+      if changes.isInScopes {
+        count = request.changedScopes.isEmpty ? request.scopes.count : request.changedScopes.count
+      }
+      var seen: Set<UInt64> = []
+      for _ in 0..<count {
+        guard let rows = results.popFirst() else { throw Self.incomplete }
+        for row in 0..<rows.count {
+          let change = Self.change(rows, row)
+          if count == 1 || seen.insert(change.sequence).inserted { answer.changes.append(change) }
+        }
+      }
+      if count > 1 { answer.changes.sort { $0.sequence < $1.sequence } }
+    }
+
+    private static func change(_ rows: PostgresRows, _ row: Int) -> RemoteLoggedChange {
+      let sequence = UInt64(bitPattern: rows.integer(row, 0) ?? 0)
+      func version(_ sequence: UInt64?, _ column: Int) -> RemoteVersion? {
+        guard let sequence, let body = rows.bytes(row, column + 2) else { return nil }
+        return RemoteVersion(
+          sequence: sequence, createTime: rows.integer(row, column) ?? 0,
+          updateTime: rows.integer(row, column + 1) ?? 0, body: body)
+      }
+      return RemoteLoggedChange(
+        sequence: sequence, time: rows.integer(row, 1) ?? 0, endsCommit: rows.isTrue(row, 2),
+        name: rows.bytes(row, 3) ?? [],
+        before: version(rows.integer(row, 4).map { UInt64(bitPattern: $0) }, 5),
+        after: version(sequence, 8))
+    }
+
+    private static let incomplete = Status(
+      .internal, "PostgreSQL answered fewer statements than it was asked.")
+  }
+#endif

@@ -1,0 +1,92 @@
+#if Postgres
+  import HearthEngine
+
+  /// The tables, in the first schema of the connection's search path.
+  ///
+  ///     hearth_store      one row: the newest sequence and time; its lock orders all commits
+  ///     hearth_documents  the newest versions, by collection and id
+  ///     hearth_log        every change, with the versions before and after it
+  ///     hearth_commits    the ids of commits, and those that must never be applied
+  ///     hearth_indexes    the records of indexes
+  ///     hearth_entries    the entries of indexes
+  ///
+  /// Keys are our own bytes, in our own order. A key of an index of PostgreSQL has at most 2,704
+  /// bytes: longer ones end with a hash of the whole, and collections, ids and entries have limits
+  /// that leave room for each other.
+  enum PostgresSchema {
+    static let format: Int64 = 1
+
+    /// Longer keys are shortened to these bytes, with a hash as their last 32.
+    static let collectionLimit = 1000
+    static let idLimit = 1600
+    static let entryLimit = 2500
+    static let hashCount = 32
+
+    /// Without parameters. In order, in one transaction, under a lock.
+    static let creation = [
+      """
+      CREATE TABLE hearth_store (
+        one boolean PRIMARY KEY DEFAULT true CHECK (one), format bigint NOT NULL,
+        history bigint NOT NULL, sequence bigint NOT NULL, time bigint NOT NULL,
+        first_logged bigint NOT NULL, trimmed_time bigint NOT NULL, generation bigint NOT NULL
+      ) WITH (fillfactor = 10)
+      """,
+      """
+      CREATE TABLE hearth_documents (
+        collection bytea NOT NULL, id bytea NOT NULL, collection_id bytea NOT NULL,
+        name bytea NOT NULL, sequence bigint NOT NULL, created bigint NOT NULL,
+        updated bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (collection, id))
+      """,
+      "CREATE INDEX hearth_documents_group ON hearth_documents (collection_id)",
+      """
+      CREATE TABLE hearth_log (
+        sequence bigint PRIMARY KEY, time bigint NOT NULL, ends boolean NOT NULL,
+        collection bytea NOT NULL, id bytea NOT NULL, collection_id bytea NOT NULL,
+        name bytea NOT NULL, old_sequence bigint, old_created bigint, old_updated bigint,
+        old_body bytea, new_created bigint, new_updated bigint, new_body bytea)
+      """,
+      "CREATE INDEX hearth_log_time ON hearth_log (time)",
+      """
+      CREATE TABLE hearth_commits (
+        id bytea PRIMARY KEY, is_refused boolean NOT NULL,
+        made timestamptz NOT NULL DEFAULT now())
+      """,
+      "CREATE TABLE hearth_indexes (number bigint PRIMARY KEY, record bytea NOT NULL)",
+      """
+      CREATE TABLE hearth_entries (
+        number bigint NOT NULL, key bytea NOT NULL, collection bytea NOT NULL, id bytea NOT NULL,
+        PRIMARY KEY (number, key))
+      """,
+      """
+      CREATE FUNCTION hearth_key(bytea, integer) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
+      AS $$ SELECT CASE WHEN length($1) <= $2 THEN $1
+        ELSE substr($1, 1, $2 - 32) || sha256($1) END $$
+      """,
+      """
+      INSERT INTO hearth_store VALUES (
+        true, 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0, 0, 1, 0, 0)
+      """,
+    ]
+
+    /// At or before every shortened key of the keys from `bound` on.
+    static func lower(_ bound: [UInt8], limit: Int) -> [UInt8] {
+      Array(bound.prefix(limit - hashCount))
+    }
+
+    /// Behind every shortened key of the keys before `bound`.
+    static func upper(_ bound: [UInt8], limit: Int) -> [UInt8] {
+      guard bound.count > limit - hashCount else { return bound }
+      return bound.prefix(limit - hashCount) + [UInt8](repeating: 0xFF, count: hashCount + 1)
+    }
+
+    /// The keys that begin with a prefix, from the first inclusive to the second exclusive; nil for
+    /// no end.
+    static func bounds(_ prefix: [UInt8]) -> (lower: [UInt8], upper: [UInt8]?) {
+      let prefix = lower(prefix, limit: collectionLimit)
+      guard let last = prefix.lastIndex(where: { $0 != 0xFF }) else { return (prefix, nil) }
+      var end = Array(prefix[...last])
+      end[last] += 1
+      return (prefix, end)
+    }
+  }
+#endif

@@ -1,0 +1,273 @@
+#if Postgres
+  import DequeModule
+  import Dispatch
+  import Foundation
+  import HearthEngine
+  import Logging
+
+  /// The tables of a PostgreSQL server, for `RemoteBackend`.
+  ///
+  ///     reads    threads with a connection each: all that wait are sent together
+  ///     writes   one connection, whose transactions hold the lock of `hearth_store`
+  ///     signals  one connection that listens for `NOTIFY`, and looks once a second if none comes
+  ///
+  /// A connection that fails is made anew; what it was asked is asked again, except for a commit.
+  package final class PostgresStore: Sendable {
+    private struct Job: Sendable {
+      var request: RemoteRead
+      var done: Completion<RemoteAnswer>
+    }
+
+    private struct Shared {
+      var jobs: Deque<Job> = []
+      /// Threads that read and have something to do.
+      var busy = 0
+      var threads = 0
+      var isClosed = false
+    }
+
+    package let name: String
+    package let retention: ChangeLogRetention
+    private let url: String
+    private let logger: Logger
+    private let shared = Guarded(Shared())
+    private let work = DispatchSemaphore(value: 0)
+    private let threads = DispatchGroup()
+    private let writing: PostgresWriting
+    private let turn = DispatchSemaphore(value: 1)
+    private let feed: PostgresFeed
+
+    private static let readers = 4
+    /// How long a read is tried again, in seconds.
+    private static let patience = 15.0
+
+    /// Connects, and makes the tables if there are none. Blocks.
+    ///
+    /// - Parameter url: As libpq takes it: `postgresql://user@host:5432/database?sslmode=require`.
+    package init(
+      _ url: String, retention: ChangeLogRetention, logger: Logger
+    ) throws(Status) {
+      self.url = url
+      self.retention = retention
+      self.logger = logger
+      name = Self.withoutCredentials(url)
+      do throws(PostgresFailure) {
+        let connection = try PostgresConnection.forWriting(url)
+        try connection.prepareTables()
+        writing = PostgresWriting(url, connection, try connection.channel())
+      } catch {
+        throw error.status
+      }
+      feed = PostgresFeed(url, logger)
+    }
+
+    private static func withoutCredentials(_ url: String) -> String {
+      guard var parts = URLComponents(string: url) else { return "postgresql" }
+      parts.password = nil
+      parts.queryItems = parts.queryItems?.filter { $0.name != "password" }
+      return parts.string ?? "postgresql"
+    }
+
+    /// Removes a schema with everything in it, and makes an empty one. For tests.
+    package static func makeSchema(_ schema: String, at url: String) throws(Status) {
+      do throws(PostgresFailure) {
+        let connection = try PostgresConnection.forWriting(url)
+        _ = try connection.run([PostgresStatement("DROP SCHEMA IF EXISTS \(schema) CASCADE")])
+        _ = try connection.run([PostgresStatement("CREATE SCHEMA \(schema)")])
+      } catch {
+        throw error.status
+      }
+    }
+
+    // MARK: Reading
+
+    private func startThread() {
+      threads.enter()
+      let thread = Thread { [self] in
+        serve()
+        threads.leave()
+      }
+      thread.name = "hearth.postgres.read"
+      thread.start()
+    }
+
+    /// On a thread of its own: sends what waits, until the store is closed.
+    private func serve() {
+      var connection: PostgresConnection?
+      while true {
+        work.wait()
+        let (jobs, isClosed) = shared.withLock { shared in
+          // What waits is shared by the threads that have nothing to do.
+          let idle = max(Self.readers - shared.busy, 1)
+          let count = min((shared.jobs.count + idle - 1) / idle, 64)
+          let jobs = Array(shared.jobs.prefix(count))
+          shared.jobs.removeFirst(jobs.count)
+          if !jobs.isEmpty { shared.busy += 1 }
+          return (jobs, shared.isClosed)
+        }
+        if !jobs.isEmpty {
+          answer(jobs, &connection)
+          shared.withLock { $0.busy -= 1 }
+        } else if isClosed {
+          return
+        }
+      }
+    }
+
+    private func answer(_ jobs: [Job], _ connection: inout PostgresConnection?) {
+      let queries = jobs.map { PostgresQueries($0.request) }
+      var isAnswered = jobs.map { _ in false }
+      let deadline = Date(timeIntervalSinceNow: Self.patience)
+      var pause = 0.01
+      while true {
+        let open = jobs.indices.filter { !isAnswered[$0] }
+        if open.isEmpty { return }
+        do throws(PostgresFailure) {
+          let current: PostgresConnection
+          if let connection {
+            current = connection
+          } else {
+            current = try PostgresConnection.forReading(url)
+            connection = current
+          }
+          try current.run(open.map { queries[$0].statements }) { position, result in
+            let number = open[position]
+            if case .failure(let failure) = result, failure.isContention { return }
+            isAnswered[number] = true
+            jobs[number].done(
+              Result { () throws(Status) in
+                switch result {
+                case .success(let rows): return try queries[number].answer(rows)
+                case .failure(let failure): throw failure.status
+                }
+              })
+          }
+        } catch {
+          connection = nil
+          guard Date() < deadline, !shared.withLock(\.isClosed) else {
+            for number in open where !isAnswered[number] {
+              jobs[number].done(.failure(error.status))
+            }
+            return
+          }
+          logger.warning("Reading is tried again.", metadata: ["error": "\(error.message)"])
+          Thread.sleep(forTimeInterval: pause)
+          pause = min(pause * 2, 1)
+        }
+      }
+    }
+  }
+
+  extension PostgresStore: RemoteStore {
+    package func read(_ request: RemoteRead, _ done: @escaping Completion<RemoteAnswer>) {
+      let (isOpen, mustStart) = shared.withLock { shared in
+        if shared.isClosed { return (false, false) }
+        shared.jobs.append(Job(request: request, done: done))
+        let mustStart =
+          shared.threads < Self.readers && shared.jobs.count > shared.threads - shared.busy
+        if mustStart { shared.threads += 1 }
+        return (true, mustStart)
+      }
+      guard isOpen else { return done(.failure(.terminated)) }
+      if mustStart { startThread() }
+      work.signal()
+    }
+
+    package func write<Answer>(
+      _ body: (any RemoteWriting) throws(Status) -> Answer
+    ) throws(Status) -> Answer {
+      turn.wait()
+      defer { turn.signal() }
+      if shared.withLock(\.isClosed) { throw .terminated }
+      defer { writing.end() }
+      return try body(writing)
+    }
+
+    package func watch(_ signal: @escaping @Sendable () -> Void) { feed.start(signal) }
+    package func stopWatching() { feed.stop() }
+
+    package func close() {
+      feed.stop()
+      let (jobs, count) = shared.withLock { shared in
+        shared.isClosed = true
+        let jobs = Array(shared.jobs)
+        shared.jobs = []
+        return (jobs, shared.threads)
+      }
+      for job in jobs { job.done(.failure(.terminated)) }
+      for _ in 0..<count { work.signal() }
+      threads.wait()
+      turn.wait()
+      writing.close()
+      turn.signal()
+    }
+  }
+
+  extension PostgresConnection {
+    private static let common = [
+      ("application_name", "hearth"), ("connect_timeout", "5"), ("tcp_user_timeout", "10000"),
+      // Of several hosts, the one that writes: a replica may lag behind.
+      ("target_session_attrs", "read-write"),
+    ]
+
+    /// Each group of statements is one transaction on one state.
+    static func forReading(_ url: String) throws(PostgresFailure) -> PostgresConnection {
+      let connection = try PostgresConnection(url, defaults: common)
+      _ = try connection.run([
+        PostgresStatement("SET default_transaction_isolation = 'repeatable read'"),
+        PostgresStatement("SET default_transaction_read_only = on"),
+        PostgresStatement("SET statement_timeout = '60s'"),
+        PostgresStatement("SET enable_seqscan = off"),
+      ])
+      return connection
+    }
+
+    static func forWriting(_ url: String) throws(PostgresFailure) -> PostgresConnection {
+      let connection = try PostgresConnection(url, defaults: common)
+      _ = try connection.run([
+        PostgresStatement("SET statement_timeout = '60s'"),
+        PostgresStatement("SET lock_timeout = '10s'"),
+        // Another process waits for the lock, if this one hangs.
+        PostgresStatement("SET idle_in_transaction_session_timeout = '5s'"),
+        PostgresStatement("SET enable_seqscan = off"),
+        PostgresStatement("SET synchronous_commit = on"),
+      ])
+      return connection
+    }
+
+    /// Makes the tables if there are none.
+    fileprivate func prepareTables() throws(PostgresFailure) {
+      _ = try run([PostgresStatement("BEGIN")])
+      // One process makes them; others wait for it.
+      _ = try run([
+        PostgresStatement(
+          "SELECT pg_advisory_xact_lock(hashtext('hearth'), hashtext(current_schema()))")
+      ])
+      let rows = try run([
+        PostgresStatement("SELECT to_regclass('hearth_store') IS NOT NULL")
+      ])
+      if rows.first?.isTrue(0, 0) != true {
+        for statement in PostgresSchema.creation { _ = try run([PostgresStatement(statement)]) }
+      } else {
+        let format = try run([PostgresStatement("SELECT format FROM hearth_store")])
+          .first?.integer(0, 0)
+        guard format == PostgresSchema.format else {
+          throw PostgresFailure(
+            state: "0A000",
+            message: "The tables have the format \(format ?? 0), and this version of Hearth reads "
+              + "\(PostgresSchema.format). Use a newer version of Hearth.")
+        }
+      }
+      _ = try run([PostgresStatement("COMMIT")])
+    }
+
+    /// The name of this schema's notifications.
+    func channel() throws(PostgresFailure) -> String {
+      let rows = try run([
+        PostgresStatement(
+          "SELECT ('hearth_' || current_schema()::regnamespace::oid::bigint)::bytea")
+      ])
+      return String(decoding: rows.first?.bytes(0, 0) ?? [], as: UTF8.self)
+    }
+  }
+#endif

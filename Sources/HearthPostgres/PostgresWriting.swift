@@ -1,0 +1,295 @@
+#if Postgres
+  import Foundation
+  import HearthEngine
+
+  /// The connection that writes. One thread at a time.
+  final class PostgresWriting: RemoteWriting, @unchecked Sendable {
+    // Unchecked: `PostgresStore.write` gives it to one caller at a time.
+
+    private let url: String
+    private let channel: String
+    private var connection: PostgresConnection?
+    private var isInTransaction = false
+
+    /// How long it is tried to find out what became of a commit, in seconds.
+    private static let patience = 30.0
+
+    init(_ url: String, _ connection: PostgresConnection, _ channel: String) {
+      self.url = url
+      self.connection = connection
+      self.channel = channel
+    }
+
+    /// Undoes what is not committed.
+    func end() {
+      guard isInTransaction else { return }
+      isInTransaction = false
+      do throws(PostgresFailure) {
+        _ = try connection?.run([PostgresStatement("ROLLBACK")])
+      } catch {
+        connection = nil
+      }
+    }
+
+    func close() { connection = nil }
+
+    private func opened() throws(PostgresFailure) -> PostgresConnection {
+      if let connection { return connection }
+      let made = try PostgresConnection.forWriting(url)
+      connection = made
+      return made
+    }
+
+    /// Runs statements; a connection that fails is given up.
+    private func run(_ statements: [PostgresStatement]) throws(Status) -> [PostgresRows] {
+      do throws(PostgresFailure) { return try opened().run(statements) } catch {
+        if error.isOfConnection {
+          connection = nil
+          isInTransaction = false
+        }
+        throw error.status
+      }
+    }
+
+    func lock(_ request: RemoteRead) throws(Status) -> RemoteAnswer {
+      let queries = PostgresQueries(request, locks: true)
+      isInTransaction = true
+      let rows = try run([PostgresStatement("BEGIN")] + queries.statements)
+      return try queries.answer(Array(rows.dropFirst()))
+    }
+
+    func read(_ request: RemoteRead) throws(Status) -> RemoteAnswer {
+      let queries = PostgresQueries(request)
+      return try queries.answer(run(queries.statements))
+    }
+
+    func commit(_ batch: RemoteBatch) throws(Status) {
+      let statements = PostgresBatch(batch).statements + [PostgresStatement("COMMIT")]
+      isInTransaction = false
+      do throws(PostgresFailure) {
+        let connection = try opened()
+        var outcome: Result<[PostgresRows], PostgresFailure> = .success([])
+        // The notification is apart: in the commit it would hold a lock of the whole server.
+        try connection.run([statements, [PostgresStatement("NOTIFY \(channel)")]]) {
+          if $0 == 0 { outcome = $1 }
+        }
+        if case .failure = outcome { isInTransaction = true }
+        _ = try outcome.get()
+      } catch {
+        guard error.isOfConnection else { throw error.status }
+        connection = nil
+        try resolve(batch, error)
+      }
+    }
+
+    /// Finds out whether a commit was applied; if not, it never will be. Throws `unavailable` then,
+    /// and if that cannot be found out, a status with `mayBeDone`.
+    private func resolve(_ batch: RemoteBatch, _ failure: PostgresFailure) throws(Status) {
+      let deadline = Date(timeIntervalSinceNow: Self.patience)
+      var pause = 0.01
+      while true {
+        do throws(PostgresFailure) {
+          if try refuse(batch.id) { return }
+          throw failure
+        } catch {
+          // The answer: it was not applied.
+          if connection != nil { throw failure.status }
+        }
+        guard Date() < deadline else {
+          var status = Status(
+            .unavailable,
+            "The connection to PostgreSQL was lost during a commit, which may have been applied.",
+            cause: failure)
+          status.mayBeDone = true
+          throw status
+        }
+        Thread.sleep(forTimeInterval: pause)
+        pause = min(pause * 2, 1)
+      }
+    }
+
+    /// Refuses a commit for ever, unless it was applied: returns whether it was. Without a
+    /// connection after a failure.
+    private func refuse(_ id: [UInt8]) throws(PostgresFailure) -> Bool {
+      do throws(PostgresFailure) {
+        let connection = try opened()
+        // Waits for the commit, if the server still has it.
+        _ = try connection.run([
+          PostgresStatement(
+            """
+            INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, true)
+            ON CONFLICT (id) DO NOTHING
+            """, [id])
+        ])
+        let rows = try connection.run([
+          PostgresStatement(
+            "SELECT is_refused FROM hearth_commits WHERE id = $1::bytea", [id])
+        ])
+        return rows.first?.count == 1 && rows.first?.isTrue(0, 0) == false
+      } catch {
+        connection = nil
+        throw error
+      }
+    }
+  }
+
+  /// What a batch writes, as statements.
+  private struct PostgresBatch {
+    private(set) var statements: [PostgresStatement] = []
+
+    init(_ batch: RemoteBatch) {
+      statements.append(
+        PostgresStatement(
+          "INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, false)", [batch.id]))
+      addDocuments(batch.changes)
+      addLog(batch.changes)
+      addEntries(batch)
+      addIndexes(batch.indexes)
+      if let sequence = batch.trimsThrough {
+        statements.append(
+          PostgresStatement(
+            "DELETE FROM hearth_log WHERE sequence <= $1::bigint", [Self.number(sequence)]))
+        statements.append(
+          PostgresStatement(
+            "DELETE FROM hearth_commits WHERE made < now() - interval '1 day'"))
+      }
+      let record = batch.record
+      statements.append(
+        PostgresStatement(
+          """
+          UPDATE hearth_store SET sequence = $1::bigint, time = $2::bigint,
+            first_logged = $3::bigint, trimmed_time = $4::bigint, generation = $5::bigint
+          """,
+          [
+            Self.number(record.sequence), PostgresParameter.integer(record.time),
+            Self.number(record.firstLogged), PostgresParameter.integer(record.trimmedTime),
+            Self.number(record.generation),
+          ]))
+    }
+
+    private static func number(_ value: UInt64) -> [UInt8] {
+      PostgresParameter.integer(Int64(bitPattern: value))
+    }
+
+    private static func keys(_ keys: [RemoteKey]) -> [[UInt8]?] {
+      [
+        PostgresParameter.array(keys.map(\.collection)), PostgresParameter.array(keys.map(\.id)),
+      ]
+    }
+
+    private mutating func addDocuments(_ changes: [RemoteChange]) {
+      // The last version of each.
+      var last: [[UInt8]: Int] = [:]
+      for (position, change) in changes.enumerated() { last[change.key.name] = position }
+      let newest = changes.indices.filter { last[changes[$0].key.name] == $0 }.map { changes[$0] }
+      let deleted = newest.filter { $0.after == nil }
+      if !deleted.isEmpty {
+        statements.append(
+          PostgresStatement(
+            """
+            DELETE FROM hearth_documents d USING unnest($1::bytea[], $2::bytea[]) AS k(c, i)
+            WHERE d.collection = hearth_key(k.c, 1000) AND d.id = hearth_key(k.i, 1600)
+            """, Self.keys(deleted.map(\.key))))
+      }
+      let stored = newest.filter { $0.after != nil }
+      guard !stored.isEmpty else { return }
+      statements.append(
+        PostgresStatement(
+          """
+          INSERT INTO hearth_documents
+          SELECT hearth_key(c, 1000), hearth_key(i, 1600), g, n, s, cr, up, b FROM unnest(
+            $1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[],
+            $7::bigint[], $8::bytea[]) AS t(c, i, g, n, s, cr, up, b)
+          ON CONFLICT (collection, id) DO UPDATE SET sequence = excluded.sequence,
+            created = excluded.created, updated = excluded.updated, body = excluded.body
+          """,
+          Self.keys(stored.map(\.key)) + [
+            PostgresParameter.array(stored.map(\.key.collectionID)),
+            PostgresParameter.array(stored.map(\.key.name)),
+            PostgresParameter.array(stored.map { $0.after.map { Int64(bitPattern: $0.sequence) } }),
+            PostgresParameter.array(stored.map { $0.after?.createTime }),
+            PostgresParameter.array(stored.map { $0.after?.updateTime }),
+            PostgresParameter.array(stored.map { $0.after?.body }),
+          ]))
+    }
+
+    private mutating func addLog(_ changes: [RemoteChange]) {
+      guard !changes.isEmpty else { return }
+      statements.append(
+        PostgresStatement(
+          """
+          INSERT INTO hearth_log
+          SELECT s, t, e, hearth_key(c, 1000), hearth_key(i, 1600), g, n, os, oc, ou, ob, nc, nu, nb
+          FROM unnest(
+            $1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[],
+            $7::boolean[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], $12::bigint[],
+            $13::bigint[], $14::bytea[])
+            AS l(c, i, g, n, s, t, e, os, oc, ou, ob, nc, nu, nb)
+          """,
+          Self.keys(changes.map(\.key)) + [
+            PostgresParameter.array(changes.map(\.key.collectionID)),
+            PostgresParameter.array(changes.map(\.key.name)),
+            PostgresParameter.array(changes.map { Int64?(Int64(bitPattern: $0.sequence)) }),
+            PostgresParameter.array(changes.map { Int64?($0.time) }),
+            PostgresParameter.array(changes.map(\.endsCommit)),
+            PostgresParameter.array(
+              changes.map { $0.before.map { Int64(bitPattern: $0.sequence) } }),
+            PostgresParameter.array(changes.map { $0.before?.createTime }),
+            PostgresParameter.array(changes.map { $0.before?.updateTime }),
+            PostgresParameter.array(changes.map { $0.before?.body }),
+            PostgresParameter.array(changes.map { $0.after?.createTime }),
+            PostgresParameter.array(changes.map { $0.after?.updateTime }),
+            PostgresParameter.array(changes.map { $0.after?.body }),
+          ]))
+    }
+
+    private mutating func addEntries(_ batch: RemoteBatch) {
+      // Added and removed again in one batch, an entry is as it was.
+      let net = batch.netEntries
+      if !net.removed.isEmpty {
+        statements.append(
+          PostgresStatement(
+            """
+            DELETE FROM hearth_entries e USING unnest($1::bigint[], $2::bytea[]) AS r(n, k)
+            WHERE e.number = r.n AND e.key = hearth_key(r.k, 2500)
+            """,
+            [
+              PostgresParameter.array(net.removed.map { Int64?(Int64($0.index)) }),
+              PostgresParameter.array(net.removed.map(\.key)),
+            ]))
+      }
+      guard !net.added.isEmpty else { return }
+      statements.append(
+        PostgresStatement(
+          """
+          INSERT INTO hearth_entries
+          SELECT n, hearth_key(k, 2500), hearth_key(c, 1000), hearth_key(i, 1600)
+          FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bytea[]) AS a(c, i, n, k)
+          ON CONFLICT (number, key) DO NOTHING
+          """,
+          Self.keys(net.added.map(\.document)) + [
+            PostgresParameter.array(net.added.map { Int64?(Int64($0.index)) }),
+            PostgresParameter.array(net.added.map(\.key)),
+          ]))
+    }
+
+    private mutating func addIndexes(_ indexes: [UInt32: [UInt8]?]) {
+      for (number, record) in indexes.sorted(by: { $0.key < $1.key }) {
+        let number = PostgresParameter.integer(Int64(number))
+        guard let record else {
+          statements.append(
+            PostgresStatement("DELETE FROM hearth_indexes WHERE number = $1::bigint", [number]))
+          statements.append(
+            PostgresStatement("DELETE FROM hearth_entries WHERE number = $1::bigint", [number]))
+          continue
+        }
+        statements.append(
+          PostgresStatement(
+            """
+            INSERT INTO hearth_indexes VALUES ($1::bigint, $2::bytea)
+            ON CONFLICT (number) DO UPDATE SET record = excluded.record
+            """, [number, record]))
+      }
+    }
+  }
+#endif

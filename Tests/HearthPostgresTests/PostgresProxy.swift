@@ -1,0 +1,149 @@
+#if Postgres
+  import Foundation
+
+  @testable import Hearth
+
+  /// A way to the server that counts round trips, and can cut connections at the worst moment.
+  final class PostgresProxy: Sendable {
+    private struct State {
+      var roundTrips = 0
+      var isCutting = false
+      var cuts = 0
+      var isOpen = true
+    }
+
+    let port: UInt16
+    private let listening: Int32
+    private let target: UInt16
+    private let state = Guarded(State())
+
+    init(to target: UInt16) throws {
+      self.target = target
+      let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      self.listening = listening
+      var address = Self.loopback(0)
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(listening, $0, length) == 0 && listen(listening, 64) == 0
+            && getsockname(listening, $0, &length) == 0
+        }
+      }
+      guard isBound else { throw POSIXError(.EADDRNOTAVAIL) }
+      port = UInt16(bigEndian: address.sin_port)
+      Thread { [self] in accept() }.start()
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      return address
+    }
+
+    /// How often something was sent after an answer.
+    var roundTrips: Int { state.withLock(\.roundTrips) }
+    var cuts: Int { state.withLock(\.cuts) }
+
+    /// From now on, the next connection that sends a commit is cut when the server has it, before the
+    /// answer comes back.
+    func cutNextCommit() { state.withLock { $0.isCutting = true } }
+
+    func close() {
+      state.withLock { $0.isOpen = false }
+      shutdown(listening, Int32(SHUT_RDWR))
+      Glibc.close(listening)
+    }
+
+    private func accept() {
+      while state.withLock(\.isOpen) {
+        let client = Glibc.accept(listening, nil, nil)
+        guard client >= 0 else { return }
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = Self.loopback(target)
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+          }
+        }
+        var on: Int32 = 1
+        for side in [client, server] {
+          setsockopt(side, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(4))
+        }
+        guard isConnected else {
+          Glibc.close(client)
+          Glibc.close(server)
+          continue
+        }
+        Thread { [self] in relay(client, server) }.start()
+      }
+    }
+
+    /// Both directions of one connection.
+    private func relay(_ client: Int32, _ server: Int32) {
+      defer {
+        Glibc.close(client)
+        Glibc.close(server)
+      }
+      var buffer = [UInt8](repeating: 0, count: 1 << 16)
+      var isAnswered = true
+      var isWriter = false
+      while true {
+        var polls = [
+          pollfd(fd: client, events: Int16(POLLIN), revents: 0),
+          pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+        ]
+        guard poll(&polls, 2, -1) > 0 || errno == EINTR else { return }
+        if polls[0].revents != 0 {
+          let count = recv(client, &buffer, buffer.count, 0)
+          guard count > 0 else { return }
+          let isCut = note(buffer.prefix(count), &isAnswered, &isWriter)
+          guard send(buffer, count, to: server) else { return }
+          if isCut {
+            // The server has it all before the connection ends.
+            shutdown(server, Int32(SHUT_WR))
+            return
+          }
+        }
+        if polls[1].revents != 0 {
+          let count = recv(server, &buffer, buffer.count, 0)
+          guard count > 0, send(buffer, count, to: client) else { return }
+          isAnswered = true
+        }
+      }
+    }
+
+    private func note(
+      _ bytes: ArraySlice<UInt8>, _ isAnswered: inout Bool, _ isWriter: inout Bool
+    ) -> Bool {
+      let wasAnswered = isAnswered
+      isAnswered = false
+      // The statement's text is sent once for each connection, before the first commit.
+      if !isWriter { isWriter = String(decoding: bytes, as: UTF8.self).contains("hearth_commits") }
+      // A commit executes five statements or more, what comes before it fewer.
+      let execute: [UInt8] = [UInt8(ascii: "E"), 0, 0, 0, 9, 0, 0, 0, 0, 0]
+      let isCommit = isWriter && bytes.indices.count { bytes[$0...].starts(with: execute) } >= 5
+      return state.withLock { state in
+        if wasAnswered { state.roundTrips += 1 }
+        guard state.isCutting, isCommit else { return false }
+        state.isCutting = false
+        state.cuts += 1
+        return true
+      }
+    }
+
+    private func send(_ bytes: [UInt8], _ count: Int, to side: Int32) -> Bool {
+      var sent = 0
+      while sent < count {
+        let written = bytes.withUnsafeBytes {
+          Glibc.send(
+            side, $0.baseAddress.map { $0 + sent }, count - sent, Int32(MSG_NOSIGNAL))
+        }
+        guard written > 0 else { return false }
+        sent += written
+      }
+      return true
+    }
+  }
+#endif

@@ -1,0 +1,269 @@
+#if Postgres
+  import Foundation
+  import Testing
+
+  @testable import Hearth
+  @testable import HearthEngine
+  @testable import HearthPostgres
+
+  /// What a database on a PostgreSQL server promises in addition to what every database does. The public
+  /// API's tests are run over it by `HEARTH_TEST_BACKEND=postgres`.
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(20)))
+  struct PostgresTests {
+    @Test func `what was acknowledged is there for another process and after reopening`()
+      async throws
+    {
+      let url = try PostgresServer.newURL()
+      let one = try PostgresServer.open(url, as: "one")
+      let other = try PostgresServer.open(url, as: "other")
+      try await one.document("books/dune").setData(["title": "Dune"])
+      #expect(try await other.document("books/dune").getDocument()["title"] as? String == "Dune")
+      try await other.document("books/dune").updateData(["pages": 412])
+      #expect(try await one.document("books/dune").getDocument()["pages"] as? Int == 412)
+      try await one.terminate()
+      try await other.terminate()
+      let again = try PostgresServer.open(url, as: "one")
+      #expect(try await again.document("books/dune").getDocument()["pages"] as? Int == 412)
+      try await again.terminate()
+    }
+
+    @Test func `a listener hears of every commit of another process, once and in order`()
+      async throws
+    {
+      let url = try PostgresServer.newURL()
+      let writer = try PostgresServer.open(url, as: "writer")
+      let reader = try PostgresServer.open(url, as: "reader")
+      let count = 200
+      let token = try await reader.changeToken()
+      let seen = Task {
+        var numbers: [Int] = []
+        for try await change in reader.changes(since: token) {
+          numbers.append(change.after?["n"] as? Int ?? -1)
+          if numbers.count == count { break }
+        }
+        return numbers
+      }
+      for n in 0..<count { try await writer.document("log/\(n % 7)").setData(["n": n]) }
+      #expect(try await seen.value == Array(0..<count))
+      try await writer.terminate()
+      try await reader.terminate()
+    }
+
+    @Test func `counters of many tasks in two processes lose nothing`() async throws {
+      let url = try PostgresServer.newURL()
+      let databases = [
+        try PostgresServer.open(url, as: "one"), try PostgresServer.open(url, as: "other"),
+      ]
+      try await databases[0].document("c/n").setData(["n": 0])
+      try await withThrowingTaskGroup { group in
+        for task in 0..<16 {
+          let db = databases[task % 2]
+          group.addTask {
+            for _ in 0..<5 {
+              try await db.inTransaction { transaction in
+                let n = try transaction.getDocument(db.document("c/n"))["n"] as? Int ?? 0
+                transaction.updateData(["n": n + 1], forDocument: db.document("c/n"))
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await databases[0].document("c/n").getDocument()["n"] as? Int == 80)
+      for db in databases { try await db.terminate() }
+    }
+
+    /// Two transactions read both documents, and each clears one if both are set.
+    @Test func `write skew does not happen`() async throws {
+      let url = try PostgresServer.newURL()
+      let databases = [
+        try PostgresServer.open(url, as: "one"), try PostgresServer.open(url, as: "other"),
+      ]
+      let ids = ["a", "b"]
+      for _ in 0..<20 {
+        for id in ids { try await databases[0].document("on/\(id)").setData(["on": true]) }
+        try await withThrowingTaskGroup { group in
+          for (number, db) in databases.enumerated() {
+            group.addTask {
+              try await db.inTransaction { transaction in
+                let on = try transaction.getDocuments(
+                  db.collection("on").whereField("on", isEqualTo: true))
+                guard on.count == 2 else { return }
+                transaction.updateData(["on": false], forDocument: db.document("on/\(ids[number])"))
+              }
+            }
+          }
+          try await group.waitForAll()
+        }
+        let left = try await databases[0].collection("on").whereField("on", isEqualTo: true)
+          .getDocuments()
+        #expect(left.count == 1)
+      }
+      for db in databases { try await db.terminate() }
+    }
+
+    @Test func `of many who insert a unique value in two processes one wins`() async throws {
+      let url = try PostgresServer.newURL()
+      let databases = [
+        try PostgresServer.open(url, as: "one"), try PostgresServer.open(url, as: "other"),
+      ]
+      try await databases[0].indexes.declare(FirestoreIndex(unique: "users", .ascending("email")))
+      try await databases[0].indexes.waitUntilReady()
+      for round in 0..<10 {
+        let won = await withTaskGroup(of: Bool.self) { group in
+          for task in 0..<16 {
+            let document = databases[task % 2].document("users/\(round)-\(task)")
+            group.addTask {
+              do {
+                try await document.setData(["email": "\(round)@example.com"])
+                return true
+              } catch FirestoreErrorCode.alreadyExists {
+                return false
+              } catch {
+                Issue.record(error)
+                return false
+              }
+            }
+          }
+          return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(won == 1)
+      }
+      #expect(try await databases[1].collection("users").getDocuments().count == 10)
+      for db in databases { try await db.terminate() }
+    }
+
+    /// The server applies a commit whose answer is lost, or does not: the writer finds out which.
+    @Test func `a commit whose answer is lost is applied once and acknowledged`() async throws {
+      let url = try PostgresServer.newURL()
+      let proxy = try PostgresProxy(to: PostgresServer.port)
+      defer { proxy.close() }
+      let db = try Firestore.open(PostgresServer.url(url, through: proxy))
+      let rounds = isSoaking ? 200 : 20
+      for round in 1...rounds {
+        proxy.cutNextCommit()
+        try await db.document("c/n").setData(["n": FieldValue.increment(Int64(1))], merge: true)
+        #expect(try await db.document("c/n").getDocument()["n"] as? Int == round)
+      }
+      #expect(proxy.cuts == rounds)
+      try await db.terminate()
+    }
+
+    @Test func `round trips`() async throws {
+      let url = try PostgresServer.newURL()
+      let proxy = try PostgresProxy(to: PostgresServer.port)
+      defer { proxy.close() }
+      let db = try Firestore.open(PostgresServer.url(url, through: proxy))
+      for n in 0..<20 { try await db.document("books/\(n)").setData(["n": n]) }
+      /// After a first call, for which connections are made and statements prepared.
+      func trips(_ body: () async throws -> Void) async throws -> Int {
+        // Each of the reading threads has made its connection.
+        try await withThrowingTaskGroup { group in
+          for _ in 0..<64 { group.addTask { _ = try await db.document("x/y").getDocument() } }
+          try await group.waitForAll()
+        }
+        try await body()
+        let before = proxy.roundTrips
+        try await body()
+        return proxy.roundTrips - before
+      }
+      #expect(try await trips { _ = try await db.document("books/1").getDocument() } == 1)
+      #expect(try await trips { _ = try await db.collection("books").getDocuments() } == 1)
+      #expect(
+        try await trips {
+          _ = try await db.collection("books").whereField("n", isGreaterThan: 3).getDocuments()
+        } == 1)
+      var n = 100
+      // The lock with the documents, then everything of the commit.
+      #expect(
+        try await trips {
+          n += 1
+          try await db.document("books/1").setData(["n": n])
+        } <= 2)
+      #expect(
+        try await trips {
+          try await db.document("books/1").updateData(["n": FieldValue.increment(Int64(1))])
+        } <= 2)
+      #expect(
+        try await trips {
+          try await db.inTransaction { transaction in
+            let found = try transaction.getDocument(db.document("books/1"))["n"] as? Int ?? 0
+            transaction.updateData(["n": found + 1], forDocument: db.document("books/1"))
+          }
+        } <= 3)
+      try await db.terminate()
+    }
+
+    @Test func `names and documents of any size are stored and found`() async throws {
+      let url = try PostgresServer.newURL()
+      let db = try PostgresServer.open(url, as: "limits")
+      var random = SystemRandomNumberGenerator()
+      /// Bytes that do not compress.
+      func id(_ count: Int) -> String {
+        String(
+          (0..<count).map { _ in
+            Character(UnicodeScalar(UInt8.random(in: 97...122, using: &random)))
+          })
+      }
+      var paths: [String] = []
+      for segments in [[1500], [1000, 500, 1200, 1], [1500, 1, 1500, 1, 1500, 1]] {
+        let ids = segments.map(id)
+        let path = ids.count == 1 ? "long/\(ids[0])" : ids.joined(separator: "/")
+        paths.append(path)
+        try await db.document(path).setData(["path": path, "text": id(2_000)])
+      }
+      try await db.indexes.declare(FirestoreIndex("long", .ascending("text")))
+      try await db.indexes.waitUntilReady()
+      let body = id(1_000_000)
+      try await db.document("large/one").setData(["text": body])
+      for path in paths {
+        #expect(try await db.document(path).getDocument()["path"] as? String == path)
+        let parent = db.document(path).parent
+        #expect(try await parent.getDocuments().documents.map(\.reference.path) == [path])
+      }
+      #expect(try await db.document("large/one").getDocument()["text"] as? String == body)
+      let text = try await db.document(paths[0]).getDocument()["text"] as? String ?? ""
+      #expect(
+        try await db.collection("long").whereField("text", isEqualTo: text).getDocuments().count
+          == 1)
+      try await db.terminate()
+    }
+
+    @Test func `an index is built, used, kept and dropped`() async throws {
+      let url = try PostgresServer.newURL()
+      let db = try PostgresServer.open(url, as: "indexes")
+      let other = try PostgresServer.open(url, as: "others")
+      let batch = db.batch()
+      for n in 0..<400 {
+        batch.setData(["n": n, "odd": n % 2 == 1], forDocument: db.document("d/\(n)"))
+      }
+      try await batch.commit()
+      let index = FirestoreIndex("d", .ascending("n"))
+      try await db.indexes.declare(index)
+      try await db.indexes.waitUntilReady()
+      let query = other.collection("d").whereField("n", isLessThan: 10)
+      #expect(try await query.getDocuments().count == 10)
+      let explained = try await query.explain(analyze: true)
+      #expect(explained.isServed)
+      #expect(explained.execution?.documentsRead == 10)
+      try await other.document("d/3").updateData(["n": 1000])
+      try await other.document("d/4").delete()
+      try await other.document("d/new").setData(["n": 5])
+      #expect(
+        try await db.collection("d").whereField("n", isLessThan: 10).getDocuments().count == 9)
+      try await db.indexes.drop(index)
+      // A process that knows the index still must not use what is no longer there.
+      #expect(try await query.getDocuments().count == 9)
+      try await db.terminate()
+      try await other.terminate()
+    }
+
+    @Test func `a URL that is none, and a server that is not there`() async throws {
+      #expect(throws: (any Error).self) { try Firestore.open("mysql://localhost/x") }
+      do {
+        _ = try Firestore.open("postgresql://nobody@127.0.0.1:1/none")
+        Issue.record("Nothing is there.")
+      } catch FirestoreErrorCode.unavailable {}
+    }
+  }
+#endif
