@@ -1,0 +1,81 @@
+#if Postgres
+  import Foundation
+  import Testing
+
+  @testable import Hearth
+
+  /// The server is killed while tasks write: what was acknowledged is there, nothing is applied twice,
+  /// and those who follow the changes miss none.
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(30)))
+  struct PostgresCrashTests {
+    private actor Counts {
+      private(set) var acknowledged: [Int: Int] = [:]
+      private(set) var unknown: [Int: Int] = [:]
+      private(set) var isOver = false
+
+      func end() { isOver = true }
+
+      func note(_ task: Int, isUnknown: Bool) {
+        if isUnknown { unknown[task, default: 0] += 1 } else { acknowledged[task, default: 0] += 1 }
+      }
+    }
+
+    @Test func `a killed server loses nothing that was acknowledged`() async throws {
+      let server = try OwnServer()
+      defer { server.stop() }
+      let writer = try PostgresServer.open(server.url + "?connect_timeout=2", as: "writer")
+      let follower = try PostgresServer.open(server.url + "?connect_timeout=2", as: "follower")
+      let counts = Counts()
+      let token = try await follower.changeToken()
+      let writing = Task {
+        await withTaskGroup(of: Void.self) { group in
+          for task in 0..<8 {
+            group.addTask {
+              while await !counts.isOver {
+                do {
+                  try await writer.document("c/\(task)").setData(
+                    ["n": FieldValue.increment(Int64(1))], merge: true)
+                  await counts.note(task, isUnknown: false)
+                } catch {
+                  // Certainly not applied, or unknown.
+                  let text = "\(error)"
+                  if text.contains("may have been applied") {
+                    await counts.note(task, isUnknown: true)
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+      for _ in 0..<(isSoaking ? 20 : 2) {
+        try await Task.sleep(for: .milliseconds(700))
+        #expect(try server.control("kill"))
+        #expect(try server.control("start"))
+      }
+      try await Task.sleep(for: .seconds(1))
+      await counts.end()
+      await writing.value
+      let (acknowledged, unknown) = await (counts.acknowledged, counts.unknown)
+      var last: [Int: Int] = [:]
+      for task in 0..<8 {
+        let n = try await writer.document("c/\(task)").getDocument()["n"] as? Int ?? 0
+        last[task] = n
+        #expect(n >= acknowledged[task, default: 0])
+        #expect(n <= acknowledged[task, default: 0] + unknown[task, default: 0])
+      }
+      #expect(acknowledged.values.reduce(0, +) > 50)
+      // Every value once, in order.
+      var followed: [Int: Int] = [:]
+      for try await change in follower.changes(since: token) {
+        let task = try #require(Int(change.document.documentID))
+        let n = try #require(change.after?["n"] as? Int)
+        #expect(n == followed[task, default: 0] + 1)
+        followed[task] = n
+        if followed == last { break }
+      }
+      try await writer.terminate()
+      try await follower.terminate()
+    }
+  }
+#endif
