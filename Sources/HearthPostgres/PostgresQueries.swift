@@ -16,6 +16,11 @@
       var statements = [PostgresStatement(locks ? Self.record + " FOR UPDATE" : Self.record)]
       for scope in request.scopes { statements.append(Self.documents(in: scope)) }
       if let changes = request.changes { statements += Self.changes(changes, request) }
+      if let path = request.namesBelow {
+        let (condition, parameters) = Self.condition(.subtree(below: path), on: "d", from: 1)
+        statements.append(
+          PostgresStatement("SELECT d.name FROM hearth_documents d WHERE \(condition)", parameters))
+      }
       if let time = request.lastChangeAt {
         statements.append(
           PostgresStatement(
@@ -76,6 +81,21 @@
           SELECT \(columns) FROM hearth_documents d WHERE \(condition)
           ORDER BY d.id\(page.isBackward ? " DESC" : "") LIMIT $\(parameters.count)::bigint
           """, parameters)
+      case .entries(let index, let ranges, let page?):
+        let limit = PostgresSchema.entryLimit
+        return PostgresStatement(
+          """
+          SELECT \(columns), length(e.key) = \(limit) FROM (
+            SELECT * FROM hearth_entries WHERE number = $1::bigint AND key >= $2::bytea
+            AND key < $3::bytea ORDER BY key\(page.isBackward ? " DESC" : "") LIMIT $4::bigint) e
+          JOIN hearth_documents d ON d.collection = e.collection AND d.id = e.id
+          """,
+          [
+            PostgresParameter.integer(Int64(index)),
+            PostgresSchema.lower(ranges[0].lower, limit: limit),
+            PostgresSchema.upper(ranges[0].upper, limit: limit),
+            PostgresParameter.integer(Int64(page.limit)),
+          ])
       case .following(let id, let key, let limit):
         let limit = PostgresParameter.integer(Int64(limit))
         guard let key else {
@@ -131,7 +151,7 @@
         return ("\(table).collection_id = $\(first)::bytea AND \(condition)", [id] + parameters)
       case .following(let id, _, _): return ("\(table).collection_id = $\(first)::bytea", [id])
       case .subtree(let below): return within(below, first)
-      case .entries(let index, let ranges):
+      case .entries(let index, let ranges, _):
         let limit = PostgresSchema.entryLimit
         return (
           """
@@ -191,8 +211,10 @@
           history: number(0), sequence: UInt64(bitPattern: number(1)), time: number(2),
           firstLogged: UInt64(bitPattern: number(3)), trimmedTime: number(4),
           generation: UInt64(bitPattern: number(5))))
-      for _ in request.scopes {
+      for scope in request.scopes {
         guard let rows = results.popFirst() else { throw Self.incomplete }
+        var isPageOfIndex = false
+        if case .entries(_, _, .some) = scope { isPageOfIndex = true }
         answer.documents.reserveCapacity(answer.documents.count + rows.count)
         for row in 0..<rows.count {
           answer.documents.append(
@@ -202,10 +224,15 @@
                 sequence: UInt64(bitPattern: rows.integer(row, 1) ?? 0),
                 createTime: rows.integer(row, 2) ?? 0, updateTime: rows.integer(row, 3) ?? 0,
                 body: rows.bytes(row, 4) ?? [])))
+          if isPageOfIndex, rows.isTrue(row, 5) { answer.isInexact = true }
         }
       }
       if let changes = request.changes {
         try read(changes, &results, into: &answer)
+      }
+      if request.namesBelow != nil {
+        guard let rows = results.popFirst() else { throw Self.incomplete }
+        for row in 0..<rows.count { answer.names.append(rows.bytes(row, 0) ?? []) }
       }
       if request.lastChangeAt != nil {
         guard let rows = results.popFirst(), rows.count == 1 else { throw Self.incomplete }

@@ -246,6 +246,16 @@
       let explained = try await query.explain(analyze: true)
       #expect(explained.isServed)
       #expect(explained.execution?.documentsRead == 10)
+      let page = other.collection("d").order(by: "n", descending: true).limit(to: 5)
+      #expect(
+        try await page.getDocuments().documents.map { $0["n"] as? Int } == [
+          399, 398, 397, 396, 395,
+        ])
+      #expect(try await page.explain(analyze: true).execution?.documentsRead == 5)
+      let next = other.collection("d").order(by: "n", descending: true).start(after: [395])
+        .limit(to: 2)
+      #expect(try await next.getDocuments().documents.map { $0["n"] as? Int } == [394, 393])
+      #expect(try await next.explain(analyze: true).execution?.documentsRead == 2)
       try await other.document("d/3").updateData(["n": 1000])
       try await other.document("d/4").delete()
       try await other.document("d/new").setData(["n": 5])

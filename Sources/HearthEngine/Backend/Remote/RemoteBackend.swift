@@ -320,14 +320,24 @@ extension RemoteBackend: Backend {
     _ done: @escaping Completion<[ResourcePath]>
   ) {
     let count = path.segments.count + 1
-    let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { _ in
-      RemoteNeeds(whole: .subtree(below: path.remoteIDs))
-    }
-    answer(context, done, needs) { state in
+    @Sendable func prefixes(of paths: [ResourcePath]) -> [ResourcePath] {
       Set(
-        state.documents.keys.filter { $0.segments.count >= count && $0.hasPrefix(path) }
+        paths.filter { $0.segments.count >= count && $0.hasPrefix(path) }
           .map { ResourcePath(Array($0.segments.prefix(count))) }
       ).sorted { ResourcePath.compare($0, $1) < 0 }
+    }
+    guard context.readTime == nil else {
+      let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { _ in
+        RemoteNeeds(whole: .subtree(below: path.remoteIDs))
+      }
+      return answer(context, done, needs) { prefixes(of: Array($0.documents.keys)) }
+    }
+    var request = RemoteRead()
+    request.namesBelow = path.remoteIDs
+    record(context, request, done) { answer throws(Status) in
+      var paths: [ResourcePath] = []
+      for name in answer.names { paths.append(try ResourcePath(remote: name)) }
+      return prefixes(of: paths)
     }
   }
 

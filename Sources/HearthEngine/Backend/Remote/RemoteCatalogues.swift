@@ -18,6 +18,14 @@ final class RemoteCatalogues: Sendable {
   ) {
     let catalogue = newest
     let wanted = needs(catalogue)
+    read(wanted, catalogue, needs, done)
+  }
+
+  private func read(
+    _ wanted: RemoteNeeds, _ catalogue: RemoteCatalogue,
+    _ needs: @escaping @Sendable (RemoteCatalogue) -> RemoteNeeds,
+    _ done: @escaping Completion<MemoryState>
+  ) {
     var request = RemoteRead()
     request.scopes = wanted.scopes
     store.read(request) { [self] result in
@@ -38,6 +46,7 @@ final class RemoteCatalogues: Sendable {
           }
         }
       }
+      if answer.isInexact { return read(wanted.unpaged, catalogue, needs, done) }
       // The store's thread must not be used for what follows.
       BlockingThreads.shared.run {
         done(Result { () throws(Status) in try MemoryState(answer, known: wanted.paths) })

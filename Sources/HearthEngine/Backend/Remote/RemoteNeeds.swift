@@ -26,8 +26,7 @@ struct RemoteNeeds: Sendable {
     if !changedScopes.contains(changed) { changedScopes.append(changed) }
   }
 
-  /// - Parameters:
-  ///   - isNow: The newest state is read, so that a limit can be left to the server.
+  /// - Parameter isNow: The newest state is read, so that a limit can be left to the server.
   mutating func add(
     _ query: EffectiveQuery, requiring fields: [FieldSegments] = [], _ catalogue: RemoteCatalogue,
     isNow: Bool = false
@@ -36,7 +35,8 @@ struct RemoteNeeds: Sendable {
     if let page = isNow ? query.remotePage : nil, case .collection(let ids, _) = whole {
       add(.collection(ids, page), changed: whole)
     } else {
-      add(catalogue.entries(for: query, requiring: fields) ?? whole, changed: whole)
+      let entries = catalogue.entries(for: query, requiring: fields, isPaged: isNow)
+      add(entries ?? whole, changed: whole)
     }
     for filter in query.filters {
       filter.forEachComparison { comparison in
@@ -44,6 +44,16 @@ struct RemoteNeeds: Sendable {
         add(join.effectiveQuery, requiring: join.required, catalogue)
       }
     }
+  }
+
+  /// The same without pages of indexes.
+  var unpaged: RemoteNeeds {
+    var needs = self
+    needs.scopes = scopes.map { scope in
+      guard case .entries(let index, let ranges, _) = scope else { return scope }
+      return .entries(index: index, ranges, nil)
+    }
+    return needs
   }
 
   mutating func add(_ query: GroupedQuery, at now: Instant, _ catalogue: RemoteCatalogue) {
@@ -140,10 +150,14 @@ final class RemoteCatalogue: Sendable {
   func index(_ definition: IndexDefinition) -> StoredIndex? { all.index(definition) }
 
   /// The ranges of an index in which all results have entries. Nil if no index serves the query.
-  func entries(for query: EffectiveQuery, requiring fields: [FieldSegments]) -> RemoteScope? {
+  ///
+  /// - Parameter isPaged: A limit may be left to the server.
+  func entries(
+    for query: EffectiveQuery, requiring fields: [FieldSegments], isPaged: Bool
+  ) -> RemoteScope? {
     // A search has statistics of the whole scope.
     guard !indexes.isEmpty, query.search == nil, query.isResolved,
-      let plan = plan(for: query, requiring: fields),
+      let plan = plan(for: query, requiring: fields, isPaged: isPaged && query.limit != nil),
       case .entries(let branches) = plan.source
     else { return nil }
     let collection: ResourcePath? =
@@ -162,11 +176,14 @@ final class RemoteCatalogue: Sendable {
         if !part.isEmpty { ranges.append(RemoteRange(lower: part.lower, upper: part.upper)) }
       }
     }
-    return .entries(index: number, ranges)
+    let page = isPaged && ranges.count == 1 ? plan.remotePage(of: query) : nil
+    return .entries(index: number, ranges, page)
   }
 
   /// The plan of a query whose documents nobody has counted.
-  private func plan(for query: EffectiveQuery, requiring fields: [FieldSegments]) -> QueryPlan? {
+  private func plan(
+    for query: EffectiveQuery, requiring fields: [FieldSegments], isPaged: Bool
+  ) -> QueryPlan? {
     let readable: [StoredIndex]
     switch query.scope {
     case .subtree: return nil
@@ -177,7 +194,19 @@ final class RemoteCatalogue: Sendable {
     let statistics = PlanStatistics(documentCount: 1_000_000) { _, _, limit in [limit] }
     let planner = Planner(
       query, requiring: fields, indexes: readable.filter { $0.definition.words == nil },
-      statistics: statistics, needsOrder: false)
+      statistics: statistics, needsOrder: isPaged)
     return try? planner.best()
+  }
+}
+
+extension QueryPlan {
+  /// The part of the only range that has all results, if every entry is one, in their order.
+  fileprivate func remotePage(of query: EffectiveQuery) -> RemotePage? {
+    guard isOrdered, isExact, !mayRepeat, case .entries(let branches) = source, branches.count == 1,
+      branches[0].rangeLists.count == 1, branches[0].tests.isEmpty, branches[0].names == nil,
+      branches[0].joined.isEmpty, query.nearest == nil, let limit = query.limit
+    else { return nil }
+    let (count, overflow) = limit.addingReportingOverflow(query.offset)
+    return overflow ? nil : RemotePage(limit: count, isBackward: branches[0].isBackward)
   }
 }

@@ -149,15 +149,16 @@ package enum RemoteScope: Sendable, Hashable {
   case subtree(below: [UInt8])
   /// The first documents after one, in collections with an id: in the order of collections and ids.
   case following([UInt8], after: RemoteKey?, limit: Int)
-  /// The documents with an entry of an index in one of the ranges.
-  case entries(index: UInt32, [RemoteRange])
+  /// The documents with an entry of an index in one of the ranges; of one range, also the first or
+  /// last ones.
+  case entries(index: UInt32, [RemoteRange], RemotePage?)
 }
 
-/// The first or last documents of a part of a collection.
+/// The first or last documents of a part of a collection, by id, or of an index, by entry.
 package struct RemotePage: Sendable, Hashable {
   package var limit: Int
   package var isBackward: Bool
-  /// The first and last id, both inclusive.
+  /// The first and last id, both inclusive. Not of an index.
   package var from: [UInt8]?
   package var through: [UInt8]?
 }
@@ -182,6 +183,8 @@ package struct RemoteRead: Sendable {
   package var changes: Changes?
   /// Replaces `scopes` for the changes.
   package var changedScopes: [RemoteScope] = []
+  /// Also the names of all documents below a path.
+  package var namesBelow: [UInt8]?
   /// Also the last change at or before a time, in microseconds.
   package var lastChangeAt: Int64?
   /// Also the time of one change.
@@ -196,6 +199,10 @@ package struct RemoteAnswer: Sendable {
   /// Each document once.
   package var documents: [RemoteDocument] = []
   package var changes: [RemoteLoggedChange] = []
+  /// A page of an index may have been cut at the wrong entry: its keys are shortened there.
+  package var isInexact = false
+  /// Paths in UTF-8.
+  package var names: [[UInt8]] = []
   package var lastChangeAt: UInt64?
   package var timeOf: Int64?
   /// Records of indexes, by number.
