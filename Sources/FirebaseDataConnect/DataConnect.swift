@@ -150,10 +150,21 @@ public final class DataConnect: Sendable {
   ///
   /// Waits at most 0.3 s for an emulator, and logs which of the two is used. Call it before the
   /// first operation: references that exist keep their database. Each call without an emulator
-  /// begins with an empty database.
+  /// begins with an empty database. If that cannot be opened, operations throw
+  /// `DataConnectInternalError` with `.internalError`: they never use the connector's own database.
   public func useEmulator(
     host: String = EmulatorDefaults.host, port: Int = EmulatorDefaults.port
   ) {
+    useEmulator(host: host, port: port) {
+      let settings = FirestoreSettings()
+      settings.cacheSettings = MemoryCacheSettings()
+      let path = NSTemporaryDirectory() + "dataconnect-\(UUID().uuidString).hearth"
+      return try Firestore.open(at: path, settings: settings)
+    }
+  }
+
+  /// - Parameter isolated: Opens a database in memory.
+  func useEmulator(host: String, port: Int, isolated: () throws -> Firestore) {
     let logger = Logger(label: "hearth")
     let name: Logger.MetadataValue = "\(connectorConfig.connector)"
     if let client = EmulatorClient(host: host, port: port, connectorConfig) {
@@ -162,15 +173,24 @@ public final class DataConnect: Sendable {
         metadata: ["connector": name, "address": "\(host):\(port)"])
       return use(.emulator(client))
     }
-    let settings = FirestoreSettings()
-    settings.cacheSettings = MemoryCacheSettings()
-    let path = NSTemporaryDirectory() + "dataconnect-\(UUID().uuidString).hearth"
-    // A database in memory opens no file.
-    guard let firestore = try? Firestore.open(at: path, settings: settings) else { return }
-    logger.notice(
-      "No emulator listens: operations use a database in memory.",
-      metadata: ["connector": name, "address": "\(host):\(port)"])
-    use(.database(firestore))
+    do {
+      let firestore = try isolated()
+      logger.notice(
+        "No emulator listens: operations use a database in memory.",
+        metadata: ["connector": name, "address": "\(host):\(port)"])
+      use(.database(firestore))
+    } catch {
+      // The database of the program is not one to try things in.
+      logger.error(
+        "No emulator listens, and a database in memory cannot be opened: operations fail.",
+        metadata: ["connector": name, "address": "\(host):\(port)", "error": "\(error)"])
+      use(
+        .failed(
+          DataConnectInternalError(
+            .internalError,
+            "No emulator listens at \(host):\(port), and a database in memory cannot be opened.",
+            error)))
+    }
   }
 
   private func use(_ emulator: ExecutionTarget) {
@@ -251,11 +271,12 @@ public final class DataConnect: Sendable {
       ownFirestore ?? Self.ofTask ?? Self.main.withLock { $0 } ?? Firestore.firestore())
   }
 
-  /// Throws `DataConnectInitError`.
+  /// Throws `DataConnectInitError`, and `DataConnectInternalError` without a database.
   func executor(_ target: ExecutionTarget) throws -> any OperationExecutor {
     switch target {
     case .database(let firestore): try service(firestore)
     case .emulator(let client): client
+    case .failed(let error): throw error
     }
   }
 
@@ -280,14 +301,26 @@ public final class DataConnect: Sendable {
   /// The executor of references that are made now.
   func executor() throws -> any OperationExecutor { try executor(target) }
 
-  /// The cache of the task's user. Nil without settings of a cache.
+  /// The cache of the task's user. Nil without settings of a cache. A persistent one that cannot be
+  /// opened, because its file is damaged for example, is replaced by one in memory.
+  ///
+  /// Throws an error of opening a database in memory.
   func cache(_ executor: any OperationExecutor) throws -> ResultCache? {
     guard let cacheSettings = settings.cacheSettings else { return nil }
     let auth = Self.auth
     let key = "\(executor.databaseName)\n\(auth?.uid ?? "")"
     return try state.withLock { state in
       if let known = state.caches[key] { return known }
-      let cache = try ResultCache(cacheSettings, connectorConfig, in: executor.cacheFolder, auth)
+      let cache: ResultCache
+      do {
+        cache = try ResultCache(cacheSettings, connectorConfig, in: executor.cacheFolder, auth)
+      } catch {
+        guard cacheSettings.storage == .persistent else { throw error }
+        Logger(label: "hearth").warning(
+          "A persistent cache cannot be opened: results are cached in memory.",
+          metadata: ["connector": "\(connectorConfig.connector)", "error": "\(error)"])
+        cache = try ResultCache(cacheSettings, connectorConfig, in: nil, auth)
+      }
       executor.add(cache)
       state.caches[key] = cache
       return cache
@@ -392,7 +425,8 @@ public struct CacheSettings: Hashable, Sendable {
   /// The place of cached results.
   public enum Storage: Hashable, Sendable {
     /// A file in the folder of the database's path, one for each connector and user. Results
-    /// outlive the process. In memory with an emulator.
+    /// outlive the process. In memory with an emulator, with a database in memory, and if the file
+    /// cannot be opened.
     case persistent
     /// The memory of the process.
     case memory

@@ -138,6 +138,14 @@ public struct DataConnectInternalError: DataConnectDomainError {
 ///
 /// A query that fails has no result. The fields of a mutation without `@transaction` are executed
 /// one by one: `response` has the results of those that did not fail.
+///
+/// On a full disk mutations fail and queries do not; `underlyingError` is the database's then:
+///
+///     catch let error as DataConnectOperationError {
+///       if let cause = error.underlyingError, FirestoreErrorCode.resourceExhausted ~= cause {
+///         print("Make room, and repeat: \(error.message)")
+///       }
+///     }
 public struct DataConnectOperationError: DataConnectError {
   /// All errors of the response with their paths, one in a line; or the reason, without a response.
   public let message: String

@@ -256,6 +256,49 @@ import Testing
     #expect(try client.dataConnect.executor() is ConnectorService)
   }
 
+  @Test func `without a database in memory operations fail, and change nothing`() async throws {
+    server.stop()
+    let client = try TestConnector(connector.connector, TemporaryDatabase())
+    let get = client.reference("Get", ["id": 1])
+    #expect(try await get.execute().data?["movie"] == .null)
+    client.dataConnect.useEmulator(host: "127.0.0.1", port: server.port) {
+      throw Status(.resourceExhausted, "There is no memory.").nsError
+    }
+    let error = await #expect(throws: DataConnectInternalError.self) {
+      try await mutate(client, "Add", ["id": 1, "title": "a"])
+    }
+    #expect(error?.code == .internalError)
+    #expect(error?.underlyingError.map { FirestoreErrorCode.resourceExhausted ~= $0 } == true)
+    let query = client.reference("Get", ["id": 1])
+    await #expect(throws: DataConnectInternalError.self) { try await query.execute() }
+    await #expect(throws: DataConnectInternalError.self) { _ = try await query.subscribe() }
+    #expect(try await client.firestore.collection("movie").getDocuments().isEmpty)
+    // Another call may succeed.
+    client.dataConnect.useEmulator(port: server.port)
+    _ = try await mutate(client, "Add", ["id": 1, "title": "a"])
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `results that were cached before a connection ended are too old after the next one`()
+    async throws
+  {
+    let client = try client(cache: CacheSettings(storage: .memory, maxAge: 1000))
+    _ = try await mutate(client, "Add", ["id": 1, "title": "a"])
+    let get = client.reference("Get", ["id": 1])
+    try await get.execute()
+    #expect(try await get.execute().source == .cache)
+    server.stop()
+    try await until { server.connectionCount == 0 }
+    // No connection brings the row of this mutation.
+    try await connector.mutate("Rename", ["id": 1, "title": "b"])
+    let again = try EmulatorServer(connector.firestore, host: "127.0.0.1", port: server.port)
+    defer { again.stop() }
+    try again.serve([connector.connector])
+    try await until { (try? await client.reference("List").execute()) != nil }
+    let fresh = try await get.execute()
+    #expect(fresh.source == .server && fresh.data?["movie"]?["title"] == "b")
+  }
+
   @Test func `other machines cannot connect`() {
     for host in ["0.0.0.0", "192.0.2.1", "::"] {
       #expect(throws: LoopbackSocket.AddressError.self) {

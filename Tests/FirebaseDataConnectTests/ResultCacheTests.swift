@@ -153,6 +153,74 @@ import Testing
     #expect(result.source == .cache && result.data["movie"]?["genre"] == "a")
   }
 
+  @Test func `a database in memory has no cache in a file`() async throws {
+    let folder = NSTemporaryDirectory() + "no-cache-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let settings = FirestoreSettings()
+    settings.cacheSettings = MemoryCacheSettings()
+    let firestore = try Firestore.open(at: folder + "/films.hearth", settings: settings)
+    let template = try connector(1000)
+    let connector = DataConnect(
+      connectorConfig: template.dataConnect.connectorConfig,
+      compiled: String(decoding: try JSONEncoder().encode(template.connector), as: UTF8.self),
+      firestore: firestore,
+      settings: DataConnectSettings(
+        cacheSettings: CacheSettings(storage: .persistent, maxAge: 1000)))
+    let names = connector.query(
+      name: "Names", variables: [String: DataValue](), resultsDataType: DataValue.self)
+    #expect(try await names.execute().source == .server)
+    #expect(try await names.execute().source == .cache)
+    #expect(try connector.service().cacheFolder == nil)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    try await firestore.terminate()
+  }
+
+  @Test func `a persistent cache that is damaged is replaced by one in memory`() async throws {
+    let connector = try connector(1000, .persistent)
+    let folder = (connector.database.path as NSString).deletingLastPathComponent
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data(repeating: 7, count: 20_000)
+      .write(to: URL(filePath: folder + "/films-movies-anonymous.cache.hearth"))
+    let names = connector.reference("Names")
+    #expect(try await names.execute().source == .server)
+    #expect(try await names.execute().source == .cache)
+  }
+
+  @Test func `a cache that cannot be read has no result, and fails no query`() async throws {
+    let connector = try connector(1000)
+    try await connector.mutate("Save", ["name": "Dune", "genre": "a"])
+    let reference = connector.reference("Get", ["name": "Dune"])
+    try await reference.execute()
+    let service = try connector.dataConnect.service()
+    try await connector.dataConnect.cache(service)?.close()
+    let result = try await reference.execute()
+    #expect(result.data["movie"]?["genre"] == "a" && result.source == .server)
+    let missing = try await reference.execute(fetchPolicy: .cacheOnly)
+    #expect(missing.data == nil && missing.source == .cache && reference.lastError == nil)
+    var results = try await reference.subscribe().makeAsyncIterator()
+    let first = try await results.next()?.get()
+    #expect(first?.source == .server && first?.data["movie"]?["genre"] == "a")
+  }
+
+  @Test func `a cached result of another form is read again`() async throws {
+    struct Old: Decodable, Sendable { var movies: [[String: String]] }
+    struct New: Decodable, Sendable { var movies: [[String: Int]] }
+    let connector = try connector(1000)
+    try await connector.mutate("Save", ["name": "Dune"])
+    func query<Form: Decodable & Sendable>(_ form: Form.Type) -> QueryRefObservation<
+      Form, [String: DataValue]
+    > {
+      connector.dataConnect.query(name: "Names", variables: [:], resultsDataType: form)
+    }
+    try await query(Old.self).execute()
+    let error = await #expect(throws: DataConnectCodecError.self) {
+      try await query(New.self).execute()
+    }
+    #expect(error?.code == .decodingFailed, "The database has no other form.")
+    #expect(try await query(New.self).execute(fetchPolicy: .cacheOnly).data == nil)
+  }
+
   @Test func `a cache that cannot be written fails no query`() async throws {
     let connector = try connector(1000)
     try await connector.mutate("Save", ["name": "Dune", "genre": "a"])

@@ -82,7 +82,11 @@ final class ConnectorService: OperationExecutor {
   }
 
   var databaseName: String { firestore.path }
-  var cacheFolder: String? { (firestore.path as NSString).deletingLastPathComponent }
+  /// Nil for a database in memory, which leaves no file.
+  var cacheFolder: String? {
+    if firestore.settings.cacheSettings is MemoryCacheSettings { return nil }
+    return (firestore.path as NSString).deletingLastPathComponent
+  }
 
   func add(_ cache: ResultCache) { hub.add(cache) }
 

@@ -32,11 +32,14 @@ protocol OperationExecutor: AnyObject, Sendable {
 enum ExecutionTarget: Sendable {
   case database(Firestore)
   case emulator(EmulatorClient)
+  /// Executes nothing: the database in memory of `DataConnect.useEmulator(host:port:)` failed.
+  case failed(DataConnectInternalError)
 
   var databaseName: String {
     switch self {
     case .database(let firestore): firestore.path
     case .emulator(let client): client.databaseName
+    case .failed: "none"
     }
   }
 }

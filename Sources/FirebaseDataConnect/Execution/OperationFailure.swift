@@ -1,3 +1,4 @@
+import Foundation
 import Hearth
 
 /// The failure of a field, or of a whole operation.
@@ -16,9 +17,14 @@ struct OperationFailure: Error {
     self.cause = cause
   }
 
-  /// From any error.
+  /// From any error. One of the database has a sentence, for example that the disk is full.
   init(_ error: any Error) {
-    self = error as? OperationFailure ?? OperationFailure("\(error)", cause: error)
+    if let failure = error as? OperationFailure {
+      self = failure
+      return
+    }
+    let isOfDatabase = (error as NSError).domain == FirestoreErrorDomain
+    self.init(isOfDatabase ? error.localizedDescription : "\(error)", cause: error)
   }
 
   static func invalid(_ what: String) -> OperationFailure { OperationFailure(what) }

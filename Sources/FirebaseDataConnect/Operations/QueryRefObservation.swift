@@ -49,8 +49,8 @@ public final class QueryRefObservation<
   /// Throws `DataConnectOperationError` if the query fails, `DataConnectCodecError` for variables
   /// or a result of another form, `DataConnectInitError` for a damaged connector,
   /// `DataConnectInternalError` if the connector's indexes cannot be declared or the emulator
-  /// fails, and the database's error if the cache cannot be opened or read. `lastError` has the
-  /// error, too.
+  /// fails, and `CancellationError`. `lastError` has the error, too. A cache that fails is logged,
+  /// and has no result.
   ///
   /// - Parameter fetchPolicy: `.preferCache` by default, which reads the database without
   ///   `DataConnectSettings.cacheSettings`.
@@ -95,14 +95,24 @@ public final class QueryRefObservation<
     }
   }
 
-  /// Nil if the cache does not have the result, or not a young one.
+  /// Nil if the cache does not have the result, or not a young one, or cannot be read. Throws
+  /// `CancellationError`.
   private func cached(
     _ policy: QueryFetchPolicy, _ cache: ResultCache?
   ) async throws -> OperationResult<ResultData>? {
-    guard let found = try await cache?.result(request) else { return nil }
-    let maximum = dataConnect.settings.cacheSettings?.maxAge ?? 0
-    guard policy == .cacheOnly || found.age < maximum else { return nil }
-    return try publish(found.fields)
+    guard let cache else { return nil }
+    do {
+      guard let found = try await cache.result(request) else { return nil }
+      let maximum = dataConnect.settings.cacheSettings?.maxAge ?? 0
+      guard policy == .cacheOnly || found.age < maximum else { return nil }
+      return try publish(found.fields)
+    } catch {
+      try Task.checkCancellation()
+      Logger(label: "hearth").warning(
+        "A cached result cannot be read.",
+        metadata: ["query": "\(name)", "error": "\(error)"])
+      return nil
+    }
   }
 
   private func publish(_ fields: DataObject) throws -> OperationResult<ResultData> {
