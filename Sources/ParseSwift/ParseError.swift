@@ -12,8 +12,9 @@ import Hearth
 public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStringConvertible {
   /// The codes of Parse. Raw values are those of Parse's server.
   public enum Code: Int, Sendable {
-    /// No other code fits; see `underlyingError`. For example, it is unknown whether a commit was
-    /// applied, or `ParseObject.get(_:)` finds no value.
+    /// No other code fits; see `underlyingError`. The task was cancelled, which is a
+    /// `CancellationError` there; or it is unknown whether a commit was applied; or
+    /// `ParseObject.get(_:)` finds no value.
     case unknownError = -1
     /// The database failed: its file is damaged, or cannot be opened or read.
     case internalServer = 1
@@ -30,26 +31,30 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
     case missingObjectId = 104
     /// A key is empty, contains an empty part, or is one that the operation does not take.
     case invalidKeyName = 105
-    /// A pointer is damaged. A code of Parse that nothing here throws.
+    /// A pointer is damaged. Never thrown here: one to another class is a `DecodingError`, and
+    /// `incorrectType` for a stored one.
     case invalidPointer = 106
-    /// JSON is damaged. A code of Parse that nothing here throws.
+    /// JSON is damaged. Never thrown here: there is no server that receives JSON.
     case invalidJSON = 107
     /// A value cannot be encoded, or a stored value is not of the property's type; a relation has
     /// objects of another class.
     case incorrectType = 111
-    /// The disk, the map of the file, or a limit of the database is exhausted. An object of more
-    /// than 1 MiB is an `invalidValue`.
+    /// An object is too large. Never thrown here: one of more than 1 MiB is an `invalidValue`, and a
+    /// full disk is `exceededQuota`.
     case objectTooLarge = 116
     /// A rule of a reference, an ACL or the state of the database forbids it: it is read-only,
     /// closed, or open in another way. Also for requests that have no equivalent here.
     case operationForbidden = 119
-    /// The time of the request is over, or the task was cancelled.
+    /// The time of the request is over. A task that was cancelled is `unknownError`.
     case timeout = 124
     /// A unique index has the value, or an object with the id exists.
     case duplicateValue = 137
-    /// A validation failed. A code of Parse that nothing here throws.
+    /// There is no room: on the disk, in the user's quota of it, in the map of the file, or for more
+    /// writes that wait. Make room and repeat; objects can be read meanwhile.
+    case exceededQuota = 140
+    /// A validation failed. Never thrown here: validations in functions of a server do not exist.
     case validationFailed = 142
-    /// A request came twice. A code of Parse that nothing here throws.
+    /// A request came twice. Never thrown here: requests have no ids.
     case duplicateRequest = 159
     /// The database refuses a value: it is out of range or too large.
     case invalidValue = 162
@@ -94,9 +99,10 @@ public struct ParseError: Error, Equatable, Sendable, LocalizedError, CustomStri
       case FirestoreErrorCode.failedPrecondition, FirestoreErrorCode.permissionDenied,
         FirestoreErrorCode.unimplemented:
         .operationForbidden
-      case FirestoreErrorCode.deadlineExceeded, FirestoreErrorCode.cancelled, is CancellationError:
-        .timeout
-      case FirestoreErrorCode.resourceExhausted: .objectTooLarge
+      case FirestoreErrorCode.deadlineExceeded: .timeout
+      // Parse has no code for it: its requests report the cancellation of the system as unknown.
+      case FirestoreErrorCode.cancelled, is CancellationError: .unknownError
+      case FirestoreErrorCode.resourceExhausted: .exceededQuota
       case FirestoreErrorCode.dataLoss, FirestoreErrorCode.internal,
         FirestoreErrorCode.unavailable:
         .internalServer

@@ -121,6 +121,58 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
+  func `an older object that follows into a limit has entered, unchanged as it is`() async throws {
+    try await ParseSwift.withFirestore(firestore) {
+      let places = try await ["a", "b", "c"].enumerated().map { Place(name: $1, number: $0 + 1) }
+        .saveAll(transaction: true).map { try $0.get() }
+      let query = Place.query("number" > 0).order([.ascending("number")]).limit(2)
+      let token = try await firestore.changeToken()
+      // The first result of a live query is no event: it begins when a probe has been seen.
+      let (signals, signal) = AsyncStream<String>.makeStream()
+      let firestore = firestore
+      let isReady = Mutex(false)
+      let task = Task {
+        try await ParseSwift.withFirestore(firestore) {
+          for try await event in query.subscribe() {
+            isReady.withLock { $0 = true }
+            signal.yield(Self.name(event))
+          }
+        }
+      }
+      let probe = places[0]
+      var round = 0
+      while !isReady.withLock(\.self) {
+        round += 1
+        _ = try await probe.operation.forceSet(("tags", \.tags), value: ["\(round)"]).save()
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      var events = signals.makeAsyncIterator()
+      func next() async -> String? {
+        while let name = await events.next() { if name != "updated a" { return name } }
+        return nil
+      }
+      try await places[0].delete()
+      #expect(await next() == "deleted a")
+      #expect(await next() == "entered c")
+      _ = try await Place(name: "d", number: 1).save()
+      #expect(await next() == "left c")
+      #expect(await next() == "created d")
+      task.cancel()
+
+      // From a state: of "d" there was nothing then, and "c" was there.
+      var seen: Set<String> = []
+      let wide = Place.query("number" > 1).order([.ascending("number")]).limit(2)
+      try await places[1].delete()
+      _ = try await Place(name: "e", number: 9).save().set(\.number, to: 8).save()
+      for try await change in wide.changes(since: token) {
+        seen.insert(Self.name(change.event))
+        if seen.count == 2 { break }
+      }
+      #expect(seen == ["deleted b", "created e"])
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
   func `a live query before the database is initialized fails`() async throws {
     try await database.firestore.terminate()
     let error = await #expect(throws: ParseError.self) {

@@ -86,6 +86,48 @@ import Testing
     }
   }
 
+  @Test func `a pointer is decoded for its own class only`() throws {
+    let pointer = Pointer<Book>(objectId: "1")
+    let json = try JSONEncoder().encode(pointer)
+    #expect(try JSONDecoder().decode(Pointer<Book>.self, from: json) == pointer)
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode(Pointer<Author>.self, from: json)
+    }
+    for text in [
+      #"{"__type":"File","className":"Book","objectId":"1"}"#,
+      #"{"__type":"Pointer","objectId":"1"}"#, #"{"__type":"Pointer","className":"Book"}"#,
+    ] {
+      #expect(throws: DecodingError.self) {
+        try JSONDecoder().decode(Pointer<Book>.self, from: Data(text.utf8))
+      }
+    }
+  }
+
+  @Test func `an id with a slash leads to no other collection`() async throws {
+    try await ParseSwift.withFirestore(firestore) {
+      let id = "a/Secret/b"
+      try await firestore.document("Book/a/Secret/b").setData(["title": "hidden"])
+      let book = Pointer<Book>(objectId: id).toObject()
+      for call: @Sendable () async throws -> Void in [
+        { _ = try await book.fetch() }, { _ = try await book.save() },
+        { try await book.delete() }, { _ = try await Pointer<Book>(objectId: id).fetch() },
+        { _ = try await Book(title: "x", isbn: ISBN(objectId: id)).save() },
+        { _ = try await Author.queryRelations("authors", parent: book).find() },
+        { _ = try await Author.query(related(key: "authors", object: book)).find() },
+        { _ = try await Book.query().after(book).find() },
+      ] {
+        let error = await #expect(throws: ParseError.self) { try await call() }
+        #expect(error?.code == .missingObjectId)
+      }
+      let byId = await #expect(throws: ParseError.self) {
+        try await Book.query("objectId" == id).find()
+      }
+      #expect(byId?.code == .invalidValue)
+      let hidden = try await firestore.document("Book/a/Secret/b").getDocument()
+      #expect(hidden["title"] as? String == "hidden")
+    }
+  }
+
   @Test func `a class begins with its first object, and its child is seen by all`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       let before = try await firestore.listCollections().map(\.collectionID)

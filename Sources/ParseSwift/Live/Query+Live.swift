@@ -76,7 +76,8 @@ extension Query {
             "The changes since then are not known any more: read all results.")
         }
         Self.deliver(
-          try await events(snapshot.documentChanges, context), from: state, to: snapshot.token
+          try await events(snapshot.documentChanges, since: state, context), from: state,
+          to: snapshot.token
         ) { yield(LiveQueryChange(event: $0, token: $1)) }
         state = snapshot.token
       }
@@ -95,12 +96,15 @@ extension Query {
       if let before {
         let gone = before.filter { after[$0.key] == nil }.sorted { $0.key < $1.key }.map(\.value)
         var events = try await Self.ended(gone, context)
+        let added = snapshot.documents.map(\.document).filter { before[$0.documentID] == nil }
+        let new = try await Self.created(added, since: state, context)
         for object in objects {
-          guard let old = before[object.objectId ?? ""] else {
-            events.append(Self.begun(object))
-            continue
+          let id = object.objectId ?? ""
+          if let old = before[id] {
+            if old != object { events.append(.updated(object)) }
+          } else {
+            events.append(new.contains(id) ? .created(object) : .entered(object))
           }
-          if old != object { events.append(.updated(object)) }
         }
         Self.deliver(events, from: state, to: snapshot.results.token, yield)
       }
@@ -120,14 +124,17 @@ extension Query {
 
   /// From the changes of the documents: those that are no longer results come first.
   private func events(
-    _ changes: [DocumentChange], _ context: QueryContext
+    _ changes: [DocumentChange], since state: ChangeToken?, _ context: QueryContext
   ) async throws -> [LiveQueryEvent<T>] {
     let objects = try ObjectReading.objects(changes.map(\.document), as: T.self, context)
     let changed = Array(zip(changes, objects))
     let gone = changed.filter { $0.0.type == .removed }.map(\.1)
+    let added = changes.filter { $0.type == .added }.map(\.document)
+    let new = try await Self.created(added, since: state, context)
     return try await Self.ended(gone, context)
       + changed.filter { $0.0.type != .removed }.map { change, object in
-        change.type == .added ? Self.begun(object) : .updated(object)
+        if change.type == .modified { return .updated(object) }
+        return new.contains(change.document.documentID) ? .created(object) : .entered(object)
       }
   }
 
@@ -141,8 +148,28 @@ extension Query {
     return zip(objects, documents).map { $1.exists ? .left($0) : .deleted($0) }
   }
 
-  private static func begun(_ object: T) -> LiveQueryEvent<T> {
-    object.createdAt == object.updatedAt ? .created(object) : .entered(object)
+  /// The ids of those documents that did not exist in an earlier state: created by its first commit
+  /// or later. An older one may become a result without a change of its own, because another result
+  /// left a limit.
+  private static func created(
+    _ documents: [QueryDocumentSnapshot], since state: ChangeToken?, _ context: QueryContext
+  ) async throws -> Set<String> {
+    if documents.isEmpty { return [] }
+    var first: Timestamp?
+    if let state, try await context.firestore.changeToken() != state {
+      var changes = context.firestore.changes(since: state).makeAsyncIterator()
+      do {
+        first = try await changes.next()?.commitTime
+      } catch FirestoreErrorCode.outOfRange {
+        // The log has lost the commit: a document that was never changed counts as new.
+      }
+    }
+    return Set(
+      documents.filter { document in
+        guard let created = document.createTime else { return false }
+        guard let first else { return created == document.updateTime }
+        return created.compare(first) != .orderedAscending
+      }.map(\.documentID))
   }
 
   private func stream<Element: Sendable>(

@@ -166,9 +166,7 @@ struct ObjectGraph {
   static func reference<T: ParseObject>(
     _ type: T.Type, _ id: String, in firestore: Firestore
   ) throws -> DocumentReference {
-    guard !id.isEmpty, !id.contains("/") else {
-      throw ParseError(.missingObjectId, "'\(id)' is not the id of an object.")
-    }
+    try ObjectID.check(id)
     return firestore.collection(try collection(type)).document(id)
   }
 

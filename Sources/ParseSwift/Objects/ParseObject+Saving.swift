@@ -138,6 +138,7 @@ extension ParseObject {
     guard let objectId else {
       throw ParseError(.missingObjectId, "The object was not saved: it has no id.")
     }
+    try ObjectID.check(objectId)
     return objectId
   }
 

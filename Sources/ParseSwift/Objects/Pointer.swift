@@ -62,9 +62,19 @@ public struct Pointer<T: ParseObject>: DocumentOnlyCodable, Hashable, Identifiab
 
   private enum Key: String, CodingKey { case type = "__type", className, objectId }
 
-  /// Decodes the JSON of Parse. Only `objectId` is read. Throws the error of the decoder.
+  /// Decodes the JSON of Parse. Throws `DecodingError` for a pointer to another class, for another
+  /// `__type`, and for a member that is missing.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
+    func check(_ key: Key, is expected: String) throws {
+      let found = try container.decode(String.self, forKey: key)
+      guard found == expected else {
+        throw DecodingError.dataCorruptedError(
+          forKey: key, in: container, debugDescription: "'\(found)' is not '\(expected)'.")
+      }
+    }
+    try check(.type, is: "Pointer")
+    try check(.className, is: T.className)
     objectId = try container.decode(String.self, forKey: .objectId)
   }
 
