@@ -52,6 +52,20 @@ public final class CollectionReference: Query, @unchecked Sendable {
     DocumentReference(firestore, checking: path, below: self)
   }
 
+  /// The document with an id, which is no path.
+  func document(id: String) -> DocumentReference {
+    let path = resourcePath.appending(id)
+    guard id.isEmpty || id.utf8.contains(UInt8(ascii: "/")) else {
+      return DocumentReference(firestore, path, validationError: validationError)
+    }
+    do throws(Status) {
+      try path.checkNames()
+      return DocumentReference(firestore, path, validationError: validationError)
+    } catch {
+      return DocumentReference(firestore, path, validationError: validationError ?? error)
+    }
+  }
+
   // MARK: Adding
 
   /// Adds a document with a new random id. Returns before the commit; later reads of this process

@@ -9,9 +9,10 @@ public struct TypedCollection<Model: DocumentModel>: TypedQueryable {
 
   public var untyped: Query { reference }
 
-  /// The document with that id.
+  /// The document with that id. The first operation on it reports an id that is empty or contains
+  /// `/`, as `invalidArgument`: an id is no path, and does not lead out of the collection.
   public func document(_ id: String) -> TypedDocument<Model> {
-    TypedDocument(reference: reference.document(id))
+    TypedDocument(reference: reference.document(id: id))
   }
 
   /// A document with a new random id.

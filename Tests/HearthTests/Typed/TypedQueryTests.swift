@@ -63,6 +63,27 @@ import Testing
     try await db.terminate()
   }
 
+  @Test func `an id that is a path leads to no other collection`() async throws {
+    try await withBooks { db, books in
+      try await db.document("books/a/secrets/b").setData(["title": "hidden"])
+      for id in ["a/secrets/b", "a/secrets", "/", "a/", ""] {
+        let document = books.document(id)
+        for call: () async throws -> Void in [
+          { _ = try await document.get() }, { try await document.set(Book("x")) },
+          { try await document.create(Book("x")) }, { try await document.update { $0.pages = 1 } },
+          { try await document.delete() },
+          { _ = try await document.reference.collection("reviews").getDocuments() },
+          { for try await _ in document.snapshots {} },
+        ] {
+          let error = await #expect(throws: NSError.self) { try await call() }
+          #expect(error.map { FirestoreErrorCode.invalidArgument ~= $0 } == true, "\(id)")
+        }
+      }
+      let all = try await db.collectionGroup("secrets").getDocuments().documents
+      #expect(all.map { $0["title"] as? String } == ["hidden"])
+    }
+  }
+
   @Test func `every operator is the untyped filter of the same name`() async throws {
     try await withBooks { db, books in
       let plain = db.collection("books")
