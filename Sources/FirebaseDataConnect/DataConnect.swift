@@ -167,7 +167,7 @@ public final class DataConnect: Sendable {
   func useEmulator(host: String, port: Int, isolated: () throws -> Firestore) {
     let logger = Logger(label: "hearth")
     let name: Logger.MetadataValue = "\(connectorConfig.connector)"
-    if let client = EmulatorClient(host: host, port: port, connectorConfig) {
+    if let client = EmulatorClient(host: host, port: port, connectorConfig, settings) {
       logger.notice(
         "An emulator executes the operations.",
         metadata: ["connector": name, "address": "\(host):\(port)"])
@@ -380,7 +380,7 @@ public struct DataConnectSettings: Hashable, Sendable {
   public var cacheSettings: CacheSettings?
   /// Whether each subscription is refreshed by every change that alters its result, with or without
   /// `@refresh`: by any mutation, through Firestore's interface, and by other processes. False by
-  /// default. An emulator ignores it.
+  /// default. An emulator follows it for this program.
   ///
   ///     let settings = DataConnectSettings(refreshesOnChange: true)
   ///
@@ -388,7 +388,8 @@ public struct DataConnectSettings: Hashable, Sendable {
   /// `request.time` keeps the value that it had when the subscription began.
   public var refreshesOnChange: Bool
   /// Whether an operation without `@auth` is refused, as in the cloud: it throws
-  /// `DataConnectOperationError`. False by default: the process is trusted. An emulator ignores it.
+  /// `DataConnectOperationError`. False by default: the process is trusted. An emulator refuses
+  /// them to this program, too, and with its option `--strict` to all programs.
   public var isStrict: Bool
 
   /// Creates settings. The defaults are those of Firebase, without a cache.

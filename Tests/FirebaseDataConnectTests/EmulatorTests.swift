@@ -315,6 +315,93 @@ import Testing
   // MARK: Changes of the connector
 
   @Test(.timeLimit(.minutes(2)))
+  func `rows get the form of a newer schema when it is loaded, and lose no value`() async throws {
+    defer { server.stop() }
+    let client = try client()
+    for id in 1...3 { _ = try await mutate(client, "Add", ["id": .int(Int64(id)), "title": "a"]) }
+    func load(
+      _ old: String, as new: String, _ get: String = "title"
+    ) async throws -> [EmulatorServer.Migration] {
+      let newer = try TestConnector(
+        schema: Self.schema.replacing(old, with: new),
+        operations: "query Get($id: Int!) { movie(key: {id: $id}) { id \(get) } }"
+      ).connector
+      // Two connectors of one service have one schema.
+      let migrations = try await server.migrate([newer, newer])
+      try server.serve([newer])
+      return migrations
+    }
+    let stars = "rating: Float  stars: Int! @default(value: 4)"
+    let added = try await load("rating: Float", as: stars, "stars")
+    #expect(added.map { $0.changes.map(\.subject) } == [["Movie.stars"]])
+    #expect(added.allSatisfy { $0.refusal == nil })
+    let documents = try await connector.firestore.collection("movie").getDocuments().documents
+    #expect(documents.map { $0["stars"] as? Int } == [4, 4, 4])
+    let get = client.reference("Get", ["id": 2])
+    #expect(try await get.execute().data?["movie"]?["stars"] == 4)
+    #expect(try await load("rating: Float", as: stars, "stars").isEmpty, "It is the same.")
+
+    // Rows without a value, and columns that would be lost: the rows stay.
+    for (new, reason) in [
+      (stars + "  genre: String!", "must have a value"), ("", "would remove values"),
+    ] {
+      let refused = try await load("rating: Float", as: new)
+      #expect(refused.count == 1)
+      #expect(refused.first?.refusal.map { "\($0)".contains(reason) } == true)
+    }
+    let after = try await connector.firestore.collection("movie").getDocuments().documents
+    #expect(after.count == 3 && after.allSatisfy { $0["title"] as? String == "a" })
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `an emulator is as strict as the program asks for, or as it is itself`() async throws {
+    defer { server.stop() }
+    let settings = DataConnectSettings(isStrict: true)
+    let strict = try TestConnector(connector.connector, TemporaryDatabase(), settings)
+    strict.dataConnect.useEmulator(port: server.port)
+    let error = await #expect(throws: DataConnectOperationError.self) {
+      try await strict.reference("Get", ["id": 1]).execute()
+    }
+    #expect(error?.message.contains("@auth") == true, "\(String(describing: error))")
+    await #expect(throws: DataConnectOperationError.self) {
+      try await mutate(strict, "Add", ["id": 1, "title": "a"])
+    }
+    let ada = DataConnectAuth(uid: "ada", token: ["firebase": ["sign_in_provider": "password"]])
+    try await DataConnect.withAuth(ada) { _ = try await strict.reference("Mine").execute() }
+    // Another program is not concerned.
+    _ = try await mutate(client(), "Add", ["id": 1, "title": "a"])
+
+    let closed = try EmulatorServer(connector.firestore, host: "127.0.0.1", port: 0, isStrict: true)
+    defer { closed.stop() }
+    try closed.serve([connector.connector])
+    let plain = try TestConnector(connector.connector, TemporaryDatabase())
+    plain.dataConnect.useEmulator(port: closed.port)
+    await #expect(throws: DataConnectOperationError.self) {
+      try await plain.reference("Get", ["id": 1]).execute()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `an emulator refreshes on changes for the programs that ask for it`() async throws {
+    defer { server.stop() }
+    let settings = DataConnectSettings(refreshesOnChange: true)
+    let following = try TestConnector(connector.connector, TemporaryDatabase(), settings)
+    following.dataConnect.useEmulator(port: server.port)
+    let client = try client()
+    _ = try await mutate(client, "Add", ["id": 1, "title": "a"])
+    let (list, other) = (following.reference("List"), client.reference("List"))
+    let subscriptions = [
+      try await list.subscribe().sink { _ in }, try await other.subscribe().sink { _ in },
+    ]
+    try await until { list.data != nil && other.data != nil }
+    // No mutation, and no @refresh.
+    try await connector.firestore.document("movie/1").updateData(["title": "b"])
+    try await until { list.data?["movies"] == [["id": 1, "title": "b"]] }
+    #expect(other.data?["movies"] == [["id": 1, "title": "a"]])
+    for subscription in subscriptions { subscription.cancel() }
+  }
+
+  @Test(.timeLimit(.minutes(2)))
   func `an older client works after a column was added, and subscriptions are refreshed`()
     async throws
   {

@@ -41,6 +41,7 @@ final class EmulatorClient: Sendable {
   private let host: String
   private let port: Int
   private let config: ConnectorConfig
+  private let settings: DataConnectSettings
   private let state = Mutex(State())
   private let caches = RowCaches()
 
@@ -50,10 +51,14 @@ final class EmulatorClient: Sendable {
   }
 
   /// Connects. Nil if no emulator listens; returns after `connectMilliseconds` at the latest.
-  init?(host: String, port: Int, _ config: ConnectorConfig) {
+  init?(
+    host: String, port: Int, _ config: ConnectorConfig,
+    _ settings: DataConnectSettings = DataConnectSettings()
+  ) {
     self.host = host
     self.port = port
     self.config = config
+    self.settings = settings
     guard let socket = Self.connect(host, port) else { return nil }
     let connection = LineConnection(socket)
     state.withLock { $0.phase = .connected(connection) }
@@ -260,7 +265,8 @@ final class EmulatorClient: Sendable {
   ) -> EmulatorRequest.Call {
     EmulatorRequest.Call(
       service: config.serviceId, connector: config.connector, operation: name,
-      variables: variables, auth: auth)
+      variables: variables, auth: auth, isStrict: settings.isStrict,
+      refreshesOnChange: settings.refreshesOnChange)
   }
 
   private func watchRows(_ connection: LineConnection) {

@@ -27,6 +27,10 @@ struct EmulatorRequest: Sendable {
     var operation: String
     var variables: DataObject
     var auth: DataConnectAuth?
+    /// `DataConnectSettings.isStrict` of the program.
+    var isStrict = false
+    /// `DataConnectSettings.refreshesOnChange` of the program.
+    var refreshesOnChange = false
   }
 
   var id: Int64
@@ -85,6 +89,8 @@ struct EmulatorRequest: Sendable {
         call.auth.map { auth in
           .object([.init("uid", .string(auth.uid)), .init("token", JSON(auth.token))])
         })
+      if call.isStrict { add("isStrict", .boolean(true)) }
+      if call.refreshesOnChange { add("refreshesOnChange", .boolean(true)) }
     }
     switch action {
     case .query(let call, let marksRows):
@@ -119,6 +125,8 @@ extension EmulatorRequest.Call {
     self.connector = connector
     self.operation = operation
     service = json["service"]?.string
+    isStrict = json["isStrict"] == .boolean(true)
+    refreshesOnChange = json["refreshesOnChange"] == .boolean(true)
     variables = try object(json["variables"], "variables")
     switch json["auth"] {
     case nil, .null: auth = nil

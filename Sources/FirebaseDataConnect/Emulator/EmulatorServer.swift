@@ -27,26 +27,65 @@ package final class EmulatorServer: Sendable {
   /// The port that the system chose, if none was given.
   package let port: Int
   private let socket: LoopbackSocket
+  private let isStrict: Bool
   private let state = Mutex(State())
 
   /// Listens; connections wait for the first connectors. Throws an error for an address that other
   /// machines can reach, and for one in use.
-  package init(_ firestore: Firestore, host: String, port: Int) throws {
+  ///
+  /// - Parameter isStrict: Whether an operation without `@auth` is refused to every program. A
+  ///   program may also ask for it.
+  package init(_ firestore: Firestore, host: String, port: Int, isStrict: Bool = false) throws {
     self.firestore = firestore
+    self.isStrict = isStrict
     (socket, self.port) = try LoopbackSocket.listening(host: host, port: port)
+  }
+
+  private func service(_ connector: CompiledConnector) throws -> ConnectorService {
+    ConnectorService(
+      try ConnectorPlan(connector), firestore,
+      ConnectorConfig(
+        serviceId: connector.serviceID, location: connector.location,
+        connector: connector.connectorID),
+      DataConnectSettings(isStrict: isStrict))
+  }
+
+  /// What became of the rows of a service when its schema changed.
+  package struct Migration: Sendable {
+    /// The differences of the schemas.
+    package let changes: [SchemaChange]
+    /// The reason why the rows stay as they are. Nil: they have the form of the new schema.
+    package let refusal: (any Error)?
+  }
+
+  /// Gives the rows the form of the connectors' schemas, where that loses no value. Call it before
+  /// `serve`. Returns one element for each service whose schema differs from that of its rows.
+  ///
+  /// Throws `DataConnectInitError` for a connector that is damaged.
+  package func migrate(_ connectors: [CompiledConnector]) async throws -> [Migration] {
+    var services: Set<String> = []
+    var migrations: [Migration] = []
+    // The connectors of a service have one schema.
+    for connector in connectors where services.insert(connector.serviceID).inserted {
+      let migration = SchemaMigration(try service(connector))
+      var changes: [SchemaChange] = []
+      do {
+        changes = try await migration.changes()
+        if changes.isEmpty { continue }
+        _ = try await migration.run(allowingDestructive: false)
+        migrations.append(Migration(changes: changes, refusal: nil))
+      } catch {
+        migrations.append(Migration(changes: changes, refusal: error))
+      }
+    }
+    return migrations
   }
 
   /// Replaces the connectors. Subscriptions are refreshed.
   ///
   /// Throws `DataConnectInitError`, without an effect, for a connector that is damaged.
   package func serve(_ connectors: [CompiledConnector]) throws {
-    let services = try connectors.map { connector in
-      ConnectorService(
-        try ConnectorPlan(connector), firestore,
-        ConnectorConfig(
-          serviceId: connector.serviceID, location: connector.location,
-          connector: connector.connectorID))
-    }
+    let services = try connectors.map { try service($0) }
     let (sessions, isFirst) = state.withLock { state in
       state.services = Dictionary(grouping: services, by: \.config.connector)
       defer { state.isServing = true }
@@ -86,7 +125,8 @@ package final class EmulatorServer: Sendable {
         .invalidConnector,
         "The emulator has no connector \(service)\(call.connector), or one with errors.")
     }
-    return service
+    return service.with(
+      isStrict: isStrict || call.isStrict, refreshesOnChange: call.refreshesOnChange)
   }
 
   private func accept() {

@@ -16,6 +16,8 @@ final class ConnectorService: OperationExecutor {
   let config: ConnectorConfig
   private let hub: SubscriptionHub
   private let settings: DataConnectSettings
+  /// By whether they are strict, and whether they refresh on changes.
+  private let others = Mutex<[[Bool]: ConnectorService]>([:])
   /// Of indexes and rules. Nil once it is done.
   private let preparation = Mutex<Preparation>(.due)
 
@@ -36,6 +38,23 @@ final class ConnectorService: OperationExecutor {
     self.firestore = firestore
     self.config = config
     hub = SubscriptionHub.shared(for: firestore)
+  }
+
+  /// The same connector, for a program with settings of its own.
+  func with(isStrict: Bool, refreshesOnChange: Bool) -> ConnectorService {
+    if isStrict == settings.isStrict, refreshesOnChange == settings.refreshesOnChange {
+      return self
+    }
+    return others.withLock { others in
+      let key = [isStrict, refreshesOnChange]
+      if let known = others[key] { return known }
+      var settings = settings
+      settings.isStrict = isStrict
+      settings.refreshesOnChange = refreshesOnChange
+      let service = ConnectorService(plan, firestore, config, settings)
+      others[key] = service
+      return service
+    }
   }
 
   private func operation(

@@ -11,8 +11,9 @@
       commandName: "emulator",
       abstract: "Execute the operations of a project for programs that call useEmulator.",
       discussion: """
-        Compiles the project again whenever one of its files changes; data stays. After an error, the last \
-        connectors without errors are used. Ends with ^C.
+        Compiles the project again whenever one of its files changes; data stays. Rows get the form of a new \
+        schema if that loses no value: for other changes, migrate the database with hearth dataconnect \
+        migrate. After an error, the last connectors without errors are used. Ends with ^C.
 
           hearth dataconnect emulator --data .dataconnect/data
           hearth dataconnect emulator --import seed --export seed
@@ -35,6 +36,8 @@
       name: .customLong("export"), help: "A folder for an export at the end.",
       completion: .directory)
     var target: String?
+    @Flag(help: "Refuse operations without @auth to every program, as in the cloud.")
+    var strict = false
     @Flag(name: .customLong("sdk"), help: "Generate the Swift packages, too, after each change.")
     var generatesSDKs = false
 
@@ -62,7 +65,7 @@
       if let source {
         try await db.maintenance.import(from: "\(source)/\(Self.exportName)")
       }
-      let server = try EmulatorServer(db, host: host, port: port)
+      let server = try EmulatorServer(db, host: host, port: port, isStrict: strict)
       defer { server.stop() }
       try Terminal.print("Listening on \(host):\(server.port), with \(db.path)")
       try await Interruption.cancelling { [project, generatesSDKs] in
@@ -74,6 +77,7 @@
           let names = report.connectors.map(\.connectorID)
           let others = report.hasErrors ? served.filter { !names.contains($0.connectorID) } : []
           served = report.connectors + others
+          if !report.hasErrors { try await Self.migrate(server, served) }
           try server.serve(served)
           for connector in report.connectors { try Terminal.print(connector.summary) }
           guard generatesSDKs, !report.hasErrors else { return }
@@ -86,6 +90,20 @@
       let count = try await db.maintenance.export(
         to: "\(target)/\(Self.exportName)", replacing: true)
       try Terminal.print("\(Figure.count(count, "document")) in \(target)/\(Self.exportName)")
+    }
+
+    /// The rows stay as they are if the change would lose values: operations then meet rows of the
+    /// older schema.
+    private static func migrate(
+      _ server: EmulatorServer, _ connectors: [CompiledConnector]
+    ) async throws {
+      for migration in try await server.migrate(connectors) {
+        guard let refusal = migration.refusal else {
+          for change in migration.changes { try Terminal.print("migrated: \(change)") }
+          continue
+        }
+        Terminal.printAside("The rows keep the form of the older schema. \(refusal)")
+      }
     }
   }
 #endif

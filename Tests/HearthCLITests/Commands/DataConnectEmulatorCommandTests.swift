@@ -67,6 +67,34 @@
       #expect(running.finish().status == 0)
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `a schema with more columns is loaded, and the rows get them`() async throws {
+      try begin()
+      let schema = "\(hearth.folder.path)/dataconnect/schema/schema.gql"
+      let running = try await start("--data", "data")
+      let seeded = try hearth(
+        "dataconnect", "execute", "data/dataconnect.hearth", "--file", "dataconnect/seed_data.gql")
+      #expect(seeded.status == 0, "\(seeded.error)")
+      let text = try String(contentsOfFile: schema, encoding: .utf8)
+      try text.replacing(
+        "rating: Float", with: "rating: Float\n  stars: Int! @default(value: 3)"
+      ).write(toFile: schema, atomically: true, encoding: .utf8)
+      while !running.output.contains("migrated: additive: Movie.stars") {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      let rows = try hearth("query", "data/dataconnect.hearth", "movie")
+      #expect(rows.output.split(separator: "\n").count { $0.contains(" 3 ") } == 2)
+      // A column that goes would take its values along.
+      try text.write(toFile: schema, atomically: true, encoding: .utf8)
+      while !running.error.contains("would remove values") {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      let kept = try hearth("query", "data/dataconnect.hearth", "movie")
+      #expect(kept.output == rows.output)
+      running.process.terminate()
+      #expect(running.finish().status == 0)
+    }
+
     @Test func `an address of other machines, or a missing folder, is an error`() throws {
       try begin()
       let open = try hearth("dataconnect", "emulator", "--host", "0.0.0.0", "--port", "0")
