@@ -3,6 +3,8 @@
 ///     Review.movie: Movie!                        Movie.reviews_on_movie       Review, many
 ///     MovieDetail.movie: Movie! @unique           Movie.movieDetail_on_movie   MovieDetail, one
 ///     MovieActor @table(key: ["movie", "actor"])  Movie.actors_via_MovieActor  Actor, many
+///     Follow @table(key: ["fan", "star"])         User.users_via_Follow_on_fan  the stars of a fan
+///                                                 User.users_via_Follow_on_star the fans of a star
 public struct Relation: Hashable, Sendable {
   /// The field in GraphQL: `reviews_on_movie`, `actors_via_MovieActor`.
   public var name: String
@@ -30,7 +32,8 @@ public struct Relation: Hashable, Sendable {
 extension Schema {
   /// The relations of each table, by its GraphQL type, in the order of the tables that refer to it.
   ///
-  /// A join table between rows of the same table has no `via` relations: both would have one name.
+  /// Both relations of a join table between rows of one table would have one name: theirs end with the
+  /// reference by which the join table's rows refer to the row.
   public func relations() -> [String: [Relation]] {
     var result: [String: [Relation]] = [:]
     for table in tables {
@@ -47,14 +50,13 @@ extension Schema {
     let plurals = Dictionary(
       tables.map { ($0.typeName, $0.plural) }, uniquingKeysWith: { first, _ in first })
     for table in tables {
-      guard let (first, second) = table.joinReferences, first.target != second.target else {
-        continue
-      }
+      guard let (first, second) = table.joinReferences else { continue }
+      let isWithinTable = first.target == second.target
       for (near, far) in [(first, second), (second, first)] {
         guard let plural = plurals[far.target] else { continue }
         result[near.target, default: []].append(
           Relation(
-            name: "\(plural)_via_\(table.typeName)",
+            name: "\(plural)_via_\(table.typeName)" + (isWithinTable ? "_on_\(near.name)" : ""),
             kind: .via(join: table.typeName, near: near.name, far: far.name),
             target: far.target, argumentTable: table.typeName, isSingle: false))
       }

@@ -41,6 +41,12 @@ import Testing
             orderBy: [{genre: ASC}], limit: 1
           ) { genre }
         }
+        query Varied($genres: Int) {
+          movies(
+            having: {_distinct: true, genre_count: {ge: $genres}, _count: {gt: 1}},
+            orderBy: [{studioName: ASC}]
+          ) { studioName genre_count }
+        }
         query Other { movies(having: {budget_sum: {ne: 18}}, orderBy: [{genre: ASC}]) { genre } }
         query Values { movies(having: {genre_count: {lt: 6}}) {
           genre_count studioName_count sum: budget_sum(distinct: true) avg: budget_avg(distinct: true)
@@ -86,6 +92,19 @@ import Testing
 
   private func movies(_ query: String, _ variables: DataObject = [:]) async throws -> DataValue? {
     try await connector.query(query, variables)["movies"]
+  }
+
+  @Test func `the condition of groups may be about different values`() async throws {
+    try await fill()
+    // Without a studio: Action, Horror twice, and one without a genre. Fox: Horror and Action.
+    for (genres, studios) in [(1, [nil, "Fox"]), (2, [nil, "Fox"]), (3, [])]
+      as [(Int64, [String?])]
+    {
+      let found = try await movies("Varied", ["genres": .int(genres)])?.elements
+      #expect(
+        found?.map { $0["studioName"] } == studios.map { $0.map { .string($0) } ?? .null },
+        "\(genres)")
+    }
   }
 
   @Test func `rows are grouped by the selected columns`() async throws {

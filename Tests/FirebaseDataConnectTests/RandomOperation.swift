@@ -54,32 +54,6 @@ indirect enum OperationInput: Sendable {
   }
 }
 
-extension OperationInput {
-  /// Of a filter: the members of the disjunction that it is equal to, or a few more.
-  func alternatives(isNegated: Bool = false) -> Int {
-    func joined(_ counts: [Int], isProduct: Bool) -> Int {
-      isProduct ? counts.reduce(1) { min(1000, $0 * $1) } : max(1, counts.reduce(0, +))
-    }
-    switch self {
-    case .list(let inputs):
-      return joined(inputs.map { $0.alternatives(isNegated: isNegated) }, isProduct: !isNegated)
-    case .object(let members):
-      let counts = members.map { name, value -> Int in
-        switch (name, value) {
-        case ("_not", _): return value.alternatives(isNegated: !isNegated)
-        case ("_or", .list(let inputs)):
-          return joined(
-            inputs.map { $0.alternatives(isNegated: isNegated) }, isProduct: isNegated)
-        case ("_and", _): return value.alternatives(isNegated: isNegated)
-        default: return isNegated ? 4 : 1
-        }
-      }
-      return joined(counts, isProduct: !isNegated)
-    default: return 1
-    }
-  }
-}
-
 typealias OperationArguments = [(name: String, value: OperationInput)]
 
 /// A variable, and where its values come from.
@@ -326,7 +300,7 @@ struct OperationGenerator {
   /// The arguments that select one row.
   mutating func selector(_ table: Table) -> OperationArguments {
     if chance(15) {
-      var members: OperationArguments = [("orderBy", order(table, isUnique: true, isOfRoot: true))]
+      var members: OperationArguments = [("orderBy", order(table, isUnique: true))]
       if chance(70) { members.append(("where", filter(table))) }
       return [("first", .object(members))]
     }
@@ -338,15 +312,7 @@ struct OperationGenerator {
 
   // MARK: Filters
 
-  /// The database has a limit of 30 alternatives.
-  mutating func filter(_ table: Table) -> OperationInput {
-    let known = variables
-    while true {
-      let filter = self.filter(table, depth: 2)
-      if filter.alternatives() < 24 { return filter }
-      variables = known
-    }
-  }
+  mutating func filter(_ table: Table) -> OperationInput { filter(table, depth: 2) }
 
   private mutating func filter(_ table: Table, depth: Int) -> OperationInput {
     if variables != nil, depth == 2, chance(12) {
@@ -386,7 +352,10 @@ struct OperationGenerator {
   }
 
   private mutating func filters(_ table: Table, _ depth: Int) -> OperationInput {
-    .list((0..<below(3) + (chance(10) ? 0 : 1)).map { _ in filter(table, depth: depth - 1) })
+    // A query of the database has a limit of 30 alternatives.
+    let isLong = chance(4)
+    let count = isLong ? 31 + below(30) : below(3) + (chance(10) ? 0 : 1)
+    return .list((0..<count).map { _ in filter(table, depth: isLong ? 0 : depth - 1) })
   }
 
   private mutating func relationFilter(
@@ -461,25 +430,22 @@ struct OperationGenerator {
 
   // MARK: Orders
 
-  /// - Parameters:
-  ///   - isUnique: Ends with the key: no two rows are equal.
-  ///   - isOfRoot: Also by referred rows, and by positions in enums.
+  /// - Parameter isUnique: Ends with the key: no two rows are equal.
   mutating func order(
-    _ table: Table, isUnique: Bool, isOfRoot: Bool = false
+    _ table: Table, isUnique: Bool
   ) -> OperationInput {
     if variables != nil, isUnique, chance(10) {
       return declare("[\(table.typeName)_Order!]!", .order(table.typeName))
     }
     let columns = table.columns.filter { column in
       !column.isList && column.type != .vector && column.type != .any
-        && (isOfRoot || column.type != Self.unordered)
     }
     var entries: [OperationInput] = []
     for _ in 0..<below(3) {
-      if isOfRoot, chance(20), let reference = table.references.randomElement(using: &random),
+      if chance(20), let reference = table.references.randomElement(using: &random),
         let target = schema.table(reference.target)
       {
-        let inner = order(target, isUnique: false, isOfRoot: true)
+        let inner = order(target, isUnique: false)
         guard case .list(let members) = inner else { continue }
         entries += members.map { .object([(reference.name, $0)]) }
         continue
@@ -503,13 +469,13 @@ struct OperationGenerator {
 
   /// `where`, `orderBy`, `limit`, `offset`. Pages are of a unique order.
   mutating func page(
-    _ table: Table, isOfRoot: Bool = false
+    _ table: Table
   ) -> (arguments: OperationArguments, isOrdered: Bool) {
     var arguments: OperationArguments = []
     let isOrdered = chance(75)
     if chance(60) { arguments.append(("where", filter(table))) }
     if isOrdered || chance(30) {
-      arguments.append(("orderBy", order(table, isUnique: isOrdered, isOfRoot: isOfRoot)))
+      arguments.append(("orderBy", order(table, isUnique: isOrdered)))
     }
     if isOrdered {
       if chance(40) { arguments.append(("limit", count())) }
@@ -760,7 +726,7 @@ struct OperationGenerator {
     case 0...2: return lookup(key)
     case 3...7:
       let table = self.table()
-      let page = self.page(table, isOfRoot: true)
+      let page = self.page(table)
       return OperationRoot(
         key: key, name: table.plural, action: .list, table: table.typeName,
         arguments: page.arguments, selections: selections(table, depth: 2),
@@ -848,10 +814,11 @@ struct OperationGenerator {
       chance(50)
       ? .object([(aggregate.name, .object([(pick(["in", "nin"]), list)]))])
       : .object([(aggregate.name, .object([("isNull", .flag(chance(50)))]))])
-    return switch below(6) {
+    return switch below(7) {
     case 0: .object([("_or", .list([.object(condition), other]))])
     case 1: .object([("_not", .object(condition))])
     case 2: .object([("_and", .list([.object(condition), other]))])
+    case 3: .object(condition + [("_distinct", .flag(chance(70)))])
     default: .object(condition)
     }
   }

@@ -505,19 +505,22 @@ struct ReferenceDatabase {
       order = [""]
       groups[""] = []
     }
-    func aggregate(_ name: String, _ rows: [Row]) -> DataValue? {
+    func aggregate(_ name: String, _ rows: [Row], _ isDistinct: Bool = false) -> DataValue? {
       table.aggregates.first { $0.name == name }.map {
-        self.aggregate($0.function, $0.column, false, rows)
+        self.aggregate($0.function, $0.column, isDistinct && $0.column != nil, rows)
       }
     }
     var found = order.map { groups[$0] ?? [] }
-    func meets(_ having: DataValue, _ rows: [Row]) throws -> Bool {
-      try (having.fields ?? DataObject()).members.allSatisfy { name, value in
+    func meets(_ having: DataValue, _ rows: [Row], _ isDistinct: Bool = false) throws -> Bool {
+      let isDistinct = having["_distinct"].map { $0 == .bool(true) } ?? isDistinct
+      return try (having.fields ?? DataObject()).members.allSatisfy { name, value in
         let members = value.elements ?? [value]
         switch name {
-        case "_and": return try members.allSatisfy { try meets($0, rows) }
-        case "_or": return try members.isEmpty || members.contains { try meets($0, rows) }
-        case "_not": return try !meets(value, rows)
+        case "_distinct": return true
+        case "_and": return try members.allSatisfy { try meets($0, rows, isDistinct) }
+        case "_or":
+          return try members.isEmpty || members.contains { try meets($0, rows, isDistinct) }
+        case "_not": return try !meets(value, rows, isDistinct)
         default: break
         }
         let type = table.aggregates.first { $0.name == name }?.type ?? .any
@@ -529,7 +532,8 @@ struct ReferenceDatabase {
             case .bool: operand
             default: try self.coerced(operand, type)
             }
-          return try holds(comparison, coerced, aggregate(name, rows) ?? .null, column, variables)
+          return try holds(
+            comparison, coerced, aggregate(name, rows, isDistinct) ?? .null, column, variables)
         }
       }
     }

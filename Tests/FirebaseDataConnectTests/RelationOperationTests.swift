@@ -327,4 +327,178 @@ import Testing
     #expect(try await connector.mutate("DeleteOld", ["before": 1990]) == ["movie_deleteMany": 2])
     #expect(try await titles("Unreviewed") == ["Casino"])
   }
+
+  // MARK: Beyond one query of the database
+
+  private static let club = """
+    enum Rank { NOVICE MEMBER MASTER }
+    type Club @table(key: "name") { name: String! }
+    type Person @table(key: "name") {
+      name: String!
+      age: Int
+      rank: Rank
+      club: Club
+    }
+    type Follow @table(key: ["fan", "star"]) { fan: Person!  star: Person!  since: Int }
+    type Meeting @table(key: "id") { id: Int!  host: Person!  at: Club! }
+    type Guest @table(key: ["meeting", "person"]) { meeting: Meeting!  person: Person!  seat: Int }
+    """
+
+  private static let clubOperations = """
+    mutation AddClub($name: String!) { club_insert(data: {name: $name}) }
+    mutation AddPerson($name: String!, $age: Int, $rank: Rank, $club: String) {
+      person_insert(data: {name: $name, age: $age, rank: $rank, clubName: $club})
+    }
+    mutation AddFollow($fan: String!, $star: String!, $since: Int) {
+      follow_insert(data: {fanName: $fan, starName: $star, since: $since})
+    }
+    mutation AddMeeting($id: Int!, $host: String!, $club: String!) {
+      meeting_insert(data: {id: $id, hostName: $host, atName: $club})
+    }
+    mutation AddGuest($id: Int!, $person: String!, $seat: Int) {
+      guest_insert(data: {meetingId: $id, personName: $person, seat: $seat})
+    }
+    query Any($filter: Person_Filter!) { people(where: $filter, orderBy: [{name: ASC}]) { name } }
+    query Within($name: String!) {
+      person(key: {name: $name}) {
+        stars: people_via_Follow_on_fan(orderBy: [{since: DESC}]) { name }
+        fans: people_via_Follow_on_star { name }
+        young: people_via_Follow_on_star { _count age_avg }
+      }
+    }
+    query FansOf($name: String!) {
+      people(
+        where: {people_via_Follow_on_fan: {exist: {name: {eq: $name}}}}, orderBy: [{name: ASC}]
+      ) { name }
+    }
+    query Orders {
+      clubs(orderBy: [{name: ASC}]) {
+        name
+        members: people_on_club(orderBy: [{rank: DESC}, {name: ASC}], offset: 1, limit: 2) { name rank }
+        hosted: meetings_on_at(orderBy: [{host: {rank: ASC}}, {host: {age: DESC}}]) {
+          id host { name }
+        }
+      }
+      meetings(orderBy: [{id: ASC}]) {
+        guests: people_via_Guest(orderBy: [{person: {rank: DESC}}, {seat: ASC}], limit: 2) { name }
+      }
+    }
+    query Groups($seat: Int) {
+      meetings(orderBy: [{id: ASC}]) {
+        id
+        all: people_via_Guest(where: {seat: {gt: $seat}}) { _count age_avg age_max }
+        ranks: people_via_Guest(orderBy: [{_count: DESC}], having: {_count: {gt: 1}}) { rank _count }
+        distinct: people_via_Guest(distinct: true) { clubName }
+      }
+    }
+    query BySeat { meetings { people_via_Guest(having: {seat_count: {gt: 0}}) { rank } } }
+    """
+
+  private func clubs() async throws -> TestConnector {
+    let connector = try TestConnector(schema: Self.club, operations: Self.clubOperations)
+    for name in ["A", "B"] { try await connector.mutate("AddClub", ["name": .string(name)]) }
+    for (name, age, rank, club) in [
+      ("ada", 30, "MASTER", "A"), ("bob", 40, "NOVICE", "A"), ("cyd", 50, "MEMBER", "A"),
+      ("dan", 20, "MASTER", "B"), ("eve", nil, nil, "A"),
+    ] as [(String, Int64?, String?, String)] {
+      try await connector.mutate(
+        "AddPerson",
+        [
+          "name": .string(name), "age": age.map { .int($0) } ?? .null,
+          "rank": rank.map { .string($0) } ?? .null, "club": .string(club),
+        ])
+    }
+    for (fan, star, since) in [
+      ("ada", "bob", 1), ("ada", "cyd", 2), ("bob", "ada", 3), ("dan", "ada", 4),
+    ]
+      as [(String, String, Int64)]
+    {
+      try await connector.mutate(
+        "AddFollow", ["fan": .string(fan), "star": .string(star), "since": .int(since)])
+    }
+    for (id, host) in [(1, "cyd"), (2, "ada"), (3, "dan")] as [(Int64, String)] {
+      try await connector.mutate(
+        "AddMeeting", ["id": .int(id), "host": .string(host), "club": "B"])
+    }
+    for (id, person, seat) in [
+      (1, "ada", 3), (1, "dan", 2), (1, "bob", 1), (2, "cyd", 1), (2, "eve", 2),
+    ] as [(Int64, String, Int64)] {
+      try await connector.mutate(
+        "AddGuest", ["id": .int(id), "person": .string(person), "seat": .int(seat)])
+    }
+    return connector
+  }
+
+  @Test func `a filter has any number of alternatives`() async throws {
+    let connector = try await clubs()
+    func names(_ filter: DataValue) async throws -> [DataValue?] {
+      try await connector.query("Any", ["filter": filter])["people"]?.elements?
+        .map { $0["name"] } ?? []
+    }
+    func either(_ count: Int64, _ last: DataValue) -> DataValue {
+      ["_or": .list((0..<count).map { ["age": ["eq": .int(100 + $0)]] } + [last])]
+    }
+    let ada: DataValue = ["name": ["eq": "ada"]]
+    for count in [29, 30, 31, 899, 1000] as [Int64] {
+      #expect(try await names(either(count, ada)) == ["ada"], "\(count)")
+      #expect(
+        try await names(["_not": either(count, ada)]) == ["bob", "cyd", "dan", "eve"], "\(count)")
+    }
+    // The product of two, beside other conditions; inside of a relation; a negated conjunction.
+    let adult: DataValue = ["age": ["ge": 30]]
+    #expect(
+      try await names(["_and": [either(40, adult), either(40, ["rank": ["ne": "NOVICE"]])]])
+        == ["ada", "cyd"])
+    #expect(try await names(["club": ["people_on_club": ["exist": either(40, ada)]]]).count == 4)
+    let conjunction = DataValue.list((0..<40).map { ["age": ["ne": .int($0)]] })
+    #expect(try await names(["_not": ["_and": conjunction]]) == ["ada", "dan", "eve"])
+    let long = DataValue.list((1000..<1200).map { ["age": ["ne": .int($0)]] })
+    #expect(try await names(["_and": long]) == ["ada", "bob", "cyd", "dan"])
+    #expect(try await names(either(40, [:])).count == 5, "No condition matches all.")
+  }
+
+  @Test func `rows of one table are related through a join table`() async throws {
+    let connector = try await clubs()
+    let ada = try await connector.query("Within", ["name": "ada"])["person"]
+    #expect(ada?["stars"] == [["name": "cyd"], ["name": "bob"]])
+    #expect(Set(ada?["fans"]?.elements ?? []) == [["name": "bob"], ["name": "dan"]])
+    #expect(ada?["young"] == [["_count": 2, "age_avg": 30.0]])
+    let fans = try await connector.query("FansOf", ["name": "ada"])["people"]
+    #expect(fans == [["name": "bob"], ["name": "dan"]])
+  }
+
+  @Test func `rows of a relation are ordered by referred rows, and by positions in enums`()
+    async throws
+  {
+    let connector = try await clubs()
+    let found = try await connector.query("Orders")
+    let members = found["clubs"]?.elements?.first?["members"]
+    #expect(
+      members == [["name": "cyd", "rank": "MEMBER"], ["name": "bob", "rank": "NOVICE"]])
+    let hosted = found["clubs"]?.elements?.last?["hosted"]?.elements?.map { $0["id"] }
+    #expect(hosted == [1, 2, 3], "A member; then masters, the older first.")
+    #expect(
+      found["meetings"]?.elements?.map { $0["guests"] } == [
+        [["name": "dan"], ["name": "ada"]], [["name": "cyd"], ["name": "eve"]], [],
+      ])
+  }
+
+  @Test func `rows that are related through a join table have aggregates`() async throws {
+    let connector = try await clubs()
+    let meetings = try await connector.query("Groups", ["seat": 1])["meetings"]?.elements
+    #expect(
+      meetings?.map { $0["all"] } == [
+        [["_count": 2, "age_avg": 25.0, "age_max": 30]],
+        [["_count": 1, "age_avg": nil, "age_max": nil]],
+        [["_count": 0, "age_avg": nil, "age_max": nil]],
+      ])
+    #expect(
+      meetings?.map { $0["ranks"] } == [[["rank": "MASTER", "_count": 2]], [], []])
+    #expect(
+      meetings?.map { Set($0["distinct"]?.elements ?? []) } == [
+        [["clubName": "A"], ["clubName": "B"]], [["clubName": "A"]], [],
+      ])
+    let error = await message { _ = try await connector.query("BySeat") }
+    #expect(error.contains("group the rows of the join table"))
+  }
 }

@@ -32,6 +32,11 @@ import Testing
             title
           }
         }
+        query FindInOrder($text: String!, $limit: Int, $after: Int) {
+          movies_search(
+            query: $text, where: {year: {gt: $after}}, orderBy: [{year: DESC}], limit: $limit
+          ) { title reviews_on_movie { text } }
+        }
         query FindWithReviews($text: String!) {
           movies_search(query: $text) { title reviews_on_movie { text } }
         }
@@ -82,5 +87,20 @@ import Testing
         ["title": "Tremors", "reviews_on_movie": [["text": "Tremors"]]],
         ["title": "Dune", "reviews_on_movie": [["text": "Dune"]]],
       ])
+  }
+
+  @Test func `rows that are found may be in another order than that of their scores`() async throws
+  {
+    try await fill()
+    func titles(_ variables: DataObject) async throws -> [DataValue] {
+      try await connector.query("FindInOrder", variables)["movies_search"]?.elements?
+        .compactMap { $0["title"] } ?? []
+    }
+    #expect(try await titles(["text": "desert"]) == ["Dune", "Lawrence"])
+    #expect(try await titles(["text": "worm"]) == ["Tremors", "Dune"])
+    #expect(try await titles(["text": "worm", "limit": 1]) == ["Tremors"])
+    #expect(try await titles(["text": "worm", "after": 1985]) == ["Tremors"])
+    #expect(try await titles(["text": "worm", "limit": 0]).isEmpty)
+    #expect(try await titles(["text": "spice"]).isEmpty)
   }
 }

@@ -10,8 +10,15 @@ struct FilterBuilder {
   let execution: Execution
   /// Reads the rows that conditions count. Nil where there are only keys.
   let reader: ReadTransaction?
+  /// Whether the alternatives of the filter are queries of their own; see `FilterAlternatives`.
+  private var isSplit = false
 
   private var plan: ConnectorPlan { execution.plan }
+
+  init(execution: Execution, reader: ReadTransaction?) {
+    self.execution = execution
+    self.reader = reader
+  }
 
   // MARK: Keys
 
@@ -71,32 +78,42 @@ struct FilterBuilder {
 
   /// No filter for null, or an object without members.
   func filters(_ layout: TableLayout, _ filter: DataValue?) throws -> [Filter] {
-    guard let filter, case .object(let object) = filter else { return [] }
+    guard let filter else { return [] }
+    var builder = self
+    builder.isSplit = !FilterAlternatives(of: filter).fitIntoQuery
+    return try builder.parts(layout, filter)
+  }
+
+  /// The same, for a part of a filter.
+  private func parts(_ layout: TableLayout, _ filter: DataValue) throws -> [Filter] {
+    guard case .object(let object) = filter else { return [] }
     var filters: [Filter] = []
     for (name, value) in object.members {
       filters += try self.filters(layout, name, value)
     }
+    guard isSplit else { return filters }
+    while filters.count > FilterAlternatives.limit {
+      filters = parts(filters).map { isResult(layout, .andFilter($0)) }
+    }
     return filters
-  }
-
-  private func all(_ layout: TableLayout, _ filter: DataValue?) throws -> Filter {
-    .andFilter(try filters(layout, filter))
   }
 
   private func filters(
     _ layout: TableLayout, _ name: String, _ value: DataValue
   ) throws -> [Filter] {
     switch name {
-    case "_and": return try (value.elements ?? [value]).flatMap { try filters(layout, $0) }
+    case "_and": return try (value.elements ?? [value]).flatMap { try parts(layout, $0) }
     case "_or":
-      let members = try (value.elements ?? [value]).map { try filters(layout, $0) }
+      let members = try (value.elements ?? [value]).map { try parts(layout, $0) }
       // A member without a condition matches everything.
       if members.isEmpty || members.contains(where: \.isEmpty) { return [] }
-      return [.orFilter(members.map { .andFilter($0) })]
+      return [any(layout, members.map { .andFilter($0) })]
     case "_not":
-      let members = try filters(layout, value)
+      let members = try parts(layout, value)
       // Nothing is not everything.
-      return [members.isEmpty ? Self.nothing : .notFilter(.andFilter(members))]
+      if members.isEmpty { return [Self.nothing] }
+      let all = Filter.andFilter(members)
+      return [.notFilter(isSplit ? isResult(layout, all) : all)]
     default: break
     }
     if value.isNull { return [] }
@@ -117,6 +134,29 @@ struct FilterBuilder {
       return [.whereField(reference.name, isInResultsOf: rows)]
     }
     return [try relationFilter(layout, name, value)]
+  }
+
+  /// Each of the filters is one alternative if the builder splits.
+  private func any(_ layout: TableLayout, _ filters: [Filter]) -> Filter {
+    if !isSplit { return .orFilter(filters) }
+    var filters = filters
+    while filters.count > 1 {
+      filters = parts(filters).map { isResult(layout, .orFilter($0)) }
+    }
+    return .orFilter(filters)
+  }
+
+  /// As many in each as a query has.
+  private func parts(_ filters: [Filter]) -> [[Filter]] {
+    let limit = FilterAlternatives.limit
+    return stride(from: 0, to: filters.count, by: limit).map { start in
+      Array(filters[start..<min(start + limit, filters.count)])
+    }
+  }
+
+  /// Matches the rows that pass the filter, as one alternative.
+  private func isResult(_ layout: TableLayout, _ filter: Filter) -> Filter {
+    .whereField(FieldPath.documentID(), isInResultsOf: query(layout, [filter]))
   }
 
   /// Matches no row. A list of values must not be empty.
@@ -281,19 +321,22 @@ private struct ColumnFilter {
     case "startsWith": return [.whereField(field, hasPrefix: try text(value))]
     case "endsWith": return [.whereField(field, hasSuffix: try text(value))]
     case "pattern": return [try pattern(value)]
-    // Firestore allows one 'arrayContains' in a condition.
-    case "includes": return [.whereField(field, arrayContainsAll: [try stored(value)])]
-    case "excludes":
-      return notNull([.notFilter(.whereField(field, arrayContains: try stored(value)))])
+    case "includes": return [includes(try stored(value))]
+    case "excludes": return notNull([.notFilter(includes(try stored(value)))])
     case "includesAll":
       let elements = try storedList(value)
       return elements.isEmpty
         ? notNull([]) : [.whereField(field, arrayContainsAll: elements)]
     case "excludesAll":
       return notNull(
-        try storedList(value).map { .notFilter(.whereField(field, arrayContains: $0)) })
+        try storedList(value).map { .notFilter(includes($0)) })
     default: throw OperationFailure("The type \(type.name) has no comparison '\(name)'.")
     }
+  }
+
+  /// Firestore allows one 'arrayContains' in a condition, also if it is negated twice.
+  private func includes(_ element: Any) -> Filter {
+    .whereField(field, arrayContainsAll: [element])
   }
 
   private func isIn(_ values: [Any]) -> Filter {

@@ -9,12 +9,16 @@ import Hearth
 ///       genre _count rating_avg
 ///     }
 ///
-/// Also those of a relation: `reviews_on_movie { _count rating_avg }`.
+/// Also those of a relation: `reviews_on_movie { _count rating_avg }`, and of one through a join table,
+/// `actors_via_MovieActor(where: {role: {eq: "main"}}) { _count age_avg }`: there, the arguments are
+/// about the rows of the join table, and the aggregates about the actors.
 struct GroupReader {
   private let execution: Execution
   private let arguments: [Literal.Member]
   private let selections: [Selection]
   private let layout: TableLayout
+  /// Whether the arguments are about the rows of a join table.
+  private let isThroughJoin: Bool
 
   private enum Output {
     case column(TableLayout.ColumnLayout)
@@ -38,7 +42,7 @@ struct GroupReader {
   /// Nil for a field that is no list of groups.
   init?(
     _ layout: TableLayout, _ arguments: [Literal.Member], _ selections: [Selection],
-    _ execution: Execution
+    _ execution: Execution, isThroughJoin: Bool = false
   ) {
     let isGrouped = selections.contains { selection in
       if case .aggregate = selection.kind { true } else { false }
@@ -50,6 +54,7 @@ struct GroupReader {
     self.arguments = arguments
     self.selections = selections
     self.layout = layout
+    self.isThroughJoin = isThroughJoin
   }
 
   /// The query of the groups. Nil if its page has no rows.
@@ -90,21 +95,31 @@ struct GroupReader {
       outputs.append((selection.responseKey, output, selection.modifiers))
     }
     // Those of orders and conditions need not be selected.
-    for known in layout.table.aggregates where isUsed(known.name) {
+    for known in layout.table.aggregates where isOrder(known.name) {
       aggregates += output(named: known.name)?.aggregates ?? []
     }
+    var having: HavingFilter?
+    if let value = execution.argument("having", arguments), !value.isNull {
+      if isThroughJoin, let other = Self.names(in: value).first(where: { $0 != "_count" }) {
+        throw notThroughJoin(other)
+      }
+      having = try HavingFilter(value, layout, execution)
+    }
+    for used in having?.aggregates ?? [] {
+      aggregates += output(used)?.aggregates ?? []
+    }
     let builder = FilterBuilder(execution: execution, reader: reader)
-    let filters =
-      [condition].compactMap(\.self)
-      + (try builder.filters(layout, execution.argument("where", arguments)))
+    var filters = [condition].compactMap(\.self)
+    if !isThroughJoin {
+      filters += try builder.filters(layout, execution.argument("where", arguments))
+    }
     let groups = builder.query(layout, filters).group(by: columns, aggregating: aggregates)
     var request = Request(
       outputs: outputs, columns: columns, groups: try ordered(groups))
     request.offset = try builder.number("offset", arguments) ?? 0
     request.limit = try builder.number("limit", arguments) ?? 100
-    if let having = execution.argument("having", arguments), !having.isNull {
-      request.having = try HavingFilter(having, layout, execution)
-    } else {
+    request.having = having
+    if having == nil {
       request.groups = request.groups.offset(request.offset).limit(to: request.limit)
     }
     return request
@@ -119,7 +134,7 @@ struct GroupReader {
     let isGroupOfNone = groups.isEmpty && request.columns.isEmpty && request.offset == 0
     if let having = request.having {
       groups = try groups.filter { group in
-        try having.matches { try value(named: $0, group) }
+        try having.matches { try value(of: $0, group) }
       }
       groups = Array(groups.dropFirst(request.offset).prefix(request.limit))
     }
@@ -127,7 +142,7 @@ struct GroupReader {
       try row(request.outputs) { output in try value(output, group) }
     }
     if isGroupOfNone,
-      request.having?.matches({ valueOfNone(output(named: $0) ?? .count) }) ?? true
+      request.having?.matches({ valueOfNone(output($0) ?? .count) }) ?? true
     {
       rows.append(try row(request.outputs, valueOfNone))
     }
@@ -142,8 +157,10 @@ struct GroupReader {
     }
   }
 
-  private func value(named name: String, _ group: AggregateGroup) throws -> DataValue {
-    guard let output = output(named: name) else { throw unknown(name) }
+  private func value(
+    of aggregate: HavingFilter.Aggregate, _ group: AggregateGroup
+  ) throws -> DataValue {
+    guard let output = output(aggregate) else { throw unknown(aggregate.name) }
     return try value(output, group)
   }
 
@@ -214,20 +231,37 @@ struct GroupReader {
     return try? output(known.function, known.column, false)
   }
 
-  /// Whether `orderBy` or `having` has the name.
-  private func isUsed(_ name: String) -> Bool {
-    func has(_ value: DataValue) -> Bool {
-      switch value {
-      case .list(let values): values.contains(where: has)
-      case .object(let object):
-        object[name] != nil
-          || ["_and", "_or", "_not"].contains { object[$0].map(has) ?? false }
-      default: false
+  private func output(_ aggregate: HavingFilter.Aggregate) -> Output? {
+    guard let known = layout.table.aggregates.first(where: { $0.name == aggregate.name }) else {
+      return nil
+    }
+    return try? output(known.function, known.column, aggregate.isDistinct)
+  }
+
+  /// Whether `orderBy` has the name.
+  private func isOrder(_ name: String) -> Bool {
+    let orders = execution.argument("orderBy", arguments)
+    return orders.map { $0.elements ?? [$0] }?.contains { $0.fields?[name] != nil } ?? false
+  }
+
+  /// The aggregates that a condition of groups names.
+  private static func names(in having: DataValue) -> [String] {
+    if let values = having.elements { return values.flatMap { names(in: $0) } }
+    var found: [String] = []
+    for (name, value) in having.fields?.members ?? DataObject().members {
+      if ["_and", "_or", "_not"].contains(name) {
+        found += names(in: value)
+      } else if name != "_distinct" {
+        found.append(name)
       }
     }
-    return ["orderBy", "having"].contains { argument in
-      execution.argument(argument, arguments).map(has) ?? false
-    }
+    return found
+  }
+
+  private func notThroughJoin(_ name: String) -> OperationFailure {
+    OperationFailure(
+      "Groups of a relation through a join table are ordered and chosen by _count, and not by \(name): "
+        + "group the rows of the join table.")
   }
 
   // MARK: Orders
@@ -239,6 +273,7 @@ struct GroupReader {
     for case .object(let order) in orders.map({ $0.elements ?? [$0] }) ?? [] {
       for (name, direction) in order.members where !direction.isNull {
         guard ordered.insert(name).inserted else { continue }
+        if isThroughJoin, name != "_count" { throw notThroughJoin(name) }
         let isDescending = direction == "DESC"
         if let aggregate = output(named: name)?.aggregates.first {
           groups = groups.order(by: aggregate, descending: isDescending)

@@ -12,14 +12,28 @@ struct Projection {
     case rows(Projection)
     /// Each document of an inclusion includes one.
     case rowsOfRows(Projection)
-    /// Groups of the rows that refer to the row.
-    case groups(GroupReader, reference: String)
+    /// The same, in an order that the database does not have.
+    case sortedRows(Projection, SortedPage)
+    case sortedRowsOfRows(Projection, SortedPage)
+    /// Groups of the rows of a relation.
+    case groups(GroupReader, of: (_ row: DocumentReference) -> Filter)
     /// A page with a limit of 0.
     case noRows
     /// `_metadata`: the keys of distances in it.
     case metadata([String])
     case entityID
     case typename
+  }
+
+  /// All documents of an inclusion are read, and the page is taken of them.
+  private struct SortedPage {
+    let order: RowOrder
+    let offset: Int
+    let limit: Int
+
+    func of(_ documents: [IncludingDocument]) throws -> [IncludingDocument] {
+      Array(try order.sorted(documents).dropFirst(offset).prefix(limit))
+    }
   }
 
   /// A class, because each row walks through all of them.
@@ -97,10 +111,18 @@ struct Projection {
         if !isSingle,
           let groups = GroupReader(source, selection.arguments, selection.selections, execution)
         {
-          field = .groups(groups, reference: reference)
+          field = .groups(groups) { .whereField(reference, isEqualTo: $0) }
           break
         }
         let projection = try Projection(selection.selections, of: source, execution, reader)
+        if let sorted = try Self.sorted(source, selection.arguments, builder) {
+          inclusions.append(
+            .referring(
+              sorted.query, by: reference, as: key,
+              including: projection.inclusions + sorted.page.order.inclusions))
+          field = .sortedRows(projection, sorted.page)
+          break
+        }
         guard let page = try builder.page(source, selection.arguments) else {
           field = .noRows
           break
@@ -110,22 +132,36 @@ struct Projection {
         field = isSingle ? .row(projection) : .rows(projection)
       case .via(let join, let near, let far):
         let source = try execution.plan.layout(join)
-        guard GroupReader(source, selection.arguments, selection.selections, execution) == nil
-        else {
-          throw OperationFailure(
-            "Groups of '\(selection.name)' are not implemented: group the rows of \(join).")
-        }
         guard let reference = source.references.first(where: { $0.name == far }) else {
           throw Self.unknown(far, source)
         }
         let target = try execution.plan.layout(reference.target)
+        if let groups = GroupReader(
+          target, selection.arguments, selection.selections, execution, isThroughJoin: true)
+        {
+          let filters = try builder.filters(
+            source, execution.argument("where", selection.arguments))
+          field = .groups(groups) { row in
+            let joins = builder.query(source, filters + [.whereField(near, isEqualTo: row)])
+            return .whereField(
+              FieldPath.documentID(), isInResultsOf: joins, field: FieldPath([far]))
+          }
+          break
+        }
         let projection = try Projection(selection.selections, of: target, execution, reader)
+        let rows = DocumentInclusion.reference(
+          far, as: Self.far, including: projection.inclusions)
+        if let sorted = try Self.sorted(source, selection.arguments, builder) {
+          inclusions.append(
+            .referring(
+              sorted.query, by: near, as: key, including: [rows] + sorted.page.order.inclusions))
+          field = .sortedRowsOfRows(projection, sorted.page)
+          break
+        }
         guard let page = try builder.page(source, selection.arguments) else {
           field = .noRows
           break
         }
-        let rows = DocumentInclusion.reference(
-          far, as: Self.far, including: projection.inclusions)
         inclusions.append(.referring(page, by: near, as: key, including: [rows]))
         field = .rowsOfRows(projection)
       case .entityID: field = .entityID
@@ -166,9 +202,28 @@ struct Projection {
       || fields.contains { selected in
         switch selected.field {
         case .entityID, .groups: true
-        case .column, .row, .rows, .rowsOfRows, .noRows, .metadata, .typename: false
+        case .column, .row, .rows, .rowsOfRows, .sortedRows, .sortedRowsOfRows, .noRows,
+          .metadata, .typename:
+          false
         }
       }
+  }
+
+  /// The rows of a relation, and the page of them. Nil for an order that the database has.
+  private static func sorted(
+    _ layout: TableLayout, _ arguments: [Literal.Member], _ builder: FilterBuilder
+  ) throws -> (query: Query, page: SortedPage)? {
+    let execution = builder.execution
+    guard
+      let order = try RowOrder(layout, execution.argument("orderBy", arguments), execution.plan)
+    else { return nil }
+    return (
+      builder.query(
+        layout, try builder.filters(layout, execution.argument("where", arguments))),
+      SortedPage(
+        order: order, offset: try builder.number("offset", arguments) ?? 0,
+        limit: try builder.number("limit", arguments) ?? 100)
+    )
   }
 
   /// Whether the object can be made without the document's id, which only documents that were written by
@@ -182,7 +237,8 @@ struct Projection {
     fields.contains { selected in
       switch selected.field {
       case .groups: true
-      case .row(let projection), .rows(let projection), .rowsOfRows(let projection):
+      case .row(let projection), .rows(let projection), .rowsOfRows(let projection),
+        .sortedRows(let projection, _), .sortedRowsOfRows(let projection, _):
         projection.hasGroups
       case .column, .noRows, .metadata, .entityID, .typename: false
       }
@@ -200,7 +256,8 @@ struct Projection {
         throw .check(check.message)
       }
       switch selected.field {
-      case .row(let projection), .rows(let projection), .rowsOfRows(let projection):
+      case .row(let projection), .rows(let projection), .rowsOfRows(let projection),
+        .sortedRows(let projection, _), .sortedRowsOfRows(let projection, _):
         try projection.checkReached()
       case .column, .groups, .noRows, .metadata, .entityID, .typename: break
       }
@@ -257,9 +314,16 @@ struct Projection {
       let joins = source.document?.included(selected.key) ?? []
       return .list(
         try joins.compactMap { try $0.first(Self.far).map { try projection.object($0) } })
-    case .groups(let groups, let reference):
+    case .sortedRows(let projection, let page):
+      let rows = try page.of(source.document?.included(selected.key) ?? [])
+      return .list(try rows.map { try projection.object($0) })
+    case .sortedRowsOfRows(let projection, let page):
+      let joins = try page.of(source.document?.included(selected.key) ?? [])
+      return .list(
+        try joins.compactMap { try $0.first(Self.far).map { try projection.object($0) } })
+    case .groups(let groups, let condition):
       let row = layout.collection(execution.firestore).document(source.documentID)
-      return try groups.value(reader, where: .whereField(reference, isEqualTo: row))
+      return try groups.value(reader, where: condition(row))
     case .noRows: return .list([])
     case .metadata(let keys):
       let distance = source.distance.map { DataValue.double($0) } ?? .null

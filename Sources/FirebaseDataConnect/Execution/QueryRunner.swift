@@ -37,21 +37,9 @@ struct QueryRunner {
         return try groups.value(reader)
       }
       let projection = try Projection(root.selections, of: layout, execution, reader)
-      let value: DataValue
-      if let order = try RowOrder(
-        layout, execution.argument("orderBy", root.arguments), execution.plan)
-      {
-        let filter = execution.argument("where", root.arguments)
-        let offset = try builder.number("offset", root.arguments) ?? 0
-        let limit = try builder.number("limit", root.arguments) ?? 100
-        let ids = limit == 0 ? [] : try sorted(layout, filter, order).dropFirst(offset)
-        value = .list(try rows(Array(ids.prefix(limit)), layout, projection))
-      } else {
-        let page = try builder.page(layout, root.arguments)
-        value = .list(try page.map { try rows($0, projection) } ?? [])
-      }
+      let values = try list(root, layout, projection)
       try projection.checkReached()
-      return value
+      return .list(values)
     case .typename: return "Query"
     case .query: return .object(try fields(root.fields).shown)
     case .search: return .list(try found(root))
@@ -61,18 +49,61 @@ struct QueryRunner {
     }
   }
 
-  /// `movies_search`: the best rows first.
+  /// A page of the rows.
+  ///
+  /// - Parameter conditions: Of the rows, beyond the arguments.
+  private func list(
+    _ root: RootField, _ layout: TableLayout, _ projection: Projection, _ conditions: [Filter] = []
+  ) throws -> [DataValue] {
+    guard
+      let order = try RowOrder(
+        layout, execution.argument("orderBy", root.arguments), execution.plan)
+    else {
+      let base = conditions.isEmpty ? nil : builder.query(layout, conditions)
+      let page = try builder.page(layout, root.arguments, from: base)
+      return try page.map { try rows($0, projection) } ?? []
+    }
+    let filter = execution.argument("where", root.arguments)
+    let offset = try builder.number("offset", root.arguments) ?? 0
+    let limit = try builder.number("limit", root.arguments) ?? 100
+    let ids = limit == 0 ? [] : try sorted(layout, filter, order, conditions).dropFirst(offset)
+    return try rows(Array(ids.prefix(limit)), layout, projection)
+  }
+
+  /// `movies_search`: the best rows first, or all that were found in the order of `orderBy`.
   private func found(_ root: RootField) throws -> [DataValue] {
     let layout = try execution.plan.layout(root.table)
-    guard let page = try searched(root, layout) else { return [] }
     let projection = try Projection(root.selections, of: layout, execution, reader)
-    let values = try found(page, layout, projection)
+    let values: [DataValue]
+    if Self.hasOrder(root, execution) {
+      guard let search = try search(root, layout) else { return [] }
+      let ids = try reader.getDocuments(search).documents.map(\.documentID)
+      values =
+        ids.isEmpty
+        ? []
+        : try list(
+          root, layout, projection, [.whereField(FieldPath.documentID(), inSet: ids)])
+    } else {
+      guard let page = try searched(root, layout) else { return [] }
+      values = try found(page, layout, projection)
+    }
     try projection.checkReached()
     return values
   }
 
-  /// The page of a search. Nil if it has no rows.
+  /// Whether a search has another order than that of its scores.
+  static func hasOrder(_ root: RootField, _ execution: Execution) -> Bool {
+    let orders = execution.argument("orderBy", root.arguments)
+    return orders.map { $0.elements ?? [$0] }?.contains { $0.fields?.isEmpty == false } ?? false
+  }
+
+  /// The page of a search, the best rows first. Nil if it has no rows.
   func searched(_ root: RootField, _ layout: TableLayout) throws -> Query? {
+    try search(root, layout).flatMap { try builder.page(layout, root.arguments, from: $0) }
+  }
+
+  /// All that a search finds, without its conditions. Nil for a text that is null.
+  private func search(_ root: RootField, _ layout: TableLayout) throws -> Query? {
     guard let fields = layout.searchFields else {
       throw OperationFailure("\(layout.table.typeName) has no column with @searchable.")
     }
@@ -83,13 +114,12 @@ struct QueryRunner {
     case "PHRASE": text = "\"\(text.replacing("\"", with: " "))\""
     default: throw OperationFailure("'ADVANCED' searches are not implemented.")
     }
-    for name in ["orderBy", "relevanceThreshold", "distinct", "having"]
+    for name in ["relevanceThreshold", "distinct", "having"]
     where execution.argument(name, root.arguments).map({ !$0.isNull && $0 != .bool(false) }) == true
     {
       throw OperationFailure("'\(name)' of a search is not implemented.")
     }
-    let search = layout.collection(firestore).search(text, in: fields)
-    return try builder.page(layout, root.arguments, from: search)
+    return layout.collection(firestore).search(text, in: fields)
   }
 
   private func found(
@@ -121,10 +151,12 @@ struct QueryRunner {
 
   /// The ids of the rows that pass a filter, in an order that the database does not have.
   private func sorted(
-    _ layout: TableLayout, _ filter: DataValue?, _ order: RowOrder
+    _ layout: TableLayout, _ filter: DataValue?, _ order: RowOrder,
+    _ conditions: [Filter] = []
   ) throws -> [String] {
-    let query = builder.query(layout, try builder.filters(layout, filter))
+    let query = builder.query(layout, try builder.filters(layout, filter) + conditions)
     return try order.sorted(reader.getDocuments(query.including(order.inclusions)).documents)
+      .map(\.documentID)
   }
 
   /// `movies_plot_similarity`: the nearest rows first.

@@ -6,7 +6,8 @@ import Hearth
 ///
 ///     orderBy: [{author: {name: ASC}}, {status: DESC}]
 ///
-/// Null comes first, as in Firestore; rows that are equal are in the order of their ids.
+/// Null comes first, as in Firestore; rows that are equal are in the order of their ids. The rows of a
+/// relation are sorted for each row that has them.
 struct RowOrder {
   private struct Step {
     /// The references that lead to the row.
@@ -46,23 +47,26 @@ struct RowOrder {
     }
   }
 
-  /// The referred rows.
+  /// The referred rows. Response keys do not begin with "@".
   var inclusions: [DocumentInclusion] { Self.inclusions(steps.map { $0.path[...] }) }
+
+  private static let mark = "@"
 
   private static func inclusions(_ paths: [ArraySlice<String>]) -> [DocumentInclusion] {
     var names: [String] = []
     for case let name? in paths.map(\.first) where !names.contains(name) { names.append(name) }
     return names.map { name in
       .reference(
-        name, including: inclusions(paths.filter { $0.first == name }.map { $0.dropFirst() }))
+        name, as: mark + name,
+        including: inclusions(paths.filter { $0.first == name }.map { $0.dropFirst() }))
     }
   }
 
-  /// The ids of documents that were read with the inclusions, in order.
-  func sorted(_ documents: [IncludingDocument]) throws -> [String] {
-    var rows: [(id: String, keys: [DataValue])] = []
+  /// Documents that were read with the inclusions, in order.
+  func sorted(_ documents: [IncludingDocument]) throws -> [IncludingDocument] {
+    var rows: [(document: IncludingDocument, keys: [DataValue])] = []
     for document in documents {
-      rows.append((document.documentID, try steps.map { try key($0, document) }))
+      rows.append((document, try steps.map { try key($0, document) }))
     }
     rows.sort { one, other in
       for (index, step) in steps.enumerated() {
@@ -70,14 +74,15 @@ struct RowOrder {
         let order = one.keys[index].order(other.keys[index]) ?? 0
         if order != 0 { return step.isDescending ? order > 0 : order < 0 }
       }
-      return one.id.utf8.lexicographicallyPrecedes(other.id.utf8)
+      return one.document.documentID.utf8.lexicographicallyPrecedes(
+        other.document.documentID.utf8)
     }
-    return rows.map(\.id)
+    return rows.map(\.document)
   }
 
   private func key(_ step: Step, _ document: IncludingDocument) throws -> DataValue {
     var found: IncludingDocument? = document
-    for name in step.path { found = found?.first(name) }
+    for name in step.path { found = found?.first(Self.mark + name) }
     guard let found else { return .null }
     let value = step.layout.value(
       of: step.column, in: try found.data(as: StoredRow.self), documentID: found.documentID)

@@ -52,7 +52,9 @@ struct ResultWatch: Sendable {
     }
     switch root.action {
     case .search:
-      guard projection.inclusions.isEmpty, let page = try runner.searched(root, layout) else {
+      guard projection.inclusions.isEmpty, !QueryRunner.hasOrder(root, execution),
+        let page = try runner.searched(root, layout)
+      else {
         isOfAllTables = true
         return
       }
