@@ -18,6 +18,7 @@ let package = Package(
     .library(name: "HearthServer", targets: ["HearthServer"]),
     .library(name: "HearthMacros", targets: ["HearthMacros"]),
     .executable(name: "hearth", targets: ["HearthCLI"]),
+    .plugin(name: "HearthDataConnectPlugin", targets: ["HearthDataConnectPlugin"]),
   ],
   // Off by default: a package that embeds Hearth then resolves none of their dependencies.
   traits: [
@@ -192,6 +193,18 @@ let package = Package(
           name: "ArgumentParser", package: "swift-argument-parser",
           condition: .when(traits: ["Tools"])),
       ]),
+
+    // Runs `hearth dataconnect sdk generate`, which needs the trait "Tools".
+    .plugin(
+      name: "HearthDataConnectPlugin",
+      capability: .command(
+        intent: .custom(
+          verb: "dataconnect-sdk-generate",
+          description: "Generate the Swift packages that connector.yaml asks for."),
+        permissions: [
+          .writeToPackageDirectory(reason: "The generated packages are files of the package.")
+        ]),
+      path: "Sources/HearthDataConnectPlugin"),
 
     // Helper processes for the tests in `LMDBTests` and `HearthProcessTests`.
     .executableTarget(

@@ -21,7 +21,7 @@
     ///
     /// Compares the files' sizes and times of modification each `interval`.
     public func run(
-      interval: Duration = .milliseconds(100), _ onChange: () async throws -> Void
+      interval: Duration = .milliseconds(50), _ onChange: () async throws -> Void
     ) async throws {
       var seen: Fingerprint?
       while !Task.isCancelled {

@@ -142,7 +142,7 @@
     /// Generates now, and each time that a YAML file or a source has changed. Errors are in the
     /// reports, and do not end it. Ends when the task is cancelled.
     public func watch(
-      interval: Duration = .milliseconds(100), _ onReport: (Report) async throws -> Void
+      interval: Duration = .milliseconds(50), _ onReport: (Report) async throws -> Void
     ) async throws {
       let watch = ProjectWatch(folder: folder, workingDirectory: workingDirectory)
       try await watch.run(interval: interval) { try await onReport(run()) }

@@ -4,32 +4,48 @@
   extension YAMLNode {
     /// Parses a file with one document. An empty file is an empty mapping.
     ///
-    /// Throws a `ProjectError` with the place of the first error of syntax.
+    /// Throws a `ProjectError` with the place of the first error of syntax, and for a file that is nested
+    /// deeper than `YAMLLimits` allow, or that is greater with its aliases.
     static func parse(_ text: String, path: String) throws(ProjectError) -> YAMLNode {
+      if let (line, problem) = YAMLLimits.problem(of: text) {
+        throw ProjectError([
+          Diagnostic(
+            severity: .error, path: path, line: line, column: 1,
+            message: "The YAML is not valid: \(problem).")
+        ])
+      }
       do {
         guard let node = try Yams.compose(yaml: text) else {
           return YAMLNode(kind: .mapping([]), line: 1, column: 1)
         }
-        return YAMLNode(node)
+        var rest = YAMLLimits.nodes
+        return try YAMLNode(node, &rest)
       } catch {
         throw ProjectError([Self.diagnostic(of: error, in: text, path: path)])
       }
     }
 
-    private init(_ node: Node) {
+    private struct TooGreat: Error, CustomStringConvertible {
+      var description: String { "with its aliases it has more than \(YAMLLimits.nodes) values" }
+    }
+
+    /// - Parameter rest: The number of nodes that may follow. Aliases are nodes again.
+    private init(_ node: Node, _ rest: inout Int) throws {
+      rest -= 1
+      if rest < 0 { throw TooGreat() }
       let mark = node.mark
       let kind: Kind =
         switch node {
         case .scalar(let scalar):
           scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
             ? .null : .scalar(scalar.string)
-        case .sequence(let sequence): .sequence(sequence.map { YAMLNode($0) })
+        case .sequence(let sequence): .sequence(try sequence.map { try YAMLNode($0, &rest) })
         case .mapping(let mapping):
           .mapping(
-            mapping.map { key, value in
+            try mapping.map { key, value in
               Member(
-                name: key.string ?? "", value: YAMLNode(value), line: key.mark?.line ?? 1,
-                column: key.mark?.column ?? 1)
+                name: key.string ?? "", value: try YAMLNode(value, &rest),
+                line: key.mark?.line ?? 1, column: key.mark?.column ?? 1)
             })
         // Aliases are replaced while a document is read.
         case .alias: .null
