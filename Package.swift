@@ -216,6 +216,7 @@ let package = Package(
       name: "hearth-test-helper",
       dependencies: [
         "Hearth", "HearthEngine", "LMDB", "CStorageSpy", "ParseSwift", "FirebaseDataConnect",
+        "DataConnectModel",
       ],
       path: "Tests/Helpers/HearthTestHelper"),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "CLMDB", "lmdb-test-helper"]),
@@ -251,7 +252,7 @@ let package = Package(
       name: "FirebaseDataConnectTests",
       dependencies: [
         "FirebaseDataConnect", "FirebaseCore", "HearthDataConnect", "DataConnectModel", "Hearth",
-        "HearthTesting", "Movies", "CinemaKit",
+        "HearthTesting", "Movies", "CinemaKit", "hearth-test-helper",
       ], exclude: ["criteria.json"]),
     .testTarget(
       name: "ParseSwiftTests", dependencies: ["ParseSwift", "Hearth", "HearthTesting"],

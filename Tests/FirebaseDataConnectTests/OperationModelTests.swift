@@ -31,6 +31,18 @@ import Testing
     }
   }
 
+  /// Each operation is executed by one of two processes, and the subscriptions of both are refreshed.
+  @Test(.disabled(if: isMemory, "A database in memory belongs to one process."))
+  func `random operations of two processes do what a plain reference does`() async throws {
+    for seed in Self.scenarios {
+      var world = try World(seed, usesProcess: true)
+      try await world.play(80)
+    }
+  }
+
+  private static let isMemory =
+    ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] == "memory"
+
   private struct World {
     private let seed: UInt64
     private let database: TemporaryDatabase
@@ -40,6 +52,9 @@ import Testing
     /// Executes the operations, if there is one.
     private var emulator: EmulatorServer?
     private var client: EmulatorClient?
+    /// Executes some of the operations, if there is one.
+    private var process: OperationProcess?
+    private var usesProcess = false
     private var random: SeededGenerator
     private var generator: OperationGenerator
     private var operations: [RandomOperation] = []
@@ -59,7 +74,7 @@ import Testing
       var count = 0
     }
 
-    init(_ seed: UInt64, usesEmulator: Bool = false) throws {
+    init(_ seed: UInt64, usesEmulator: Bool = false, usesProcess: Bool = false) throws {
       self.seed = seed
       let random = RandomSchema(seed: seed)
       var generator = OperationGenerator(random.schema, seed: seed)
@@ -92,6 +107,13 @@ import Testing
       self.generator = generator
       self.random = SeededGenerator(seed: seed &+ 0x5EED)
       if usesEmulator { try startEmulator() }
+      if usesProcess {
+        let process = try OperationProcess(compiled, on: database.path)
+        self.process = process
+        client = EmulatorClient(
+          host: "127.0.0.1", port: process.port, connector.dataConnect.connectorConfig)
+        try #require(client != nil)
+      }
     }
 
     private mutating func startEmulator() throws {
@@ -104,7 +126,10 @@ import Testing
     }
 
     private var service: any OperationExecutor {
-      get throws { try client ?? connector.dataConnect.executor() }
+      get throws {
+        if process != nil, !usesProcess { return try connector.dataConnect.executor() }
+        return try client ?? connector.dataConnect.executor()
+      }
     }
 
     private var plan: ConnectorPlan {
@@ -115,6 +140,7 @@ import Testing
 
     mutating func play(_ steps: Int) async throws {
       for step in 0..<steps where isAgreeing {
+        if process != nil { usesProcess = below(2) == 0 }
         switch below(100) {
         case 0..<50: try await change(step)
         case 50..<88: try await find(step)
@@ -128,6 +154,7 @@ import Testing
       if isAgreeing { try await checkDocuments(steps) }
       for subscriber in subscribers { subscriber.subscription.cancel() }
       emulator?.stop()
+      process?.stop()
     }
 
     private mutating func disagree(

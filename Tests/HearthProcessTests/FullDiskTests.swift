@@ -1,4 +1,5 @@
 import Foundation
+import HearthDataConnect
 import Testing
 
 @testable import Hearth
@@ -21,6 +22,47 @@ import Testing
     try Data(count: 2 << 20).write(to: URL(fileURLWithPath: ballast))
     let helper = try Helper("fill", disk.path + "/full.hearth", 0)
     try expectStory(helper) { try FileManager.default.removeItem(atPath: ballast) }
+  }
+
+  @Test func `an object that finds no room on the disk exceeds the quota, and others are read`()
+    throws
+  {
+    let folder = TemporaryFolder()
+    let helper = try Helper("fill-with-objects", folder.path + "/full.hearth", 3 << 20)
+    let failure = try #require(helper.line())
+    // Parse's exceededQuota.
+    #expect(failure.hasPrefix("failed 140 "), "\(failure)")
+    #expect(helper.lines() == ["reads true", "writes again"])
+  }
+
+  @Test func `a mutation that finds no room on the disk says so, and queries go on`() throws {
+    let folder = TemporaryFolder()
+    let result = DataConnectCompiler().compile(
+      CompilerInput(
+        serviceID: "films", location: "local", connectorID: "movies",
+        schema: [
+          SourceFile(
+            path: "schema.gql",
+            text: "type Film @table(key: \"number\") { number: Int!  title: String }")
+        ],
+        connector: [
+          SourceFile(
+            path: "operations.gql",
+            text: """
+              mutation CreateLongFilm($number: Int!, $title: String) {
+                film_insert(data: {number: $number, title: $title})
+              }
+              query CountFilms { films { _count } }
+              """)
+        ]))
+    let connector = try #require(result.connector, "\(result.diagnostics)")
+    let path = folder.path + "/connector.json"
+    try JSONEncoder().encode(connector).write(to: URL(fileURLWithPath: path))
+    let helper = try Helper("fill-with-films", folder.path + "/full.hearth", path, 3 << 20)
+    let failure = try #require(helper.line())
+    #expect(failure.hasPrefix("full true film_insert: "), "\(failure)")
+    #expect(!failure.contains("Error Domain"), "\(failure)")
+    #expect(helper.lines() == ["reads true", "writes again"])
   }
 
   /// Two hundred slots are four pages of the lock file.

@@ -60,4 +60,25 @@ extension HearthTestHelper {
       before = book
     }
   }
+
+  /// <bytes that the file may have>: saves authors until it fails, and reads them.
+  func fillWithObjects() throws {
+    signal(SIGXFSZ, SIG_IGN)
+    limitFiles(to: number(0))
+    ParseSwift.initialize(try open())
+    var saved = 0
+    do {
+      while saved < 10_000 {
+        _ = try Author(name: String(repeating: "x", count: 20_000)).save()
+        saved += 1
+      }
+    } catch {
+      Self.say("failed \(error.code.rawValue) \(error.message)")
+    }
+    let count = try Author.query().count()
+    Self.say("reads \(saved > 10 && (count == saved || count == saved + 1))")
+    limitFiles(to: 1 << 30)
+    _ = try Author(name: "later").save()
+    Self.say("writes again")
+  }
 }

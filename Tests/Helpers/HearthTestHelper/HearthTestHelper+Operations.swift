@@ -1,3 +1,4 @@
+import DataConnectModel
 import FirebaseDataConnect
 import Foundation
 import Hearth
@@ -54,5 +55,45 @@ extension HearthTestHelper {
       }
       Self.say("done")
     }
+  }
+
+  /// <compiled connector> <bytes that the file may have>: creates films until it fails, and reads them.
+  func fillWithFilms() async throws {
+    signal(SIGXFSZ, SIG_IGN)
+    limitFiles(to: number(1))
+    let connector = try connector()
+    var created = 0
+    do {
+      while created < 10_000 {
+        try await mutate(
+          connector, "CreateLongFilm",
+          ["number": .int(Int64(created)), "title": .string(String(repeating: "x", count: 20_000))])
+        created += 1
+      }
+    } catch let error as DataConnectOperationError {
+      let isFull = error.underlyingError.map { FirestoreErrorCode.resourceExhausted ~= $0 } ?? false
+      Self.say("full \(isFull) \(error.message)")
+    }
+    let films = try await connector.query(
+      name: "CountFilms", variables: [String: DataValue](), resultsDataType: DataValue.self
+    ).execute().data["films"]?.elements?.first?["_count"]
+    Self.say(
+      "reads \(created > 10 && (films == .int(Int64(created)) || films == .int(Int64(created + 1))))"
+    )
+    limitFiles(to: 1 << 30)
+    try await mutate(connector, "CreateLongFilm", ["number": -1, "title": "later"])
+    Self.say("writes again")
+  }
+
+  /// <compiled connector>: executes its operations for another process as an emulator does, until the
+  /// input ends. Says the port.
+  func serveOperations() throws {
+    let compiled = try JSONDecoder().decode(
+      CompiledConnector.self, from: Data(contentsOf: URL(fileURLWithPath: arguments[0])))
+    let server = try EmulatorServer(open(.unsafeWithoutFlushing), host: "127.0.0.1", port: 0)
+    try server.serve([compiled])
+    Self.say("\(server.port)")
+    while readLine() != nil {}
+    server.stop()
   }
 }

@@ -159,7 +159,7 @@ extension HearthTestHelper {
     reading.end()
   }
 
-  private func limitFiles(to bytes: Int) {
+  func limitFiles(to bytes: Int) {
     var bound = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &bound)
     bound.rlim_cur = rlim_t(bytes)
