@@ -1,0 +1,119 @@
+import Hearth
+
+extension ParseSwift {
+  /// Checks the edges of a relation: those that were written through Firestore's interface may lack
+  /// what a saved one has. Changes nothing, and returns the problems in the order of the edges' ids.
+  ///
+  ///     for problem in try await ParseSwift.checkRelation("authors", of: Book.self, to: Author.self) {
+  ///       print(problem)
+  ///     }
+  ///
+  /// Reads all edges, 200 from one state of the database at a time. Throws `ParseError`:
+  /// `.invalidKeyName` for an invalid key, `.invalidClassName`, `.notInitialized`, and
+  /// `.internalServer` if the database fails.
+  public static func checkRelation<Parent: ParseObject, Child: ParseObject>(
+    _ key: String, of parent: Parent.Type, to child: Child.Type
+  ) async throws(ParseError) -> [RelationProblem] {
+    try await reporting {
+      let edges = try RelationEdgeCheck(key, parent, child, firestore)
+      return try await edges.batches { firestore, body in
+        try await firestore.read { try body($0, nil) }
+      }
+    }
+  }
+
+  /// Repairs the edges of a relation, and returns the problems that there were. Each commit has up to
+  /// 200 edges: call it again after it ended early. Throws as `checkRelation(_:of:to:)`, and
+  /// `.exceededQuota` on a full disk.
+  @discardableResult
+  public static func repairRelation<Parent: ParseObject, Child: ParseObject>(
+    _ key: String, of parent: Parent.Type, to child: Child.Type
+  ) async throws(ParseError) -> [RelationProblem] {
+    try await reporting {
+      let edges = try RelationEdgeCheck(key, parent, child, firestore)
+      return try await edges.batches { firestore, body in
+        try await firestore.write { try body($0, $0) }
+      }
+    }
+  }
+}
+
+/// Walks through the edges of a relation in the order of their ids.
+private struct RelationEdgeCheck: Sendable {
+  private static let batchCount = 200
+
+  let relation: RelationKey
+  let ownerClass: String
+  let relatedClass: String
+  let firestore: Firestore
+
+  init<Parent: ParseObject, Child: ParseObject>(
+    _ key: String, _ parent: Parent.Type, _ child: Child.Type, _ firestore: Firestore
+  ) throws {
+    relation = try RelationKey(key, of: parent)
+    ownerClass = try ObjectGraph.collection(parent)
+    relatedClass = try ObjectGraph.collection(child)
+    self.firestore = firestore
+  }
+
+  typealias Batch = (problems: [RelationProblem], last: String?)
+
+  /// - Parameter transaction: Calls its argument with a reader, and with a writer to repair.
+  func batches(
+    _ transaction: (
+      Firestore, @escaping @Sendable (ReadTransaction, WriteTransaction?) throws -> Batch
+    ) async throws -> Batch
+  ) async throws -> [RelationProblem] {
+    var problems: [RelationProblem] = []
+    var last: String?
+    repeat {
+      let start = last
+      let batch = try await transaction(firestore) { reader, writer in
+        try check(after: start, reader, writer)
+      }
+      problems += batch.problems
+      last = batch.last
+    } while last != nil
+    return problems
+  }
+
+  private func check(
+    after start: String?, _ reader: ReadTransaction, _ writer: WriteTransaction?
+  ) throws -> Batch {
+    var query = relation.edges(in: firestore).order(by: .documentID())
+    if let start { query = query.start(after: [start]) }
+    let edges = try reader.getDocuments(query.limit(to: Self.batchCount)).documents
+    var problems: [RelationProblem] = []
+    for edge in edges {
+      guard let kind = try problem(of: edge, reader) else { continue }
+      problems.append(RelationProblem(path: edge.reference.path, kind: kind))
+      guard let writer else { continue }
+      try writer.deleteDocument(edge.reference)
+      guard kind == .otherID, let proper = proper(edge) else { continue }
+      if try !writer.getDocument(proper).exists {
+        try writer.setData(edge.data(), forDocument: proper)
+      }
+    }
+    return (problems, edges.count < Self.batchCount ? nil : edges.last?.documentID)
+  }
+
+  private func problem(
+    of edge: QueryDocumentSnapshot, _ reader: ReadTransaction
+  ) throws -> RelationProblem.Kind? {
+    for (field, name) in [("owner", ownerClass), ("related", relatedClass)] {
+      guard let object = edge[field] as? DocumentReference, object.parent.path == name else {
+        return .noReference(field: field)
+      }
+      if try !reader.getDocument(object).exists { return .missingObject(field: field) }
+    }
+    return proper(edge)?.path == edge.reference.path ? nil : .otherID
+  }
+
+  /// The document that the edge would be if it was saved.
+  private func proper(_ edge: QueryDocumentSnapshot) -> DocumentReference? {
+    guard let owner = edge["owner"] as? DocumentReference,
+      let related = edge["related"] as? DocumentReference
+    else { return nil }
+    return relation.edge(from: owner, to: related, in: firestore)
+  }
+}
