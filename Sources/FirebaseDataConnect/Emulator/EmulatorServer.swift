@@ -50,7 +50,7 @@ package final class EmulatorServer: Sendable {
       DataConnectSettings(isStrict: isStrict))
   }
 
-  /// What became of the rows of a service when its schema changed.
+  /// The change of a service's schema, and its effect on the rows.
   package struct Migration: Sendable {
     /// The differences of the schemas.
     package let changes: [SchemaChange]

@@ -1,5 +1,5 @@
-/// What a YAML file may have at most: the parser calls itself for each level, and an alias repeats
-/// values, which may have aliases, too.
+/// The limits of a YAML file: the parser calls itself for each level, and an alias repeats values, which
+/// may have aliases, too.
 enum YAMLLimits {
   static let depth = 100
   static let aliases = 200

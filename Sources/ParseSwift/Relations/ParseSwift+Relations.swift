@@ -1,8 +1,8 @@
 import Hearth
 
 extension ParseSwift {
-  /// Checks the edges of a relation: those that were written through Firestore's interface may lack
-  /// what a saved one has. Changes nothing, and returns the problems in the order of the edges' ids.
+  /// Checks the edges of a relation, which may have been written through Firestore's interface. Changes
+  /// nothing, and returns the problems in the order of the edges' ids.
   ///
   ///     for problem in try await ParseSwift.checkRelation("authors", of: Book.self, to: Author.self) {
   ///       print(problem)

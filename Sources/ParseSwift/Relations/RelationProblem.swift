@@ -1,5 +1,4 @@
-/// What is wrong with an edge of a relation that somebody wrote by hand. See
-/// `ParseSwift.checkRelation(_:of:to:)`.
+/// A problem of an edge that was written by hand. See `ParseSwift.checkRelation(_:of:to:)`.
 public struct RelationProblem: Hashable, Sendable, CustomStringConvertible {
   /// The kinds of problems, and what a repair does about them.
   public enum Kind: Hashable, Sendable {
@@ -14,7 +13,7 @@ public struct RelationProblem: Hashable, Sendable, CustomStringConvertible {
 
   /// The document of the edge, from the root of the database.
   public let path: String
-  /// What is wrong with it.
+  /// The kind of the problem.
   public let kind: Kind
 
   /// A sentence with the path.
