@@ -501,4 +501,97 @@ import Testing
     let error = await message { _ = try await connector.query("BySeat") }
     #expect(error.contains("group the rows of the join table"))
   }
+
+  @Test func `rows are related by unique columns that are not the key`() async throws {
+    let connector = try TestConnector(
+      schema: """
+        type Country @table(key: "id") { id: Int!  code: String! @unique  name: String }
+        type City @table(key: "name") {
+          name: String!
+          country: Country @ref(fields: "land", references: "code")
+          land: String
+          size: Int
+        }
+        type Flag @table(key: "id") {
+          id: Int!
+          country: Country! @ref(fields: "land", references: "code") @unique
+          land: String!
+        }
+        """,
+      operations: """
+        mutation AddCountry($id: Int!, $code: String!, $name: String) {
+          country_insert(data: {id: $id, code: $code, name: $name})
+        }
+        mutation AddCity($name: String!, $land: String, $size: Int) {
+          city_insert(data: {name: $name, land: $land, size: $size})
+        }
+        mutation AddFlag($id: Int!, $land: String!) { flag_insert(data: {id: $id, land: $land}) }
+        mutation Rename($id: Int!, $name: String) {
+          country_update(key: {id: $id}, data: {name: $name})
+        }
+        query Cities { cities(orderBy: [{name: ASC}]) { name country { name flag_on_country { id } } } }
+        query Countries {
+          countries(orderBy: [{id: ASC}]) {
+            code
+            largest: cities_on_country(where: {size: {gt: 1}}, orderBy: [{size: DESC}], limit: 2) { name }
+            sizes: cities_on_country { _count size_sum }
+            flag_on_country { id }
+          }
+        }
+        query In($name: String!) {
+          cities(where: {country: {name: {eq: $name}}}, orderBy: [{name: ASC}]) { name }
+        }
+        query With($filter: Country_Filter!) {
+          countries(where: $filter, orderBy: [{id: ASC}]) { id }
+        }
+        """)
+    for (id, code, name) in [(1, "AT", "Austria"), (2, "FR", "France"), (3, "XX", "None")]
+      as [(Int64, String, String)]
+    {
+      try await connector.mutate(
+        "AddCountry", ["id": .int(id), "code": .string(code), "name": .string(name)])
+    }
+    for (name, land, size) in [
+      ("Linz", "AT", 2), ("Vienna", "AT", 19), ("Graz", "AT", 3), ("Wels", "AT", 1),
+      ("Paris", "FR", 20), ("Atlantis", nil, 5), ("Nowhere", "ZZ", 1),
+    ] as [(String, String?, Int64)] {
+      try await connector.mutate(
+        "AddCity",
+        [
+          "name": .string(name), "land": land.map { .string($0) } ?? .null, "size": .int(size),
+        ])
+    }
+    try await connector.mutate("AddFlag", ["id": 7, "land": "FR"])
+    let cities = try await connector.query("Cities")["cities"]?.elements
+    #expect(
+      cities?.map { $0["country"]?["name"] } == [
+        nil, "Austria", "Austria", nil, "France", "Austria", "Austria",
+      ])
+    #expect(cities?[4]["country"]?["flag_on_country"] == ["id": 7])
+    #expect(cities?[1]["country"]?["flag_on_country"] == DataValue.null)
+    let countries = try await connector.query("Countries")["countries"]?.elements
+    #expect(
+      countries?.map { $0["largest"] } == [
+        [["name": "Vienna"], ["name": "Graz"]], [["name": "Paris"]], [],
+      ])
+    #expect(
+      countries?.map { $0["sizes"]?.elements?.first?["_count"] } == [4, 1, 0])
+    #expect(countries?.map { $0["flag_on_country"]?["id"] } == [nil, 7, nil])
+    let inAustria = try await connector.query("In", ["name": "Austria"])["cities"]?.elements
+    #expect(inAustria?.map { $0["name"] } == ["Graz", "Linz", "Vienna", "Wels"])
+    func ids(_ filter: DataValue) async throws -> [DataValue?] {
+      try await connector.query("With", ["filter": filter])["countries"]?.elements?
+        .map { $0["id"] } ?? []
+    }
+    for (filter, expected) in [
+      (["cities_on_country": ["exist": ["size": ["ge": 19]]]], [1, 2]),
+      (["cities_on_country": ["count": ["eq": 0]]], [3]),
+      (["cities_on_country": ["count": ["ge": 4]]], [1]),
+      (["cities_on_country": ["exist": ["size": ["gt": 1]], "count": ["lt": 2]]], [2, 3]),
+      (["flag_on_country": ["id": ["eq": 7]]], [2]),
+      (["_not": ["flag_on_country": ["id": ["eq": 7]]]], [1, 3]),
+    ] as [(DataValue, [DataValue])] {
+      #expect(try await ids(filter) == expected, "\(filter.json)")
+    }
+  }
 }

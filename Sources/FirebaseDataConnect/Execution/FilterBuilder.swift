@@ -128,9 +128,17 @@ struct FilterBuilder {
       }
     }
     if let reference = layout.table.reference(name) {
-      guard layout.references.contains(reference) else { throw notByKey(reference, layout) }
       let target = try plan.layout(reference.target)
       let rows = query(target, try filters(target, value))
+      guard layout.references.contains(reference) else {
+        guard let fields = layout.fields(of: reference, to: target) else {
+          throw notByKey(reference, layout)
+        }
+        return [
+          .whereField(
+            FieldPath([fields.own]), isInResultsOf: rows, field: FieldPath([fields.target]))
+        ]
+      }
       return [.whereField(reference.name, isInResultsOf: rows)]
     }
     return [try relationFilter(layout, name, value)]
@@ -160,15 +168,15 @@ struct FilterBuilder {
   }
 
   /// Matches no row. A list of values must not be empty.
-  fileprivate static var nothing: Filter {
+  static var nothing: Filter {
     let one = Filter.whereField(FieldPath.documentID(), isEqualTo: "_")
     return .andFilter([one, .notFilter(one)])
   }
 
   private func notByKey(_ reference: Reference, _ layout: TableLayout) -> OperationFailure {
     OperationFailure(
-      "A filter by \(layout.table.typeName).\(reference.name) is not implemented: it does not refer to "
-        + "the key of \(reference.target).")
+      "A filter by \(layout.table.typeName).\(reference.name) is not implemented: it refers to several "
+        + "columns of \(reference.target) that are not its key.")
   }
 
   func query(_ layout: TableLayout, _ filters: [Filter]) -> Query {
@@ -187,41 +195,56 @@ struct FilterBuilder {
     let target = try plan.layout(relation.target)
     var rows = query(target, try filters(target, condition))
     let field: String
+    /// Of this table, if the rows refer to it and not to the document.
+    var referred: String?
     switch relation.kind {
-    case .referring(_, let reference, _):
-      guard target.references.contains(where: { $0.name == reference }) else {
-        throw OperationFailure("'\(name)' is not implemented: it is not by the key.")
+    case .referring(_, let name, _):
+      guard let reference = target.table.reference(name) else {
+        throw OperationFailure("\(target.table.typeName) has no field \(name).")
       }
-      field = reference
+      if target.references.contains(reference) {
+        field = name
+      } else if let fields = target.fields(of: reference, to: layout) {
+        (field, referred) = (fields.own, fields.target)
+      } else {
+        throw notByKey(reference, target)
+      }
     case .via(let join, let near, let far):
       field = near
       rows = query(try plan.layout(join), [.whereField(far, isInResultsOf: rows)])
     default: throw OperationFailure("'\(name)' is no relation.")
     }
+    let exists =
+      referred.map {
+        .whereField(FieldPath([$0]), isInResultsOf: rows, field: FieldPath([field]))
+      } ?? Filter.exists(in: rows, referringBy: field)
     guard !relation.isSingle, let count = value["count"], case .object(let comparisons) = count
-    else { return .exists(in: rows, referringBy: field) }
-    return try counted(ValueFilter(comparisons, .int64, execution), rows, by: field)
+    else { return exists }
+    return try counted(
+      ValueFilter(comparisons, .int64, execution), rows, by: field, of: referred, exists)
   }
 
   /// Whether there are any rows is decided by an index. Other numbers are counted.
   private func counted(
-    _ condition: ValueFilter, _ rows: Query, by field: String
+    _ condition: ValueFilter, _ rows: Query, by field: String, of referred: String?,
+    _ exists: Filter
   ) throws -> Filter {
     let includesNone = condition.matches(.int(0))
-    if condition.isAboutAny {
-      let exists = Filter.exists(in: rows, referringBy: field)
-      return includesNone ? .notFilter(exists) : exists
-    }
+    if condition.isAboutAny { return includesNone ? .notFilter(exists) : exists }
     guard let reader else { throw OperationFailure("A count is not read here.") }
-    var ids: [String] = []
+    var values: [Any] = []
     for group in try reader.getGroups(rows.group(by: [field], aggregating: [.count()])) {
-      guard let row = group[field] as? DocumentReference,
-        condition.matches(.int(group.count.int64Value)) != includesNone
+      guard condition.matches(.int(group.count.int64Value)) != includesNone,
+        let value = group[field], !(value is NSNull)
       else { continue }
-      ids.append(row.documentID)
+      if referred != nil {
+        values.append(value)
+      } else if let row = value as? DocumentReference {
+        values.append(row.documentID)
+      }
     }
-    let found =
-      ids.isEmpty ? Self.nothing : Filter.whereField(FieldPath.documentID(), inSet: ids)
+    let path = referred.map { FieldPath([$0]) } ?? FieldPath.documentID()
+    let found = values.isEmpty ? Self.nothing : Filter.whereField(path, inSet: values)
     return includesNone ? .notFilter(found) : found
   }
 

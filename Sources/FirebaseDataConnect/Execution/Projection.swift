@@ -15,8 +15,12 @@ struct Projection {
     /// The same, in an order that the database does not have.
     case sortedRows(Projection, SortedPage)
     case sortedRowsOfRows(Projection, SortedPage)
+    /// The row that a reference leads to by other columns than its key. Read for each row.
+    case rowByValue(Projection, Reference)
+    /// The rows that refer to other columns of the row than its key. Read for each row.
+    case rowsByValue(Projection, Reference, [Literal.Member], isSingle: Bool)
     /// Groups of the rows of a relation.
-    case groups(GroupReader, of: (_ row: DocumentReference) -> Filter)
+    case groups(GroupReader, of: (_ row: Source) throws -> Filter)
     /// A page with a limit of 0.
     case noRows
     /// `_metadata`: the keys of distances in it.
@@ -99,22 +103,41 @@ struct Projection {
         guard let column = layout.column(name) else { throw Self.unknown(name, layout) }
         field = .column(column)
       case .reference(let name):
-        guard let reference = layout.references.first(where: { $0.name == name }) else {
+        guard let reference = layout.table.reference(name) else {
           throw Self.unknown(name, layout)
         }
         let target = try execution.plan.layout(reference.target)
         let projection = try Projection(selection.selections, of: target, execution, reader)
+        guard layout.references.contains(reference) else {
+          field = .rowByValue(projection, reference)
+          break
+        }
         inclusions.append(.reference(name, as: key, including: projection.inclusions))
         field = .row(projection)
       case .referring(let table, let reference, let isSingle):
         let source = try execution.plan.layout(table)
+        guard let known = source.table.reference(reference) else {
+          throw Self.unknown(reference, source)
+        }
+        let isByKey = source.references.contains(known)
         if !isSingle,
           let groups = GroupReader(source, selection.arguments, selection.selections, execution)
         {
-          field = .groups(groups) { .whereField(reference, isEqualTo: $0) }
+          field = .groups(groups) { row in
+            if isByKey {
+              let document = layout.collection(execution.firestore).document(row.documentID)
+              return .whereField(reference, isEqualTo: document)
+            }
+            return .andFilter(
+              try Self.filters(source, known.columns, layout, known.targetColumns, row, builder))
+          }
           break
         }
         let projection = try Projection(selection.selections, of: source, execution, reader)
+        guard isByKey else {
+          field = .rowsByValue(projection, known, selection.arguments, isSingle: isSingle)
+          break
+        }
         if let sorted = try Self.sorted(source, selection.arguments, builder) {
           inclusions.append(
             .referring(
@@ -132,6 +155,9 @@ struct Projection {
         field = isSingle ? .row(projection) : .rows(projection)
       case .via(let join, let near, let far):
         let source = try execution.plan.layout(join)
+        guard source.references.contains(where: { $0.name == near }) else {
+          throw Self.unknown(near, source)
+        }
         guard let reference = source.references.first(where: { $0.name == far }) else {
           throw Self.unknown(far, source)
         }
@@ -142,7 +168,8 @@ struct Projection {
           let filters = try builder.filters(
             source, execution.argument("where", selection.arguments))
           field = .groups(groups) { row in
-            let joins = builder.query(source, filters + [.whereField(near, isEqualTo: row)])
+            let document = layout.collection(execution.firestore).document(row.documentID)
+            let joins = builder.query(source, filters + [.whereField(near, isEqualTo: document)])
             return .whereField(
               FieldPath.documentID(), isInResultsOf: joins, field: FieldPath([far]))
           }
@@ -201,12 +228,22 @@ struct Projection {
       execution.marksRows
       || fields.contains { selected in
         switch selected.field {
-        case .entityID, .groups: true
+        case .entityID, .groups, .rowByValue, .rowsByValue: true
         case .column, .row, .rows, .rowsOfRows, .sortedRows, .sortedRowsOfRows, .noRows,
           .metadata, .typename:
           false
         }
       }
+  }
+
+  /// The conditions of rows of `source` whose columns equal others of a row of `layout`.
+  private static func filters(
+    _ source: TableLayout, _ columns: [String], _ layout: TableLayout, _ others: [String],
+    _ row: Source, _ builder: FilterBuilder
+  ) throws -> [Filter] {
+    let filter = layout.filter(
+      of: columns, equalTo: others, of: row.row, documentID: row.documentID)
+    return try filter.map { try builder.filters(source, $0) } ?? [FilterBuilder.nothing]
   }
 
   /// The rows of a relation, and the page of them. Nil for an order that the database has.
@@ -232,11 +269,11 @@ struct Projection {
     keyFields.allSatisfy { row[$0] != nil }
   }
 
-  /// Whether groups of a relation are selected, at any depth.
+  /// Whether groups of a relation are selected, at any depth, or other rows that no inclusion has.
   var hasGroups: Bool {
     fields.contains { selected in
       switch selected.field {
-      case .groups: true
+      case .groups, .rowByValue, .rowsByValue: true
       case .row(let projection), .rows(let projection), .rowsOfRows(let projection),
         .sortedRows(let projection, _), .sortedRowsOfRows(let projection, _):
         projection.hasGroups
@@ -257,7 +294,8 @@ struct Projection {
       }
       switch selected.field {
       case .row(let projection), .rows(let projection), .rowsOfRows(let projection),
-        .sortedRows(let projection, _), .sortedRowsOfRows(let projection, _):
+        .sortedRows(let projection, _), .sortedRowsOfRows(let projection, _),
+        .rowByValue(let projection, _), .rowsByValue(let projection, _, _, _):
         try projection.checkReached()
       case .column, .groups, .noRows, .metadata, .entityID, .typename: break
       }
@@ -322,8 +360,21 @@ struct Projection {
       return .list(
         try joins.compactMap { try $0.first(Self.far).map { try projection.object($0) } })
     case .groups(let groups, let condition):
-      let row = layout.collection(execution.firestore).document(source.documentID)
-      return try groups.value(reader, where: condition(row))
+      return try groups.value(reader, where: condition(source))
+    case .rowByValue(let projection, let reference):
+      let runner = QueryRunner(execution: execution, reader: reader)
+      let builder = FilterBuilder(execution: execution, reader: reader)
+      let filters = try Self.filters(
+        projection.layout, reference.targetColumns, layout, reference.columns, source, builder)
+      let query = builder.query(projection.layout, filters).limit(to: 1)
+      return try runner.rows(query, projection).first ?? .null
+    case .rowsByValue(let projection, let reference, let arguments, let isSingle):
+      let runner = QueryRunner(execution: execution, reader: reader)
+      let builder = FilterBuilder(execution: execution, reader: reader)
+      let filters = try Self.filters(
+        projection.layout, reference.columns, layout, reference.targetColumns, source, builder)
+      let rows = try runner.list(arguments, projection.layout, projection, filters)
+      return isSingle ? rows.first ?? .null : .list(rows)
     case .noRows: return .list([])
     case .metadata(let keys):
       let distance = source.distance.map { DataValue.double($0) } ?? .null

@@ -37,7 +37,7 @@ struct QueryRunner {
         return try groups.value(reader)
       }
       let projection = try Projection(root.selections, of: layout, execution, reader)
-      let values = try list(root, layout, projection)
+      let values = try list(root.arguments, layout, projection)
       try projection.checkReached()
       return .list(values)
     case .typename: return "Query"
@@ -52,20 +52,20 @@ struct QueryRunner {
   /// A page of the rows.
   ///
   /// - Parameter conditions: Of the rows, beyond the arguments.
-  private func list(
-    _ root: RootField, _ layout: TableLayout, _ projection: Projection, _ conditions: [Filter] = []
+  func list(
+    _ arguments: [Literal.Member], _ layout: TableLayout, _ projection: Projection,
+    _ conditions: [Filter] = []
   ) throws -> [DataValue] {
     guard
-      let order = try RowOrder(
-        layout, execution.argument("orderBy", root.arguments), execution.plan)
+      let order = try RowOrder(layout, execution.argument("orderBy", arguments), execution.plan)
     else {
       let base = conditions.isEmpty ? nil : builder.query(layout, conditions)
-      let page = try builder.page(layout, root.arguments, from: base)
+      let page = try builder.page(layout, arguments, from: base)
       return try page.map { try rows($0, projection) } ?? []
     }
-    let filter = execution.argument("where", root.arguments)
-    let offset = try builder.number("offset", root.arguments) ?? 0
-    let limit = try builder.number("limit", root.arguments) ?? 100
+    let filter = execution.argument("where", arguments)
+    let offset = try builder.number("offset", arguments) ?? 0
+    let limit = try builder.number("limit", arguments) ?? 100
     let ids = limit == 0 ? [] : try sorted(layout, filter, order, conditions).dropFirst(offset)
     return try rows(Array(ids.prefix(limit)), layout, projection)
   }
@@ -82,7 +82,7 @@ struct QueryRunner {
         ids.isEmpty
         ? []
         : try list(
-          root, layout, projection, [.whereField(FieldPath.documentID(), inSet: ids)])
+          root.arguments, layout, projection, [.whereField(FieldPath.documentID(), inSet: ids)])
     } else {
       guard let page = try searched(root, layout) else { return [] }
       values = try found(page, layout, projection)

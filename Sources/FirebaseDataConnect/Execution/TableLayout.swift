@@ -80,6 +80,33 @@ struct TableLayout: Sendable {
 
   func column(_ name: String) -> ColumnLayout? { columns[name] }
 
+  /// The columns of a reference to another key than that of its table, whose values are fields. Nil for
+  /// several of them, and for those that are read from a reference.
+  func fields(
+    of reference: Reference, to target: TableLayout
+  ) -> (own: String, target: String)? {
+    guard reference.columns.count == 1, let own = reference.columns.first,
+      let other = reference.targetColumns.first, column(own)?.reference == nil,
+      target.column(other)?.reference == nil
+    else { return nil }
+    return (own, other)
+  }
+
+  /// The filter of rows whose columns have the values that columns of a row of this table have. Nil if
+  /// one of these is null.
+  func filter(
+    of columns: [String], equalTo own: [String], of row: StoredRow, documentID: String
+  ) -> DataValue? {
+    var filter = DataObject()
+    for (name, own) in zip(columns, own) {
+      guard let column = column(own) else { return nil }
+      let value = value(of: column, in: row, documentID: documentID)
+      if value.isNull { return nil }
+      filter[name] = .object(DataObject([("eq", value)]))
+    }
+    return .object(filter)
+  }
+
   /// The columns with `@searchable`. Nil if there are none.
   var searchFields: SearchFields? {
     let columns = table.columns.filter { $0.searchLanguage != nil }
