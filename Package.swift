@@ -255,7 +255,11 @@ let package = Package(
         "HearthTesting", "Movies", "CinemaKit", "hearth-test-helper",
       ], exclude: ["criteria.json"]),
     .testTarget(
-      name: "ParseSwiftTests", dependencies: ["ParseSwift", "Hearth", "HearthTesting"],
+      name: "ParseSwiftTests",
+      dependencies: [
+        "ParseSwift", "Hearth", "HearthTesting",
+        .target(name: "HearthMacros", condition: .when(traits: ["Macros"])),
+      ],
       // The criteria's tests are looked up in the sources.
       exclude: ["criteria.json"]),
     .testTarget(name: "HearthTestingTests", dependencies: ["HearthTesting", "FirebaseFirestore"]),

@@ -32,6 +32,9 @@ public struct Field<Value>: Sendable {
 
   init(names: [String]) { self.names = names }
 
+  /// The name of the field in untyped queries, with dots into maps. Empty for the document's id.
+  public var name: String { names.joined(separator: ".") }
+
   /// The document's id, as in `FieldPath.documentID()`.
   public static var documentID: Field { Field(names: []) }
 }

@@ -74,10 +74,28 @@ extension ParseObject {
   /// Reads a reference: the object that the query includes, or one that has only its id. Throws
   /// `UseCodable` for a reference to another class, and for another value.
   public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self = try Self.referred(by: reader)
+  }
+
+  static func referred(by reader: borrowing DocumentValueReader) throws(UseCodable) -> Self {
     let reference = try DocumentReference(reading: reader)
     guard let object = ObjectReading.object(at: reference, as: Self.self) else {
       throw UseCodable()
     }
-    self = object
+    return object
+  }
+}
+
+/// A class with `@Document` is a value of documents as any class is, and not as the structure is.
+extension ParseObject where Self: DocumentCodable {
+  /// Always throws `UseCodable`, as for any class.
+  public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+    throw UseCodable()
+  }
+
+  /// Reads a reference, as for any class. Throws `UseCodable` for a reference to another class, and
+  /// for another value.
+  public init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+    self = try Self.referred(by: reader)
   }
 }
