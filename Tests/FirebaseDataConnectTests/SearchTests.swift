@@ -37,6 +37,11 @@ import Testing
             query: $text, where: {year: {gt: $after}}, orderBy: [{year: DESC}], limit: $limit
           ) { title reviews_on_movie { text } }
         }
+        query FindScored($text: String!, $least: Float, $order: [Movie_Order!], $limit: Int) {
+          movies_search(
+            query: $text, relevanceThreshold: $least, orderBy: $order, limit: $limit
+          ) { title _metadata { relevance distance } reviews_on_movie { _metadata { relevance } } }
+        }
         query FindWithReviews($text: String!) {
           movies_search(query: $text) { title reviews_on_movie { text } }
         }
@@ -102,5 +107,32 @@ import Testing
     #expect(try await titles(["text": "worm", "after": 1985]) == ["Tremors"])
     #expect(try await titles(["text": "worm", "limit": 0]).isEmpty)
     #expect(try await titles(["text": "spice"]).isEmpty)
+  }
+
+  @Test func `rows that are found have their scores, and may have to reach one`() async throws {
+    try await fill()
+    func found(_ variables: DataObject) async throws -> [DataValue] {
+      try await connector.query("FindScored", variables)["movies_search"]?.elements ?? []
+    }
+    let all = try await found(["text": "worm"])
+    #expect(all.map { $0["title"] } == ["Tremors", "Dune"])
+    let scores = try all.map {
+      try Double(dataConnectValue: $0["_metadata"]?["relevance"] ?? .null)
+    }
+    #expect(scores[0] > scores[1] && scores[1] > 0)
+    #expect(all.allSatisfy { $0["_metadata"]?["distance"] == DataValue.null })
+    #expect(
+      all.allSatisfy {
+        $0["reviews_on_movie"]?.elements?.first?["_metadata"]?["relevance"] == DataValue.null
+      })
+    let between = DataValue.double((scores[0] + scores[1]) / 2)
+    #expect(try await found(["text": "worm", "least": between]) == [all[0]])
+    #expect(try await found(["text": "worm", "least": .double(scores[1])]) == all)
+    #expect(try await found(["text": "worm", "least": 1000]).isEmpty)
+    #expect(try await found(["text": "worm", "limit": 1]) == [all[0]])
+    let byYear = try await found(["text": "worm", "order": [["year": "ASC"]]])
+    #expect(byYear == [all[1], all[0]])
+    let few = try await found(["text": "worm", "order": [["year": "ASC"]], "least": between])
+    #expect(few == [all[0]])
   }
 }

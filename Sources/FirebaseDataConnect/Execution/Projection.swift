@@ -23,8 +23,8 @@ struct Projection {
     case groups(GroupReader, of: (_ row: Source) throws -> Filter)
     /// A page with a limit of 0.
     case noRows
-    /// `_metadata`: the keys of distances in it.
-    case metadata([String])
+    /// `_metadata`: the keys of distances and relevances in it.
+    case metadata([(key: String, isRelevance: Bool)])
     case entityID
     case typename
   }
@@ -58,6 +58,22 @@ struct Projection {
   /// Whether any row was read.
   private final class Visits {
     var isReached = false
+    /// Of the rows that a search has found, by id.
+    var scores: [String: Double] = [:]
+  }
+
+  /// Sets the relevances of the rows, by id.
+  func setScores(_ scores: [String: Double]) { visits.scores = scores }
+
+  /// Whether relevances are selected.
+  var hasRelevance: Bool {
+    fields.contains { selected in
+      if case .metadata(let keys) = selected.field {
+        keys.contains(where: \.isRelevance)
+      } else {
+        false
+      }
+    }
   }
 
   private let execution: Execution
@@ -195,11 +211,8 @@ struct Projection {
       case .typename: field = .typename
       case .metadata:
         field = .metadata(
-          try selection.selections.filter { execution.isIncluded($0.modifiers) }.map { selected in
-            guard selected.kind == .distance else {
-              throw OperationFailure("'\(selected.name)' is not implemented.")
-            }
-            return selected.responseKey
+          selection.selections.filter { execution.isIncluded($0.modifiers) }.map { selected in
+            (selected.responseKey, selected.kind == .relevance)
           })
       case .aggregate, .distance, .relevance:
         throw OperationFailure("'\(selection.name)' is not implemented here.")
@@ -228,9 +241,9 @@ struct Projection {
       execution.marksRows
       || fields.contains { selected in
         switch selected.field {
-        case .entityID, .groups, .rowByValue, .rowsByValue: true
+        case .entityID, .groups, .rowByValue, .rowsByValue, .metadata: true
         case .column, .row, .rows, .rowsOfRows, .sortedRows, .sortedRowsOfRows, .noRows,
-          .metadata, .typename:
+          .typename:
           false
         }
       }
@@ -378,7 +391,10 @@ struct Projection {
     case .noRows: return .list([])
     case .metadata(let keys):
       let distance = source.distance.map { DataValue.double($0) } ?? .null
-      return .object(DataObject(names: keys, values: keys.map { _ in distance }))
+      let relevance = visits.scores[source.documentID].map { DataValue.double($0) } ?? .null
+      return .object(
+        DataObject(
+          names: keys.map(\.key), values: keys.map { $0.isRelevance ? relevance : distance }))
     case .entityID:
       return .string(Self.entityID(layout.table.collectionID, source.documentID))
     case .typename: return .string(layout.table.typeName)

@@ -75,14 +75,22 @@ struct QueryRunner {
     let layout = try execution.plan.layout(root.table)
     let projection = try Projection(root.selections, of: layout, execution, reader)
     let values: [DataValue]
+    let isScored = projection.hasRelevance || Self.threshold(root, execution) != nil
     if Self.hasOrder(root, execution) {
-      guard let search = try search(root, layout) else { return [] }
-      let ids = try reader.getDocuments(search).documents.map(\.documentID)
+      guard let search = try search(root, layout, isScored: isScored) else { return [] }
+      let ids = try scored(search, root, projection)
       values =
         ids.isEmpty
         ? []
         : try list(
           root.arguments, layout, projection, [.whereField(FieldPath.documentID(), inSet: ids)])
+    } else if isScored {
+      guard
+        let page = try search(root, layout, isScored: true).flatMap({
+          try builder.page(layout, root.arguments, from: $0)
+        })
+      else { return [] }
+      values = try rows(scored(page, root, projection), layout, projection)
     } else {
       guard let page = try searched(root, layout) else { return [] }
       values = try found(page, layout, projection)
@@ -91,8 +99,41 @@ struct QueryRunner {
     return values
   }
 
+  /// The ids that a search finds, without those below the threshold, which are the last ones. The
+  /// projection has their scores.
+  private func scored(
+    _ search: Query, _ root: RootField, _ projection: Projection
+  ) throws -> [String] {
+    let threshold = Self.threshold(root, execution) ?? -.infinity
+    var scores: [String: Double] = [:]
+    var ids: [String] = []
+    for document in try reader.getDocuments(search).documents {
+      let score = document[Self.scoreField] as? Double ?? .infinity
+      if score < threshold { break }
+      scores[document.documentID] = score
+      ids.append(document.documentID)
+    }
+    projection.setScores(scores)
+    return ids
+  }
+
+  /// Of a document that a search has found. No column has the name.
+  private static let scoreField = "@relevance"
+
+  private static func threshold(_ root: RootField, _ execution: Execution) -> Double? {
+    execution.argument("relevanceThreshold", root.arguments)
+      .flatMap { $0.isNull ? nil : try? Double(dataConnectValue: $0) }
+  }
+
+  /// Whether the results of a search are more than its page, in the order of their scores.
+  static func isOrderedOrScored(
+    _ root: RootField, _ projection: Projection, _ execution: Execution
+  ) -> Bool {
+    hasOrder(root, execution) || projection.hasRelevance || threshold(root, execution) != nil
+  }
+
   /// Whether a search has another order than that of its scores.
-  static func hasOrder(_ root: RootField, _ execution: Execution) -> Bool {
+  private static func hasOrder(_ root: RootField, _ execution: Execution) -> Bool {
     let orders = execution.argument("orderBy", root.arguments)
     return orders.map { $0.elements ?? [$0] }?.contains { $0.fields?.isEmpty == false } ?? false
   }
@@ -103,7 +144,9 @@ struct QueryRunner {
   }
 
   /// All that a search finds, without its conditions. Nil for a text that is null.
-  private func search(_ root: RootField, _ layout: TableLayout) throws -> Query? {
+  private func search(
+    _ root: RootField, _ layout: TableLayout, isScored: Bool = false
+  ) throws -> Query? {
     guard let fields = layout.searchFields else {
       throw OperationFailure("\(layout.table.typeName) has no column with @searchable.")
     }
@@ -114,12 +157,13 @@ struct QueryRunner {
     case "PHRASE": text = "\"\(text.replacing("\"", with: " "))\""
     default: throw OperationFailure("'ADVANCED' searches are not implemented.")
     }
-    for name in ["relevanceThreshold", "distinct", "having"]
+    for name in ["distinct", "having"]
     where execution.argument(name, root.arguments).map({ !$0.isNull && $0 != .bool(false) }) == true
     {
       throw OperationFailure("'\(name)' of a search is not implemented.")
     }
-    return layout.collection(firestore).search(text, in: fields)
+    return layout.collection(firestore).search(
+      text, in: fields, scoreField: isScored ? Self.scoreField : nil)
   }
 
   private func found(

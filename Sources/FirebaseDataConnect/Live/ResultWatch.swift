@@ -52,7 +52,8 @@ struct ResultWatch: Sendable {
     }
     switch root.action {
     case .search:
-      guard projection.inclusions.isEmpty, !QueryRunner.hasOrder(root, execution),
+      guard projection.inclusions.isEmpty,
+        !QueryRunner.isOrderedOrScored(root, projection, execution),
         let page = try runner.searched(root, layout)
       else {
         isOfAllTables = true

@@ -65,11 +65,16 @@ extension Query {
   ///   - text: Words, words with `*` at the end, and phrases in quotation marks.
   ///   - fields: The fields to search, with their weights and the language.
   ///   - matchesAll: False finds documents with any of the words; phrases are always required.
+  ///   - scoreField: A field that the documents of a read have their scores in, beside those that are
+  ///     stored. Dots lead into maps. A listener's documents do not have it.
   public func search(
-    _ text: String, in fields: SearchFields, matchesAll: Bool = true
+    _ text: String, in fields: SearchFields, matchesAll: Bool = true, scoreField: String? = nil
   ) -> Query {
     changed { query throws(Status) in
-      query.search = try .init(text, in: fields.words(), matchesAll: matchesAll)
+      var score: FieldSegments?
+      if let scoreField { score = try FieldSegments(dotted: scoreField) }
+      query.search = try .init(
+        text, in: fields.words(), matchesAll: matchesAll, scoreField: score)
     }
   }
 

@@ -20,11 +20,11 @@ extension StoreSnapshot {
       for (document, match) in found {
         best.add(document, ranking.score(match))
       }
-      return best.documents(from: query.offset)
+      return try best.documents(from: query.offset, search)
     }
     let run = try WordSearch(query, search, index, in: self, trace)
     try run.find(&best)
-    return best.documents(from: query.offset)
+    return try best.documents(from: query.offset, search)
   }
 
   /// Every match of a query with a search, whatever its limit is, and the statistics of its scope.
@@ -77,6 +77,13 @@ extension StoreSnapshot {
   }
 }
 
+extension TextSearch {
+  /// The document, with its score if the search asks for it.
+  func scored(_ document: StoredDocument, _ score: Double) throws -> StoredDocument {
+    try scoreField.map { try document.setting($0, to: .double(score)) } ?? document
+  }
+}
+
 /// The best results of a search so far.
 struct SearchResults {
   private let limit: Int?
@@ -109,9 +116,9 @@ struct SearchResults {
     if results.count > limit { results.removeLast() }
   }
 
-  func documents(from offset: Int) -> [StoredDocument] {
+  func documents(from offset: Int, _ search: TextSearch) throws -> [StoredDocument] {
     let sorted = limit == nil ? results.sorted(by: Self.isBefore) : results
-    return sorted.dropFirst(offset).map(\.document)
+    return try sorted.dropFirst(offset).map { try search.scored($0.document, $0.score) }
   }
 
   private static func isBefore(

@@ -34,7 +34,13 @@ extension StructuredQuery {
       throw tooManyComponents(filters: filterCount)
     }
     try nearest?.check(projection)
-    guard search != nil else { return }
+    guard let search else { return }
+    if let field = search.scoreField {
+      for name in field.names where ResourcePath.isReserved(name) {
+        throw .invalidArgument("The name of a score's field, \"\(name)\", is reserved.")
+      }
+      try StructuredQuery.check(field: field)
+    }
     guard orders.isEmpty, start == nil, end == nil, !isLimitToLast, nearest == nil else {
       throw .invalidArgument(
         "The results of a search for words are in the order of their scores: no other order, no cursor, "

@@ -22,13 +22,16 @@ package struct TextSearch: Hashable, Sendable {
   let terms: [Term]
   /// Stems that follow one another in one text.
   let phrases: [[[UInt8]]]
+  /// The field that results have their scores in, if any.
+  package let scoreField: FieldSegments?
 
   static let termLimit = 64
 
   /// Throws `invalidArgument` for a text without words, or with too many.
   package init(
-    _ text: String, in fields: WordFields, matchesAll: Bool
+    _ text: String, in fields: WordFields, matchesAll: Bool, scoreField: FieldSegments? = nil
   ) throws(Status) {
+    self.scoreField = scoreField
     self.fields = fields
     self.text = text
     self.matchesAll = matchesAll

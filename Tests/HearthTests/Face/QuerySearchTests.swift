@@ -67,6 +67,27 @@ import Testing
     #expect(last.documentChanges.map(\.document.documentID) == ["worms"])
   }
 
+  @Test(arguments: [false, true])
+  func `results have their scores in a field if a search asks for it`(hasIndex: Bool) async throws {
+    if hasIndex { try await db.indexes.declare(FirestoreIndex(words: "books", in: texts)) }
+    try await fill()
+    if hasIndex { try await db.indexes.waitUntilReady() }
+    let search = books.search("worm", in: texts, scoreField: "found.score")
+    let found = try await search.getDocuments().documents
+    #expect(found.map(\.documentID) == ["worms", "dune"])
+    let scores = found.compactMap { $0["found.score"] as? Double }
+    #expect(scores.count == 2 && scores[0] > scores[1] && scores[1] > 0)
+    let page = try await search.limit(to: 1).offset(1).getDocuments().documents
+    #expect(page.map { $0["found.score"] as? Double } == [scores[1]])
+    #expect(found[0]["title"] as? String == "Worms")
+    let stored = try await books.document("worms").getDocument()
+    #expect(stored["found"] == nil, "Nothing is stored.")
+    let refused = await #expect(throws: NSError.self) {
+      try await books.search("worm", in: texts, scoreField: "__x__").getDocuments()
+    }
+    #expect(refused.map { FirestoreErrorCode.invalidArgument ~= $0 } == true)
+  }
+
   @Test(.embedded("It is about a declared index."))
   func `an index on words is explained, listed, exported and dropped`() async throws {
     try await fill()

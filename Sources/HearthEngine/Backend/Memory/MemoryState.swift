@@ -305,7 +305,8 @@ struct MemoryAnswer {
         if one.score != other.score { return one.score > other.score }
         return ResourcePath.compare(one.document.path, other.document.path) < 0
       }
-    return scored.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.document)
+    return try scored.dropFirst(query.offset).prefix(query.limit ?? .max)
+      .map { try search.scored($0.document, $0.score) }
   }
 
   /// With the values of semi-joins.
