@@ -13,8 +13,14 @@ import Testing
     type Movie @table(key: "title") {
       title: String!
       year: Int!
+      number: Int @unique
       plot: String @searchable
       studio: Studio
+    }
+    type Poster @table(key: "id") {
+      id: Int!
+      movie: Movie @ref(fields: "film", references: "number")
+      film: Int
     }
     """
 
@@ -35,6 +41,12 @@ import Testing
     query Words { movies_search(query: "space") { title } }
     query Counted { studios(where: {movies_on_studio: {count: {gt: 1}}}) { name } }
     query Groups { studios { name movies_on_studio { _count } } }
+    query WordsByYear { movies_search(query: "space", orderBy: [{year: DESC}]) { title } }
+    query Relevant { movies_search(query: "space", relevanceThreshold: 0.0001) { title } }
+    query Posters { posters { id movie { title } } }
+    query Sorted {
+      studios { movies_on_studio(orderBy: [{studio: {name: ASC}}, {year: DESC}]) { title } }
+    }
     query ByStudio { movies(orderBy: [{studio: {name: ASC}}, {title: ASC}]) { title } }
     """
 
@@ -129,6 +141,38 @@ import Testing
       try await results("ByStudio", until: [["title": "Zulu"], ["title": "Alien"]]) {
         try await movies.document("Zulu").setData(["title": "Zulu", "year": 1964])
       }.first == [["title": "Alien"]])
+  }
+
+  @Test func `searches in an order, sorted relations and rows by unique columns are followed`()
+    async throws
+  {
+    try await connector.mutate("AddStudio", ["name": "Fox"])
+    try await add("Alien", 1979, "Fear in space", "Fox")
+    let movies = connector.firestore.collection("movie")
+    let fox = connector.firestore.collection("studio").document("Fox")
+    for (query, ids) in [
+      ("WordsByYear", ["Moon", "Alien"]), ("Relevant", ["Alien", "Moon"]),
+    ] {
+      try await movies.document("Moon").delete()
+      let end = DataValue.list(ids.map { ["title": .string($0)] })
+      #expect(
+        try await results(query, until: end) {
+          try await movies.document("Moon").setData([
+            "title": "Moon", "year": 2009, "plot": "A long time alone and far away in space",
+          ])
+        }.first == [["title": "Alien"]])
+    }
+    #expect(
+      try await results(
+        "Sorted", until: [["movies_on_studio": [["title": "Moon"], ["title": "Alien"]]]]
+      ) {
+        try await movies.document("Moon").updateData(["studio": fox])
+      }.first == [["movies_on_studio": [["title": "Alien"]]]])
+    try await connector.firestore.document("poster/1").setData(["id": 1, "film": 7])
+    #expect(
+      try await results("Posters", until: [["id": 1, "movie": ["title": "Moon"]]]) {
+        try await movies.document("Moon").updateData(["number": 7])
+      }.first == [["id": 1, "movie": nil]])
   }
 
   @Test func `a change that does not alter the result refreshes nothing`() async throws {
