@@ -452,6 +452,8 @@ import Testing
     #expect(try await names(["club": ["people_on_club": ["exist": either(40, ada)]]]).count == 4)
     let conjunction = DataValue.list((0..<40).map { ["age": ["ne": .int($0)]] })
     #expect(try await names(["_not": ["_and": conjunction]]) == ["ada", "dan", "eve"])
+    let empty = DataValue.list((0..<30).map { _ in ["age": ["nin": []]] })
+    #expect(try await names(["_or": empty]) == ["ada", "bob", "cyd", "dan"])
     let long = DataValue.list((1000..<1200).map { ["age": ["ne": .int($0)]] })
     #expect(try await names(["_and": long]) == ["ada", "bob", "cyd", "dan"])
     #expect(try await names(either(40, [:])).count == 5, "No condition matches all.")

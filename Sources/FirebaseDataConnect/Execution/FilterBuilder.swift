@@ -336,7 +336,10 @@ private struct ColumnFilter {
       let isEqual = Filter.whereField(field, isEqualTo: try stored(value))
       return value.isNull ? [.notFilter(isEqual)] : notNull([.notFilter(isEqual)])
     case "in", "includesAny": return [isIn(try storedList(value))]
-    case "nin": return notNull([.notFilter(isIn(try storedList(value)))])
+    case "nin":
+      let values = try storedList(value)
+      // The negation of nothing would be two alternatives.
+      return notNull(values.isEmpty ? [] : [.notFilter(isIn(values))])
     case "gt", "ge", "lt", "le":
       if value.isNull { return [FilterBuilder.nothing] }
       return [.unordered(try inequality(name, value))]
