@@ -45,8 +45,9 @@ let package = Package(
     // Only with the trait "Tools".
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-    // Only with the trait "Service".
+    // Only with the traits "Service" and "Server".
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    // Only with the trait "Service".
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     // Only with the trait "Server".
     .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
@@ -170,6 +171,10 @@ let package = Package(
         .product(
           name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
           condition: .when(traits: ["Server"])),
+        .product(
+          name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Server"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Server"])),
+        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Server"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Server"])),
         .product(
           name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["Server"])),
@@ -283,6 +288,9 @@ let package = Package(
         .product(
           name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
           condition: .when(traits: ["Server"])),
+        .product(
+          name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Server"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Server"])),
       ],
       // Scripts in other languages.
       exclude: ["Clients"]),

@@ -1,4 +1,5 @@
 #if Server
+  public import CoreMetrics
   public import HearthEngine
 
   extension FirestoreServer {
@@ -34,8 +35,26 @@
       /// that writes them. With nil, the default, a file that has none gets one hour and at most
       /// 1 GiB.
       public var retention: ChangeLogRetention?
+      /// The content of a `firestore.indexes.json`: replaces the declared indexes of each database
+      /// that is written. Default: nil, which leaves them.
+      public var indexes: String?
+      /// Refuses a query that needs an index in Cloud Firestore and has none here, with
+      /// `failedPrecondition` and the entry for `firestore.indexes.json`. For development: each query
+      /// is planned twice. Default: false.
+      public var requiresIndexes = false
       /// Limits on what clients may use.
       public var limits = Limits()
+      /// Creates the server's metrics. Default: the system's, see swift-metrics.
+      ///
+      /// | Label | Kind | Value |
+      /// |---|---|---|
+      /// | `hearth_server_calls` | counter | calls that have ended, by `method` and `code` |
+      /// | `hearth_server_call_time` | timer | time of a call, by `method` |
+      /// | `hearth_server_calls_running` | meter | calls that run |
+      /// | `hearth_server_listeners` | meter | open `Listen` streams |
+      /// | `hearth_server_connections` | meter | open connections |
+      /// | `hearth_server_connections_refused` | counter | connections beyond the limit |
+      public var metrics: any MetricsFactory = MetricsSystem.factory
 
       /// Creates the default options.
       public init() {}
@@ -59,9 +78,11 @@
     /// `resourceExhausted`. A larger message ends its call with a reset of its stream, which clients
     /// report as `unavailable`. Calls beyond `streamsPerConnection` wait in the client.
     public struct Limits: Sendable, Hashable {
-      /// The size of a request's message, in bytes. Default: twice Firestore's 10 MiB for a commit,
+      /// The size of a request's message, in bytes; over REST, of its body. Default: twice Firestore's 10 MiB for a commit,
       /// because names make the message larger.
       public var messageBytes = 20_971_520
+      /// Open connections. One more is closed at once. Default: 10,000.
+      public var connections = 10_000
       /// Calls that one connection may have running. Default: 1,000.
       public var streamsPerConnection = 1000
       /// Calls that may run at a time, listeners included. Default: 20,000.
@@ -80,7 +101,8 @@
       guard (0...65_535).contains(port) else {
         throw .invalidArgument("A port is a number from 0 to 65535.")
       }
-      guard limits.messageBytes > 0, limits.streamsPerConnection > 0, limits.runningCalls > 0,
+      guard limits.messageBytes > 0, limits.connections > 0, limits.streamsPerConnection > 0,
+        limits.runningCalls > 0,
         limits.targetsPerStream > 0
       else { throw .invalidArgument("A server's limits are greater than zero.") }
       guard serviceKeys.allSatisfy({ $0.utf8.count >= ServiceKeys.shortest }) else {
@@ -89,6 +111,7 @@
             + "openssl rand -hex 32")
       }
       try retention?.check()
+      try ServedIndexes(json: indexes).check()
       if isLoopback { return }
       guard !isEmulator else {
         throw .invalidArgument("An emulator listens on loopback only: 127.0.0.1 or ::1.")

@@ -10,16 +10,18 @@
   ///     let server = try FirestoreServer(at: "data")
   ///     try await server.run()
   ///
-  /// Speaks `google.firestore.v1` over gRPC. Without TLS it listens on loopback only; clients find
-  /// it by the environment variable `FIRESTORE_EMULATOR_HOST`. Also answers `grpc.health.v1`. Other
-  /// processes may have the same files open.
+  /// Speaks `google.firestore.v1` over gRPC and, on the same port, REST over HTTP/1. Without TLS it
+  /// listens on loopback only; clients find it by the environment variable
+  /// `FIRESTORE_EMULATOR_HOST`. Also answers `grpc.health.v1` and `GET /health`. Other processes may
+  /// have the same files open.
   ///
   /// Each call has an id, the client's header `x-request-id` or a random one, which is in the log
-  /// and in the answer's metadata. A transaction whose client is gone is rolled back when it has
-  /// been idle for 60 seconds, or is 270 seconds old: it holds nothing that others wait for.
+  /// and in the answer's metadata. A transaction is rolled back when the gRPC connection that used it
+  /// last is closed, when it has been idle for 60 seconds, or is 270 seconds old. It holds nothing
+  /// that others wait for.
   public final class FirestoreServer: Sendable {
     private let catalog: DatabaseCatalog
-    private let streams = ListenStreams()
+    private let streams: ListenStreams
     private let health = HealthService()
     private let transport: HTTP2ServerTransport.Posix
     private let server: GRPCServer<HTTP2ServerTransport.Posix>
@@ -44,6 +46,8 @@
         try options.check()
         let catalog = try DatabaseCatalog(
           at: path, creates: options.createsDatabases && !options.isReadOnly, settings,
+          ServedIndexes(
+            json: options.isReadOnly ? nil : options.indexes, areRequired: options.requiresIndexes),
           logger: logger)
         try self.init(catalog, options, logger: logger)
       } catch let status as Status {
@@ -54,7 +58,7 @@
     /// One hour, as in Cloud Firestore.
     static let defaultRetention = ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30)
 
-    package init(
+    init(
       _ catalog: DatabaseCatalog, _ options: Options,
       logger: Logger = Logger(label: "hearth.server")
     ) throws {
@@ -67,6 +71,22 @@
             privateKey: .file(path: $0.keyPath, format: .pem))
         } ?? .plaintext
       let limits = options.limits
+      let metrics = ServerMetrics(options.metrics)
+      streams = ListenStreams { metrics.set(listeners: $0) }
+      let keys = ServiceKeys(options.serviceKeys, isEmulator: options.isEmulator)
+      let gate = CallGate(
+        keys: keys, limit: limits.runningCalls, logger: logger, metrics: metrics)
+      let rpcs = FirestoreRPCs(
+        catalog: catalog, streams: streams, targetsPerStream: limits.targetsPerStream)
+      let shutDownRequest = ShutDownRequest()
+      let rest = RESTService(
+        rpcs: rpcs, gate: gate, health: health,
+        guarding: BrowserGuard(
+          hasKeys: !options.serviceKeys.isEmpty, isLoopback: options.isLoopback),
+        emulator: options.isEmulator
+          ? EmulatorEndpoints(catalog: catalog) { shutDownRequest.make() } : nil)
+      let connections = Connections(
+        limit: limits.connections, metrics, onEnd: catalog.endTransactions)
       transport = HTTP2ServerTransport.Posix(
         address: options.host.contains(":")
           ? .ipv6(host: options.host, port: options.port)
@@ -76,16 +96,20 @@
         config: .defaults {
           $0.rpc.maxRequestPayloadSize = limits.messageBytes
           $0.http2.maxConcurrentStreams = limits.streamsPerConnection
+          $0.channelDebuggingCallbacks.onAcceptTCPConnection = {
+            ProtocolChooser.add(
+              to: $0, connections, bodyLimit: limits.messageBytes, rest.answer)
+          }
         })
-      let keys = ServiceKeys(options.serviceKeys, isEmulator: options.isEmulator)
-      server = GRPCServer(
-        transport: transport,
-        services: [
-          FirestoreRPCs(
-            catalog: catalog, streams: streams, targetsPerStream: limits.targetsPerStream),
-          health,
-        ],
-        interceptors: [CallGate(keys: keys, limit: limits.runningCalls, logger: logger)])
+      server = GRPCServer(transport: transport, services: [rpcs, health], interceptors: [gate])
+      shutDownRequest.handler.withLock { $0 = { [weak self] in self?.shutDown() } }
+    }
+
+    /// A client's request to shut down, for a server that is made after its parts.
+    private final class ShutDownRequest: Sendable {
+      let handler = Guarded<(@Sendable () -> Void)?>(nil)
+
+      func make() { handler.withLock { $0 }?() }
     }
 
     /// The port, once the server listens on it.

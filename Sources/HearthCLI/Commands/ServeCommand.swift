@@ -9,7 +9,8 @@
       commandName: "serve",
       abstract: "Serve databases to Firestore's clients.",
       discussion: """
-        Speaks google.firestore.v1 over gRPC. Google's clients find the server by an environment variable:
+        Speaks google.firestore.v1 over gRPC, and REST on the same port. Google's clients find the server by an \
+        environment variable:
 
           hearth serve data --create --port 8080
           FIRESTORE_EMULATOR_HOST=127.0.0.1:8080 python3 app.py
@@ -30,6 +31,15 @@
     var create = false
     @Flag(help: "Behave like Google's emulator. Implies --create.")
     var emulator = false
+    @Option(
+      name: .customLong("indexes"),
+      help: "A firestore.indexes.json: replaces the declared indexes of the databases.",
+      completion: .file(extensions: ["json"]))
+    var indexFile: String?
+    @Flag(help: "Refuse queries that need an index in Cloud Firestore and have none.")
+    var strict = false
+    @Option(help: "Accept at most so many connections.")
+    var maxConnections: Int?
     @Flag(help: "Refuse writes.")
     var readOnly = false
     @Option(
@@ -69,6 +79,9 @@
         options.isReadOnly = readOnly
         options.isEmulator = emulator
         options.isInsecure = insecure
+        options.indexes = try indexFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
+        options.requiresIndexes = strict
+        if let maxConnections { options.limits.connections = maxConnections }
         if let certificate, let key {
           options.tls = .init(certificatePath: certificate, keyPath: key)
         }

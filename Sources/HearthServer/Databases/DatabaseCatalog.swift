@@ -21,12 +21,17 @@
     private let place: Place
     private let creates: Bool
     private let settings: EmbeddedBackend.Settings
+    private let indexes: ServedIndexes
     private let logger: Logger
     private let state = Guarded(State())
 
     /// Serves one backend.
-    package init(_ backend: any Backend, logger: Logger = Logger(label: "hearth.server")) {
-      place = .one(ServedDatabase(backend))
+    init(
+      _ backend: any Backend, _ indexes: ServedIndexes = ServedIndexes(),
+      logger: Logger = Logger(label: "hearth.server")
+    ) {
+      place = .one(ServedDatabase(backend, indexes))
+      self.indexes = indexes
       creates = false
       settings = EmbeddedBackend.Settings()
       self.logger = logger
@@ -35,9 +40,11 @@
     /// Serves a file or a folder.
     ///
     /// - Parameter creates: Files that do not exist are created.
-    package init(
-      at path: String, creates: Bool, _ settings: EmbeddedBackend.Settings, logger: Logger
+    init(
+      at path: String, creates: Bool, _ settings: EmbeddedBackend.Settings,
+      _ indexes: ServedIndexes, logger: Logger
     ) throws {
+      self.indexes = indexes
       self.creates = creates
       self.settings = settings
       self.logger = logger
@@ -51,7 +58,8 @@
         throw Status(.notFound, "There is no database at \(path).")
       }
       place = .one(
-        ServedDatabase(try EmbeddedBackend(at: path, named: path, settings, logger: logger)))
+        ServedDatabase(
+          try EmbeddedBackend(at: path, named: path, settings, logger: logger), indexes))
     }
 
     func database(_ name: DatabaseName) throws(Status) -> ServedDatabase {
@@ -62,7 +70,7 @@
       return try state.withLock { state throws(Status) in
         if let database = state.open[name] { return database }
         if state.isClosed { throw Status(.unavailable, "The server is shutting down.") }
-        let database = ServedDatabase(try open(name))
+        let database = ServedDatabase(try open(name), indexes)
         state.open[name] = database
         return database
       }
@@ -97,10 +105,20 @@
 
     /// Ends transactions that have been idle or open for too long.
     func expireTransactions() {
-      if case .one(let database) = place { database.transactions.expire() }
-      for database in state.withLock({ Array($0.open.values) }) {
-        database.transactions.expire()
-      }
+      for database in openDatabases { database.transactions.expire() }
+    }
+
+    /// Ends the transactions of a client whose connection is closed.
+    func endTransactions(of client: String) {
+      for database in openDatabases { database.transactions.endTransactions(of: client) }
+    }
+
+    /// Transactions that have not ended, of all databases.
+    var openTransactions: Int { openDatabases.reduce(0) { $0 + $1.transactions.open } }
+
+    private var openDatabases: [ServedDatabase] {
+      if case .one(let database) = place { return [database] }
+      return state.withLock { Array($0.open.values) }
     }
 
     /// Completes all writes, and closes what the catalog has opened.

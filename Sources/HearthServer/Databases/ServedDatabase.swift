@@ -5,11 +5,18 @@
   final class ServedDatabase: Sendable {
     let backend: any Backend
     let transactions: TransactionSessions
+    let indexes: ServedIndexes
+    private let preparation: Task<Void, any Error>?
 
-    init(_ backend: any Backend) {
+    init(_ backend: any Backend, _ indexes: ServedIndexes) {
+      self.indexes = indexes
+      preparation = indexes.prepare(backend)
       self.backend = backend.complete
       transactions = TransactionSessions(self.backend)
     }
+
+    /// Returns when the database has the server's indexes, and throws if it cannot have them.
+    func prepared() async throws { try await preparation?.value }
 
     /// The state that a request reads.
     enum Consistency: Sendable {
@@ -68,12 +75,14 @@
     func documents(
       matching query: StructuredQuery, _ consistency: Consistency
     ) async throws -> ([StoredDocument], at: Timestamp) {
-      try await read(consistency) { backend.documents(matching: query, $0, $1) }
+      try await checkIndexes(query)
+      return try await read(consistency) { backend.documents(matching: query, $0, $1) }
     }
 
     func aggregate(
       _ aggregations: [Aggregation], over query: StructuredQuery, _ consistency: Consistency
     ) async throws -> ([Value], at: Timestamp) {
+      try await checkIndexes(query)
       guard case .transaction = consistency else {
         return try await read(consistency) { backend.aggregate(aggregations, over: query, $0, $1) }
       }

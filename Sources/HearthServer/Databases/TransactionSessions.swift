@@ -7,7 +7,7 @@
   ///
   ///     begin ─▶ open ─ reads ─▶ open ─ commit ─▶ ended
   ///                      ├─ commit fails ─▶ failed ─ retry, rollback ─▶ ended
-  ///                      └─ rollback, idle for a minute, 270 s old ─▶ ended
+  ///                      └─ rollback, client gone, idle for a minute, 270 s old ─▶ ended
   ///
   /// Optimistic: a commit fails with `aborted` if what the transaction read has changed.
   final class TransactionSessions: Sendable {
@@ -21,6 +21,8 @@
 
     private struct Session {
       var mode: Mode
+      /// The client that used it last.
+      var client: String
       let began = ContinuousClock.now
       var lastUse = ContinuousClock.now
 
@@ -46,8 +48,12 @@
 
     /// Begins a transaction, and returns its id.
     ///
-    /// - Parameter isReadOnly: The mode if the options have none.
-    func begin(_ options: ProtoTransactionOptions, isReadOnly: Bool) async throws -> Data {
+    /// - Parameters:
+    ///   - isReadOnly: The mode if the options have none.
+    ///   - client: The address of the client's connection; see `endTransactions`.
+    func begin(
+      _ options: ProtoTransactionOptions, isReadOnly: Bool, _ client: String
+    ) async throws -> Data {
       let mode: Mode
       switch options.mode {
       case .readOnly(let options):
@@ -63,7 +69,7 @@
       }
       var generator = SystemRandomNumberGenerator()
       let id = withUnsafeBytes(of: (generator.next(), generator.next())) { Data($0) }
-      sessions.withLock { $0[id] = Session(mode: mode) }
+      sessions.withLock { $0[id] = Session(mode: mode, client: client) }
       return id
     }
 
@@ -95,29 +101,32 @@
     }
 
     /// The state that a request of a transaction reads.
-    func consistency(of id: Data) throws(Status) -> ServedDatabase.Consistency {
-      switch try use(id) {
+    func consistency(
+      of id: Data, _ client: String
+    ) throws(Status) -> ServedDatabase.Consistency {
+      switch try use(id, client) {
       case .readOnly(let time): .past(time)
       case .readWrite(let id): .transaction(id)
       case .failed: throw Self.expired
       }
     }
 
-    private func use(_ id: Data) throws(Status) -> Mode {
+    private func use(_ id: Data, _ client: String) throws(Status) -> Mode {
       expire()
       return try sessions.withLock { sessions throws(Status) in
         guard let mode = sessions[id]?.mode else { throw Self.expired }
         sessions[id]?.lastUse = .now
+        sessions[id]?.client = client
         return mode
       }
     }
 
     /// Commits with the transaction; see `ServedDatabase.commit`.
     func commit(
-      _ id: Data, _ mutations: [Mutation],
+      _ id: Data, _ mutations: [Mutation], _ client: String,
       _ commit: (TransactionID) async throws -> CommitResult
     ) async throws -> CommitResult {
-      switch try use(id) {
+      switch try use(id, client) {
       case .failed: throw Self.expired
       case .readOnly:
         guard mutations.isEmpty else {
@@ -142,11 +151,20 @@
     }
 
     /// Ends those that have expired.
-    func expire() {
+    func expire() { end(where: \.isExpired) }
+
+    /// Ends those that this client used last: its connection is closed. A client that goes on over
+    /// another connection begins again.
+    func endTransactions(of client: String) { end { $0.client == client } }
+
+    /// The number of transactions that have not ended.
+    var open: Int { sessions.withLock(\.count) }
+
+    private func end(where isOver: (Session) -> Bool) {
       let ids = sessions.withLock { sessions in
-        let expired = sessions.filter(\.value.isExpired)
-        for id in expired.keys { sessions[id] = nil }
-        return expired.values.compactMap(\.id)
+        let over = sessions.filter { isOver($0.value) }
+        for id in over.keys { sessions[id] = nil }
+        return over.values.compactMap(\.id)
       }
       for id in ids { backend.rollback(id) }
     }

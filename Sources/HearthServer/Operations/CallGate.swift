@@ -9,17 +9,20 @@
   /// bytes, otherwise a random one. It is in every log message of the call, and in the answer's
   /// metadata.
   struct CallGate: ServerInterceptor {
-    private static let header = "x-request-id"
+    static let header = "x-request-id"
 
     let keys: ServiceKeys
     let limit: Int
     let logger: Logger
-    private let running = RunningCalls()
+    let metrics: ServerMetrics
+    private let running: RunningCalls
 
-    init(keys: ServiceKeys, limit: Int, logger: Logger) {
+    init(keys: ServiceKeys, limit: Int, logger: Logger, metrics: ServerMetrics) {
       self.keys = keys
       self.limit = limit
       self.logger = logger
+      self.metrics = metrics
+      running = RunningCalls { metrics.set(runningCalls: $0) }
     }
 
     /// Calls that run now.
@@ -33,7 +36,7 @@
         ) async throws -> StreamingServerResponse<Output>
     ) async throws -> StreamingServerResponse<Output> {
       let id = Self.id(request.metadata)
-      let call = Call(id: id, context: context, logger: logger)
+      let call = Call(id: id, context: context, logger: logger, metrics: metrics)
       do {
         // Health is asked by machines that have no key.
         if context.descriptor.service != HealthService.descriptor {
@@ -89,7 +92,10 @@
       let id: String
       let context: ServerContext
       let logger: Logger
+      let metrics: ServerMetrics
       let began = ContinuousClock.now
+
+      private static let streamErrors: Set<String> = ["Empty stream.", "Too many messages."]
 
       func end() { log(.debug, "ok", nil) }
 
@@ -103,17 +109,23 @@
       }
 
       func end(_ error: RPCError) -> RPCError {
+        var error = error
+        // gRPC's own error for a call whose client sends no message, or two.
+        if error.code == .internalError, Self.streamErrors.contains(error.message) {
+          error.code = .invalidArgument
+        }
         let isOurs = [.internalError, .unknown, .dataLoss].contains(error.code)
         log(isOurs ? .error : .debug, "\(error.code)", error)
-        var error = error
         error.metadata.replaceOrAddString(id, forKey: CallGate.header)
         return error
       }
 
       private func log(_ level: Logger.Level, _ code: String, _ error: (any Error)?) {
+        let duration = ContinuousClock.now - began
+        metrics.callHasEnded(context.descriptor, code: code, after: duration)
         var metadata: Logger.Metadata = [
           "request-id": "\(id)", "method": "\(context.descriptor.method)", "code": "\(code)",
-          "peer": "\(context.remotePeer)", "duration": "\(ContinuousClock.now - began)",
+          "peer": "\(context.remotePeer)", "duration": "\(duration)",
         ]
         if let error { metadata["error"] = "\(error)" }
         logger.log(level: level, "A call has ended.", metadata: metadata)
@@ -124,6 +136,9 @@
   /// The number of calls that run.
   final class RunningCalls: Sendable {
     let count = Guarded(0)
+    fileprivate let onChange: @Sendable (Int) -> Void
+
+    init(onChange: @escaping @Sendable (Int) -> Void = { _ in }) { self.onChange = onChange }
   }
 
   /// A call that is counted until it ends, or until nothing has it any more.
@@ -137,6 +152,7 @@
       let isCounted = calls.count.withLock { count in
         guard count < limit else { return false }
         count += 1
+        calls.onChange(count)
         return true
       }
       guard isCounted else {
@@ -152,7 +168,11 @@
         defer { hasEnded = true }
         return !hasEnded
       }
-      if isFirst { calls.count.withLock { $0 -= 1 } }
+      guard isFirst else { return }
+      calls.count.withLock { count in
+        count -= 1
+        calls.onChange(count)
+      }
     }
   }
 #endif

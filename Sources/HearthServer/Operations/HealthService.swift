@@ -24,6 +24,8 @@
 
     private let state = Guarded(State())
 
+    var isServing: Bool { state.withLock(\.health) == .serving }
+
     /// Answers "not serving" from now on, and ends those that watch.
     func shutDown() {
       let watchers = state.withLock { state in

@@ -14,7 +14,7 @@
         let mask = try name.projection(request.hasMask ? request.mask : nil)
         let consistency =
           switch request.consistencySelector {
-          case .transaction(let id): try database.consistency(transaction: id)
+          case .transaction(let id): try database.consistency(transaction: id, context)
           case .readTime(let time): try database.consistency(readTime: time)
           case nil: try database.consistency()
           }
@@ -48,12 +48,13 @@
         let mask = try name.projection(request.hasMask ? request.mask : nil)
         let consistency: ServedDatabase.Consistency
         switch request.consistencySelector {
-        case .transaction(let id): consistency = try database.consistency(transaction: id)
+        case .transaction(let id): consistency = try database.consistency(transaction: id, context)
         case .readTime(let time): consistency = try database.consistency(readTime: time)
         case .newTransaction(let options):
-          let id = try await database.transactions.begin(options, isReadOnly: true)
+          let id = try await database.transactions.begin(
+            options, isReadOnly: true, context.remotePeer)
           try await response.write(.with { $0.transaction = id })
-          consistency = try database.consistency(transaction: id)
+          consistency = try database.consistency(transaction: id, context)
         case nil: consistency = .newest
         }
         let (found, time) = try await database.documents(at: paths, consistency)

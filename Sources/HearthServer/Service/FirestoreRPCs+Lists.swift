@@ -20,7 +20,7 @@
       try await with(document: request.parent, allowsRoot: true) { database, name, parent in
         let consistency =
           switch request.consistencySelector {
-          case .transaction(let id): try database.consistency(transaction: id)
+          case .transaction(let id): try database.consistency(transaction: id, context)
           case .readTime(let time): try database.consistency(readTime: time)
           case nil: try database.consistency()
           }

@@ -16,12 +16,13 @@
         try query.check()
         let consistency: ServedDatabase.Consistency
         switch request.consistencySelector {
-        case .transaction(let id): consistency = try database.consistency(transaction: id)
+        case .transaction(let id): consistency = try database.consistency(transaction: id, context)
         case .readTime(let time): consistency = try database.consistency(readTime: time)
         case .newTransaction(let options):
-          let id = try await database.transactions.begin(options, isReadOnly: true)
+          let id = try await database.transactions.begin(
+            options, isReadOnly: true, context.remotePeer)
           try await response.write(.with { $0.transaction = id })
-          consistency = try database.consistency(transaction: id)
+          consistency = try database.consistency(transaction: id, context)
         case nil: consistency = .newest
         }
         var metrics: ProtoExplainMetrics?
@@ -61,12 +62,13 @@
         try query.check(aggregations)
         let consistency: ServedDatabase.Consistency
         switch request.consistencySelector {
-        case .transaction(let id): consistency = try database.consistency(transaction: id)
+        case .transaction(let id): consistency = try database.consistency(transaction: id, context)
         case .readTime(let time): consistency = try database.consistency(readTime: time)
         case .newTransaction(let options):
-          let id = try await database.transactions.begin(options, isReadOnly: true)
+          let id = try await database.transactions.begin(
+            options, isReadOnly: true, context.remotePeer)
           try await response.write(.with { $0.transaction = id })
-          consistency = try database.consistency(transaction: id)
+          consistency = try database.consistency(transaction: id, context)
         case nil: consistency = .newest
         }
         var metrics: ProtoExplainMetrics?

@@ -11,7 +11,8 @@
       request: ProtoBeginTransactionRequest, context: ServerContext
     ) async throws -> ProtoBeginTransactionResponse {
       try await with(database: request.database) { database, _ in
-        let id = try await database.transactions.begin(request.options, isReadOnly: false)
+        let id = try await database.transactions.begin(
+          request.options, isReadOnly: false, context.remotePeer)
         return .with { $0.transaction = id }
       }
     }
@@ -24,7 +25,9 @@
         let result =
           request.transaction.isEmpty
           ? try await database.commit(mutations)
-          : try await database.transactions.commit(request.transaction, mutations) {
+          : try await database.transactions.commit(
+            request.transaction, mutations, context.remotePeer
+          ) {
             try await database.commit(mutations, in: $0)
           }
         return .with {

@@ -19,7 +19,9 @@
       _ name: DatabaseName, _ body: (ServedDatabase) async throws -> Answer
     ) async throws -> Answer {
       do {
-        return try await body(try catalog.database(name))
+        let database = try catalog.database(name)
+        try await database.prepared()
+        return try await body(database)
       } catch let status as Status {
         throw name.named(status)
       }
@@ -52,11 +54,16 @@
   }
 
   extension ServedDatabase {
-    /// The state that a request reads by its transaction or time.
+    /// The state that a request reads by its transaction.
     func consistency(
-      transaction: Data? = nil, readTime: Google_Protobuf_Timestamp? = nil
+      transaction id: Data, _ context: ServerContext
     ) throws(Status) -> Consistency {
-      if let transaction { return try transactions.consistency(of: transaction) }
+      try transactions.consistency(of: id, context.remotePeer)
+    }
+
+    func consistency(
+      readTime: Google_Protobuf_Timestamp? = nil
+    ) throws(Status) -> Consistency {
       guard let readTime else { return .newest }
       return .past(Timestamp(try Instant(exactly: readTime, "The read time")))
     }

@@ -106,7 +106,7 @@
           throw Status(
             .resourceExhausted, "A listen stream has at most \(targetLimit) targets.")
         }
-        let (watched, project) = try watched(proto)
+        let (watched, project) = try await watched(proto)
         let token = try await token(proto)
         var target = Target(isOnce: proto.once, expectsCount: proto.hasExpectedCount)
         target.project = project
@@ -129,9 +129,17 @@
       }
     }
 
+    private func checkIndexes(_ query: StructuredQuery) async throws(Status) {
+      do {
+        try await database.checkIndexes(query)
+      } catch {
+        throw Status(readingFailed: error)
+      }
+    }
+
     private func watched(
       _ proto: ProtoTarget
-    ) throws(Status) -> (
+    ) async throws(Status) -> (
       [(Member, Listener.Target)], ((StoredDocument) throws(Status) -> StoredDocument)?
     ) {
       switch proto.targetType {
@@ -155,6 +163,7 @@
         let query = try name.query(target.structuredQuery, below: parent)
         try query.check()
         try query.checkListening()
+        try await checkIndexes(query)
         return ([(.query, .results(of: query))], query.projecting)
       case nil: throw .invalidArgument("A target is a query or documents.")
       }

@@ -9,17 +9,25 @@
     }
 
     private let state = Guarded(State())
+    private let onChange: @Sendable (Int) -> Void
+
+    /// - Parameter onChange: Called with the number of open streams.
+    init(onChange: @escaping @Sendable (Int) -> Void) { self.onChange = onChange }
 
     func add(_ inputs: ListenInputs) {
       let isClosed = state.withLock { state in
         state.open[ObjectIdentifier(inputs)] = inputs
+        onChange(state.open.count)
         return state.isClosed
       }
       if isClosed { inputs.end(Self.shutDown) }
     }
 
     func remove(_ inputs: ListenInputs) {
-      state.withLock { $0.open[ObjectIdentifier(inputs)] = nil }
+      state.withLock { state in
+        state.open[ObjectIdentifier(inputs)] = nil
+        onChange(state.open.count)
+      }
     }
 
     /// Ends all streams, and those that begin later. Clients connect again.

@@ -16,6 +16,7 @@
     let client: Client
     let connection: GRPCClient<HTTP2ClientTransport.Posix>
     let backend: any Backend
+    let catalog: DatabaseCatalog
     let shutDown: @Sendable () -> Void
 
     static let database = "projects/test/databases/(default)"
@@ -24,6 +25,7 @@
     /// Runs `body` with a server that ends with it.
     static func run<Answer: Sendable>(
       _ configure: @Sendable (inout FirestoreServer.Options) -> Void = { _ in },
+      indexes: ServedIndexes = ServedIndexes(),
       _ body: @Sendable (TestServer) async throws -> Answer
     ) async throws -> Answer {
       let backend = try EmbeddedBackend(
@@ -31,7 +33,8 @@
       var options = FirestoreServer.Options()
       options.port = 0
       configure(&options)
-      let server = try FirestoreServer(DatabaseCatalog(backend), options)
+      let catalog = DatabaseCatalog(backend, indexes)
+      let server = try FirestoreServer(catalog, options)
       return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await server.run() }
         let port = try await server.port
@@ -42,7 +45,7 @@
         let answer = try await body(
           TestServer(
             port: port, client: .init(wrapping: client), connection: client, backend: backend,
-            shutDown: { server.shutDown() }))
+            catalog: catalog, shutDown: { server.shutDown() }))
         client.beginGracefulShutdown()
         server.shutDown()
         return answer

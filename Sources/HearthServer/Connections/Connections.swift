@@ -1,0 +1,66 @@
+#if Server
+  import HearthEngine
+  import NIOCore
+
+  /// The open connections of a server: how many there may be, and which clients have gone.
+  final class Connections: Sendable {
+    private let limit: Int
+    private let count = Guarded(0)
+    private let metrics: ServerMetrics
+    private let onEnd: @Sendable (_ peer: String) -> Void
+
+    /// - Parameter onEnd: Called when a connection over HTTP/2 has ended.
+    init(
+      limit: Int, _ metrics: ServerMetrics, onEnd: @escaping @Sendable (_ peer: String) -> Void
+    ) {
+      self.limit = limit
+      self.metrics = metrics
+      self.onEnd = onEnd
+    }
+
+    /// The number of open connections.
+    var open: Int { count.withLock { $0 } }
+
+    /// Counts a connection until it is closed. False if there are as many as may be.
+    func add(_ channel: any Channel) -> Bool {
+      let isAdded = count.withLock { count in
+        guard count < limit else { return false }
+        count += 1
+        metrics.set(connections: count)
+        return true
+      }
+      guard isAdded else {
+        metrics.connectionWasRefused()
+        return false
+      }
+      channel.closeFuture.whenComplete { [self] _ in
+        count.withLock { count in
+          count -= 1
+          metrics.set(connections: count)
+        }
+      }
+      return true
+    }
+
+    /// Notes that a connection speaks HTTP/2: its end is the end of what its client has begun.
+    /// Requests of one client over HTTP/1 often have a connection each.
+    func isHTTP2(_ channel: any Channel) {
+      let peer = Self.peer(of: channel)
+      channel.closeFuture.whenComplete { [onEnd] _ in onEnd(peer) }
+    }
+
+    /// The client's address, in the form of `ServerContext.remotePeer`.
+    static func peer(of channel: any Channel) -> String { text(channel.remoteAddress) }
+
+    /// The server's address, in the form of `ServerContext.localPeer`.
+    static func localPeer(of channel: any Channel) -> String { text(channel.localAddress) }
+
+    private static func text(_ address: SocketAddress?) -> String {
+      switch address {
+      case .v4(let host)?: "ipv4:\(host.host):\(address?.port ?? 0)"
+      case .v6(let host)?: "ipv6:[\(host.host)]:\(address?.port ?? 0)"
+      default: "<unknown>"
+      }
+    }
+  }
+#endif

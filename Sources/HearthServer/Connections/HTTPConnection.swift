@@ -1,0 +1,303 @@
+#if Server
+  import NIOCore
+  import NIOHTTP1
+
+  /// A connection over HTTP/1: one request at a time, each answered by a function.
+  ///
+  ///     waiting ─ head ─▶ receiving ─ end ─▶ answering ─ end ─▶ waiting, or ending
+  ///        │                  │ body too large: 413                     │
+  ///        └──────────────────┴─ not HTTP: 400; too slow ─▶ ending ◀────┘
+  ///
+  /// What follows a request waits until its answer ends, and nothing more is read meanwhile. NIO's
+  /// own handler for that is not used: it traps in debug builds if a server shuts down while half a
+  /// request is there.
+  ///
+  /// The last handler that is used: gRPC's handlers behind it receive nothing before the end, and
+  /// nothing that they write is sent. Used on its event loop only.
+  final class HTTPConnection: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// Answers a request, in a task that is cancelled when the connection ends.
+    typealias Answer = @Sendable (HTTPRequest, HTTPResponseWriter) async -> Void
+
+    /// Time for the head of the first request.
+    private static let headTime = TimeAmount.seconds(10)
+    /// Time between a request and the next one's head.
+    private static let idleTime = TimeAmount.seconds(60)
+    /// Time for a request's body.
+    private static let bodyTime = TimeAmount.seconds(120)
+    /// Time in which the client reads a part of an answer.
+    private static let writeTime = TimeAmount.seconds(60)
+    /// Time in which the client closes the connection after the last answer. Closed at once, with
+    /// bytes of the client unread, the connection would lose the answer.
+    private static let endTime = TimeAmount.seconds(5)
+
+    private enum State {
+      case waiting
+      case receiving(HTTPRequestHead, ByteBuffer)
+      case answering(Answering)
+      /// Drops what comes.
+      case ending
+    }
+
+    private struct Answering {
+      var task: Task<Void, Never>?
+      var keepsAlive: Bool
+      /// The head of the answer is sent.
+      var hasBegun = false
+    }
+
+    private let bodyLimit: Int
+    private let answer: Answer
+    private var state = State.waiting
+    /// The number of the request that is being answered, or was last.
+    private(set) var request = 0
+    private var deadline: Scheduled<Void>?
+    private var context: ChannelHandlerContext?
+    /// Parts of later requests.
+    private var following: [HTTPServerRequestPart] = []
+    private var mustRead = false
+
+    init(bodyLimit: Int, _ answer: @escaping Answer) {
+      self.bodyLimit = bodyLimit
+      self.answer = answer
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+      self.context = context
+      setDeadline(Self.headTime)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+      end()
+      self.context = nil
+    }
+
+    // MARK: The request
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let part = unwrapInboundIn(data)
+      if case .answering = state { following.append(part) } else { take(part, context) }
+    }
+
+    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+      switch (part, state) {
+      case (.head(let head), .waiting):
+        setDeadline(Self.bodyTime)
+        state = .receiving(head, ByteBuffer())
+        let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+        guard length <= bodyLimit else { return refuseBody() }
+        if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
+          let head = HTTPResponseHead(version: .http1_1, status: .continue)
+          context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+        }
+      case (.body(var part), .receiving(let head, var body)):
+        // The state has no second reference to the body meanwhile.
+        state = .waiting
+        body.writeBuffer(&part)
+        state = .receiving(head, body)
+        if body.readableBytes > bodyLimit { refuseBody() }
+      case (.end, .receiving(let head, let body)):
+        clearDeadline()
+        let request = HTTPRequest(
+          method: head.method, target: head.uri, headers: head.headers,
+          body: Array(body.readableBytesView), peer: Connections.peer(of: context.channel),
+          localPeer: Connections.localPeer(of: context.channel))
+        self.request += 1
+        let writer = HTTPResponseWriter(
+          NIOLoopBound(self, eventLoop: context.eventLoop), self.request, context.eventLoop)
+        let answer = answer
+        let task = Task {
+          await answer(request, writer)
+          // The answer may have been left without an end.
+          writer.abandon()
+        }
+        state = .answering(
+          Answering(task: task, keepsAlive: Self.keepsAlive(head)))
+      default:
+        // What follows a refused request.
+        break
+      }
+    }
+
+    /// An answer to HEAD has no body: the client would take the one that is sent for what follows.
+    private static func keepsAlive(_ head: HTTPRequestHead) -> Bool {
+      head.version == .http1_1 && head.isKeepAlive && head.method != .HEAD
+    }
+
+    private func takeFollowing(_ context: ChannelHandlerContext) {
+      while !following.isEmpty {
+        if case .answering = state { return }
+        take(following.removeFirst(), context)
+      }
+      if mustRead { read(context: context) }
+    }
+
+    func read(context: ChannelHandlerContext) {
+      if case .answering = state {
+        mustRead = true
+      } else {
+        mustRead = false
+        context.read()
+      }
+    }
+
+    private func refuseBody() {
+      refuse(.payloadTooLarge, "The request has more than \(bodyLimit) bytes.")
+    }
+
+    private func refuse(_ status: HTTPResponseStatus, _ message: String) {
+      state = .answering(Answering(task: nil, keepsAlive: false))
+      let body = HTTPResponseWriter.errorBody(
+        code: Int(status.code), message, status: "INVALID_ARGUMENT")
+      _ = send(
+        HTTPResponseHead(
+          version: .http1_1, status: status,
+          headers: HTTPResponseWriter.headers(bytes: body.count)))
+      _ = send(body)
+      _ = sendEnd()
+    }
+
+    // MARK: The answer
+
+    /// Nil if the request has an answer already, or the connection has ended.
+    func send(_ head: HTTPResponseHead) -> EventLoopFuture<Void>? {
+      guard case .answering(var answering) = state, !answering.hasBegun else { return nil }
+      answering.hasBegun = true
+      state = .answering(answering)
+      var head = head
+      if !answering.keepsAlive { head.headers.replaceOrAdd(name: "connection", value: "close") }
+      return send(.head(head), flushing: false)
+    }
+
+    func send(_ body: [UInt8]) -> EventLoopFuture<Void>? {
+      guard case .answering(let answering) = state, answering.hasBegun, let context else {
+        return nil
+      }
+      let buffer = context.channel.allocator.buffer(bytes: body)
+      return send(.body(.byteBuffer(buffer)), flushing: true)
+    }
+
+    func sendEnd() -> EventLoopFuture<Void>? {
+      guard case .answering(let answering) = state, answering.hasBegun, let context else {
+        return nil
+      }
+      state = answering.keepsAlive ? .waiting : .ending
+      let sent = send(.end(nil), flushing: true)
+      if answering.keepsAlive {
+        setDeadline(Self.idleTime)
+        takeFollowing(context)
+      } else {
+        following = []
+        setDeadline(Self.writeTime)
+        sent?.assumeIsolated().whenComplete { _ in
+          self.setDeadline(Self.endTime)
+          context.close(mode: .output, promise: nil)
+        }
+        if mustRead { read(context: context) }
+      }
+      return sent
+    }
+
+    /// Closes the connection if its request is still without a whole answer.
+    func abandon() {
+      if case .answering = state { context?.close(promise: nil) }
+    }
+
+    private func send(
+      _ part: HTTPServerResponsePart, flushing: Bool
+    ) -> EventLoopFuture<Void>? {
+      guard let context else { return nil }
+      guard flushing else {
+        context.write(wrapOutboundOut(part), promise: nil)
+        return context.eventLoop.makeSucceededVoidFuture()
+      }
+      if case .answering = state { setDeadline(Self.writeTime) }
+      let sent = context.writeAndFlush(wrapOutboundOut(part))
+      sent.assumeIsolated().whenComplete { _ in
+        // The next part waits for this one; until then, the answer takes the time that it needs.
+        if case .answering = self.state { self.clearDeadline() }
+      }
+      return sent
+    }
+
+    // MARK: The end
+
+    private func setDeadline(_ time: TimeAmount) {
+      clearDeadline()
+      guard let context else { return }
+      deadline = context.eventLoop.assumeIsolated().scheduleTask(in: time) {
+        self.end()
+        context.close(promise: nil)
+      }
+    }
+
+    private func clearDeadline() {
+      deadline?.cancel()
+      deadline = nil
+    }
+
+    private func end() {
+      clearDeadline()
+      if case .answering(let answering) = state { answering.task?.cancel() }
+      state = .ending
+      following = []
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      switch state {
+      case .waiting, .receiving:
+        guard error is HTTPParserError, context.channel.isActive else { fallthrough }
+        clearDeadline()
+        refuse(.badRequest, "The request is not valid HTTP/1: \(error)")
+      case .answering, .ending:
+        end()
+        context.close(promise: nil)
+      }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+      guard event is ChannelShouldQuiesceEvent else { return }
+      switch state {
+      case .answering(var answering):
+        answering.keepsAlive = false
+        state = .answering(answering)
+      case .waiting, .receiving, .ending:
+        end()
+        context.close(promise: nil)
+      }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+      end()
+      // gRPC's handlers end their work only if they were active.
+      context.fireChannelActive()
+      context.fireChannelInactive()
+    }
+
+    // MARK: Nothing for gRPC, and nothing from it
+
+    func channelActive(context: ChannelHandlerContext) {}
+    func channelReadComplete(context: ChannelHandlerContext) {}
+    func channelWritabilityChanged(context: ChannelHandlerContext) {}
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+      promise?.fail(ChannelError.ioOnClosedChannel)
+    }
+
+    func flush(context: ChannelHandlerContext) {}
+  }
+
+  /// A request over HTTP/1, as a whole.
+  struct HTTPRequest: Sendable {
+    var method: HTTPMethod
+    /// The path and the query, as sent.
+    var target: String
+    var headers: HTTPHeaders
+    var body: [UInt8]
+    var peer: String
+    var localPeer: String
+  }
+#endif

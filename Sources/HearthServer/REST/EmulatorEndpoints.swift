@@ -1,0 +1,84 @@
+#if Server
+  import Foundation
+  import HearthEngine
+
+  /// The requests that only an emulator has: clear, export, import and shutdown.
+  struct EmulatorEndpoints: Sendable {
+    let catalog: DatabaseCatalog
+    let shutDown: @Sendable () -> Void
+
+    private static let batchSize = 500
+
+    func answer(_ route: RESTRoute, _ body: [UInt8]) async throws {
+      switch route {
+      case .clear(let name): try await clear(try catalog.database(DatabaseName(name)))
+      case .export(let project):
+        let files = try Files(project, body, catalog)
+        let path = files.path
+        try await Self.readable {
+          _ = try await files.backend.export(to: path, replacing: false, nil)
+        }
+      case .load(let project):
+        let files = try Files(project, body, catalog)
+        let path = files.path
+        try await Self.readable {
+          _ = try await files.backend.importDocuments(
+            from: path, skippingInvalidLines: false, nil)
+        }
+      default: break
+      }
+    }
+
+    /// Deletes all documents, in commits of a part of them each.
+    private func clear(_ database: ServedDatabase) async throws {
+      var query = StructuredQuery(.subtree(below: .root))
+      query.projection = [.documentID]
+      query.limit = Self.batchSize
+      while true {
+        let found = try await database.documents(matching: query, .newest).0
+        if found.isEmpty { return }
+        _ = try await database.commit(found.map { Mutation(path: $0.path, operation: .delete) })
+      }
+    }
+
+    private static func readable(_ body: () async throws -> Void) async throws {
+      do { try await body() } catch let status as Status { throw status } catch {
+        // Errors of maintenance have the form that users see.
+        let error = error as NSError
+        throw Status(
+          Status.Code(rawValue: error.code) ?? .unavailable, error.localizedDescription)
+      }
+    }
+
+    /// The body of an export or import, as Google's tools send it.
+    private struct Files {
+      private struct Body: Decodable {
+        var database: String
+        var export_directory: String
+        var export_name: String
+      }
+
+      let backend: any FileBackend
+      let path: String
+
+      init(_ project: String, _ body: [UInt8], _ catalog: DatabaseCatalog) throws(Status) {
+        guard let body = try? JSONDecoder().decode(Body.self, from: Data(body)) else {
+          throw .invalidArgument(
+            "The body has a database, an export_directory and an export_name.")
+        }
+        let name = try DatabaseName(body.database)
+        guard name.project == project else {
+          throw .invalidArgument("The database is of another project than the path.")
+        }
+        guard !body.export_name.isEmpty, !body.export_name.contains("/") else {
+          throw .invalidArgument("An export_name is the name of a file in the export_directory.")
+        }
+        guard let backend = try catalog.database(name).backend as? any FileBackend else {
+          throw Status(.unimplemented, "Only a database in a file is exported and imported.")
+        }
+        self.backend = backend
+        path = body.export_directory + "/" + body.export_name + ".jsonl"
+      }
+    }
+  }
+#endif

@@ -1,0 +1,221 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import HearthEngine
+  import SwiftProtobuf
+
+  /// One call of Firestore over REST.
+  struct RESTCall {
+    let rpcs: FirestoreRPCs
+    let gate: CallGate
+    let request: HTTPRequest
+    let parameters: RESTParameters
+    let response: RESTResponse
+
+    private typealias Method = ProtoFirestore.Method
+
+    private static let mask: [String: RESTParameters.Kind] = ["mask.fieldPaths": .list]
+    private static let consistency: [String: RESTParameters.Kind] = [
+      "transaction": .text, "readTime": .text,
+    ]
+    private static let precondition: [String: RESTParameters.Kind] = [
+      "currentDocument.exists": .flag, "currentDocument.updateTime": .text,
+    ]
+    private static let page: [String: RESTParameters.Kind] = [
+      "pageSize": .text, "pageToken": .text, "orderBy": .text, "showMissing": .flag,
+    ]
+
+    /// Throws what is wrong with the request, and answers the errors of the call.
+    func run(_ route: RESTRoute) async throws {
+      switch route {
+      case .get(let name):
+        var message: ProtoGetDocumentRequest = try parameters.message(
+          Self.mask.merging(Self.consistency) { $1 })
+        message.name = name
+        try await unary(Method.GetDocument.descriptor, message) {
+          try await rpcs.getDocument(request: $0, context: $1)
+        }
+      case .list(let parent, let collection):
+        var message: ProtoListDocumentsRequest = try parameters.message(
+          Self.page.merging(Self.mask) { $1 }.merging(Self.consistency) { $1 })
+        message.parent = parent
+        message.collectionID = collection
+        try await unary(Method.ListDocuments.descriptor, message) {
+          try await rpcs.listDocuments(request: $0, context: $1)
+        }
+      case .create(let parent, let collection):
+        var message: ProtoCreateDocumentRequest = try parameters.message(
+          Self.mask.merging(["documentId": .text]) { $1 })
+        message.parent = parent
+        message.collectionID = collection
+        message.document = try body()
+        try await unary(Method.CreateDocument.descriptor, message) {
+          try await rpcs.createDocument(request: $0, context: $1)
+        }
+      case .update(let name):
+        var message: ProtoUpdateDocumentRequest = try parameters.message(
+          Self.precondition.merging(Self.mask) { $1 }
+            .merging(["updateMask.fieldPaths": .list]) { $1 })
+        message.document = try body()
+        message.document.name = name
+        try await unary(Method.UpdateDocument.descriptor, message) {
+          try await rpcs.updateDocument(request: $0, context: $1)
+        }
+      case .delete(let name):
+        var message: ProtoDeleteDocumentRequest = try parameters.message(Self.precondition)
+        message.name = name
+        try await unary(Method.DeleteDocument.descriptor, message) {
+          try await rpcs.deleteDocument(request: $0, context: $1)
+        }
+      case .verb(let verb, let name):
+        // Its fields are in the body.
+        let _: Google_Protobuf_Empty = try parameters.message()
+        try await run(verb, name)
+      default:
+        throw Status(.notFound, "There is no such call.")
+      }
+    }
+
+    private func run(_ verb: RESTRoute.Verb, _ name: String) async throws {
+      switch verb {
+      case .beginTransaction:
+        var message: ProtoBeginTransactionRequest = try body()
+        message.database = name
+        try await unary(Method.BeginTransaction.descriptor, message) {
+          try await rpcs.beginTransaction(request: $0, context: $1)
+        }
+      case .commit:
+        var message: ProtoCommitRequest = try body()
+        message.database = name
+        try await unary(Method.Commit.descriptor, message) {
+          try await rpcs.commit(request: $0, context: $1)
+        }
+      case .rollback:
+        var message: ProtoRollbackRequest = try body()
+        message.database = name
+        try await unary(Method.Rollback.descriptor, message) {
+          try await rpcs.rollback(request: $0, context: $1)
+        }
+      case .batchWrite:
+        var message: ProtoBatchWriteRequest = try body()
+        message.database = name
+        try await unary(Method.BatchWrite.descriptor, message) {
+          try await rpcs.batchWrite(request: $0, context: $1)
+        }
+      case .partitionQuery:
+        var message: ProtoPartitionQueryRequest = try body()
+        message.parent = name
+        try await unary(Method.PartitionQuery.descriptor, message) {
+          try await rpcs.partitionQuery(request: $0, context: $1)
+        }
+      case .listCollectionIds:
+        var message: ProtoListCollectionIdsRequest = try body()
+        message.parent = name
+        try await unary(Method.ListCollectionIds.descriptor, message) {
+          try await rpcs.listCollectionIds(request: $0, context: $1)
+        }
+      case .batchGet:
+        var message: ProtoBatchGetDocumentsRequest = try body()
+        message.database = name
+        try await stream(Method.BatchGetDocuments.descriptor, message) {
+          try await rpcs.batchGetDocuments(request: $0, context: $1)
+        }
+      case .runQuery:
+        var message: ProtoRunQueryRequest = try body()
+        message.parent = name
+        try await stream(Method.RunQuery.descriptor, message) {
+          try await rpcs.runQuery(request: $0, context: $1)
+        }
+      case .runAggregationQuery:
+        var message: ProtoRunAggregationQueryRequest = try body()
+        message.parent = name
+        try await stream(Method.RunAggregationQuery.descriptor, message) {
+          try await rpcs.runAggregationQuery(request: $0, context: $1)
+        }
+      case .executePipeline:
+        var message: ProtoExecutePipelineRequest = try body()
+        message.database = name
+        try await stream(Method.ExecutePipeline.descriptor, message) {
+          try await rpcs.executePipeline(request: $0, context: $1)
+        }
+      }
+    }
+
+    /// The message in the body; without a body, an empty one.
+    private func body<Message: SwiftProtobuf.Message>() throws(Status) -> Message {
+      if request.body.isEmpty { return Message() }
+      do {
+        return try Message(jsonUTF8Bytes: request.body)
+      } catch {
+        throw .invalidArgument("The body is not the call's message in JSON: \(error)")
+      }
+    }
+
+    private typealias Handler<Input: Sendable, Output: Sendable> =
+      @Sendable (StreamingServerRequest<Input>, ServerContext) async throws ->
+      StreamingServerResponse<Output>
+
+    private func unary<Input: SwiftProtobuf.Message, Output: SwiftProtobuf.Message>(
+      _ method: MethodDescriptor, _ message: Input, _ handler: Handler<Input, Output>
+    ) async throws {
+      try await call(method, message, handler) { contents in
+        let answers = CollectedAnswers<Output>()
+        _ = try await contents.producer(RPCWriter(wrapping: answers))
+        guard let answer = answers.all.withLock(\.first) else {
+          throw RPCError(code: .unknown, message: "The call has no answer.")
+        }
+        try await response.send(body: try RESTResponse.json(answer), contents.metadata)
+      }
+    }
+
+    private func stream<Input: SwiftProtobuf.Message, Output: SwiftProtobuf.Message>(
+      _ method: MethodDescriptor, _ message: Input, _ handler: Handler<Input, Output>
+    ) async throws {
+      let array = JSONArrayWriter<Output>(response)
+      do {
+        try await call(method, message, handler) { contents in
+          array.metadata.withLock { $0 = contents.metadata }
+          _ = try await contents.producer(RPCWriter(wrapping: array))
+          try await array.end()
+        }
+      } catch let error as RPCError {
+        try await array.end(error)
+      }
+    }
+
+    private func call<Input: SwiftProtobuf.Message, Output: SwiftProtobuf.Message>(
+      _ method: MethodDescriptor, _ message: Input, _ handler: Handler<Input, Output>,
+      _ consume: (StreamingServerResponse<Output>.Contents) async throws -> Void
+    ) async throws {
+      var metadata = Metadata()
+      for (name, value) in request.headers where !name.hasSuffix("-bin") {
+        metadata.addString(value, forKey: name.lowercased())
+      }
+      let input = StreamingServerRequest(
+        single: ServerRequest(metadata: metadata, message: message))
+      try await withServerContextRPCCancellationHandle { handle in
+        let context = ServerContext(
+          descriptor: method, remotePeer: request.peer, localPeer: request.localPeer,
+          cancellation: handle)
+        let answer = try await withTaskCancellationHandler {
+          try await gate.intercept(request: input, context: context, next: handler)
+        } onCancel: {
+          handle.cancel()
+        }
+        try await consume(try answer.accepted.get())
+      }
+    }
+  }
+
+  /// The answers of a call, kept.
+  private final class CollectedAnswers<Element: Sendable>: RPCWriterProtocol {
+    let all = Guarded<[Element]>([])
+
+    func write(_ element: Element) async throws { all.withLock { $0.append(element) } }
+
+    func write(contentsOf elements: some Sequence<Element>) async throws {
+      all.withLock { $0.append(contentsOf: elements) }
+    }
+  }
+#endif

@@ -1,0 +1,103 @@
+#if Server
+  import GRPCCore
+  import HearthEngine
+  import SwiftProtobuf
+
+  /// The answer to a request over REST, with the headers that all answers have.
+  struct RESTResponse: Sendable {
+    let writer: HTTPResponseWriter
+    private let headers: [String: String]
+
+    init(_ writer: HTTPResponseWriter, _ headers: [String: String]) {
+      self.writer = writer
+      self.headers = headers
+    }
+
+    func send(body: [UInt8], _ metadata: Metadata = [:]) async throws {
+      try await writer.send(200, all(metadata), body: body)
+    }
+
+    func send(text: String) async throws {
+      try await writer.send(
+        200, headers, body: Array(text.utf8), type: "text/plain; charset=UTF-8")
+    }
+
+    func send(isServing: Bool) async throws {
+      let body = #"{"status":"\#(isServing ? "SERVING" : "NOT_SERVING")"}"# + "\n"
+      try await writer.send(isServing ? 200 : 503, headers, body: Array(body.utf8))
+    }
+
+    func begin(_ metadata: Metadata) async throws {
+      try await writer.begin(200, all(metadata))
+    }
+
+    /// - Parameter isStream: The error is the one element of an array, as Google answers.
+    func fail(_ error: RPCError, isStream: Bool = false) async throws {
+      let body = Self.body(of: error)
+      try await writer.send(
+        error.code.httpStatus, all(error.metadata),
+        body: isStream ? Array("[".utf8) + body + Array("]".utf8) : body)
+    }
+
+    /// The error in Google's form.
+    static func body(of error: RPCError) -> [UInt8] {
+      HTTPResponseWriter.errorBody(
+        code: error.code.httpStatus, error.message, status: error.code.googleName)
+    }
+
+    static func json(_ message: some SwiftProtobuf.Message) throws -> [UInt8] {
+      do {
+        return try message.jsonUTF8Bytes()
+      } catch {
+        throw RPCError(code: .dataLoss, message: "The answer has no form in JSON.", cause: error)
+      }
+    }
+
+    private func all(_ metadata: Metadata) -> [String: String] {
+      var ids = metadata[stringValues: CallGate.header].makeIterator()
+      guard let id = ids.next() else { return headers }
+      return headers.merging([CallGate.header: id]) { $1 }
+    }
+  }
+
+  extension RPCError.Code {
+    /// As google.rpc.Code documents.
+    fileprivate var httpStatus: Int {
+      switch self {
+      case .cancelled: 499
+      case .invalidArgument, .failedPrecondition, .outOfRange: 400
+      case .deadlineExceeded: 504
+      case .notFound: 404
+      case .alreadyExists, .aborted: 409
+      case .permissionDenied: 403
+      case .unauthenticated: 401
+      case .resourceExhausted: 429
+      case .unimplemented: 501
+      case .unavailable: 503
+      default: 500
+      }
+    }
+
+    /// `NOT_FOUND`.
+    fileprivate var googleName: String {
+      switch self {
+      case .cancelled: "CANCELLED"
+      case .invalidArgument: "INVALID_ARGUMENT"
+      case .deadlineExceeded: "DEADLINE_EXCEEDED"
+      case .notFound: "NOT_FOUND"
+      case .alreadyExists: "ALREADY_EXISTS"
+      case .permissionDenied: "PERMISSION_DENIED"
+      case .resourceExhausted: "RESOURCE_EXHAUSTED"
+      case .failedPrecondition: "FAILED_PRECONDITION"
+      case .aborted: "ABORTED"
+      case .outOfRange: "OUT_OF_RANGE"
+      case .unimplemented: "UNIMPLEMENTED"
+      case .internalError: "INTERNAL"
+      case .unavailable: "UNAVAILABLE"
+      case .dataLoss: "DATA_LOSS"
+      case .unauthenticated: "UNAUTHENTICATED"
+      default: "UNKNOWN"
+      }
+    }
+  }
+#endif

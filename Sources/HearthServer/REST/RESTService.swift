@@ -1,0 +1,69 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import HearthEngine
+  import SwiftProtobuf
+
+  /// Firestore's REST API: the same calls as over gRPC, with messages in JSON.
+  ///
+  ///     request ─▶ browsers' guard ─▶ key ─▶ route, message ─▶ CallGate ─▶ FirestoreRPCs
+  ///
+  /// Also answers whether the server is there, and as an emulator, a few requests for tests.
+  struct RESTService: Sendable {
+    let rpcs: FirestoreRPCs
+    let gate: CallGate
+    let health: HealthService
+    let guarding: BrowserGuard
+    /// Nil unless the server is an emulator.
+    let emulator: EmulatorEndpoints?
+
+    func answer(_ request: HTTPRequest, _ writer: HTTPResponseWriter) async {
+      var headers: [String: String] = [:]
+      do {
+        headers = try guarding.check(request.headers)
+        if request.method == .OPTIONS {
+          return try await writer.send(
+            204, headers.merging(BrowserGuard.preflight) { $1 }, body: [])
+        }
+        try await answer(request, RESTResponse(writer, headers))
+      } catch let error as any RPCErrorConvertible {
+        // Does nothing if an answer has begun.
+        try? await RESTResponse(writer, headers).fail(RPCError(error))
+      } catch {
+        writer.abandon()
+      }
+    }
+
+    private func answer(_ request: HTTPRequest, _ response: RESTResponse) async throws {
+      let parts = request.target.split(
+        separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+      let route = try RESTRoute(request.method, path: parts[0])
+      switch route {
+      case .ready: return try await response.send(text: "Ok\n")
+      case .health: return try await response.send(isServing: health.isServing)
+      case .webChannel:
+        throw Status(
+          .unimplemented,
+          "Browsers' streams (WebChannel) are not served. Use REST, or a client with gRPC.")
+      default: break
+      }
+      // Before the message is parsed, which is work.
+      try gate.keys.check(authorization: request.headers.first(name: "authorization"))
+      switch route {
+      case .clear, .export, .load, .shutDown:
+        guard let emulator else {
+          throw Status(.notFound, "Only an emulator has \(request.method.rawValue) \(parts[0]).")
+        }
+        try await emulator.answer(route, request.body)
+        try await response.send(body: Array("{}\n".utf8))
+        if route == .shutDown { emulator.shutDown() }
+      default:
+        let call = RESTCall(
+          rpcs: rpcs, gate: gate, request: request,
+          parameters: try RESTParameters(parts.count > 1 ? parts[1] : ""), response: response)
+        try await call.run(route)
+      }
+    }
+  }
+#endif
