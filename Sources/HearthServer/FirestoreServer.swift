@@ -28,6 +28,8 @@
 
     /// How long calls may run after `shutDown`.
     private static let grace = Duration.seconds(10)
+    /// How long a connection over HTTP/2 may have no call. Clients connect again with the next one.
+    private static let idleTime = Duration.seconds(600)
 
     /// Creates a server. Nothing listens before `run`.
     ///
@@ -86,7 +88,11 @@
         emulator: options.isEmulator
           ? EmulatorEndpoints(catalog: catalog) { shutDownRequest.make() } : nil)
       let connections = Connections(
-        limit: limits.connections, metrics, onEnd: catalog.endTransactions)
+        limit: limits.connections, metrics,
+        onEnd: { client in
+          // Not on the event loop: a database may be being opened.
+          Task { catalog.endTransactions(of: client) }
+        })
       transport = HTTP2ServerTransport.Posix(
         address: options.host.contains(":")
           ? .ipv6(host: options.host, port: options.port)
@@ -96,6 +102,7 @@
         config: .defaults {
           $0.rpc.maxRequestPayloadSize = limits.messageBytes
           $0.http2.maxConcurrentStreams = limits.streamsPerConnection
+          $0.connection.maxIdleTime = Self.idleTime
           $0.channelDebuggingCallbacks.onAcceptTCPConnection = {
             ProtocolChooser.add(
               to: $0, connections, bodyLimit: limits.messageBytes, rest.answer)

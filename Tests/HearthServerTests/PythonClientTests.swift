@@ -4,6 +4,8 @@
 
   /// Google's Python client, as a judge.
   @Suite(.serialized) struct PythonClientTests {
+    private let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
+
     @Test func `documents, queries, listeners and transactions work`() async throws {
       try await TestServer.run { try await PythonClient.run("slice.py", port: $0.port) }
     }
@@ -14,7 +16,6 @@
 
     @Test func `transactions of many processes all commit`() async throws {
       // The client gives up after five attempts, which other work on the machine may take.
-      let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
       try await TestServer.run {
         try await PythonClient.run(
           "increments.py", port: $0.port, isLong ? ["16", "100"] : ["2", "20"])
@@ -27,7 +28,11 @@
       }
 
       @Test func `acknowledged writes survive kill -9`() async throws {
-        try await PythonClient.run("crash.py", [PythonClient.hearth, "5"])
+        try await PythonClient.run("crash.py", [PythonClient.hearth, isLong ? "100" : "5"])
+      }
+
+      @Test func `listeners go on after their server was killed`() async throws {
+        try await PythonClient.run("resume.py", [PythonClient.hearth])
       }
     #endif
   }

@@ -8,7 +8,7 @@
   ///        │                  │ body too large: 413                     │
   ///        └──────────────────┴─ not HTTP: 400; too slow ─▶ ending ◀────┘
   ///
-  /// What follows a request waits until its answer ends, and nothing more is read meanwhile. NIO's
+  /// Later requests wait until the answer to one ends, and nothing more is read meanwhile. NIO's
   /// own handler for that is not used: it traps in debug builds if a server shuts down while half a
   /// request is there.
   ///
@@ -117,7 +117,7 @@
         state = .answering(
           Answering(task: task, keepsAlive: Self.keepsAlive(head)))
       default:
-        // What follows a refused request.
+        // The rest of a refused request.
         break
       }
     }

@@ -3,7 +3,7 @@
   import GRPCCore
   import HearthEngine
 
-  /// What a server reports of itself; see `FirestoreServer.Options.metrics`.
+  /// The metrics of a server; see `FirestoreServer.Options.metrics`.
   final class ServerMetrics: Sendable {
     private struct Key: Hashable {
       let method: String

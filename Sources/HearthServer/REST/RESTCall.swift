@@ -189,8 +189,9 @@
       _ consume: (StreamingServerResponse<Output>.Contents) async throws -> Void
     ) async throws {
       var metadata = Metadata()
-      for (name, value) in request.headers where !name.hasSuffix("-bin") {
-        metadata.addString(value, forKey: name.lowercased())
+      // Of the headers, calls use these two. Not all names are valid for metadata.
+      for name in ["authorization", CallGate.header] {
+        if let value = request.headers.first(name: name) { metadata.addString(value, forKey: name) }
       }
       let input = StreamingServerRequest(
         single: ServerRequest(metadata: metadata, message: message))

@@ -5,10 +5,14 @@ secure.py HEARTH
 
 import datetime
 import ipaddress
+import json
 import os
+import ssl
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 
 import grpc
 from cryptography import x509
@@ -54,6 +58,19 @@ def database(port, folder, token):
     return db
 
 
+def rest(port, folder, path, token):
+    """The status and the object that REST answers."""
+    request = urllib.request.Request(f"https://127.0.0.1:{port}/v1/projects/secure/databases/(default)/{path}")
+    if token:
+        request.add_header("Authorization", f"Bearer {token}")
+    context = ssl.create_default_context(cafile=f"{folder}/cert.pem")
+    try:
+        with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return refused.code, json.load(refused)
+
+
 def serve(*arguments):
     return subprocess.run([hearth, "serve", *arguments], capture_output=True, text=True, timeout=20)
 
@@ -80,12 +97,16 @@ with tempfile.TemporaryDirectory() as folder:
         books.document("dune").set({"pages": 412})
         assert [found.id for found in books.where(
             filter=firestore.FieldFilter("pages", ">", 1)).stream()] == ["dune"]
+        status, found = rest(port, folder, "documents/books/dune", KEY)
+        assert status == 200 and found["fields"] == {"pages": {"integerValue": "412"}}, found
         for token in [None, "owner", KEY[:-1], KEY + "0", KEY[:-1] + "0"]:
             try:
                 database(port, folder, token).document("books/dune").get(retry=None)
                 raise AssertionError(f"{token} was let in")
             except exceptions.Unauthenticated:
                 pass
+            status, refused = rest(port, folder, "documents/books/dune", token)
+            assert status == 401 and refused["error"]["status"] == "UNAUTHENTICATED", refused
         try:
             plain = grpc.insecure_channel(f"127.0.0.1:{port}")
             grpc.channel_ready_future(plain).result(timeout=2)
@@ -96,4 +117,4 @@ with tempfile.TemporaryDirectory() as folder:
     finally:
         server.terminate()
         server.wait()
-    print("secure.py: a service key over TLS, and nothing without either")
+    print("secure.py: a service key over TLS, with gRPC and REST, and nothing without either")

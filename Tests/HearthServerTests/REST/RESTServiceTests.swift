@@ -174,7 +174,8 @@
         try await server.set(TestServer.root + "/a/b", 1)
         for path in ["/a/b", "/a/none"] {
           let answer = try await server.rest(
-            "GET", Self.v1 + path, "", ["X-Request-Id": "call-7"])
+            "GET", Self.v1 + path, "",
+            ["X-Request-Id": "call-7", "X-BIN": "no base 64", "te-bin": "%%%"])
           #expect(answer.headers["x-request-id"] == "call-7")
         }
       }

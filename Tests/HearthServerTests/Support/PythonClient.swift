@@ -14,9 +14,11 @@
       return URL(filePath: own).deletingLastPathComponent().appending(path: "hearth").path()
     }()
 
+    static let installer = package.appending(path: "Scripts/clients").path()
+
     /// Nil if the client cannot be installed.
     private static let python: String? = {
-      let installation = try? execute(package.appending(path: "Scripts/clients").path(), [])
+      let installation = try? execute(installer, [])
       guard let installation, installation.status == 0 else { return nil }
       return installation.output.split(separator: "\n").last.map(String.init)
     }()
@@ -44,7 +46,7 @@
       print(output, terminator: "")
     }
 
-    private static func execute(
+    static func execute(
       _ executable: String, _ arguments: [String], _ environment: [String: String] = [:]
     ) throws -> (status: Int32, output: String) {
       let process = Process()

@@ -86,6 +86,10 @@ import Testing
       "Tests/HearthServiceTests/ServicesGuideTests.swift"
     ),
     (
+      "Sources/HearthServer/HearthServer.docc/HearthServer.md",
+      "Tests/HearthServerTests/ServerGuideTests.swift"
+    ),
+    (
       "Sources/ParseSwift/ParseSwift.docc/ParseSwift.md",
       "Tests/ParseSwiftTests/GuideTests.swift"
     ),

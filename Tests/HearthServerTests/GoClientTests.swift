@@ -1,0 +1,38 @@
+#if Server
+  import Foundation
+  import Testing
+
+  /// Google's Go client, which sends a PING with each call.
+  @Suite(.serialized) struct GoClientTests {
+    @Test func `all calls and a listener use one connection, which the server keeps`() async throws
+    {
+      let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
+      try await TestServer.run {
+        try await GoClient.run(port: $0.port, isLong ? ["5200", "65"] : ["1000", "2"])
+      }
+    }
+  }
+
+  private enum GoClient {
+    /// Runs the program, and records an issue if it fails. Prints "skipped" if it cannot be built.
+    static func run(port: Int, _ arguments: [String]) async throws {
+      // The server in this process needs the threads of async code.
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+          continuation.resume(
+            with: Result {
+              let (status, built) = try PythonClient.execute(PythonClient.installer, ["go"])
+              guard status == 0, let program = built.split(separator: "\n").last else {
+                print("skipped: pings.go. The Go client cannot be installed.")
+                return
+              }
+              let (end, output) = try PythonClient.execute(
+                String(program), ["127.0.0.1:\(port)"] + arguments)
+              #expect(end == 0, "pings.go: \(output)")
+              print(output, terminator: "")
+            })
+        }
+      }
+    }
+  }
+#endif

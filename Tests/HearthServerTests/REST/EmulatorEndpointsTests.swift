@@ -1,0 +1,84 @@
+#if Server
+  import Foundation
+  import Testing
+
+  @testable import HearthServer
+
+  /// Requests that tests send to an emulator, and that no other server has.
+  @Suite struct EmulatorEndpointsTests {
+    private static let documents = "/emulator/v1/" + TestServer.root
+
+    @Test func `clear deletes all documents`() async throws {
+      try await TestServer.run({ $0.isEmulator = true }) { server in
+        for number in 0..<3 { try await server.set(TestServer.root + "/a/\(number)", 1) }
+        try await server.set(TestServer.root + "/a/missing/b/c", 1)
+        #expect(try await server.rest("DELETE", Self.documents).status == 200)
+        let ids = try await server.rest("POST", "/v1/\(TestServer.root):listCollectionIds")
+        #expect(ids.body == "{}")
+        #expect(try await server.rest("DELETE", Self.documents).status == 200)
+      }
+    }
+
+    @Test func `an export is imported again`() async throws {
+      let folder = NSTemporaryDirectory() + "export-\(UUID().uuidString)"
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      @Sendable func body(_ name: String, _ database: String = TestServer.database) -> String {
+        #"{"database": "\#(database)", "export_directory": "\#(folder)", "export_name": "\#(name)"}"#
+      }
+      try await TestServer.run({ $0.isEmulator = true }) { server in
+        let path = "/emulator/v1/projects/test:"
+        try await server.set(TestServer.root + "/a/b", 7)
+        #expect(try await server.rest("POST", path + "export", body("one")).status == 200)
+        // A second export replaces nothing.
+        let again = try await server.rest("POST", path + "export", body("one"))
+        #expect((400..<500).contains(again.status) && again.error != nil, "\(again)")
+        _ = try await server.rest("DELETE", Self.documents)
+        #expect(try await server.rest("POST", path + "import", body("one")).status == 200)
+        #expect(try await server.get(TestServer.root + "/a/b").fields["n"]?.integerValue == 7)
+        for wrong in [
+          "", "{}", body("../one"), body(""), body("none"),
+          body("one", "projects/other/databases/(default)"),
+        ] {
+          let refused = try await server.rest("POST", path + "import", wrong)
+          #expect((400..<500).contains(refused.status) && refused.error != nil, "\(refused)")
+        }
+      }
+    }
+
+    @Test func `shutdown answers, and ends the server`() async throws {
+      try await TestServer.run({ $0.isEmulator = true }) { server in
+        #expect(try await server.rest("POST", "/shutdown").status == 200)
+        try await server.eventually {
+          if let answer = try? await server.rest("GET", "/") {
+            throw TestServer.NoAnswer(text: answer.body)
+          }
+        }
+      }
+    }
+
+    @Test func `other servers have none of them`() async throws {
+      try await TestServer.run { server in
+        try await server.set(TestServer.root + "/a/b", 7)
+        for (method, path) in [
+          ("DELETE", Self.documents), ("POST", "/shutdown"),
+          ("POST", "/emulator/v1/projects/test:export"),
+          ("POST", "/emulator/v1/projects/test:import"),
+        ] {
+          let refused = try await server.rest(method, path, "{}")
+          #expect(refused.status == 404 && refused.error == "NOT_FOUND")
+        }
+        #expect(try await server.get(TestServer.root + "/a/b").fields["n"]?.integerValue == 7)
+      }
+    }
+
+    @Test func `a page of another machine clears nothing`() async throws {
+      try await TestServer.run({ $0.isEmulator = true }) { server in
+        let refused = try await server.rest(
+          "POST", "/shutdown", "", ["Origin": "http://evil.example"])
+        #expect(refused.status == 403)
+        try await server.set(TestServer.root + "/a/b", 7)
+      }
+    }
+  }
+#endif
