@@ -44,6 +44,7 @@
       settings.isReadOnly = options.isReadOnly
       settings.retention = options.retention ?? Self.defaultRetention
       settings.isRetentionDefault = options.retention == nil
+      settings.transactionPatience = Self.transactionPatience
       do {
         try options.check()
         let catalog = try DatabaseCatalog(
@@ -56,6 +57,11 @@
         throw status.nsError
       }
     }
+
+    /// Longer than within a process: the transaction whose turn it is may belong to a client that
+    /// is slow, and clients give up after five conflicts. The turn of one that has gone ends with
+    /// its connection.
+    static let transactionPatience = Duration.seconds(10)
 
     /// One hour, as in Cloud Firestore.
     static let defaultRetention = ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30)
@@ -88,7 +94,8 @@
         emulator: options.isEmulator
           ? EmulatorEndpoints(catalog: catalog) { shutDownRequest.make() } : nil)
       let connections = Connections(
-        limit: limits.connections, metrics,
+        limit: limits.connections, bodyBytes: max(Connections.bodyBytes, limits.messageBytes),
+        metrics,
         onEnd: { client in
           // Not on the event loop: a database may be being opened.
           Task { catalog.endTransactions(of: client) }

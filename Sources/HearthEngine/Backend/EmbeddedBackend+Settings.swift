@@ -29,6 +29,8 @@ extension EmbeddedBackend {
     /// The limit for waiting writes that their callers do not await.
     package var queueLimitBytes = 64 << 20
     package var indexPolicy = IndexingPolicy.automatic
+    /// How long a transaction waits for its turn at a document while no other one there ends.
+    package var transactionPatience = DocumentQueues.patience
     /// Nil for the system's clock.
     package var clock: (@Sendable () -> Timestamp)?
 
@@ -60,7 +62,8 @@ extension EmbeddedBackend {
   ) throws {
     try self.init(
       path: path, named: namedPath, configuration: settings.storeConfiguration,
-      queueLimitBytes: settings.queueLimitBytes, indexPolicy: settings.indexPolicy, logger: logger)
+      queueLimitBytes: settings.queueLimitBytes, indexPolicy: settings.indexPolicy,
+      transactionPatience: settings.transactionPatience, logger: logger)
     guard let retention = settings.retention, !settings.isReadOnly else { return }
     do {
       try store.setRetention(retention, isDefault: settings.isRetentionDefault)
@@ -75,7 +78,8 @@ extension EmbeddedBackend {
     let folder = try MemoryFolder.make()
     try self.init(
       path: folder.databasePath, configuration: settings.storeConfiguration,
-      queueLimitBytes: settings.queueLimitBytes, indexPolicy: settings.indexPolicy, logger: logger,
+      queueLimitBytes: settings.queueLimitBytes, indexPolicy: settings.indexPolicy,
+      transactionPatience: settings.transactionPatience, logger: logger,
       memoryFolder: folder)
   }
 }

@@ -22,7 +22,8 @@ package final class EmbeddedBackend: Sendable {
   /// - Parameter namedPath: The path that the user gave for the file, if it is not `path`.
   init(
     path: String, named namedPath: String? = nil, configuration: StoreConfiguration,
-    queueLimitBytes: Int, indexPolicy: IndexingPolicy = .declared, logger: Logger,
+    queueLimitBytes: Int, indexPolicy: IndexingPolicy = .declared,
+    transactionPatience: Duration = DocumentQueues.patience, logger: Logger,
     memoryFolder: MemoryFolder? = nil
   ) throws {
     store = try Store(path: path, named: namedPath, configuration: configuration)
@@ -35,7 +36,7 @@ package final class EmbeddedBackend: Sendable {
     registry = ListenerRegistry(store, writer, logger: logger, isStrict: indexPolicy == .strict) {
       if indexes.advisor.isLearning { indexes.note($0) }
     }
-    transactions = TransactionTable()
+    transactions = TransactionTable(patience: transactionPatience)
     indexes.start()
     sweeper = configuration.isReadOnly ? nil : TTLSweeper(store, writer, logger: logger)
     if let interval = configuration.ttlSweepInterval { sweeper?.start(interval: interval) }

@@ -49,7 +49,10 @@ final class TransactionTable: Sendable {
   }
 
   private let state = Guarded(State())
-  let lines = DocumentQueues()
+  let lines: DocumentQueues
+
+  /// - Parameter patience: How long a transaction waits in a queue that does not move.
+  init(patience: Duration) { lines = DocumentQueues(patience: patience) }
 
   /// The number of transactions that have begun and not ended.
   var count: Int { state.withLock(\.entries.count) }

@@ -4,16 +4,25 @@
 
   /// The open connections of a server: how many there may be, and which clients have gone.
   final class Connections: Sendable {
+    /// Bytes of REST requests that may be in memory at a time, before anybody's key is looked at.
+    static let bodyBytes = 256 << 20
+
     private let limit: Int
+    private let bodyLimit: Int
     private let count = Guarded(0)
+    private let bodies = Guarded(0)
     private let metrics: ServerMetrics
     private let onEnd: @Sendable (_ peer: String) -> Void
 
-    /// - Parameter onEnd: Called when a connection over HTTP/2 has ended.
+    /// - Parameters:
+    ///   - bodyBytes: Bytes of REST requests that may be in memory at a time.
+    ///   - onEnd: Called when a connection over HTTP/2 has ended.
     init(
-      limit: Int, _ metrics: ServerMetrics, onEnd: @escaping @Sendable (_ peer: String) -> Void
+      limit: Int, bodyBytes: Int = Connections.bodyBytes, _ metrics: ServerMetrics,
+      onEnd: @escaping @Sendable (_ peer: String) -> Void
     ) {
       self.limit = limit
+      bodyLimit = bodyBytes
       self.metrics = metrics
       self.onEnd = onEnd
     }
@@ -41,6 +50,17 @@
       }
       return true
     }
+
+    /// Counts bytes of a REST request, until `free` is called with them. False if there are too many.
+    func reserve(_ bytes: Int) -> Bool {
+      bodies.withLock { bodies in
+        guard bytes <= bodyLimit - bodies else { return false }
+        bodies += bytes
+        return true
+      }
+    }
+
+    func free(_ bytes: Int) { bodies.withLock { $0 -= bytes } }
 
     /// Notes that a connection speaks HTTP/2: its end is the end of what its client has begun.
     /// Requests of one client over HTTP/1 often have a connection each.

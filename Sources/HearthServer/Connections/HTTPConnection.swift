@@ -49,8 +49,11 @@
       var hasBegun = false
     }
 
+    private let connections: Connections
     private let bodyLimit: Int
     private let answer: Answer
+    /// Bytes of the request that are reserved.
+    private var reserved = 0
     private var state = State.waiting
     /// The number of the request that is being answered, or was last.
     private(set) var request = 0
@@ -60,7 +63,8 @@
     private var following: [HTTPServerRequestPart] = []
     private var mustRead = false
 
-    init(bodyLimit: Int, _ answer: @escaping Answer) {
+    init(_ connections: Connections, bodyLimit: Int, _ answer: @escaping Answer) {
+      self.connections = connections
       self.bodyLimit = bodyLimit
       self.answer = answer
     }
@@ -94,6 +98,11 @@
           context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
         }
       case (.body(var part), .receiving(let head, var body)):
+        guard connections.reserve(part.readableBytes) else {
+          return refuse(
+            .serviceUnavailable, "The server has too many requests in memory.", "UNAVAILABLE")
+        }
+        reserved += part.readableBytes
         // The state has no second reference to the body meanwhile.
         state = .waiting
         body.writeBuffer(&part)
@@ -148,10 +157,12 @@
       refuse(.payloadTooLarge, "The request has more than \(bodyLimit) bytes.")
     }
 
-    private func refuse(_ status: HTTPResponseStatus, _ message: String) {
+    private func refuse(
+      _ status: HTTPResponseStatus, _ message: String, _ name: String = "INVALID_ARGUMENT"
+    ) {
       state = .answering(Answering(task: nil, keepsAlive: false))
       let body = HTTPResponseWriter.errorBody(
-        code: Int(status.code), message, status: "INVALID_ARGUMENT")
+        code: Int(status.code), message, status: name)
       _ = send(
         HTTPResponseHead(
           version: .http1_1, status: status,
@@ -185,6 +196,7 @@
         return nil
       }
       state = answering.keepsAlive ? .waiting : .ending
+      free()
       let sent = send(.end(nil), flushing: true)
       if answering.keepsAlive {
         setDeadline(Self.idleTime)
@@ -239,8 +251,14 @@
       deadline = nil
     }
 
+    private func free() {
+      connections.free(reserved)
+      reserved = 0
+    }
+
     private func end() {
       clearDeadline()
+      free()
       if case .answering(let answering) = state { answering.task?.cancel() }
       state = .ending
       following = []

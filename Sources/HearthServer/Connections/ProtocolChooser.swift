@@ -88,7 +88,7 @@
             position: .before(http2), withPipeliningAssistance: false, withErrorHandling: false,
             withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
           try pipeline.addHandler(
-            HTTPConnection(bodyLimit: bodyLimit, answer), position: .before(http2))
+            HTTPConnection(connections, bodyLimit: bodyLimit, answer), position: .before(http2))
           hasChosen = true
         }
       } catch {

@@ -28,8 +28,10 @@
       indexes: ServedIndexes = ServedIndexes(),
       _ body: @Sendable (TestServer) async throws -> Answer
     ) async throws -> Answer {
+      var settings = EmbeddedBackend.Settings()
+      settings.transactionPatience = FirestoreServer.transactionPatience
       let backend = try EmbeddedBackend(
-        inMemory: EmbeddedBackend.Settings(), logger: Logger(label: "test"))
+        inMemory: settings, logger: Logger(label: "test"))
       var options = FirestoreServer.Options()
       options.port = 0
       configure(&options)
