@@ -1,5 +1,5 @@
 #if Postgres
-  import CPostgres
+  internal import CPostgres
   import Foundation
   import HearthEngine
 

@@ -1,5 +1,5 @@
 #if Postgres
-  import CPostgres
+  internal import CPostgres
   import HearthEngine
 
   /// An error of the server or of a connection to it.

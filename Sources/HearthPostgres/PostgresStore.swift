@@ -11,7 +11,7 @@
   ///     writes   one connection, whose transactions hold the lock of `hearth_store`
   ///     signals  one connection that listens for `NOTIFY`, and looks once a second if none comes
   ///
-  /// A connection that fails is made anew; what it was asked is asked again, except for a commit.
+  /// A connection that fails is replaced; requests are sent again, except for a commit.
   package final class PostgresStore: Sendable {
     private struct Job: Sendable {
       var request: RemoteRead
@@ -97,7 +97,7 @@
       while true {
         work.wait()
         let (jobs, isClosed) = shared.withLock { shared in
-          // What waits is shared by the threads that have nothing to do.
+          // The threads that have nothing to do share the jobs.
           let idle = max(Self.readers - shared.busy, 1)
           let count = min((shared.jobs.count + idle - 1) / idle, 64)
           let jobs = Array(shared.jobs.prefix(count))

@@ -133,7 +133,7 @@
     }
   }
 
-  /// What a batch writes, as statements.
+  /// A batch as statements.
   private struct PostgresBatch {
     private(set) var statements: [PostgresStatement] = []
 

@@ -16,7 +16,10 @@ extension Database {
   var store: Store { get throws { try embedded.store } }
   var writer: Writer { get throws { try embedded.writer } }
   var registry: ListenerRegistry {
-    get throws { try (backend as? MemoryBackend)?.registry ?? embedded.registry }
+    get throws {
+      try (backend as? MemoryBackend)?.registry ?? (backend as? RemoteBackend)?.registry
+        ?? embedded.registry
+    }
   }
   var indexes: IndexManager { get throws { try embedded.indexes } }
   var history: History { get throws { try embedded.history } }

@@ -88,7 +88,9 @@ package struct CompilerCheck {
       "swiftc", "-typecheck", "-wmo", "-swift-version", "6", "-package-name", "snippets",
       "-diagnostic-style", "llvm", "-I", products.appending(path: "Modules").path,
     ]
-    for library in ["CLMDB", "CXXHash"] {
+    // Where Debian has the header of libpq.
+    arguments += ["-Xcc", "-I/usr/include/postgresql"]
+    for library in ["CLMDB", "CXXHash", "CPostgres"] {
       let map = self.sources.appending(path: "\(library)/module.modulemap").path
       arguments += ["-Xcc", "-fmodule-map-file=\(map)"]
     }

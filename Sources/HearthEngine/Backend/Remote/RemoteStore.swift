@@ -211,7 +211,7 @@ package struct RemoteAnswer: Sendable {
   package init(record: RemoteRecord) { self.record = record }
 }
 
-/// What is written in one commit of the server.
+/// The content of one commit of the server.
 package struct RemoteBatch: Sendable {
   /// 16 random bytes, by which the commit is found again.
   package var id: [UInt8]

@@ -15,7 +15,7 @@ final class RemoteWriter: Sendable {
     var mutations: [Mutation]
     /// A user's closure instead of mutations.
     var closure: RemoteClosure?
-    /// What a transaction has read.
+    /// The reads of a transaction.
     var documents: [ResourcePath: Instant?] = [:]
     var results: [ObservedQuery] = []
     var origin: WriteOrigin?
