@@ -10,9 +10,10 @@
 
     /// The connection cannot be used any more, and what was sent last may have been done or not.
     var isOfConnection: Bool {
-      // Shut down, crashed, cannot connect now; or a former leader, which writes nothing any more.
+      // Shut down, crashed, cannot connect now; a former leader, which writes nothing any more; ended
+      // because it held the lock and did nothing.
       state.isEmpty || state.hasPrefix("08") || state == "57P01" || state == "57P02"
-        || state == "57P03" || state == "25006"
+        || state == "57P03" || state == "25006" || state == "25P03" || state == "25P04"
     }
 
     /// Another attempt may succeed, and nothing was applied.
@@ -29,7 +30,7 @@
       if isOfConnection { return .unavailable }
       if isContention { return .aborted }
       switch state {
-      case "57014", "25P03", "25P04": return .deadlineExceeded
+      case "57014": return .deadlineExceeded
       case "42501": return .permissionDenied
       case "54000", "54023": return .invalidArgument
       default: break

@@ -40,9 +40,10 @@
       return made
     }
 
-    /// Runs statements; a connection that fails is given up.
+    /// Runs statements in the transaction; a connection that fails is given up, and with it the lock.
     private func run(_ statements: [PostgresStatement]) throws(Status) -> [PostgresRows] {
-      do throws(PostgresFailure) { return try opened().run(statements) } catch {
+      let connection = try locked()
+      do throws(PostgresFailure) { return try connection.run(statements) } catch {
         if error.isOfConnection {
           connection = nil
           isInTransaction = false
@@ -51,8 +52,19 @@
       }
     }
 
+    /// The connection that has the lock. Throws if it was lost since: then others may have written.
+    private func locked() throws(Status) -> PostgresConnection {
+      guard isInTransaction, let connection else {
+        throw Status(
+          .unavailable,
+          "The connection to PostgreSQL was lost before the commit. Nothing was applied.")
+      }
+      return connection
+    }
+
     func lock(_ request: RemoteRead) throws(Status) -> RemoteAnswer {
       let queries = PostgresQueries(request, locks: true)
+      do throws(PostgresFailure) { _ = try opened() } catch { throw error.status }
       isInTransaction = true
       let rows = try run([PostgresStatement("BEGIN")] + queries.statements)
       return try queries.answer(Array(rows.dropFirst()))
@@ -65,9 +77,9 @@
 
     func commit(_ batch: RemoteBatch) throws(Status) {
       let statements = PostgresBatch(batch).statements + [PostgresStatement("COMMIT")]
+      let connection = try locked()
       isInTransaction = false
       do throws(PostgresFailure) {
-        let connection = try opened()
         var outcome: Result<[PostgresRows], PostgresFailure> = .success([])
         // The notification is apart: in the commit it would hold a lock of the whole server.
         try connection.run([statements, [PostgresStatement("NOTIFY \(channel)")]]) {
@@ -77,7 +89,7 @@
         _ = try outcome.get()
       } catch {
         guard error.isOfConnection else { throw error.status }
-        connection = nil
+        self.connection = nil
         try resolve(batch, error)
       }
     }

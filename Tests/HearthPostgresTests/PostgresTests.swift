@@ -149,6 +149,33 @@
       try await db.terminate()
     }
 
+    /// Others may write as soon as the lock is gone: what was read before says nothing any more.
+    @Test func `a closure that loses the lock commits nothing`() async throws {
+      let url = try PostgresServer.newURL()
+      let db = try PostgresServer.open(url, as: "victim")
+      try await db.document("c/n").setData(["n": 1])
+      let document = db.document("c/n")
+      do {
+        try await db.write { session in
+          _ = try session.getDocument(document)
+          let connection = try PostgresConnection.forWriting(url)
+          _ = try connection.run([
+            PostgresStatement(
+              "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'victim'"
+            )
+          ])
+          // The closure does not notice.
+          _ = try? session.getDocument(db.document("c/other"))
+          try? session.setData(["n": 2], forDocument: document)
+        }
+        Issue.record("Nothing could be committed.")
+      } catch FirestoreErrorCode.unavailable {}
+      #expect(try await document.getDocument()["n"] as? Int == 1)
+      try await document.setData(["n": 3])
+      #expect(try await document.getDocument()["n"] as? Int == 3)
+      try await db.terminate()
+    }
+
     @Test func `round trips`() async throws {
       let url = try PostgresServer.newURL()
       let proxy = try PostgresProxy(to: PostgresServer.port)

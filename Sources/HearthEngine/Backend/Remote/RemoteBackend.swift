@@ -41,7 +41,7 @@ package final class RemoteBackend: Sendable {
   let registry: ListenerRegistry
   private let now: @Sendable () -> Instant
   private let history: Instant
-  private let logger: Logger
+  private let process = getpid()
 
   /// Reads the store's record: blocks for one round trip.
   package init(
@@ -51,7 +51,6 @@ package final class RemoteBackend: Sendable {
     let now: @Sendable () -> Instant = { clock.map { Instant($0()) } ?? Instant.now() }
     self.store = store
     self.now = now
-    self.logger = logger
     catalogues = RemoteCatalogues(store)
     let record = try store.readBlocking(RemoteRead()).record
     history = Instant(microseconds: record.history)
@@ -183,7 +182,10 @@ package final class RemoteBackend: Sendable {
 extension RemoteBackend: Backend {
   package var capabilities: BackendCapabilities { .all }
 
-  package func checkUsable() throws(Status) {}
+  package func checkUsable() throws(Status) {
+    // A forked child would share the connections, and has none of the threads.
+    if getpid() != process { throw .forked }
+  }
 
   package func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer {
     if writer.isOnThread { throw .nestedWrite }

@@ -132,6 +132,7 @@ final class RemoteWriter: Sendable {
   // MARK: Working
 
   private func work() {
+    thread.withLock { $0 = pthread_self() }
     while true {
       var jobs: [Job] = []
       let other: Item? = shared.withLock { shared in
@@ -147,6 +148,8 @@ final class RemoteWriter: Sendable {
         }
         if jobs.isEmpty, let item = shared.items.popFirst() { return item }
         if jobs.isEmpty {
+          // Before another thread can begin.
+          thread.withLock { $0 = nil }
           shared.isRunning = false
           idle.leave()
         }
@@ -172,8 +175,6 @@ final class RemoteWriter: Sendable {
   }
 
   private func run(_ jobs: [Job]) {
-    thread.withLock { $0 = pthread_self() }
-    defer { thread.withLock { $0 = nil } }
     do throws(Status) {
       try retrying {
         jobs.allSatisfy { $0.closure?.hasRun != true }
@@ -348,9 +349,9 @@ final class RemoteWriter: Sendable {
 
   // MARK: Trimming
 
-  private static let trimInterval = Duration.seconds(60)
+  private static let trimInterval = Duration.seconds(5)
 
-  /// Once a minute, drops the changes that are older than the retention.
+  /// Now and then drops the changes that are older than the retention.
   private func trim(_ batch: inout RemoteBatch, _ writing: any RemoteWriting) throws(Status) {
     let isDue = trimmed.withLock { trimmed in
       let now = ContinuousClock.now
@@ -364,7 +365,7 @@ final class RemoteWriter: Sendable {
     let answer = try writing.read(request)
     guard let last = answer.lastChangeAt, last >= batch.record.firstLogged else { return }
     // At most so many at once: others wait for the lock.
-    let through = min(last, batch.record.firstLogged + 10_000)
+    let through = min(last, batch.record.firstLogged + 50_000)
     request = RemoteRead()
     request.timeOf = through
     let time = try writing.read(request).timeOf
