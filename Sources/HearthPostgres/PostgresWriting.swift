@@ -45,7 +45,7 @@
       let connection = try locked()
       do throws(PostgresFailure) { return try connection.run(statements) } catch {
         if error.isOfConnection {
-          connection = nil
+          self.connection = nil
           isInTransaction = false
         }
         throw error.status

@@ -68,6 +68,7 @@
         "averageRating: Int", with: "averageRating: Int\n  tagline: String")
       #expect(newer != text)
       try newer.write(toFile: schema, atomically: true, encoding: .utf8)
+      #expect(first.process.line()?.hasPrefix("migrated: ") == true)
       #expect(first.process.line()?.hasPrefix("movies: ") == true)
       try await connector.updateMovieMutation.execute(id: id, genre: "Epic", description: "Sand.")
       try await eventually { movie.data?.movie?.genre == "Epic" }
