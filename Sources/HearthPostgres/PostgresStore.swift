@@ -218,6 +218,8 @@
         PostgresStatement("SET default_transaction_read_only = on"),
         PostgresStatement("SET statement_timeout = '60s'"),
         PostgresStatement("SET enable_seqscan = off"),
+        // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
+        PostgresStatement("SET jit = off"),
       ])
       return connection
     }
@@ -230,6 +232,8 @@
         // Another process waits for the lock, if this one hangs.
         PostgresStatement("SET idle_in_transaction_session_timeout = '5s'"),
         PostgresStatement("SET enable_seqscan = off"),
+        // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
+        PostgresStatement("SET jit = off"),
         PostgresStatement("SET synchronous_commit = on"),
       ])
       return connection
