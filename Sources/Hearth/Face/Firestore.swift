@@ -231,6 +231,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
   private func open(_ settings: FirestoreSettings, named namedPath: String) throws -> Database {
     if let validationError = settings.validationError { throw validationError }
     let logger = Self.logger
+    if Self.isServer(path) { return try openServer(settings, logger) }
     #if DEBUG
       if MemoryVolume.isOn {
         let backend = MemoryVolume.open(
@@ -238,7 +239,6 @@ public final class Firestore: NSObject, @unchecked Sendable {
         return Database(backend, named: path, logger: logger)
       }
     #endif
-    if Self.isServer(path) { return try openServer(settings, logger) }
     #if DEBUG && Postgres
       if let url = try PostgresVolume.url(at: path, isKept: settings.isPersistent) {
         let store = try PostgresStore(
