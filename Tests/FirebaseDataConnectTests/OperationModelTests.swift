@@ -32,7 +32,7 @@ import Testing
   }
 
   /// Each operation is executed by one of two processes, and the subscriptions of both are refreshed.
-  @Test(.disabled(if: isNoFile, "The helper opens a file."))
+  @Test(.enabled(if: !isNoFile, "The helper opens a file."))
   func `random operations of two processes do what a plain reference does`() async throws {
     for seed in Self.scenarios {
       var world = try World(seed, usesProcess: true)
