@@ -8,7 +8,7 @@ import Logging
 package final class EmbeddedBackend: Sendable {
   let store: Store
   let writer: Writer
-  let registry: ListenerRegistry
+  package let listeners: BackendListeners
   let indexes: IndexManager
   /// Nil for a database that is open for reading only.
   let sweeper: TTLSweeper?
@@ -33,9 +33,11 @@ package final class EmbeddedBackend: Sendable {
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     let indexes = IndexManager(store, policy: indexPolicy, logger: logger)
     self.indexes = indexes
-    registry = ListenerRegistry(store, writer, logger: logger, isStrict: indexPolicy == .strict) {
+    let registry = ListenerRegistry(store, writer, logger: logger, isStrict: indexPolicy == .strict)
+    {
       if indexes.advisor.isLearning { indexes.note($0) }
     }
+    listeners = BackendListeners(registry: registry, historyID: history.id)
     transactions = TransactionTable(patience: transactionPatience)
     indexes.start()
     sweeper = configuration.isReadOnly ? nil : TTLSweeper(store, writer, logger: logger)
@@ -132,7 +134,7 @@ private func reading<Answer>(_ body: () throws -> Answer) throws(Status) -> Answ
   do { return try body() } catch { throw Status(readingFailed: error) }
 }
 
-extension EmbeddedBackend: Backend {
+extension EmbeddedBackend: ListeningBackend {
   package var capabilities: BackendCapabilities { .all }
 
   package func checkUsable() throws(Status) {
@@ -347,35 +349,6 @@ extension EmbeddedBackend: Backend {
   package func release(_ transaction: TransactionID) { transactions.release(transaction) }
   package func rollback(_ transaction: TransactionID) { transactions.rollback(transaction) }
 
-  // MARK: Listening
-
-  package func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener) {
-    do throws(Status) {
-      registry.add(listener, watching: target, from: try token.map(start) ?? .now)
-    } catch {
-      listener.end(error)
-      registry.noteEvents()
-    }
-  }
-
-  private func start(_ token: ChangeToken) throws(Status) -> ListenerRegistry.Start {
-    do throws(Status) {
-      return .after(try sequence(of: token))
-    } catch {
-      guard error.code == .outOfRange else { throw error }
-      return .reset
-    }
-  }
-
-  package func stopListening(to target: Listener.Target, _ listener: Listener) {
-    registry.remove(listener, watching: target)
-  }
-
-  package func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
-    registry.addInSync(body)
-  }
-  package func removeSyncObserver(_ observer: Int) { registry.removeInSync(observer) }
-
   // MARK: Changes
 
   package func newestTime(_ context: RequestContext, _ done: @escaping Completion<Timestamp>) {
@@ -436,17 +409,7 @@ extension EmbeddedBackend: Backend {
     }
   }
 
-  package func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int {
-    registry.addTail(body)
-  }
-  package func removeChangeObserver(_ observer: Int) { registry.removeTail(observer) }
-
-  package func token(after sequence: UInt64) -> ChangeToken {
-    ChangeToken(database: history.id, sequence: sequence)
-  }
-
-  /// The sequence from which to continue, for a token of this database.
-  private func sequence(of token: ChangeToken) throws(Status) -> UInt64 {
+  package func sequence(of token: ChangeToken) throws(Status) -> UInt64 {
     if token.database == history.id { return token.sequence }
     if history.isRestored {
       throw Status(

@@ -9,13 +9,7 @@ import Dispatch
 /// Optimistic: a transaction that is not exclusive locks nothing, and stores only its reads.
 final class TransactionTable: Sendable {
   fileprivate final class Entry: Sendable {
-    struct Reads {
-      /// Nil for a document that did not exist.
-      var documents: [ResourcePath: Instant?] = [:]
-      var results: [ObservedQuery] = []
-    }
-
-    let reads = Guarded(Reads())
+    let reads = Guarded(ReadSet())
     let turn: DocumentQueues.Turn
     /// Nil if the transaction is not exclusive.
     let hold: WriterReservation?
@@ -25,21 +19,8 @@ final class TransactionTable: Sendable {
       self.hold = hold
     }
 
-    /// Records the versions that were read. Throws `aborted` if one of them was read before and
-    /// differs.
     func note(_ found: some Sequence<(ResourcePath, StoredDocument?)>) throws(Status) {
-      let isSame = reads.withLock { reads in
-        for (path, document) in found {
-          if let seen = reads.documents[path], seen != document?.updateTime { return false }
-          reads.documents[path] = .some(document?.updateTime)
-        }
-        return true
-      }
-      guard isSame else {
-        var status = Status(.aborted, "Document version changed between two reads.")
-        status.isContention = true
-        throw status
-      }
+      try reads.withLock { reads throws(Status) in try reads.note(found) }
     }
   }
 
@@ -292,14 +273,7 @@ final class WriterReservation: Sendable {
 }
 
 extension Status {
-  fileprivate static let transactionEnded = Status(
-    .invalidArgument, "The transaction has ended, or was never begun.")
-  fileprivate static let heldTooLong = {
-    var status = Status(
-      .aborted,
-      "The transaction's block held the file's write lock for more than a second. Nothing was applied."
-    )
-    status.isContention = true
-    return status
-  }()
+  fileprivate static let heldTooLong = contention(
+    "The transaction's block held the file's write lock for more than a second. Nothing was applied."
+  )
 }

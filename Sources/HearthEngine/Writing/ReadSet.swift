@@ -9,12 +9,19 @@ struct ReadSet: Sendable {
   /// If set, nothing at all may have been written since.
   var state: StoreState?
 
-  static let isGone = {
-    var status = Status(
-      .aborted, "What was read has changed before the write could be done. Nothing was applied.")
-    status.isContention = true
-    return status
-  }()
+  static let isGone = Status.contention(
+    "What was read has changed before the write could be done. Nothing was applied.")
+
+  /// Records the versions that were read. Throws `aborted` if one of them was read before and
+  /// differs.
+  mutating func note(_ found: some Sequence<(ResourcePath, StoredDocument?)>) throws(Status) {
+    for (path, document) in found {
+      if let seen = documents[path], seen != document?.updateTime {
+        throw .contention("Document version changed between two reads.")
+      }
+      documents[path] = .some(document?.updateTime)
+    }
+  }
 }
 
 /// The result of a query.

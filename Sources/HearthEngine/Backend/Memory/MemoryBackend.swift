@@ -18,63 +18,19 @@ package final class MemoryBackend: Sendable {
     /// Writes that their callers do not await and that are not done.
     var waiting = 0
     var waitingBytes = 0
-    var transactions: [TransactionID: Transaction] = [:]
-    var lastNumber: UInt64 = 0
-  }
-
-  private struct Transaction {
-    var documents: [ResourcePath: Instant?] = [:]
-    var results: [(query: EffectiveQuery, found: [StoredDocument])] = []
-    /// Nil if the transaction is not exclusive.
-    var hold: Hold?
-
-    /// Returns false if one of them was read before in another version.
-    mutating func note(_ found: some Sequence<(ResourcePath, StoredDocument?)>) -> Bool {
-      for (path, document) in found {
-        if let seen = documents[path], seen != document?.updateTime { return false }
-        documents[path] = .some(document?.updateTime)
-      }
-      return true
-    }
-  }
-
-  /// Holds the queue until an exclusive transaction ends.
-  private final class Hold: Sendable {
-    private let state = Guarded<(isOver: Bool, work: (@Sendable () -> Void)?)>((false, nil))
-    private let ended = DispatchSemaphore(value: 0)
-
-    /// On the queue: returns the work to do there, if it was handed over in time.
-    func wait(seconds: Int) -> (@Sendable () -> Void)? {
-      _ = ended.wait(timeout: .now() + .seconds(seconds))
-      return state.withLock { state in
-        state.isOver = true
-        return state.work
-      }
-    }
-
-    /// Returns false if it has ended already, or has waited for too long.
-    func end(_ work: (@Sendable () -> Void)?) -> Bool {
-      defer { ended.signal() }
-      return state.withLock { state in
-        guard !state.isOver else { return false }
-        state.isOver = true
-        state.work = work
-        return true
-      }
-    }
   }
 
   private let shared: Guarded<Shared>
+  private let transactions = OpenTransactions<@Sendable () -> Void>()
   private let queue = DispatchQueue(label: "hearth.memory")
   private let mark = DispatchSpecificKey<ObjectIdentifier>()
   let acknowledgements = Acknowledgements()
   private let now: @Sendable () -> Instant
-  private let history: Instant
   private let queueLimitBytes: Int
   private let saved: @Sendable (MemoryState) -> Void
   package let capabilities: BackendCapabilities
   let source: MemoryChangeSource
-  let registry: ListenerRegistry
+  package let listeners: BackendListeners
 
   /// - Parameters:
   ///   - capabilities: Queries that need others are refused, as by a backend over a network.
@@ -87,9 +43,9 @@ package final class MemoryBackend: Sendable {
   ) {
     shared = Guarded(Shared(state: state))
     source = MemoryChangeSource(state, writes: queue, now: now)
-    registry = ListenerRegistry(source, acknowledgements, logger: logger)
+    listeners = BackendListeners(
+      registry: ListenerRegistry(source, acknowledgements, logger: logger), historyID: history)
     self.now = now
-    self.history = history
     self.capabilities = capabilities
     self.queueLimitBytes = queueLimitBytes
     self.saved = saved
@@ -111,19 +67,13 @@ package final class MemoryBackend: Sendable {
           do { return try work(state) } catch { throw Status(readingFailed: error) }
         })
     }
-    let isExclusive = context.transaction.map { id in
-      shared.withLock { $0.transactions[id]?.hold != nil }
-    }
-    let isDone = isExclusive == true || shared.withLock { $0.waiting == 0 }
+    let isExclusive = context.transaction.map { transactions[$0]?.hold != nil } ?? false
+    let isDone = isExclusive || shared.withLock { $0.waiting == 0 }
     if context.thread != .busy, context.thread != .brief, isDone {
       answer()
     } else {
       queue.async(execute: answer)
     }
-  }
-
-  private func origin(_ context: RequestContext) -> WriteOrigin? {
-    acknowledgements.isIdle ? nil : WriteOrigin(isBlocking: context.thread == .blocked)
   }
 
   /// Runs `change` on the queue, notifies the listeners, and completes.
@@ -133,7 +83,8 @@ package final class MemoryBackend: Sendable {
   ///     it; nil for others.
   ///   - hold: That of the exclusive transaction that holds the queue.
   private func perform(
-    from origin: WriteOrigin?, countedBytes: Int? = nil, in hold: Hold? = nil,
+    from origin: WriteOrigin?, countedBytes: Int? = nil,
+    in hold: TransactionHold<@Sendable () -> Void>? = nil,
     _ done: @escaping Completion<CommitResult>,
     _ change: @escaping (inout MemoryState) throws -> CommitResult
   ) {
@@ -166,9 +117,7 @@ package final class MemoryBackend: Sendable {
       finish(outcome, since: before, state, from: origin, done)
     }
     guard let hold else { return queue.async(execute: work) }
-    if !hold.end(work) {
-      done(.failure(.contention("The transaction held up all writes for more than a second.")))
-    }
+    if !hold.end(work) { done(.failure(.transactionHeldTooLong)) }
   }
 
   /// A change on its way to the queue, where it runs once. Releases its closure before the waiting
@@ -212,16 +161,9 @@ package final class MemoryBackend: Sendable {
     acknowledgements.noteCommit(of: [acknowledgement])
     acknowledgement.release()
   }
-
-  private func sequence(of token: ChangeToken) throws(Status) -> UInt64 {
-    guard token.database == history else {
-      throw .invalidArgument("The change token is of another database.")
-    }
-    return token.sequence
-  }
 }
 
-extension MemoryBackend: Backend {
+extension MemoryBackend: ListeningBackend {
   package func checkUsable() throws(Status) {}
 
   package func blocking<Answer>(_ body: () throws(Status) -> Answer) throws(Status) -> Answer {
@@ -238,7 +180,7 @@ extension MemoryBackend: Backend {
     answer(context, done) { [self] state in
       let state = try past(state, at: context.readTime)
       let found = paths.map { state.documents[$0] }
-      if let id = context.transaction { try note(id) { $0.note(zip(paths, found)) } }
+      if let id = context.transaction { try transactions.note(id, zip(paths, found)) }
       return found
     }
   }
@@ -257,27 +199,10 @@ extension MemoryBackend: Backend {
         var whole = query
         whole.projection = []
         let found = try MemoryAnswer(whole).documents(state.documents.values)
-        try note(id) { $0.note(found.lazy.map { ($0.path, $0) }) }
-        try note(id) { transaction in
-          transaction.results.append((whole, found))
-          return true
-        }
+        try transactions.note(
+          id, found.lazy.map { ($0.path, $0) }, resultOf: ObservedQuery(whole, found))
       }
       return try answer.documents(state.documents.values)
-    }
-  }
-
-  private func note(
-    _ id: TransactionID, _ body: (inout Transaction) -> Bool
-  ) throws(Status) {
-    let isSame: Bool? = shared.withLock { shared in
-      guard var transaction = shared.transactions[id] else { return nil }
-      defer { shared.transactions[id] = transaction }
-      return body(&transaction)
-    }
-    guard let isSame else { throw .noTransaction }
-    guard isSame else {
-      throw .contention("Document version changed between two reads.")
     }
   }
 
@@ -376,8 +301,9 @@ extension MemoryBackend: Backend {
     do throws(Status) {
       try check(request)
       let mutations = request.mutations
-      if let id = request.transaction { return commit(id, mutations, context, done) }
-      perform(from: request.completesAfterListeners ? origin(context) : nil, done) { [now] state in
+      if let id = request.transaction { return try commit(id, mutations, context, done) }
+      perform(from: request.completesAfterListeners ? acknowledgements.origin(context) : nil, done)
+      { [now] state in
         try state.commit(mutations, at: state.time(now()))
       }
     } catch {
@@ -392,7 +318,7 @@ extension MemoryBackend: Backend {
       try check(request)
       let mutations = request.mutations
       perform(
-        from: request.completesAfterListeners ? origin(context) : nil,
+        from: request.completesAfterListeners ? acknowledgements.origin(context) : nil,
         countedBytes: request.isCounted ? mutations.reduce(0) { $0 + $1.byteCount } : 0, done
       ) { [now] state in
         try state.commit(mutations, at: state.time(now()))
@@ -416,77 +342,35 @@ extension MemoryBackend: Backend {
     _ done: @escaping Completion<TransactionID>
   ) {
     if let former = start.retrying { rollback(former) }
-    guard start.isExclusive else { return done(.success(add(Transaction()))) }
+    guard start.isExclusive else { return done(.success(transactions.add())) }
     queue.async { [self] in
       guard !shared.withLock(\.isClosed) else { return done(.failure(.terminated)) }
-      let hold = Hold()
-      done(.success(add(Transaction(hold: hold))))
-      hold.wait(seconds: 1)?()
+      let hold = TransactionHold<@Sendable () -> Void>()
+      done(.success(transactions.add(holding: hold)))
+      hold.wait()?()
     }
   }
 
-  private func add(_ transaction: Transaction) -> TransactionID {
-    let id = TransactionID(number: nextNumber())
-    shared.withLock { $0.transactions[id] = transaction }
-    return id
-  }
-
-  package func release(_ transaction: TransactionID) {
-    _ = shared.withLock { $0.transactions[transaction] }?.hold?.end(nil)
-  }
-
-  package func rollback(_ transaction: TransactionID) {
-    _ = shared.withLock { $0.transactions.removeValue(forKey: transaction) }?.hold?.end(nil)
-  }
+  package func release(_ transaction: TransactionID) { transactions.release(transaction) }
+  package func rollback(_ transaction: TransactionID) { transactions.rollback(transaction) }
 
   private func commit(
     _ id: TransactionID, _ mutations: [Mutation], _ context: RequestContext,
     _ done: @escaping Completion<CommitResult>
-  ) {
-    guard let transaction = shared.withLock({ $0.transactions[id] }) else {
-      return done(.failure(.noTransaction))
-    }
-    perform(from: origin(context), in: transaction.hold, done) { [self] state in
-      for (path, seen) in transaction.documents where state.documents[path]?.updateTime != seen {
-        throw Status.contention("What was read has changed. Nothing was applied.")
+  ) throws(Status) {
+    let transaction = try transactions.transaction(id)
+    let reads = transaction.reads
+    perform(from: acknowledgements.origin(context), in: transaction.hold, done) { [self] state in
+      for (path, seen) in reads.documents where state.documents[path]?.updateTime != seen {
+        throw Status.readsHaveChanged
       }
-      for (query, seen) in transaction.results {
-        let found = try MemoryAnswer(query).documents(state.documents.values)
-        guard found.map(\.path) == seen.map(\.path),
-          found.map(\.updateTime) == seen.map(\.updateTime)
-        else { throw Status.contention("What was read has changed. Nothing was applied.") }
+      for seen in reads.results {
+        let found = try MemoryAnswer(seen.query).documents(state.documents.values)
+        guard seen.holds(for: found) else { throw Status.readsHaveChanged }
       }
       let result = try state.commit(mutations, at: state.time(now()))
-      shared.withLock { _ = $0.transactions.removeValue(forKey: id) }
+      transactions.remove(id)
       return result
-    }
-  }
-
-  // MARK: Listening
-
-  package func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener) {
-    do throws(Status) {
-      let sequence = try token.map(sequence)
-      registry.add(listener, watching: target, from: sequence.map { .after($0) } ?? .now)
-    } catch {
-      listener.end(error)
-      registry.noteEvents()
-    }
-  }
-
-  package func stopListening(to target: Listener.Target, _ listener: Listener) {
-    registry.remove(listener, watching: target)
-  }
-
-  package func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
-    registry.addInSync(body)
-  }
-  package func removeSyncObserver(_ observer: Int) { registry.removeInSync(observer) }
-
-  private func nextNumber() -> UInt64 {
-    shared.withLock { shared in
-      shared.lastNumber += 1
-      return shared.lastNumber
     }
   }
 
@@ -541,15 +425,6 @@ extension MemoryBackend: Backend {
       })
   }
 
-  package func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int {
-    registry.addTail(body)
-  }
-  package func removeChangeObserver(_ observer: Int) { registry.removeTail(observer) }
-
-  package func token(after sequence: UInt64) -> ChangeToken {
-    ChangeToken(database: history, sequence: sequence)
-  }
-
   // MARK: Indexes
 
   package func declare(_ definitions: [IndexDefinition], _ done: @escaping Completion<Void>) {
@@ -588,8 +463,7 @@ extension MemoryBackend: Backend {
   }
 
   package func close() {
-    let ids = shared.withLock { Array($0.transactions.keys) }
-    for id in ids { rollback(id) }
+    transactions.close()
     let state = queue.sync {
       shared.withLock { shared in
         shared.isClosed = true
@@ -628,7 +502,9 @@ extension MemoryBackend: LocalBackend {
     file: StaticString, line: UInt, _ body: @escaping (any LocalWriter) throws -> Void,
     _ done: @escaping Completion<CommitResult>
   ) {
-    perform(from: origin(.lent), done) { [now] in try MemoryWriter.run(body, on: &$0, now()) }
+    perform(from: acknowledgements.origin(.lent), done) { [now] in
+      try MemoryWriter.run(body, on: &$0, now())
+    }
   }
 
   package func writeBlocking(
@@ -636,7 +512,7 @@ extension MemoryBackend: LocalBackend {
   ) throws -> CommitResult {
     return try withoutActuallyEscaping(body) { body in
       try waiting { done in
-        perform(from: origin(.blocked), done) { [now] in
+        perform(from: acknowledgements.origin(.blocked), done) { [now] in
           try MemoryWriter.run(body, on: &$0, now())
         }
       }

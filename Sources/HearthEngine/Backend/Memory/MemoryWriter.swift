@@ -1,7 +1,7 @@
 /// One state, for a user's closure.
-final class MemoryReader: LocalReader {
+class MemoryReader: LocalReader {
   /// Grows by what is read, if it is a part of another database.
-  private var staged: MemoryState.StagedRequest
+  fileprivate var staged: MemoryState.StagedRequest
 
   init(_ staged: MemoryState.StagedRequest) { self.staged = staged }
 
@@ -21,20 +21,15 @@ final class MemoryReader: LocalReader {
 }
 
 /// A request that is made while a user's closure runs.
-final class MemoryWriter: LocalWriter {
-  private var staged: MemoryState.StagedRequest
+final class MemoryWriter: MemoryReader, LocalWriter {
   private var mutations: [Mutation] = []
   private var byteCount = 0
-
-  private init(_ state: MemoryState, at time: Instant) {
-    staged = MemoryState.StagedRequest(state, at: time)
-  }
 
   static func run(
     _ body: (any LocalWriter) throws -> Void, on state: inout MemoryState, _ now: Instant
   ) throws -> CommitResult {
     let time = state.time(now)
-    let writer = MemoryWriter(state, at: time)
+    let writer = MemoryWriter(MemoryState.StagedRequest(state, at: time))
     try body(writer)
     try Mutation.checkTotals(writer.mutations)
     // With what was read meanwhile.
@@ -51,20 +46,6 @@ final class MemoryWriter: LocalWriter {
     staged = next
     mutations.append(mutation)
   }
-
-  func document(at path: ResourcePath) throws -> StoredDocument? { try staged.read(path) }
-
-  func documents(matching query: StructuredQuery) throws -> [StoredDocument] {
-    try staged.results(of: query)
-  }
-
-  func aggregate(
-    _ aggregations: [Aggregation], over query: StructuredQuery
-  ) throws -> [Value] {
-    try staged.aggregate(aggregations, over: query)
-  }
-
-  func groups(_ query: GroupedQuery) throws -> [QueryGroup] { try staged.groups(query) }
 }
 
 extension MemoryState.StagedRequest {

@@ -10,37 +10,15 @@ import Logging
 ///
 /// A read in the past takes the documents as they are, and undoes the changes since.
 package final class RemoteBackend: Sendable {
-  struct Transaction {
-    var documents: [ResourcePath: Instant?] = [:]
-    var results: [ObservedQuery] = []
-    /// Nil if the transaction is not exclusive.
-    var hold: RemoteHold?
-
-    /// Returns false if one of them was read before in another version.
-    mutating func note(_ found: some Sequence<(ResourcePath, StoredDocument?)>) -> Bool {
-      for (path, document) in found {
-        if let seen = documents[path], seen != document?.updateTime { return false }
-        documents[path] = .some(document?.updateTime)
-      }
-      return true
-    }
-  }
-
-  private struct Shared {
-    var isClosed = false
-    var transactions: [TransactionID: Transaction] = [:]
-    var lastNumber: UInt64 = 0
-  }
-
-  private let shared = Guarded(Shared())
+  private let isClosed = Guarded(false)
+  private let transactions = OpenTransactions<RemoteWriter.Job>()
   let store: any RemoteStore
   let writer: RemoteWriter
   let catalogues: RemoteCatalogues
   let acknowledgements = Acknowledgements()
   let source: RemoteChangeSource
-  let registry: ListenerRegistry
+  package let listeners: BackendListeners
   private let now: @Sendable () -> Instant
-  private let history: Instant
   private let process = getpid()
 
   /// Reads the store's record: blocks for one round trip.
@@ -53,13 +31,14 @@ package final class RemoteBackend: Sendable {
     self.now = now
     catalogues = RemoteCatalogues(store)
     let record = try store.readBlocking(RemoteRead()).record
-    history = Instant(microseconds: record.history)
     source = RemoteChangeSource(store, catalogues, now: now)
     writer = RemoteWriter(
       store, catalogues, acknowledgements, source, queueLimitBytes: queueLimitBytes, now: now,
       logger: logger)
     source.writer = writer
-    registry = ListenerRegistry(source, acknowledgements, logger: logger)
+    listeners = BackendListeners(
+      registry: ListenerRegistry(source, acknowledgements, logger: logger),
+      historyID: Instant(microseconds: record.history))
     writer.continueBuilding()
   }
 
@@ -93,10 +72,8 @@ package final class RemoteBackend: Sendable {
     _ context: RequestContext, _ done: @escaping Completion<Answer>,
     _ body: @escaping @Sendable () -> Void
   ) {
-    let (isClosed, isExclusive) = shared.withLock { shared in
-      (shared.isClosed, context.transaction.map { shared.transactions[$0]?.hold != nil } ?? false)
-    }
-    if isClosed { return done(.failure(.terminated)) }
+    if isClosed.withLock(\.self) { return done(.failure(.terminated)) }
+    let isExclusive = context.transaction.map { transactions[$0]?.hold != nil } ?? false
     if isExclusive { body() } else { writer.whenUnawaitedAreDone(body) }
   }
 
@@ -154,32 +131,9 @@ package final class RemoteBackend: Sendable {
     }
     return answer.lastChangeAt ?? (answer.record.firstLogged &- 1)
   }
-
-  private func note(
-    _ id: TransactionID, _ body: (inout Transaction) -> Bool
-  ) throws(Status) {
-    let isSame: Bool? = shared.withLock { shared in
-      guard var transaction = shared.transactions[id] else { return nil }
-      defer { shared.transactions[id] = transaction }
-      return body(&transaction)
-    }
-    guard let isSame else { throw .noTransaction }
-    guard isSame else { throw .contention("Document version changed between two reads.") }
-  }
-
-  private func sequence(of token: ChangeToken) throws(Status) -> UInt64 {
-    guard token.database == history else {
-      throw .invalidArgument("The change token is of another database.")
-    }
-    return token.sequence
-  }
-
-  private func origin(_ context: RequestContext) -> WriteOrigin? {
-    acknowledgements.isIdle ? nil : WriteOrigin(isBlocking: context.thread == .blocked)
-  }
 }
 
-extension RemoteBackend: Backend {
+extension RemoteBackend: ListeningBackend {
   package var capabilities: BackendCapabilities { .all }
 
   package func checkUsable() throws(Status) {
@@ -198,7 +152,7 @@ extension RemoteBackend: Backend {
   ) {
     answer(context, done, { _ in RemoteNeeds(paths: paths) }) { [self] state in
       let found = paths.map { state.documents[$0] }
-      if let id = context.transaction { try note(id) { $0.note(zip(paths, found)) } }
+      if let id = context.transaction { try transactions.note(id, zip(paths, found)) }
       return found
     }
   }
@@ -222,11 +176,9 @@ extension RemoteBackend: Backend {
       var whole = query
       whole.projection = []
       let found = try RemoteResults(whole).documents(Array(state.documents.values))
-      let seen = ObservedQuery(whole, found, at: state.sequence)
-      try note(id) { transaction in
-        transaction.results.append(seen)
-        return transaction.note(found.lazy.map { ($0.path, $0) })
-      }
+      try transactions.note(
+        id, found.lazy.map { ($0.path, $0) },
+        resultOf: ObservedQuery(whole, found, at: state.sequence))
       return try RemoteResults(query).documents(Array(state.documents.values))
     }
   }
@@ -366,25 +318,21 @@ extension RemoteBackend: Backend {
       try Mutation.checkTotals(request.mutations)
       var job = RemoteWriter.Job(
         mutations: request.mutations,
-        origin: request.completesAfterListeners ? origin(context) : nil, done: done)
+        origin: request.completesAfterListeners ? acknowledgements.origin(context) : nil, done: done
+      )
       if !isAwaited {
         job.waitingBytes = request.isCounted ? request.mutations.reduce(0) { $0 + $1.byteCount } : 0
       }
       guard let id = request.transaction else { return try writer.add(job) }
-      guard let transaction = shared.withLock({ $0.transactions[id] }) else { throw .noTransaction }
-      job.origin = origin(context)
-      job.documents = transaction.documents
-      job.results = transaction.results
-      job.done = { [self] outcome in
-        if case .success = outcome {
-          _ = shared.withLock { $0.transactions.removeValue(forKey: id) }
-        }
+      let transaction = try transactions.transaction(id)
+      job.origin = acknowledgements.origin(context)
+      job.reads = transaction.reads
+      job.done = { [transactions] outcome in
+        if case .success = outcome { transactions.remove(id) }
         done(outcome)
       }
       guard let hold = transaction.hold else { return try writer.add(job) }
-      if !hold.end(job) {
-        throw .contention("The transaction held up all writes for more than a second.")
-      }
+      guard hold.end(job) else { throw .transactionHeldTooLong }
     } catch {
       done(.failure(error))
     }
@@ -399,52 +347,20 @@ extension RemoteBackend: Backend {
     _ done: @escaping Completion<TransactionID>
   ) {
     if let former = start.retrying { rollback(former) }
-    if shared.withLock(\.isClosed) { return done(.failure(.terminated)) }
-    guard start.isExclusive else { return done(.success(add(Transaction()))) }
-    let hold = RemoteHold()
-    hold.begun = { [self] outcome in
-      done(outcome.map { add(Transaction(hold: hold)) })
-    }
-    do throws(Status) { try writer.add(hold) } catch { done(.failure(error)) }
-  }
-
-  private func add(_ transaction: Transaction) -> TransactionID {
-    shared.withLock { shared in
-      shared.lastNumber += 1
-      let id = TransactionID(number: shared.lastNumber)
-      shared.transactions[id] = transaction
-      return id
-    }
-  }
-
-  package func release(_ transaction: TransactionID) {
-    _ = shared.withLock { $0.transactions[transaction] }?.hold?.end(nil)
-  }
-
-  package func rollback(_ transaction: TransactionID) {
-    _ = shared.withLock { $0.transactions.removeValue(forKey: transaction) }?.hold?.end(nil)
-  }
-
-  // MARK: Listening
-
-  package func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener) {
+    if isClosed.withLock(\.self) { return done(.failure(.terminated)) }
+    guard start.isExclusive else { return done(.success(transactions.add())) }
+    let hold = TransactionHold<RemoteWriter.Job>()
     do throws(Status) {
-      let sequence = try token.map(sequence)
-      registry.add(listener, watching: target, from: sequence.map { .after($0) } ?? .now)
+      try writer.add(hold) { [transactions] outcome in
+        done(outcome.map { transactions.add(holding: hold) })
+      }
     } catch {
-      listener.end(error)
-      registry.noteEvents()
+      done(.failure(error))
     }
   }
 
-  package func stopListening(to target: Listener.Target, _ listener: Listener) {
-    registry.remove(listener, watching: target)
-  }
-
-  package func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
-    registry.addInSync(body)
-  }
-  package func removeSyncObserver(_ observer: Int) { registry.removeInSync(observer) }
+  package func release(_ transaction: TransactionID) { transactions.release(transaction) }
+  package func rollback(_ transaction: TransactionID) { transactions.rollback(transaction) }
 
   // MARK: Changes
 
@@ -517,7 +433,7 @@ extension RemoteBackend: Backend {
     _ done: @escaping Completion<[LoggedChange]>
   ) {
     do throws(Status) {
-      if shared.withLock(\.isClosed) { throw .terminated }
+      if isClosed.withLock(\.self) { throw .terminated }
       let sequence = try sequence(of: token)
       var request = RemoteRead()
       request.changes = RemoteRead.Changes(after: sequence, isInScopes: false, limit: 1024)
@@ -538,15 +454,6 @@ extension RemoteBackend: Backend {
     } catch {
       done(.failure(error))
     }
-  }
-
-  package func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int {
-    registry.addTail(body)
-  }
-  package func removeChangeObserver(_ observer: Int) { registry.removeTail(observer) }
-
-  package func token(after sequence: UInt64) -> ChangeToken {
-    ChangeToken(database: history, sequence: sequence)
   }
 
   // MARK: Indexes
@@ -577,12 +484,12 @@ extension RemoteBackend: Backend {
   }
 
   package func close() {
-    let (ids, wasClosed) = shared.withLock { shared in
-      defer { shared.isClosed = true }
-      return (Array(shared.transactions.keys), shared.isClosed)
+    let wasClosed = isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return isClosed
     }
     if wasClosed { return }
-    for id in ids { rollback(id) }
+    transactions.close()
     writer.close()
     registry.close()
     store.close()
@@ -655,7 +562,7 @@ extension RemoteBackend: LocalBackend {
     _ body: @escaping (any LocalWriter) throws -> Void, _ context: RequestContext,
     _ done: @escaping Completion<CommitResult>
   ) {
-    var job = RemoteWriter.Job(mutations: [], origin: origin(context), done: done)
+    var job = RemoteWriter.Job(mutations: [], origin: acknowledgements.origin(context), done: done)
     job.closure = RemoteClosure(body)
     do throws(Status) { try writer.add(job) } catch { done(.failure(error)) }
   }
@@ -677,14 +584,6 @@ extension RemoteStore {
 }
 
 extension Status {
-  static let noTransaction = Status.invalidArgument(
-    "The transaction has ended, or was never begun.")
   static let tokenTooOld = Status(
     .outOfRange, "The change log does not reach back to the token.")
-
-  static func contention(_ message: String) -> Status {
-    var status = Status(.aborted, message)
-    status.isContention = true
-    return status
-  }
 }

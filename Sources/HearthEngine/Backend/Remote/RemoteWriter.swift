@@ -15,9 +15,8 @@ final class RemoteWriter: Sendable {
     var mutations: [Mutation]
     /// A user's closure instead of mutations.
     var closure: RemoteClosure?
-    /// The reads of a transaction.
-    var documents: [ResourcePath: Instant?] = [:]
-    var results: [ObservedQuery] = []
+    /// Those of a transaction.
+    var reads = ReadSet()
     var origin: WriteOrigin?
     /// Of a write that its caller does not await; nil for others.
     var waitingBytes: Int?
@@ -36,7 +35,7 @@ final class RemoteWriter: Sendable {
 
   private enum Item {
     case job(Job)
-    case hold(RemoteHold)
+    case hold(TransactionHold<Job>, begun: @Sendable (Result<Void, Status>) -> Void)
     case indexes(@Sendable (inout RemoteIndexEdit) throws(Status) -> Void, Completion<Void>)
     case mark(@Sendable () -> Void)
   }
@@ -96,7 +95,12 @@ final class RemoteWriter: Sendable {
     }
   }
 
-  func add(_ hold: RemoteHold) throws(Status) { try add(.hold(hold)) { _ in } }
+  /// Calls `begun` when all writes wait for `hold`, or with the error because of which they do not.
+  func add(
+    _ hold: TransactionHold<Job>, _ begun: @escaping @Sendable (Result<Void, Status>) -> Void
+  ) throws(Status) {
+    try add(.hold(hold, begun: begun)) { _ in }
+  }
 
   /// Calls `body` after everything that was added before.
   func whenDone(_ body: @escaping @Sendable () -> Void) {
@@ -157,7 +161,7 @@ final class RemoteWriter: Sendable {
       }
       switch other {
       case .mark(let body)?: body()
-      case .hold(let hold)?: serve(hold)
+      case .hold(let hold, let begun)?: serve(hold, begun)
       case .indexes(let edit, let done)?: done(Result { () throws(Status) in try change(edit) })
       case .job?: break
       case nil:
@@ -205,20 +209,20 @@ final class RemoteWriter: Sendable {
   }
 
   /// Holds the lock until the transaction ends, or for a second.
-  private func serve(_ hold: RemoteHold) {
+  private func serve(_ hold: TransactionHold<Job>, _ begun: (Result<Void, Status>) -> Void) {
     var hasBegun = false
     var job: Job?
     do throws(Status) {
       try store.write { writing throws(Status) in
         _ = try writing.lock(RemoteRead())
         hasBegun = true
-        hold.begun(.success(()))
+        begun(.success(()))
         job = hold.wait()
         guard let job else { return }
         try write([job], writing, isLocked: true)
       }
     } catch {
-      if !hasBegun { return hold.begun(.failure(error)) }
+      if !hasBegun { return begun(.failure(error)) }
       if let job { finish([(job, .failure(error))]) }
     }
   }
@@ -230,7 +234,7 @@ final class RemoteWriter: Sendable {
     var paths: Set<ResourcePath> = []
     for job in jobs {
       for mutation in job.mutations { paths.insert(mutation.path) }
-      for path in job.documents.keys { paths.insert(path) }
+      for path in job.reads.documents.keys { paths.insert(path) }
     }
     var request = RemoteRead()
     if !paths.isEmpty { request.scopes = [.documents(paths.map { RemoteKey($0) })] }
@@ -305,18 +309,16 @@ final class RemoteWriter: Sendable {
   private func check(
     _ job: Job, _ reader: RemoteReader, _ state: inout MemoryState
   ) throws(Status) {
-    for (path, seen) in job.documents where state.documents[path]?.updateTime != seen {
-      throw .contention("What was read has changed. Nothing was applied.")
+    for (path, seen) in job.reads.documents where state.documents[path]?.updateTime != seen {
+      throw .readsHaveChanged
     }
-    for seen in job.results {
+    for seen in job.reads.results {
       try state.load(seen.query)
       let found: [StoredDocument]
       do { found = try RemoteResults(seen.query).documents(Array(state.documents.values)) } catch {
         throw Status(readingFailed: error)
       }
-      guard seen.holds(for: found) else {
-        throw .contention("What was read has changed. Nothing was applied.")
-      }
+      guard seen.holds(for: found) else { throw .readsHaveChanged }
     }
   }
 

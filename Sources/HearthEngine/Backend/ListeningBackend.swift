@@ -1,0 +1,70 @@
+import Foundation
+
+/// A backend whose listeners are those of a `ListenerRegistry`, and whose change tokens are of one
+/// history.
+package protocol ListeningBackend: Backend {
+  var listeners: BackendListeners { get }
+  /// The sequence from which to continue, for a token of this database.
+  func sequence(of token: ChangeToken) throws(Status) -> UInt64
+}
+
+/// The listeners of a backend, and what its change tokens have in common.
+package struct BackendListeners: Sendable {
+  let registry: ListenerRegistry
+  /// Distinguishes the tokens of this database from those of another one.
+  let historyID: Instant
+}
+
+extension ListeningBackend {
+  var registry: ListenerRegistry { listeners.registry }
+
+  package func sequence(of token: ChangeToken) throws(Status) -> UInt64 {
+    guard token.database == listeners.historyID else {
+      throw .invalidArgument("The change token is of another database.")
+    }
+    return token.sequence
+  }
+
+  package func token(after sequence: UInt64) -> ChangeToken {
+    ChangeToken(database: listeners.historyID, sequence: sequence)
+  }
+
+  package func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener) {
+    do throws(Status) {
+      registry.add(listener, watching: target, from: try token.map(start) ?? .now)
+    } catch {
+      listener.end(error)
+      registry.noteEvents()
+    }
+  }
+
+  private func start(_ token: ChangeToken) throws(Status) -> ListenerRegistry.Start {
+    do throws(Status) {
+      return .after(try sequence(of: token))
+    } catch {
+      guard error.code == .outOfRange else { throw error }
+      return .reset
+    }
+  }
+
+  package func stopListening(to target: Listener.Target, _ listener: Listener) {
+    registry.remove(listener, watching: target)
+  }
+
+  package func addSyncObserver(_ body: @escaping @Sendable (UInt64) -> Void) -> Int {
+    registry.addInSync(body)
+  }
+  package func removeSyncObserver(_ observer: Int) { registry.removeInSync(observer) }
+
+  package func addChangeObserver(_ body: @escaping @Sendable () -> Void) -> Int {
+    registry.addTail(body)
+  }
+  package func removeChangeObserver(_ observer: Int) { registry.removeTail(observer) }
+}
+
+extension Acknowledgements {
+  /// The origin of a request whose completion waits for listeners; nil if there are none.
+  func origin(_ context: RequestContext) -> WriteOrigin? {
+    isIdle ? nil : WriteOrigin(isBlocking: context.thread == .blocked)
+  }
+}
