@@ -56,6 +56,9 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     // Only with the trait "Macros".
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
   ],
@@ -178,6 +181,13 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Server"])),
         .product(
           name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["Server"])),
+        .product(
+          name: "NIOCertificateReloading", package: "swift-nio-extras",
+          condition: .when(traits: ["Server"])),
+        .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Server"])),
+        .product(
+          name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Server"])),
+        .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["Server"])),
       ]),
     .macro(
       name: "HearthMacrosPlugin",
@@ -291,6 +301,7 @@ let package = Package(
         .product(
           name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Server"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Server"])),
+        .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["Server"])),
       ],
       // Scripts in other languages.
       exclude: ["Clients"]),

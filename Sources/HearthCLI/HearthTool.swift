@@ -7,7 +7,7 @@
     /// Commands that need further traits.
     private static var optionalCommands: [any ParsableCommand.Type] {
       #if Server
-        [ServeCommand.self]
+        [ServeCommand.self, ServiceAccountCommand.self]
       #else
         []
       #endif

@@ -12,7 +12,7 @@
     ///     let server = try FirestoreServer(at: "data", options)
     public struct Options: Sendable {
       /// The address to listen on. Default: the loopback interface, 127.0.0.1. Another address needs
-      /// `tls` and `serviceKeys`, unless `isInsecure`.
+      /// `tls`, and `serviceKeys` or `serviceAccounts`, unless `isInsecure`.
       public var host = "127.0.0.1"
       /// The port; 0 for any free one, see `FirestoreServer.port`. Default: 8080.
       public var port = 8080
@@ -28,6 +28,9 @@
       /// The keys that give access to everything. A client sends one as its bearer token. If there
       /// are any, calls without one are refused. Default: none.
       public var serviceKeys: [String] = []
+      /// The accounts whose clients sign tokens, which give access to everything, as `serviceKeys`
+      /// do. Default: none.
+      public var serviceAccounts: [ServiceAccount] = []
       /// Allows an address other than loopback without TLS or without keys: everybody who reaches it
       /// can read and write everything. Default: false.
       public var isInsecure = false
@@ -60,14 +63,19 @@
       public init() {}
     }
 
-    /// Where the certificate of a server and its key are.
+    /// Where the certificate of a server and its key are. The files are read again every ten minutes:
+    /// new connections get a new certificate without a restart. Files that are not valid are logged,
+    /// and the certificate stays as it was.
     public struct TLS: Sendable, Hashable {
       /// A PEM file: the server's certificate first, then those that sign it.
       public var certificatePath: String
       /// A PEM file with the private key of the certificate.
       public var keyPath: String
 
-      /// Creates a description of files that are read when the server starts.
+      /// How often the files are read again. Default: ten minutes.
+      public var refreshInterval = Duration.seconds(600)
+
+      /// Creates a description of files, which are read when the server is created.
       public init(certificatePath: String, keyPath: String) {
         self.certificatePath = certificatePath
         self.keyPath = keyPath
@@ -116,11 +124,14 @@
       guard !isEmulator else {
         throw .invalidArgument("An emulator listens on loopback only: 127.0.0.1 or ::1.")
       }
-      guard isInsecure || tls != nil && !serviceKeys.isEmpty else {
+      guard isInsecure || tls != nil && hasKeys else {
         throw .invalidArgument(
           "Without TLS and service keys, a server listens on loopback only: 127.0.0.1 or ::1.")
       }
     }
+
+    /// Whether calls need a key.
+    var hasKeys: Bool { !serviceKeys.isEmpty || !serviceAccounts.isEmpty }
 
     var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
   }

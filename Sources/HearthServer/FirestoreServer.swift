@@ -4,6 +4,7 @@
   import GRPCNIOTransportHTTP2Posix
   import HearthEngine
   import Logging
+  import NIOCertificateReloading
 
   /// A server for Firestore's clients, over a database file or a folder of them.
   ///
@@ -23,6 +24,9 @@
     private let catalog: DatabaseCatalog
     private let streams: ListenStreams
     private let health = HealthService()
+    private let isReadOnly: Bool
+    /// Nil without TLS.
+    private let certificates: TimedCertificateReloader?
     private let transport: HTTP2ServerTransport.Posix
     private let server: GRPCServer<HTTP2ServerTransport.Posix>
 
@@ -72,16 +76,16 @@
     ) throws {
       try options.check()
       self.catalog = catalog
+      isReadOnly = options.isReadOnly
+      certificates = try options.tls.map { try $0.reloader(logger: logger) }
       let security: HTTP2ServerTransport.Posix.TransportSecurity =
-        options.tls.map {
-          .tls(
-            certificateChain: [.file(path: $0.certificatePath, format: .pem)],
-            privateKey: .file(path: $0.keyPath, format: .pem))
-        } ?? .plaintext
+        try certificates.map { try .tls(certificateReloader: $0) } ?? .plaintext
       let limits = options.limits
       let metrics = ServerMetrics(options.metrics)
       streams = ListenStreams { metrics.set(listeners: $0) }
-      let keys = ServiceKeys(options.serviceKeys, isEmulator: options.isEmulator)
+      let keys = ServiceKeys(
+        options.serviceKeys, accounts: AccountTokens(options.serviceAccounts),
+        isEmulator: options.isEmulator)
       let gate = CallGate(
         keys: keys, limit: limits.runningCalls, logger: logger, metrics: metrics)
       let rpcs = FirestoreRPCs(
@@ -90,7 +94,7 @@
       let rest = RESTService(
         rpcs: rpcs, gate: gate, health: health,
         guarding: BrowserGuard(
-          hasKeys: !options.serviceKeys.isEmpty, isLoopback: options.isLoopback),
+          hasKeys: options.hasKeys, isLoopback: options.isLoopback),
         emulator: options.isEmulator
           ? EmulatorEndpoints(catalog: catalog) { shutDownRequest.make() } : nil)
       let connections = Connections(
@@ -146,7 +150,11 @@
           catalog.expireTransactions()
         }
       }
-      defer { expiring.cancel() }
+      let reloading = Task { [certificates] in try await certificates?.run() }
+      defer {
+        expiring.cancel()
+        reloading.cancel()
+      }
       try await withTaskCancellationHandler {
         try await serving.value
       } onCancel: {
@@ -158,11 +166,44 @@
       }
     }
 
+    /// Replaces the declared indexes of the databases by those of a `firestore.indexes.json`, see
+    /// `Options.indexes`, while the server runs. Returns before they are built. An entry that cannot be
+    /// declared is logged. A server that is read-only does nothing.
+    ///
+    /// Throws `invalidArgument` for a text that is no JSON object; then the indexes stay.
+    public func replaceIndexes(json: String) throws {
+      if isReadOnly { return }
+      do { try catalog.replaceIndexes(json: json) } catch { throw error.nsError }
+    }
+
     /// Accepts no more calls, ends listeners with a status, and lets other calls end.
     public func shutDown() {
       health.shutDown()
       streams.close()
       server.beginGracefulShutdown()
+    }
+  }
+
+  extension FirestoreServer.TLS {
+    /// Throws `invalidArgument` for files that are not a certificate and its key.
+    fileprivate func reloader(logger: Logger) throws(Status) -> TimedCertificateReloader {
+      do {
+        return try .makeReloaderValidatingSources(
+          configuration: .init(
+            refreshInterval: refreshInterval,
+            certificateSource: .init(location: .file(path: certificatePath), format: .pem),
+            privateKeySource: .init(location: .file(path: keyPath), format: .pem)
+          ) {
+            $0.onCertificateLoadFailed = { failure in
+              logger.error(
+                "The certificate is not read again.", metadata: ["error": "\(failure.error)"])
+            }
+          })
+      } catch {
+        throw Status(
+          .invalidArgument,
+          "\(certificatePath) and \(keyPath) are not a certificate and its key, as PEM: \(error)")
+      }
     }
   }
 #endif

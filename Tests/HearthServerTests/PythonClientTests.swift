@@ -14,6 +14,10 @@
       try await TestServer.run { try await PythonClient.run("breadth.py", port: $0.port) }
     }
 
+    @Test func `firebase-admin works`() async throws {
+      try await TestServer.run { try await PythonClient.run("admin.py", port: $0.port) }
+    }
+
     @Test func `transactions of many processes all commit`() async throws {
       // The client gives up after five attempts, which other work on the machine may take.
       try await TestServer.run {
@@ -25,6 +29,12 @@
     #if Tools
       @Test func `a service key and TLS let in, and nothing else does`() async throws {
         try await PythonClient.run("secure.py", [PythonClient.hearth])
+      }
+
+      @Test func `clients of a service account sign their tokens, and the certificate is replaced`()
+        async throws
+      {
+        try await PythonClient.run("account.py", [PythonClient.hearth])
       }
 
       @Test func `acknowledged writes survive kill -9`() async throws {

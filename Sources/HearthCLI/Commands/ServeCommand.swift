@@ -25,7 +25,9 @@
     var path: String
     @Option(help: "The port; 0 for any free one.")
     var port = 8080
-    @Option(help: "The address. Other than loopback, it needs TLS and a token file.")
+    @Option(
+      help: "The address. Other than loopback, it needs TLS, and a token file or a service account."
+    )
     var host = "127.0.0.1"
     @Flag(help: "Create the databases that clients name.")
     var create = false
@@ -33,7 +35,8 @@
     var emulator = false
     @Option(
       name: .customLong("indexes"),
-      help: "A firestore.indexes.json: replaces the declared indexes of the databases.",
+      help:
+        "A firestore.indexes.json: replaces the declared indexes of the databases, also when it changes.",
       completion: .file(extensions: ["json"]))
     var indexFile: String?
     @Flag(help: "Refuse queries that need an index in Cloud Firestore and have none.")
@@ -50,10 +53,17 @@
       name: .customLong("tls-key"), help: "A PEM file with the certificate's private key.",
       completion: .file())
     var key: String?
+    @Option(help: "Read the certificate and its key again every so many seconds.")
+    var tlsRefreshSeconds = 600
     @Option(
       help: "A file with service keys, one a line: clients send one as their bearer token.",
       completion: .file())
     var tokenFile: String?
+    @Option(
+      name: .customLong("service-account"),
+      help: "The server's part of a service account, from hearth service-account. May be repeated.",
+      completion: .file(extensions: ["json"]))
+    var serviceAccounts: [String] = []
     @Flag(help: "Allow an address that others reach without TLS or without keys.")
     var insecure = false
     @Option(help: "Keep past changes for so many seconds; stored in the files.")
@@ -64,6 +74,9 @@
     func validate() throws {
       guard (certificate == nil) == (key == nil) else {
         throw ValidationError("--tls-certificate and --tls-key belong together.")
+      }
+      guard tlsRefreshSeconds > 0 else {
+        throw ValidationError("--tls-refresh-seconds is greater than zero.")
       }
       guard (retentionSeconds == nil) == (retentionBytes == nil) else {
         throw ValidationError("--retention-seconds and --retention-bytes belong together.")
@@ -84,6 +97,7 @@
         if let maxConnections { options.limits.connections = maxConnections }
         if let certificate, let key {
           options.tls = .init(certificatePath: certificate, keyPath: key)
+          options.tls?.refreshInterval = .seconds(tlsRefreshSeconds)
         }
         if let tokenFile {
           options.serviceKeys = try String(contentsOfFile: tokenFile, encoding: .utf8)
@@ -93,11 +107,32 @@
             throw ValidationError("\(tokenFile) has no service key.")
           }
         }
+        options.serviceAccounts = try serviceAccounts.map {
+          try FirestoreServer.ServiceAccount(json: String(contentsOfFile: $0, encoding: .utf8))
+        }
         if let retentionSeconds, let retentionBytes {
           options.retention = ChangeLogRetention(
             age: .seconds(retentionSeconds), limitBytes: retentionBytes)
         }
         return options
+      }
+    }
+
+    /// Calls `body` with the content of a file whenever it has changed, until the task is cancelled.
+    /// Looks every second.
+    private static func watch(_ path: String, _ body: (String) throws -> Void) async {
+      var known = try? String(contentsOfFile: path, encoding: .utf8)
+      while true {
+        do { try await Task.sleep(for: .seconds(1)) } catch { return }
+        // A file that is being replaced is read the next time.
+        guard let content = try? String(contentsOfFile: path, encoding: .utf8), content != known
+        else { continue }
+        known = content
+        do {
+          try body(content)
+        } catch {
+          Terminal.writeAside("\(path): \(error.localizedDescription)\n")
+        }
       }
     }
 
@@ -110,11 +145,14 @@
       // The first signal ends the server gracefully.
       try await Interruption.cancelling { [host] in
         try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask { try await server.run() }
           group.addTask {
             try Terminal.print("Listening on \(host):\(try await server.port)")
           }
-          try await group.waitForAll()
+          if let indexFile {
+            group.addTask { await Self.watch(indexFile) { try server.replaceIndexes(json: $0) } }
+          }
+          try await server.run()
+          group.cancelAll()
         }
       }
     }

@@ -15,15 +15,15 @@
 
     private struct State {
       var open: [DatabaseName: ServedDatabase] = [:]
+      var indexes: ServedIndexes
       var isClosed = false
     }
 
     private let place: Place
     private let creates: Bool
     private let settings: EmbeddedBackend.Settings
-    private let indexes: ServedIndexes
     private let logger: Logger
-    private let state = Guarded(State())
+    private let state: Guarded<State>
 
     /// Serves one backend.
     init(
@@ -31,7 +31,7 @@
       logger: Logger = Logger(label: "hearth.server")
     ) {
       place = .one(ServedDatabase(backend, indexes))
-      self.indexes = indexes
+      state = Guarded(State(indexes: indexes))
       creates = false
       settings = EmbeddedBackend.Settings()
       self.logger = logger
@@ -44,7 +44,7 @@
       at path: String, creates: Bool, _ settings: EmbeddedBackend.Settings,
       _ indexes: ServedIndexes, logger: Logger
     ) throws {
-      self.indexes = indexes
+      state = Guarded(State(indexes: indexes))
       self.creates = creates
       self.settings = settings
       self.logger = logger
@@ -70,7 +70,7 @@
       return try state.withLock { state throws(Status) in
         if let database = state.open[name] { return database }
         if state.isClosed { throw Status(.unavailable, "The server is shutting down.") }
-        let database = ServedDatabase(try open(name), indexes)
+        let database = ServedDatabase(try open(name), state.indexes)
         state.open[name] = database
         return database
       }
@@ -101,6 +101,19 @@
       Status(
         .notFound,
         "The database \(name.database) does not exist for project \(name.project).")
+    }
+
+    /// Replaces the declared indexes of the databases, also of those that are opened later. Throws
+    /// `invalidArgument` for a text that is no JSON object.
+    func replaceIndexes(json: String) throws(Status) {
+      let indexes = try state.withLock { state throws(Status) in
+        var indexes = state.indexes
+        indexes.json = json
+        try indexes.check()
+        state.indexes = indexes
+        return indexes
+      }
+      for database in openDatabases { database.replaceIndexes(indexes, logger: logger) }
     }
 
     /// Ends transactions that have been idle or open for too long.

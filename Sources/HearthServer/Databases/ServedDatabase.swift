@@ -1,22 +1,39 @@
 #if Server
   import HearthEngine
+  import Logging
 
   /// A database of the server: its backend, and the transactions that clients have begun.
   final class ServedDatabase: Sendable {
     let backend: any Backend
     let transactions: TransactionSessions
     let indexes: ServedIndexes
-    private let preparation: Task<Void, any Error>?
+    private let preparation: Guarded<Task<Void, any Error>?>
 
     init(_ backend: any Backend, _ indexes: ServedIndexes) {
       self.indexes = indexes
-      preparation = indexes.prepare(backend)
+      preparation = Guarded(indexes.prepare(backend))
       self.backend = backend.complete
       transactions = TransactionSessions(self.backend)
     }
 
     /// Returns when the database has the server's indexes, and throws if it cannot have them.
-    func prepared() async throws { try await preparation?.value }
+    func prepared() async throws { try await preparation.withLock(\.self)?.value }
+
+    /// Declares other indexes after the former ones. An entry that cannot be declared is logged, and the
+    /// database goes on with what it has.
+    func replaceIndexes(_ indexes: ServedIndexes, logger: Logger) {
+      preparation.withLock { preparation in
+        let former = preparation
+        preparation = Task { [backend] in
+          _ = await former?.result
+          do {
+            try await indexes.prepare(backend)?.value
+          } catch {
+            logger.error("The indexes are not replaced.", metadata: ["error": "\(error)"])
+          }
+        }
+      }
+    }
 
     /// The state that a request reads.
     enum Consistency: Sendable {

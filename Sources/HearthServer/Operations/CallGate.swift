@@ -41,7 +41,7 @@
         // Health is asked by machines that have no key.
         if context.descriptor.service != HealthService.descriptor {
           var tokens = request.metadata[stringValues: "authorization"].makeIterator()
-          try keys.check(authorization: tokens.next())
+          try await keys.check(authorization: tokens.next())
         }
       } catch {
         throw call.end(error)

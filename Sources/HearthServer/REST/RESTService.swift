@@ -49,7 +49,7 @@
       default: break
       }
       // Before the message is parsed, which is work.
-      try gate.keys.check(authorization: request.headers.first(name: "authorization"))
+      try await gate.keys.check(authorization: request.headers.first(name: "authorization"))
       switch route {
       case .clear, .export, .load, .shutDown:
         guard let emulator else {

@@ -10,7 +10,7 @@
     private static let key = "0123456789abcdef"
     private typealias Options = FirestoreServer.Options
 
-    @Test func `only a whole key opens a server that has keys`() {
+    @Test func `only a whole key opens a server that has keys`() async {
       let keys = ServiceKeys([Self.key, "another-service-key"], isEmulator: false)
       let refused = [
         nil, "", "Bearer", "Bearer ", "Bearer owner", "Basic \(Self.key)", Self.key,
@@ -18,25 +18,27 @@
         "Bearer 1123456789abcdef", "Bearer another-service-keY",
       ]
       for header in refused {
-        let error = #expect(throws: Status.self) { try keys.check(authorization: header) }
+        let error = await #expect(throws: Status.self) {
+          try await keys.check(authorization: header)
+        }
         #expect(error?.code == .unauthenticated, "\(header ?? "no header")")
       }
       for header in ["Bearer \(Self.key)", "bearer another-service-key"] {
-        #expect(throws: Never.self) { try keys.check(authorization: header) }
+        await #expect(throws: Never.self) { try await keys.check(authorization: header) }
       }
     }
 
-    @Test func `without keys, tokens of users are for an emulator only`() throws {
+    @Test func `without keys, tokens of users are for an emulator only`() async throws {
       let open = ServiceKeys([], isEmulator: false)
-      try open.check(authorization: nil)
-      try open.check(authorization: "Bearer owner")
-      let error = #expect(throws: Status.self) {
-        try open.check(authorization: "Bearer eyJhbGciOiJub25lIn0")
+      try await open.check(authorization: nil)
+      try await open.check(authorization: "Bearer owner")
+      let error = await #expect(throws: Status.self) {
+        try await open.check(authorization: "Bearer eyJhbGciOiJub25lIn0")
       }
       #expect(error?.code == .unauthenticated)
       let emulator = ServiceKeys([], isEmulator: true)
       for header in [nil, "Bearer owner", "Bearer eyJhbGciOiJub25lIn0"] {
-        try emulator.check(authorization: header)
+        try await emulator.check(authorization: header)
       }
     }
 

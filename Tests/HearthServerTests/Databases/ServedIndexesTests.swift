@@ -81,6 +81,31 @@
       }
     }
 
+    @Test func `indexes are replaced while the server runs`() async throws {
+      let query = Self.query(equal: ["a"], orders: ["b"])
+      let json =
+        #"{"fieldOverrides":[],"indexes":[{"collectionGroup":"books","queryScope":"COLLECTION","#
+        + #""fields":[{"fieldPath":"a","order":"ASCENDING"},{"fieldPath":"b","order":"ASCENDING"}]}]}"#
+      try await TestServer.run(indexes: ServedIndexes(areRequired: true)) { server in
+        try await server.set(TestServer.root + "/books/dune", 1)
+        await #expect(throws: RPCError.self) { try await Self.run(query, on: server) }
+        for text in ["", "{"] {
+          #expect(throws: HearthEngine.Status.self) {
+            try server.catalog.replaceIndexes(json: text)
+          }
+        }
+        try server.catalog.replaceIndexes(json: json)
+        // The next request waits for them.
+        try await Self.run(query, on: server)
+        // An entry that cannot be declared leaves what there is.
+        try server.catalog.replaceIndexes(
+          json: json.replacing("ASCENDING", with: "SIDEWAYS"))
+        try await Self.run(query, on: server)
+        try server.catalog.replaceIndexes(json: #"{"indexes":[],"fieldOverrides":[]}"#)
+        await #expect(throws: RPCError.self) { try await Self.run(query, on: server) }
+      }
+    }
+
     @Test func `a text that is not a list of indexes is refused`() throws {
       for text in ["", "[]", "{"] {
         var options = FirestoreServer.Options()

@@ -3,6 +3,7 @@
   import Foundation
   import GRPCCore
   import HearthEngine
+  import Logging
   import Testing
 
   @testable import HearthServer
@@ -50,6 +51,36 @@
         let missing = try await server.rest("GET", Self.v1 + "/books/dune")
         #expect(missing.status == 404 && missing.error == "NOT_FOUND")
         #expect(missing.body.contains("not found"))
+      }
+    }
+
+    @Test func `a database that is open for reading only refuses writes`() async throws {
+      let path = NSTemporaryDirectory() + "read-only-\(UUID().uuidString).hearth"
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      var settings = EmbeddedBackend.Settings()
+      func open() throws -> EmbeddedBackend {
+        try EmbeddedBackend(at: path, named: path, settings, logger: Logger(label: "test"))
+      }
+      try await TestServer.run(over: open()) { server in
+        _ = try await server.set(TestServer.root + "/books/dune", 412)
+      }
+      settings.isReadOnly = true
+      try await TestServer.run({ $0.isReadOnly = true }, over: open()) { server in
+        let book = Self.v1 + "/books/dune"
+        for (method, path) in [
+          ("POST", Self.v1 + "/books?documentId=emma"), ("PATCH", book), ("DELETE", book),
+          ("POST", Self.v1 + ":commit"),
+        ] {
+          let body =
+            path.hasSuffix(":commit")
+            ? #"{"writes":[{"delete":"\#(TestServer.root)/books/dune"}]}"# : "{}"
+          let refused = try await server.rest(method, path, method == "DELETE" ? "" : body)
+          #expect(
+            (400..<500).contains(refused.status), "\(method): \(refused.status) \(refused.body)")
+          #expect(refused.error != "INTERNAL")
+        }
+        let read = try await server.rest("GET", book)
+        #expect(read.status == 200 && read.body.contains("412"))
       }
     }
 

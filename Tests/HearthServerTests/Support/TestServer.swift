@@ -23,15 +23,17 @@
     static let root = database + "/documents"
 
     /// Runs `body` with a server that ends with it.
+    ///
+    /// - Parameter backend: Closed by the server; nil for a new one in memory.
     static func run<Answer: Sendable>(
       _ configure: @Sendable (inout FirestoreServer.Options) -> Void = { _ in },
-      indexes: ServedIndexes = ServedIndexes(),
+      indexes: ServedIndexes = ServedIndexes(), over backend: EmbeddedBackend? = nil,
       _ body: @Sendable (TestServer) async throws -> Answer
     ) async throws -> Answer {
       var settings = EmbeddedBackend.Settings()
       settings.transactionPatience = FirestoreServer.transactionPatience
-      let backend = try EmbeddedBackend(
-        inMemory: settings, logger: Logger(label: "test"))
+      let backend =
+        try backend ?? EmbeddedBackend(inMemory: settings, logger: Logger(label: "test"))
       var options = FirestoreServer.Options()
       options.port = 0
       configure(&options)

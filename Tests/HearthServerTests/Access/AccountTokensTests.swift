@@ -1,0 +1,106 @@
+#if Server
+  import Foundation
+  import HearthEngine
+  import JWTKit
+  import Testing
+
+  @testable import HearthServer
+
+  @Suite struct AccountTokensTests {
+    private struct Claims: JWTPayload {
+      var iss: String
+      var sub: String
+      var iat: Int
+      var exp: Int
+      var aud: String? = AccountTokens.audience
+
+      func verify(using algorithm: some JWTAlgorithm) {}
+    }
+
+    private struct File: Decodable {
+      var private_key: String
+      var private_key_id: String
+      var client_email: String
+    }
+
+    private static let start = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private static func token(_ client: String, validFor seconds: Int = 3600) async throws -> String
+    {
+      let file = try JSONDecoder().decode(File.self, from: Data(client.utf8))
+      let keys = JWTKeyCollection()
+      await keys.add(
+        rsa: try Insecure.RSA.PrivateKey(pem: file.private_key), digestAlgorithm: .sha256,
+        kid: JWKIdentifier(string: file.private_key_id))
+      let now = Int(start.timeIntervalSince1970)
+      return try await keys.sign(
+        Claims(iss: file.client_email, sub: file.client_email, iat: now, exp: now + seconds),
+        kid: JWKIdentifier(string: file.private_key_id))
+    }
+
+    @Test func `a token is accepted until its time is over, also one that is known`() async throws {
+      let keys = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
+      let time = Guarded(Self.start)
+      let tokens = AccountTokens([try .init(json: keys.server)], now: { time.withLock(\.self) })
+      let token = try await Self.token(keys.client)
+      for seconds in [0.0, 1800, 3600, 3600 + AccountTokens.skew - 1] {
+        time.withLock { $0 = Self.start + seconds }
+        try await tokens.check(token)
+      }
+      for seconds in [3600 + AccountTokens.skew, 7200, -AccountTokens.skew - 1] {
+        time.withLock { $0 = Self.start + seconds }
+        // A token that is known was valid when it came.
+        if seconds < 0 {
+          let error = await #expect(throws: Status.self) {
+            try await tokens.check(try await Self.token(keys.client, validFor: 60))
+          }
+          #expect(error?.code == .unauthenticated)
+          continue
+        }
+        let error = await #expect(throws: Status.self) { try await tokens.check(token) }
+        #expect(error?.code == .unauthenticated)
+      }
+    }
+
+    @Test func `more tokens than are known are still accepted`() async throws {
+      let keys = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
+      let tokens = AccountTokens([try .init(json: keys.server)], knownCount: 4, now: { Self.start })
+      for seconds in 1...10 {
+        let token = try await Self.token(keys.client, validFor: seconds)
+        try await tokens.check(token)
+        try await tokens.check(token)
+      }
+    }
+
+    @Test func `both files of an account have the same public key`() throws {
+      let keys = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
+      let server = try FirestoreServer.ServiceAccount(json: keys.server)
+      #expect(try FirestoreServer.ServiceAccount(json: keys.client) == server)
+      #expect(server.email == "backend@shop.iam.gserviceaccount.com")
+      #expect(server.keyID.utf8.count == 40)
+      #expect(!keys.server.contains("PRIVATE"))
+    }
+
+    @Test func `what is no account is refused`() throws {
+      let keys = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
+      for json in [
+        "", "{}", "[]", keys.server.replacing("service_account", with: "authorized_user"),
+        keys.server.replacing("BEGIN PUBLIC", with: "PUBLIC"),
+        keys.server.replacing("public_key", with: "key"),
+        keys.client.replacing("private_key_id", with: "id"),
+        keys.client.replacing("backend@shop.iam.gserviceaccount.com", with: ""),
+      ] {
+        let error = #expect(throws: NSError.self) { try FirestoreServer.ServiceAccount(json: json) }
+        #expect(error?.code == 3, "\(json)")
+      }
+      for name in ["", "a b", "ä", "../x", String(repeating: "x", count: 64)] {
+        #expect(throws: NSError.self) {
+          try FirestoreServer.ServiceAccount.makeKeys(name: name, project: "shop")
+        }
+        #expect(throws: NSError.self) {
+          try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: name)
+        }
+      }
+    }
+  }
+#endif
