@@ -46,6 +46,8 @@
     /// The names of prepared statements.
     private var prepared: [String: String] = [:]
     private var preparedCount = 0
+    /// The preparations of a group whose answer nobody has read.
+    private var unread: [[Bool]] = []
 
     /// Connects: blocks.
     ///
@@ -90,18 +92,23 @@
     /// Executes groups of statements, in one round trip. A group without an explicit transaction is
     /// one of its own. Throws if the connection fails; the failure of a group is in its place.
     ///
-    /// - Parameter answered: Called with each group's answer as it comes.
+    /// - Parameters:
+    ///   - last: Another group, whose answer is not waited for.
+    ///   - answered: Called with each group's answer as it comes.
     func run(
-      _ groups: [[PostgresStatement]],
+      _ groups: [[PostgresStatement]], last: [PostgresStatement]? = nil,
       _ answered: (Int, Result<[PostgresRows], PostgresFailure>) -> Void
     ) throws(PostgresFailure) {
       var preparations: [[Bool]] = []
-      for group in groups {
+      for group in groups + (last.map { [$0] } ?? []) {
         var isPrepared: [Bool] = []
         for statement in group { isPrepared.append(try send(statement)) }
         preparations.append(isPrepared)
         guard PQpipelineSync(connection) == 1 else { throw lost }
       }
+      let before = unread
+      unread = last == nil ? [] : preparations.suffix(1)
+      for isPrepared in before { _ = try answer(isPrepared) }
       for position in groups.indices {
         answered(position, try answer(preparations[position]))
       }

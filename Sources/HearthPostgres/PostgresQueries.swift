@@ -7,7 +7,8 @@
     let statements: [PostgresStatement]
 
     private static let record = """
-      SELECT history, sequence, time, first_logged, trimmed_time, generation FROM hearth_store
+      SELECT history, sequence, time, first_logged, trimmed_time, generation, read_time
+      FROM hearth_store
       """
 
     /// - Parameter locks: Takes the lock on all commits first.
@@ -119,7 +120,7 @@
     }
 
     /// A condition on the columns of a table, with parameters from a number on.
-    private static func condition(
+    static func condition(
       _ scope: RemoteScope, on table: String, from first: Int
     ) -> (String, [[UInt8]?]) {
       func within(_ prefix: [UInt8], _ number: Int) -> (String, [[UInt8]?]) {
@@ -210,7 +211,7 @@
         record: RemoteRecord(
           history: number(0), sequence: UInt64(bitPattern: number(1)), time: number(2),
           firstLogged: UInt64(bitPattern: number(3)), trimmedTime: number(4),
-          generation: UInt64(bitPattern: number(5))))
+          generation: UInt64(bitPattern: number(5)), readTime: number(6)))
       for scope in request.scopes {
         guard let rows = results.popFirst() else { throw Self.incomplete }
         var isPageOfIndex = false

@@ -13,8 +13,10 @@
   /// Keys are our own bytes, in our own order. A key of an index of PostgreSQL has at most 2,704
   /// bytes: longer ones end with a hash of the whole, and collections, ids and entries have limits
   /// that leave room for each other.
+  ///
+  /// A new database is made in format 1 and upgraded like an old one, so that both are the same.
   enum PostgresSchema {
-    static let format: Int64 = 1
+    static let format: Int64 = 2
 
     /// Longer keys are shortened to these bytes, with a hash as their last 32.
     static let collectionLimit = 1000
@@ -22,7 +24,7 @@
     static let entryLimit = 2500
     static let hashCount = 32
 
-    /// Without parameters. In order, in one transaction, under a lock.
+    /// Makes tables of format 1. Without parameters. In order, in one transaction, under a lock.
     static let creation = [
       """
       CREATE TABLE hearth_store (
@@ -66,6 +68,18 @@
       INSERT INTO hearth_store VALUES (
         true, 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0, 0, 1, 0, 0)
       """,
+    ]
+
+    /// From each format, beginning with 1, to the next. Statements as those of `creation`.
+    static let upgrades = [
+      [
+        // Commits get later times than reads.
+        "ALTER TABLE hearth_store ADD COLUMN read_time bigint NOT NULL DEFAULT 0",
+        // The outcomes of the writes of a commit.
+        "ALTER TABLE hearth_commits ADD COLUMN answer bytea",
+        "CREATE INDEX hearth_entries_document ON hearth_entries (collection, id)",
+        "UPDATE hearth_store SET format = 2",
+      ]
     ]
 
     /// At or before every shortened key of the keys from `bound` on.

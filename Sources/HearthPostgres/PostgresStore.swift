@@ -235,11 +235,14 @@
         // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
         PostgresStatement("SET jit = off"),
         PostgresStatement("SET synchronous_commit = on"),
+        // The statements of a commit are large, and one plan of each is good for all parameters.
+        PostgresStatement("SET plan_cache_mode = force_generic_plan"),
+        PostgresStatement("SET work_mem = '32MB'"),
       ])
       return connection
     }
 
-    /// Makes the tables if there are none.
+    /// Makes the tables if there are none, and upgrades those of an older format.
     fileprivate func prepareTables() throws(PostgresFailure) {
       _ = try run([PostgresStatement("BEGIN")])
       // One process makes them; others wait for it.
@@ -252,15 +255,17 @@
       ])
       if rows.first?.isTrue(0, 0) != true {
         for statement in PostgresSchema.creation { _ = try run([PostgresStatement(statement)]) }
-      } else {
-        let format = try run([PostgresStatement("SELECT format FROM hearth_store")])
-          .first?.integer(0, 0)
-        guard format == PostgresSchema.format else {
-          throw PostgresFailure(
-            state: "0A000",
-            message: "The tables have the format \(format ?? 0), and this version of Hearth reads "
-              + "\(PostgresSchema.format). Use a newer version of Hearth.")
-        }
+      }
+      let format =
+        try run([PostgresStatement("SELECT format FROM hearth_store")]).first?.integer(0, 0) ?? 0
+      guard (1...PostgresSchema.format).contains(format) else {
+        throw PostgresFailure(
+          state: "0A000",
+          message: "The tables have the format \(format), and this version of Hearth reads "
+            + "\(PostgresSchema.format). Use a newer version of Hearth.")
+      }
+      for statement in PostgresSchema.upgrades[Int(format - 1)...].joined() {
+        _ = try run([PostgresStatement(statement)])
       }
       _ = try run([PostgresStatement("COMMIT")])
     }

@@ -62,11 +62,14 @@
       return connection
     }
 
+    /// Each statement sees what was committed before it.
+    private static let begin = PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED")
+
     func lock(_ request: RemoteRead) throws(Status) -> RemoteAnswer {
       let queries = PostgresQueries(request, locks: true)
       do throws(PostgresFailure) { _ = try opened() } catch { throw error.status }
       isInTransaction = true
-      let rows = try run([PostgresStatement("BEGIN")] + queries.statements)
+      let rows = try run([Self.begin] + queries.statements)
       return try queries.answer(Array(rows.dropFirst()))
     }
 
@@ -76,32 +79,66 @@
     }
 
     func commit(_ batch: RemoteBatch) throws(Status) {
-      let statements = PostgresBatch(batch).statements + [PostgresStatement("COMMIT")]
-      let connection = try locked()
+      _ = try locked()
       isInTransaction = false
+      _ = try finish(PostgresBatch(batch).statements, [batch.id])
+    }
+
+    func commit(_ batch: RemoteBlindBatch) throws(Status) -> RemoteBlindAnswer {
+      do throws(PostgresFailure) { _ = try opened() } catch { throw error.status }
+      let blind = PostgresBlindBatch(batch)
+      switch try finish([Self.begin] + blind.statements, blind.ids) {
+      case .answered(let rows):
+        // After the beginning.
+        return try blind.answer(rows.dropFirst())
+      case .applied(let answers): return try blind.answer(answers)
+      }
+    }
+
+    private enum Outcome {
+      case answered([PostgresRows])
+      /// The answer was lost; those that the commits themselves hold, by their ids.
+      case applied([[UInt8]: [UInt8]])
+    }
+
+    /// Runs statements and commits.
+    ///
+    /// - Parameter ids: The commit's, and those of its parts.
+    private func finish(
+      _ statements: [PostgresStatement], _ ids: [[UInt8]]
+    ) throws(Status) -> Outcome {
       do throws(PostgresFailure) {
+        let connection = try opened()
         var outcome: Result<[PostgresRows], PostgresFailure> = .success([])
-        // The notification is apart: in the commit it would hold a lock of the whole server.
-        try connection.run([statements, [PostgresStatement("NOTIFY \(channel)")]]) {
-          if $0 == 0 { outcome = $1 }
-        }
+        // The notification is apart: in the commit it would hold a lock of the whole server. It need
+        // not be durable, and nobody waits for it.
+        let notification = PostgresStatement(
+          """
+          SELECT set_config('synchronous_commit', 'off', true), pg_notify('\(channel)', '')
+          """)
+        try connection.run(
+          [statements + [PostgresStatement("COMMIT")]], last: [notification]
+        ) { outcome = $1 }
         if case .failure = outcome { isInTransaction = true }
-        _ = try outcome.get()
+        return .answered(try outcome.get())
       } catch {
         guard error.isOfConnection else { throw error.status }
         self.connection = nil
-        try resolve(batch, error)
+        isInTransaction = false
+        return .applied(try resolve(ids, error))
       }
     }
 
     /// Finds out whether a commit was applied; if not, it never will be. Throws `unavailable` then,
     /// and if that cannot be found out, a status with `mayBeDone`.
-    private func resolve(_ batch: RemoteBatch, _ failure: PostgresFailure) throws(Status) {
+    private func resolve(
+      _ ids: [[UInt8]], _ failure: PostgresFailure
+    ) throws(Status) -> [[UInt8]: [UInt8]] {
       let deadline = Date(timeIntervalSinceNow: Self.patience)
       var pause = 0.01
       while true {
         do throws(PostgresFailure) {
-          if try refuse(batch.id) { return }
+          if let answers = try refuse(ids) { return answers }
           throw failure
         } catch {
           // The answer: it was not applied.
@@ -120,9 +157,9 @@
       }
     }
 
-    /// Refuses a commit for ever, unless it was applied: returns whether it was. Without a
+    /// Refuses a commit for ever, unless it was applied: then returns its answers. Without a
     /// connection after a failure.
-    private func refuse(_ id: [UInt8]) throws(PostgresFailure) -> Bool {
+    private func refuse(_ ids: [[UInt8]]) throws(PostgresFailure) -> [[UInt8]: [UInt8]]? {
       do throws(PostgresFailure) {
         let connection = try opened()
         // Waits for the commit, if the server still has it.
@@ -131,13 +168,23 @@
             """
             INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, true)
             ON CONFLICT (id) DO NOTHING
-            """, [id])
+            """, [ids[0]])
         ])
         let rows = try connection.run([
           PostgresStatement(
-            "SELECT is_refused FROM hearth_commits WHERE id = $1::bytea", [id])
+            """
+            SELECT id, answer FROM hearth_commits WHERE id = ANY($1::bytea[]) AND NOT is_refused
+            """, [PostgresParameter.array(ids)])
         ])
-        return rows.first?.count == 1 && rows.first?.isTrue(0, 0) == false
+        guard let rows = rows.first else { return nil }
+        var answers: [[UInt8]: [UInt8]] = [:]
+        var isApplied = false
+        for row in 0..<rows.count {
+          guard let id = rows.bytes(row, 0) else { continue }
+          if id == ids[0] { isApplied = true }
+          answers[id] = rows.bytes(row, 1)
+        }
+        return isApplied ? answers : nil
       } catch {
         connection = nil
         throw error
@@ -170,12 +217,13 @@
         PostgresStatement(
           """
           UPDATE hearth_store SET sequence = $1::bigint, time = $2::bigint,
-            first_logged = $3::bigint, trimmed_time = $4::bigint, generation = $5::bigint
+            first_logged = $3::bigint, trimmed_time = $4::bigint, generation = $5::bigint,
+            read_time = $6::bigint
           """,
           [
             Self.number(record.sequence), PostgresParameter.integer(record.time),
             Self.number(record.firstLogged), PostgresParameter.integer(record.trimmedTime),
-            Self.number(record.generation),
+            Self.number(record.generation), PostgresParameter.integer(record.readTime),
           ]))
     }
 

@@ -5,9 +5,17 @@
 
   /// A way to the server that counts round trips, and can cut connections at the worst moment.
   final class PostgresProxy: Sendable {
+    /// When a connection is cut that sends a commit.
+    enum Cut {
+      /// The server has all of it, and its answer does not come back.
+      case afterCommit
+      /// The server has only a part of it.
+      case beforeCommit
+    }
+
     private struct State {
       var roundTrips = 0
-      var isCutting = false
+      var cut: Cut?
       var cuts = 0
       var isOpen = true
     }
@@ -16,9 +24,12 @@
     private let listening: Int32
     private let target: UInt16
     private let state = Guarded(State())
+    /// Added in each direction, in microseconds.
+    private let delay: UInt32
 
-    init(to target: UInt16) throws {
+    init(to target: UInt16, delayMicroseconds: UInt32 = 0) throws {
       self.target = target
+      delay = delayMicroseconds
       let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       self.listening = listening
       var address = Self.loopback(0)
@@ -46,9 +57,8 @@
     var roundTrips: Int { state.withLock(\.roundTrips) }
     var cuts: Int { state.withLock(\.cuts) }
 
-    /// From now on, the next connection that sends a commit is cut when the server has it, before the
-    /// answer comes back.
-    func cutNextCommit() { state.withLock { $0.isCutting = true } }
+    /// From now on, the next connection that sends a commit is cut.
+    func cutNextCommit(_ cut: Cut = .afterCommit) { state.withLock { $0.cut = cut } }
 
     func close() {
       state.withLock { $0.isOpen = false }
@@ -88,7 +98,7 @@
       }
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
       var isAnswered = true
-      var isWriter = false
+      var messages = FrontendMessages()
       while true {
         var polls = [
           pollfd(fd: client, events: Int16(POLLIN), revents: 0),
@@ -98,38 +108,36 @@
         if polls[0].revents != 0 {
           let count = recv(client, &buffer, buffer.count, 0)
           guard count > 0 else { return }
-          let isCut = note(buffer.prefix(count), &isAnswered, &isWriter)
-          guard send(buffer, count, to: server) else { return }
-          if isCut {
-            // The server has it all before the connection ends.
+          messages.take(buffer.prefix(count))
+          let cut = note(messages, &isAnswered)
+          if delay > 0 { usleep(delay) }
+          // A part without the end of the commit is undone by the server.
+          guard send(buffer, cut == .beforeCommit ? count / 2 : count, to: server) else { return }
+          if cut != nil {
             shutdown(server, Int32(SHUT_WR))
             return
           }
         }
         if polls[1].revents != 0 {
           let count = recv(server, &buffer, buffer.count, 0)
+          if delay > 0 { usleep(delay) }
           guard count > 0, send(buffer, count, to: client) else { return }
           isAnswered = true
         }
       }
     }
 
-    private func note(
-      _ bytes: ArraySlice<UInt8>, _ isAnswered: inout Bool, _ isWriter: inout Bool
-    ) -> Bool {
+    private func note(_ messages: FrontendMessages, _ isAnswered: inout Bool) -> Cut? {
       let wasAnswered = isAnswered
       isAnswered = false
-      // The statement's text is sent once for each connection, before the first commit.
-      if !isWriter { isWriter = String(decoding: bytes, as: UTF8.self).contains("hearth_commits") }
-      // A commit executes five statements or more, what comes before it fewer.
-      let execute: [UInt8] = [UInt8(ascii: "E"), 0, 0, 0, 9, 0, 0, 0, 0, 0]
-      let isCommit = isWriter && bytes.indices.count { bytes[$0...].starts(with: execute) } >= 5
       return state.withLock { state in
         if wasAnswered { state.roundTrips += 1 }
-        guard state.isCutting, isCommit else { return false }
-        state.isCutting = false
+        guard messages.isCommitting, let cut = state.cut else { return nil }
+        // To be cut behind a commit, it has to be there.
+        guard cut == .beforeCommit || messages.hasCommitted else { return nil }
+        state.cut = nil
         state.cuts += 1
-        return true
+        return cut
       }
     }
 

@@ -120,7 +120,7 @@ package final class RemoteBackend: Sendable {
     }
     if time.microseconds > answer.record.time {
       // A commit under way may get an earlier time: waits for it.
-      answer = try store.write { writing throws(Status) in try writing.lock(request) }
+      answer = try writer.settle(time, request)
     }
     guard time.microseconds >= answer.record.trimmedTime else {
       let oldest = Instant(microseconds: answer.record.trimmedTime)

@@ -10,6 +10,7 @@ final class RemoteChangeSource: ChangeSource {
   private let catalogues: RemoteCatalogues
   private let present: @Sendable () -> Instant
   private let signal = Guarded<(@Sendable () -> Void)?>(nil)
+  private let held = Guarded<(isHolding: Bool, reads: [@Sendable () -> Void])>((false, []))
   /// Set once, before the first use.
   nonisolated(unsafe) weak var writer: RemoteWriter?  // Unchecked: as it says.
 
@@ -28,10 +29,32 @@ final class RemoteChangeSource: ChangeSource {
 
   func read(_ done: @escaping Completion<any SourceState>) {
     store.read(RemoteRead()) { [self] result in
-      BlockingThreads.shared.run { [self] in
-        done(result.map { RemoteSourceState(source: self, sequence: $0.record.sequence) })
+      whenReleased {
+        BlockingThreads.shared.run { [self] in
+          done(result.map { RemoteSourceState(source: self, sequence: $0.record.sequence) })
+        }
       }
     }
+  }
+
+  /// Until `releaseReads`, no state is delivered: it may have a commit of this process whose sequence
+  /// the process does not know yet.
+  func holdReads() { held.withLock { $0.isHolding = true } }
+
+  func releaseReads() {
+    let reads = held.withLock { held in
+      defer { held = (false, []) }
+      return held.reads
+    }
+    for read in reads { read() }
+  }
+
+  private func whenReleased(_ body: @escaping @Sendable () -> Void) {
+    let isHeld = held.withLock { held in
+      if held.isHolding { held.reads.append(body) }
+      return held.isHolding
+    }
+    if !isHeld { body() }
   }
 
   func whenWritesAreDone(touching scope: ReadScope, _ body: @escaping @Sendable () -> Void) {

@@ -153,6 +153,41 @@ extension StoredIndex {
 }
 
 extension RemoteCatalogue {
+  /// Whether writing the documents depends on others.
+  func constrains(_ mutations: [Mutation]) -> Bool {
+    let definitions = constraints.map(\.definition)
+    if definitions.isEmpty { return false }
+    return mutations.contains { mutation in
+      let collectionID = mutation.path.parent.id
+      return definitions.contains { definition in
+        if case .delete = mutation.operation {
+          return definition.referenceRule.map { UTF8Order.areEqual($0.target, collectionID) }
+            ?? false
+        }
+        return definition.isUnique && UTF8Order.areEqual(definition.collectionID, collectionID)
+      }
+    }
+  }
+
+  /// Whether an index may have entries of a document.
+  func hasEntries(of document: RemoteKey) -> Bool {
+    maintained.contains { index in
+      index.definition.words == nil
+        && index.definition.collectionID.utf8.elementsEqual(document.collectionID)
+    }
+  }
+
+  /// All entries of a document.
+  func entries(
+    of document: StoredDocument
+  ) throws(Status) -> [(index: UInt32, key: [UInt8])] {
+    var entries: [(index: UInt32, key: [UInt8])] = []
+    for index in maintained {
+      for key in Set(try index.entryKeys(of: document)) { entries.append((index.number, key)) }
+    }
+    return entries
+  }
+
   /// The changes of the entries of one document.
   func addEntries(of change: LoggedChange, to batch: inout RemoteBatch) throws(Status) {
     if maintained.isEmpty { return }

@@ -2,6 +2,7 @@
 ///
 ///     read     one state of what is asked for, and the changes since an earlier state: 1 round trip
 ///     write    the lock ─▶ reads under it ─▶ everything of a batch, durable: 2 round trips
+///     blind    the lock, everything that needs no reading, durable: 1 round trip
 ///     watch    a signal when there may be new changes
 ///
 /// Law: commits are in one order, that of their sequences, without a gap: whoever holds the lock sees
@@ -39,6 +40,8 @@ package protocol RemoteWriting: AnyObject {
   /// finds out by the batch's id which of the two it was. Throws `unavailable` for nothing, and a
   /// status with `mayBeDone` if that cannot be found out.
   func commit(_ batch: RemoteBatch) throws(Status)
+  /// Takes the lock and applies what its conditions allow, without `lock` before it. The same promise.
+  func commit(_ batch: RemoteBlindBatch) throws(Status) -> RemoteBlindAnswer
 }
 
 /// The record of a store as a whole.
@@ -55,10 +58,12 @@ package struct RemoteRecord: Sendable, Equatable {
   package var trimmedTime: Int64
   /// Grows with each change of the indexes.
   package var generation: UInt64
+  /// The newest time at which a state was read. Later commits have later times.
+  package var readTime: Int64
 
   package init(
     history: Int64, sequence: UInt64, time: Int64, firstLogged: UInt64, trimmedTime: Int64,
-    generation: UInt64
+    generation: UInt64, readTime: Int64
   ) {
     self.history = history
     self.sequence = sequence
@@ -66,6 +71,7 @@ package struct RemoteRecord: Sendable, Equatable {
     self.firstLogged = firstLogged
     self.trimmedTime = trimmedTime
     self.generation = generation
+    self.readTime = readTime
   }
 }
 

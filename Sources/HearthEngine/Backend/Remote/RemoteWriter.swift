@@ -5,8 +5,9 @@ import Logging
 
 /// Writes to a `RemoteStore`: whatever waits while a commit is under way is in the next one.
 ///
-///     jobs ─▶ one batch ─▶ the store's lock ─▶ their documents ─▶ each job in turn, in memory
-///                                          └─▶ the changes of all that succeed, durable ─▶ complete
+///     jobs ─▶ one batch ─┬▶ all of them blind: the store decides ─▶ complete
+///                        └▶ the store's lock ─▶ their documents ─▶ each job in turn, in memory
+///                               └─▶ the changes of all that succeed, durable ─▶ complete
 ///
 /// A batch that was certainly not applied is tried again until `patience` is over. One that may be
 /// applied is never sent again: its jobs fail, and say so.
@@ -50,16 +51,18 @@ final class RemoteWriter: Sendable {
   }
 
   private let shared = Guarded(Shared())
-  private let store: any RemoteStore
-  private let catalogues: RemoteCatalogues
-  private let acknowledgements: Acknowledgements
-  private let source: RemoteChangeSource
+  let store: any RemoteStore
+  let catalogues: RemoteCatalogues
+  let acknowledgements: Acknowledgements
+  let source: RemoteChangeSource
   private let queueLimitBytes: Int
-  private let now: @Sendable () -> Instant
+  let now: @Sendable () -> Instant
   private let logger: Logger
   /// When the log was last trimmed.
   private let trimmed = Guarded<ContinuousClock.Instant?>(nil)
   private let idle = DispatchGroup()
+  /// For tests: every commit reads first.
+  let readsFirst = Guarded(false)
 
   private static let patience = Duration.seconds(20)
   private static let batchCount = 128
@@ -179,6 +182,12 @@ final class RemoteWriter: Sendable {
   }
 
   private func run(_ jobs: [Job]) {
+    let others = runBlind(jobs)
+    if !others.isEmpty { runReading(others) }
+    trimIfDue()
+  }
+
+  private func runReading(_ jobs: [Job]) {
     do throws(Status) {
       try retrying {
         jobs.allSatisfy { $0.closure?.hasRun != true }
@@ -191,7 +200,7 @@ final class RemoteWriter: Sendable {
   }
 
   /// Until it succeeds, or fails with something that another attempt does not mend.
-  private func retrying<Answer>(
+  func retrying<Answer>(
     mayRepeat: () -> Bool = { true }, _ body: () throws(Status) -> Answer
   ) throws(Status) -> Answer {
     let deadline = ContinuousClock.now + Self.patience
@@ -248,6 +257,7 @@ final class RemoteWriter: Sendable {
       time: Instant(microseconds: answer.record.time), indexes: catalogue.constraints
     ) { wanted throws(Status) in try reader.documents(wanted) }
 
+    let now = { [now] in max(now(), Instant(microseconds: answer.record.readTime + 1)) }
     var outcomes: [(job: Job, outcome: Result<CommitResult, Status>)] = []
     var expected: [Int: Acknowledgement] = [:]
     for job in jobs {
@@ -284,7 +294,6 @@ final class RemoteWriter: Sendable {
     }
     batch.record.sequence = state.sequence
     batch.record.time = state.lastTime.microseconds
-    try trim(&batch, writing)
     let waiting = expected.sorted { $0.key < $1.key }.map(\.value)
     acknowledgements.expect(waiting)
     do throws(Status) { try writing.commit(batch) } catch {
@@ -322,7 +331,7 @@ final class RemoteWriter: Sendable {
     }
   }
 
-  private func finish(
+  func finish(
     _ outcomes: [(job: Job, outcome: Result<CommitResult, Status>)],
     _ expected: [Int: Acknowledgement] = [:]
   ) {
@@ -354,7 +363,7 @@ final class RemoteWriter: Sendable {
   private static let trimInterval = Duration.seconds(5)
 
   /// Now and then drops the changes that are older than the retention.
-  private func trim(_ batch: inout RemoteBatch, _ writing: any RemoteWriting) throws(Status) {
+  private func trimIfDue() {
     let isDue = trimmed.withLock { trimmed in
       let now = ContinuousClock.now
       if let last = trimmed, now - last < Self.trimInterval { return false }
@@ -362,18 +371,45 @@ final class RemoteWriter: Sendable {
       return true
     }
     guard isDue else { return }
+    do throws(Status) {
+      try store.write { writing throws(Status) in try trim(writing) }
+    } catch {
+      logger.warning("The change log is not trimmed yet.", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func trim(_ writing: any RemoteWriting) throws(Status) {
     var request = RemoteRead()
-    request.lastChangeAt = batch.record.time - store.retention.ageMicroseconds
-    let answer = try writing.read(request)
-    guard let last = answer.lastChangeAt, last >= batch.record.firstLogged else { return }
+    request.lastChangeAt = now().microseconds - store.retention.ageMicroseconds
+    let answer = try writing.lock(request)
+    guard let last = answer.lastChangeAt, last >= answer.record.firstLogged else { return }
     // At most so many at once: others wait for the lock.
-    let through = min(last, batch.record.firstLogged + 50_000)
+    let through = min(last, answer.record.firstLogged + 50_000)
+    if through < last { trimmed.withLock { $0 = nil } }
     request = RemoteRead()
     request.timeOf = through
     let time = try writing.read(request).timeOf
+    var batch = RemoteBatch(id: UUID().bytes, record: answer.record)
     batch.trimsThrough = through
     batch.record.firstLogged = through + 1
     batch.record.trimmedTime = time ?? batch.record.trimmedTime
+    try writing.commit(batch)
+  }
+
+  // MARK: Times
+
+  /// Waits for the commits under way, and lets all later ones have a later time than this one.
+  func settle(_ time: Instant, _ request: RemoteRead) throws(Status) -> RemoteAnswer {
+    try store.write { writing throws(Status) in
+      let answer = try writing.lock(request)
+      guard time.microseconds > max(answer.record.time, answer.record.readTime) else {
+        return answer
+      }
+      var batch = RemoteBatch(id: UUID().bytes, record: answer.record)
+      batch.record.readTime = time.microseconds
+      try writing.commit(batch)
+      return answer
+    }
   }
 
   // MARK: Indexes
@@ -510,5 +546,5 @@ private final class RemoteReader: @unchecked Sendable {
 }
 
 extension UUID {
-  fileprivate var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
+  var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 }

@@ -1,0 +1,286 @@
+#if Postgres
+  import Foundation
+  import Logging
+  import Testing
+
+  @testable import Hearth
+  @testable import HearthEngine
+  @testable import HearthPostgres
+
+  /// Agreement: commits that the server decides, commits that are decided here, and the memory backend.
+  @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(20)))
+  struct RemoteBlindPlanTests {
+    static let seeds: Range<UInt64> = 0..<(isSoaking ? 40 : 4)
+
+    /// The three databases, and a clock that all of them look at.
+    private final class World: Sendable {
+      let blind: RemoteBackend
+      let reading: RemoteBackend
+      let memory: MemoryBackend
+      let urls: [String]
+      let clock = Clock()
+
+      final class Clock: Sendable {
+        private let microseconds = Guarded<Int64>(1_767_225_600_000_000)
+
+        var now: Instant { Instant(microseconds: microseconds.withLock { $0 }) }
+        func advance(by count: Int64) { microseconds.withLock { $0 += count } }
+      }
+
+      var backends: [any LocalBackend] { [blind, reading, memory] }
+
+      init() throws {
+        let clock = clock
+        let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
+        urls = [try PostgresServer.newURL(), try PostgresServer.newURL()]
+        let remotes = try urls.map { url in
+          try RemoteBackend(
+            PostgresStore(
+              url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
+              logger: logger), queueLimitBytes: 64 << 20,
+            clock: { Timestamp(clock.now) }, logger: logger)
+        }
+        (blind, reading) = (remotes[0], remotes[1])
+        reading.writer.readsFirst.withLock { $0 = true }
+        memory = MemoryBackend(
+          history: Instant(microseconds: 1), now: { clock.now }, logger: logger)
+      }
+
+      /// Commits requests so that they wait for each other, and returns what became of them.
+      func commit(_ requests: [[Mutation]], to backend: any Backend) async throws -> [String] {
+        var start = TransactionStart(at: CallSite(file: #file, line: #line))
+        start.isExclusive = true
+        let hold = try await backend.awaiting { backend.beginTransaction(start, .busy, $0) }
+        let outcomes = Guarded<[Int: String]>([:])
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+          for (number, mutations) in requests.enumerated() {
+            backend.submit(CommitRequest(mutations), .busy) { outcome in
+              let isLast = outcomes.withLock { outcomes in
+                outcomes[number] = World.text(outcome)
+                return outcomes.count == requests.count
+              }
+              if isLast { done.resume() }
+            }
+          }
+          backend.rollback(hold)
+        }
+        return outcomes.withLock { outcomes in requests.indices.map { outcomes[$0] ?? "" } }
+      }
+
+      static func text(_ outcome: Result<CommitResult, Status>) -> String {
+        switch outcome {
+        case .success(let result):
+          "\(result.sequence) at \(result.commitTime.microseconds): "
+            + result.results.map { "\($0.updateTime?.microseconds ?? 0)" }.joined(separator: " ")
+        case .failure(let status): "\(status.code) \(status.isContention) \(status)"
+        }
+      }
+
+      func close() {
+        for backend in backends { backend.close() }
+      }
+    }
+
+    private struct Random {
+      var generator: SplitMix
+      let paths = ["a/1", "a/2", "a/3", "b/1", "b/2", "a/1/c/1", "u/1", "u/2"].map {
+        ResourcePath(relative: $0)
+      }
+
+      mutating func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
+
+      private mutating func fields() -> MapValue {
+        var fields: [(String, Value)] = [("n", .integer(Int64(below(3))))]
+        if below(2) == 0 {
+          fields.append(("tags", .array([.string("x"), .integer(Int64(below(2)))])))
+        }
+        if below(3) == 0 { fields.append(("m", .string(String(repeating: "long", count: 900)))) }
+        return MapValue(fields)
+      }
+
+      mutating func mutation(_ known: [ResourcePath: Instant]) throws -> Mutation {
+        let path = paths[below(paths.count)]
+        var mutation = Mutation(path: path, operation: .delete)
+        switch below(10) {
+        case 0, 1: break
+        case 2:
+          mutation.operation = .verify
+          mutation.precondition = .exists(below(2) == 0)
+        case 3:
+          mutation.operation = .patch(
+            MapValue([("n", .integer(Int64(below(3))))]), mask: [FieldSegments(["n"])])
+        case 4:
+          mutation.operation = try .set(encoding: fields())
+          mutation.transforms = [(FieldSegments(["n"]), .increment(.integer(1)))]
+        default: mutation.operation = try .set(encoding: fields())
+        }
+        switch below(8) {
+        case 0: mutation.precondition = .exists(below(2) == 0)
+        case 1:
+          let microseconds = (known[path]?.microseconds ?? 0) + (below(3) == 0 ? 1 : 0)
+          mutation.precondition = .updateTime(Instant(microseconds: microseconds))
+        case 2 where below(4) == 0:
+          mutation.precondition = .updateTime(Instant(microseconds: 1 << 60))
+        default: break
+        }
+        return mutation
+      }
+    }
+
+    @Test(arguments: seeds) func `both ways leave the same as memory`(seed: UInt64) async throws {
+      let world = try World()
+      var random = Random(generator: SplitMix(state: seed &* 7919 &+ 1))
+      let indexes = [
+        IndexDefinition("a", [.init(field: FieldSegments(["n"]), kind: .ascending)]),
+        IndexDefinition("a", [.init(field: FieldSegments(["tags"]), kind: .contains)]),
+        IndexDefinition("b", [.init(field: FieldSegments(["m"]), kind: .descending)]),
+      ]
+      var blindCount = 0
+      for round in 0..<(isSoaking ? 120 : 40) {
+        if round == 10 {
+          for backend in world.backends {
+            try await backend.awaiting { backend.declare(indexes, $0) }
+            try await backend.waitForIndexes()
+          }
+        }
+        var known: [ResourcePath: Instant] = [:]
+        let stored = try await world.memory.awaiting {
+          world.memory.documents(at: random.paths, .lent, $0)
+        }
+        for document in stored.compactMap(\.self) { known[document.path] = document.updateTime }
+        world.clock.advance(by: Int64(random.below(3)) * 5)
+        var requests: [[Mutation]] = []
+        for _ in 0...random.below(6) {
+          requests.append(try (0...random.below(4)).map { _ in try random.mutation(known) })
+        }
+        // Others are decided here.
+        if random.below(3) > 0 {
+          requests = requests.map { $0.filter { $0.transforms.isEmpty && !$0.keepsFields } }
+        }
+        let jobs = requests.map { RemoteWriter.Job(mutations: $0, origin: nil) { _ in } }
+        if RemoteBlindPlan(jobs, world.blind.catalogues.newest) != nil { blindCount += 1 }
+        var found: [[String]] = []
+        for backend in world.backends {
+          found.append(try await world.commit(requests, to: backend))
+        }
+        #expect(found[0] == found[2], "seed \(seed), round \(round): \(requests)")
+        #expect(found[1] == found[2], "seed \(seed), round \(round): \(requests)")
+        if random.below(3) == 0 { try await transaction(&random, world, known) }
+      }
+      #expect(blindCount > 5)
+      let tables = [
+        "hearth_documents ORDER BY collection, id", "hearth_log ORDER BY sequence",
+        "hearth_entries ORDER BY number, key",
+      ]
+      for table in tables {
+        let dumps = try world.urls.map { try Self.dump(table, of: $0) }
+        #expect(dumps[0] == dumps[1], "seed \(seed): \(table)")
+        #expect(!dumps[0].isEmpty)
+      }
+      let logs = try await changes(of: world)
+      #expect(logs[0] == logs[2] && logs[1] == logs[2], "seed \(seed)")
+      world.close()
+    }
+
+    /// A transaction that reads, and at times is overtaken.
+    private func transaction(
+      _ random: inout Random, _ world: World, _ known: [ResourcePath: Instant]
+    ) async throws {
+      let paths = (0...random.below(3)).map { _ in random.paths[random.below(random.paths.count)] }
+      let overtaking = random.below(2) == 0 ? [try random.mutation([:])] : []
+      let writes = try (0..<random.below(3)).map { _ in try random.mutation([:]) }
+      var query: StructuredQuery?
+      if random.below(2) == 0 {
+        query = StructuredQuery(
+          random.below(2) == 0
+            ? .collection(ResourcePath(["a"])) : .group("c", below: .root))
+        if random.below(2) == 0 { query?.limit = 1 }
+      }
+      var found: [String] = []
+      for backend in world.backends {
+        let start = TransactionStart(at: CallSite(file: #file, line: #line))
+        let id = try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
+        let context = RequestContext(thread: .lent, transaction: id)
+        _ = try await backend.awaiting { backend.documents(at: paths, context, $0) }
+        if let query {
+          _ = try await backend.awaiting { backend.documents(matching: query, context, $0) }
+        }
+        if !overtaking.isEmpty { _ = try await world.commit([overtaking], to: backend) }
+        var request = CommitRequest(writes)
+        request.transaction = id
+        let outcome: Result<CommitResult, Status>
+        do { outcome = .success(try await backend.commit(request)) } catch let status as Status {
+          outcome = .failure(status)
+        }
+        backend.rollback(id)
+        found.append(World.text(outcome))
+      }
+      #expect(found[0] == found[2], "\(paths) \(overtaking) \(writes) \(String(describing: query))")
+      #expect(found[1] == found[2], "\(paths) \(overtaking) \(writes) \(String(describing: query))")
+    }
+
+    private func changes(of world: World) async throws -> [[String]] {
+      var logs: [[String]] = []
+      for backend in world.backends {
+        var log: [String] = []
+        while true {
+          let token = backend.token(after: UInt64(log.count))
+          let changes = try await backend.awaiting { backend.changes(since: token, .lent, $0) }
+          if changes.isEmpty { break }
+          for change in changes {
+            let versions = [change.before, change.after].map { document in
+              document.map {
+                "\($0.sequence) \($0.createTime.microseconds) \($0.updateTime.microseconds) \($0.body.bytes)"
+              } ?? "none"
+            }
+            log.append(
+              "\(change.sequence) \(change.kind) \(change.path.text) \(change.commitTime.microseconds) \(change.endsCommit) \(versions)"
+            )
+          }
+        }
+        logs.append(log)
+      }
+      return logs
+    }
+
+    private static func dump(_ table: String, of url: String) throws -> [[UInt8]] {
+      let connection = try PostgresConnection.forReading(url)
+      let rows = try connection.run([
+        PostgresStatement(
+          "SELECT convert_to(t::text, 'UTF8') FROM \(table.replacing(" ORDER", with: " t ORDER"))")
+      ])
+      return (0..<rows[0].count).map { rows[0].bytes($0, 0) ?? [] }
+    }
+
+    @Test func `tables of an older format are upgraded`() async throws {
+      let url = try PostgresServer.newURL()
+      let connection = try PostgresConnection.forWriting(url)
+      for statement in PostgresSchema.creation {
+        _ = try connection.run([PostgresStatement(statement)])
+      }
+      for name in ["one", "other"] {
+        let db = try PostgresServer.open(url, as: name)
+        try await db.document("a/\(name)").setData(["n": 1])
+        #expect(try await db.document("a/one").getDocument()["n"] as? Int == 1)
+        try await db.terminate()
+      }
+      let format = try connection.run([PostgresStatement("SELECT format FROM hearth_store")])
+      #expect(format.first?.integer(0, 0) == PostgresSchema.format)
+      _ = try connection.run([PostgresStatement("UPDATE hearth_store SET format = format + 1")])
+      #expect(throws: (any Error).self) { try PostgresServer.open(url, as: "late") }
+    }
+  }
+
+  /// A generator that a seed repeats.
+  struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return z ^ (z >> 31)
+    }
+  }
+#endif
