@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Logging
 import Testing
 
@@ -7,7 +8,16 @@ import Testing
 
 /// The promises of the verbs, one by one, over each backend.
 @Suite(.timeLimit(patience)) struct BackendTests {
-  enum Kind: CaseIterable { case embedded, memory }
+  enum Kind: CaseIterable {
+    case embedded, memory
+    /// The backend that the tests are run with.
+    case chosen
+
+    static var allCases: [Kind] {
+      let isChosen = ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != nil
+      return isChosen ? [.chosen] : [.embedded, .memory]
+    }
+  }
 
   private let folder = TemporaryFolder()
 
@@ -25,6 +35,11 @@ import Testing
       return MemoryBackend(
         history: Instant(microseconds: 1), queueLimitBytes: queueLimitBytes, now: { clock.now },
         logger: Logger(label: "test"))
+    case .chosen:
+      let settings = FirestoreSettings()
+      settings.queueLimitBytes = queueLimitBytes
+      return try Firestore.open(at: folder.path + "/verbs.hearth", settings: settings)
+        .database().backend
     }
   }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Hearth
 @testable import HearthEngine
 
-/// Firestore's recorded answers.
+/// Firestore's recorded answers, over the backend that the tests are run with.
 @Suite struct RecordedQueryTests {
   /// How a replay went, for eyes and for the expectation that it replayed something.
   struct Tally {
@@ -19,8 +19,8 @@ import Testing
     let json = try JSON(resource: "vectors/queries.json")
     let folder = TemporaryFolder()
     let firestore = try Self.open(folder)
-    let database = try firestore.database()
-    try await database.embedded.add(try RecordedQuery.documents(json))
+    let backend = try firestore.database().backend
+    try await backend.add(try RecordedQuery.documents(json))
     var tally = Tally()
     for element in json["queries"]?.array ?? [] {
       let id = element["id"]?.string ?? "?"
@@ -34,16 +34,10 @@ import Testing
       var outcomes: [(String, [StoredDocument])] = []
       do {
         try query.check()
-        outcomes.append(
-          (
-            "internal",
-            try database.store.read { try $0.documents(matching: EffectiveQuery(query)) }
-          ))
+        outcomes.append(("internal", try await backend.documents(matching: query)))
         if let server = element["serverQuery"] {
           let turned = try RecordedQuery.read(server, parent: element["parent"]?.string)
-          let found = try database.store.read {
-            try $0.documents(matching: EffectiveQuery(turned))
-          }
+          let found = try await backend.documents(matching: turned)
           outcomes.append(("server", found.reversed()))
         }
         if let said = RecordedQuery.said(query, to: firestore), said.validationError == nil {
@@ -116,8 +110,8 @@ import Testing
     let json = try JSON(resource: "vectors/aggregates.json")
     let folder = TemporaryFolder()
     let firestore = try Self.open(folder)
-    let database = try firestore.database()
-    try await database.embedded.add(try RecordedQuery.documents(json))
+    let backend = try firestore.database().backend
+    try await backend.add(try RecordedQuery.documents(json))
     var tally = Tally()
     for element in json["cases"]?.array ?? [] {
       let id = element["id"]?.string ?? "?"
@@ -129,8 +123,8 @@ import Testing
         let query = try RecordedQuery.read(element)
         let aggregations = try (element["aggregations"]?.array ?? []).map(Self.aggregation)
         try query.check(aggregations)
-        let found = try database.store.read {
-          try $0.aggregate(aggregations, over: EffectiveQuery(query))
+        let found = try await backend.awaiting {
+          backend.aggregate(aggregations, over: query, .lent, $0)
         }
         let aliases = try Aggregation.aliases(aggregations)
         let expected = try (element["expected"]?.object ?? []).map {
@@ -174,7 +168,8 @@ import Testing
     let json = try JSON(resource: "vectors/findnearest.json")
     let folder = TemporaryFolder()
     let firestore = try Self.open(folder)
-    try await firestore.database().embedded.add(try RecordedQuery.documents(json))
+    let backend = try firestore.database().backend
+    try await backend.add(try RecordedQuery.documents(json))
     let tolerance = json["tolerance"]?.number ?? 1e-6
     var tally = Tally()
     for element in json["cases"]?.array ?? [] {
@@ -186,9 +181,8 @@ import Testing
       do {
         let query = try RecordedQuery.read(element)
         try query.check()
-        let database = try firestore.database()
         let internally = try await Self.fault(element, tolerance, query) { query in
-          try database.store.read { try $0.documents(matching: EffectiveQuery(query)) }
+          try await backend.documents(matching: query)
         }
         if let internally {
           tally.failed.append("\(id): \(internally)")

@@ -3,7 +3,8 @@ import Testing
 @testable import Hearth
 @testable import HearthEngine
 
-/// `writes.json`: commits that Firestore's emulator did, with what became of them.
+/// `writes.json`: commits that Firestore's emulator did, with what became of them. Over the backend that
+/// the tests are run with.
 @Suite struct RecordedWritesTests {
   private struct Mismatch: Error, CustomStringConvertible {
     var description: String
@@ -12,7 +13,7 @@ import Testing
   @Test func `every recorded commit does here what it did there`() async throws {
     let cases = try #require(JSON(resource: "vectors/writes.json")["cases"]?.array)
     #expect(cases.count == 775)
-    let fixture = try StoreFixture()
+    let fixture = try BackendFixture()
     var required = 0
     for (number, item) in cases.enumerated() {
       let id = item["id"]?.string ?? ""
@@ -25,21 +26,21 @@ import Testing
       }
     }
     #expect(required >= 771)
-    let report = try fixture.store.check()
-    #expect(report.problems == [])
+    if let embedded = fixture.backend as? EmbeddedBackend {
+      let report = try embedded.store.check()
+      #expect(report.problems == [])
+    }
+    try await fixture.firestore.terminate()
   }
 
-  private func replay(_ item: JSON, _ fixture: StoreFixture, root number: Int) async throws {
+  private func replay(_ item: JSON, _ fixture: BackendFixture, root number: Int) async throws {
     // Each case starts from an empty database: the documents of the one before are deleted.
-    var names: Set<ResourcePath> = []
-    try fixture.store.read { snapshot in
-      let scan = try SubtreeScan(below: .root, in: snapshot)
-      while let found = try scan.next() { names.insert(found.path) }
-    }
+    let names = try await fixture.backend.documents(
+      matching: StructuredQuery(.subtree(below: .root))
+    ).map(\.path)
     fixture.clock.advance(by: 60_000_000)
     if !names.isEmpty {
-      _ = try await fixture.writer.commit(
-        names.map { Mutation(path: fixture.name($0).path, operation: .delete) })
+      try await fixture.backend.commit(names.map { Mutation(path: $0, operation: .delete) })
     }
     fixture.clock.advance(by: 60_000_000)
     let documents = item["documents"]?.array ?? []
@@ -48,9 +49,9 @@ import Testing
       let writes = try documents.map {
         try ProtoJSON.mutation(.object([.init(name: "update", value: $0)])) { _ in start }
       }
-      _ = try await fixture.writer.commit(writes)
+      try await fixture.backend.commit(writes)
     }
-    let before = try state(of: documents.compactMap { $0["name"]?.string }, fixture)
+    let before = try await state(of: documents.compactMap { $0["name"]?.string }, fixture)
     fixture.clock.advance(by: 10_000_000)
 
     let outcome: Writer.Outcome
@@ -58,7 +59,7 @@ import Testing
       let writes = try (item["writes"]?.array ?? []).map { write in
         try ProtoJSON.mutation(write) { path in before[path.text]??.updateTime ?? start }
       }
-      outcome = .success(try await fixture.writer.commit(writes))
+      outcome = .success(try await fixture.backend.commit(writes))
     } catch let status as Status {
       outcome = .failure(status)
     }
@@ -69,29 +70,32 @@ import Testing
       guard item["codeIsEmulatorOnly"]?.boolean == true || Self.codes[code] == status.code else {
         throw Mismatch(description: "refused as \(status), not \(code)")
       }
-      for (name, document) in try state(of: Array(before.keys), fixture) {
+      for (name, document) in try await state(of: Array(before.keys), fixture) {
         guard document?.sequence == before[name]??.sequence else {
           throw Mismatch(description: "\(name) is not as before")
         }
       }
     case .success(let result):
       if let code = item["code"]?.string { throw Mismatch(description: "not refused as \(code)") }
-      try compare(result, item, before, start, fixture)
+      try await compare(result, item, before, start, fixture)
     }
   }
 
   private func state(
-    of names: [String], _ fixture: StoreFixture
-  ) throws -> [String: StoredDocument?] {
+    of names: [String], _ fixture: BackendFixture
+  ) async throws -> [String: StoredDocument?] {
     var state: [String: StoredDocument?] = [:]
-    for name in names { state[name] = .some(try fixture.document(name)) }
+    let paths = names.map { ResourcePath(relative: $0) }
+    for (name, document) in zip(names, try await fixture.backend.documents(at: paths)) {
+      state[name] = .some(document)
+    }
     return state
   }
 
   private func compare(
     _ result: CommitResult, _ item: JSON, _ before: [String: StoredDocument?], _ start: Instant,
-    _ fixture: StoreFixture
-  ) throws {
+    _ fixture: BackendFixture
+  ) async throws {
     let time = fixture.clock.now
     func read(_ json: JSON) throws -> JSON {
       json.replacing("REQUEST_TIME", with: text(time))
@@ -119,7 +123,7 @@ import Testing
     }
     for recorded in item["result"]?.array ?? [] {
       let name = recorded["name"]?.string ?? ""
-      let found = try fixture.document(name)
+      let found = try await fixture.backend.document(at: ResourcePath(relative: name))
       guard (found != nil) == recorded["exists"]?.boolean else {
         throw Mismatch(description: "\(name) exists: \(found != nil)")
       }
