@@ -34,9 +34,17 @@
           for task in 0..<8 {
             group.addTask {
               while await !counts.isOver {
+                let document = writer.document("c/\(task)")
                 do {
-                  try await writer.document("c/\(task)").setData(
-                    ["n": FieldValue.increment(Int64(1))], merge: true)
+                  if task % 2 == 0 {
+                    // Decided by the process.
+                    try await document.setData(
+                      ["n": FieldValue.increment(Int64(1))], merge: true)
+                  } else {
+                    // Decided by the server.
+                    let n = try await document.getDocument()["n"] as? Int ?? 0
+                    try await document.setData(["n": n + 1])
+                  }
                   await counts.note(task, isUnknown: false)
                 } catch {
                   // Certainly not applied, or unknown.

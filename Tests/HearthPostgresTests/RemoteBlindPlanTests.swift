@@ -175,7 +175,8 @@
       for table in tables {
         let dumps = try world.urls.map { try Self.dump(table, of: $0) }
         #expect(dumps[0] == dumps[1], "seed \(seed): \(table)")
-        #expect(!dumps[0].isEmpty)
+        // Of entries, the last deletes may leave none.
+        #expect(!dumps[0].isEmpty || table.hasPrefix("hearth_entries"))
       }
       let logs = try await changes(of: world)
       #expect(logs[0] == logs[2] && logs[1] == logs[2], "seed \(seed)")

@@ -2,7 +2,7 @@ import Dispatch
 
 /// The states of a `RemoteStore`, for listeners.
 ///
-///     the store's signal, or an own commit ─▶ read: the newest sequence ─▶ the log up to it
+///     the store's signal, or an own commit ─▶ read: the newest sequence, and the log since the last read
 ///
 /// A state is a sequence. A result of a state is read as it is now, and the changes since are undone.
 final class RemoteChangeSource: ChangeSource {
@@ -10,9 +10,14 @@ final class RemoteChangeSource: ChangeSource {
   private let catalogues: RemoteCatalogues
   private let present: @Sendable () -> Instant
   private let signal = Guarded<(@Sendable () -> Void)?>(nil)
+  /// The sequence of the newest state that was delivered.
+  private let position = Guarded<UInt64?>(nil)
   private let held = Guarded<(isHolding: Bool, reads: [@Sendable () -> Void])>((false, []))
   /// Set once, before the first use.
   nonisolated(unsafe) weak var writer: RemoteWriter?  // Unchecked: as it says.
+
+  /// So many changes come with a state.
+  private static let firstChanges = 100
 
   init(
     _ store: any RemoteStore, _ catalogues: RemoteCatalogues,
@@ -28,10 +33,22 @@ final class RemoteChangeSource: ChangeSource {
   var now: Instant { present() }
 
   func read(_ done: @escaping Completion<any SourceState>) {
-    store.read(RemoteRead()) { [self] result in
+    var request = RemoteRead()
+    let position = position.withLock(\.self)
+    if let position {
+      request.changes = RemoteRead.Changes(
+        after: position, isInScopes: false, limit: Self.firstChanges)
+    }
+    store.read(request) { [self] result in
       whenReleased {
         BlockingThreads.shared.run { [self] in
-          done(result.map { RemoteSourceState(source: self, sequence: $0.record.sequence) })
+          done(
+            result.map { answer in
+              self.position.withLock { $0 = max($0 ?? 0, answer.record.sequence) }
+              return RemoteSourceState(
+                source: self, sequence: answer.record.sequence, position: position,
+                changes: answer.changes)
+            })
         }
       }
     }
@@ -138,6 +155,25 @@ final class RemoteChangeSource: ChangeSource {
 private struct RemoteSourceState: SourceState {
   let source: RemoteChangeSource
   let sequence: UInt64
+  /// The changes after it came with the state; all of them, if there are few.
+  let position: UInt64?
+  let changes: [RemoteLoggedChange]
+
+  /// Nil if they did not come with the state.
+  private func known(
+    after sequence: UInt64, into steps: ChangeSteps
+  ) throws(Status) -> ChangeSteps? {
+    guard let position, position <= sequence, sequence <= self.sequence else { return nil }
+    var all: [LoggedChange] = []
+    for change in changes where change.sequence > sequence && change.sequence <= self.sequence {
+      guard change.sequence == sequence + UInt64(all.count) + 1 else { return nil }
+      all.append(try LoggedChange(change))
+    }
+    guard sequence + UInt64(all.count) == self.sequence else { return nil }
+    var steps = steps
+    steps.add(all)
+    return steps
+  }
 
   func changes(
     after sequence: UInt64, into steps: ChangeSteps, _ done: @escaping Completion<ChangeSteps>
@@ -145,7 +181,8 @@ private struct RemoteSourceState: SourceState {
     BlockingThreads.shared.run {
       done(
         Result { () throws(Status) in
-          try source.changes(after: sequence, through: self.sequence, into: steps)
+          if let known = try known(after: sequence, into: steps) { return known }
+          return try source.changes(after: sequence, through: self.sequence, into: steps)
         })
     }
   }

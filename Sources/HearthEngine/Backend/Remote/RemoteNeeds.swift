@@ -191,7 +191,10 @@ final class RemoteCatalogue: Sendable {
     case .group(let id, _): readable = all.readable(.group, of: id)
     }
     guard !readable.isEmpty else { return nil }
-    let statistics = PlanStatistics(documentCount: 1_000_000) { _, _, limit in [limit] }
+    let statistics = PlanStatistics(documentCount: 1_000_000) { _, ranges, limit in
+      // Of bounds that contradict each other there is no range.
+      ranges.isEmpty ? [] : [limit]
+    }
     let planner = Planner(
       query, requiring: fields, indexes: readable.filter { $0.definition.words == nil },
       statistics: statistics, needsOrder: isPaged)
