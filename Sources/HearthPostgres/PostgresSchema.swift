@@ -7,7 +7,7 @@
   ///     hearth_documents  the newest versions, by collection and id
   ///     hearth_log        every change, with the versions before and after it
   ///     hearth_commits    the ids of commits, and those that must never be applied
-  ///     hearth_indexes    the records of indexes
+  ///     hearth_indexes    the records of indexes; under 0, that of the TTL policies
   ///     hearth_entries    the entries of indexes
   ///
   /// Keys are our own bytes, in our own order. A key of an index of PostgreSQL has at most 2,704

@@ -34,11 +34,13 @@
         let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
         urls = [try PostgresServer.newURL(), try PostgresServer.newURL()]
         let remotes = try urls.map { url in
-          try RemoteBackend(
+          var settings = EmbeddedBackend.Settings()
+          settings.clock = { Timestamp(clock.now) }
+          settings.ttlSweepInterval = nil
+          return try RemoteBackend(
             PostgresStore(
               url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
-              logger: logger), queueLimitBytes: 64 << 20,
-            clock: { Timestamp(clock.now) }, logger: logger)
+              logger: logger), settings, logger: logger)
         }
         (blind, reading) = (remotes[0], remotes[1])
         reading.writer.readsFirst.withLock { $0 = true }

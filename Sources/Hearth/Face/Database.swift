@@ -8,6 +8,7 @@ final class Database: Sendable {
   let local: (any LocalBackend)?
   /// `backend`, if it is a file.
   let file: (any FileBackend)?
+  let expiring: (any ExpiringBackend)?
   let logger: Logger
   private let activities = RunningOperations()
   let transactions: TransactionRunner
@@ -17,6 +18,7 @@ final class Database: Sendable {
     self.backend = backend.complete
     local = backend as? any LocalBackend
     file = backend as? any FileBackend
+    expiring = backend as? any ExpiringBackend
     self.logger = logger
     transactions = TransactionRunner(self.backend, named: name, logger)
   }

@@ -228,6 +228,14 @@ public final class Firestore: NSObject, @unchecked Sendable {
     return file
   }
 
+  /// The open database, if its documents can expire; else throws `Status`: `unimplemented`.
+  func expiring() throws -> any ExpiringBackend {
+    guard let expiring = try database().expiring else {
+      throw Status(.unimplemented, "The documents of this database do not expire.")
+    }
+    return expiring
+  }
+
   private func open(_ settings: FirestoreSettings, named namedPath: String) throws -> Database {
     if let validationError = settings.validationError { throw validationError }
     let logger = Self.logger
@@ -244,9 +252,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
         let store = try PostgresStore(
           url, retention: settings.embedded.changeLog, logger: logger)
         return Database(
-          try RemoteBackend(
-            store, queueLimitBytes: settings.embedded.queueLimitBytes,
-            clock: settings.embedded.clock, logger: logger), named: path, logger: logger)
+          try RemoteBackend(store, settings.embedded, logger: logger), named: path,
+          logger: logger)
       }
     #endif
     if settings.isPersistent { try DefaultLocation.prepare(forFileAt: path) }
@@ -263,9 +270,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
         throw Status(.unimplemented, "A database on a server is opened for writing.")
       }
       let store = try PostgresStore(path, retention: settings.embedded.changeLog, logger: logger)
-      let backend = try RemoteBackend(
-        store, queueLimitBytes: settings.embedded.queueLimitBytes, clock: settings.embedded.clock,
-        logger: logger)
+      let backend = try RemoteBackend(store, settings.embedded, logger: logger)
       return Database(backend, named: store.name, logger: logger)
     #else
       throw Status(

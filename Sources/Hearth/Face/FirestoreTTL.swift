@@ -21,7 +21,7 @@ public struct FirestoreTTL: Sendable {
   /// A document expires when the field holds a `Timestamp` in the past; with any other type, or without the field, it
   /// never expires. An expired document can be read until it is deleted, which happens within
   /// `FirestoreSettings.ttlSweepInterval`. The deletion is a change like any other: listeners receive it, and documents
-  /// below the deleted one stay. The policy is kept in the file and applies in every process.
+  /// below the deleted one stay. The policy is kept in the database and applies in every process.
   ///
   /// Returns when all existing documents are registered. Throws `invalidArgument` for a name that no collection or
   /// field can have, and what a commit throws.
@@ -40,7 +40,7 @@ public struct FirestoreTTL: Sendable {
 
   private func set(_ collectionID: String, _ field: String?) async throws {
     try await reporting {
-      let backend = try firestore.file()
+      let backend = try firestore.expiring()
       try ResourcePath.check(collectionGroupID: collectionID)
       let segments = try field.map { field throws(Status) in
         let segments = try FieldSegments(dotted: field)
@@ -53,8 +53,8 @@ public struct FirestoreTTL: Sendable {
 
   /// All policies, in the order of the UTF-8 bytes of the collection ids.
   public func policies() async throws -> [Policy] {
-    try reporting {
-      try firestore.file().ttlPolicies().compactMap { rule in
+    try await reporting {
+      try await firestore.expiring().ttlPolicies().compactMap { rule in
         rule.field.map { Policy(collectionGroup: rule.collectionID, field: $0.canonicalText) }
       }
     }
@@ -63,7 +63,7 @@ public struct FirestoreTTL: Sendable {
   /// Deletes every expired document now. Returns the number of deleted documents.
   @discardableResult
   public func deleteExpired() async throws -> Int {
-    try await reporting { try await firestore.file().deleteExpiredDocuments() }
+    try await reporting { try await firestore.expiring().deleteExpiredDocuments() }
   }
 }
 

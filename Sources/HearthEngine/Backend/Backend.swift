@@ -305,8 +305,19 @@ package protocol LocalBackend: Backend {
   ) throws -> CommitResult
 }
 
+/// The verbs of a backend that deletes documents when they expire.
+package protocol ExpiringBackend: Backend {
+  /// Sets the policy of a collection id; a nil field removes it. Returns when it holds for all
+  /// documents.
+  func setTTL(_ collectionID: String, _ field: FieldSegments?) async throws
+  /// Those that have a field, in the order of the collection ids.
+  func ttlPolicies() async throws -> [TTLPolicies.Rule]
+  /// Returns the number of deleted documents.
+  func deleteExpiredDocuments() async throws -> Int
+}
+
 /// The verbs that only a backend with a file has.
-package protocol FileBackend: LocalBackend {
+package protocol FileBackend: LocalBackend, ExpiringBackend {
   // MARK: Maintenance; see `EmbeddedBackend.FileMaintenance` for a file that is not open.
 
   func check(_ progress: MaintenanceHandler?) async throws -> CheckReport
@@ -330,12 +341,6 @@ package protocol FileBackend: LocalBackend {
   func learnIndexes(_ isLearning: Bool)
   /// As a `firestore.indexes.json`.
   func indexConfiguration() throws -> String
-
-  // MARK: TTL
-
-  func setTTL(_ collectionID: String, _ field: FieldSegments?) async throws
-  func ttlPolicies() throws -> [TTLPolicies.Rule]
-  func deleteExpiredDocuments() async throws -> Int
 
   // MARK: Retention
 

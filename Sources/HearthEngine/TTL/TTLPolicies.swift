@@ -52,6 +52,14 @@ package struct TTLPolicies: Equatable, Sendable {
 
   init() {}
 
+  /// A record that `encoded` returned.
+  init(verifying record: [UInt8]) throws {
+    self = try record.withUnsafeBytes { record in
+      try Self.key.withUnsafeBytes { try RecordFrame.verify(record, key: $0) }
+      return try TTLPolicies(parsing: record)
+    }
+  }
+
   /// Does not verify the checksum.
   private init(parsing stored: UnsafeRawBufferPointer) throws(Status) {
     var reader = ByteCursor(try RecordFrame.open(stored).payload)

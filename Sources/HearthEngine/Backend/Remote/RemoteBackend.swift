@@ -18,14 +18,15 @@ package final class RemoteBackend: Sendable {
   let acknowledgements = Acknowledgements()
   let source: RemoteChangeSource
   package let listeners: BackendListeners
-  private let now: @Sendable () -> Instant
+  let now: @Sendable () -> Instant
+  let sweeper: RemoteSweeper
   private let process = getpid()
 
   /// Reads the store's record: blocks for one round trip.
   package init(
-    _ store: any RemoteStore, queueLimitBytes: Int, clock: (@Sendable () -> Timestamp)?,
-    logger: Logger
+    _ store: any RemoteStore, _ settings: EmbeddedBackend.Settings, logger: Logger
   ) throws(Status) {
+    let clock = settings.clock
     let now: @Sendable () -> Instant = { clock.map { Instant($0()) } ?? Instant.now() }
     self.store = store
     self.now = now
@@ -33,13 +34,16 @@ package final class RemoteBackend: Sendable {
     let record = try store.readBlocking(RemoteRead()).record
     source = RemoteChangeSource(store, catalogues, now: now)
     writer = RemoteWriter(
-      store, catalogues, acknowledgements, source, queueLimitBytes: queueLimitBytes, now: now,
+      store, catalogues, acknowledgements, source, queueLimitBytes: settings.queueLimitBytes,
+      now: now,
       logger: logger)
     source.writer = writer
     listeners = BackendListeners(
       registry: ListenerRegistry(source, acknowledgements, logger: logger),
       historyID: Instant(microseconds: record.history))
+    sweeper = RemoteSweeper(logger: logger)
     writer.continueBuilding()
+    if let interval = settings.ttlSweepInterval { sweeper.start(self, every: interval) }
   }
 
   // MARK: Reading
@@ -489,6 +493,7 @@ extension RemoteBackend: ListeningBackend {
       return isClosed
     }
     if wasClosed { return }
+    sweeper.close()
     transactions.close()
     writer.close()
     registry.close()

@@ -43,6 +43,20 @@ struct RemoteIndexEdit {
     batch.indexes[known.number] = .some(nil)
   }
 
+  /// Sets the TTL policy of a collection id, and declares the index by which its expired documents
+  /// are found; a nil field removes the policy.
+  mutating func setTTL(_ collectionID: String, _ field: FieldSegments?) throws(Status) {
+    var policies = catalogue.policies
+    guard policies[collectionID]?.field != field else { return }
+    policies[collectionID] = field.map { TTLPolicies.Rule(collectionID: collectionID, field: $0) }
+    batch.indexes[RemoteCatalogue.policiesNumber] =
+      policies.rules.isEmpty ? .some(nil) : policies.encoded()
+    guard let field else { return }
+    try declare(
+      IndexDefinition(
+        collectionID, scope: .group, [IndexDefinition.Component(field: field, kind: .ascending)]))
+  }
+
   private mutating func put(_ index: StoredIndex) { batch.indexes[index.number] = index.encoded() }
 
   /// The next step of every unfinished index.

@@ -112,11 +112,16 @@ extension EffectiveQuery {
 final class RemoteCatalogue: Sendable {
   let generation: UInt64
   let indexes: [StoredIndex]
+  let policies: TTLPolicies
   private let all: IndexCatalogue
+
+  /// Indexes have numbers from 1 on; this is that of the TTL policies.
+  static let policiesNumber: UInt32 = 0
 
   fileprivate init() {
     generation = 0
     indexes = []
+    policies = TTLPolicies()
     all = IndexCatalogue(generation: 0, [])
   }
 
@@ -126,8 +131,13 @@ final class RemoteCatalogue: Sendable {
   init(generation: UInt64, _ records: [UInt32: [UInt8]]) throws(Status) {
     self.generation = generation
     var indexes: [StoredIndex] = []
+    var policies = TTLPolicies()
     for (number, record) in records.sorted(by: { $0.key < $1.key }) {
       do {
+        if number == Self.policiesNumber {
+          policies = try TTLPolicies(verifying: record)
+          continue
+        }
         let index = try KeyLayout.indexKey(number).withUnsafeBytes { key in
           try record.withUnsafeBytes { try StoredIndex(key: key, record: $0) }
         }
@@ -137,6 +147,7 @@ final class RemoteCatalogue: Sendable {
       }
     }
     self.indexes = indexes
+    self.policies = policies
     all = IndexCatalogue(generation: generation, indexes)
   }
 

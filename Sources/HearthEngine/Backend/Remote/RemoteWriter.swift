@@ -426,6 +426,12 @@ final class RemoteWriter: Sendable {
     try edit(done) { edit in for definition in definitions { edit.drop(definition) } }
   }
 
+  func setTTL(
+    _ collectionID: String, _ field: FieldSegments?, _ done: @escaping Completion<Void>
+  ) throws(Status) {
+    try edit(done) { edit throws(Status) in try edit.setTTL(collectionID, field) }
+  }
+
   private func edit(
     _ done: @escaping Completion<Void>,
     _ body: @escaping @Sendable (inout RemoteIndexEdit) throws(Status) -> Void
