@@ -96,6 +96,7 @@
         if below(2) == 0 {
           fields.append(("tags", .array([.string("x"), .integer(Int64(below(2)))])))
         }
+        if below(3) == 0 { fields.append(("ref", .reference(paths[below(3)]))) }
         if below(3) == 0 { fields.append(("m", .string(String(repeating: "long", count: 900)))) }
         return MapValue(fields)
       }
@@ -142,6 +143,26 @@
         if round == 10 {
           for backend in world.backends {
             try await backend.awaiting { backend.declare(indexes, $0) }
+            try await backend.waitForIndexes()
+          }
+        }
+        if round == 20, seed % 2 == 1 {
+          let deletes = ["u/1", "u/2"].map {
+            Mutation(path: ResourcePath(relative: $0), operation: .delete)
+          }
+          let field = IndexDefinition.Component(
+            field: FieldSegments(["ref"]), kind: .ascending)
+          let action: ReferenceRule.Action = seed % 4 == 1 ? .restrict : .cascade
+          let constraints = [
+            IndexDefinition(
+              "u", [.init(field: FieldSegments(["n"]), kind: .ascending)], constraint: .unique),
+            IndexDefinition(
+              "b", scope: .group, [field],
+              constraint: .reference(ReferenceRule(action, target: "a"))),
+          ]
+          for backend in world.backends {
+            _ = try await world.commit([deletes], to: backend)
+            try await backend.awaiting { backend.declare(constraints, $0) }
             try await backend.waitForIndexes()
           }
         }
@@ -253,6 +274,38 @@
           "SELECT convert_to(t::text, 'UTF8') FROM \(table.replacing(" ORDER", with: " t ORDER"))")
       ])
       return (0..<rows[0].count).map { rows[0].bytes($0, 0) ?? [] }
+    }
+
+    /// A state that was read at a time stays as it was, whatever the clocks of other processes say.
+    @Test(arguments: [false, true])
+    func `commits are later than every time that was read`(readsFirst: Bool) async throws {
+      let url = try PostgresServer.newURL()
+      let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
+      let start = Instant.now().microseconds
+      // The second process is ten seconds ahead.
+      let backends = try [0, 10_000_000].map { ahead in
+        try RemoteBackend(
+          PostgresStore(
+            url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
+            logger: logger), queueLimitBytes: 1 << 20,
+          clock: { Timestamp(Instant(microseconds: start + Int64(ahead))) }, logger: logger)
+      }
+      backends[0].writer.readsFirst.withLock { $0 = readsFirst }
+      let path = ResourcePath(["c", "1"])
+      func set(_ n: Int64) throws -> Mutation {
+        Mutation(path: path, operation: try .set(encoding: MapValue([("n", .integer(n))])))
+      }
+      var last = try await backends[0].commit([try set(0)]).commitTime
+      for round in 1...3 as ClosedRange<Int64> {
+        let time = Timestamp(Instant(microseconds: start + 5_000_000 + round * 1000))
+        let read = try await backends[1].documents(at: [path], asOf: time)
+        let committed = try await backends[0].commit([try set(round)]).commitTime
+        #expect(committed > Instant(time) && committed > last)
+        let again = try await backends[1].documents(at: [path], asOf: time)
+        #expect(again[0]?.sequence == read[0]?.sequence)
+        last = committed
+      }
+      for backend in backends { backend.close() }
     }
 
     @Test func `tables of an older format are upgraded`() async throws {
