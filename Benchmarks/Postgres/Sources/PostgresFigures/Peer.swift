@@ -148,10 +148,19 @@ final class Peer {
 
   func listen() throws { _ = try run([("LISTEN news", [])]) }
 
-  /// The number of changes after a sequence, after a notification.
+  /// The changes after a sequence, when a notification has come.
   func news(after sequence: inout Int64) throws {
     while true {
-      while let notification = PQnotifies(connection) { PQfreemem(notification) }
+      var isNotified = false
+      while !isNotified {
+        var poll = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+        _ = Glibc.poll(&poll, 1, 1000)
+        PQconsumeInput(connection)
+        while let notification = PQnotifies(connection) {
+          PQfreemem(notification)
+          isNotified = true
+        }
+      }
       let rows = try run([
         (
           "SELECT sequence, name, new_body FROM hearth_log WHERE sequence > $1::bigint ORDER BY sequence",
@@ -162,9 +171,6 @@ final class Peer {
         sequence = Self.integer(last[0])
         return
       }
-      var poll = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
-      _ = Glibc.poll(&poll, 1, 1000)
-      PQconsumeInput(connection)
     }
   }
 }

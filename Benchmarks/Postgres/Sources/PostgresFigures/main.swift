@@ -142,6 +142,7 @@ func next() -> Int {
   return numbers.value
 }
 var position: Int64 = 0
+try peer.commit("news", body)
 try listening.news(after: &position)
 
 /// The connection that writes is another one: both go at once.
