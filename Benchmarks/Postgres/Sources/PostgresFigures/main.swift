@@ -96,6 +96,15 @@ guard CommandLine.arguments.count > 1, let server = URLComponents(string: Comman
 else { fatalError("PostgresFigures URL [rounds]") }
 let rounds = CommandLine.arguments.count > 2 ? Int(CommandLine.arguments[2]) ?? 5 : 5
 
+func close(_ db: Firestore) async throws { try await db.terminate() }
+
+func addDocuments(to db: Firestore) async throws {
+  let batch = db.batch()
+  for id in 0..<100 { batch.setData(["n": id, "text": text], forDocument: db.document("q/\(id)")) }
+  batch.setData(["n": 0, "text": text], forDocument: db.document("c/1"))
+  try await batch.commit()
+}
+
 func url(_ schema: String, port: UInt16? = nil) -> String {
   var parts = server
   if let port { parts.port = Int(port) }
@@ -111,14 +120,11 @@ let proxy = try DelayingProxy(to: UInt16(server.port ?? 5432), delayMicroseconds
 let own = try Firestore.open(url("figures_own", port: proxy.port))
 let ownNear = try Firestore.open(url("figures_own"))
 // Makes the peer's tables.
-try await Firestore.open(url("figures_peer")).terminate()
+try await close(Firestore.open(url("figures_peer")))
 let peer = try Peer(url("figures_peer", port: proxy.port))
 let listening = try Peer(url("figures_peer", port: proxy.port))
 try listening.listen()
-let batch = own.batch()
-for id in 0..<100 { batch.setData(["n": id, "text": text], forDocument: own.document("q/\(id)")) }
-batch.setData(["n": 0, "text": text], forDocument: own.document("c/1"))
-try await batch.commit()
+try await addDocuments(to: own)
 for id in 0..<100 { try peer.commit("\(id)", in: "q", body) }
 try peer.commit("1", body)
 
