@@ -227,7 +227,9 @@
     static func forWriting(_ url: String) throws(PostgresFailure) -> PostgresConnection {
       let connection = try PostgresConnection(url, defaults: common)
       _ = try connection.run([
-        PostgresStatement("SET statement_timeout = '60s'"),
+        // A limit would end a commit's wait for its synchronous replica: the server then acknowledges
+        // what the replica does not have.
+        PostgresStatement("SET statement_timeout = 0"),
         PostgresStatement("SET lock_timeout = '10s'"),
         // Another process waits for the lock, if this one hangs.
         PostgresStatement("SET idle_in_transaction_session_timeout = '5s'"),

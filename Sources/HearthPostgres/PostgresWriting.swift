@@ -162,12 +162,13 @@
     private func refuse(_ ids: [[UInt8]]) throws(PostgresFailure) -> [[UInt8]: [UInt8]]? {
       do throws(PostgresFailure) {
         let connection = try opened()
-        // Waits for the commit, if the server still has it.
+        // Waits for the commit, if the server still has it. Writes in any case: what was committed on
+        // this server alone, before its synchronous replica had it, then waits for the replica, too.
         _ = try connection.run([
           PostgresStatement(
             """
             INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, true)
-            ON CONFLICT (id) DO NOTHING
+            ON CONFLICT (id) DO UPDATE SET made = excluded.made
             """, [ids[0]])
         ])
         let rows = try connection.run([

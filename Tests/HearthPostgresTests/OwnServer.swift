@@ -1,7 +1,7 @@
 #if Postgres
   import Foundation
 
-  /// A server for one test, which may kill it.
+  /// A server for one test, or a cluster of them, which the test may kill.
   final class OwnServer {
     private let process = Process()
     private let input = Pipe()
@@ -9,14 +9,16 @@
     let url: String
 
     /// Starts it. Blocks until it accepts connections.
-    init() throws {
+    ///
+    /// - Parameter script: In `Scripts`.
+    init(by script: String = "postgres") throws {
       let package = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
       let commands = """
         echo "$HEARTH_TEST_POSTGRES"
         while read -r command; do "$HEARTH_TEST_POSTGRES_CONTROL" "$command"; echo "$?"; done
         """
-      process.executableURL = package.appending(path: "Scripts/postgres")
+      process.executableURL = package.appending(path: "Scripts/\(script)")
       process.arguments = ["bash", "-c", commands]
       process.standardInput = input
       process.standardOutput = output

@@ -4,26 +4,44 @@
 
   @testable import Hearth
 
-  /// The server is killed while tasks write: what was acknowledged is there, nothing is applied twice,
-  /// and those who follow the changes miss none.
+  /// The server is killed while tasks write, or the leader of a cluster: what was acknowledged is there,
+  /// nothing is applied twice, and those who follow the changes miss none.
   @Suite(.enabled(if: PostgresServer.isRunning, "no PostgreSQL server"), .timeLimit(.minutes(30)))
   struct PostgresCrashTests {
     private actor Counts {
       private(set) var acknowledged: [Int: Int] = [:]
       private(set) var unknown: [Int: Int] = [:]
       private(set) var isOver = false
+      /// The longest time without an acknowledgement.
+      private(set) var outage = Duration.zero
+      private var last = ContinuousClock.now
 
       func end() { isOver = true }
 
       var sum: Int { acknowledged.values.reduce(0, +) }
 
       func note(_ task: Int, isUnknown: Bool) {
-        if isUnknown { unknown[task, default: 0] += 1 } else { acknowledged[task, default: 0] += 1 }
+        if isUnknown {
+          unknown[task, default: 0] += 1
+          return
+        }
+        acknowledged[task, default: 0] += 1
+        let now = ContinuousClock.now
+        outage = max(outage, now - last)
+        last = now
       }
     }
 
     @Test func `a killed server loses nothing that was acknowledged`() async throws {
-      let server = try OwnServer()
+      try await kill(OwnServer(), times: isSoaking ? 20 : 2)
+    }
+
+    @Test(.enabled(if: isSoaking, "HEARTH_SOAK is not 1"))
+    func `a failover loses nothing that was acknowledged`() async throws {
+      try await kill(OwnServer(by: "patroni"), times: 5)
+    }
+
+    private func kill(_ server: OwnServer, times: Int) async throws {
       defer { server.stop() }
       let writer = try PostgresServer.open(server.url + "?connect_timeout=2", as: "writer")
       let follower = try PostgresServer.open(server.url + "?connect_timeout=2", as: "follower")
@@ -58,7 +76,7 @@
           }
         }
       }
-      for _ in 0..<(isSoaking ? 20 : 2) {
+      for _ in 0..<times {
         let before = await counts.sum
         while await counts.sum < before + 20 { try await Task.sleep(for: .milliseconds(20)) }
         #expect(try server.control("kill"))
@@ -66,6 +84,7 @@
       }
       try await Task.sleep(for: .seconds(1))
       await counts.end()
+      print("acknowledged: \(await counts.sum), longest outage: \(await counts.outage)")
       await writing.value
       let (acknowledged, unknown) = await (counts.acknowledged, counts.unknown)
       var last: [Int: Int] = [:]

@@ -284,11 +284,13 @@
       let start = Instant.now().microseconds
       // The second process is ten seconds ahead.
       let backends = try [0, 10_000_000].map { ahead in
-        try RemoteBackend(
+        var settings = EmbeddedBackend.Settings()
+        settings.clock = { Timestamp(Instant(microseconds: start + Int64(ahead))) }
+        settings.ttlSweepInterval = nil
+        return try RemoteBackend(
           PostgresStore(
             url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
-            logger: logger), queueLimitBytes: 1 << 20,
-          clock: { Timestamp(Instant(microseconds: start + Int64(ahead))) }, logger: logger)
+            logger: logger), settings, logger: logger)
       }
       backends[0].writer.readsFirst.withLock { $0 = readsFirst }
       let path = ResourcePath(["c", "1"])
