@@ -37,6 +37,9 @@
       if request.withIndexes {
         statements.append(PostgresStatement("SELECT number, record FROM hearth_indexes"))
       }
+      if request.withCount {
+        statements.append(PostgresStatement("SELECT count(*) FROM hearth_documents"))
+      }
       self.statements = statements
     }
 
@@ -97,21 +100,22 @@
             PostgresSchema.upper(ranges[0].upper, limit: limit),
             PostgresParameter.integer(Int64(page.limit)),
           ])
-      case .following(let id, let key, let limit):
-        let limit = PostgresParameter.integer(Int64(limit))
-        guard let key else {
-          return PostgresStatement(
+      case .following(_, let key, let limit):
+        var (condition, parameters) = condition(scope, on: "d", from: 1)
+        if let key {
+          let number = parameters.count
+          parameters += [key.collection, key.id]
+          condition += """
+             AND (d.collection, d.id) > (hearth_key($\(number + 1)::bytea, 1000),
+            hearth_key($\(number + 2)::bytea, 1600))
             """
-            SELECT \(columns) FROM hearth_documents d WHERE d.collection_id = $1::bytea
-            ORDER BY d.collection, d.id LIMIT $2::bigint
-            """, [id, limit])
         }
+        parameters.append(PostgresParameter.integer(Int64(limit)))
         return PostgresStatement(
           """
-          SELECT \(columns) FROM hearth_documents d WHERE d.collection_id = $1::bytea
-          AND (d.collection, d.id) > (hearth_key($3::bytea, 1000), hearth_key($4::bytea, 1600))
-          ORDER BY d.collection, d.id LIMIT $2::bigint
-          """, [id, limit, key.collection, key.id])
+          SELECT \(columns) FROM hearth_documents d WHERE \(condition)
+          ORDER BY d.collection, d.id LIMIT $\(parameters.count)::bigint
+          """, parameters)
       case .collection, .group, .subtree, .entries:
         let (condition, parameters) = condition(scope, on: "d", from: 1)
         return PostgresStatement(
@@ -150,7 +154,8 @@
       case .group(let id, let below):
         let (condition, parameters) = within(below, first + 1)
         return ("\(table).collection_id = $\(first)::bytea AND \(condition)", [id] + parameters)
-      case .following(let id, _, _): return ("\(table).collection_id = $\(first)::bytea", [id])
+      case .following(nil, _, _): return ("true", [])
+      case .following(let id?, _, _): return ("\(table).collection_id = $\(first)::bytea", [id])
       case .subtree(let below): return within(below, first)
       case .entries(let index, let ranges, _):
         let limit = PostgresSchema.entryLimit
@@ -248,6 +253,10 @@
         for row in 0..<rows.count {
           answer.indexes[UInt32(truncatingIfNeeded: rows.integer(row, 0) ?? 0)] = rows.bytes(row, 1)
         }
+      }
+      if request.withCount {
+        guard let rows = results.popFirst(), rows.count == 1 else { throw Self.incomplete }
+        answer.count = rows.integer(0, 0)
       }
       return answer
     }

@@ -65,6 +65,15 @@ package protocol Backend: AnyObject, Sendable {
     in collection: ResourcePath, _ context: RequestContext,
     _ done: @escaping Completion<[ResourcePath]>)
 
+  /// A part of all documents, as they are now: the first, or the one after a position that another
+  /// page has returned. In an order of the backend's own, which does not change.
+  func page(
+    after position: [UInt8]?, _ limits: DocumentPage.Limits, _ context: RequestContext,
+    _ done: @escaping Completion<DocumentPage>)
+
+  /// The number of all documents.
+  func documentCount(_ context: RequestContext, _ done: @escaping Completion<Int>)
+
   /// Lends a document's body to `body`, on the caller's thread; nil if there is no document.
   func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer

@@ -284,6 +284,19 @@ extension EmbeddedBackend: ListeningBackend {
     answer(.everything, context, .unlimited, done) { try $0.documentPaths(in: collection) }
   }
 
+  package func page(
+    after position: [UInt8]?, _ limits: DocumentPage.Limits, _ context: RequestContext,
+    _ done: @escaping Completion<DocumentPage>
+  ) {
+    answer(.everything, context, .unlimited, done) { try $0.page(after: position, limits) }
+  }
+
+  package func documentCount(_ context: RequestContext, _ done: @escaping Completion<Int>) {
+    answer(.everything, context, .short, done) {
+      try $0.lmdb.statistics($0.tables.documents).entries
+    }
+  }
+
   package func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
   ) async throws -> Answer {

@@ -111,6 +111,17 @@ final class QueryFallback: Backend {
     base.documentPaths(in: collection, context, done)
   }
 
+  package func page(
+    after position: [UInt8]?, _ limits: DocumentPage.Limits, _ context: RequestContext,
+    _ done: @escaping Completion<DocumentPage>
+  ) {
+    base.page(after: position, limits, context, done)
+  }
+
+  package func documentCount(_ context: RequestContext, _ done: @escaping Completion<Int>) {
+    base.documentCount(context, done)
+  }
+
   package func withBody<Answer>(
     at path: ResourcePath, _ context: RequestContext, _ body: (StoredBody?) throws -> Answer
   ) async throws -> Answer {

@@ -30,10 +30,12 @@ public struct IndexInfo: Hashable, Sendable, CustomStringConvertible {
   public var state: State
   /// Whether the index was created automatically for queries and never declared.
   public var isLearned: Bool
+  package var definition: IndexDefinition
 }
 
 extension IndexInfo {
   init(_ index: StoredIndex) {
+    definition = index.definition
     description = index.definition.description
     json = index.definition.json
     isLearned = index.origin == .learned

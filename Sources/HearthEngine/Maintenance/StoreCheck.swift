@@ -255,7 +255,7 @@ private final class StoreCheck {
     if try expirationTime(path, key, body) != nil { expected += 1 }
     guard record.sequence >= state.firstLoggedSequence else { return path }
     guard let change = try store.change(record.sequence), change.path == path,
-      change.kind != .deleted, change.commitTime == record.updateTime
+      change.kind != .deleted, change.commitTime >= record.updateTime
     else {
       throw Status.dataLoss("\(path.text) is not as the change log has it.")
     }

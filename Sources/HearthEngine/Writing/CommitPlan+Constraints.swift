@@ -12,6 +12,7 @@ extension CommitPlan {
   /// deletion that a rule forbids, and `resourceExhausted` for one that changes too many documents.
   mutating func enforceConstraints(on request: inout Request) throws {
     for staging in request.staged.indices { try note(staging, in: &request) }
+    if request.isCopy { return }
     if !catalogue.references.isEmpty { try followDeletions(in: &request) }
     for index in catalogue.unique { try check(index, in: request) }
   }

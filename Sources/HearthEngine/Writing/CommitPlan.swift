@@ -36,6 +36,8 @@ struct CommitPlan {
     /// Deleted within the request: a later write creates a new document.
     var isRenewed = false
     var isChange = false
+    /// Its times in another database, which it keeps.
+    var copied: CopiedTimes?
 
     /// Its fields, ready to be edited.
     var fields: FieldEdits { edits ?? FieldEdits(of: exists ? body : .empty) }
@@ -82,6 +84,8 @@ struct CommitPlan {
     var cascaded: [ResourcePath] = []
     /// The values of its finished documents in indexes with constraints.
     var constrained = ConstrainedValues()
+    /// It has copied documents: constraints do not apply.
+    fileprivate(set) var isCopy = false
     fileprivate var stagedOfMutation: [Int] = []
     fileprivate var results: [MutationResult] = []
 
@@ -90,16 +94,17 @@ struct CommitPlan {
 
   /// Plans one request and adds it to the group. If this throws `Status`, the group is unchanged.
   mutating func plan(_ mutations: [Mutation]) throws -> CommitResult {
-    var request = begin(expecting: mutations.count)
+    var request = begin(
+      expecting: mutations.count, notBefore: mutations.latestCopiedTime)
     defer { drop(request) }
     for mutation in mutations { try add(mutation, to: &request) }
     return try take(&request)
   }
 
   /// Begins a request. Its time is later than that of all requests before it. End it with `drop`.
-  func begin(expecting mutationCount: Int = 0) -> Request {
-    var request = Request(
-      at: max(now, Instant(microseconds: state.lastCommitTime.microseconds &+ 1)))
+  func begin(expecting mutationCount: Int = 0, notBefore earliest: Instant? = nil) -> Request {
+    let time = max(now, Instant(microseconds: state.lastCommitTime.microseconds &+ 1))
+    var request = Request(at: earliest.map { max($0, time) } ?? time)
     request.stagedOfMutation.reserveCapacity(mutationCount)
     request.results.reserveCapacity(mutationCount)
     return request
@@ -110,6 +115,7 @@ struct CommitPlan {
     let (staging, result) = try stage(mutation, in: &request)
     request.stagedOfMutation.append(staging)
     request.results.append(result)
+    if mutation.copied != nil { request.isCopy = true }
   }
 
   /// Applies a write to its staged document, and returns that document's index.
@@ -140,7 +146,8 @@ struct CommitPlan {
     for (mutation, index) in request.stagedOfMutation.enumerated() where staged[index].exists {
       let staging = staged[index]
       request.results[mutation].updateTime =
-        staging.isChange ? time : documents[staging.document].version?.updateTime
+        staging.isChange
+        ? staging.copied?.updateTime ?? time : documents[staging.document].version?.updateTime
     }
     var startsCommit = true
     for staging in staged where staging.isChange {
@@ -220,7 +227,9 @@ struct CommitPlan {
       staging.exists = true
       staging.body = body
       staging.edits = nil
+      staging.copied = mutation.copied
     case .patch(let values, let mask):
+      staging.copied = nil
       var fields = staging.fields
       for field in mask { try fields.set(values.value(at: field.names), at: field.names) }
       staging.exists = true
@@ -248,7 +257,10 @@ struct CommitPlan {
     switch (version, staging.exists) {
     case (nil, let exists): staging.isChange = exists
     case (_?, false): staging.isChange = true
-    case (let version?, true): staging.isChange = staging.isRenewed || staging.body != version.body
+    case (let version?, true):
+      staging.isChange =
+        staging.isRenewed || staging.body != version.body
+        || staging.copied.map { !version.has($0) } ?? false
     }
     if staging.isChange, staging.exists {
       let path = documents[staging.document].name.path
@@ -282,8 +294,9 @@ struct CommitPlan {
       staging.exists
       ? StoredDocument(
         path: path, sequence: sequence,
-        createTime: staging.isRenewed ? time : old?.createTime ?? time, updateTime: time,
-        body: staging.body) : nil
+        createTime: staging.copied?.createTime
+          ?? (staging.isRenewed ? time : old?.createTime ?? time),
+        updateTime: staging.copied?.updateTime ?? time, body: staging.body) : nil
     documents[index].isChanged = true
     byteCount += 256 + staging.body.bytes.count
     documents[index].tombstone = kind == .deleted ? sequence : 0

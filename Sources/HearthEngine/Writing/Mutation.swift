@@ -28,6 +28,8 @@ package struct Mutation: Sendable {
   /// Applied in order after the operation.
   package var transforms: [(field: FieldSegments, transform: FieldTransform)] = []
   package var precondition: Precondition = .none
+  /// Of a write that repeats one of another database; see `CopiedTimes`.
+  package var copied: CopiedTimes?
 
   package init(
     path: ResourcePath, operation: Operation,
@@ -56,6 +58,43 @@ package struct Mutation: Sendable {
     case .delete, .verify: 0
     }
   }
+}
+
+/// The times of a document in the database that it is copied from, which it keeps.
+///
+/// A request with copied documents obeys no unique index and no reference rule: its source did.
+package struct CopiedTimes: Sendable, Equatable {
+  package var createTime: Instant
+  package var updateTime: Instant
+}
+
+extension Mutation {
+  /// Makes the document what it is in another database.
+  package static func copying(_ document: StoredDocument) -> Mutation {
+    var mutation = Mutation(path: document.path, operation: .set(document.body))
+    mutation.copied = CopiedTimes(
+      createTime: document.createTime, updateTime: document.updateTime)
+    return mutation
+  }
+
+  /// Removes a document that another database no longer has.
+  package static func copyingDeletion(of path: ResourcePath) -> Mutation {
+    var mutation = Mutation(path: path, operation: .delete)
+    mutation.copied = CopiedTimes(
+      createTime: Instant(microseconds: 0), updateTime: Instant(microseconds: 0))
+    return mutation
+  }
+}
+
+extension StoredDocument {
+  func has(_ times: CopiedTimes) -> Bool {
+    createTime == times.createTime && updateTime == times.updateTime
+  }
+}
+
+extension Sequence<Mutation> {
+  /// The latest time of a copied document: its commit is not before that. Nil without one.
+  var latestCopiedTime: Instant? { lazy.compactMap { $0.copied?.updateTime }.max() }
 }
 
 /// The result of one mutation of a commit.

@@ -293,6 +293,30 @@ extension MemoryBackend: ListeningBackend {
     }
   }
 
+  package func page(
+    after position: [UInt8]?, _ limits: DocumentPage.Limits, _ context: RequestContext,
+    _ done: @escaping Completion<DocumentPage>
+  ) {
+    answer(context, done) { state in
+      let last = try position.map {
+        try ResourcePath(storedDocument: String(decoding: $0, as: UTF8.self))
+      }
+      let following = state.documents.values
+        .filter { document in last.map { ResourcePath.compare($0, document.path) < 0 } ?? true }
+        .sorted { ResourcePath.compare($0.path, $1.path) < 0 }
+      var page = DocumentPage()
+      page.documents = Array(following.prefix(limits.count))
+      if following.count > limits.count {
+        page.next = page.documents.last.map { Array($0.path.text.utf8) }
+      }
+      return page
+    }
+  }
+
+  package func documentCount(_ context: RequestContext, _ done: @escaping Completion<Int>) {
+    answer(context, done) { $0.documents.count }
+  }
+
   // MARK: Writing
 
   package func commit(

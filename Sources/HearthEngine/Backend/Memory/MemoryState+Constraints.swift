@@ -106,7 +106,9 @@ extension MemoryState {
 extension MemoryState.StagedRequest {
   /// As `CommitPlan` does, by looking at every document.
   mutating func enforceConstraints() throws(Status) {
-    guard base.indexes.contains(where: { $0.definition.constraint != .none }) else { return }
+    guard !isCopy, base.indexes.contains(where: { $0.definition.constraint != .none }) else {
+      return
+    }
     try followDeletions()
     for index in base.indexes where index.definition.isUnique { try check(index) }
   }

@@ -83,7 +83,8 @@ struct MemoryState: Sendable {
 
   /// Applies all of a request, or throws and changes nothing.
   mutating func commit(_ mutations: [Mutation], at time: Instant) throws(Status) -> CommitResult {
-    var staged = StagedRequest(self, at: time)
+    let earliest = mutations.latestCopiedTime ?? time
+    var staged = StagedRequest(self, at: max(time, earliest))
     for mutation in mutations { try staged.write(mutation) }
     return try staged.end(in: &self)
   }
@@ -97,6 +98,10 @@ struct MemoryState: Sendable {
     private(set) var fields: [ResourcePath: MapValue?] = [:]
     /// Deleted during the request.
     private var renewed: Set<ResourcePath> = []
+    /// The times of copied documents.
+    private var copied: [ResourcePath: CopiedTimes] = [:]
+    /// It has copied documents: constraints do not apply.
+    private(set) var isCopy = false
     private var results: [(path: ResourcePath, result: MutationResult)] = []
     /// Changed by reference rules.
     var cascaded: [ResourcePath] = []
@@ -136,6 +141,8 @@ struct MemoryState: Sendable {
       }
       var result = MutationResult()
       var after = before
+      if mutation.copied != nil { isCopy = true }
+      copied[path] = mutation.copied
       switch mutation.operation {
       case .verify: break
       case .delete:
@@ -179,11 +186,15 @@ struct MemoryState: Sendable {
       of path: ResourcePath, _ body: DocumentBody, sequence: UInt64
     ) -> StoredDocument {
       let old = base.documents[path]
-      if let old, old.body == body, !renewed.contains(path) { return old }
+      let copied = copied[path]
+      if let old, old.body == body, !renewed.contains(path), copied.map(old.has) ?? true {
+        return old
+      }
       return StoredDocument(
         path: path, sequence: sequence,
-        createTime: renewed.contains(path) ? time : old?.createTime ?? time, updateTime: time,
-        body: body)
+        createTime: copied?.createTime
+          ?? (renewed.contains(path) ? time : old?.createTime ?? time),
+        updateTime: copied?.updateTime ?? time, body: body)
     }
 
     fileprivate mutating func end(in state: inout MemoryState) throws(Status) -> CommitResult {

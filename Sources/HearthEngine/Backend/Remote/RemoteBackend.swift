@@ -299,6 +299,32 @@ extension RemoteBackend: ListeningBackend {
     }
   }
 
+  package func page(
+    after position: [UInt8]?, _ limits: DocumentPage.Limits, _ context: RequestContext,
+    _ done: @escaping Completion<DocumentPage>
+  ) {
+    do throws(Status) {
+      let last: RemoteKey? =
+        if let position { RemoteKey(try ResourcePath(remote: position)) } else { nil }
+      var request = RemoteRead()
+      request.scopes = [.following(nil, after: last, limit: limits.count)]
+      record(context, request, done) { answer throws(Status) in
+        var page = DocumentPage()
+        for document in answer.documents { page.documents.append(try StoredDocument(document)) }
+        if answer.documents.count >= limits.count { page.next = answer.documents.last?.name }
+        return page
+      }
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  package func documentCount(_ context: RequestContext, _ done: @escaping Completion<Int>) {
+    var request = RemoteRead()
+    request.withCount = true
+    record(context, request, done) { Int(clamping: $0.count ?? 0) }
+  }
+
   // MARK: Writing
 
   package func commit(

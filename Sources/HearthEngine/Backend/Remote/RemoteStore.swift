@@ -153,8 +153,9 @@ package enum RemoteScope: Sendable, Hashable {
   case group([UInt8], below: [UInt8])
   /// The documents below a path.
   case subtree(below: [UInt8])
-  /// The first documents after one, in collections with an id: in the order of collections and ids.
-  case following([UInt8], after: RemoteKey?, limit: Int)
+  /// The first documents after one, in collections with an id, or in all for nil: in the order of
+  /// collections and ids.
+  case following([UInt8]?, after: RemoteKey?, limit: Int)
   /// The documents with an entry of an index in one of the ranges; of one range, also the first or
   /// last ones.
   case entries(index: UInt32, [RemoteRange], RemotePage?)
@@ -196,6 +197,8 @@ package struct RemoteRead: Sendable {
   /// Also the time of one change.
   package var timeOf: UInt64?
   package var withIndexes = false
+  /// Also the number of all documents.
+  package var withCount = false
 
   package init() {}
 }
@@ -211,6 +214,7 @@ package struct RemoteAnswer: Sendable {
   package var names: [[UInt8]] = []
   package var lastChangeAt: UInt64?
   package var timeOf: Int64?
+  package var count: Int64?
   /// Records of indexes, by number.
   package var indexes: [UInt32: [UInt8]] = [:]
 

@@ -1,0 +1,51 @@
+internal import LMDB
+
+/// A part of all documents of a database: of a walk that others may write during.
+///
+/// A document that exists from the beginning of the walk to its end is in one of its pages, in a
+/// version of that time.
+package struct DocumentPage: Sendable {
+  /// A page has at least one document if there is one, and ends behind the first that exceeds a limit.
+  package struct Limits: Sendable {
+    package var count: Int
+    /// Of the bodies. Some backends ignore it.
+    package var byteCount: Int
+
+    package init(count: Int, byteCount: Int) {
+      self.count = count
+      self.byteCount = byteCount
+    }
+  }
+
+  package var documents: [StoredDocument] = []
+  /// The position after the last document; nil at the end of the walk.
+  package var next: [UInt8]?
+}
+
+extension StoreSnapshot {
+  /// In the order of keys. A position is a key, of a document that may have been deleted since.
+  func page(after position: [UInt8]?, _ limits: DocumentPage.Limits) throws -> DocumentPage {
+    var page = DocumentPage()
+    var cursor = try lmdb.cursor(tables.documents)
+    var isAtEntry: Bool
+    if let position {
+      isAtEntry = try position.withUnsafeBytes { try cursor.seek(to: $0) }
+      if isAtEntry, position.elementsEqual(cursor.key) { isAtEntry = try cursor.next() }
+    } else {
+      isAtEntry = try cursor.first()
+    }
+    var byteCount = 0
+    while isAtEntry {
+      let path = try path(of: StoredEntry(key: cursor.key, record: cursor.value))
+      let document = try copy(cursor.value, key: cursor.key, path: path)
+      page.documents.append(document)
+      byteCount += document.body.bytes.count
+      if page.documents.count >= limits.count || byteCount >= limits.byteCount {
+        page.next = Array(cursor.key)
+        break
+      }
+      isAtEntry = try cursor.next()
+    }
+    return page
+  }
+}
