@@ -171,6 +171,7 @@ let package = Package(
       name: "HearthServer",
       dependencies: [
         "HearthEngine", "FirestoreProtocol",
+        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
         .product(
           name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
           condition: .when(traits: ["Server"])),
@@ -308,7 +309,12 @@ let package = Package(
     .testTarget(
       name: "HearthPostgresTests",
       dependencies: ["Hearth", "HearthEngine", "HearthPostgres"]),
-    .testTarget(name: "HearthCLITests", dependencies: ["HearthCLI", "Hearth"]),
+    .testTarget(
+      name: "HearthCLITests",
+      dependencies: [
+        "HearthCLI", "Hearth",
+        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -18,7 +18,7 @@
       public var port = 8080
       /// Whether files that do not exist are created when a client names them. Default: false.
       public var createsDatabases = false
-      /// Refuses writes. Default: false.
+      /// Refuses writes. Not possible for a database on a PostgreSQL server. Default: false.
       public var isReadOnly = false
       /// Behaves like Google's emulator: accepts every bearer token, on loopback only. Default:
       /// false.
@@ -35,8 +35,8 @@
       /// can read and write everything. Default: false.
       public var isInsecure = false
       /// How long past changes are kept. Stored in the files, so that it holds for every process
-      /// that writes them. With nil, the default, a file that has none gets one hour and at most
-      /// 1 GiB.
+      /// that writes them; on a PostgreSQL server, this process keeps them so long, of any size. With
+      /// nil, the default, a file that has none gets one hour and at most 1 GiB.
       public var retention: ChangeLogRetention?
       /// The content of a `firestore.indexes.json`: replaces the declared indexes of each database
       /// that is written. Default: nil, which leaves them.

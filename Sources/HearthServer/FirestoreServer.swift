@@ -6,7 +6,7 @@
   import Logging
   import NIOCertificateReloading
 
-  /// A server for Firestore's clients, over a database file or a folder of them.
+  /// A server for Firestore's clients, over a database file, a folder of them, or PostgreSQL.
   ///
   ///     let server = try FirestoreServer(at: "data")
   ///     try await server.run()
@@ -38,7 +38,9 @@
     /// Creates a server. Nothing listens before `run`.
     ///
     /// A path of a file that ends with `.hearth` is served as the default database of every project.
-    /// Another path is a folder with a file for each database: `<project>/<database>.hearth`.
+    /// Another path is a folder with a file for each database: `<project>/<database>.hearth`. With
+    /// the trait `Postgres`, a URL that begins with `postgresql://` is a database on a server, also
+    /// the default one of every project; any number of servers may serve it.
     ///
     /// Throws `invalidArgument` for options that would let in anybody, `notFound` if there is no
     /// file, and the errors of opening one.

@@ -17,10 +17,15 @@
 
         A file is the default database of every project. A folder has a file for each database: \
         <project>/<database>.hearth. Other processes may have the files open.
+
+        With the trait Postgres, the URL of a PostgreSQL server's database is the default database of every \
+        project. Several servers may serve it:
+
+          hearth serve postgresql://books@db.internal/books --port 8080
         """)
 
     @Argument(
-      help: "The database file, or a folder of them.",
+      help: "The database file, a folder of them, or the URL of a database on a server.",
       completion: .file(extensions: ["hearth"]))
     var path: String
     @Option(help: "The port; 0 for any free one.")
@@ -66,7 +71,10 @@
     var serviceAccounts: [String] = []
     @Flag(help: "Allow an address that others reach without TLS or without keys.")
     var insecure = false
-    @Option(help: "Keep past changes for so many seconds; stored in the files.")
+    @Option(
+      help:
+        "Keep past changes for so many seconds; stored in the files. On a PostgreSQL server, for this process."
+    )
     var retentionSeconds: Int?
     @Option(help: "Keep about so many bytes of past changes; stored in the files.")
     var retentionBytes: Int?

@@ -3,9 +3,14 @@
   import HearthEngine
   import Logging
 
+  #if Postgres
+    import HearthPostgres
+  #endif
+
   /// The databases of a server, by name. Opens each at its first use.
   ///
   ///     file     every project's default database is this file
+  ///     URL      every project's default database is this one of a PostgreSQL server
   ///     folder   folder/<project>/<database>.hearth
   package final class DatabaseCatalog: Sendable {
     private enum Place {
@@ -37,7 +42,7 @@
       self.logger = logger
     }
 
-    /// Serves a file or a folder.
+    /// Serves a file, a folder, or the database of a PostgreSQL server.
     ///
     /// - Parameter creates: Files that do not exist are created.
     init(
@@ -48,6 +53,10 @@
       self.creates = creates
       self.settings = settings
       self.logger = logger
+      if path.hasPrefix("postgresql://") || path.hasPrefix("postgres://") {
+        place = .one(ServedDatabase(try Self.openServer(path, settings, logger), indexes))
+        return
+      }
       var isFolder: ObjCBool = false
       let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
       if exists ? isFolder.boolValue : !path.hasSuffix(".hearth") {
@@ -60,6 +69,24 @@
       place = .one(
         ServedDatabase(
           try EmbeddedBackend(at: path, named: path, settings, logger: logger), indexes))
+    }
+
+    private static func openServer(
+      _ url: String, _ settings: EmbeddedBackend.Settings, _ logger: Logger
+    ) throws -> any Backend {
+      guard !settings.isReadOnly else {
+        throw Status.invalidArgument(
+          "Refusing writes is possible for files only. Give the server's user no right to write.")
+      }
+      #if Postgres
+        let retention = settings.retention ?? FirestoreServer.defaultRetention
+        let store = try PostgresStore(url, retention: retention, logger: logger)
+        return try RemoteBackend(
+          store, queueLimitBytes: settings.queueLimitBytes, clock: nil, logger: logger)
+      #else
+        throw Status(
+          .unimplemented, "Databases on a PostgreSQL server need Hearth with the trait Postgres.")
+      #endif
     }
 
     func database(_ name: DatabaseName) throws(Status) -> ServedDatabase {

@@ -22,9 +22,9 @@
 
     /// Declares the indexes in a database, and builds them if queries are refused without.
     func prepare(_ backend: any Backend) -> Task<Void, any Error>? {
-      guard let json, let backend = backend as? any FileBackend else { return nil }
+      guard let json else { return nil }
       return Task {
-        try await backend.declare(onlyThoseIn: json)
+        try await backend.declareOnly(thoseIn: json)
         if areRequired { try await backend.waitForIndexes() }
       }
     }
