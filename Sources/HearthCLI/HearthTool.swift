@@ -15,16 +15,18 @@
 
     static let configuration = CommandConfiguration(
       commandName: "hearth",
-      abstract: "Firestore at home: look into a database file, change it, watch it.",
+      abstract: "Firestore at home: look into a database, change it, watch it.",
       discussion: """
-        A database is a file, such as books.hearth. Documents and collections are named by their paths, \
-        such as books/dune and books. Several processes, this one too, may have a file open at once.
+        A database is a file, such as books.hearth, or on a PostgreSQL server, with a URL such as \
+        postgresql://books@db.internal/books. Documents and collections are named by their paths, \
+        such as books/dune and books. Several processes, this one too, may have a database open at once.
 
           hearth set books.hearth books/dune '{"title": "Dune", "pages": 412}'
           hearth get books.hearth books/dune
           hearth watch books.hearth books
           hearth query books.hearth 'books where pages > 300 order by title limit 20'
           hearth export books.hearth - | gzip > books.jsonl.gz
+          hearth copy books.hearth postgresql://books@db.internal/books --follow
 
         The first ^C ends a command that makes files once it has removed them; the second ends it at once.
 
@@ -41,7 +43,7 @@
         DeleteCommand.self,
         CheckCommand.self, BackupCommand.self, RestoreCommand.self,
         CompactCommand.self, RepairCommand.self,
-        ExportCommand.self, ImportCommand.self, DataConnectCommand.self,
+        ExportCommand.self, ImportCommand.self, CopyCommand.self, DataConnectCommand.self,
       ] + optionalCommands)
   }
 

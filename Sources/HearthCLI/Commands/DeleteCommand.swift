@@ -15,7 +15,7 @@
       try await file.open(.writing) { db in
         let document = db.document(path)
         guard try await document.getDocument().exists else {
-          throw Failure("There is no document \(path) in \(file.database).")
+          throw Failure("There is no document \(path) in \(file.name).")
         }
         try await document.delete()
         guard output.json else { return }

@@ -14,7 +14,7 @@
       try await file.open(.reading) { db in
         let snapshot = try await db.document(path).getDocument()
         guard let line = try snapshot.jsonLine, let fields = try snapshot.jsonFields else {
-          throw Failure("There is no document \(path) in \(file.database).")
+          throw Failure("There is no document \(path) in \(file.name).")
         }
         if output.json { return try Terminal.print(line) }
         try Terminal.print(Terminal.bold(snapshot.reference.path))

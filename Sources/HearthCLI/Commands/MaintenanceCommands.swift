@@ -14,6 +14,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try file.mustBeFile("check")
       try file.mustExist()
       let report = try await withProgress { [database = file.database] in
         try await FirestoreFile(at: database).check(progress: $0)
@@ -57,6 +58,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try file.mustBeFile("backup")
       try await file.open(.reading) { db in
         let report = try await withProgress { [target, compact, replace] in
           try await db.maintenance.backup(
@@ -90,6 +92,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try file.mustBeFile("restore")
       guard FileManager.default.fileExists(atPath: backup) else {
         throw Failure("There is no backup at \(backup).")
       }
@@ -116,6 +119,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try file.mustBeFile("compact")
       try file.mustExist()
       let (before, after) = try await withProgress { [database = file.database] in
         try await FirestoreFile(at: database).compact(progress: $0)
@@ -140,6 +144,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try file.mustBeFile("repair")
       try file.mustExist()
       let report = try await withProgress { [database = file.database, target] in
         try await FirestoreFile(at: database).repair(to: target, progress: $0)
@@ -200,6 +205,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try file.mustBeFile("export")
       // All pages are validated first, so that background work uses only checked ones, too.
       try await file.open(.reading, validatingPages: true) { db in
         let toOutput = target == "-"
@@ -239,6 +245,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try file.mustBeFile("import")
       let source = source == "-" ? "/dev/stdin" : source
       guard FileManager.default.fileExists(atPath: source) else {
         throw Failure("There is no file \(source).")
@@ -285,44 +292,5 @@
 
   extension JSON.Member {
     init(_ name: String, _ number: Int) { self.init(name, .integer(Int64(number))) }
-  }
-
-  extension DatabaseArgument {
-    func mustExist() throws {
-      guard FileManager.default.fileExists(atPath: database) else {
-        throw Failure("There is no database at \(database).")
-      }
-    }
-  }
-
-  /// Runs `body` and shows a progress bar on standard error.
-  private func withProgress<R: Sendable>(
-    _ body: @escaping @Sendable (@escaping FirestoreMaintenance.ProgressHandler) async throws -> R
-  ) async throws -> R {
-    let bar = SharedBar()
-    defer { bar.finish() }
-    return try await Interruption.cancelling { try await body { bar.show($0) } }
-  }
-
-  /// A progress bar that another thread draws.
-  private final class SharedBar: Sendable {
-    private struct State {
-      var bar = ProgressBar(total: 1)
-      var step: MaintenanceProgress.Step?
-    }
-
-    private let state = Guarded(State())
-
-    func show(_ progress: MaintenanceProgress) {
-      state.withLock { state in
-        if state.step != progress.step {
-          state.step = progress.step
-          state.bar = ProgressBar(total: progress.total, name: progress.step.rawValue)
-        }
-        state.bar.advance(to: progress.done)
-      }
-    }
-
-    func finish() { state.withLock { $0.bar.finish() } }
   }
 #endif

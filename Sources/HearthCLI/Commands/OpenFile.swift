@@ -3,10 +3,41 @@
   import Foundation
   import Hearth
 
-  /// The database file that a command uses.
+  /// The database that a command uses.
   struct DatabaseArgument: ParsableArguments {
-    @Argument(help: "The database file.", completion: .file(extensions: ["hearth"]))
+    @Argument(
+      help: "The database: a file, or the URL of one on a server, postgresql://….",
+      completion: .file(extensions: ["hearth"]))
     var database: String
+    @OptionGroup var map: MapSizeOption
+
+    enum Access { case reading, writing, making }
+
+    var location: DatabaseLocation { DatabaseLocation(database) }
+
+    /// For messages.
+    var name: String { location.name }
+
+    /// Opens the database, runs `body`, and closes it. Only `making` creates a file that does not
+    /// exist.
+    func open(
+      _ access: Access, validatingPages: Bool = false, _ body: (Firestore) async throws -> Void
+    ) async throws {
+      try await location.open(access, validatingPages: validatingPages, body)
+    }
+
+    func mustExist() throws { try location.mustExist() }
+
+    /// Refuses a database on a server, for a command that works on files.
+    func mustBeFile(_ command: String) throws {
+      guard location.isServer else { return }
+      throw Failure(
+        "hearth \(command) works on files only. To have \(name) in a file, use hearth copy.")
+    }
+  }
+
+  /// The address space for files.
+  struct MapSizeOption: ParsableArguments {
     @Option(
       help: """
         Address space to reserve for the file, such as 512MB or 8GiB; 64GiB by default. It is not \
@@ -18,21 +49,38 @@
     func validate() throws {
       if let mapSize { FirestoreSettings.setDefaultMapSizeBytes(mapSize.bytes) }
     }
+  }
 
-    enum Access { case reading, writing, making }
+  /// The path of a database file, or the URL of a database on a server.
+  struct DatabaseLocation: Sendable {
+    let text: String
 
-    /// Opens the file, runs `body`, and closes it. Only `making` creates a file that does not
-    /// exist.
-    func open(
-      _ access: Access, validatingPages: Bool = false, _ body: (Firestore) async throws -> Void
-    ) async throws {
-      guard access == .making || FileManager.default.fileExists(atPath: database) else {
-        throw Failure("There is no database at \(database).")
+    init(_ text: String) { self.text = text }
+
+    var isServer: Bool { text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") }
+
+    /// The text without a password, for messages.
+    var name: String {
+      guard isServer else { return text }
+      guard var parts = URLComponents(string: text) else { return "the database" }
+      parts.password = nil
+      parts.queryItems = parts.queryItems?.filter { $0.name != "password" }
+      return parts.string ?? "the database"
+    }
+
+    func mustExist() throws {
+      guard isServer || FileManager.default.fileExists(atPath: text) else {
+        throw Failure("There is no database at \(text).")
       }
-      let settings = FirestoreSettings()
-      settings.isReadOnly = access == .reading
-      settings.validatesPagesOnOpen = validatingPages
-      let db = try Firestore.open(at: database, settings: settings)
+    }
+
+    /// Opens the database, runs `body`, and closes it.
+    func open(
+      _ access: DatabaseArgument.Access, validatingPages: Bool = false,
+      _ body: (Firestore) async throws -> Void
+    ) async throws {
+      if access != .making { try mustExist() }
+      let db = try open(access, validatingPages: validatingPages)
       do {
         try await body(db)
       } catch {
@@ -40,6 +88,24 @@
         throw error
       }
       try await db.terminate()
+    }
+
+    private func open(
+      _ access: DatabaseArgument.Access, validatingPages: Bool
+    ) throws -> Firestore {
+      if isServer {
+        #if Postgres
+          return try Firestore.open(text)
+        #else
+          throw Failure(
+            "hearth was built without PostgreSQL. Build it with the trait Postgres: "
+              + "swift build --traits Tools,Postgres")
+        #endif
+      }
+      let settings = FirestoreSettings()
+      settings.isReadOnly = access == .reading
+      settings.validatesPagesOnOpen = validatingPages
+      return try Firestore.open(at: text, settings: settings)
     }
   }
 

@@ -12,6 +12,7 @@
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+      try file.mustBeFile("stat")
       try await file.open(.reading) { db in
         let statistics = try await db.statistics()
         if output.json {

@@ -394,6 +394,27 @@ import Testing
     #expect(try await !new.document("reviews/7").getDocument().exists)
   }
 
+  @Test(.embedded("has TTL policies"))
+  func `documents that expire are copied, and then their policy`() async throws {
+    let (old, new) = (try open("old"), try open("new"))
+    try await old.ttl.setPolicy(collectionGroup: "sessions", field: "until")
+    for n in 0..<20 {
+      let until = Timestamp(date: Date(timeIntervalSinceNow: n < 10 ? -60 : 3600))
+      try await old.document("sessions/\(n)").setData(["until": until])
+    }
+    let copy = try await DatabaseCopy.begin(from: old, to: new)
+    try await copy.copyDocuments()
+    #expect(try await new.ttl.policies().isEmpty)
+    #expect(try await copy.verify().isEqual)
+    let expired = try await old.ttl.deleteExpired()
+    try await copy.catchUp()
+    #expect(try await copy.verify().isEqual)
+    try await copy.finish()
+    #expect(try await new.ttl.policies().map(\.field) == ["until"])
+    #expect(expired <= 10)
+    try await expectEqual(old, new)
+  }
+
   // MARK: Pages
 
   @Test(arguments: [1, 2] as [UInt64])

@@ -298,12 +298,18 @@ package final class DocumentCopy: Sendable {
   private func commit(_ request: CommitRequest) async throws -> CommitResult {
     do {
       return try await target.commit(request)
-    } catch let status as Status
-      where status.code == .failedPrecondition || status.code == .alreadyExists
-      || status.code == .notFound
-    {
+    } catch let refusal {
+      var isOther = false
+      do {
+        let stored = try await target.document(at: CopyState.path)
+        isOther = stored?.updateTime != state.updateTime
+      } catch {
+        throw refusal
+      }
+      guard isOther else { throw refusal }
       throw Status(
-        .failedPrecondition, "Another copy goes on with this target, or has ended.", cause: status)
+        .failedPrecondition, "Another copy goes on with this target, or has ended.",
+        cause: refusal)
     }
   }
 }
