@@ -152,7 +152,7 @@ public struct DatabaseCopy: Sendable {
   }
 
   /// Removes what the copy has stored about itself in the target. The copy cannot be continued
-  /// afterwards. From one file to another, sets the source's TTL policies, too.
+  /// afterwards. Sets the source's TTL policies, too: until then, nothing expires in the target.
   ///
   /// Throws `failedPrecondition` if not all documents are copied.
   public func finish() async throws { try await step { try await work.finish() } }

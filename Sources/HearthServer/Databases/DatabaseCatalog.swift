@@ -81,8 +81,7 @@
       #if Postgres
         let retention = settings.retention ?? FirestoreServer.defaultRetention
         let store = try PostgresStore(url, retention: retention, logger: logger)
-        return try RemoteBackend(
-          store, queueLimitBytes: settings.queueLimitBytes, clock: nil, logger: logger)
+        return try RemoteBackend(store, settings, logger: logger)
       #else
         throw Status(
           .unimplemented, "Databases on a PostgreSQL server need Hearth with the trait Postgres.")

@@ -265,14 +265,14 @@ package final class DocumentCopy: Sendable {
   /// Removes what the copy has stored about itself: the target is a database as any other. Throws
   /// `failedPrecondition` if documents are missing.
   ///
-  /// TTL policies are set if both are files.
+  /// Sets the source's TTL policies: from now on, the target's documents expire there.
   package func finish() async throws {
     let state = state
     guard state.phase == .changes else {
       throw Status(.failedPrecondition, "Not all documents are copied.")
     }
-    if let source = source as? any FileBackend, let target = target as? any FileBackend {
-      for rule in try source.ttlPolicies() {
+    if let source = source as? any ExpiringBackend, let target = target as? any ExpiringBackend {
+      for rule in try await source.ttlPolicies() {
         if let field = rule.field { try await target.setTTL(rule.collectionID, field) }
       }
     }

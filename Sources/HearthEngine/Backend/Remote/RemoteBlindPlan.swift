@@ -172,7 +172,9 @@ extension RemoteWriter.Job {
     // Once each.
     var paths: Set<ResourcePath> = []
     return mutations.allSatisfy { mutation in
-      guard mutation.transforms.isEmpty, !mutation.keepsFields else { return false }
+      guard mutation.transforms.isEmpty, !mutation.keepsFields, mutation.copied == nil else {
+        return false
+      }
       return paths.insert(mutation.path).inserted
     }
   }
