@@ -216,25 +216,40 @@
         let flushed = PQflush(connection)
         guard flushed >= 0 else { throw lost }
         if PQisBusy(connection) == 0 { return PQgetResult(connection) }
-        try wait(forWriting: flushed == 1, milliseconds: -1)
+        try wait(forWriting: flushed == 1, milliseconds: Self.patience)
         guard PQconsumeInput(connection) == 1 else { throw lost }
       }
     }
 
     // MARK: Waiting
 
-    /// Blocks until the server has sent something.
+    /// Longer than a statement may take: a server that does not answer for so long hangs, and another
+    /// one may have taken its place.
+    private static let patience: Int32 = 90_000
+
+    /// Blocks until the server has sent something. Throws when the time is over.
     private func wait(forWriting: Bool, milliseconds: Int32) throws(PostgresFailure) {
+      let ready = try poll(forWriting: forWriting, milliseconds: milliseconds)
+      guard ready else {
+        throw PostgresFailure(
+          state: "", message: "The server has not answered for \(milliseconds / 1000) seconds.")
+      }
+    }
+
+    /// Blocks until the server has sent something, or the time is over.
+    private func poll(forWriting: Bool, milliseconds: Int32) throws(PostgresFailure) -> Bool {
       var poll = pollfd(
         fd: descriptor, events: Int16(POLLIN) | (forWriting ? Int16(POLLOUT) : 0), revents: 0)
-      guard Glibc.poll(&poll, 1, milliseconds) >= 0 || errno == EINTR else {
+      let count = Glibc.poll(&poll, 1, milliseconds)
+      guard count >= 0 || errno == EINTR else {
         throw PostgresFailure(state: "", message: "Waiting for the server failed: \(errno).")
       }
+      return count != 0
     }
 
     /// Blocks until a notification comes, or the time is over. True for a notification.
     func waitForNotification(milliseconds: Int32) throws(PostgresFailure) -> Bool {
-      try wait(forWriting: false, milliseconds: milliseconds)
+      _ = try poll(forWriting: false, milliseconds: milliseconds)
       guard PQconsumeInput(connection) == 1 else { throw lost }
       var isNotified = false
       while let notification = PQnotifies(connection) {
