@@ -248,84 +248,76 @@
       defer { proxy.close() }
       let db = try Firestore.open(PostgresServer.url(url, through: proxy))
       for n in 0..<20 { try await db.document("books/\(n)").setData(["n": n]) }
-      /// The fewest of eight calls, after a first one for which connections are made and statements
-      /// prepared: at times the log is trimmed meanwhile, or expired documents are looked for.
-      func trips(_ body: () async throws -> Void) async throws -> Int {
+      /// The fewest of many calls, after a first one for which connections are made and statements
+      /// prepared: at times the log is trimmed meanwhile, expired documents are looked for, or a busy
+      /// machine sends in two parts what is one. Ends at the first call that needs no more than `goal`.
+      func trips(_ goal: Int, _ body: () async throws -> Void) async throws {
         // Each of the reading threads has made its connection.
         try await withThrowingTaskGroup { group in
           for _ in 0..<64 { group.addTask { _ = try await db.document("x/y").getDocument() } }
           try await group.waitForAll()
         }
         try await body()
-        var counts: [Int] = []
-        for _ in 0..<8 {
+        var fewest = Int.max
+        for _ in 0..<40 where fewest > goal {
           let before = proxy.roundTrips
           try await body()
-          counts.append(proxy.roundTrips - before)
+          fewest = min(fewest, proxy.roundTrips - before)
         }
-        return counts.min() ?? 0
+        #expect(fewest == goal)
       }
-      #expect(try await trips { _ = try await db.document("books/1").getDocument() } == 1)
-      #expect(try await trips { _ = try await db.collection("books").getDocuments() } == 1)
-      #expect(
-        try await trips {
-          _ = try await db.collection("books").whereField("n", isGreaterThan: 3).getDocuments()
-        } == 1)
+      try await trips(1) { _ = try await db.document("books/1").getDocument() }
+      try await trips(1) { _ = try await db.collection("books").getDocuments() }
+      try await trips(1) {
+        _ = try await db.collection("books").whereField("n", isGreaterThan: 3).getDocuments()
+      }
       var n = 100
       for isIndexed in [false, true] {
         if isIndexed {
           try await db.indexes.declare(FirestoreIndex("books", .ascending("n")))
           try await db.indexes.waitUntilReady()
         }
-        #expect(
-          try await trips {
-            n += 1
-            try await db.document("books/1").setData(["n": n])
-          } == 1)
-        #expect(
-          try await trips {
-            n += 1
-            let batch = db.batch()
-            for id in 0..<50 { batch.setData(["n": n], forDocument: db.document("books/\(id)")) }
-            batch.deleteDocument(db.document("books/\(n)"))
-            try await batch.commit()
-          } == 1)
-        #expect(
-          try await trips {
-            n += 1
-            try await db.document("books/new-\(n)").create(["n": n])
-          } == 1)
-        #expect(
-          try await trips {
-            n += 1
-            try await db.document("books/new-\(n - 3)").delete()
-          } == 1)
-        #expect(
-          try await trips {
-            try await db.document("books/1").updateData(["n": FieldValue.increment(Int64(1))])
-          } == 2)
-        #expect(
-          try await trips {
-            n += 1
-            try await db.document("books/1").setData(["m": n], merge: true)
-          } == 2)
+        try await trips(1) {
+          n += 1
+          try await db.document("books/1").setData(["n": n])
+        }
+        try await trips(1) {
+          n += 1
+          let batch = db.batch()
+          for id in 0..<50 { batch.setData(["n": n], forDocument: db.document("books/\(id)")) }
+          batch.deleteDocument(db.document("books/\(n)"))
+          try await batch.commit()
+        }
+        try await trips(1) {
+          n += 1
+          try await db.document("books/new-\(n)").create(["n": n])
+        }
+        try await trips(1) {
+          n += 1
+          try await db.document("books/new-\(n - 3)").delete()
+        }
+        try await trips(2) {
+          try await db.document("books/1").updateData(["n": FieldValue.increment(Int64(1))])
+        }
+        try await trips(2) {
+          n += 1
+          try await db.document("books/1").setData(["m": n], merge: true)
+        }
         // Two reads.
-        #expect(
-          try await trips {
-            try await db.inTransaction { transaction in
-              let found = try transaction.getDocument(db.document("books/1"))["n"] as? Int ?? 0
-              _ = try transaction.getDocuments(
-                db.collection("books").whereField("n", isLessThan: 3))
-              transaction.setData(["n": found + 1], forDocument: db.document("books/1"))
-            }
-          } == 3)
-        #expect(
-          try await trips {
-            try await db.inTransaction { transaction in
-              let found = try transaction.getDocument(db.document("books/1"))["n"] as? Int ?? 0
-              transaction.updateData(["n": found + 1], forDocument: db.document("books/1"))
-            }
-          } == 3)
+        try await trips(3) {
+          try await db.inTransaction { transaction in
+            let found = try transaction.getDocument(db.document("books/1"))["n"] as? Int ?? 0
+            _ = try transaction.getDocuments(
+              db.collection("books").whereField("n", isLessThan: 3))
+            transaction.setData(["n": found + 1], forDocument: db.document("books/1"))
+          }
+        }
+        try await trips(3) {
+          try await db.inTransaction { transaction in
+            let found = try transaction.getDocument(db.document("books/1"))["n"] as? Int ?? 0
+            transaction.updateData(["n": found + 1], forDocument: db.document("books/1"))
+          }
+        }
       }
       try await db.terminate()
     }
