@@ -53,7 +53,7 @@
       return address
     }
 
-    /// How often something was sent after an answer.
+    /// How often statements were sent whose answer was waited for.
     var roundTrips: Int { state.withLock(\.roundTrips) }
     var cuts: Int { state.withLock(\.cuts) }
 
@@ -97,7 +97,6 @@
         Glibc.close(server)
       }
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
-      var isAnswered = true
       var messages = FrontendMessages()
       while true {
         var polls = [
@@ -108,8 +107,9 @@
         if polls[0].revents != 0 {
           let count = recv(client, &buffer, buffer.count, 0)
           guard count > 0 else { return }
+          let before = messages.roundTrips
           messages.take(buffer.prefix(count))
-          let cut = note(messages, &isAnswered)
+          let cut = note(messages, messages.roundTrips - before)
           if delay > 0 { usleep(delay) }
           // A part without the end of the commit is undone by the server.
           guard send(buffer, cut == .beforeCommit ? count / 2 : count, to: server) else { return }
@@ -121,17 +121,16 @@
         if polls[1].revents != 0 {
           let count = recv(server, &buffer, buffer.count, 0)
           if delay > 0 { usleep(delay) }
-          guard count > 0, send(buffer, count, to: client) else { return }
-          isAnswered = true
+          guard count > 0 else { return }
+          messages.takeAnswer(buffer.prefix(count))
+          guard send(buffer, count, to: client) else { return }
         }
       }
     }
 
-    private func note(_ messages: FrontendMessages, _ isAnswered: inout Bool) -> Cut? {
-      let wasAnswered = isAnswered
-      isAnswered = false
-      return state.withLock { state in
-        if wasAnswered { state.roundTrips += 1 }
+    private func note(_ messages: FrontendMessages, _ roundTrips: Int) -> Cut? {
+      state.withLock { state in
+        state.roundTrips += roundTrips
         guard messages.isCommitting, let cut = state.cut else { return nil }
         // To be cut behind a commit, it has to be there.
         guard cut == .beforeCommit || messages.hasCommitted else { return nil }
