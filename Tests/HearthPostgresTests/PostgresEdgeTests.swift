@@ -75,27 +75,30 @@
       try await db.terminate()
     }
 
+    /// A process whose clock is so many hours ahead, and which keeps changes for an hour.
+    private static func open(_ url: String, hoursLater hours: Int64) throws -> RemoteBackend {
+      let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
+      var settings = EmbeddedBackend.Settings()
+      settings.clock = {
+        Timestamp(Instant(microseconds: 1_767_225_600_000_000 + hours * 3_600_000_000))
+      }
+      settings.ttlSweepInterval = nil
+      return try RemoteBackend(
+        PostgresStore(
+          url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
+          logger: logger), settings, logger: logger)
+    }
+
     /// The log is trimmed by age when a process writes for the first time, and then now and then.
     @Test func `the past that is no longer in the log cannot be read`() async throws {
       let url = try PostgresServer.newURL()
-      let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
-      let start: Int64 = 1_767_225_600_000_000
-      func open(hoursLater hours: Int64) throws -> RemoteBackend {
-        var settings = EmbeddedBackend.Settings()
-        settings.clock = { Timestamp(Instant(microseconds: start + hours * 3_600_000_000)) }
-        settings.ttlSweepInterval = nil
-        return try RemoteBackend(
-          PostgresStore(
-            url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
-            logger: logger), settings, logger: logger)
-      }
-      let early = try open(hoursLater: 0)
+      let early = try Self.open(url, hoursLater: 0)
       let path = ResourcePath(["c", "1"])
       let first = try await early.commit([try set("c/1", 1)]).commitTime
       let second = try await early.commit([try set("c/1", 2)]).commitTime
       let token = early.token(after: 0)
       early.close()
-      let late = try open(hoursLater: 2)
+      let late = try Self.open(url, hoursLater: 2)
       // The first one trims afterwards, before the second one is done.
       for n in 3...4 as ClosedRange<Int64> { _ = try await late.commit([try set("c/1", n)]) }
       #expect(
@@ -441,19 +444,8 @@
       async throws
     {
       let url = try PostgresServer.newURL()
-      let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
-      let start: Int64 = 1_767_225_600_000_000
-      func open(hoursLater hours: Int64) throws -> RemoteBackend {
-        var settings = EmbeddedBackend.Settings()
-        settings.clock = { Timestamp(Instant(microseconds: start + hours * 3_600_000_000)) }
-        settings.ttlSweepInterval = nil
-        return try RemoteBackend(
-          PostgresStore(
-            url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
-            logger: logger), settings, logger: logger)
-      }
-      let early = try open(hoursLater: 0)
-      let late = try open(hoursLater: 2)
+      let early = try Self.open(url, hoursLater: 0)
+      let late = try Self.open(url, hoursLater: 2)
       _ = try await early.commit([try set("d/0", 1)])
       let begin = TransactionStart(at: CallSite(file: #file, line: #line))
       let id = try await early.awaiting { early.beginTransaction(begin, .lent, $0) }

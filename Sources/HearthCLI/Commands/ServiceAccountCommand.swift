@@ -27,6 +27,10 @@
       let keys = try FirestoreServer.ServiceAccount.makeKeys(name: name, project: project)
       let end = file.hasSuffix(".json") ? file.index(file.endIndex, offsetBy: -5) : file.endIndex
       let serverFile = file[..<end] + ".server.json"
+      // Before one of them is written.
+      for path in [file, String(serverFile)] where FileManager.default.fileExists(atPath: path) {
+        throw ValidationError("\(path) exists.")
+      }
       for (path, json, mode) in [
         (file, keys.client, 0o600), (String(serverFile), keys.server, 0o644),
       ] {
