@@ -243,6 +243,7 @@ let package = Package(
       dependencies: [
         "Hearth", "HearthEngine", "LMDB", "FirebaseDataConnect", "HearthDataConnect", "Movies",
         "HearthCLI", "hearth-test-helper",
+        .target(name: "HearthPostgres", condition: .when(traits: ["Postgres"])),
       ]),
     .testTarget(
       name: "HearthTests",

@@ -171,9 +171,10 @@
         SELECT sequence, time, ends, collection, id, collection_id, name, old_sequence, old_created,
           old_updated, old_body, CASE operation WHEN 1 THEN coalesce(old_created, time) END,
           CASE operation WHEN 1 THEN time END, body
-        FROM changed
+        FROM changed RETURNING size
       ), \(entries)moved AS (
-        UPDATE hearth_store SET sequence = n.sequence, time = n.time
+        UPDATE hearth_store SET sequence = n.sequence, time = n.time,
+          logged_bytes = logged_bytes + (SELECT sum(size) FROM logged)
         FROM (SELECT max(sequence) AS sequence, max(time) AS time FROM changed) n
         WHERE n.sequence IS NOT NULL
       )

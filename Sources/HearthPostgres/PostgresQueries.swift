@@ -7,7 +7,8 @@
     let statements: [PostgresStatement]
 
     private static let record = """
-      SELECT history, sequence, time, first_logged, trimmed_time, generation, read_time
+      SELECT history, sequence, time, first_logged, trimmed_time, generation, read_time,
+        is_restored
       FROM hearth_store
       """
 
@@ -16,7 +17,12 @@
       self.request = request
       var statements = [PostgresStatement(locks ? Self.record + " FOR UPDATE" : Self.record)]
       for scope in request.scopes { statements.append(Self.documents(in: scope)) }
-      if let changes = request.changes { statements += Self.changes(changes, request) }
+      if let changes = request.changes { statements.append(Self.changes(changes)) }
+      if let sequence = request.undoesChangesAfter {
+        for scope in request.changedScopes {
+          statements.append(Self.formerVersions(in: scope, after: sequence))
+        }
+      }
       if let path = request.namesBelow {
         let (condition, parameters) = Self.condition(.subtree(below: path), on: "d", from: 1)
         statements.append(
@@ -28,6 +34,7 @@
             "SELECT max(sequence) FROM hearth_log WHERE time <= $1::bigint",
             [PostgresParameter.integer(time)]))
       }
+      if let limit = request.logLimitBytes { statements.append(Self.excess(over: limit)) }
       if let sequence = request.timeOf {
         statements.append(
           PostgresStatement(
@@ -100,7 +107,7 @@
             PostgresSchema.upper(ranges[0].upper, limit: limit),
             PostgresParameter.integer(Int64(page.limit)),
           ])
-      case .following(_, let key, let limit):
+      case .following(_, let key, let limits):
         var (condition, parameters) = condition(scope, on: "d", from: 1)
         if let key {
           let number = parameters.count
@@ -110,11 +117,17 @@
             hearth_key($\(number + 2)::bytea, 1600))
             """
         }
-        parameters.append(PostgresParameter.integer(Int64(limit)))
+        parameters += [
+          PostgresParameter.integer(Int64(limits.count)),
+          PostgresParameter.integer(Int64(limits.byteCount)),
+        ]
         return PostgresStatement(
           """
-          SELECT \(columns) FROM hearth_documents d WHERE \(condition)
-          ORDER BY d.collection, d.id LIMIT $\(parameters.count)::bigint
+          SELECT \(columns) FROM (
+            SELECT *, sum(size) OVER (ORDER BY collection, id) - size AS before FROM (
+              SELECT *, octet_length(name) + octet_length(body) AS size FROM hearth_documents d
+              WHERE \(condition) ORDER BY collection, id LIMIT $\(parameters.count - 1)::bigint) d
+          ) d WHERE before < $\(parameters.count)::bigint
           """, parameters)
       case .collection, .group, .subtree, .entries:
         let (condition, parameters) = condition(scope, on: "d", from: 1)
@@ -178,29 +191,46 @@
       }
     }
 
-    private static func changes(
-      _ changes: RemoteRead.Changes, _ request: RemoteRead
-    ) -> [PostgresStatement] {
-      let limit = changes.limit == .max ? Int64.max : Int64(changes.limit)
-      var conditions: [(String, [[UInt8]?])] = [("true", [])]
-      if changes.isInScopes {
-        conditions = (request.changedScopes.isEmpty ? request.scopes : request.changedScopes)
-          .map { condition($0, on: "l", from: 3) }
-      }
-      // Several scopes: a statement for each, as their documents may be the same.
-      return conditions.map { condition, parameters in
-        PostgresStatement(
-          """
-          SELECT l.sequence, l.time, l.ends, l.name, l.old_sequence, l.old_created, l.old_updated,
-            l.old_body, l.new_created, l.new_updated, l.new_body
-          FROM hearth_log l WHERE l.sequence > $1::bigint AND \(condition)
-          ORDER BY l.sequence LIMIT $2::bigint
-          """,
-          [
-            PostgresParameter.integer(Int64(bitPattern: changes.after)),
-            PostgresParameter.integer(limit),
-          ] + parameters)
-      }
+    private static func changes(_ changes: RemoteRead.Changes) -> PostgresStatement {
+      PostgresStatement(
+        """
+        SELECT l.sequence, l.time, l.ends, l.name, l.old_sequence, l.old_created, l.old_updated,
+          l.old_body, l.new_created, l.new_updated, l.new_body
+        FROM (
+          SELECT *, sum(size) OVER (ORDER BY sequence) - size AS before FROM (
+            SELECT * FROM hearth_log WHERE sequence > $1::bigint
+            ORDER BY sequence LIMIT $2::bigint) l
+        ) l WHERE before < $3::bigint ORDER BY l.sequence
+        """,
+        [
+          PostgresParameter.integer(Int64(bitPattern: changes.after)),
+          PostgresParameter.integer(Int64(changes.limits.count)),
+          PostgresParameter.integer(Int64(changes.limits.byteCount)),
+        ])
+    }
+
+    /// Of each document that has changed, the version before the first change.
+    private static func formerVersions(
+      in scope: RemoteScope, after sequence: UInt64
+    ) -> PostgresStatement {
+      let (condition, parameters) = condition(scope, on: "l", from: 2)
+      return PostgresStatement(
+        """
+        SELECT DISTINCT ON (l.collection, l.id)
+          l.name, l.old_sequence, l.old_created, l.old_updated, l.old_body
+        FROM hearth_log l WHERE l.sequence > $1::bigint AND \(condition)
+        ORDER BY l.collection, l.id, l.sequence
+        """, [PostgresParameter.integer(Int64(bitPattern: sequence))] + parameters)
+    }
+
+    private static func excess(over limitBytes: Int) -> PostgresStatement {
+      PostgresStatement(
+        """
+        SELECT max(sequence) FROM (
+          SELECT sequence, sum(size) OVER (ORDER BY sequence) - size AS before FROM (
+            SELECT sequence, size FROM hearth_log ORDER BY sequence LIMIT 50000) l
+        ) l WHERE before < (SELECT logged_bytes FROM hearth_store) - $1::bigint
+        """, [PostgresParameter.integer(Int64(limitBytes))])
     }
 
     // MARK: Rows
@@ -214,7 +244,8 @@
       func number(_ column: Int) -> Int64 { rows.integer(0, column) ?? 0 }
       var answer = RemoteAnswer(
         record: RemoteRecord(
-          history: number(0), sequence: UInt64(bitPattern: number(1)), time: number(2),
+          history: number(0), isRestored: rows.isTrue(0, 7),
+          sequence: UInt64(bitPattern: number(1)), time: number(2),
           firstLogged: UInt64(bitPattern: number(3)), trimmedTime: number(4),
           generation: UInt64(bitPattern: number(5)), readTime: number(6)))
       for scope in request.scopes {
@@ -233,8 +264,21 @@
           if isPageOfIndex, rows.isTrue(row, 5) { answer.isInexact = true }
         }
       }
-      if let changes = request.changes {
-        try read(changes, &results, into: &answer)
+      if request.changes != nil {
+        guard let rows = results.popFirst() else { throw Self.incomplete }
+        answer.changes = (0..<rows.count).map { Self.change(rows, $0) }
+      }
+      if request.undoesChangesAfter != nil {
+        for _ in request.changedScopes {
+          guard let rows = results.popFirst() else { throw Self.incomplete }
+          for row in 0..<rows.count {
+            answer.formerVersions.append(
+              (
+                rows.bytes(row, 0) ?? [],
+                Self.version(rows.integer(row, 1).map { UInt64(bitPattern: $0) }, rows, row, 2)
+              ))
+          }
+        }
       }
       if request.namesBelow != nil {
         guard let rows = results.popFirst() else { throw Self.incomplete }
@@ -243,6 +287,10 @@
       if request.lastChangeAt != nil {
         guard let rows = results.popFirst(), rows.count == 1 else { throw Self.incomplete }
         answer.lastChangeAt = rows.integer(0, 0).map { UInt64(bitPattern: $0) }
+      }
+      if request.logLimitBytes != nil {
+        guard let rows = results.popFirst(), rows.count == 1 else { throw Self.incomplete }
+        answer.lastExcess = rows.integer(0, 0).map { UInt64(bitPattern: $0) }
       }
       if request.timeOf != nil {
         guard let rows = results.popFirst() else { throw Self.incomplete }
@@ -261,38 +309,23 @@
       return answer
     }
 
-    private func read(
-      _ changes: RemoteRead.Changes, _ results: inout ArraySlice<PostgresRows>,
-      into answer: inout RemoteAnswer
-    ) throws(Status) {
-      var count = 1
-      if changes.isInScopes {
-        count = request.changedScopes.isEmpty ? request.scopes.count : request.changedScopes.count
-      }
-      var seen: Set<UInt64> = []
-      for _ in 0..<count {
-        guard let rows = results.popFirst() else { throw Self.incomplete }
-        for row in 0..<rows.count {
-          let change = Self.change(rows, row)
-          if count == 1 || seen.insert(change.sequence).inserted { answer.changes.append(change) }
-        }
-      }
-      if count > 1 { answer.changes.sort { $0.sequence < $1.sequence } }
-    }
-
     private static func change(_ rows: PostgresRows, _ row: Int) -> RemoteLoggedChange {
       let sequence = UInt64(bitPattern: rows.integer(row, 0) ?? 0)
-      func version(_ sequence: UInt64?, _ column: Int) -> RemoteVersion? {
-        guard let sequence, let body = rows.bytes(row, column + 2) else { return nil }
-        return RemoteVersion(
-          sequence: sequence, createTime: rows.integer(row, column) ?? 0,
-          updateTime: rows.integer(row, column + 1) ?? 0, body: body)
-      }
       return RemoteLoggedChange(
         sequence: sequence, time: rows.integer(row, 1) ?? 0, endsCommit: rows.isTrue(row, 2),
         name: rows.bytes(row, 3) ?? [],
-        before: version(rows.integer(row, 4).map { UInt64(bitPattern: $0) }, 5),
-        after: version(sequence, 8))
+        before: version(rows.integer(row, 4).map { UInt64(bitPattern: $0) }, rows, row, 5),
+        after: version(sequence, rows, row, 8))
+    }
+
+    /// - Parameter column: Of the create time; the update time and the body follow.
+    private static func version(
+      _ sequence: UInt64?, _ rows: PostgresRows, _ row: Int, _ column: Int
+    ) -> RemoteVersion? {
+      guard let sequence, let body = rows.bytes(row, column + 2) else { return nil }
+      return RemoteVersion(
+        sequence: sequence, createTime: rows.integer(row, column) ?? 0,
+        updateTime: rows.integer(row, column + 1) ?? 0, body: body)
     }
 
     private static let incomplete = Status(

@@ -16,7 +16,7 @@
   ///
   /// A new database is made in format 1 and upgraded like an old one, so that both are the same.
   enum PostgresSchema {
-    static let format: Int64 = 2
+    static let format: Int64 = 3
 
     /// Longer keys are shortened to these bytes, with a hash as their last 32.
     static let collectionLimit = 1000
@@ -79,8 +79,46 @@
         "ALTER TABLE hearth_commits ADD COLUMN answer bytea",
         "CREATE INDEX hearth_entries_document ON hearth_entries (collection, id)",
         "UPDATE hearth_store SET format = 2",
-      ]
+      ],
+      [
+        // For limits in bytes. Lengths are known without reading what is stored out of line.
+        """
+        ALTER TABLE hearth_log ADD COLUMN size bigint NOT NULL GENERATED ALWAYS AS (
+          100 + 2 * octet_length(name) + coalesce(octet_length(old_body), 0)
+          + coalesce(octet_length(new_body), 0)) STORED
+        """,
+        "ALTER TABLE hearth_store ADD COLUMN logged_bytes bigint NOT NULL DEFAULT 0",
+        // Where the tables were made: elsewhere, they were restored from a dump.
+        "ALTER TABLE hearth_store ADD COLUMN origin text NOT NULL DEFAULT ''",
+        "ALTER TABLE hearth_store ADD COLUMN is_restored boolean NOT NULL DEFAULT false",
+        // Two restores of one backup get different ids.
+        """
+        CREATE FUNCTION hearth_new_history() RETURNS void LANGUAGE sql AS $$
+          UPDATE hearth_store SET is_restored = true, history =
+            greatest(history + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+            + (random() * 1e9)::bigint
+        $$
+        """,
+        """
+        UPDATE hearth_store SET format = 3,
+          logged_bytes = (SELECT coalesce(sum(size), 0) FROM hearth_log)
+        """,
+      ],
     ]
+
+    /// A dump that was restored begins a new history: tokens of the former one may be of changes that
+    /// the dump does not have. Without parameters.
+    static let originCheck = [
+      """
+      SELECT hearth_new_history() FROM hearth_store WHERE origin NOT IN ('', \(origin))
+      """,
+      "UPDATE hearth_store SET origin = \(origin) WHERE origin <> \(origin)",
+    ]
+
+    private static let origin = """
+      (SELECT system_identifier FROM pg_control_system())::text || '/'
+        || 'hearth_store'::regclass::oid
+      """
 
     /// At or before every shortened key of the keys from `bound` on.
     static func lower(_ bound: [UInt8], limit: Int) -> [UInt8] {

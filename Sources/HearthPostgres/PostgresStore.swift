@@ -269,6 +269,7 @@
       for statement in PostgresSchema.upgrades[Int(format - 1)...].joined() {
         _ = try run([PostgresStatement(statement)])
       }
+      for statement in PostgresSchema.originCheck { _ = try run([PostgresStatement(statement)]) }
       _ = try run([PostgresStatement("COMMIT")])
     }
 

@@ -202,30 +202,21 @@
         PostgresStatement(
           "INSERT INTO hearth_commits (id, is_refused) VALUES ($1::bytea, false)", [batch.id]))
       addDocuments(batch.changes)
-      addLog(batch.changes)
       addEntries(batch)
       addIndexes(batch.indexes)
       if let sequence = batch.trimsThrough {
         statements.append(
           PostgresStatement(
-            "DELETE FROM hearth_log WHERE sequence <= $1::bigint", [Self.number(sequence)]))
+            """
+            WITH trimmed AS (DELETE FROM hearth_log WHERE sequence <= $1::bigint RETURNING size)
+            UPDATE hearth_store
+            SET logged_bytes = logged_bytes - (SELECT coalesce(sum(size), 0) FROM trimmed)
+            """, [Self.number(sequence)]))
         statements.append(
           PostgresStatement(
             "DELETE FROM hearth_commits WHERE made < now() - interval '1 day'"))
       }
-      let record = batch.record
-      statements.append(
-        PostgresStatement(
-          """
-          UPDATE hearth_store SET sequence = $1::bigint, time = $2::bigint,
-            first_logged = $3::bigint, trimmed_time = $4::bigint, generation = $5::bigint,
-            read_time = $6::bigint
-          """,
-          [
-            Self.number(record.sequence), PostgresParameter.integer(record.time),
-            Self.number(record.firstLogged), PostgresParameter.integer(record.trimmedTime),
-            Self.number(record.generation), PostgresParameter.integer(record.readTime),
-          ]))
+      addLog(batch.changes, batch.record)
     }
 
     private static func number(_ value: UInt64) -> [UInt8] {
@@ -274,20 +265,37 @@
           ]))
     }
 
-    private mutating func addLog(_ changes: [RemoteChange]) {
-      guard !changes.isEmpty else { return }
+    /// The log, and the record of the store.
+    private mutating func addLog(_ changes: [RemoteChange], _ record: RemoteRecord) {
+      let update = """
+        UPDATE hearth_store SET sequence = $1::bigint, time = $2::bigint, first_logged = $3::bigint,
+          trimmed_time = $4::bigint, generation = $5::bigint, read_time = $6::bigint
+        """
+      let numbers = [
+        Self.number(record.sequence), PostgresParameter.integer(record.time),
+        Self.number(record.firstLogged), PostgresParameter.integer(record.trimmedTime),
+        Self.number(record.generation), PostgresParameter.integer(record.readTime),
+      ]
+      guard !changes.isEmpty else {
+        statements.append(PostgresStatement(update, numbers))
+        return
+      }
       statements.append(
         PostgresStatement(
           """
-          INSERT INTO hearth_log
-          SELECT s, t, e, hearth_key(c, 1000), hearth_key(i, 1600), g, n, os, oc, ou, ob, nc, nu, nb
-          FROM unnest(
-            $1::bytea[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[],
-            $7::boolean[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], $12::bigint[],
-            $13::bigint[], $14::bytea[])
-            AS l(c, i, g, n, s, t, e, os, oc, ou, ob, nc, nu, nb)
+          WITH logged AS (
+            INSERT INTO hearth_log
+            SELECT s, t, e, hearth_key(c, 1000), hearth_key(i, 1600), g, n, os, oc, ou, ob, nc, nu,
+              nb
+            FROM unnest(
+              $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bigint[], $12::bigint[],
+              $13::boolean[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bytea[],
+              $18::bigint[], $19::bigint[], $20::bytea[])
+              AS l(c, i, g, n, s, t, e, os, oc, ou, ob, nc, nu, nb)
+            RETURNING size)
+          \(update), logged_bytes = logged_bytes + (SELECT sum(size) FROM logged)
           """,
-          Self.keys(changes.map(\.key)) + [
+          numbers + Self.keys(changes.map(\.key)) + [
             PostgresParameter.array(changes.map(\.key.collectionID)),
             PostgresParameter.array(changes.map(\.key.name)),
             PostgresParameter.array(changes.map { Int64?(Int64(bitPattern: $0.sequence)) }),

@@ -21,7 +21,7 @@
     /// | `hearth_map_use`, `hearth_file_bytes` | meters | used part of the map, 0 to 1; file size |
     ///
     /// The queue and the writer are sampled once a second, also while the writer is blocked. The
-    /// last two rows are updated after writes, at most once a second.
+    /// oldest reader, the map and the file are looked at after writes, at most once a second.
     ///
     /// Opens the database if this is its first use, and throws the errors of
     /// `Firestore.open(at:settings:)`. Throws `failedPrecondition` after `terminate()`,

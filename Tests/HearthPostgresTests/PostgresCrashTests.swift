@@ -77,8 +77,7 @@
                   await counts.note(task, isUnknown: false)
                 } catch {
                   // Certainly not applied, or unknown.
-                  let text = "\(error)"
-                  if text.contains("may have been applied") {
+                  if (error as? FirestoreErrorCode)?.isOutcomeUnknown == true {
                     await counts.note(task, isUnknown: true)
                   }
                 }

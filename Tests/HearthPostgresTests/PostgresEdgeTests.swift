@@ -76,7 +76,9 @@
     }
 
     /// A process whose clock is so many hours ahead, and which keeps changes for an hour.
-    private static func open(_ url: String, hoursLater hours: Int64) throws -> RemoteBackend {
+    private static func open(
+      _ url: String, hoursLater hours: Int64 = 0, logLimitBytes: Int = 1 << 30
+    ) throws -> RemoteBackend {
       let logger = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
       var settings = EmbeddedBackend.Settings()
       settings.clock = {
@@ -85,8 +87,176 @@
       settings.ttlSweepInterval = nil
       return try RemoteBackend(
         PostgresStore(
-          url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30),
+          url, retention: ChangeLogRetention(age: .seconds(3600), limitBytes: logLimitBytes),
           logger: logger), settings, logger: logger)
+    }
+
+    private func text(_ count: Int) -> MapValue {
+      MapValue([("text", .string(String(repeating: "x", count: count)))])
+    }
+
+    /// Whatever decides the commits, the server or the process; and what is left has no gap.
+    @Test func `the log is cut to about its limit in bytes`() async throws {
+      let url = try PostgresServer.newURL()
+      let writer = try Self.open(url)
+      for n in 0..<60 {
+        let path = ResourcePath(["c", "\(n % 10)"])
+        _ = try await writer.commit([
+          n % 3 == 0
+            ? Mutation(path: path, operation: try .set(encoding: text(10_000)))
+            : Mutation(
+              path: path,
+              operation: .patch(
+                MapValue([("text", .string(String(repeating: "y", count: n * 300)))]),
+                mask: [FieldSegments(["text"])]))
+        ])
+      }
+      _ = try await writer.commit([Mutation(path: ResourcePath(["c", "0"]), operation: .delete)])
+      writer.close()
+      let connection = try PostgresConnection.forReading(url)
+      func bytes() throws -> (counted: Int64, logged: Int64) {
+        let rows = try connection.run([
+          PostgresStatement(
+            "SELECT logged_bytes, (SELECT sum(size)::bigint FROM hearth_log) FROM hearth_store")
+        ])
+        return (rows[0].integer(0, 0) ?? 0, rows[0].integer(0, 1) ?? 0)
+      }
+      let before = try bytes()
+      #expect(before.counted == before.logged && before.logged > 800_000)
+      let cutter = try Self.open(url, logLimitBytes: 300_000)
+      // The first one trims afterwards, before the second one is done.
+      for n in 1...2 as ClosedRange<Int64> { _ = try await cutter.commit([try set("d/1", n)]) }
+      let after = try bytes()
+      #expect(after.counted == after.logged)
+      #expect((270_000...301_000).contains(after.logged), "\(after.logged)")
+      let oldest = try await cutter.awaiting { cutter.oldestReadableTime($0, $1) }
+      let time = try #require(oldest)
+      var token = try await cutter.awaiting { cutter.token(at: time, $0, $1) }
+      var sequences: [UInt64] = []
+      while true {
+        let from = token
+        let page = try await cutter.awaiting { cutter.changes(since: from, $0, $1) }
+        guard let last = page.last else { break }
+        sequences += page.map(\.sequence)
+        token = cutter.token(after: last.sequence)
+      }
+      #expect(sequences.last == 63 && sequences == Array((sequences.first ?? 0)...63))
+      #expect(sequences.count < 61)
+      cutter.close()
+    }
+
+    /// A walk through a database or its log has some megabytes at once, however large documents are.
+    @Test func `pages of large documents and changes are short`() async throws {
+      let url = try PostgresServer.newURL()
+      let backend = try Self.open(url)
+      for n in 0..<30 {
+        let path = ResourcePath(["c", String(n + 10)])
+        _ = try await backend.commit([
+          Mutation(path: path, operation: try .set(encoding: text(900_000)))
+        ])
+      }
+      var ids: [String] = []
+      var position: [UInt8]?
+      repeat {
+        let start = position
+        let page = try await backend.awaiting {
+          backend.page(
+            after: start, DocumentPage.Limits(count: 512, byteCount: 4_000_000), $0, $1)
+        }
+        #expect(page.documents.count <= 5)
+        ids += page.documents.map(\.path.id)
+        position = page.next
+      } while position != nil
+      #expect(ids == (10..<40).map(String.init))
+      var sequence: UInt64 = 0
+      while sequence < 30 {
+        let token = backend.token(after: sequence)
+        let changes = try await backend.awaiting { backend.changes(since: token, $0, $1) }
+        #expect((1...10).contains(changes.count))
+        guard changes.first?.sequence == sequence + 1, let last = changes.last else { break }
+        sequence = last.sequence
+      }
+      #expect(sequence == 30)
+      backend.close()
+    }
+
+    /// Of a document that has changed often since, one version is read.
+    @Test func `the past of a document costs one version, however often it has changed`()
+      async throws
+    {
+      let url = try PostgresServer.newURL()
+      let backend = try Self.open(url)
+      var times: [Instant] = []
+      for n in 0..<40 as Range<Int64> {
+        times.append(try await backend.commit([try set("c/a", n)]).commitTime)
+        if n == 20 { times.append(try await backend.commit([try set("c/b", n)]).commitTime) }
+      }
+      var request = RemoteRead()
+      request.changedScopes = [.collection(ResourcePath(["c"]).remoteIDs, nil)]
+      request.undoesChangesAfter = 5
+      let answer = try backend.store.readBlocking(request)
+      #expect(
+        answer.formerVersions.map { String(decoding: $0.name, as: UTF8.self) } == ["c/a", "c/b"])
+      #expect(answer.formerVersions.map { $0.version?.sequence } == [5, nil])
+      let paths = [ResourcePath(["c", "a"]), ResourcePath(["c", "b"])]
+      for (position, time) in times.enumerated() {
+        let found = try await backend.documents(at: paths, asOf: Timestamp(time))
+        let versions = found.map { $0?.updateTime }
+        #expect(versions == [position == 21 ? times[20] : time, position < 21 ? nil : times[21]])
+      }
+      backend.close()
+    }
+
+    /// What came after the dump is not in it: tokens of that time are refused, and those who follow begin
+    /// with everything.
+    @Test func `a restored dump begins a new history`() async throws {
+      let url = try PostgresServer.newURL()
+      let old = try PostgresServer.open(url, as: "old")
+      try await old.document("c/1").setData(["n": 1])
+      let token = try await old.changeToken()
+      let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).sql").path
+      defer { try? FileManager.default.removeItem(atPath: file) }
+      let dump = "pg_dump '\(url)' --schema=$(psql '\(url)' -Atc 'SELECT current_schema()')"
+      #expect(try Self.shell("\(dump) > \(file)") == 0)
+      try await old.document("c/2").setData(["n": 2])
+      try await old.terminate()
+      func restored(_ name: String) async throws -> Firestore {
+        #expect(
+          try Self.shell(
+            """
+            psql -q '\(url)' -c "DROP SCHEMA $(psql '\(url)' -Atc 'SELECT current_schema()') CASCADE"
+            psql -q '\(url)' -v ON_ERROR_STOP=1 -f \(file) >/dev/null
+            """) == 0)
+        return try PostgresServer.open(url, as: name)
+      }
+      var tokens: [ChangeToken] = []
+      for name in ["one", "two"] {
+        let db = try await restored(name)
+        let count = try await db.collection("c").getDocuments().count
+        #expect(count == 1)
+        for former in [token] + tokens {
+          do {
+            for try await _ in db.changes(since: former) { break }
+            Issue.record("The token is of another history.")
+          } catch FirestoreErrorCode.outOfRange {}
+        }
+        tokens.append(try await db.changeToken())
+        // A second opening keeps the history.
+        let again = try PostgresServer.open(url, as: name + "-again")
+        #expect(try await again.changeToken() == tokens.last)
+        try await again.terminate()
+        try await db.terminate()
+      }
+      #expect(Set(tokens.map(\.bytes)).count == 2)
+    }
+
+    private static func shell(_ script: String) throws -> Int32 {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/bin/bash")
+      process.arguments = ["-c", "set -e\n" + script]
+      try process.run()
+      process.waitUntilExit()
+      return process.terminationStatus
     }
 
     /// The log is trimmed by age when a process writes for the first time, and then now and then.

@@ -4,8 +4,48 @@ import Testing
 @testable import Hearth
 @testable import HearthEngine
 
-/// Transactions of two processes, as if one came after the other.
+#if Postgres
+  import HearthPostgres
+#endif
+
+/// Transactions of three processes, as if one came after the other.
 @Suite(.serialized) struct SerializabilityTests {
+  /// What the processes have in common. A PostgreSQL server is one where `Scripts/postgres` has started
+  /// it.
+  enum Place: CaseIterable, CustomTestStringConvertible {
+    case file, server
+
+    private static let url = ProcessInfo.processInfo.environment["HEARTH_TEST_POSTGRES"]
+
+    static var all: [Place] {
+      #if Postgres
+        if url != nil { return allCases }
+        print("skipped: transactions of processes over PostgreSQL, as there is no server")
+      #endif
+      return [.file]
+    }
+
+    var testDescription: String { self == .file ? "a file" : "a PostgreSQL server" }
+
+    /// A path or URL for the helpers.
+    func name(_ name: String, in folder: TemporaryFolder) throws -> String {
+      guard self == .server else { return "\(folder.path)/\(name).hearth" }
+      let server = try #require(Self.url)
+      let schema = "\(name)_\(getpid())_\(Int.random(in: 0..<1 << 40))"
+      #if Postgres
+        try PostgresStore.makeSchema(schema, at: server)
+      #endif
+      return "\(server)?options=-csearch_path%3D\(schema)"
+    }
+
+    func open(_ name: String) throws -> Firestore {
+      if self == .server { return try Firestore.open(name) }
+      let settings = FirestoreSettings()
+      settings.durability = .unsafeWithoutFlushing
+      return try Firestore.open(at: name, settings: settings)
+    }
+  }
+
   /// As in the helper.
   private struct Episode: Codable {
     struct Cell: Codable, Hashable {
@@ -28,13 +68,16 @@ import Testing
 
   /// The commits are an order, and each transaction saw exactly what those before it had made. So the
   /// history has no cycles.
-  @Test func `what every transaction of two processes saw is what the commits before it made`()
-    throws
-  {
+  @Test(arguments: Place.all)
+  func `what every transaction of three processes saw is what the commits before it made`(
+    place: Place
+  ) async throws {
     let folder = TemporaryFolder()
-    let path = folder.path + "/serial.hearth"
-    let (tasks, count) = (8, isSoak ? 1000 : 40)
-    let helpers = try ["a", "b"].map { try Helper("transact", path, $0, tasks, count) }
+    let path = try place.name("serial", in: folder)
+    let (tasks, count) = (8, isSoak ? 1000 : 30)
+    let db = try place.open(path)
+    var token = try await db.changeToken()
+    let helpers = try ["a", "b", "c"].map { try Helper("transact", path, $0, tasks, count) }
     for helper in helpers { #expect(helper.line() == "ready") }
     for helper in helpers { helper.say("go") }
     var episodes: [String: Episode] = [:]
@@ -42,16 +85,19 @@ import Testing
       let episode = try JSONDecoder().decode(Episode.self, from: Data(line.utf8))
       episodes[episode.id] = episode
     }
-    #expect(episodes.count == 2 * tasks * count)
-    let store = try Store(path: path, configuration: StoreConfiguration())
-    defer { store.close() }
-    #expect(try store.check().problems == [])
+    #expect(episodes.count == 3 * tasks * count)
+    let last = try await db.changeToken()
     var commits: [String] = []
-    try store.read { snapshot in
-      try snapshot.changes(after: 0) { change in
-        if change.path.parent.text == "episodes" { commits.append(change.path.id) }
-        return true
-      }
+    for try await change in db.changes(since: token) {
+      token = change.token
+      if change.document.path.hasPrefix("episodes/") { commits.append(change.document.documentID) }
+      if token == last { break }
+    }
+    try await db.terminate()
+    if place == .file {
+      let store = try Store(path: path, configuration: StoreConfiguration())
+      defer { store.close() }
+      #expect(try store.check().problems == [])
     }
     #expect(Set(commits) == Set(episodes.keys) && commits.count == episodes.count)
     var world = World()
@@ -67,7 +113,7 @@ import Testing
       for write in episode.writes { world.cells[write.id] = write.key.map { (id, $0) } }
       if index > 0, commits[index - 1].first != id.first { alternations += 1 }
     }
-    print("two processes: \(alternations) alternations in \(commits.count) commits")
+    print("three processes: \(alternations) alternations in \(commits.count) commits")
     // The processes were at it together, which in a short run on a busy machine they need not be.
     if isSoak { #expect(alternations > 20) }
   }
@@ -85,14 +131,15 @@ import Testing
     }
   }
 
-  @Test func `transfers of sixty-four tasks in two processes keep the sum`() async throws {
+  @Test(arguments: Place.all)
+  func `transfers of sixty-four tasks in three processes keep the sum`(
+    place: Place
+  ) async throws {
     let folder = TemporaryFolder()
-    let path = folder.path + "/bank.hearth"
-    let settings = FirestoreSettings()
-    settings.durability = .unsafeWithoutFlushing
-    let db = try Firestore.open(at: path, settings: settings)
+    let path = try place.name("bank", in: folder)
+    let db = try place.open(path)
     for index in 0..<10 { try await db.document("accounts/\(index)").setData(["amount": 100]) }
-    let helpers = try (0..<2).map { _ in try Helper("bank", path, 64, isSoak ? 200 : 10) }
+    let helpers = try (0..<3).map { _ in try Helper("bank", path, 64, isSoak ? 200 : 6) }
     for helper in helpers { #expect(helper.line() == "ready") }
     for helper in helpers { helper.say("go") }
     for helper in helpers { #expect(helper.lines() == ["wrong sums 0"]) }
@@ -104,10 +151,12 @@ import Testing
     try await db.terminate()
   }
 
-  @Test(arguments: isSoak ? [1, 2, 4, 8, 16, 32] : [1, 8])
-  func `increments of one document by two processes are all done`(tasks: Int) async throws {
+  @Test(arguments: isSoak ? [1, 2, 4, 8, 16, 32] : [1, 8], Place.all)
+  func `increments of one document by two processes are all done`(
+    tasks: Int, place: Place
+  ) async throws {
     let folder = TemporaryFolder()
-    let path = folder.path + "/counter.hearth"
+    let path = try place.name("counter", in: folder)
     let count = isSoak ? 100 : 30
     let helpers = try (0..<2).map { _ in try Helper("increment", path, tasks, count) }
     for helper in helpers { #expect(helper.line() == "ready") }
@@ -117,7 +166,7 @@ import Testing
       #expect(line.hasPrefix("0 failed"))
       print("two processes, \(tasks) tasks in each, \(count) transactions of each task: \(line)")
     }
-    let db = try Firestore.open(at: path)
+    let db = try place.open(path)
     let sum = try await db.document("counters/a").getDocument()["n"] as? Int
     #expect(sum == 2 * tasks * count)
     try await db.terminate()

@@ -99,8 +99,8 @@ public final class FirestoreSettings: NSObject, NSCopying {
   /// LMDB maps the file into memory and trusts its pages. By default, opening checks the headers,
   /// the file's length and the first page of each table; a page that is damaged elsewhere may end
   /// the process with a signal when it is used. This setting does not find damage that occurs after
-  /// the file was opened. `Firestore.check`, `repair` and `export` never use a page that they have
-  /// not checked.
+  /// the file was opened. `FirestoreFile`'s `check` and `repair`, and an export, never use a page that
+  /// they have not checked.
   public var validatesPagesOnOpen = false
 
   /// The maximum number of threads for one query that reads, or decodes, very many documents.

@@ -10,7 +10,7 @@ import Foundation
 /// Survives restarts, backups and copies of the file. Codable, as its bytes.
 /// `Firestore.changes(since:)` throws `outOfRange` for a token beyond which the change log has been
 /// trimmed (see `FirestoreSettings.changeLogRetention`), and for one from before a restore (see
-/// `Firestore.restore`).
+/// `FirestoreFile.restore`).
 public struct ChangeToken: Sendable, Hashable {
   /// The id of the database's history.
   let database: Instant

@@ -37,7 +37,7 @@ package final class EmbeddedBackend: Sendable {
     {
       if indexes.advisor.isLearning { indexes.note($0) }
     }
-    listeners = BackendListeners(registry: registry, historyID: history.id)
+    listeners = BackendListeners(registry: registry, history: history)
     transactions = TransactionTable(patience: transactionPatience)
     indexes.start()
     sweeper = configuration.isReadOnly ? nil : TTLSweeper(store, writer, logger: logger)
@@ -420,17 +420,6 @@ extension EmbeddedBackend: ListeningBackend {
       }
       return page
     }
-  }
-
-  package func sequence(of token: ChangeToken) throws(Status) -> UInt64 {
-    if token.database == history.id { return token.sequence }
-    if history.isRestored {
-      throw Status(
-        .outOfRange,
-        "The change token is from before the database was restored from a backup, or of another one."
-      )
-    }
-    throw .invalidArgument("The change token is of another database.")
   }
 
   package func close() {

@@ -4,29 +4,32 @@ import Foundation
 /// history.
 package protocol ListeningBackend: Backend {
   var listeners: BackendListeners { get }
-  /// The sequence from which to continue, for a token of this database.
-  func sequence(of token: ChangeToken) throws(Status) -> UInt64
 }
 
 /// The listeners of a backend, and what its change tokens have in common.
 package struct BackendListeners: Sendable {
   let registry: ListenerRegistry
   /// Distinguishes the tokens of this database from those of another one.
-  let historyID: Instant
+  let history: History
 }
 
 extension ListeningBackend {
   var registry: ListenerRegistry { listeners.registry }
 
+  /// The sequence from which to continue, for a token of this database.
   package func sequence(of token: ChangeToken) throws(Status) -> UInt64 {
-    guard token.database == listeners.historyID else {
-      throw .invalidArgument("The change token is of another database.")
+    if token.database == listeners.history.id { return token.sequence }
+    if listeners.history.isRestored {
+      throw Status(
+        .outOfRange,
+        "The change token is from before the database was restored from a backup, or of another one."
+      )
     }
-    return token.sequence
+    throw .invalidArgument("The change token is of another database.")
   }
 
   package func token(after sequence: UInt64) -> ChangeToken {
-    ChangeToken(database: listeners.historyID, sequence: sequence)
+    ChangeToken(database: listeners.history.id, sequence: sequence)
   }
 
   package func listen(to target: Listener.Target, from token: ChangeToken?, _ listener: Listener) {

@@ -4,6 +4,10 @@ import Foundation
 /// cancelled task throws `CancellationError`.
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 
+/// In the `userInfo` of an error, with the value `true`: the write that failed may have been applied.
+/// See ``FirestoreErrorCode/isOutcomeUnknown``.
+public let FirestoreOutcomeUnknownKey = "FirestoreOutcomeUnknown"
+
 /// Why an operation failed. Errors are `NSError` objects whose code is one of these.
 ///
 ///     do {
@@ -30,7 +34,8 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
     /// The call cannot be right for any state of the database: a malformed path, a value above a limit,
     /// a query that is not allowed. The message names the argument. Correct the call; do not retry.
     case invalidArgument = 3
-    /// The embedded database sets no time limits and never throws it.
+    /// A query on a server took longer than a minute: declare an index for it. The embedded database sets
+    /// no time limits.
     case deadlineExceeded = 4
     /// A document to update, a file to open or read, or an index to drop does not exist. Create it, or
     /// treat it as deleted.
@@ -38,7 +43,8 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
     /// A document to create exists, or another document has the same value in a unique index; the
     /// message names both. Choose another id or value; do not retry.
     case alreadyExists = 6
-    /// Hearth has no security rules and never throws it; clients of a server may receive it.
+    /// A PostgreSQL server refuses the user. Hearth itself has no security rules; clients of
+    /// `hearth serve` may receive it.
     case permissionDenied = 7
     /// A limit of the machine or of a setting is reached: the disk is full,
     /// all reader slots are in use, too many bytes of writes wait, or a write concerns too many documents.
@@ -60,7 +66,8 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
     /// Hearth contradicts itself. Nothing was applied. Report it with its message and cause.
     case `internal` = 13
     /// The file system failed for the moment, or denied access: a file or folder cannot be opened, made
-    /// or removed. The cause names the system's error. Repair it, then retry.
+    /// or removed; or a server cannot be reached. The cause names the system's error. Repair it, then
+    /// retry. Of a write see also ``FirestoreErrorCode/isOutcomeUnknown``.
     case unavailable = 14
     /// The file, or a record in it, is damaged, or is no database. Stop writing, run a check
     /// (`firestore.maintenance.check()`, `hearth check`), and restore a backup.
@@ -128,6 +135,13 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
   public var code: Code { Code(rawValue: error.code) ?? .unknown }
   /// The message (`NSLocalizedDescriptionKey`), and the cause (`NSUnderlyingErrorKey`) if there is one.
   public var userInfo: [String: Any] { error.userInfo }
+  /// Whether the write that failed may have been applied nevertheless: a flush failed, or the server
+  /// could not be asked what became of a commit. All other errors of a write mean that nothing was
+  /// applied. Repeat it only if it can be done twice, or after a look at the documents.
+  ///
+  ///     } catch let error as FirestoreErrorCode where error.isOutcomeUnknown {
+  ///       let stored = try await order.getDocument()
+  public var isOutcomeUnknown: Bool { error.userInfo[FirestoreOutcomeUnknownKey] as? Bool == true }
   public var localizedDescription: String { error.localizedDescription }
   public var description: String { error.description }
 
@@ -176,6 +190,7 @@ extension Status {
   package var nsError: NSError {
     var userInfo: [String: Any] = [NSLocalizedDescriptionKey: message]
     if let cause { userInfo[NSUnderlyingErrorKey] = (cause as? Status)?.nsError ?? cause }
+    if mayBeDone { userInfo[FirestoreOutcomeUnknownKey] = true }
     return FirestoreNSError(
       domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }

@@ -471,7 +471,10 @@ private final class RunCount: Sendable {
     ])
     #expect(throws: Status.self) { try outcomes[0].get() }
     // A refused request has nothing unknown about it.
-    if case .failure(let status) = outcomes[1] { #expect(status.code == .notFound) }
+    if case .failure(let status) = outcomes[1] {
+      #expect(status.code == .notFound)
+      #expect((status.nsError as? FirestoreErrorCode)?.isOutcomeUnknown == false)
+    }
     let later = fixture.commitTogether([[try fixture.set("a/3", ("n", .integer(1)))]])
     #expect(throws: Never.self) { try later[0].get() }
     #expect(try fixture.store.check().problems == [])
@@ -486,6 +489,7 @@ private final class RunCount: Sendable {
     let due = FieldSegments(["due"])
     let status = #expect(throws: Status.self) { try fixture.store.setTTL("a", due) }
     #expect(status?.code == .resourceExhausted && status?.mayBeDone == true)
+    #expect((status?.nsError as? FirestoreErrorCode)?.isOutcomeUnknown == true)
     #expect(throws: Never.self) { try fixture.store.setTTL("a", due) }
     #expect(try fixture.store.check().problems == [])
   }

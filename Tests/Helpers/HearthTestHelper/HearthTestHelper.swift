@@ -4,7 +4,7 @@ import Hearth
 
 /// The other process in the tests of `Hearth`.
 ///
-///     hearth-test-helper <command> <database> [<argument> …]
+///     hearth-test-helper <command> <path or URL> [<argument> …]
 ///
 /// Speaks in lines on its output, and waits for lines on its input where a command says so.
 @main
@@ -61,6 +61,7 @@ struct HearthTestHelper {
   func number(_ index: Int) -> Int { index < arguments.count ? Int(arguments[index]) ?? 0 : 0 }
 
   func open(_ durability: FirestoreSettings.Durability = .full) throws -> Firestore {
+    if path.contains("://") { return try Firestore.open(path) }
     let settings = FirestoreSettings()
     settings.durability = durability
     return try Firestore.open(at: path, settings: settings)

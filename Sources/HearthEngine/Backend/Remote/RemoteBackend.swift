@@ -40,7 +40,8 @@ package final class RemoteBackend: Sendable {
     source.writer = writer
     listeners = BackendListeners(
       registry: ListenerRegistry(source, acknowledgements, logger: logger),
-      historyID: Instant(microseconds: record.history))
+      history: History(
+        id: Instant(microseconds: record.history), isRestored: record.isRestored))
     sweeper = RemoteSweeper(logger: logger)
     writer.continueBuilding()
     if let interval = settings.ttlSweepInterval { sweeper.start(self, every: interval) }
@@ -307,11 +308,12 @@ extension RemoteBackend: ListeningBackend {
       let last: RemoteKey? =
         if let position { RemoteKey(try ResourcePath(remote: position)) } else { nil }
       var request = RemoteRead()
-      request.scopes = [.following(nil, after: last, limit: limits.count)]
+      let limits = RemoteLimits(count: limits.count, byteCount: limits.byteCount)
+      request.scopes = [.following(nil, after: last, limits)]
       record(context, request, done) { answer throws(Status) in
         var page = DocumentPage()
         for document in answer.documents { page.documents.append(try StoredDocument(document)) }
-        if answer.documents.count >= limits.count { page.next = answer.documents.last?.name }
+        if answer.reaches(limits) { page.next = answer.documents.last?.name }
         return page
       }
     } catch {
@@ -466,7 +468,7 @@ extension RemoteBackend: ListeningBackend {
       if isClosed.withLock(\.self) { throw .terminated }
       let sequence = try sequence(of: token)
       var request = RemoteRead()
-      request.changes = RemoteRead.Changes(after: sequence, isInScopes: false, limit: 1024)
+      request.changes = RemoteRead.Changes(after: sequence, limits: RemoteLimits(count: 1024))
       store.read(request) { result in
         BlockingThreads.shared.run {
           done(

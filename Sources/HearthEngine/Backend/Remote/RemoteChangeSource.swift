@@ -37,7 +37,7 @@ final class RemoteChangeSource: ChangeSource {
     let position = position.withLock(\.self)
     if let position {
       request.changes = RemoteRead.Changes(
-        after: position, isInScopes: false, limit: Self.firstChanges)
+        after: position, limits: RemoteLimits(count: Self.firstChanges, byteCount: 1 << 20))
     }
     store.read(request) { [self] result in
       whenReleased {
@@ -108,7 +108,7 @@ final class RemoteChangeSource: ChangeSource {
       var request = RemoteRead()
       request.scopes = wanted.scopes
       request.changedScopes = wanted.changedScopes
-      request.changes = RemoteRead.Changes(after: sequence, isInScopes: true, limit: .max)
+      request.undoesChangesAfter = sequence
       let answer = try store.readBlocking(request)
       guard answer.record.generation == catalogue.generation else {
         catalogue = try catalogues.refresh()
@@ -117,9 +117,13 @@ final class RemoteChangeSource: ChangeSource {
       guard sequence <= answer.record.sequence else { throw .tokenOfTheFuture }
       guard sequence &+ 1 >= answer.record.firstLogged else { throw .tokenTooOld }
       var state = try MemoryState(answer, known: wanted.paths)
-      for change in answer.changes.reversed() {
-        let change = try LoggedChange(change)
-        state.replace(change.path, with: change.before)
+      for former in answer.formerVersions {
+        let path = try ResourcePath(remote: former.name)
+        state.replace(
+          path,
+          with: try former.version.map { version throws(Status) in
+            try StoredDocument(RemoteDocument(name: former.name, version: version))
+          })
       }
       return state
     }
@@ -133,7 +137,7 @@ final class RemoteChangeSource: ChangeSource {
     var position = sequence
     while position < last {
       var request = RemoteRead()
-      request.changes = RemoteRead.Changes(after: position, isInScopes: false, limit: 1000)
+      request.changes = RemoteRead.Changes(after: position, limits: RemoteLimits(count: 1000))
       let answer = try store.readBlocking(request)
       guard position &+ 1 >= answer.record.firstLogged else { throw .tokenTooOld }
       for change in answer.changes where change.sequence <= last {

@@ -77,7 +77,7 @@ struct RemoteIndexEdit {
   private mutating func advance(
     _ index: inout StoredIndex, _ documents: UInt64, after position: [UInt8]
   ) throws(Status) {
-    let page = try page(of: index, after: position)
+    let (page, isLast) = try page(of: index, after: position)
     for document in page {
       let path = document.path
       for key in try index.entryKeys(of: document) {
@@ -85,7 +85,7 @@ struct RemoteIndexEdit {
           RemoteEntry(index: index.number, key: key, document: RemoteKey(path)))
       }
     }
-    guard let last = page.last, page.count == Self.stepCount else {
+    guard let last = page.last, !isLast else {
       index.state = index.definition.isUnique ? .verifying : .ready
       return
     }
@@ -95,19 +95,18 @@ struct RemoteIndexEdit {
 
   private func page(
     of index: StoredIndex, after position: [UInt8]
-  ) throws(Status) -> [StoredDocument] {
+  ) throws(Status) -> (page: [StoredDocument], isLast: Bool) {
+    let limits = RemoteLimits(count: Self.stepCount)
     var request = RemoteRead()
     request.scopes = [
       .following(
         Array(index.definition.collectionID.utf8),
-        after: position.isEmpty ? nil : RemoteKey(try ResourcePath(remote: position)),
-        limit: Self.stepCount)
+        after: position.isEmpty ? nil : RemoteKey(try ResourcePath(remote: position)), limits)
     ]
+    let answer = try writing.read(request)
     var page: [StoredDocument] = []
-    for document in try writing.read(request).documents {
-      page.append(try StoredDocument(document))
-    }
-    return page
+    for document in answer.documents { page.append(try StoredDocument(document)) }
+    return (page, !answer.reaches(limits))
   }
 
   private func duplicates(in index: StoredIndex) throws(Status) -> IndexDuplicates {
@@ -115,7 +114,7 @@ struct RemoteIndexEdit {
     var found = IndexDuplicates()
     var position: [UInt8] = []
     while true {
-      let page = try page(of: index, after: position)
+      let (page, isLast) = try page(of: index, after: position)
       for document in page {
         let path = document.path
         for key in try index.uniqueKeys(of: document) {
@@ -131,7 +130,7 @@ struct RemoteIndexEdit {
           }
         }
       }
-      guard let last = page.last, page.count == Self.stepCount else { return found }
+      guard let last = page.last, !isLast else { return found }
       position = Array(last.path.text.utf8)
     }
   }

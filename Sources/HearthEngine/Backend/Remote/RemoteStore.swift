@@ -46,8 +46,9 @@ package protocol RemoteWriting: AnyObject {
 
 /// The record of a store as a whole.
 package struct RemoteRecord: Sendable, Equatable {
-  /// When the store was made: its history's id.
+  /// The id of the store's history: about when it was made, or restored.
   package var history: Int64
+  package var isRestored: Bool
   /// Of the newest change.
   package var sequence: UInt64
   /// Of the newest commit, in microseconds.
@@ -62,10 +63,11 @@ package struct RemoteRecord: Sendable, Equatable {
   package var readTime: Int64
 
   package init(
-    history: Int64, sequence: UInt64, time: Int64, firstLogged: UInt64, trimmedTime: Int64,
-    generation: UInt64, readTime: Int64
+    history: Int64, isRestored: Bool, sequence: UInt64, time: Int64, firstLogged: UInt64,
+    trimmedTime: Int64, generation: UInt64, readTime: Int64
   ) {
     self.history = history
+    self.isRestored = isRestored
     self.sequence = sequence
     self.time = time
     self.firstLogged = firstLogged
@@ -154,11 +156,23 @@ package enum RemoteScope: Sendable, Hashable {
   /// The documents below a path.
   case subtree(below: [UInt8])
   /// The first documents after one, in collections with an id, or in all for nil: in the order of
-  /// collections and ids.
-  case following([UInt8]?, after: RemoteKey?, limit: Int)
+  /// collections and ids. At least one if there is one, up to the one that exceeds a limit.
+  case following([UInt8]?, after: RemoteKey?, RemoteLimits)
   /// The documents with an entry of an index in one of the ranges; of one range, also the first or
   /// last ones.
   case entries(index: UInt32, [RemoteRange], RemotePage?)
+}
+
+/// How much is read at once.
+package struct RemoteLimits: Sendable, Hashable {
+  package var count: Int
+  /// Of names and bodies.
+  package var byteCount: Int
+
+  init(count: Int, byteCount: Int = 8 << 20) {
+    self.count = count
+    self.byteCount = byteCount
+  }
 }
 
 /// The first or last documents of a part of a collection, by id, or of an index, by entry.
@@ -178,22 +192,26 @@ package struct RemoteRange: Sendable, Hashable {
 }
 
 package struct RemoteRead: Sendable {
-  /// Which changes are read, in the order of their sequences.
+  /// The changes after a sequence, in their order. At least one if there is one, up to the one that
+  /// exceeds a limit.
   package struct Changes: Sendable {
     package var after: UInt64
-    /// Of the documents of the scopes only; for entries, of `changedScopes`.
-    package var isInScopes: Bool
-    package var limit: Int
+    package var limits: RemoteLimits
   }
 
   package var scopes: [RemoteScope] = []
   package var changes: Changes?
-  /// Replaces `scopes` for the changes.
+  /// Also what the documents of `changedScopes` were after this change, of those that have changed
+  /// since.
+  package var undoesChangesAfter: UInt64?
+  /// The scopes, or larger ones: an index has no entries of earlier versions.
   package var changedScopes: [RemoteScope] = []
   /// Also the names of all documents below a path.
   package var namesBelow: [UInt8]?
   /// Also the last change at or before a time, in microseconds.
   package var lastChangeAt: Int64?
+  /// Also the last change that the log must lose to have at most so many bytes.
+  package var logLimitBytes: Int?
   /// Also the time of one change.
   package var timeOf: UInt64?
   package var withIndexes = false
@@ -208,17 +226,27 @@ package struct RemoteAnswer: Sendable {
   /// Each document once.
   package var documents: [RemoteDocument] = []
   package var changes: [RemoteLoggedChange] = []
+  /// Names, in UTF-8, and versions before the first change; nil if there was none. A name may repeat.
+  package var formerVersions: [(name: [UInt8], version: RemoteVersion?)] = []
   /// A page of an index may have been cut at the wrong entry: its keys are shortened there.
   package var isInexact = false
   /// Paths in UTF-8.
   package var names: [[UInt8]] = []
   package var lastChangeAt: UInt64?
+  /// Nil if the log has no more bytes than it may. Of very many changes one in between.
+  package var lastExcess: UInt64?
   package var timeOf: Int64?
   package var count: Int64?
   /// Records of indexes, by number.
   package var indexes: [UInt32: [UInt8]] = [:]
 
   package init(record: RemoteRecord) { self.record = record }
+
+  /// Whether there may be more documents behind these.
+  func reaches(_ limits: RemoteLimits) -> Bool {
+    documents.count >= limits.count
+      || documents.reduce(0) { $0 + $1.name.count + $1.version.body.count } >= limits.byteCount
+  }
 }
 
 /// The content of one commit of the server.

@@ -362,7 +362,7 @@ final class RemoteWriter: Sendable {
 
   private static let trimInterval = Duration.seconds(5)
 
-  /// Now and then drops the changes that are older than the retention.
+  /// Now and then drops the changes that are older than the retention, or more.
   private func trimIfDue() {
     let isDue = trimmed.withLock { trimmed in
       let now = ContinuousClock.now
@@ -381,8 +381,11 @@ final class RemoteWriter: Sendable {
   private func trim(_ writing: any RemoteWriting) throws(Status) {
     var request = RemoteRead()
     request.lastChangeAt = now().microseconds - store.retention.ageMicroseconds
+    request.logLimitBytes = store.retention.limitBytes
     let answer = try writing.lock(request)
-    guard let last = answer.lastChangeAt, last >= answer.record.firstLogged else { return }
+    guard let last = [answer.lastChangeAt, answer.lastExcess].compactMap(\.self).max(),
+      last >= answer.record.firstLogged
+    else { return }
     // At most so many at once: others wait for the lock.
     let through = min(last, answer.record.firstLogged + 50_000)
     if through < last { trimmed.withLock { $0 = nil } }
