@@ -84,6 +84,46 @@ import Testing
     #expect(try await titles(["text": "town small", "format": "PLAIN"]) == ["Tremors"])
   }
 
+  @Test func `an advanced search has operators, conditions and pages`() async throws {
+    try await fill()
+    func find(_ text: String, _ more: DataObject = [:]) async throws -> [DataValue] {
+      var variables: DataObject = ["text": .string(text), "format": "ADVANCED"]
+      for (name, value) in more.members { variables[name] = value }
+      return try await titles(variables)
+    }
+    #expect(try await find("worm & desert") == ["Dune"])
+    #expect(try await find("worm | desert").count == 3)
+    #expect(try await find("desert & !worm") == ["Lawrence"])
+    #expect(try await find("!worm") == ["Lawrence"])
+    #expect(try await find("!!worm") == ["Tremors", "Dune"])
+    #expect(try await find("(town | sand) & !(planet)") == ["Tremors"])
+    #expect(try await find("'small town'") == ["Tremors"])
+    #expect(try await find("small <-> town | man").count == 2)
+    #expect(try await find("town <-> small").isEmpty)
+    #expect(try await find("plan:* & gre:*A") == ["Dune"])
+    #expect(try await find("desert | !desert", ["after": 1970]) == ["Dune", "Tremors"])
+    // More of the words, better ones.
+    #expect(try await find("desert | sand | planet", ["limit": 1]) == ["Dune"])
+    #expect(try await find("spice & !worm").isEmpty)
+  }
+
+  @Test(arguments: [
+    ("", 1), ("a b", 3), ("a &", 4), ("(a", 3), ("a)", 2), ("a <2> b", 4), ("'a", 3),
+    ("a <-> b:*", 1),
+    ("| a", 1), ("!", 2),
+  ])
+  func `a wrong expression of a search is refused with its place`(
+    text: String, place: Int
+  ) async throws {
+    try await fill()
+    do {
+      _ = try await titles(["text": .string(text), "format": "ADVANCED"])
+      Issue.record("It is not refused.")
+    } catch {
+      #expect("\(error)".contains("at character \(place)."), "\(error)")
+    }
+  }
+
   @Test func `rows that are found have their relations`() async throws {
     try await fill()
     let found = try await connector.query("FindWithReviews", ["text": "worm"])["movies_search"]

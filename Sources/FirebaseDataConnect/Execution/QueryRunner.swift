@@ -76,7 +76,9 @@ struct QueryRunner {
     let projection = try Projection(root.selections, of: layout, execution, reader)
     let values: [DataValue]
     let isScored = projection.hasRelevance || Self.threshold(root, execution) != nil
-    if Self.hasOrder(root, execution) {
+    if Self.isAdvanced(root, execution) {
+      values = try foundByExpression(root, layout, projection)
+    } else if Self.hasOrder(root, execution) {
       guard let search = try search(root, layout, isScored: isScored) else { return [] }
       let ids = try scored(search, root, projection)
       values =
@@ -97,6 +99,43 @@ struct QueryRunner {
     }
     try projection.checkReached()
     return values
+  }
+
+  private static func isAdvanced(_ root: RootField, _ execution: Execution) -> Bool {
+    execution.argument("queryFormat", root.arguments) == "ADVANCED"
+  }
+
+  /// An `ADVANCED` search. Each term is a search of its own; the scores of those that a row has are
+  /// added.
+  private func foundByExpression(
+    _ root: RootField, _ layout: TableLayout, _ projection: Projection
+  ) throws -> [DataValue] {
+    guard case .string(let text)? = execution.argument("query", root.arguments) else { return [] }
+    let threshold = Self.threshold(root, execution) ?? -.infinity
+    let scores = try SearchExpression(text).scores { term in
+      let query = try search(term, root, layout, isScored: true)
+      return try reader.getDocuments(query).documents.reduce(into: [:]) { scores, document in
+        scores[document.documentID] = document[Self.scoreField] as? Double ?? 0
+      }
+    } everything: {
+      try reader.getDocuments(layout.collection(firestore).select([FieldPath.documentID()]))
+        .documents.map(\.documentID)
+    }
+    .filter { $0.value >= threshold }
+    projection.setScores(scores)
+    if scores.isEmpty { return [] }
+    let isFound = Filter.whereField(FieldPath.documentID(), inSet: scores.keys.sorted())
+    if Self.hasOrder(root, execution) {
+      return try list(root.arguments, layout, projection, [isFound])
+    }
+    let filters = try builder.filters(layout, execution.argument("where", root.arguments))
+    let offset = try builder.number("offset", root.arguments) ?? 0
+    let limit = try builder.number("limit", root.arguments) ?? 100
+    if limit == 0 { return [] }
+    let kept = try reader.getDocuments(builder.query(layout, filters + [isFound])).documents
+      .map(\.documentID)
+    let best = kept.sorted { (scores[$1] ?? 0, $0) < (scores[$0] ?? 0, $1) }
+    return try rows(Array(best.dropFirst(offset).prefix(limit)), layout, projection)
   }
 
   /// The ids that a search finds, without those below the threshold, which are the last ones. The
@@ -125,11 +164,12 @@ struct QueryRunner {
       .flatMap { $0.isNull ? nil : try? Double(dataConnectValue: $0) }
   }
 
-  /// Whether the results of a search are more than its page, in the order of their scores.
+  /// Whether the results of a search are other than a page in the order of their scores.
   static func isOrderedOrScored(
     _ root: RootField, _ projection: Projection, _ execution: Execution
   ) -> Bool {
     hasOrder(root, execution) || projection.hasRelevance || threshold(root, execution) != nil
+      || isAdvanced(root, execution)
   }
 
   /// Whether a search has another order than that of its scores.
@@ -147,15 +187,20 @@ struct QueryRunner {
   private func search(
     _ root: RootField, _ layout: TableLayout, isScored: Bool = false
   ) throws -> Query? {
-    guard let fields = layout.searchFields else {
-      throw OperationFailure("\(layout.table.typeName) has no column with @searchable.")
-    }
     guard case .string(var text)? = execution.argument("query", root.arguments) else { return nil }
     switch execution.argument("queryFormat", root.arguments) ?? "QUERY" {
-    case "QUERY": break
     case "PLAIN": text = text.replacing("\"", with: " ").replacing("*", with: " ")
     case "PHRASE": text = "\"\(text.replacing("\"", with: " "))\""
-    default: throw OperationFailure("'ADVANCED' searches are not implemented.")
+    default: break
+    }
+    return try search(text, root, layout, isScored: isScored)
+  }
+
+  private func search(
+    _ text: String, _ root: RootField, _ layout: TableLayout, isScored: Bool
+  ) throws -> Query {
+    guard let fields = layout.searchFields else {
+      throw OperationFailure("\(layout.table.typeName) has no column with @searchable.")
     }
     for name in ["distinct", "having"]
     where execution.argument(name, root.arguments).map({ !$0.isNull && $0 != .bool(false) }) == true
