@@ -180,6 +180,31 @@
       backend.close()
     }
 
+    @Test func `places in a circle are found by ranges of cells`() async throws {
+      let db = try PostgresServer.open(PostgresServer.newURL(), as: "cells")
+      for part in 0..<4 {
+        let batch = db.batch()
+        for n in 0..<500 {
+          let (x, y) = (Double((part * 500 + n) % 50), Double((part * 500 + n) / 50))
+          batch.setData(
+            ["place": GeoPoint(latitude: 40 + y / 10, longitude: x / 10)],
+            forDocument: db.document("shops/\(part)-\(n)"))
+        }
+        try await batch.commit()
+      }
+      let near = db.collection("shops").whereFilter(
+        .whereField(
+          "place", isWithin: 30_000, metersOf: GeoPoint(latitude: 42, longitude: 2.5)))
+      let scanned = try await near.getDocuments().documents.map(\.documentID)
+      try await db.indexes.declare(FirestoreIndex("shops", .cells("place")))
+      try await db.indexes.waitUntilReady()
+      #expect(try await near.getDocuments().documents.map(\.documentID) == scanned)
+      #expect(scanned.count > 10)
+      let read = try #require(try await near.explain(analyze: true).execution)
+      #expect(read.documentsRead <= 2 * scanned.count + 100)
+      try await db.terminate()
+    }
+
     /// Of a document that has changed often since, one version is read.
     @Test func `the past of a document costs one version, however often it has changed`()
       async throws
