@@ -210,7 +210,7 @@ public final class DataConnect: Sendable {
   ///       struct Movie: Decodable, Sendable { var title: String }
   ///       var movies: [Movie]
   ///     }
-  ///     let byGenre = connector.query(
+  ///     let byGenre = connector.dataConnect.query(
   ///       name: "listMoviesByGenre", variables: ["genre": "Sci-Fi"], resultsDataType: Titles.self)
   ///     let titles = try await byGenre.execute().data.movies.map(\.title)
   ///

@@ -141,7 +141,10 @@ public struct DataConnectInternalError: DataConnectDomainError {
 ///
 /// On a full disk mutations fail and queries do not; `underlyingError` is the database's then:
 ///
-///     catch let error as DataConnectOperationError {
+///     do {
+///       try await connector.createMovieMutation.execute(
+///         title: "Dune", releaseYear: 2021, genre: "Sci-Fi", rating: 5)
+///     } catch let error as DataConnectOperationError {
 ///       if let cause = error.underlyingError, FirestoreErrorCode.resourceExhausted ~= cause {
 ///         print("Make room, and repeat: \(error.message)")
 ///       }

@@ -1,6 +1,6 @@
 /// The values that an expression reads, and the functions that it cannot compute by itself.
 ///
-///     var environment = CELEnvironment(
+///     let environment = CELEnvironment(
 ///       variables: ["auth": .null, "vars": ["genre": "drama"]], nullMembers: ["auth"])
 ///     try CELExpression(parsing: "auth.uid == null").evaluate(in: environment)  // true
 public struct CELEnvironment: Sendable {

@@ -5,6 +5,8 @@
 ///                          ├──────── paths: the names that it reads
 ///                          └──────── description: canonical text
 ///
+/// A condition is parsed once, and evaluated as often as needed:
+///
 ///     let condition = try CELExpression(
 ///       parsing: "request.variables.genre == mutation.variables.genre")
 ///     let isMet = try condition.evaluateCondition(in: environment)

@@ -5,7 +5,7 @@ import CLMDB
 ///     var cursor = try snapshot.cursor(table)
 ///     var found = try cursor.seek(to: lowest)
 ///     while found {
-///       use(cursor.key, cursor.value)
+///       print(cursor.key.count, cursor.value.count)
 ///       found = try cursor.next()
 ///     }
 ///

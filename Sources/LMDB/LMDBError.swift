@@ -3,7 +3,13 @@ import Glibc
 
 /// An error of LMDB, of the system, or of one of our own checks.
 ///
-///     do { try writing.put(table, key, value) } catch .mapFull { … }
+///     do {
+///       var writing = try environment.beginWrite()
+///       try writing.put(table, key, value)
+///       try writing.commit()
+///     } catch .mapFull {
+///       try environment.grow(toAtLeast: 2 << 30)
+///     }
 ///
 /// Two errors are equal if their codes are equal; `context` is only for people.
 public struct LMDBError: Error, Sendable, CustomStringConvertible {

@@ -3,7 +3,7 @@ import Glibc
 /// A file that appears in one step: it is written beside its place, flushed, and moved there.
 ///
 ///     let file = try NewFile(for: "books.hearth", replacing: false)
-///     … write file.path …
+///     // Write the file at file.path.
 ///     try file.takePlace()
 ///
 /// If it is released before `takePlace()`, nothing is left. A crash leaves the unfinished file,

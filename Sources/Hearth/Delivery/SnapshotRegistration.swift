@@ -4,7 +4,9 @@ import Synchronization
 
 /// Removes a listener. Any actor may keep a registration and remove it.
 ///
-///     let registration = dune.addSnapshotListener { snapshot, _ in show(snapshot) }
+///     let registration = dune.addSnapshotListener { snapshot, _ in
+///       print(snapshot?["title"] ?? "gone")
+///     }
 ///     registration.remove()
 public protocol ListenerRegistration: NSObjectProtocol, Sendable {
   /// Removes the listener: no callback begins after this has returned, and writes no longer wait

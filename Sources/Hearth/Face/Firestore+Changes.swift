@@ -3,7 +3,7 @@ extension Firestore {
   /// Every committed change after `token`, in commit order and without gaps, and then each new one.
   ///
   ///     for try await change in db.changes(since: token) {
-  ///       try await index.update(change.document.path, change.after?.data())
+  ///       print(change.document.path, change.after?["title"] ?? "deleted")
   ///       token = change.token
   ///     }
   ///

@@ -326,7 +326,7 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   /// Called with the error of a failed write that is not awaited and has no completion handler.
   ///
-  ///     db.unobservedWriteFailureHandler = { error in metrics.count(error) }
+  ///     db.unobservedWriteFailureHandler = { error in print("A write failed: \(error)") }
   ///
   /// If it is nil, the default, such errors are logged. Called on the writer's thread, or on the
   /// caller's if the write is refused at once; it must return quickly.

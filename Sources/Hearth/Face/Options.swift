@@ -112,7 +112,7 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   /// database.
   ///
   ///     let options = SnapshotListenOptions().withOwnQueue(true)
-  ///     books.addSnapshotListener(options: options) { snapshot, _ in render(snapshot) }
+  ///     books.addSnapshotListener(options: options) { snapshot, _ in print(snapshot?.count ?? 0) }
   ///
   /// The callback waits for no other one as long as at most 255 such queues run callbacks. It may
   /// run at the same time as other callbacks: protect the data that it shares with them. Has no

@@ -25,7 +25,9 @@ extension Query {
 
   /// The results as an asynchronous sequence, which reads them in pages.
   ///
-  ///     for try await book in db.collection("books").order(by: "title").documents() { … }
+  ///     for try await book in db.collection("books").order(by: "title").documents() {
+  ///       print(book.documentID)
+  ///     }
   ///
   /// Holds one page in memory, and keeps nothing open between pages: each page shows the database
   /// at the time when it is read. A query with `limit(toLast:)` or `findNearest` is read as one

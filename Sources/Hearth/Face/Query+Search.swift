@@ -48,9 +48,9 @@ public struct SearchFields: Hashable, Sendable {
 extension Query {
   /// Finds documents with words, the best first.
   ///
-  ///     books.search("dune", in: texts)                 documents with the word
-  ///     books.search("dune mess*", in: texts)           and a word that begins with "mess"
-  ///     books.search("\"sand worm\"", in: texts)        the two words, one after the other
+  ///     books.search("dune", in: texts)             // documents with the word
+  ///     books.search("dune mess*", in: texts)       // and a word that begins with "mess"
+  ///     books.search("\"sand worm\"", in: texts)    // the two words, one after the other
   ///
   /// Documents are ranked by BM25 (k1 1.2, b 0.75) with the statistics of the collection; ties are in
   /// the order of names. Filters select among the documents that have the words; there is no other

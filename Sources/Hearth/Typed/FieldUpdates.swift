@@ -6,7 +6,7 @@ import Foundation
 ///       $0.pages += 6
 ///       $0.title = "Dune Messiah"
 ///       $0.tags.formUnion(["sequel"])
-///       $0.author.name.set("Herbert")
+///       $0.edition.year.set(1969)
 ///       $0.updated.setServerTimestamp()
 ///     }
 @dynamicMemberLookup

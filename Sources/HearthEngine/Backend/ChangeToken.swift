@@ -2,10 +2,10 @@ import Foundation
 
 /// A position in the history of one database: after one change, before the next.
 ///
-///     defaults.set(snapshot.token?.bytes, forKey: "seen")
-///     …
+///     let bytes = change.token.bytes
+///     // Stored, and read by a later run:
 ///     let token = try ChangeToken(bytes: bytes)
-///     for try await change in db.changes(since: token) { … }
+///     for try await change in db.changes(since: token) { print(change.document.path) }
 ///
 /// Survives restarts, backups and copies of the file. Codable, as its bytes.
 /// `Firestore.changes(since:)` throws `outOfRange` for a token beyond which the change log has been

@@ -88,9 +88,17 @@ public protocol DocumentValueCodable: Codable {
 /// A type that documents hold in a form that `Codable` does not read: a reference to another document,
 /// for example, for a type that `Codable` writes as a map.
 ///
+///     struct Author: Codable {
+///       var reference: DocumentReference
+///     }
+///
 ///     extension Author: DocumentOnlyCodable {
+///       func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
+///         try reference.write(to: writer)
+///       }
+///
 ///       init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
-///         self.init(of: try DocumentReference(reading: reader))
+///         reference = try DocumentReference(reading: reader)
 ///       }
 ///     }
 ///

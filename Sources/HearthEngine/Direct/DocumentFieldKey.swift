@@ -1,10 +1,16 @@
 /// A field's name as a coding key, for `init(from:)` of types whose fields have default values.
 ///
-///     init(from decoder: any Decoder) throws {
-///       let fields = try decoder.container(keyedBy: DocumentFieldKey.self)
-///       title = try fields.decode(field: "title")
-///       if fields.contains("pages") { pages = try fields.decode(field: "pages") }
-///       _updated = try fields.decode(wrapper: "updated")
+///     struct Book: Codable {
+///       var title: String
+///       var pages = 0
+///       @ServerTimestamp var updated: Date?
+///
+///       init(from decoder: any Decoder) throws {
+///         let fields = try decoder.container(keyedBy: DocumentFieldKey.self)
+///         title = try fields.decode(field: "title")
+///         if fields.contains("pages") { pages = try fields.decode(field: "pages") }
+///         _updated = try fields.decode(wrapper: "updated")
+///       }
 ///     }
 public struct DocumentFieldKey: CodingKey, ExpressibleByStringLiteral, Sendable {
   public let stringValue: String

@@ -2,7 +2,9 @@ import Synchronization
 
 /// The names of the fields of a `DocumentCodable` type. A field is denoted by its index here.
 ///
-///     static let documentFields = DocumentFields<Book>("author", "pages", "title")
+///     extension Book {
+///       static let documentFields = DocumentFields<Book>("author", "pages", "title")
+///     }
 ///
 /// Fields are stored in the order of their names' UTF-8 bytes. A type that lists and writes them in
 /// that order is encoded fastest; any other order is right, too.
@@ -24,7 +26,7 @@ public struct DocumentFields<Model>: Sendable {
 
   /// The type of a property, for code that cannot name it:
   ///
-  ///     let pages = DocumentFields<Self>.type { $0.pages }
+  ///     let pages = DocumentFields<Book>.type { $0.pages }
   ///     let value = try fields.read(pages, at: 0)
   @inlinable
   @inline(__always)

@@ -139,8 +139,12 @@ public struct FirestoreErrorCode: CustomNSError, Hashable, CustomStringConvertib
   /// could not be asked what became of a commit. All other errors of a write mean that nothing was
   /// applied. Repeat it only if it can be done twice, or after a look at the documents.
   ///
+  ///     do {
+  ///       try await book.updateData(["title": "Dune"])
   ///     } catch let error as FirestoreErrorCode where error.isOutcomeUnknown {
-  ///       let stored = try await order.getDocument()
+  ///       let stored = try await book.getDocument()
+  ///       print(stored["title"] ?? "")
+  ///     }
   public var isOutcomeUnknown: Bool { error.userInfo[FirestoreOutcomeUnknownKey] as? Bool == true }
   public var localizedDescription: String { error.localizedDescription }
   public var description: String { error.description }

@@ -31,7 +31,7 @@ extension Query {
 
   /// Delivers the changes of the results after the call. The results themselves are not delivered.
   ///
-  ///     for try await event in Author.queryRelations("authors", parent: book).subscribe() {
+  ///     for try await event in try Author.queryRelations("authors", parent: book).subscribe() {
   ///       if case .entered(let author) = event { print(author.name ?? "") }
   ///     }
   ///

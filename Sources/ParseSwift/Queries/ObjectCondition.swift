@@ -3,7 +3,16 @@ import Hearth
 /// A condition on the objects of a class, whose properties and values the compiler has checked.
 ///
 ///     @Document
-///     struct Book: ParseObject { … var title: String?  var publishingYear: Int? }
+///     struct Book: ParseObject {
+///       var objectId: String?
+///       var createdAt: Date?
+///       var updatedAt: Date?
+///       var ACL: ParseACL?
+///       var originalData: Data?
+///
+///       var title: String?
+///       var publishingYear: Int?
+///     }
 ///
 ///     let books = try Book.query(\.title == "Dune", \.publishingYear > 1960).find()
 ///
