@@ -33,6 +33,27 @@ package struct CompilerCheck {
       .appending(path: "../../../Sources").standardized
   }
 
+  /// Flags for snippets that use modules with C libraries in packages that this one depends on.
+  package var dependencyFlags: [String] {
+    func contents(of folder: URL) -> [URL] {
+      let found = try? FileManager.default.contentsOfDirectory(
+        at: folder, includingPropertiesForKeys: nil)
+      return (found ?? []).sorted { $0.path < $1.path }
+    }
+    let products = products.resolvingSymlinksInPath()
+    // Those that the build made, and those that are in the packages.
+    var maps = contents(of: products)
+      .filter { $0.pathExtension == "build" && !$0.lastPathComponent.contains("-tool.") }
+      .map { $0.appending(path: "module.modulemap") }
+    let checkouts = products.appending(path: "../../checkouts").standardized
+    for package in contents(of: checkouts.resolvingSymlinksInPath()) {
+      maps += contents(of: package.appending(path: "Sources"))
+        .map { $0.appending(path: "include/module.modulemap") }
+    }
+    return maps.map(\.path).filter(FileManager.default.fileExists(atPath:))
+      .flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
+  }
+
   /// The errors for each snippet, which are files of one module. `models` are another file of it,
   /// and come first.
   package func errors(
