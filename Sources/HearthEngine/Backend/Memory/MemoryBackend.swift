@@ -44,7 +44,8 @@ package final class MemoryBackend: Sendable {
     shared = Guarded(Shared(state: state))
     source = MemoryChangeSource(state, writes: queue, now: now)
     listeners = BackendListeners(
-      registry: ListenerRegistry(source, acknowledgements, logger: logger), history: History(id: history))
+      registry: ListenerRegistry(source, acknowledgements, logger: logger),
+      history: History(id: history))
     self.now = now
     self.capabilities = capabilities
     self.queueLimitBytes = queueLimitBytes
