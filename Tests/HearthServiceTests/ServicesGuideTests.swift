@@ -14,7 +14,11 @@
       let due = db.collection("loans").whereField("isDue", isEqualTo: true)
       for try await snapshot in due.snapshots.cancelOnGracefulShutdown() {
         for change in snapshot.documentChanges where change.type == .added {
-          try await change.document.reference.updateData(["reminded": true])
+          do {
+            try await change.document.reference.updateData(["reminded": true])
+          } catch FirestoreErrorCode.notFound {
+            // It was deleted since.
+          }
         }
       }
     }

@@ -26,6 +26,10 @@ import Testing
     try await dune.updateData(["title": "Dune Messiah"])
     #expect(try await recorder.next()["title"] as? String == "Dune Messiah")
 
+    await #expect { try await dune.create([:]) } throws: { error in
+      (error as? FirestoreErrorCode)?.code == .alreadyExists
+    }
+
     let clock = FixedClock(at: Date(timeIntervalSince1970: 1_700_000_000))
     let past = try TemporaryDatabase(clock: clock)
     let emma = past.firestore.document("books/emma")

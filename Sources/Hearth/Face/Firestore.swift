@@ -78,7 +78,8 @@ public final class Firestore: NSObject, @unchecked Sendable {
 
   // MARK: Opening
 
-  /// Opens a database file. Creates it, accessible to its owner only, if it does not exist.
+  /// Opens a database file. Creates it, and its folder, accessible to their owner only, if they do not
+  /// exist.
   ///
   ///     let db = try Firestore.open(at: "books.hearth")
   ///

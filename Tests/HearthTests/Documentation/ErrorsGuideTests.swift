@@ -75,14 +75,17 @@ import Testing
   }
 
   /// The status of a response to a request that failed with `error`.
-  func httpStatus(for error: any Error) -> Int {
+  ///
+  /// - Parameter hasPrecondition: The handler has passed a `precondition:`.
+  func httpStatus(for error: any Error, hasPrecondition: Bool = false) -> Int {
     guard let error = error as? FirestoreErrorCode else { return 500 }
     switch error.code {
     case .invalidArgument: return 400
     case .notFound: return 404
     case .alreadyExists: return 409
     case .outOfRange: return 410
-    case .failedPrecondition: return 412
+    case .failedPrecondition: return hasPrecondition ? 412 : 500
+    case .cancelled: return 499
     case .unimplemented: return 501
     case .resourceExhausted, .aborted, .unavailable: return 503
     default: return 500
@@ -94,11 +97,13 @@ import Testing
     #expect(httpStatus(for: Other()) == 500)
     for (code, status) in [
       (FirestoreErrorCode.Code.aborted, 503), (.dataLoss, 500), (.outOfRange, 410),
-      (.failedPrecondition, 412),
+      (.failedPrecondition, 500), (.cancelled, 499),
     ] {
       #expect(httpStatus(for: FirestoreErrorCode(code)) == status)
       #expect(httpStatus(for: FirestoreErrorCode(code) as NSError) == status)
     }
+    #expect(
+      httpStatus(for: FirestoreErrorCode(.failedPrecondition), hasPrecondition: true) == 412)
     let database = try TemporaryDatabase()
     let db = database.firestore
     var statuses: [Int] = []

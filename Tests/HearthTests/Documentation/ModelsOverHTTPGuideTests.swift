@@ -4,10 +4,10 @@ import HearthTesting
 import Testing
 
 extension Timestamp {
-  var version: String { "\(seconds).\(nanoseconds)" }
+  var version: String { "\(seconds)-\(nanoseconds)" }
 
   convenience init?(version: String) {
-    let parts = version.split(separator: ".")
+    let parts = version.split(separator: "-")
     guard parts.count == 2, let seconds = Int64(parts[0]), let nanoseconds = Int32(parts[1]) else {
       return nil
     }
@@ -43,7 +43,7 @@ extension Timestamp {
     var title: String
     var pages: Int
     var added: Date?
-    /// The value of the header `ETag`.
+    /// In quotation marks the header `ETag`.
     var version: String
 
     init(_ snapshot: DocumentSnapshot) throws {
@@ -99,6 +99,11 @@ extension Timestamp {
     return try BookBody(try await book.getDocument())
   }
 
+  /// Throws `notFound` if there is no such book.
+  func delete(_ id: String) async throws {
+    try await book(id).delete(precondition: .exists(true))
+  }
+
   private func body<Body: Decodable>(_ json: String) throws -> Body {
     try JSONDecoder().decode(Body.self, from: Data(json.utf8))
   }
@@ -130,6 +135,11 @@ extension Timestamp {
       _ = try await change(created.id, body(#"{"pages": 1}"#), ifMatch: created.version)
       Issue.record("The version is an old one.")
     } catch FirestoreErrorCode.failedPrecondition {}
+    try await delete(created.id)
+    do {
+      try await delete(created.id)
+      Issue.record("It is deleted.")
+    } catch FirestoreErrorCode.notFound {}
   }
 
   @Test func `a body that is wrong is refused`() async throws {

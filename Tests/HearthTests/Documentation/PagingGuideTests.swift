@@ -97,7 +97,8 @@ import Testing
     let db = database.firestore
     let books = db.collection("books")
     try await filled(books)
-    let time = try await db.snapshot().time
+    let first = try await db.snapshot()
+    let time = first.time
     try await books.document("b6").setData(["title": "Another", "pages": 1])
     let query = books.order(by: "pages")
     let state = try await db.snapshot(at: time)
