@@ -302,6 +302,9 @@ let package = Package(
           condition: .when(traits: ["Server"])),
         .product(
           name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Server"])),
+        .product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["Server"])),
+        .product(
+          name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["Server"])),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Server"])),
         .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["Server"])),
       ],

@@ -98,6 +98,12 @@
       /// Targets of one `Listen` stream. Default: 1,000.
       public var targetsPerStream = 1000
 
+      /// Streams of HTTP/2 that may be open: calls that run, and those that have no place yet.
+      var openStreams: Int {
+        let others = UncheckedCalls.limit + CallGate.healthLimit
+        return runningCalls < .max - others ? runningCalls + others : .max
+      }
+
       /// Creates the default limits.
       public init() {}
     }

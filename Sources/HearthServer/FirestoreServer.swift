@@ -11,8 +11,8 @@
   ///     let server = try FirestoreServer(at: "data")
   ///     try await server.run()
   ///
-  /// Speaks `google.firestore.v1` over gRPC and, on the same port, REST over HTTP/1. Without TLS it
-  /// listens on loopback only; clients find it by the environment variable
+  /// Speaks `google.firestore.v1` over gRPC and, on the same port, REST over HTTP/1 and HTTP/2.
+  /// Without TLS it listens on loopback only; clients find it by the environment variable
   /// `FIRESTORE_EMULATOR_HOST`. Also answers `grpc.health.v1` and `GET /health`. Other processes may
   /// have the same files open.
   ///
@@ -34,6 +34,8 @@
     private static let grace = Duration.seconds(10)
     /// How long a connection over HTTP/2 may have no call. Clients connect again with the next one.
     private static let idleTime = Duration.seconds(600)
+    /// A client that sends nothing for so long is asked whether it is there.
+    private static let silentTime = Duration.seconds(60)
 
     /// Creates a server. Nothing listens before `run`.
     ///
@@ -88,8 +90,10 @@
       let keys = ServiceKeys(
         options.serviceKeys, accounts: AccountTokens(options.serviceAccounts),
         isEmulator: options.isEmulator)
+      let unchecked = options.hasKeys ? UncheckedCalls() : nil
       let gate = CallGate(
-        keys: keys, limit: limits.runningCalls, logger: logger, metrics: metrics)
+        keys: keys, limit: limits.runningCalls, unchecked: unchecked, logger: logger,
+        metrics: metrics)
       let rpcs = FirestoreRPCs(
         catalog: catalog, streams: streams, targetsPerStream: limits.targetsPerStream)
       let shutDownRequest = ShutDownRequest()
@@ -100,8 +104,8 @@
         emulator: options.isEmulator
           ? EmulatorEndpoints(catalog: catalog) { shutDownRequest.make() } : nil)
       let connections = Connections(
-        limit: limits.connections, bodyBytes: max(Connections.bodyBytes, limits.messageBytes),
-        metrics,
+        limit: limits.connections, streams: limits.openStreams,
+        bodyBytes: max(Connections.bodyBytes, limits.messageBytes), metrics,
         onEnd: { client in
           // Not on the event loop: a database may be being opened.
           Task { catalog.endTransactions(of: client) }
@@ -120,6 +124,11 @@
             ProtocolChooser.add(
               to: $0, connections, bodyLimit: limits.messageBytes, rest.answer)
           }
+          $0.channelDebuggingCallbacks.onAcceptHTTP2Stream = {
+            StreamChooser.add(
+              to: $0, connections, unchecked, bodyLimit: limits.messageBytes, rest.answer)
+          }
+          $0.connection.keepalive.time = Self.silentTime
         })
       server = GRPCServer(transport: transport, services: [rpcs, health], interceptors: [gate])
       shutDownRequest.handler.withLock { $0 = { [weak self] in self?.shutDown() } }

@@ -8,20 +8,25 @@
     static let bodyBytes = 256 << 20
 
     private let limit: Int
+    private let streamLimit: Int
     private let bodyLimit: Int
     private let count = Guarded(0)
+    private let streams = Guarded(0)
     private let bodies = Guarded(0)
     private let metrics: ServerMetrics
     private let onEnd: @Sendable (_ peer: String) -> Void
 
     /// - Parameters:
+    ///   - streams: Streams of HTTP/2 that may be open, of all connections.
     ///   - bodyBytes: Bytes of REST requests that may be in memory at a time.
     ///   - onEnd: Called when a connection over HTTP/2 has ended.
     init(
-      limit: Int, bodyBytes: Int = Connections.bodyBytes, _ metrics: ServerMetrics,
+      limit: Int, streams: Int = .max, bodyBytes: Int = Connections.bodyBytes,
+      _ metrics: ServerMetrics,
       onEnd: @escaping @Sendable (_ peer: String) -> Void
     ) {
       self.limit = limit
+      streamLimit = streams
       bodyLimit = bodyBytes
       self.metrics = metrics
       self.onEnd = onEnd
@@ -50,6 +55,20 @@
       }
       return true
     }
+
+    /// The number of open streams.
+    var openStreams: Int { streams.withLock { $0 } }
+
+    /// Counts a stream of HTTP/2, until `removeStream`. False if there are as many as may be.
+    func addStream() -> Bool {
+      streams.withLock { streams in
+        guard streams < streamLimit else { return false }
+        streams += 1
+        return true
+      }
+    }
+
+    func removeStream() { streams.withLock { $0 -= 1 } }
 
     /// Counts bytes of a REST request, until `free` is called with them. False if there are too many.
     func reserve(_ bytes: Int) -> Bool {

@@ -2,7 +2,8 @@
   import NIOCore
   import NIOHTTP1
 
-  /// A connection over HTTP/1: one request at a time, each answered by a function.
+  /// A connection over HTTP/1, or a stream of HTTP/2, which has one request: one request at a time,
+  /// each answered by a function.
   ///
   ///     waiting ─ head ─▶ receiving ─ end ─▶ answering ─ end ─▶ waiting, or ending
   ///        │                  │ body too large: 413                     │
@@ -45,6 +46,8 @@
     private struct Answering {
       var task: Task<Void, Never>?
       var keepsAlive: Bool
+      /// An answer to HEAD has no body.
+      var isHead = false
       /// The head of the answer is sent.
       var hasBegun = false
     }
@@ -124,16 +127,17 @@
           writer.abandon()
         }
         state = .answering(
-          Answering(task: task, keepsAlive: Self.keepsAlive(head)))
+          Answering(
+            task: task, keepsAlive: Self.keepsAlive(head), isHead: head.method == .HEAD))
       default:
         // The rest of a refused request.
         break
       }
     }
 
-    /// An answer to HEAD has no body: the client would take the one that is sent for what follows.
+    /// A stream of HTTP/2 has one request.
     private static func keepsAlive(_ head: HTTPRequestHead) -> Bool {
-      head.version == .http1_1 && head.isKeepAlive && head.method != .HEAD
+      head.version == .http1_1 && head.isKeepAlive
     }
 
     private func takeFollowing(_ context: ChannelHandlerContext) {
@@ -187,6 +191,7 @@
       guard case .answering(let answering) = state, answering.hasBegun, let context else {
         return nil
       }
+      if answering.isHead { return context.eventLoop.makeSucceededVoidFuture() }
       let buffer = context.channel.allocator.buffer(bytes: body)
       return send(.body(.byteBuffer(buffer)), flushing: true)
     }
@@ -308,7 +313,7 @@
     func flush(context: ChannelHandlerContext) {}
   }
 
-  /// A request over HTTP/1, as a whole.
+  /// A request of REST, as a whole.
   struct HTTPRequest: Sendable {
     var method: HTTPMethod
     /// The path and the query, as sent.

@@ -5,13 +5,13 @@
 
   /// Decides by the first bytes of a connection whether it speaks HTTP/2 or HTTP/1.
   ///
-  ///     bytes ─▶ TLS, if any ─▶ chooser ─┬─ "PRI * HTTP/2.0…" ─▶ pings ─▶ HTTP/2 ─▶ gRPC
+  ///     bytes ─▶ TLS, if any ─▶ chooser ─┬─ "PRI * HTTP/2.0…" ─▶ pings ─▶ HTTP/2 ─▶ streams
   ///                                      └─ anything else ─▶ HTTP/1 ─▶ REST │ gRPC's handlers, unused
   ///
   /// gRPC's handlers are in every pipeline, because the transport adds them first. They are active
   /// only after the choice of HTTP/2: until then, and for HTTP/1 until the end, nothing that they
   /// write is sent, and nothing that the client sends reaches them. A connection over HTTP/1 costs
-  /// the memory of those handlers.
+  /// the memory of those handlers. For the streams of HTTP/2, see `StreamChooser`.
   final class ProtocolChooser: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

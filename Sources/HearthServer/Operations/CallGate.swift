@@ -2,6 +2,8 @@
   import GRPCCore
   import HearthEngine
   import Logging
+  import NIOCore
+  import NIOHTTP2
 
   /// Checks the key of every call, limits how many run, and logs each one.
   ///
@@ -11,15 +13,28 @@
   struct CallGate: ServerInterceptor {
     static let header = "x-request-id"
 
+    /// Calls of the health service that run at a time. They need no key, so they have places of
+    /// their own.
+    static let healthLimit = 256
+    /// Bytes of a call's request for the health service.
+    private static let healthBytes = 1024
+
     let keys: ServiceKeys
     let limit: Int
     let logger: Logger
     let metrics: ServerMetrics
+    /// Nil if calls need no key.
+    let unchecked: UncheckedCalls?
     private let running: RunningCalls
+    private let healthRunning = RunningCalls()
 
-    init(keys: ServiceKeys, limit: Int, logger: Logger, metrics: ServerMetrics) {
+    init(
+      keys: ServiceKeys, limit: Int, unchecked: UncheckedCalls? = nil, logger: Logger,
+      metrics: ServerMetrics
+    ) {
       self.keys = keys
       self.limit = limit
+      self.unchecked = unchecked
       self.logger = logger
       self.metrics = metrics
       running = RunningCalls { metrics.set(runningCalls: $0) }
@@ -37,18 +52,26 @@
     ) async throws -> StreamingServerResponse<Output> {
       let id = Self.id(request.metadata)
       let call = Call(id: id, context: context, logger: logger, metrics: metrics)
+      // Health is asked by machines that have no key.
+      let isHealth = context.descriptor.service == HealthService.descriptor
       do {
-        // Health is asked by machines that have no key.
-        if context.descriptor.service != HealthService.descriptor {
+        if !isHealth {
           var tokens = request.metadata[stringValues: "authorization"].makeIterator()
           try await keys.check(authorization: tokens.next())
         }
       } catch {
         throw call.end(error)
       }
-      guard let place = RunningCall(in: running, limit: limit) else {
+      let place =
+        isHealth
+        ? RunningCall(in: healthRunning, limit: Self.healthLimit)
+        : RunningCall(in: running, limit: limit)
+      guard let place else {
         throw call.end(
           Status(.resourceExhausted, "The server has too many calls. Try again later."))
+      }
+      if let unchecked, let number = Self.number(request.metadata) {
+        unchecked.admit(number, limit: isHealth ? Self.healthBytes : nil)
       }
       let answer: StreamingServerResponse<Output>
       do {
@@ -77,6 +100,12 @@
       }
     }
 
+    /// The call's number among those whose keys are not checked; nil for one over REST.
+    private static func number(_ metadata: Metadata) -> UInt64? {
+      var numbers = metadata[stringValues: UncheckedCalls.header].makeIterator()
+      return numbers.next().flatMap { UInt64($0) }
+    }
+
     private static func id(_ metadata: Metadata) -> String {
       var given = metadata[stringValues: header].makeIterator()
       if let id = given.next(), (1...128).contains(id.utf8.count),
@@ -101,6 +130,11 @@
 
       /// Returns the error for the client, which has the id of the call.
       func end(_ error: any Error) -> any Error {
+        if error is NIOHTTP2Errors.StreamClosed || error is ChannelError
+          || error is CancellationError
+        {
+          return end(RPCError(code: .cancelled, message: "The client has gone.", cause: error))
+        }
         guard error is RPCError || error is any RPCErrorConvertible else {
           log(.error, "unknown", error)
           return error

@@ -1,0 +1,181 @@
+#if Server
+  import CoreMetrics
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import HearthEngine
+  import NIOCore
+  import NIOEmbedded
+  import NIOHTTP2
+  import Testing
+
+  @testable import HearthServer
+
+  /// What a stream may cost: before its key is checked, and when its client does not read.
+  @Suite struct StreamGuardTests {
+    private static let key = "a-key-of-the-tests"
+
+    @Test func `calls whose keys are not checked have few places, and each is used once`() {
+      let calls = UncheckedCalls(limit: 2)
+      let admitted = Admitted()
+      let first = calls.add { admitted.add($0) }
+      let second = calls.add { admitted.add($0) }
+      #expect(first != nil && second != nil && calls.add { _ in } == nil && calls.count == 2)
+      calls.admit(first ?? 0, limit: 7)
+      calls.admit(first ?? 0, limit: 8)
+      #expect(admitted.all == [7])
+      calls.remove(second ?? 0)
+      calls.admit(second ?? 0)
+      #expect(admitted.all == [7] && calls.count == 0 && calls.add { _ in } != nil)
+    }
+
+    @Test func `nothing is read before the key is checked`() throws {
+      let unchecked = UncheckedCalls()
+      try Self.withStream(unchecked) { channel, reads in
+        #expect(reads.count == 0)
+        channel.pipeline.read()
+        #expect(reads.count == 0 && unchecked.count == 1)
+        // The client cannot choose the number.
+        guard case .headers(let head)? = try channel.readInbound(as: HTTP2Frame.FramePayload.self)
+        else { throw ChannelError.eof }
+        #expect(head.headers[canonicalForm: UncheckedCalls.header] == ["1"])
+        unchecked.admit(1)
+        channel.embeddedEventLoop.run()
+        #expect(reads.count == 1)
+        channel.pipeline.read()
+        #expect(reads.count == 2)
+      }
+      #expect(unchecked.count == 0)
+    }
+
+    @Test func `a stream that ends before its key is checked gives its place back`() throws {
+      let unchecked = UncheckedCalls()
+      try Self.withStream(unchecked) { _, _ in #expect(unchecked.count == 1) }
+      #expect(unchecked.count == 0)
+    }
+
+    @Test func `a request without a key has few bytes`() throws {
+      let unchecked = UncheckedCalls()
+      try Self.withStream(unchecked) { channel, _ in
+        unchecked.admit(1, limit: 10)
+        channel.embeddedEventLoop.run()
+        try channel.writeInbound(Self.data(10))
+        #expect(channel.isActive)
+        try channel.writeInbound(Self.data(1))
+        #expect(!channel.isActive)
+      }
+    }
+
+    @Test func `an answer that is not read for a minute ends the stream`() throws {
+      for becomesWritable in [true, false] {
+        try Self.withStream(nil) { channel, _ in
+          channel.isWritable = false
+          channel.pipeline.fireChannelWritabilityChanged()
+          channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+          #expect(channel.isActive)
+          if becomesWritable {
+            channel.isWritable = true
+            channel.pipeline.fireChannelWritabilityChanged()
+          }
+          channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+          #expect(channel.isActive == becomesWritable)
+        }
+      }
+    }
+
+    @Test func `a call without a key ends at once, with all that it has sent`() async throws {
+      try await TestServer.run({ $0.serviceKeys = [Self.key] }) { server in
+        let part = Array(repeating: 120 as UInt8, count: 16_000)
+        let frames = try await RawConnection.send(
+          [
+            .call(1, "Commit"), .data(1, [0, 0, 1, 0, 0] + part, ends: false),
+            .data(1, part, ends: false),
+            // Without a key and not asked for: health, with a request that is too large.
+            .call(3, "Check", service: "grpc.health.v1.Health"),
+            .data(3, [0, 0, 1, 0, 0] + part, ends: false),
+            .call(5, "Check", service: "grpc.health.v1.Health"), .data(5, [0, 0, 0, 0, 0]),
+          ], port: server.port)
+        let first = frames.filter { $0.stream == 1 }
+        #expect(first.contains { $0.kind == .headers && $0.ends } && first.last?.errorCode == 0)
+        #expect(frames.contains { $0.stream == 3 && $0.kind == .reset })
+        #expect(frames.contains { $0.stream == 5 && $0.kind == .headers && $0.ends })
+        #expect(!frames.contains { $0.stream == 5 && $0.kind == .reset })
+      }
+    }
+
+    @Test func `a call with a key sends more than a window`() async throws {
+      try await TestServer.run({ $0.serviceKeys = [Self.key] }) { server in
+        let request = ProtoCommitRequest.with {
+          $0.database = TestServer.database
+          $0.writes = [
+            .with {
+              $0.update.name = TestServer.root + "/a/b"
+              $0.update.fields["bytes"] = .with { $0.bytesValue = Data(count: 900_000) }
+            }
+          ]
+        }
+        _ = try await server.client.commit(
+          request, metadata: ["authorization": "Bearer \(Self.key)"])
+      }
+    }
+
+    @Test func `streams beyond the limit are refused, and those that end make room`() async throws {
+      try await TestServer.run({ $0.limits.runningCalls = 1 }) { server in
+        let limit = 1 + UncheckedCalls.limit + CallGate.healthLimit
+        // Requests whose bodies do not end. A connection has at most a thousand.
+        let open = (0..<700).map {
+          Frame.request(UInt32(2 * $0 + 1), "POST", "/v1/\(TestServer.root)/a", ends: false)
+        }
+        async let one = RawConnection.send(open, for: .seconds(3), port: server.port)
+        async let other = RawConnection.send(open, for: .seconds(3), port: server.port)
+        let refused = try await (one + other).filter { $0.errorCode == 7 }.count
+        #expect(refused == 1400 - limit)
+        try await server.eventually {
+          let frames = try await RawConnection.send(
+            [.request(1, "GET", "/health")], for: .milliseconds(200), port: server.port)
+          guard frames.contains(where: { $0.stream == 1 && $0.ends }) else {
+            throw TestServer.NoAnswer(text: "")
+          }
+        }
+      }
+    }
+
+    // MARK: A stream without a connection
+
+    private final class Admitted: Sendable {
+      private let values = Guarded<[Int?]>([])
+      var all: [Int?] { values.withLock { $0 } }
+      func add(_ value: Int?) { values.withLock { $0.append(value) } }
+    }
+
+    private final class Reads: ChannelOutboundHandler {
+      typealias OutboundIn = HTTP2Frame.FramePayload
+      var count = 0
+      func read(context: ChannelHandlerContext) { count += 1 }
+    }
+
+    private static func data(_ count: Int) -> HTTP2Frame.FramePayload {
+      .data(.init(data: .byteBuffer(ByteBuffer(repeating: 0, count: count))))
+    }
+
+    private static func withStream(
+      _ unchecked: UncheckedCalls?, _ body: (EmbeddedChannel, Reads) throws -> Void
+    ) throws {
+      let connections = Connections(limit: 1, ServerMetrics(NOOPMetricsHandler.instance)) { _ in }
+      let reads = Reads()
+      let channel = EmbeddedChannel()
+      try channel.pipeline.syncOperations.addHandlers(reads, StreamGuard(connections, unchecked))
+      try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+      reads.count = 0
+      try channel.writeInbound(
+        HTTP2Frame.FramePayload.headers(
+          .init(headers: [
+            "content-type": "application/grpc", UncheckedCalls.header: "77",
+          ])))
+      #expect(connections.openStreams == 1)
+      try body(channel, reads)
+      _ = try? channel.finish(acceptAlreadyClosed: true)
+      #expect(connections.openStreams == 0)
+    }
+  }
+#endif
