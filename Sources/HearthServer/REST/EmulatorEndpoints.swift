@@ -7,7 +7,8 @@
     let catalog: DatabaseCatalog
     let shutDown: @Sendable () -> Void
 
-    private static let batchSize = 500
+    /// Documents that a clear deletes with one commit: all that tests have.
+    static let clearedAtOnce = 10_000
 
     func answer(_ route: RESTRoute, _ body: [UInt8]) async throws {
       switch route {
@@ -29,15 +30,19 @@
       }
     }
 
-    /// Deletes all documents, in commits of a part of them each.
-    private func clear(_ database: ServedDatabase) async throws {
+    /// Deletes all documents, by one commit if they are few. Otherwise in the order of their names,
+    /// so that it ends also while others write: what they write behind it stays.
+    func clear(_ database: ServedDatabase, _ step: Int = clearedAtOnce) async throws {
       var query = StructuredQuery(.subtree(below: .root))
       query.projection = [.documentID]
-      query.limit = Self.batchSize
+      query.orders = query.effectiveOrders
+      query.limit = step
       while true {
         let found = try await database.documents(matching: query, .newest).0
-        if found.isEmpty { return }
+        guard let last = found.last else { return }
         _ = try await database.commit(found.map { Mutation(path: $0.path, operation: .delete) })
+        guard found.count == step else { return }
+        query.start = .init(values: [.reference(last.path)], isBefore: false)
       }
     }
 

@@ -1,4 +1,5 @@
 #if Server
+  import FirestoreProtocol
   import Foundation
   import Testing
 
@@ -16,6 +17,51 @@
         let ids = try await server.rest("POST", "/v1/\(TestServer.root):listCollectionIds")
         #expect(ids.body == "{}")
         #expect(try await server.rest("DELETE", Self.documents).status == 200)
+      }
+    }
+
+    @Test func `clear is one snapshot for listeners, and ends while others write`() async throws {
+      try await TestServer.run({ $0.isEmulator = true }) { server in
+        let commit = ProtoCommitRequest.with {
+          $0.database = TestServer.database
+          $0.writes = (0..<1200).map { number in
+            .with { $0.update.name = TestServer.root + "/a/\(number)" }
+          }
+        }
+        _ = try await server.client.commit(commit)
+        try await server.client.listen { writer in
+          try await writer.write(
+            .with {
+              $0.database = TestServer.database
+              $0.addTarget.targetID = 1
+              $0.addTarget.query.parent = TestServer.root
+              $0.addTarget.query.structuredQuery.from = [.with { $0.collectionID = "a" }]
+            })
+          try? await Task.sleep(for: .seconds(600))
+        } onResponse: { response in
+          var client = ListeningClient()
+          var counts: [Int] = []
+          for try await message in response.messages where try client.take(message) {
+            counts.append(client.documents.count)
+            if counts.count == 1 {
+              #expect(try await server.rest("DELETE", Self.documents).status == 200)
+            }
+            if counts.last == 0 { break }
+          }
+          #expect(counts == [1200, 0])
+        }
+        // A writer that is always ahead, or behind: in steps of two, a clear ends all the same.
+        let writing = Task {
+          var number = 0
+          while !Task.isCancelled {
+            number += 1
+            try await server.set(TestServer.root + "/a/\(number % 7)", Int64(number))
+          }
+        }
+        let emulator = EmulatorEndpoints(catalog: server.catalog) {}
+        try await emulator.clear(server.catalog.database(DatabaseName(TestServer.database)), 2)
+        writing.cancel()
+        _ = try? await writing.value
       }
     }
 
