@@ -41,6 +41,10 @@
         try await PythonClient.run("crash.py", [PythonClient.hearth, isLong ? "100" : "5"])
       }
 
+      @Test func `peers that send garbage or do not read harm nobody else`() async throws {
+        try await PythonClient.run("hostile.py", [PythonClient.hearth, isLong ? "30" : "2"])
+      }
+
       @Test func `listeners go on after their server was killed`() async throws {
         try await PythonClient.run("resume.py", [PythonClient.hearth])
       }

@@ -1,9 +1,13 @@
 """Kills a server under load, starts it again, and looks for every acknowledged write.
 
 crash.py HEARTH [ROUNDS]
+
+Two listeners stay open the whole time: they go on by themselves, and miss nothing. Default: 5 rounds, and 100 if
+HEARTH_SOAK is set.
 """
 
 import os
+import queue
 import random
 import signal
 import socket
@@ -16,8 +20,10 @@ import time
 import grpc
 from google.api_core import exceptions
 from google.cloud import firestore
+from google.cloud.firestore_v1.base_query import FieldFilter
 
-hearth, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
+hearth = sys.argv[1]
+rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 100 if os.environ.get("HEARTH_SOAK") else 5
 with socket.socket() as probe:
     probe.bind(("127.0.0.1", 0))
     port = probe.getsockname()[1]
@@ -49,10 +55,38 @@ def write(worker, round, acknowledged):
         db.close()
 
 
+def wait(news, expected):
+    """Takes snapshots until one is as expected."""
+    end = time.time() + 120
+    while news.get(timeout=max(0.1, end - time.time())) != expected:
+        pass
+
+
+def ids(db, half, round=None):
+    query = db.collection(half).order_by("__name__").select([])
+    if round is not None:
+        query = query.start_at({"__name__": db.document(f"{half}/{round}-")})
+        query = query.end_before({"__name__": db.document(f"{half}/{round}.")})
+    return {found.id for found in query.stream()}
+
+
 with tempfile.TemporaryDirectory() as folder:
-    total = []
+    total, first, resumed = [], set(), []
+    watcher = firestore.Client(project="crash")
+    numbers, marks, added = queue.Queue(), queue.Queue(), []
+    server = start(folder)
+
+    def take(documents, changes, time):
+        added.extend(change.document.id for change in changes if change.type.name == "ADDED")
+        numbers.put({document.id for document in documents})
+
+    watches = [
+        watcher.collection("a").where(filter=FieldFilter("number", "==", 1)).on_snapshot(take),
+        watcher.document("marks/round").on_snapshot(
+            lambda documents, changes, time: marks.put(documents[0].get("round") if documents else None)),
+    ]
+    wait(numbers, set())
     for round in range(rounds):
-        server = start(folder)
         written = []
         threads = [threading.Thread(target=write, args=(w, round, written)) for w in range(4)]
         for thread in threads:
@@ -64,13 +98,30 @@ with tempfile.TemporaryDirectory() as folder:
             thread.join()
         total += written
         server = start(folder)
+        restarted = time.time()
         db = firestore.Client(project="crash")
-        found = {half: {d.id for d in db.collection(half).stream()} for half in "ab"}
+        found = {half: ids(db, half, round) for half in "ab"}
         assert found["a"] == found["b"], "a batch is there by half"
-        missing = set(total) - found["a"]
+        missing = set(written) - found["a"]
         assert not missing, f"acknowledged and lost: {missing}"
+        first |= {name for name in found["a"] if name.endswith("-1")}
+        db.document("marks/round").set({"round": round})
         db.close()
-        server.terminate()
-        server.wait()
+        wait(numbers, first)
+        wait(marks, round)
+        resumed.append(time.time() - restarted)
+    db = firestore.Client(project="crash")
+    found = {half: ids(db, half) for half in "ab"}
+    assert found["a"] == found["b"] and not set(total) - found["a"]
+    assert len(added) == len(set(added)) and set(added) == first, "a listener saw a document twice"
+    for watch in watches:
+        watch.unsubscribe()
+    db.close()
+    watcher.close()
+    server.terminate()
+    server.wait()
     assert len(total) > rounds
-    print(f"crash: passed, {len(total)} acknowledged batches, {rounds} rounds")
+    resumed.sort()
+    print(
+        f"crash: passed, {len(total)} acknowledged batches, {rounds} rounds; listeners had all after "
+        f"{resumed[len(resumed) // 2]:.1f} s (median), {resumed[-1]:.1f} s at most")
