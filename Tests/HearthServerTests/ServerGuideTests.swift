@@ -18,5 +18,21 @@
         try await serve(NSTemporaryDirectory() + "guide-\(UUID().uuidString)", keys: ["short"])
       }
     }
+
+    #if Tools
+      @Test func `the commands of the recipes have options that exist`() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(
+          path: "../../Sources/HearthServer/HearthServer.docc/HearthServer.md")
+        let commands = try String(contentsOf: page, encoding: .utf8)
+          .replacing("\\\n", with: " ").split(separator: "\n")
+          .filter { $0.contains("hearth serve ") || $0.hasPrefix("ENTRYPOINT") }
+        // In a shell, for systemd, and for a container.
+        #expect(commands.count >= 4)
+        let help = try PythonClient.execute(PythonClient.hearth, ["serve", "--help"]).output
+        for option in commands.flatMap({ $0.matches(of: /--[a-z-]+/) }) {
+          #expect(help.contains("\(option.output)"), "\(option.output)")
+        }
+      }
+    #endif
   }
 #endif
