@@ -48,17 +48,27 @@ package final class TargetSet: Sendable {
   /// Starts to listen to a target, in place of an earlier one with this id. With a token, the first
   /// result's changes are those since the token.
   package func add(_ id: Int, _ target: Listener.Target, from token: ChangeToken? = nil) {
-    // `collect` takes its events, once all listeners have received theirs.
-    let listener = Listener(.ask {}) { _ in }
-    let (former, isClosed): (Member?, Bool) = state.withLock { state in
-      guard !state.isClosed else { return (nil, true) }
+    add([(id, target)], from: token)
+  }
+
+  /// Same for several targets: nothing is `current` before all of them have a result.
+  package func add(_ targets: [(id: Int, target: Listener.Target)], from token: ChangeToken?) {
+    let members = targets.map { one in
+      // `collect` takes its events, once all listeners have received theirs.
+      (id: one.id, member: Member(target: one.target, listener: Listener(.ask {}) { _ in }))
+    }
+    let (former, isClosed): ([Member], Bool) = state.withLock { state in
+      guard !state.isClosed else { return ([], true) }
       state.current = nil
       return (
-        state.members.updateValue(Member(target: target, listener: listener), forKey: id), false
+        members.compactMap { state.members.updateValue($0.member, forKey: $0.id) }, false
       )
     }
-    if let former { backend.stopListening(to: former.target, former.listener) }
-    if !isClosed { backend.listen(to: target, from: token, listener) }
+    for member in former { backend.stopListening(to: member.target, member.listener) }
+    if isClosed { return }
+    for (_, member) in members {
+      backend.listen(to: member.target, from: token, member.listener)
+    }
   }
 
   /// No events of this target are delivered after a running call has returned.

@@ -26,7 +26,7 @@
       case refused
       /// gRPC; the gate has not checked the key. Its number among those.
       case unchecked(UInt64)
-      /// Who calls need not have a key: so many bytes more may come.
+      /// The call needs no key: so many bytes more may come.
       case limited(Int)
       case admitted
     }

@@ -45,7 +45,7 @@
     /// The server chooses the ids of targets.
     private var choosesIDs: Bool?
     private var messages: [ProtoListenResponse] = []
-    /// The newest consistent snapshot.
+    /// The newest consistent snapshot; nil while the client has a part of the next one.
     private var snapshot: ProtoTargetChange?
 
     init(
@@ -114,7 +114,7 @@
           .with {
             $0.targetChangeType = .add; $0.targetIds = [id]
           })
-        var added: [(Int, Listener.Target)] = []
+        var added: [(id: Int, target: Listener.Target)] = []
         for (kind, listened) in watched {
           lastMember += 1
           members[lastMember] = (id, kind)
@@ -123,7 +123,7 @@
         }
         target.loading = target.members
         targets[id] = target
-        for (member, listened) in added { set.add(member, listened, from: token) }
+        set.add(added, from: token)
       } catch {
         fail(id, error)
       }
@@ -222,6 +222,7 @@
 
     private func handle(_ event: ResultEvent, of member: Int) async throws {
       guard let (id, kind) = members[member], var target = targets[id] else { return }
+      snapshot = nil
       target.loading.remove(member)
       target.counts[member] = event.list.count
       defer { targets[id] = target }

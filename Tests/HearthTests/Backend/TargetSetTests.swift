@@ -173,6 +173,33 @@ import Testing
     try await db.terminate()
   }
 
+  /// Also if listeners are called between the first target and the last one.
+  @Test func `targets that are added together are current together`() async throws {
+    let db = try open()
+    let backend = try db.database().backend
+    let isOver = Guarded(false)
+    let writing = Task {
+      var n = 0
+      while !isOver.withLock(\.self) {
+        n += 1
+        try await db.document("a/\(n % 3)").setData(["n": n])
+      }
+    }
+    var early = 0
+    for _ in 0..<200 {
+      let told = Told()
+      let set = TargetSet(on: backend) { told.take($0) }
+      set.add(Self.targets.map { (id: $0.key, target: $0.value.target) }, from: nil)
+      try await eventually { told.state.withLock { !$0.shown.isEmpty } }
+      if told.state.withLock({ $0.shown.first?.results.count }) != Self.targets.count { early += 1 }
+      set.close()
+    }
+    #expect(early == 0)
+    isOver.withLock { $0 = true }
+    try await writing.value
+    try await db.terminate()
+  }
+
   @Test func `a target that cannot be listened to fails alone`() async throws {
     let db = try open()
     let backend = try db.database().backend
