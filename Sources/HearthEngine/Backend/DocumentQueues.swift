@@ -20,9 +20,28 @@ final class DocumentQueues: Sendable {
   /// The number of threads that may wait inside a block.
   private static let threadLimit = 64
 
-  /// The turn of one transaction at some documents. Ends with `end`.
+  /// The turn of one transaction at some documents. Ends with `end`, once.
   final class Turn: Sendable {
-    fileprivate let paths = Guarded<[ResourcePath]>([])
+    private let state = Guarded<(paths: [ResourcePath], isEnded: Bool)>(([], false))
+
+    fileprivate var isEmpty: Bool { state.withLock(\.paths.isEmpty) }
+
+    /// Returns false if the transaction has ended while it waited.
+    fileprivate func take(_ path: ResourcePath) -> Bool {
+      state.withLock { state in
+        if !state.isEnded { state.paths.append(path) }
+        return !state.isEnded
+      }
+    }
+
+    /// Returns the documents whose turn ends.
+    fileprivate func end() -> [ResourcePath] {
+      state.withLock { state in
+        defer { state = ([], true) }
+        return state.paths
+      }
+    }
+
     /// The transaction gave up waiting, and does not wait again.
     fileprivate let isGivenUp = Atomic<Bool>(false)
   }
@@ -49,17 +68,18 @@ final class DocumentQueues: Sendable {
 
     var isWaiting: Bool { completion.withLock { $0 != nil } }
 
-    /// Returns false if it no longer waits.
+    /// Returns whether the turn was taken: not by one that no longer waits, or has ended.
     func decide(_ hasTurn: Bool, _ path: ResourcePath) -> Bool {
+      var isTaken = false
       let completion: (@Sendable (Bool) -> Void)? = completion.withLock { completion in
         guard let decided = completion.take() else { return nil }
         // Under the lock: a waiter that gave up must not get a turn, which it would not end.
-        if hasTurn { turn.paths.withLock { $0.append(path) } }
+        isTaken = hasTurn && turn.take(path)
         return decided
       }
-      if !hasTurn, completion != nil { turn.isGivenUp.store(true, ordering: .relaxed) }
-      completion?(hasTurn)
-      return completion != nil
+      if !isTaken, completion != nil { turn.isGivenUp.store(true, ordering: .relaxed) }
+      completion?(isTaken)
+      return isTaken
     }
   }
 
@@ -104,7 +124,7 @@ final class DocumentQueues: Sendable {
   /// Same as `whenTurn`, for a thread that is about to read its first document. Waits only if the
   /// document has a queue, and the transaction has no turn at another.
   func waitBlocking(for path: ResourcePath, _ turn: Turn) {
-    guard turn.paths.withLock(\.isEmpty), !turn.isGivenUp.load(ordering: .relaxed) else { return }
+    guard turn.isEmpty, !turn.isGivenUp.load(ordering: .relaxed) else { return }
     let mayWait = state.withLock { state in
       guard state.lines[path] != nil, state.waitingThreads < Self.threadLimit else { return false }
       state.waitingThreads += 1
@@ -119,7 +139,7 @@ final class DocumentQueues: Sendable {
 
   /// Same as `waitBlocking`, without blocking: calls `body` at once, or later on another thread.
   func whenNext(at path: ResourcePath, _ turn: Turn, _ body: @escaping @Sendable () -> Void) {
-    guard turn.paths.withLock(\.isEmpty), !turn.isGivenUp.load(ordering: .relaxed),
+    guard turn.isEmpty, !turn.isGivenUp.load(ordering: .relaxed),
       state.withLock({ $0.lines[path] != nil })
     else { return body() }
     _ = enter(path, turn) { _ in body() }
@@ -140,8 +160,9 @@ final class DocumentQueues: Sendable {
       return waiter
     }
     guard let waiter else {
-      turn.paths.withLock { $0.append(path) }
-      completion(true)
+      let isTaken = turn.take(path)
+      if !isTaken { leave(path) }
+      completion(isTaken)
       return nil
     }
     giveUp(waiter, path, after: patience)
@@ -162,11 +183,7 @@ final class DocumentQueues: Sendable {
   // MARK: The end of a turn
 
   func end(_ turn: Turn) {
-    let paths = turn.paths.withLock { paths in
-      defer { paths = [] }
-      return paths
-    }
-    for path in paths { leave(path) }
+    for path in turn.end() { leave(path) }
   }
 
   /// The transaction that has waited longest is next.

@@ -1,4 +1,5 @@
 import Foundation
+internal import LMDB
 import Logging
 
 /// The embedded database as a backend: the file, its writer and its listeners.
@@ -125,7 +126,18 @@ extension EmbeddedBackend {
       return done(.failure(Status(readingFailed: error)))
     }
     // A commit that has begun may have an earlier time.
-    writer.whenDrained { answer(.busy) }
+    writer.whenDrained { [self] in
+      if store.configuration.isReadOnly { return answer(.busy) }
+      BlockingThreads.shared.run { [self] in
+        do throws(Status) { try awaitWriters() } catch { return done(.failure(error)) }
+        answer(.lent)
+      }
+    }
+  }
+
+  /// Blocks until the processes that have the file's write lock have committed.
+  private func awaitWriters() throws(Status) {
+    do { _ = try store.beginWriting() } catch { throw Status(writing: error) }
   }
 }
 
