@@ -61,14 +61,13 @@ final class RemoteCatalogues: Sendable {
     return try note(store.readBlocking(request))
   }
 
+  /// Replaces the catalogue that is known. Also by one of an earlier generation: after a failover the
+  /// server may lack the last change of its indexes.
   @discardableResult
   func note(_ answer: RemoteAnswer) throws(Status) -> RemoteCatalogue {
     let read = try RemoteCatalogue(generation: answer.record.generation, answer.indexes)
-    return known.withLock { known in
-      if let known, known.generation >= read.generation { return known }
-      known = read
-      return read
-    }
+    known.withLock { $0 = read }
+    return read
   }
 }
 

@@ -57,7 +57,7 @@ package struct RemoteRecord: Sendable, Equatable {
   package var firstLogged: UInt64
   /// The time of the newest change that is no longer kept; 0 if all are kept.
   package var trimmedTime: Int64
-  /// Grows with each change of the indexes.
+  /// Another one with each change of the indexes.
   package var generation: UInt64
   /// The newest time at which a state was read. Later commits have later times.
   package var readTime: Int64

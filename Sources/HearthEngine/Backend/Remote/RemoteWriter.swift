@@ -489,7 +489,9 @@ final class RemoteWriter: Sendable {
         var edit = RemoteIndexEdit(catalogue, writing, id: UUID().bytes, record: answer.record)
         try body(&edit)
         guard edit.hasChanges else { return }
-        edit.batch.record.generation += 1
+        // Not the number of a change that a failover has lost, which other processes may know.
+        edit.batch.record.generation = max(
+          edit.batch.record.generation + 1, UInt64(clamping: now().microseconds))
         try writing.commit(edit.batch)
       }
     }
