@@ -68,7 +68,7 @@
       }
       self.connection = connection
       guard PQstatus(connection) == CONNECTION_OK else {
-        throw PostgresFailure(state: "", message: Self.message(connection))
+        throw refusal
       }
       guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
         throw lost
@@ -79,6 +79,18 @@
 
     private static func message(_ connection: OpaquePointer) -> String {
       String(cString: PQerrorMessage(connection)).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Why there is no connection. libpq keeps the code of a refused login only in its text, and there
+    /// only if that was asked for before the attempt: so there is a second one.
+    private var refusal: PostgresFailure {
+      var failure = lost
+      guard failure.message.contains("FATAL") else { return failure }
+      PQsetErrorVerbosity(connection, PQERRORS_SQLSTATE)
+      PQreset(connection)
+      let code = String(Self.message(connection).suffix(5))
+      if PostgresFailure(state: code, message: "").isRefusedLogin { failure.state = code }
+      return failure
     }
 
     private var lost: PostgresFailure {
@@ -249,8 +261,14 @@
 
     /// Blocks until a notification comes, or the time is over. True for a notification.
     func waitForNotification(milliseconds: Int32) throws(PostgresFailure) -> Bool {
+      // It may have come with the answer to a statement.
+      if takeNotifications() { return true }
       _ = try poll(forWriting: false, milliseconds: milliseconds)
       guard PQconsumeInput(connection) == 1 else { throw lost }
+      return takeNotifications()
+    }
+
+    private func takeNotifications() -> Bool {
       var isNotified = false
       while let notification = PQnotifies(connection) {
         PQfreemem(notification)

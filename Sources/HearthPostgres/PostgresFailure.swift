@@ -16,6 +16,9 @@
         || state == "57P03" || state == "25006" || state == "25P03" || state == "25P04"
     }
 
+    /// The server has answered that it does not let this user in, or has no such database.
+    var isRefusedLogin: Bool { state.hasPrefix("28") || state.hasPrefix("3D") }
+
     /// Another attempt may succeed, and nothing was applied.
     var isContention: Bool { state == "40001" || state == "40P01" || state == "55P03" }
 

@@ -38,6 +38,8 @@
     private let feed: PostgresFeed
 
     private static let readers = 4
+    /// Reads that may wait for a connection.
+    static let waitingReads = 20_000
     /// How long a read is tried again, in seconds.
     private static let patience = 15.0
 
@@ -144,7 +146,7 @@
           }
         } catch {
           connection = nil
-          guard Date() < deadline, !shared.withLock(\.isClosed) else {
+          guard Date() < deadline, !error.isRefusedLogin, !shared.withLock(\.isClosed) else {
             for number in open where !isAnswered[number] {
               jobs[number].done(.failure(error.status))
             }
@@ -159,16 +161,20 @@
   }
 
   extension PostgresStore: RemoteStore {
+    private static let tooManyReads = Status(
+      .resourceExhausted, "\(waitingReads) reads wait for PostgreSQL already. Try again later.")
+
     package func read(_ request: RemoteRead, _ done: @escaping Completion<RemoteAnswer>) {
-      let (isOpen, mustStart) = shared.withLock { shared in
-        if shared.isClosed { return (false, false) }
+      let (refusal, mustStart): (Status?, Bool) = shared.withLock { shared in
+        if shared.isClosed { return (.terminated, false) }
+        guard shared.jobs.count < Self.waitingReads else { return (Self.tooManyReads, false) }
         shared.jobs.append(Job(request: request, done: done))
         let mustStart =
           shared.threads < Self.readers && shared.jobs.count > shared.threads - shared.busy
         if mustStart { shared.threads += 1 }
-        return (true, mustStart)
+        return (nil, mustStart)
       }
-      guard isOpen else { return done(.failure(.terminated)) }
+      if let refusal { return done(.failure(refusal)) }
       if mustStart { startThread() }
       work.signal()
     }

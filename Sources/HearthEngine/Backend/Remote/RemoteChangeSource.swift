@@ -94,7 +94,9 @@ final class RemoteChangeSource: ChangeSource {
   func noteCommit() { signal.withLock { $0 }?() }
 
   func retryDelay(after error: Status, attempt: Int) -> Duration? {
-    guard error.code == .unavailable || error.code == .deadlineExceeded else { return nil }
+    guard [.unavailable, .deadlineExceeded, .resourceExhausted].contains(error.code) else {
+      return nil
+    }
     return .milliseconds(min(50 << min(attempt, 6), 2000))
   }
 
