@@ -5,11 +5,13 @@ import Dispatch
 ///     begin ─▶ reads, each recorded ─▶ commit, if what was read is still so ─▶ ended
 ///
 /// Locks nothing, unless a transaction is exclusive: that one holds all writes, for a second at most.
+/// A transaction may have a turn at documents, which ends with it.
 final class OpenTransactions<Work: Sendable>: Sendable {
   struct Transaction {
     var reads = ReadSet()
     /// Nil if the transaction is not exclusive.
     var hold: TransactionHold<Work>?
+    var turn: DocumentQueues.Turn
   }
 
   private struct State {
@@ -18,6 +20,12 @@ final class OpenTransactions<Work: Sendable>: Sendable {
   }
 
   private let state = Guarded(State())
+  let queues: DocumentQueues
+
+  /// - Parameter patience: How long a transaction waits in a queue that does not move.
+  init(patience: Duration = DocumentQueues.patience) {
+    queues = DocumentQueues(patience: patience)
+  }
 
   subscript(id: TransactionID) -> Transaction? { state.withLock { $0.transactions[id] } }
 
@@ -27,11 +35,13 @@ final class OpenTransactions<Work: Sendable>: Sendable {
     return transaction
   }
 
-  func add(holding hold: TransactionHold<Work>? = nil) -> TransactionID {
+  func add(
+    _ turn: DocumentQueues.Turn = .init(), holding hold: TransactionHold<Work>? = nil
+  ) -> TransactionID {
     state.withLock { state in
       state.lastNumber += 1
       let id = TransactionID(number: state.lastNumber)
-      state.transactions[id] = Transaction(hold: hold)
+      state.transactions[id] = Transaction(hold: hold, turn: turn)
       return id
     }
   }
@@ -54,16 +64,17 @@ final class OpenTransactions<Work: Sendable>: Sendable {
     }
   }
 
-  /// Removes one that was committed.
-  func remove(_ id: TransactionID) {
-    _ = state.withLock { $0.transactions.removeValue(forKey: id) }
+  /// Removes one that was committed, or is tried again. Returns it.
+  @discardableResult
+  func remove(_ id: TransactionID) -> Transaction? {
+    let removed = state.withLock { $0.transactions.removeValue(forKey: id) }
+    if let removed { queues.end(removed.turn) }
+    return removed
   }
 
   func release(_ id: TransactionID) { self[id]?.hold?.end(nil) }
 
-  func rollback(_ id: TransactionID) {
-    state.withLock { $0.transactions.removeValue(forKey: id) }?.hold?.end(nil)
-  }
+  func rollback(_ id: TransactionID) { remove(id)?.hold?.end(nil) }
 
   func close() {
     for id in state.withLock({ Array($0.transactions.keys) }) { rollback(id) }

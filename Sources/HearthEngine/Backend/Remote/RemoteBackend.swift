@@ -11,7 +11,7 @@ import Logging
 /// A read in the past takes the documents as they are, and undoes the changes since.
 package final class RemoteBackend: Sendable {
   private let isClosed = Guarded(false)
-  private let transactions = OpenTransactions<RemoteWriter.Job>()
+  private let transactions: OpenTransactions<RemoteWriter.Job>
   let store: any RemoteStore
   let writer: RemoteWriter
   let catalogues: RemoteCatalogues
@@ -30,6 +30,7 @@ package final class RemoteBackend: Sendable {
     let now: @Sendable () -> Instant = { clock.map { Instant($0()) } ?? Instant.now() }
     self.store = store
     self.now = now
+    transactions = OpenTransactions(patience: settings.transactionPatience)
     catalogues = RemoteCatalogues(store)
     let record = try store.readBlocking(RemoteRead()).record
     source = RemoteChangeSource(store, catalogues, now: now)
@@ -155,11 +156,19 @@ extension RemoteBackend: ListeningBackend {
     at paths: [ResourcePath], _ context: RequestContext,
     _ done: @escaping Completion<[StoredDocument?]>
   ) {
-    answer(context, done, { _ in RemoteNeeds(paths: paths) }) { [self] state in
-      let found = paths.map { state.documents[$0] }
-      if let id = context.transaction { try transactions.note(id, zip(paths, found)) }
-      return found
+    let read = { @Sendable [self] in
+      answer(context, done, { _ in RemoteNeeds(paths: paths) }) { [self] state in
+        let found = paths.map { state.documents[$0] }
+        if let id = context.transaction { try transactions.note(id, zip(paths, found)) }
+        return found
+      }
     }
+    // A transaction that has read something does not wait: others may wait for it.
+    guard paths.count == 1, let transaction = context.transaction.flatMap({ transactions[$0] }),
+      transaction.hold == nil, transaction.reads.documents.isEmpty,
+      transaction.reads.results.isEmpty
+    else { return read() }
+    transactions.queues.whenNext(at: paths[0], transaction.turn, read)
   }
 
   package func documents(
@@ -237,12 +246,14 @@ extension RemoteBackend: ListeningBackend {
     let start = clock.now
     answer(context, done, needs) { [catalogues] state in
       var entries = false
-      for case .entries in needs(catalogues.newest).scopes { entries = true }
+      let catalogue = catalogues.newest
+      for case .entries in needs(catalogue).scopes { entries = true }
       var explanation = QueryExplanation(
         plan: entries
           ? "The server reads the documents in ranges of an index, in one statement."
           : "The server reads the documents of the scope, in one statement.",
-        indexes: [], isServed: entries, missingIndexes: [])
+        indexes: [], isServed: entries,
+        missingIndexes: try catalogue.missing(for: query, request.aggregations).map(\.json))
       guard request.analyzes else { return explanation }
       let documents = Array(state.documents.values)
       let count =
@@ -378,15 +389,31 @@ extension RemoteBackend: ListeningBackend {
     _ start: TransactionStart, _ context: RequestContext,
     _ done: @escaping Completion<TransactionID>
   ) {
-    if let former = start.retrying { rollback(former) }
     if isClosed.withLock(\.self) { return done(.failure(.terminated)) }
-    guard start.isExclusive else { return done(.success(transactions.add())) }
+    let begin = { @Sendable [self] (turn: DocumentQueues.Turn) in
+      guard start.isExclusive else { return done(.success(transactions.add(turn))) }
+      beginExclusively(turn, done)
+    }
+    guard let former = start.retrying.flatMap({ transactions.remove($0) }) else {
+      return begin(DocumentQueues.Turn())
+    }
+    former.hold?.end(nil)
+    // Among the transactions of this process; those of others may still be in between.
+    transactions.queues.whenTurn(
+      at: Array(former.reads.documents.keys), cancelledBy: start.cancellation, begin)
+  }
+
+  private func beginExclusively(
+    _ turn: DocumentQueues.Turn, _ done: @escaping Completion<TransactionID>
+  ) {
     let hold = TransactionHold<RemoteWriter.Job>()
     do throws(Status) {
       try writer.add(hold) { [transactions] outcome in
-        done(outcome.map { transactions.add(holding: hold) })
+        if case .failure = outcome { transactions.queues.end(turn) }
+        done(outcome.map { transactions.add(turn, holding: hold) })
       }
     } catch {
+      transactions.queues.end(turn)
       done(.failure(error))
     }
   }

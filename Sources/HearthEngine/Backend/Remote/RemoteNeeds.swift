@@ -195,21 +195,55 @@ final class RemoteCatalogue: Sendable {
   private func plan(
     for query: EffectiveQuery, requiring fields: [FieldSegments], isPaged: Bool
   ) -> QueryPlan? {
-    let readable: [StoredIndex]
-    switch query.scope {
-    case .subtree: return nil
-    case .collection(let path): readable = all.readable(.collection, of: path.id)
-    case .group(let id, _): readable = all.readable(.group, of: id)
-    }
+    let readable = readable(for: query).filter { $0.definition.words == nil }
     guard !readable.isEmpty else { return nil }
+    return try? planner(query, requiring: fields, readable, needsOrder: isPaged).best()
+  }
+
+  private func readable(for query: EffectiveQuery) -> [StoredIndex] {
+    switch query.scope {
+    case .subtree: []
+    case .collection(let path): all.readable(.collection, of: path.id)
+    case .group(let id, _): all.readable(.group, of: id)
+    }
+  }
+
+  private func planner(
+    _ query: EffectiveQuery, requiring fields: [FieldSegments], _ indexes: [StoredIndex],
+    needsOrder: Bool, countsOnly: Bool = false
+  ) -> Planner {
     let statistics = PlanStatistics(documentCount: 1_000_000) { _, ranges, limit in
       // Of bounds that contradict each other there is no range.
       ranges.isEmpty ? [] : [limit]
     }
-    let planner = Planner(
-      query, requiring: fields, indexes: readable.filter { $0.definition.words == nil },
-      statistics: statistics, needsOrder: isPaged)
-    return try? planner.best()
+    return Planner(
+      query, requiring: fields, indexes: indexes, statistics: statistics, needsOrder: needsOrder,
+      countsOnly: countsOnly)
+  }
+
+  /// The indexes that a database in a file would want for a query; none if there is one that serves
+  /// it.
+  func missing(
+    for query: EffectiveQuery, _ aggregations: [Aggregation]?
+  ) throws -> [IndexDefinition] {
+    let readable = readable(for: query)
+    if query.search != nil {
+      return query.wantedIndexes().filter { wanted in
+        !readable.contains { $0.definition == wanted }
+      }
+    }
+    let isBounded = query.limit != nil || query.offset > 0
+    let needsOrder =
+      if let aggregations {
+        aggregations.contains { $0.field != nil } && isBounded
+      } else {
+        query.nearest == nil || isBounded
+      }
+    let planner = planner(
+      query, requiring: aggregations?.compactMap(\.field) ?? [],
+      readable.filter { $0.definition.words == nil }, needsOrder: needsOrder,
+      countsOnly: aggregations != nil)
+    return try planner.best().isServed(query, needsOrder: needsOrder) ? [] : planner.missing
   }
 }
 
