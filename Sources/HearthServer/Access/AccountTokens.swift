@@ -9,7 +9,7 @@
   ///                               └▶ the account of its key ─▶ signature ─▶ claims ─▶ accepted, known
   ///
   /// The claims are those of Google's libraries: the account is issuer and subject, the audience is
-  /// Firestore, or a scope is one that includes it, and a token is valid for an hour at most.
+  /// Firestore, or there is none and a scope includes it, and a token is valid for an hour at most.
   final class AccountTokens: Sendable {
     static let audience = "https://firestore.googleapis.com/"
     static let scopes: Set<String> = [
@@ -87,10 +87,14 @@
     func verify(using algorithm: some JWTAlgorithm) {}
 
     func check(at now: Date) throws(Status) {
+      // With scopes, Google's libraries name no audience, or an empty one. A token for another audience
+      // is for another service, whatever its scopes.
+      let audiences = (aud?.value ?? []).filter { !$0.isEmpty }
       let isForFirestore =
-        aud?.value.contains(AccountTokens.audience) ?? false
-        || !AccountTokens.scopes.isDisjoint(
+        audiences.isEmpty
+        ? !AccountTokens.scopes.isDisjoint(
           with: (scope ?? "").split(separator: " ").map(String.init))
+        : audiences.contains(AccountTokens.audience)
       guard isForFirestore else {
         throw .refused(
           "The token is not for \(AccountTokens.audience), and has no scope that includes it.")

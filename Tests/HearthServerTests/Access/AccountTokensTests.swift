@@ -13,6 +13,7 @@
       var iat: Int
       var exp: Int
       var aud: String? = AccountTokens.audience
+      var scope: String?
 
       func verify(using algorithm: some JWTAlgorithm) {}
     }
@@ -25,8 +26,11 @@
 
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-    private static func token(_ client: String, validFor seconds: Int = 3600) async throws -> String
-    {
+    private static func token(
+      _ client: String, validFor seconds: Int = 3600,
+      for audience: String? = AccountTokens.audience,
+      scope: String? = nil
+    ) async throws -> String {
       let file = try JSONDecoder().decode(File.self, from: Data(client.utf8))
       let keys = JWTKeyCollection()
       await keys.add(
@@ -34,7 +38,10 @@
         kid: JWKIdentifier(string: file.private_key_id))
       let now = Int(start.timeIntervalSince1970)
       return try await keys.sign(
-        Claims(iss: file.client_email, sub: file.client_email, iat: now, exp: now + seconds),
+        Claims(
+          iss: file.client_email, sub: file.client_email, iat: now, exp: now + seconds,
+          aud: audience,
+          scope: scope),
         kid: JWKIdentifier(string: file.private_key_id))
     }
 
@@ -59,6 +66,31 @@
         }
         let error = await #expect(throws: Status.self) { try await tokens.check(token) }
         #expect(error?.code == .unauthenticated)
+      }
+    }
+
+    /// What Google's libraries sign: an audience, or scopes and no audience, or an empty one.
+    @Test func `a token is for Firestore, or for nobody else with a scope that includes it`()
+      async throws
+    {
+      let keys = try FirestoreServer.ServiceAccount.makeKeys(name: "backend", project: "shop")
+      let tokens = AccountTokens([try .init(json: keys.server)], now: { Self.start })
+      let scope = "https://www.googleapis.com/auth/datastore"
+      let other = "https://www.googleapis.com/auth/pubsub"
+      for (audience, scope) in [
+        (AccountTokens.audience, nil), (AccountTokens.audience, other), (nil, scope), ("", scope),
+        (nil, other + " " + scope),
+      ] as [(String?, String?)] {
+        try await tokens.check(try await Self.token(keys.client, for: audience, scope: scope))
+      }
+      for (audience, scope) in [
+        ("https://evil.example", scope), ("https://oauth2.googleapis.com/token", scope), (nil, nil),
+        ("", nil), (nil, other), ("https://pubsub.googleapis.com/", nil),
+      ] as [(String?, String?)] {
+        let refused = await #expect(throws: HearthEngine.Status.self) {
+          try await tokens.check(try await Self.token(keys.client, for: audience, scope: scope))
+        }
+        #expect(refused?.code == .unauthenticated, "\(audience ?? "none") \(scope ?? "none")")
       }
     }
 
