@@ -13,8 +13,8 @@
   struct CallGate: ServerInterceptor {
     static let header = "x-request-id"
 
-    /// Calls of the health service that run at a time. They need no key, so they have places of
-    /// their own.
+    /// Watches of the health service that run at a time. They need no key, so they have places of
+    /// their own. Checks have theirs in the service.
     static let healthLimit = 256
     /// Bytes of a call's request for the health service.
     private static let healthBytes = 1024
@@ -26,7 +26,7 @@
     /// Nil if calls need no key.
     let unchecked: UncheckedCalls?
     private let running: RunningCalls
-    private let healthRunning = RunningCalls()
+    private let watches = RunningCalls()
 
     init(
       keys: ServiceKeys, limit: Int, unchecked: UncheckedCalls? = nil, logger: Logger,
@@ -62,9 +62,10 @@
       } catch {
         throw call.end(error)
       }
+      let isCheck = isHealth && context.descriptor.method == HealthService.check
       let place =
         isHealth
-        ? RunningCall(in: healthRunning, limit: Self.healthLimit)
+        ? RunningCall(in: isCheck ? RunningCalls() : watches, limit: Self.healthLimit)
         : RunningCall(in: running, limit: limit)
       guard let place else {
         throw call.end(

@@ -7,6 +7,7 @@
   /// Its two messages have one field each, and are read and written here.
   final class HealthService: RegistrableRPCService {
     static let descriptor = ServiceDescriptor(fullyQualifiedService: "grpc.health.v1.Health")
+    static let check = "Check"
     private static let services = ["", "google.firestore.v1.Firestore"]
 
     /// On the wire.
@@ -23,6 +24,8 @@
     }
 
     private let state = Guarded(State())
+    /// Checks whose request has not come.
+    private let checks = NewestCalls(limit: 256)
 
     var isServing: Bool { state.withLock(\.health) == .serving }
 
@@ -41,10 +44,10 @@
 
     func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
       router.registerHandler(
-        forMethod: MethodDescriptor(service: Self.descriptor, method: "Check"),
+        forMethod: MethodDescriptor(service: Self.descriptor, method: Self.check),
         deserializer: RequestCoder(), serializer: ResponseCoder()
       ) { [self] request, _ in
-        let service = try await Self.service(request)
+        let service = try await checks.run { try await Self.service(request) }
         guard Self.services.contains(service) else {
           throw Status(.notFound, "The server has no service with this name.")
         }
@@ -106,6 +109,48 @@
       func serialize<Bytes: GRPCContiguousBytes>(_ health: Health) throws -> Bytes {
         Bytes([0x08, health.rawValue])
       }
+    }
+  }
+
+  /// Runs calls, at most so many at a time: one more cancels the oldest.
+  private final class NewestCalls: Sendable {
+    private struct State {
+      var last: UInt64 = 0
+      var running: [(number: UInt64, cancel: @Sendable () -> Void)] = []
+    }
+
+    private let limit: Int
+    private let state = Guarded(State())
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Throws `resourceExhausted` if newer calls have taken its place.
+    func run<Answer: Sendable>(
+      _ call: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+      let task = Task { try await call() }
+      let (number, oldest) = state.withLock { state in
+        state.last += 1
+        state.running.append((state.last, { task.cancel() }))
+        return (state.last, state.running.count > limit ? state.running.removeFirst().cancel : nil)
+      }
+      oldest?()
+      let result = await withTaskCancellationHandler {
+        await task.result
+      } onCancel: {
+        task.cancel()
+      }
+      let isOver = state.withLock { state in
+        guard let position = state.running.firstIndex(where: { $0.number == number }) else {
+          return true
+        }
+        state.running.remove(at: position)
+        return false
+      }
+      if isOver, case .failure = result {
+        throw Status(.resourceExhausted, "Newer calls have taken the place of this one.")
+      }
+      return try result.get()
     }
   }
 #endif

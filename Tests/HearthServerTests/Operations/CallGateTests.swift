@@ -133,6 +133,27 @@
       }
     }
 
+    @Test func `checks of health are answered whatever others leave open`() async throws {
+      let service = "grpc.health.v1.Health"
+      @Sendable func open(_ method: String, _ count: UInt32, isWhole: Bool) -> [Frame] {
+        (0..<count).flatMap { number in
+          let stream = number * 2 + 1
+          let call = Frame.call(stream, method, service: service)
+          return isWhole ? [call, Frame.data(stream, [0, 0, 0, 0, 0])] : [call]
+        }
+      }
+      try await TestServer.run({ $0.serviceKeys = ["a-key-of-the-tests"] }) { server in
+        for frames in [open("Watch", 400, isWhole: true), open("Check", 400, isWhole: false)] {
+          let others = Task {
+            try await RawConnection.send(frames, for: .seconds(3), port: server.port)
+          }
+          try await Task.sleep(for: .seconds(1))
+          for _ in 0..<10 { #expect(try await server.health("") == [8, 1]) }
+          _ = try await others.value
+        }
+      }
+    }
+
     @Test func `a read time before the log names the oldest one that can be read`() async throws {
       try await TestServer.run { server in
         let backend = try #require(server.backend as? EmbeddedBackend)
@@ -244,7 +265,7 @@
   }
 
   /// Bytes as they are.
-  private struct BytesCoder: MessageSerializer, MessageDeserializer {
+  struct BytesCoder: MessageSerializer, MessageDeserializer {
     func serialize<Bytes: GRPCContiguousBytes>(_ message: [UInt8]) throws -> Bytes {
       Bytes(message)
     }
