@@ -2,6 +2,8 @@
   import FirestoreProtocol
   import Foundation
   import GRPCCore
+  import HearthEngine
+  import Logging
   import Testing
 
   @Suite struct ListenStreamTests {
@@ -97,6 +99,87 @@
           if snapshots >= count { return client }
         }
         return client
+      }
+    }
+
+    private static func query(_ collection: String) -> ProtoTarget {
+      .with {
+        $0.targetID = 2
+        $0.query.parent = TestServer.root
+        $0.query.structuredQuery.from = [.with { $0.collectionID = collection }]
+        $0.once = true
+      }
+    }
+
+    @Test func `a message that is malformed ends the stream with its reason`() async throws {
+      try await TestServer.run { server in
+        for parts in [[[0xFF]], [try Self.first, [0xFF]]] as [[[UInt8]]] {
+          let refused = await #expect(throws: RPCError.self) {
+            try await server.connection.bidirectionalStreaming(
+              request: StreamingClientRequest { writer in
+                try await writer.write(contentsOf: parts)
+                try? await Task.sleep(for: .seconds(600))
+              },
+              descriptor: MethodDescriptor(
+                fullyQualifiedService: "google.firestore.v1.Firestore", method: "Listen"),
+              serializer: BytesCoder(), deserializer: BytesCoder(), options: .defaults
+            ) { for try await _ in $0.messages {} }
+          }
+          #expect(refused?.code == .invalidArgument, "\(refused.debugDescription)")
+        }
+      }
+    }
+
+    private static var first: [UInt8] {
+      get throws {
+        try ProtoListenRequest.with {
+          $0.database = TestServer.database
+          $0.addTarget = query("a")
+        }.serializedBytes()
+      }
+    }
+
+    @Test func `a client of a database that was made again begins again`() async throws {
+      let old = try await TestServer.run { server in
+        try await server.set(TestServer.root + "/a/old", 1)
+        var client = ListeningClient()
+        for message in try await server.listen(Self.query("a")) { _ = try client.take(message) }
+        return client
+      }
+      #expect(old.documents.keys.sorted() == ["a/old"])
+      try await TestServer.run { server in
+        try await server.set(TestServer.root + "/a/new", 1)
+        var client = old
+        var target = Self.query("a")
+        target.resumeToken = old.token
+        for message in try await server.listen(target) { _ = try client.take(message) }
+        #expect(client.documents.keys.sorted() == ["a/new"] && client.resets == 1)
+      }
+    }
+
+    @Test func `a target begins with the changes since a time, and counts what the client knows`()
+      async throws
+    {
+      try await TestServer.run { server in
+        try await server.set(TestServer.root + "/a/1", 1)
+        let time = try await server.set(TestServer.root + "/a/2", 1).commitTime
+        try await server.set(TestServer.root + "/a/3", 1)
+        var target = Self.query("a")
+        target.readTime = time
+        target.expectedCount.value = 2
+        let messages = try await server.listen(target)
+        let changed = messages.compactMap { message in
+          if case .documentChange(let change) = message.responseType {
+            change.document.path
+          } else {
+            nil
+          }
+        }
+        #expect(changed == ["a/3"])
+        let filters = messages.compactMap { message in
+          if case .filter(let filter) = message.responseType { filter.count } else { nil }
+        }
+        #expect(filters == [3])
       }
     }
 

@@ -22,6 +22,9 @@ public struct ChangeToken: Sendable, Hashable {
     self.sequence = sequence
   }
 
+  /// Whether both are of the same history of the same database.
+  package func isOfHistory(of other: ChangeToken) -> Bool { database == other.database }
+
   /// Creates a token from its bytes. Throws `invalidArgument` if these are not a token's bytes.
   public init(bytes: Data) throws {
     guard bytes.count == 17, bytes.first == Self.version else {

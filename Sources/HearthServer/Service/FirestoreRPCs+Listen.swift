@@ -14,11 +14,18 @@
       try await withThrowingTaskGroup(of: Void.self) { group in
         defer { group.cancelAll() }
         group.addTask {
-          defer { inputs.end() }
-          for try await request in request { inputs.add(.request(request)) }
+          do {
+            for try await request in request { inputs.add(.request(request)) }
+            inputs.end()
+          } catch {
+            inputs.end(Status(ofRequests: error))
+          }
         }
         var iterator = inputs.stream.makeAsyncIterator()
-        guard case .request(let first)? = try await iterator.next() else { return }
+        guard case .request(let first)? = try await iterator.next() else {
+          if let status = inputs.status { throw status }
+          return
+        }
         group.addTask {
           while true {
             try await Task.sleep(for: ListenStream.heartbeat)
@@ -34,6 +41,17 @@
           while let input = try await iterator.next() { try await stream.handle(input) }
           if let status = inputs.status { throw status }
         }
+      }
+    }
+  }
+
+  extension Status {
+    /// Why no more requests of a stream come: one is malformed, or the client has gone.
+    fileprivate init(ofRequests error: any Error) {
+      if let error = error as? RPCError, error.code == .invalidArgument {
+        self.init(.invalidArgument, error.message)
+      } else {
+        self.init(.cancelled, "The client has gone.")
       }
     }
   }

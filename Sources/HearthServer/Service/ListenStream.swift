@@ -107,13 +107,23 @@
             .resourceExhausted, "A listen stream has at most \(targetLimit) targets.")
         }
         let (watched, project) = try await watched(proto)
-        let token = try await token(proto)
+        var token = try await token(proto)
+        // The client's documents are those of a database that is no longer there.
+        let isForeign =
+          token.map { !$0.isOfHistory(of: database.backend.token(after: 0)) } ?? false
+        if isForeign { token = nil }
         var target = Target(isOnce: proto.once, expectsCount: proto.hasExpectedCount)
         target.project = project
         change(
           .with {
             $0.targetChangeType = .add; $0.targetIds = [id]
           })
+        if isForeign {
+          change(
+            .with {
+              $0.targetChangeType = .reset; $0.targetIds = [id]
+            })
+        }
         var added: [(id: Int, target: Listener.Target)] = []
         for (kind, listened) in watched {
           lastMember += 1
