@@ -23,15 +23,25 @@
   public final class FirestoreServer: Sendable {
     private let catalog: DatabaseCatalog
     private let streams: ListenStreams
+    private let writeStreams = WriteStreams()
     private let health = HealthService()
     private let isReadOnly: Bool
     /// Nil without TLS.
     private let certificates: TimedCertificateReloader?
     private let transport: HTTP2ServerTransport.Posix
     private let server: GRPCServer<HTTP2ServerTransport.Posix>
-
     /// How long calls may run after `shutDown`.
-    private static let grace = Duration.seconds(10)
+    private let grace: Duration
+
+    private struct Running {
+      var serving: Task<Void, any Error>?
+      var isShutDown = false
+      /// Ends the calls that run when the time is over.
+      var cut: Task<Void, any Error>?
+    }
+
+    private let running = Guarded(Running())
+
     /// How long a connection over HTTP/2 may have no call. Clients connect again with the next one.
     private static let idleTime = Duration.seconds(600)
     /// A client that sends nothing for so long is asked whether it is there.
@@ -75,11 +85,12 @@
     static let defaultRetention = ChangeLogRetention(age: .seconds(3600), limitBytes: 1 << 30)
 
     init(
-      _ catalog: DatabaseCatalog, _ options: Options,
+      _ catalog: DatabaseCatalog, _ options: Options, grace: Duration = .seconds(10),
       logger: Logger = Logger(label: "hearth.server")
     ) throws {
       try options.check()
       self.catalog = catalog
+      self.grace = grace
       isReadOnly = options.isReadOnly
       certificates = try options.tls.map { try $0.reloader(logger: logger) }
       let security: HTTP2ServerTransport.Posix.TransportSecurity =
@@ -95,7 +106,8 @@
         keys: keys, limit: limits.runningCalls, unchecked: unchecked, logger: logger,
         metrics: metrics)
       let rpcs = FirestoreRPCs(
-        catalog: catalog, streams: streams, targetsPerStream: limits.targetsPerStream)
+        catalog: catalog, streams: streams, writeStreams: writeStreams,
+        targetsPerStream: limits.targetsPerStream)
       let shutDownRequest = ShutDownRequest()
       let rest = RESTService(
         rpcs: rpcs, gate: gate, health: health,
@@ -103,6 +115,11 @@
           hasKeys: options.hasKeys, isLoopback: options.isLoopback),
         emulator: options.isEmulator
           ? EmulatorEndpoints(catalog: catalog) { shutDownRequest.make() } : nil)
+      var requests = HTTPConnection.Service(bodyLimit: limits.messageBytes, answer: rest.answer)
+      if options.hasKeys {
+        requests.check = { await rest.bodyLimit(of: $0, limits.messageBytes) }
+      }
+      let service = requests
       let connections = Connections(
         limit: limits.connections, streams: limits.openStreams,
         bodyBytes: max(Connections.bodyBytes, limits.messageBytes), metrics,
@@ -121,12 +138,10 @@
           $0.http2.maxConcurrentStreams = limits.streamsPerConnection
           $0.connection.maxIdleTime = Self.idleTime
           $0.channelDebuggingCallbacks.onAcceptTCPConnection = {
-            ProtocolChooser.add(
-              to: $0, connections, bodyLimit: limits.messageBytes, rest.answer)
+            ProtocolChooser.add(to: $0, connections, service)
           }
           $0.channelDebuggingCallbacks.onAcceptHTTP2Stream = {
-            StreamChooser.add(
-              to: $0, connections, unchecked, bodyLimit: limits.messageBytes, rest.answer)
+            StreamChooser.add(to: $0, connections, unchecked, service)
           }
           $0.connection.keepalive.time = Self.silentTime
         })
@@ -155,6 +170,11 @@
       defer { catalog.close() }
       // Not cancelled with the caller: calls that run may end.
       let serving = Task { try await server.serve() }
+      let isShutDown = running.withLock { running in
+        running.serving = serving
+        return running.isShutDown
+      }
+      if isShutDown { cutLater() }
       let expiring = Task {
         while true {
           try await Task.sleep(for: .seconds(1))
@@ -165,13 +185,24 @@
       defer {
         expiring.cancel()
         reloading.cancel()
+        running.withLock { running in
+          running.cut?.cancel()
+          running.serving = nil
+        }
       }
       try await withTaskCancellationHandler {
         try await serving.value
       } onCancel: {
         shutDown()
-        Task {
-          try await Task.sleep(for: Self.grace)
+      }
+    }
+
+    /// Calls that have not ended when the time is over do not keep the server.
+    private func cutLater() {
+      running.withLock { running in
+        guard let serving = running.serving, running.cut == nil else { return }
+        running.cut = Task { [grace] in
+          try await Task.sleep(for: grace)
           serving.cancel()
         }
       }
@@ -187,11 +218,15 @@
       do { try catalog.replaceIndexes(json: json) } catch { throw error.nsError }
     }
 
-    /// Accepts no more calls, ends listeners with a status, and lets other calls end.
+    /// Accepts no more calls, ends listeners and write streams with a status, and lets other calls end
+    /// for up to ten seconds.
     public func shutDown() {
       health.shutDown()
       streams.close()
+      writeStreams.close()
       server.beginGracefulShutdown()
+      running.withLock { $0.isShutDown = true }
+      cutLater()
     }
   }
 

@@ -5,9 +5,12 @@
   /// A connection over HTTP/1, or a stream of HTTP/2, which has one request: one request at a time,
   /// each answered by a function.
   ///
-  ///     waiting ─ head ─▶ receiving ─ end ─▶ answering ─ end ─▶ waiting, or ending
-  ///        │                  │ body too large: 413                     │
-  ///        └──────────────────┴─ not HTTP: 400; too slow ─▶ ending ◀────┘
+  ///     waiting ─ head ─▶ checking ─▶ receiving ─ end ─▶ answering ─ end ─▶ waiting, or ending
+  ///        │                  │           │ body too large: 413                     │
+  ///        │                  └─ no key ──┼──▶ answering ─▶ ending                  │
+  ///        └──────────────────────────────┴─ not HTTP: 400; too slow ─▶ ending ◀────┘
+  ///
+  /// Nothing of a body is read before the key is checked.
   ///
   /// Later requests wait until the answer to one ends, and nothing more is read meanwhile. NIO's
   /// own handler for that is not used: it traps in debug builds if a server shuts down while half a
@@ -22,6 +25,17 @@
 
     /// Answers a request, in a task that is cancelled when the connection ends.
     typealias Answer = @Sendable (HTTPRequest, HTTPResponseWriter) async -> Void
+    /// Returns how many bytes the body of a request may have, by its head; nil if it is to be answered
+    /// without one.
+    typealias Check = @Sendable (HTTPRequest) async -> Int?
+
+    /// What becomes of requests.
+    struct Service: Sendable {
+      let bodyLimit: Int
+      let answer: Answer
+      /// Nil if requests need no key.
+      var check: Check?
+    }
 
     /// Time for the head of the first request.
     private static let headTime = TimeAmount.seconds(10)
@@ -37,7 +51,8 @@
 
     private enum State {
       case waiting
-      case receiving(HTTPRequestHead, ByteBuffer)
+      case checking(HTTPRequestHead, Task<Void, Never>)
+      case receiving(HTTPRequestHead, ByteBuffer, limit: Int)
       case answering(Answering)
       /// Drops what comes.
       case ending
@@ -53,12 +68,11 @@
     }
 
     private let connections: Connections
-    private let bodyLimit: Int
-    private let answer: Answer
+    private let service: Service
     /// Bytes of the request that are reserved.
     private var reserved = 0
     private var state = State.waiting
-    /// The number of the request that is being answered, or was last.
+    /// The number of the request whose head came last.
     private(set) var request = 0
     private var deadline: Scheduled<Void>?
     private var context: ChannelHandlerContext?
@@ -66,10 +80,9 @@
     private var following: [HTTPServerRequestPart] = []
     private var mustRead = false
 
-    init(_ connections: Connections, bodyLimit: Int, _ answer: @escaping Answer) {
+    init(_ connections: Connections, _ service: Service) {
       self.connections = connections
-      self.bodyLimit = bodyLimit
-      self.answer = answer
+      self.service = service
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -86,21 +99,37 @@
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       let part = unwrapInboundIn(data)
-      if case .answering = state { following.append(part) } else { take(part, context) }
+      if isBusy { following.append(part) } else { take(part, context) }
+    }
+
+    /// What comes waits.
+    private var isBusy: Bool {
+      switch state {
+      case .checking, .answering: true
+      case .waiting, .receiving, .ending: false
+      }
     }
 
     private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
       switch (part, state) {
       case (.head(let head), .waiting):
         setDeadline(Self.bodyTime)
-        state = .receiving(head, ByteBuffer())
-        let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
-        guard length <= bodyLimit else { return refuseBody() }
-        if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
-          let head = HTTPResponseHead(version: .http1_1, status: .continue)
-          context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+        request += 1
+        guard let check = service.check else {
+          return receive(head, limit: service.bodyLimit, context)
         }
-      case (.body(var part), .receiving(let head, var body)):
+        let asked = HTTPRequest(head, ByteBuffer(), context)
+        let connection = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let task = Task { [request, eventLoop = context.eventLoop] in
+          let limit = await check(asked)
+          eventLoop.execute {
+            let (connection, context) = connection.value
+            connection.admit(request, limit: limit, context)
+          }
+        }
+        state = .checking(head, task)
+      case (.body(var part), .receiving(let head, var body, let limit)):
+        guard body.readableBytes + part.readableBytes <= limit else { return refuseBody(limit) }
         guard connections.reserve(part.readableBytes) else {
           return refuse(
             .serviceUnavailable, "The server has too many requests in memory.", "UNAVAILABLE")
@@ -109,30 +138,51 @@
         // The state has no second reference to the body meanwhile.
         state = .waiting
         body.writeBuffer(&part)
-        state = .receiving(head, body)
-        if body.readableBytes > bodyLimit { refuseBody() }
-      case (.end, .receiving(let head, let body)):
-        clearDeadline()
-        let request = HTTPRequest(
-          method: head.method, target: head.uri, headers: head.headers,
-          body: Array(body.readableBytesView), peer: Connections.peer(of: context.channel),
-          localPeer: Connections.localPeer(of: context.channel))
-        self.request += 1
-        let writer = HTTPResponseWriter(
-          NIOLoopBound(self, eventLoop: context.eventLoop), self.request, context.eventLoop)
-        let answer = answer
-        let task = Task {
-          await answer(request, writer)
-          // The answer may have been left without an end.
-          writer.abandon()
-        }
-        state = .answering(
-          Answering(
-            task: task, keepsAlive: Self.keepsAlive(head), isHead: head.method == .HEAD))
+        state = .receiving(head, body, limit: limit)
+      case (.end, .receiving(let head, let body, _)):
+        answer(head, body, keepsAlive: Self.keepsAlive(head), context)
       default:
         // The rest of a refused request.
         break
       }
+    }
+
+    /// The key of a request is checked.
+    private func admit(_ request: Int, limit: Int?, _ context: ChannelHandlerContext) {
+      guard case .checking(let head, _) = state, request == self.request else { return }
+      guard let limit else {
+        following = []
+        return answer(head, ByteBuffer(), keepsAlive: false, context)
+      }
+      receive(head, limit: limit, context)
+      takeFollowing(context)
+    }
+
+    private func receive(_ head: HTTPRequestHead, limit: Int, _ context: ChannelHandlerContext) {
+      state = .receiving(head, ByteBuffer(), limit: limit)
+      let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+      guard length <= limit else { return refuseBody(limit) }
+      if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
+        let head = HTTPResponseHead(version: .http1_1, status: .continue)
+        context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+      }
+    }
+
+    private func answer(
+      _ head: HTTPRequestHead, _ body: ByteBuffer, keepsAlive: Bool,
+      _ context: ChannelHandlerContext
+    ) {
+      clearDeadline()
+      let asked = HTTPRequest(head, body, context)
+      let writer = HTTPResponseWriter(
+        NIOLoopBound(self, eventLoop: context.eventLoop), request, context.eventLoop)
+      let task = Task { [service] in
+        await service.answer(asked, writer)
+        // The answer may have been left without an end.
+        writer.abandon()
+      }
+      state = .answering(
+        Answering(task: task, keepsAlive: keepsAlive, isHead: head.method == .HEAD))
     }
 
     /// A stream of HTTP/2 has one request.
@@ -142,14 +192,14 @@
 
     private func takeFollowing(_ context: ChannelHandlerContext) {
       while !following.isEmpty {
-        if case .answering = state { return }
+        if isBusy { return }
         take(following.removeFirst(), context)
       }
       if mustRead { read(context: context) }
     }
 
     func read(context: ChannelHandlerContext) {
-      if case .answering = state {
+      if isBusy {
         mustRead = true
       } else {
         mustRead = false
@@ -157,8 +207,8 @@
       }
     }
 
-    private func refuseBody() {
-      refuse(.payloadTooLarge, "The request has more than \(bodyLimit) bytes.")
+    private func refuseBody(_ limit: Int) {
+      refuse(.payloadTooLarge, "The request has more than \(limit) bytes.")
     }
 
     private func refuse(
@@ -264,15 +314,20 @@
     private func end() {
       clearDeadline()
       free()
-      if case .answering(let answering) = state { answering.task?.cancel() }
+      switch state {
+      case .checking(_, let task): task.cancel()
+      case .answering(let answering): answering.task?.cancel()
+      case .waiting, .receiving, .ending: break
+      }
       state = .ending
       following = []
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
       switch state {
-      case .waiting, .receiving:
+      case .waiting, .checking, .receiving:
         guard error is HTTPParserError, context.channel.isActive else { fallthrough }
+        if case .checking(_, let task) = state { task.cancel() }
         clearDeadline()
         refuse(.badRequest, "The request is not valid HTTP/1: \(error)")
       case .answering, .ending:
@@ -287,7 +342,7 @@
       case .answering(var answering):
         answering.keepsAlive = false
         state = .answering(answering)
-      case .waiting, .receiving, .ending:
+      case .waiting, .checking, .receiving, .ending:
         end()
         context.close(promise: nil)
       }
@@ -322,5 +377,15 @@
     var body: [UInt8]
     var peer: String
     var localPeer: String
+  }
+
+  extension HTTPRequest {
+    fileprivate init(_ head: HTTPRequestHead, _ body: ByteBuffer, _ context: ChannelHandlerContext)
+    {
+      self.init(
+        method: head.method, target: head.uri, headers: head.headers,
+        body: Array(body.readableBytesView), peer: Connections.peer(of: context.channel),
+        localPeer: Connections.localPeer(of: context.channel))
+    }
   }
 #endif

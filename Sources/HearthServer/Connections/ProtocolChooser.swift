@@ -22,29 +22,24 @@
     static let patience = TimeAmount.seconds(10)
 
     private let connections: Connections
-    private let answer: HTTPConnection.Answer
-    private let bodyLimit: Int
+    private let service: HTTPConnection.Service
     private var held: ByteBuffer?
     /// Whether something behind this handler may be sent.
     private var hasChosen = false
     private var deadline: Scheduled<Void>?
 
-    init(
-      _ connections: Connections, bodyLimit: Int, _ answer: @escaping HTTPConnection.Answer
-    ) {
+    init(_ connections: Connections, _ service: HTTPConnection.Service) {
       self.connections = connections
-      self.bodyLimit = bodyLimit
-      self.answer = answer
+      self.service = service
     }
 
     /// Puts a chooser before gRPC's handlers, and after TLS.
     static func add(
-      to channel: any Channel, _ connections: Connections, bodyLimit: Int,
-      _ answer: @escaping HTTPConnection.Answer
+      to channel: any Channel, _ connections: Connections, _ service: HTTPConnection.Service
     ) -> EventLoopFuture<Void> {
       channel.eventLoop.makeCompletedFuture {
         let pipeline = channel.pipeline.syncOperations
-        let chooser = ProtocolChooser(connections, bodyLimit: bodyLimit, answer)
+        let chooser = ProtocolChooser(connections, service)
         try pipeline.addHandler(
           chooser, position: .before(try pipeline.handler(type: NIOHTTP2Handler.self)))
       }
@@ -88,7 +83,7 @@
             position: .before(http2), withPipeliningAssistance: false, withErrorHandling: false,
             withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
           try pipeline.addHandler(
-            HTTPConnection(connections, bodyLimit: bodyLimit, answer), position: .before(http2))
+            HTTPConnection(connections, service), position: .before(http2))
           hasChosen = true
         }
       } catch {

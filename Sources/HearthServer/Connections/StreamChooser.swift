@@ -14,26 +14,22 @@
     typealias InboundOut = HTTP2Frame.FramePayload
 
     private let connections: Connections
-    private let answer: HTTPConnection.Answer
-    private let bodyLimit: Int
+    private let service: HTTPConnection.Service
 
-    init(
-      _ connections: Connections, bodyLimit: Int, _ answer: @escaping HTTPConnection.Answer
-    ) {
+    init(_ connections: Connections, _ service: HTTPConnection.Service) {
       self.connections = connections
-      self.bodyLimit = bodyLimit
-      self.answer = answer
+      self.service = service
     }
 
     /// Puts a chooser, and a guard before it, before gRPC's handlers.
     static func add(
       to channel: any Channel, _ connections: Connections, _ unchecked: UncheckedCalls?,
-      bodyLimit: Int, _ answer: @escaping HTTPConnection.Answer
+      _ service: HTTPConnection.Service
     ) -> EventLoopFuture<Void> {
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandlers(
           StreamGuard(connections, unchecked),
-          StreamChooser(connections, bodyLimit: bodyLimit, answer), position: .first)
+          StreamChooser(connections, service), position: .first)
       }
     }
 
@@ -43,7 +39,7 @@
         do {
           try pipeline.addHandlers(
             HTTP2FramePayloadToHTTP1ServerCodec(),
-            HTTPConnection(connections, bodyLimit: bodyLimit, answer), position: .after(self))
+            HTTPConnection(connections, service), position: .after(self))
         } catch {
           return context.close(promise: nil)
         }

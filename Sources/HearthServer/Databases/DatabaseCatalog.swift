@@ -7,7 +7,8 @@
     import HearthPostgres
   #endif
 
-  /// The databases of a server, by name. Opens each at its first use.
+  /// The databases of a server, by name. Opens each at its first use. Of many that are open, it closes
+  /// those that nobody uses: each has file descriptors, and reserves address space.
   ///
   ///     file     every project's default database is this file
   ///     URL      every project's default database is this one of a PostgreSQL server
@@ -18,8 +19,18 @@
       case folder(String)
     }
 
+    /// A database that is open.
+    private struct Entry {
+      let database: ServedDatabase
+      /// Calls that use it now.
+      var uses = 0
+      /// The number of its last use.
+      var lastUse: UInt64 = 0
+    }
+
     private struct State {
-      var open: [DatabaseName: ServedDatabase] = [:]
+      var open: [DatabaseName: Entry] = [:]
+      var uses: UInt64 = 0
       var indexes: ServedIndexes
       var isClosed = false
     }
@@ -27,6 +38,7 @@
     private let place: Place
     private let creates: Bool
     private let settings: EmbeddedBackend.Settings
+    private let openLimit: Int
     private let logger: Logger
     private let state: Guarded<State>
 
@@ -39,17 +51,21 @@
       state = Guarded(State(indexes: indexes))
       creates = false
       settings = EmbeddedBackend.Settings()
+      openLimit = 1
       self.logger = logger
     }
 
     /// Serves a file, a folder, or the database of a PostgreSQL server.
     ///
-    /// - Parameter creates: Files that do not exist are created.
+    /// - Parameters:
+    ///   - creates: Files that do not exist are created.
+    ///   - openLimit: Of more open databases of a folder, unused ones are closed.
     init(
       at path: String, creates: Bool, _ settings: EmbeddedBackend.Settings,
-      _ indexes: ServedIndexes, logger: Logger
+      _ indexes: ServedIndexes, openLimit: Int = 128, logger: Logger
     ) throws {
       state = Guarded(State(indexes: indexes))
+      self.openLimit = openLimit
       self.creates = creates
       self.settings = settings
       self.logger = logger
@@ -88,17 +104,40 @@
       #endif
     }
 
-    func database(_ name: DatabaseName) throws(Status) -> ServedDatabase {
+    /// The database with this name, which stays open until `endUse`.
+    func use(_ name: DatabaseName) throws(Status) -> ServedDatabase {
       if case .one(let database) = place {
         guard name.database == "(default)" else { throw Self.missing(name) }
         return database
       }
       return try state.withLock { state throws(Status) in
-        if let database = state.open[name] { return database }
         if state.isClosed { throw Status(.unavailable, "The server is shutting down.") }
-        let database = ServedDatabase(try open(name), state.indexes)
-        state.open[name] = database
-        return database
+        var entry: Entry
+        if let open = state.open[name] {
+          entry = open
+        } else {
+          closeUnused(&state)
+          entry = Entry(database: ServedDatabase(try open(name), state.indexes))
+        }
+        state.uses += 1
+        entry.uses += 1
+        entry.lastUse = state.uses
+        state.open[name] = entry
+        return entry.database
+      }
+    }
+
+    func endUse(of name: DatabaseName) { state.withLock { $0.open[name]?.uses -= 1 } }
+
+    /// Makes room for one more. Under the lock: a file that is being closed cannot be opened.
+    private func closeUnused(_ state: inout State) {
+      while state.open.count >= openLimit {
+        let unused = state.open.filter {
+          $0.value.uses == 0 && $0.value.database.transactions.open == 0
+        }
+        guard let oldest = unused.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+        state.open[oldest.key] = nil
+        oldest.value.database.backend.close()
       }
     }
 
@@ -157,15 +196,18 @@
 
     private var openDatabases: [ServedDatabase] {
       if case .one(let database) = place { return [database] }
-      return state.withLock { Array($0.open.values) }
+      return state.withLock { $0.open.values.map(\.database) }
     }
+
+    /// The number of databases that are open.
+    var openCount: Int { openDatabases.count }
 
     /// Completes all writes, and closes what the catalog has opened.
     package func close() {
       let open = state.withLock { state in
         state.isClosed = true
         defer { state.open = [:] }
-        return Array(state.open.values)
+        return state.open.values.map(\.database)
       }
       for database in open { database.backend.close() }
       if case .one(let database) = place { database.backend.close() }

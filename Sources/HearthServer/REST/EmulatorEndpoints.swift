@@ -12,15 +12,21 @@
 
     func answer(_ route: RESTRoute, _ body: [UInt8]) async throws {
       switch route {
-      case .clear(let name): try await clear(try catalog.database(DatabaseName(name)))
+      case .clear(let name):
+        let name = try DatabaseName(name)
+        let database = try catalog.use(name)
+        defer { catalog.endUse(of: name) }
+        try await clear(database)
       case .export(let project):
         let files = try Files(project, body, catalog)
+        defer { catalog.endUse(of: files.name) }
         let path = files.path
         try await Self.readable {
           _ = try await files.backend.export(to: path, replacing: false, nil)
         }
       case .load(let project):
         let files = try Files(project, body, catalog)
+        defer { catalog.endUse(of: files.name) }
         let path = files.path
         try await Self.readable {
           _ = try await files.backend.importDocuments(
@@ -63,6 +69,8 @@
         var export_name: String
       }
 
+      /// In use, until `DatabaseCatalog.endUse`.
+      let name: DatabaseName
       let backend: any FileBackend
       let path: String
 
@@ -78,9 +86,11 @@
         guard !body.export_name.isEmpty, !body.export_name.contains("/") else {
           throw .invalidArgument("An export_name is the name of a file in the export_directory.")
         }
-        guard let backend = try catalog.database(name).backend as? any FileBackend else {
+        guard let backend = try catalog.use(name).backend as? any FileBackend else {
+          catalog.endUse(of: name)
           throw Status(.unimplemented, "Only a database in a file is exported and imported.")
         }
+        self.name = name
         self.backend = backend
         path = body.export_directory + "/" + body.export_name + ".jsonl"
       }

@@ -18,6 +18,33 @@
     /// Nil unless the server is an emulator.
     let emulator: EmulatorEndpoints?
 
+    /// How many bytes the body of a request may have, by its head; nil for one that is refused, or
+    /// needs no body.
+    func bodyLimit(of request: HTTPRequest, _ limit: Int) async -> Int? {
+      do {
+        _ = try guarding.check(request.headers)
+        switch try Self.route(of: request).route {
+        case .ready, .health, .webChannel: return Self.keylessBytes
+        default: break
+        }
+        try await gate.keys.check(authorization: request.headers.first(name: "authorization"))
+        return limit
+      } catch {
+        return nil
+      }
+    }
+
+    /// Bytes of the body of a request that needs no key.
+    private static let keylessBytes = 1024
+
+    private static func route(
+      of request: HTTPRequest
+    ) throws(Status) -> (route: RESTRoute, parts: [Substring]) {
+      let parts = request.target.split(
+        separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+      return (try RESTRoute(request.method, path: parts[0]), parts)
+    }
+
     func answer(_ request: HTTPRequest, _ writer: HTTPResponseWriter) async {
       var headers: [String: String] = [:]
       do {
@@ -36,9 +63,7 @@
     }
 
     private func answer(_ request: HTTPRequest, _ response: RESTResponse) async throws {
-      let parts = request.target.split(
-        separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-      let route = try RESTRoute(request.method, path: parts[0])
+      let (route, parts) = try Self.route(of: request)
       switch route {
       case .ready: return try await response.send(text: "Ok\n")
       case .health: return try await response.send(isServing: health.isServing)

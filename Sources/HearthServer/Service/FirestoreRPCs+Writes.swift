@@ -95,38 +95,42 @@
       request: RPCAsyncSequence<ProtoWriteRequest, any Error>,
       response: RPCWriter<ProtoWriteResponse>, context: ServerContext
     ) async throws {
-      var name: DatabaseName?
-      var count: UInt64 = 0
-      for try await message in request {
-        count += 1
-        let token = withUnsafeBytes(of: count.bigEndian) { Data($0) }
-        guard let name else {
-          // The first message only names the database.
-          name = try DatabaseName(message.database)
-          guard message.writes.isEmpty else {
-            throw Status.invalidArgument("The first message of a write stream has no writes.")
+      try await writeStreams.run { stream in
+        var name: DatabaseName?
+        var count: UInt64 = 0
+        for try await message in request {
+          try stream.begin()
+          defer { stream.end() }
+          count += 1
+          let token = withUnsafeBytes(of: count.bigEndian) { Data($0) }
+          guard let name else {
+            // The first message only names the database.
+            name = try DatabaseName(message.database)
+            guard message.writes.isEmpty else {
+              throw Status.invalidArgument("The first message of a write stream has no writes.")
+            }
+            let streamID =
+              message.streamID.isEmpty ? "\(UInt64.random(in: 0 ... .max))" : message.streamID
+            try await response.write(
+              .with {
+                $0.streamID = streamID
+                $0.streamToken = token
+              })
+            continue
           }
-          let streamID =
-            message.streamID.isEmpty ? "\(UInt64.random(in: 0 ... .max))" : message.streamID
-          try await response.write(
-            .with {
-              $0.streamID = streamID
-              $0.streamToken = token
-            })
-          continue
-        }
-        try await with(name) { database in
-          let result =
-            message.writes.isEmpty
-            ? nil : try await database.commit(try name.mutations(message.writes))
-          try await response.write(
-            .with {
-              $0.streamToken = token
-              if let result {
-                $0.writeResults = result.results.map(name.proto)
-                $0.commitTime = .init(result.commitTime)
-              }
-            })
+          try await with(name) { database in
+            let result =
+              message.writes.isEmpty
+              ? nil : try await database.commit(try name.mutations(message.writes))
+            try await response.write(
+              .with {
+                $0.streamToken = token
+                if let result {
+                  $0.writeResults = result.results.map(name.proto)
+                  $0.commitTime = .init(result.commitTime)
+                }
+              })
+          }
         }
       }
     }
@@ -135,7 +139,7 @@
   extension ProtoStatus {
     init(_ status: Status) {
       self.init()
-      code = Int32(status.code.rawValue)
+      code = Int32(status.clientCode.rawValue)
       message = status.message
     }
   }

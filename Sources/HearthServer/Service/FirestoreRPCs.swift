@@ -12,6 +12,7 @@
   struct FirestoreRPCs: ProtoFirestore.SimpleServiceProtocol {
     let catalog: DatabaseCatalog
     let streams: ListenStreams
+    let writeStreams: WriteStreams
     let targetsPerStream: Int
 
     /// Runs a call on the database with this name.
@@ -19,7 +20,8 @@
       _ name: DatabaseName, _ body: (ServedDatabase) async throws -> Answer
     ) async throws -> Answer {
       do {
-        let database = try catalog.database(name)
+        let database = try catalog.use(name)
+        defer { catalog.endUse(of: name) }
         try await database.prepared()
         return try await body(database)
       } catch let status as Status {
@@ -46,8 +48,12 @@
   }
 
   extension Status: RPCErrorConvertible {
+    /// The code for a client. Clients send a commit again after `unavailable` and `resourceExhausted`,
+    /// also one that may have been applied: that one is `unknown`.
+    var clientCode: Code { mayBeDone ? .unknown : code }
+
     package var rpcErrorCode: RPCError.Code {
-      GRPCCore.Status.Code(rawValue: code.rawValue).flatMap { RPCError.Code($0) } ?? .unknown
+      GRPCCore.Status.Code(rawValue: clientCode.rawValue).flatMap { RPCError.Code($0) } ?? .unknown
     }
     package var rpcErrorMessage: String { message }
     package var rpcErrorCause: (any Error)? { nil }

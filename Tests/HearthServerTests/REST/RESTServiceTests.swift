@@ -54,6 +54,39 @@
       }
     }
 
+    @Test func `a body is read after the key is checked`() async throws {
+      let key = "a-key-of-the-tests"
+      @Sendable func begin(_ path: String, _ key: String?) -> String {
+        "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000000\r\n"
+          + (key.map { "Authorization: Bearer \($0)\r\n" } ?? "") + "\r\n{"
+      }
+      try await TestServer.run({ $0.serviceKeys = [key] }) { server in
+        for refused in [nil, "another-key-of-the-tests"] {
+          let answer = try await RawConnection.send(
+            begin(Self.v1 + ":commit", refused), port: server.port)
+          #expect(answer.hasPrefix("HTTP/1.1 401"), "\(answer)")
+        }
+        let missing = try await RawConnection.send(begin("/v2", nil), port: server.port)
+        #expect(missing.hasPrefix("HTTP/1.1 404"), "\(missing)")
+        let large = try await RawConnection.send(
+          begin("/v1/x", key).replacing("20000000", with: "200000000"), port: server.port)
+        #expect(large.hasPrefix("HTTP/1.1 404") || large.hasPrefix("HTTP/1.1 413"), "\(large)")
+        // Over HTTP/2 the stream ends without its body.
+        let frames = try await RawConnection.send(
+          [.request(1, "POST", Self.v1 + ":commit", ends: false)], port: server.port)
+        #expect(frames.contains { $0.stream == 1 && $0.ends })
+        let written = try await server.rest(
+          "POST", Self.v1 + "/books?documentId=dune", "{}", ["Authorization": "Bearer \(key)"])
+        #expect(written.status == 200, "\(written)")
+        // Several requests on a connection, each checked.
+        let get =
+          "GET \(Self.v1)/books/dune HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(key)\r\n"
+        let both = try await RawConnection.send(
+          get + "\r\n" + get + "Connection: close\r\n\r\n", port: server.port)
+        #expect(both.components(separatedBy: "HTTP/1.1 200").count == 3, "\(both)")
+      }
+    }
+
     @Test func `a database that is open for reading only refuses writes`() async throws {
       let path = NSTemporaryDirectory() + "read-only-\(UUID().uuidString).hearth"
       defer { try? FileManager.default.removeItem(atPath: path) }

@@ -1,0 +1,94 @@
+#if Server
+  import HearthEngine
+
+  /// The open `Write` streams of a server, which would not end by themselves.
+  ///
+  ///     waiting ─ message ─▶ committing ─ answered ─▶ waiting
+  ///        └─ shut down ─▶ ended ◀─ answered, shut down ─┘
+  final class WriteStreams: Sendable {
+    final class Stream: Sendable {
+      private struct State {
+        var isCommitting = false
+        var isClosed = false
+        var task: Task<Void, any Error>?
+      }
+
+      private let state = Guarded(State())
+
+      fileprivate var isClosed: Bool { state.withLock(\.isClosed) }
+
+      /// A message has come. Throws `unavailable` if the server shuts down.
+      func begin() throws(Status) {
+        let isClosed = state.withLock { state in
+          state.isCommitting = !state.isClosed
+          return state.isClosed
+        }
+        if isClosed { throw WriteStreams.shutDown }
+      }
+
+      /// The message is answered.
+      func end() {
+        let ended = state.withLock { state in
+          state.isCommitting = false
+          return state.isClosed ? state.task : nil
+        }
+        ended?.cancel()
+      }
+
+      fileprivate func start(_ task: Task<Void, any Error>) {
+        let isClosed = state.withLock { state in
+          state.task = task
+          return state.isClosed
+        }
+        if isClosed { end() }
+      }
+
+      /// A commit that runs is answered first.
+      fileprivate func close() {
+        let waiting = state.withLock { state in
+          state.isClosed = true
+          return state.isCommitting ? nil : state.task
+        }
+        waiting?.cancel()
+      }
+    }
+
+    private struct State {
+      var open: [ObjectIdentifier: Stream] = [:]
+      var isClosed = false
+    }
+
+    private let state = Guarded(State())
+
+    /// Runs a stream until it ends. Throws `unavailable` if the server shuts down.
+    func run(_ body: @escaping @Sendable (Stream) async throws -> Void) async throws {
+      let stream = Stream()
+      let isClosed = state.withLock { state in
+        state.open[ObjectIdentifier(stream)] = stream
+        return state.isClosed
+      }
+      defer { state.withLock { $0.open[ObjectIdentifier(stream)] = nil } }
+      if isClosed { throw Self.shutDown }
+      let task = Task { try await body(stream) }
+      stream.start(task)
+      let result = await withTaskCancellationHandler {
+        await task.result
+      } onCancel: {
+        task.cancel()
+      }
+      if stream.isClosed { throw Self.shutDown }
+      try result.get()
+    }
+
+    /// Ends all streams, and those that begin later. Clients connect again.
+    func close() {
+      let open = state.withLock { state in
+        state.isClosed = true
+        return Array(state.open.values)
+      }
+      for stream in open { stream.close() }
+    }
+
+    private static let shutDown = Status(.unavailable, "The server is shutting down.")
+  }
+#endif

@@ -1,0 +1,47 @@
+#if Server
+  import FirestoreProtocol
+  import Foundation
+  import GRPCCore
+  import HearthEngine
+  import Logging
+  import Testing
+
+  @testable import HearthServer
+
+  /// A server ends, whatever its clients leave open.
+  @Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+    @Test func `a write stream that is open ends with a status`() async throws {
+      try await TestServer.run { server in
+        let ended = await #expect(throws: RPCError.self) {
+          try await server.client.write { writer in
+            try await writer.write(.with { $0.database = TestServer.database })
+            try? await Task.sleep(for: .seconds(600))
+          } onResponse: { response in
+            for try await _ in response.messages { server.shutDown() }
+          }
+        }
+        #expect(ended?.code == .unavailable)
+      }
+    }
+
+    @Test func `a call that never ends is cut when the time is over`() async throws {
+      let backend = try EmbeddedBackend(
+        inMemory: EmbeddedBackend.Settings(), logger: Logger(label: "test"))
+      var options = FirestoreServer.Options()
+      options.port = 0
+      let server = try FirestoreServer(
+        DatabaseCatalog(backend), options, grace: .milliseconds(500))
+      async let running: Void = server.run()
+      let port = try await server.port
+      // A commit without its message.
+      async let client = RawConnection.send(
+        [Frame.call(1, "Commit")], for: .seconds(20), port: port)
+      try await Task.sleep(for: .milliseconds(300))
+      let began = ContinuousClock.now
+      server.shutDown()
+      try? await running
+      #expect(ContinuousClock.now - began < .seconds(5))
+      _ = try await client
+    }
+  }
+#endif
