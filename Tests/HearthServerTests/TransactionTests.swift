@@ -2,8 +2,12 @@
   import FirestoreProtocol
   import Foundation
   import GRPCCore
+  import HearthEngine
+  import Logging
   import SwiftProtobuf
   import Testing
+
+  @testable import HearthServer
 
   @Suite struct TransactionTests {
     private static let name = TestServer.root + "/counters/one"
@@ -105,6 +109,140 @@
           #expect(refused?.code == .invalidArgument)
           #expect(refused?.message.contains("transaction has expired") == true)
         }
+      }
+    }
+  }
+
+  /// What becomes of the transactions of clients that go, or do not come back.
+  @Suite struct AbandonedTransactionTests {
+    private static let name = TestServer.root + "/counters/one"
+
+    /// The bytes of a call with one message.
+    private static func call(_ method: String, _ message: some SwiftProtobuf.Message) throws
+      -> [UInt8]
+    {
+      let bytes: [UInt8] = try message.serializedBytes()
+      let prefix = [0] + withUnsafeBytes(of: UInt32(bytes.count).bigEndian) { Array($0) }
+      return Frame.call(1, method).bytes + Frame.data(1, prefix + bytes).bytes
+    }
+
+    /// A transaction whose commit has failed.
+    private static func failed(_ server: TestServer) async throws -> Data {
+      let transaction = try await server.begin(.init())
+      _ = try await server.get(name, in: transaction)
+      try await server.set(name, .random(in: 0 ... .max))
+      await #expect(throws: RPCError.self) { try await server.set(name, 0, in: transaction) }
+      return transaction
+    }
+
+    @Test func `a client that goes while it waits for its turn leaves nothing behind`() async throws
+    {
+      try await TestServer.run { server in
+        try await server.set(Self.name, 1)
+        let second = try await Self.failed(server)
+        let first = try await Self.failed(server)
+        let turn = try await server.begin(.with { $0.readWrite.retryTransaction = first })
+        let request = ProtoBeginTransactionRequest.with {
+          $0.database = TestServer.database
+          $0.options.readWrite.retryTransaction = second
+        }
+        let transactions = try server.catalog.use(DatabaseName(TestServer.database)).transactions
+        func wait(for count: Int) async throws {
+          try await server.eventually {
+            if transactions.beginning != count { throw CancellationError() }
+          }
+        }
+        // Waits for its turn, and closes its connection.
+        let bytes = try Self.call("BeginTransaction", request)
+        let client = Task {
+          try await RawConnection.send(
+            [Frame.preface, Frame(kind: .settings, flags: 1, stream: 0).bytes, bytes],
+            for: .seconds(60), port: server.port)
+        }
+        try await wait(for: 1)
+        client.cancel()
+        try await wait(for: 0)
+        #expect(server.catalog.openTransactions == 1)
+        _ = try await server.client.rollback(
+          .with {
+            $0.database = TestServer.database
+            $0.transaction = turn
+          })
+        #expect(server.catalog.openTransactions == 0)
+        let began = ContinuousClock.now
+        let next = try await server.begin(.init())
+        _ = try await server.get(Self.name, in: next)
+        try await server.set(Self.name, 2, in: next)
+        #expect(ContinuousClock.now - began < FirestoreServer.transactionPatience / 2)
+      }
+    }
+
+    private func sessions(
+      limit: Int = 10, idle: Duration = .seconds(60), longest: Duration = .seconds(60)
+    ) throws -> (TransactionSessions, EmbeddedBackend) {
+      let backend = try EmbeddedBackend(
+        inMemory: EmbeddedBackend.Settings(), logger: Logger(label: "test"))
+      return (
+        TransactionSessions(backend, limit: limit, idleTime: idle, longestTime: longest), backend
+      )
+    }
+
+    @Test func `a database has at most so many transactions, and those that end make room`()
+      async throws
+    {
+      let (sessions, backend) = try sessions(limit: 2)
+      defer { backend.close() }
+      let first = try await sessions.begin(.init(), isReadOnly: false, "a")
+      _ = try await sessions.begin(.init(), isReadOnly: true, "b")
+      let refused = await #expect(throws: HearthEngine.Status.self) {
+        try await sessions.begin(.init(), isReadOnly: false, "c")
+      }
+      #expect(refused?.code == .resourceExhausted && sessions.open == 2)
+      try sessions.rollback(first)
+      _ = try await sessions.begin(.init(), isReadOnly: false, "c")
+      sessions.endTransactions(of: "b")
+      #expect(sessions.open == 1)
+    }
+
+    @Test(arguments: [true, false]) func `a transaction ends when it is idle, and when it is old`(
+      isIdle: Bool
+    ) async throws {
+      let short = Duration.milliseconds(50)
+      let (sessions, backend) = try sessions(
+        idle: isIdle ? short : .seconds(60), longest: isIdle ? .seconds(60) : short)
+      defer { backend.close() }
+      let used = try await sessions.begin(.init(), isReadOnly: false, "a")
+      let unused = try await sessions.begin(.init(), isReadOnly: false, "a")
+      _ = try sessions.consistency(of: used, "a")
+      try await Task.sleep(for: short * 2)
+      // By its use, and by the clock.
+      let refused = #expect(throws: HearthEngine.Status.self) {
+        try sessions.consistency(of: used, "a")
+      }
+      #expect(refused?.message.contains("transaction has expired") == true)
+      #expect(sessions.open == 1)
+      sessions.expire()
+      #expect(sessions.open == 0)
+      #expect(throws: HearthEngine.Status.self) { try sessions.rollback(unused) }
+    }
+
+    @Test func `a transaction over REST outlives its connection, over HTTP 2 as well`() async throws
+    {
+      try await TestServer.run { server in
+        try await server.set(Self.name, 1)
+        let frames = try await RawConnection.send(
+          [
+            .request(1, "POST", "/v1/\(TestServer.root):beginTransaction", ends: false),
+            .data(1, Array("{}".utf8)),
+          ], port: server.port)
+        let body = frames.filter { $0.kind == .data }.flatMap(\.payload)
+        let answer = try JSONDecoder().decode([String: String].self, from: Data(body))
+        let transaction = try #require(answer["transaction"])
+        try await Task.sleep(for: .milliseconds(300))
+        let commit = try await server.rest(
+          "POST", "/v1/\(TestServer.root):commit",
+          #"{"transaction": "\#(transaction)", "writes": [{"delete": "\#(Self.name)"}]}"#)
+        #expect(commit.status == 200, "\(commit)")
       }
     }
   }

@@ -1,6 +1,7 @@
 #if Server
   import FirestoreProtocol
   import Foundation
+  import GRPCCore
   import HearthEngine
 
   /// The transactions that clients have begun in a database and not ended.
@@ -26,12 +27,6 @@
       let began = ContinuousClock.now
       var lastUse = ContinuousClock.now
 
-      var isExpired: Bool {
-        let now = ContinuousClock.now
-        return now - lastUse > .seconds(Limits.transactionIdleSeconds)
-          || now - began > .seconds(Limits.transactionSeconds)
-      }
-
       /// The backend's transaction.
       var id: TransactionID? {
         switch mode {
@@ -41,10 +36,42 @@
       }
     }
 
-    private let backend: any Backend
-    private let sessions = Guarded<[Data: Session]>([:])
+    /// A transaction that waits for its turn, or for the backend.
+    private struct Beginning {
+      let client: String
+      let start: TransactionStart
+    }
 
-    init(_ backend: any Backend) { self.backend = backend }
+    private struct State {
+      var sessions: [Data: Session] = [:]
+      var beginnings: [UInt64: Beginning] = [:]
+      var lastBeginning: UInt64 = 0
+    }
+
+    private let backend: any Backend
+    private let limit: Int
+    private let idleTime: Duration
+    private let longestTime: Duration
+    private let state = Guarded(State())
+
+    /// Transactions of one database that may be open.
+    static let limit = 20_000
+
+    init(
+      _ backend: any Backend, limit: Int = limit,
+      idleTime: Duration = .seconds(Limits.transactionIdleSeconds),
+      longestTime: Duration = .seconds(Limits.transactionSeconds)
+    ) {
+      self.backend = backend
+      self.limit = limit
+      self.idleTime = idleTime
+      self.longestTime = longestTime
+    }
+
+    private func isExpired(_ session: Session) -> Bool {
+      let now = ContinuousClock.now
+      return now - session.lastUse > idleTime || now - session.began > longestTime
+    }
 
     /// Begins a transaction, and returns its id.
     ///
@@ -54,50 +81,90 @@
     func begin(
       _ options: ProtoTransactionOptions, isReadOnly: Bool, _ client: String
     ) async throws -> Data {
-      let mode: Mode
+      let (number, start) = try prepare(options, client)
+      var generator = SystemRandomNumberGenerator()
+      let id = withUnsafeBytes(of: (generator.next(), generator.next())) { Data($0) }
+      do {
+        try await withTaskCancellationHandler {
+          try await withRPCCancellationHandler {
+            let mode = try await mode(options, isReadOnly: isReadOnly, start)
+            try add(id, Session(mode: mode, client: client), number, start)
+          } onCancelRPC: {
+            start.cancel()
+          }
+        } onCancel: {
+          start.cancel()
+        }
+      } catch {
+        state.withLock { $0.beginnings[number] = nil }
+        throw error
+      }
+      return id
+    }
+
+    /// Notes a transaction that begins, and its former attempt, which ends.
+    private func prepare(
+      _ options: ProtoTransactionOptions, _ client: String
+    ) throws(Status) -> (UInt64, TransactionStart) {
+      var start = TransactionStart(at: CallSite(file: #fileID, line: #line))
+      return try state.withLock { state throws(Status) in
+        if case .readWrite(let options)? = options.mode {
+          start.retrying = try Self.former(options.retryTransaction, in: &state)
+        }
+        guard state.sessions.count + state.beginnings.count < limit else {
+          throw Status(
+            .resourceExhausted, "The database has \(limit) open transactions. Try again later.")
+        }
+        state.lastBeginning += 1
+        state.beginnings[state.lastBeginning] = Beginning(client: client, start: start)
+        return (state.lastBeginning, start)
+      }
+    }
+
+    private func mode(
+      _ options: ProtoTransactionOptions, isReadOnly: Bool, _ start: TransactionStart
+    ) async throws -> Mode {
       switch options.mode {
       case .readOnly(let options):
         guard case .readTime(let time)? = options.consistencySelector else {
-          mode = .readOnly(try await newestTime())
-          break
+          return .readOnly(try await newestTime())
         }
-        mode = .readOnly(Timestamp(try Instant(exactly: time, "The read time")))
-      case nil where isReadOnly: mode = .readOnly(try await newestTime())
-      case .readWrite(let options):
-        mode = .readWrite(try await begin(retrying: try former(options.retryTransaction)))
-      case nil: mode = .readWrite(try await begin(retrying: nil))
+        return .readOnly(Timestamp(try Instant(exactly: time, "The read time")))
+      case nil where isReadOnly: return .readOnly(try await newestTime())
+      case .readWrite, nil:
+        return .readWrite(
+          try await backend.awaiting { backend.beginTransaction(start, .lent, $0) })
       }
-      var generator = SystemRandomNumberGenerator()
-      let id = withUnsafeBytes(of: (generator.next(), generator.next())) { Data($0) }
-      sessions.withLock { $0[id] = Session(mode: mode, client: client) }
-      return id
+    }
+
+    /// Adds a transaction that has begun, unless its client has gone meanwhile.
+    private func add(
+      _ id: Data, _ session: Session, _ number: UInt64, _ start: TransactionStart
+    ) throws {
+      let isWanted = state.withLock { state in
+        state.beginnings[number] = nil
+        if !start.isCancelled { state.sessions[id] = session }
+        return !start.isCancelled
+      }
+      if isWanted { return }
+      if let id = session.id { backend.rollback(id) }
+      throw CancellationError()
     }
 
     private func newestTime() async throws -> Timestamp {
       try await backend.awaiting { backend.newestTime(.lent, $0) }
     }
 
-    private func begin(retrying former: TransactionID?) async throws -> TransactionID {
-      var start = TransactionStart(at: CallSite(file: #fileID, line: #line))
-      start.retrying = former
-      return try await withTaskCancellationHandler {
-        try await backend.awaiting { backend.beginTransaction(start, .lent, $0) }
-      } onCancel: { [start] in
-        start.cancel()
-      }
-    }
-
     /// Ends an earlier attempt; nil if there is none.
-    private func former(_ id: Data) throws(Status) -> TransactionID? {
-      guard !id.isEmpty else { return nil }
-      return try sessions.withLock { sessions throws(Status) in
-        guard let session = sessions[id] else { return nil }
-        guard let former = session.id else {
-          throw .invalidArgument("A read-only transaction cannot be retried.")
-        }
-        sessions[id] = nil
-        return former
+    private static func former(
+      _ id: Data, in state: inout State
+    ) throws(Status) -> TransactionID? {
+      guard !id.isEmpty, let session = state.sessions[id] else { return nil }
+      guard let former = session.id else {
+        throw .invalidArgument("A read-only transaction cannot be retried.")
       }
+      state.sessions[id] = nil
+      return former
     }
 
     /// The state that a request of a transaction reads.
@@ -112,13 +179,16 @@
     }
 
     private func use(_ id: Data, _ client: String) throws(Status) -> Mode {
-      expire()
-      return try sessions.withLock { sessions throws(Status) in
-        guard let mode = sessions[id]?.mode else { throw Self.expired }
-        sessions[id]?.lastUse = .now
-        sessions[id]?.client = client
-        return mode
+      let (mode, expired): (Mode?, Session?) = state.withLock { state in
+        guard let session = state.sessions[id] else { return (nil, nil) }
+        guard !isExpired(session) else { return (nil, state.sessions.removeValue(forKey: id)) }
+        state.sessions[id]?.lastUse = .now
+        state.sessions[id]?.client = client
+        return (session.mode, nil)
       }
+      if let id = expired?.id { backend.rollback(id) }
+      guard let mode else { throw Self.expired }
+      return mode
     }
 
     /// Commits with the transaction; see `ServedDatabase.commit`.
@@ -132,38 +202,47 @@
         guard mutations.isEmpty else {
           throw Status.invalidArgument("Cannot modify entities in a read-only transaction.")
         }
-        sessions.withLock { $0[id] = nil }
+        state.withLock { $0.sessions[id] = nil }
         return CommitResult(at: Instant(try await newestTime()))
       case .readWrite(let transaction):
         // A second commit of it meanwhile is refused.
-        sessions.withLock { $0[id]?.mode = .failed(transaction) }
+        state.withLock { $0.sessions[id]?.mode = .failed(transaction) }
         let result = try await commit(transaction)
-        sessions.withLock { $0[id] = nil }
+        state.withLock { $0.sessions[id] = nil }
         return result
       }
     }
 
     func rollback(_ id: Data) throws(Status) {
-      guard let session = sessions.withLock({ $0.removeValue(forKey: id) }) else {
+      guard let session = state.withLock({ $0.sessions.removeValue(forKey: id) }) else {
         throw Self.expired
       }
       if let id = session.id { backend.rollback(id) }
     }
 
     /// Ends those that have expired.
-    func expire() { end(where: \.isExpired) }
+    func expire() { end(where: isExpired) }
 
     /// Ends those that this client used last: its connection is closed. A client that goes on over
     /// another connection begins again.
-    func endTransactions(of client: String) { end { $0.client == client } }
+    func endTransactions(of client: String) {
+      let starts = state.withLock { state in
+        state.beginnings.values.filter { $0.client == client }.map(\.start)
+      }
+      for start in starts { start.cancel() }
+      end { $0.client == client }
+    }
 
     /// The number of transactions that have not ended.
-    var open: Int { sessions.withLock(\.count) }
+    var open: Int { state.withLock(\.sessions.count) }
+
+    /// The number of transactions that have not begun yet. For tests.
+    var beginning: Int { state.withLock(\.beginnings.count) }
 
     private func end(where isOver: (Session) -> Bool) {
-      let ids = sessions.withLock { sessions in
-        let over = sessions.filter { isOver($0.value) }
-        for id in over.keys { sessions[id] = nil }
+      let ids = state.withLock { state in
+        let over = state.sessions.filter { isOver($0.value) }
+        for id in over.keys { state.sessions[id] = nil }
         return over.values.compactMap(\.id)
       }
       for id in ids { backend.rollback(id) }

@@ -15,6 +15,10 @@
 
     private typealias Method = ProtoFirestore.Method
 
+    /// Before the client's address: a transaction over REST does not end with a connection, because each
+    /// request may have its own.
+    private static let peer = "rest:"
+
     private static let mask: [String: RESTParameters.Kind] = ["mask.fieldPaths": .list]
     private static let consistency: [String: RESTParameters.Kind] = [
       "transaction": .text, "readTime": .text,
@@ -197,7 +201,7 @@
         single: ServerRequest(metadata: metadata, message: message))
       try await withServerContextRPCCancellationHandle { handle in
         let context = ServerContext(
-          descriptor: method, remotePeer: request.peer, localPeer: request.localPeer,
+          descriptor: method, remotePeer: Self.peer + request.peer, localPeer: request.localPeer,
           cancellation: handle)
         let answer = try await withTaskCancellationHandler {
           try await gate.intercept(request: input, context: context, next: handler)
