@@ -2,8 +2,11 @@
   import FirestoreProtocol
   import Foundation
   import GRPCCore
+  import HearthEngine
   import SwiftProtobuf
   import Testing
+
+  @testable import HearthServer
 
   /// The calls that Google's clients seldom make, and those that no client should.
   @Suite struct FirestoreRPCTests {
@@ -94,6 +97,112 @@
         #expect(tokens.count == 4 && Set(tokens).count == 4)
         #expect(
           try await server.get(TestServer.root + "/a/x").fields["n"]?.integerValue == 2)
+      }
+    }
+
+    /// Clients send a commit again after `unavailable` and `resourceExhausted`.
+    @Test func `a commit whose outcome is unknown is not sent again by clients`() {
+      for code in [HearthEngine.Status.Code.unavailable, .resourceExhausted, .unknown] {
+        var status = HearthEngine.Status(code, "lost")
+        #expect(RPCError(status).code.rawValue == code.rawValue)
+        #expect(ProtoStatus(status).code == Int32(code.rawValue))
+        status.mayBeDone = true
+        #expect(RPCError(status).code == .unknown)
+        #expect(ProtoStatus(status).code == 2)
+      }
+    }
+
+    @Test func `reading and writing need no change log`() async throws {
+      try await TestServer.run { server in
+        let backend = try #require(server.backend as? EmbeddedBackend)
+        try await backend.setRetention(
+          ChangeLogRetention(age: .zero, limitBytes: 0), isDefault: false)
+        let name = TestServer.root + "/a/b"
+        try await server.set(name, 0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for writer in 0..<2 {
+            group.addTask {
+              while !Task.isCancelled {
+                try await server.set(TestServer.root + "/a/\(writer)", .random(in: 0...9))
+              }
+            }
+          }
+          defer { group.cancelAll() }
+          for number in 0..<50 {
+            try await server.client.runQuery(
+              .with {
+                $0.parent = TestServer.root
+                $0.structuredQuery.from = [.with { $0.collectionID = "a" }]
+              }
+            ) { for try await _ in $0.messages {} }
+            let updated = try await server.client.updateDocument(
+              .with {
+                $0.document.name = name
+                $0.document.fields["n"] = .with { $0.integerValue = Int64(number) }
+              })
+            #expect(updated.fields["n"]?.integerValue == Int64(number))
+          }
+        }
+      }
+    }
+
+    @Test func `a query has as many parts as its documents allow`() async throws {
+      try await TestServer.run { server in
+        for part in 0..<2 {
+          _ = try await server.client.commit(
+            .with {
+              $0.database = TestServer.database
+              $0.writes = (0..<200).map { number in
+                .with { $0.update.name = TestServer.root + "/a/\(part * 200 + number)" }
+              }
+            })
+        }
+        for (count, cursors) in [(1, 1), (2, 2), (3, 2), (Int64.max, 2)] as [(Int64, Int)] {
+          let response = try await server.client.partitionQuery(
+            .with {
+              $0.parent = TestServer.root
+              $0.structuredQuery.from = [
+                .with {
+                  $0.collectionID = "a"
+                  $0.allDescendants = true
+                }
+              ]
+              $0.partitionCount = count
+            })
+          #expect(response.partitions.count == cursors, "\(count)")
+        }
+      }
+    }
+
+    @Test func `a result of several parts comes in order, once each`() async throws {
+      try await TestServer.run { server in
+        for part in 0..<2 {
+          _ = try await server.client.commit(
+            .with {
+              $0.database = TestServer.database
+              $0.writes = (0..<300).map { number in
+                .with {
+                  $0.update.name = TestServer.root + "/a/\(part)-\(number)"
+                  $0.update.fields["n"] = .with { $0.integerValue = Int64(part * 300 + number) }
+                }
+              }
+            })
+        }
+        let found = try await server.client.runQuery(
+          .with {
+            $0.parent = TestServer.root
+            $0.structuredQuery.from = [.with { $0.collectionID = "a" }]
+            $0.structuredQuery.orderBy = [.with { $0.field.fieldPath = "n" }]
+            $0.structuredQuery.offset = 3
+            $0.explainOptions.analyze = true
+          }
+        ) { response in
+          try await response.messages.reduce(into: []) { $0.append($1) }
+        }
+        #expect(found.compactMap { $0.document.fields["n"]?.integerValue } == Array(3..<600))
+        #expect(found.map(\.skippedResults) == [3] + Array(repeating: 0, count: 596))
+        #expect(
+          found.filter(\.hasExplainMetrics).count == 1 && found.last?.hasExplainMetrics == true)
       }
     }
 

@@ -51,7 +51,7 @@
     ) async throws -> (Answer, at: Timestamp) {
       switch consistency {
       case .past(let time):
-        return (try await read(at: time, verb), time)
+        return (try await past(time, verb).get(), time)
       case .transaction(let id):
         let answer = try await backend.awaiting {
           verb(RequestContext(thread: .lent, transaction: id), $0)
@@ -63,19 +63,25 @@
         let answer = try await backend.awaiting { verb(.lent, $0) }
         let after = try await newestTime()
         if before == after { return (answer, after) }
-        return (try await read(at: after, verb), after)
+        let past = await past(after, verb)
+        if case .failure(let status) = past, status.code == .failedPrecondition {
+          // The change log does not reach back so far: nobody can read at either time.
+          return (answer, before)
+        }
+        return (try past.get(), after)
       }
     }
 
-    private func read<Answer: Sendable>(
-      at time: Timestamp, _ verb: (RequestContext, @escaping Completion<Answer>) -> Void
-    ) async throws(Status) -> Answer {
+    private func past<Answer: Sendable>(
+      _ time: Timestamp, _ verb: (RequestContext, @escaping Completion<Answer>) -> Void
+    ) async -> Result<Answer, Status> {
       do {
-        return try await backend.awaiting {
-          verb(RequestContext(thread: .lent, readTime: time), $0)
-        }
+        return .success(
+          try await backend.awaiting {
+            verb(RequestContext(thread: .lent, readTime: time), $0)
+          })
       } catch {
-        throw Status(readingFailed: error).ofReadTime
+        return .failure(Status(readingFailed: error).ofReadTime)
       }
     }
 

@@ -118,9 +118,15 @@
     ) async throws -> ProtoDocument {
       let mask = try name.projection(mask)
       let time = try await database.commit([mutation]).commitTime
-      let found = try await database.documents(at: [mutation.path], .past(Timestamp(time))).0
-      guard let document = found.first ?? nil else {
-        throw Status(.dataLoss, "A document that was written is not there.")
+      let document: StoredDocument?
+      do {
+        document = try await database.documents(at: [mutation.path], .past(Timestamp(time))).0[0]
+      } catch let status as Status where status.code == .failedPrecondition {
+        // The change log does not reach back so far.
+        document = try await database.documents(at: [mutation.path], .newest).0[0]
+      }
+      guard let document else {
+        throw Status(.unknown, "The document was written, and deleted since.")
       }
       return try name.proto(mask?.applied(to: document) ?? document)
     }

@@ -34,22 +34,33 @@
         }
         let (found, time) = try await database.documents(matching: query, consistency)
         let readTime = Google_Protobuf_Timestamp(time)
-        var answers: [ProtoRunQueryResponse] = []
-        answers.reserveCapacity(found.count)
-        for document in found {
-          let proto = try name.proto(document)
-          answers.append(
+        if found.isEmpty {
+          return try await response.write(
             .with {
-              $0.document = proto
               $0.readTime = readTime
+              if let metrics { $0.explainMetrics = metrics }
             })
         }
-        if answers.isEmpty { answers.append(.with { $0.readTime = readTime }) }
-        if !found.isEmpty { answers[0].skippedResults = Int32(query.offset) }
-        if let metrics { answers[answers.count - 1].explainMetrics = metrics }
-        try await response.write(contentsOf: answers)
+        // In parts: the client reads one before the next is made.
+        for start in stride(from: 0, to: found.count, by: Self.partCount) {
+          var answers: [ProtoRunQueryResponse] = []
+          for position in start..<min(start + Self.partCount, found.count) {
+            let proto = try name.proto(found[position])
+            answers.append(
+              .with {
+                $0.document = proto
+                $0.readTime = readTime
+                if position == 0 { $0.skippedResults = Int32(clamping: query.offset) }
+                if position == found.count - 1, let metrics { $0.explainMetrics = metrics }
+              })
+          }
+          try await response.write(contentsOf: answers)
+        }
       }
     }
+
+    /// Documents that are in memory as messages at a time.
+    private static let partCount = 256
 
     func runAggregationQuery(
       request: ProtoRunAggregationQueryRequest,
@@ -137,7 +148,7 @@
     private static func partitionPoints(
       of paths: [ResourcePath], atMost count: Int64
     ) -> [ResourcePath] {
-      let parts = min(paths.count / 128, Int(clamping: count) &+ 1)
+      let parts = min(paths.count / 128, Int(clamping: min(count, .max - 1)) + 1)
       guard parts > 1 else { return [] }
       return (1..<parts).map { paths[$0 * paths.count / parts] }
     }
