@@ -23,7 +23,7 @@
         service was still writing, the copy is not finished, the status is 1, and the same command goes on.
 
         The change log of the database that is copied must reach back to the last change that was applied; \
-        keep changes for longer than an interruption may take. Rules of expiry are copied from file to file.
+        keep changes for longer than an interruption may take. Rules of expiry are copied at the end.
         """)
 
     @Argument(

@@ -150,6 +150,11 @@
         Terminal.writeAside(
           "Everybody who reaches this address can read and write everything.\n")
       }
+      if host != "127.0.0.1", host != "::1", host != "localhost" {
+        Terminal.writeAside(
+          "Service keys and accounts have full access. There are no security rules: tokens of users are refused.\n"
+        )
+      }
       // The first signal ends the server gracefully.
       try await Interruption.cancelling { [host] in
         try await withThrowingTaskGroup(of: Void.self) { group in
