@@ -46,7 +46,8 @@ public struct CELExpression: Sendable, Hashable {
   /// `list(dyn)`. An expression without `dyn` never ends in `typeMismatch` or `undeclared` in an
   /// environment whose variables have their declared types.
   ///
-  /// - Throws: `undeclared`, `unknownMember` or `typeMismatch`.
+  /// - Throws: `undeclared`, `unknownMember` or `typeMismatch`; `unsupported` for `matches` in a scope
+  ///   without a matcher.
   @discardableResult
   public func check(against scope: CELScope) throws(CELError) -> CELType {
     var checker = Checker(scope)

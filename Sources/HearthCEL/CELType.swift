@@ -175,10 +175,16 @@ public struct CELScope: Sendable, Hashable {
   ///
   /// The checker gives the members of such a path a nullable type.
   public var nullMembers: Set<String>
+  /// Whether the environments have a matcher for `matches`. If not, the checker refuses it. True by
+  /// default.
+  public var hasMatcher: Bool
 
   /// Creates a scope.
-  public init(variables: [String: CELType], nullMembers: Set<String> = []) {
+  public init(
+    variables: [String: CELType], nullMembers: Set<String> = [], hasMatcher: Bool = true
+  ) {
     self.variables = variables
     self.nullMembers = nullMembers
+    self.hasMatcher = hasMatcher
   }
 }

@@ -348,6 +348,12 @@ struct Checker {
     guard !named.isEmpty else {
       throw Signature.undeclared(name, isMethod: isMethod, at: position)
     }
+    if name == "matches", !scope.hasMatcher {
+      throw CELError(
+        .unsupported,
+        "Regular expressions are not supported here: use startsWith, endsWith or contains.",
+        at: position)
+    }
     for signature in named where signature.parameters.count == arguments.count {
       guard zip(signature.parameters, types).allSatisfy({ $0.accepts($1.withoutNull) }) else {
         continue

@@ -39,12 +39,15 @@ enum ExpressionChecker {
 
   private static func scope(_ context: ExpressionContext) -> CELScope {
     let vars = CELType.object(fields: context.variables.mapValues(type))
-    var roots: [String: CELType] = [
-      "auth": auth, "vars": vars,
-      "request": .object(fields: [
-        "auth": auth, "variables": vars, "operationName": .string, "time": .timestamp,
-      ]),
-    ]
+    var request: [String: CELType] = ["auth": auth, "variables": vars]
+    var roots: [String: CELType] = [:]
+    // A condition of a signal is about two operations, and names the one of each value.
+    if context.kind != .refreshCondition {
+      roots = ["auth": auth, "vars": vars]
+      request["operationName"] = .string
+      request["time"] = .timestamp
+    }
+    roots["request"] = .object(fields: request)
     switch context.kind {
     case .check, .value:
       roots["this"] = .dyn
@@ -57,7 +60,7 @@ enum ExpressionChecker {
     case .auth: break
     }
     return CELScope(
-      variables: roots, nullMembers: ["auth", "request.auth", "mutation.auth"])
+      variables: roots, nullMembers: ["auth", "request.auth", "mutation.auth"], hasMatcher: false)
   }
 
   private static func type(_ input: InputType) -> CELType {

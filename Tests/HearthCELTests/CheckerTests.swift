@@ -193,6 +193,18 @@ import Testing
     #expect(type.accepts(other, allowingNull: true) == isAcceptedWithNull)
   }
 
+  @Test func `a regular expression is refused in a scope without a matcher`() throws {
+    for source in ["name.matches('a+')", "matches(name, 'a+')"] {
+      let expression = try CELExpression(parsing: source)
+      #expect(try expression.check(against: CELScope(variables: ["name": .string])) == .bool)
+      let error = #expect(throws: CELError.self) {
+        try expression.check(
+          against: CELScope(variables: ["name": .string], hasMatcher: false))
+      }
+      #expect(error?.kind == .unsupported)
+    }
+  }
+
   @Test func `a type is written as in CEL`() {
     let type = CELType.list(of: .map(key: .string, value: .nullable(.dyn)))
     #expect(type.description == "list(map(string, nullable(dyn)))")

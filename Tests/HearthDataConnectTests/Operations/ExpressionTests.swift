@@ -101,6 +101,43 @@ import Testing
         {operation: "Update", condition: "mutation.variables.genre == 'a'"}) { movies { id } }
       """##, "genre"
     ),
+    // A condition names the operation of each value.
+    (
+      ##"""
+      mutation Update($id: UUID!) { movie_update(id: $id, data: {title: "x"}) }
+      query Q($id: UUID) @refresh(onMutationExecuted:
+        {operation: "Update", condition: "vars.id == mutation.variables.id"}) { movies { id } }
+      """##, "vars"
+    ),
+    (
+      ##"""
+      mutation Update($id: UUID!) { movie_update(id: $id, data: {title: "x"}) }
+      query Q($id: UUID) @refresh(onMutationExecuted:
+        {operation: "Update", condition: "auth.uid == mutation.auth.uid"}) { movies { id } }
+      """##, "auth"
+    ),
+    (
+      ##"""
+      mutation Update($id: UUID!) { movie_update(id: $id, data: {title: "x"}) }
+      query Q($id: UUID) @refresh(onMutationExecuted:
+        {operation: "Update", condition: "request.time > timestamp('2026-01-01T00:00:00Z')"}) { movies { id } }
+      """##, "time"
+    ),
+    (
+      ##"""
+      mutation Update($id: UUID!) { movie_update(id: $id, data: {title: "x"}) }
+      query Q($id: UUID) @refresh(onMutationExecuted:
+        {operation: "Update", condition: "request.operationName == 'query'"}) { movies { id } }
+      """##, "operationName"
+    ),
+    (
+      ##"query Q($name: String) @auth(expr: "vars.name.matches('a+')") { movies { id } }"##,
+      "Regular expressions are not supported here"
+    ),
+    (
+      ##"query Q @auth(expr: "matches(auth.uid, 'a+')") { movies { id } }"##,
+      "use startsWith, endsWith or contains"
+    ),
   ])
   func `an expression with an error is refused`(operations: String, named: String) {
     let result = Fixtures.compile(
