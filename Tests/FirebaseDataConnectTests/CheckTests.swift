@@ -15,6 +15,7 @@ import Testing
         type Permission @table(key: "user") { user: String!  role: String! }
         type Todo @table { text: String!  list: TodoList }
         type TodoList @table { name: String! }
+        type Note @table { text: String @searchable  place: Vector @col(size: 2) }
         """,
       operations: """
         mutation Grant($user: String!, $role: String!) {
@@ -61,6 +62,104 @@ import Testing
           todos { text @check(expr: "this.startsWith('a')", message: "Not an a.", optional: true) }
         }
         query ListNames { todos { text list { name } } }
+        mutation AddAsDistinct($text: String!) @transaction {
+          query @redact {
+            permissions(where: {user: {eq_expr: "auth.uid"}}, distinct: true) {
+              role @check(expr: "this == 'admin'", message: "Only an admin adds.")
+            }
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddAsGroup($text: String!, $limit: Int) @transaction {
+          query @redact {
+            permissions(where: {user: {eq_expr: "auth.uid"}}, limit: $limit) {
+              role _count @check(expr: "this == 1", message: "Only an admin adds.")
+            }
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddIfListed($text: String!, $limit: Int) @transaction {
+          query @redact {
+            todoLists {
+              name
+              todos_on_list(limit: $limit) {
+                text @check(expr: "this == 'key'", message: "Only an admin adds.")
+              }
+            }
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddIfGrouped($text: String!) @transaction {
+          query @redact {
+            todoLists {
+              todos_on_list(where: {text: {eq: "key"}}) {
+                text _count @check(expr: "this == 1", message: "Only an admin adds.")
+              }
+            }
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddIfFoundByWords($text: String!, $words: String!, $limit: Int) @transaction {
+          query @redact {
+            notes_search(query: $words, limit: $limit, orderBy: [{text: ASC}]) {
+              text @check(expr: "this == 'key'", message: "Only an admin adds.")
+            }
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddIfRelevant($text: String!, $words: String!, $limit: Int) @transaction {
+          query @redact {
+            notes_search(query: $words, limit: $limit) {
+              text @check(expr: "this == 'key'", message: "Only an admin adds.")
+              _metadata { relevance }
+            }
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddIfBest($text: String!, $words: String!, $limit: Int) @transaction {
+          query @redact {
+            notes_search(query: $words, limit: $limit) {
+              text @check(expr: "this == 'key'", message: "Only an admin adds.")
+            }
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddIfNear($text: String!, $limit: Int) @transaction {
+          query @redact {
+            notes_place_similarity(compare: [0, 0], limit: $limit) {
+              text @check(expr: "this == 'key'", message: "Only an admin adds.")
+            }
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddIfUpdated($text: String!) @transaction {
+          permission_update(key: {user_expr: "auth.uid"}, data: {role: "admin"}) {
+            role @check(expr: "this == 'admin'", message: "Only an admin adds.")
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddIfDeleted($text: String!) @transaction {
+          permission_delete(key: {user_expr: "auth.uid"}) {
+            role @check(expr: "this == 'admin'", message: "Only an admin adds.")
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddMany($todos: [Todo_Data!]!) @transaction {
+          todo_insertMany(data: $todos) {
+            text @check(expr: "this == 'key'", message: "Only an admin adds.")
+          }
+          todo_insert(data: {text: "x"})
+        }
+        mutation AddByRole($text: String!) @transaction {
+          query {
+            permission(key: {user_expr: "auth.uid"})
+              @check(expr: "this != null && this.role == 'admin'", message: "Only an admin adds.") {
+              user role @redact
+            }
+            permissions { role @redact }
+          }
+          todo_insert(data: {text_expr: "vars.text + response.query.permission.role"})
+        }
         """)
   }
 
@@ -99,6 +198,62 @@ import Testing
     let added = try await connector.mutate("Add", ["text": "x"], auth: ada)
     #expect(added.fields?.names == ["todo_insert"])
     #expect(try await count() == 2)
+  }
+
+  @Test func `a check that nothing reaches fails, whatever the form of the field`() async throws {
+    try await connector.mutate("AddToList", ["name": "home", "text": "key"])
+    _ = try await connector.firestore.collection("note").addDocument(data: [
+      "text": "key", "place": VectorValue([0, 0]),
+    ])
+    let count = try await count()
+    let cases: [(name: String, variables: DataObject)] = [
+      ("AddAsDistinct", [:]), ("AddAsGroup", [:]), ("AddAsGroup", ["limit": 0]),
+      ("AddIfListed", ["limit": 0]), ("AddIfFoundByWords", ["words": "nothing"]),
+      ("AddIfFoundByWords", ["words": "key", "limit": 0]),
+      ("AddIfFoundByWords", ["words": "nothing"]), ("AddIfRelevant", ["words": "nothing"]),
+      ("AddIfRelevant", ["words": "key", "limit": 0]), ("AddIfBest", ["words": "nothing"]),
+      ("AddIfBest", ["words": "key", "limit": 0]), ("AddIfNear", ["limit": 0]),
+      ("AddIfUpdated", [:]), ("AddIfDeleted", [:]),
+    ]
+    let ada = DataConnectAuth(uid: "ada")
+    for (name, variables) in cases {
+      var variables = variables
+      variables["text"] = "x"
+      let denied = await message { try await connector.mutate(name, variables, auth: ada) }
+      #expect(denied.contains("Only an admin adds."), "\(name) \(variables): \(denied)")
+    }
+    let empty = await message { try await connector.mutate("AddMany", ["todos": []]) }
+    #expect(empty.contains("Only an admin adds."), "\(empty)")
+    #expect(try await self.count() == count)
+    // The same fields, where their checks are reached.
+    let reached: [(name: String, variables: DataObject)] = [
+      ("AddIfListed", [:]), ("AddIfGrouped", [:]), ("AddIfFoundByWords", ["words": "key"]),
+      ("AddIfRelevant", ["words": "key"]), ("AddIfBest", ["words": "key"]), ("AddIfNear", [:]),
+    ]
+    for (name, variables) in reached {
+      var variables = variables
+      variables["text"] = "x"
+      try await connector.mutate(name, variables, auth: ada)
+    }
+    #expect(try await self.count() == count + reached.count)
+    try await connector.firestore.collection("todo").whereField("text", isEqualTo: "key")
+      .getDocuments().documents[0].reference.delete()
+    let grouped = await message { try await connector.mutate("AddIfGrouped", ["text": "x"]) }
+    #expect(grouped.contains("Only an admin adds."), "\(grouped)")
+  }
+
+  @Test func `checks and later fields read nested fields that are redacted, results lack them`()
+    async throws
+  {
+    let ada = DataConnectAuth(uid: "ada")
+    try await connector.mutate("Grant", ["user": "ada", "role": "reader"])
+    let denied = await message { try await connector.mutate("AddByRole", ["text": "x"], auth: ada) }
+    #expect(denied.contains("Only an admin adds."), "\(denied)")
+    try await connector.mutate("Grant", ["user": "ada", "role": "admin"])
+    let added = try await connector.mutate("AddByRole", ["text": "as "], auth: ada)
+    #expect(added["query"] == ["permission": ["user": "ada"], "permissions": [[:]]])
+    #expect(
+      try await connector.query("ListNames") == ["todos": [["text": "as admin", "list": nil]]])
   }
 
   @Test func `a failed check ends a mutation: later fields are not executed`() async throws {

@@ -19,6 +19,12 @@ struct GroupReader {
   private let layout: TableLayout
   /// Whether the arguments are about the rows of a join table.
   private let isThroughJoin: Bool
+  private let visits = Visits()
+
+  /// Whether any group was read.
+  private final class Visits {
+    var isReached = false
+  }
 
   private enum Output {
     case column(TableLayout.ColumnLayout)
@@ -164,14 +170,25 @@ struct GroupReader {
     return try value(output, group)
   }
 
+  /// Throws `OperationFailure` for a check of a group that was not reached, unless it is optional.
+  func checkReached() throws(OperationFailure) {
+    if visits.isReached { return }
+    for selection in selections where execution.isIncluded(selection.modifiers) {
+      if let check = selection.modifiers.checks.first(where: { !$0.isOptional }) {
+        throw .check(check.message)
+      }
+    }
+  }
+
   private func row(
     _ outputs: [Selected], _ value: (Output) throws -> DataValue
   ) throws -> DataValue {
+    visits.isReached = true
     var row = DataObject()
     for (key, output, modifiers) in outputs {
       let value = try value(output)
       try execution.check(modifiers.checks, value)
-      if !modifiers.isRedacted { row[key] = value }
+      row[key] = value
     }
     return .object(row)
   }

@@ -29,8 +29,8 @@ struct MutationRunner {
       let fields = try reader.fields(root.fields)
       (shown, all) = (.object(fields.shown), .object(fields.all))
     } else {
-      shown = try value(of: root)
-      all = shown
+      all = try value(of: root)
+      shown = all.withoutRedacted(root.selections)
     }
     try execution.check(root.modifiers.checks, all)
     execution.responses[root.responseKey] = all
@@ -61,7 +61,7 @@ struct MutationRunner {
           throw failure
         }
       }
-      return .list(keys)
+      return keys.isEmpty ? try notReached(root, layout, .list([])) : .list(keys)
     case .update:
       guard case .object(let data)? = execution.argument("data", root.arguments) else {
         throw OperationFailure("'data' is missing.")
@@ -69,7 +69,7 @@ struct MutationRunner {
       let changes = try RowData(data, layout, execution)
       guard let documentID = try reader.documentID(root, layout),
         let key = try update(documentID, changes, layout)
-      else { return .null }
+      else { return try notReached(root, layout, .null) }
       written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
       return try result(key, layout, root)
     case .updateMany:
@@ -84,9 +84,13 @@ struct MutationRunner {
       }
       return .int(Int64(ids.count))
     case .delete:
-      guard let documentID = try reader.documentID(root, layout) else { return .null }
+      guard let documentID = try reader.documentID(root, layout) else {
+        return try notReached(root, layout, .null)
+      }
       let document = layout.collection(firestore).document(documentID)
-      guard let row = try writer.getDocument(document, as: StoredRow?.self) else { return .null }
+      guard let row = try writer.getDocument(document, as: StoredRow?.self) else {
+        return try notReached(root, layout, .null)
+      }
       let result = try result(layout.key(of: row, documentID: documentID), layout, root)
       try delete(document, layout)
       written.byKey.insert(RowIdentity(layout.table.collectionID, documentID))
@@ -101,6 +105,14 @@ struct MutationRunner {
     case .lookup, .list, .search, .similarity, .query, .typename:
       throw OperationFailure("'\(root.name)' is a field of queries.")
     }
+  }
+
+  /// The value of a field that has written no row. Throws `OperationFailure` for a check in it.
+  private func notReached(
+    _ root: RootField, _ layout: TableLayout, _ value: DataValue
+  ) throws -> DataValue {
+    try Projection(root.selections, of: layout, execution, writer).checkReached()
+    return value
   }
 
   /// The key, or the selected fields of the row.
@@ -403,6 +415,16 @@ struct RowIdentity: Hashable, Sendable {
   init(_ collectionID: String, _ documentID: String) {
     self.collectionID = collectionID
     self.documentID = documentID
+  }
+
+  // As the database compares them.
+  private var exact: (ExactText, ExactText) { (ExactText(collectionID), ExactText(documentID)) }
+
+  static func == (lhs: RowIdentity, rhs: RowIdentity) -> Bool { lhs.exact == rhs.exact }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(exact.0)
+    hasher.combine(exact.1)
   }
 }
 

@@ -22,11 +22,17 @@ struct Projection {
     /// Groups of the rows of a relation.
     case groups(GroupReader, of: (_ row: Source) throws -> Filter)
     /// A page with a limit of 0.
-    case noRows
-    /// `_metadata`: the keys of distances and relevances in it.
-    case metadata([(key: String, isRelevance: Bool)])
+    case noRows(Projection)
+    /// `_metadata`: the distances and relevances in it.
+    case metadata([Metadata])
     case entityID
     case typename
+  }
+
+  private struct Metadata {
+    let key: String
+    let isRelevance: Bool
+    let checks: [Check]
   }
 
   /// All documents of an inclusion are read, and the page is taken of them.
@@ -59,11 +65,11 @@ struct Projection {
   private final class Visits {
     var isReached = false
     /// Of the rows that a search has found, by id.
-    var scores: [String: Double] = [:]
+    var scores: [ExactText: Double] = [:]
   }
 
   /// Sets the relevances of the rows, by id.
-  func setScores(_ scores: [String: Double]) { visits.scores = scores }
+  func setScores(_ scores: [ExactText: Double]) { visits.scores = scores }
 
   /// Whether relevances are selected.
   var hasRelevance: Bool {
@@ -81,7 +87,7 @@ struct Projection {
   private let layout: TableLayout
   private let fields: [Selected]
   private let visits = Visits()
-  /// Those of the results: without the redacted ones.
+  /// Those of the objects: also the redacted ones, which checks and `response` read.
   private let names: [String]
   /// Columns of the key that are fields.
   private let keyFields: [String]
@@ -163,7 +169,7 @@ struct Projection {
           break
         }
         guard let page = try builder.page(source, selection.arguments) else {
-          field = .noRows
+          field = .noRows(projection)
           break
         }
         inclusions.append(
@@ -202,7 +208,7 @@ struct Projection {
           break
         }
         guard let page = try builder.page(source, selection.arguments) else {
-          field = .noRows
+          field = .noRows(projection)
           break
         }
         inclusions.append(.referring(page, by: near, as: key, including: [rows]))
@@ -212,7 +218,9 @@ struct Projection {
       case .metadata:
         field = .metadata(
           selection.selections.filter { execution.isIncluded($0.modifiers) }.map { selected in
-            (selected.responseKey, selected.kind == .relevance)
+            Metadata(
+              key: selected.responseKey, isRelevance: selected.kind == .relevance,
+              checks: selected.modifiers.checks)
           })
       case .aggregate, .distance, .relevance:
         throw OperationFailure("'\(selection.name)' is not implemented here.")
@@ -222,7 +230,7 @@ struct Projection {
     self.fields = fields
     self.inclusions = inclusions
     let shown = fields.filter { !$0.isRedacted }
-    names = shown.map(\.key) + (execution.marksRows ? [Self.rowMember] : [])
+    names = fields.map(\.key) + (execution.marksRows ? [Self.rowMember] : [])
     markedColumns =
       execution.marksRows
       ? .object(
@@ -308,9 +316,16 @@ struct Projection {
       switch selected.field {
       case .row(let projection), .rows(let projection), .rowsOfRows(let projection),
         .sortedRows(let projection, _), .sortedRowsOfRows(let projection, _),
-        .rowByValue(let projection, _), .rowsByValue(let projection, _, _, _):
+        .rowByValue(let projection, _), .rowsByValue(let projection, _, _, _),
+        .noRows(let projection):
         try projection.checkReached()
-      case .column, .groups, .noRows, .metadata, .entityID, .typename: break
+      case .groups(let groups, _): try groups.checkReached()
+      case .metadata(let parts):
+        let checks = parts.flatMap(\.checks)
+        if !visits.isReached, let check = checks.first(where: { !$0.isOptional }) {
+          throw .check(check.message)
+        }
+      case .column, .entityID, .typename: break
       }
     }
   }
@@ -343,7 +358,7 @@ struct Projection {
     for selected in fields {
       let value = try value(selected, source)
       if !selected.checks.isEmpty { try execution.check(selected.checks, value) }
-      if !selected.isRedacted { values.append(value) }
+      values.append(value)
     }
     if let markedColumns {
       let id = Self.entityID(layout.table.collectionID, source.documentID)
@@ -391,7 +406,9 @@ struct Projection {
     case .noRows: return .list([])
     case .metadata(let keys):
       let distance = source.distance.map { DataValue.double($0) } ?? .null
-      let relevance = visits.scores[source.documentID].map { DataValue.double($0) } ?? .null
+      let relevance =
+        visits.scores[ExactText(source.documentID)].map { DataValue.double($0) } ?? .null
+      for key in keys { try execution.check(key.checks, key.isRelevance ? relevance : distance) }
       return .object(
         DataObject(
           names: keys.map(\.key), values: keys.map { $0.isRelevance ? relevance : distance }))

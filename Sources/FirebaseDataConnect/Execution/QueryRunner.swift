@@ -34,7 +34,9 @@ struct QueryRunner {
     case .list:
       let layout = try execution.plan.layout(root.table)
       if let groups = GroupReader(layout, root.arguments, root.selections, execution) {
-        return try groups.value(reader)
+        let values = try groups.value(reader)
+        try groups.checkReached()
+        return values
       }
       let projection = try Projection(root.selections, of: layout, execution, reader)
       let values = try list(root.arguments, layout, projection)
@@ -42,8 +44,14 @@ struct QueryRunner {
       return .list(values)
     case .typename: return "Query"
     case .query: return .object(try fields(root.fields).shown)
-    case .search: return .list(try found(root))
-    case .similarity: return .list(try nearest(root))
+    case .search, .similarity:
+      let layout = try execution.plan.layout(root.table)
+      let projection = try Projection(root.selections, of: layout, execution, reader)
+      let values =
+        try root.action == .search
+        ? found(root, layout, projection) : nearest(root, layout, projection)
+      try projection.checkReached()
+      return .list(values)
     case .insert, .insertMany, .upsert, .upsertMany, .update, .updateMany, .delete, .deleteMany:
       throw OperationFailure("'\(root.name)' is a field of mutations.")
     }
@@ -71,34 +79,29 @@ struct QueryRunner {
   }
 
   /// `movies_search`: the best rows first, or all that were found in the order of `orderBy`.
-  private func found(_ root: RootField) throws -> [DataValue] {
-    let layout = try execution.plan.layout(root.table)
-    let projection = try Projection(root.selections, of: layout, execution, reader)
-    let values: [DataValue]
+  private func found(
+    _ root: RootField, _ layout: TableLayout, _ projection: Projection
+  ) throws -> [DataValue] {
     let isScored = projection.hasRelevance || Self.threshold(root, execution) != nil
     if Self.isAdvanced(root, execution) {
-      values = try foundByExpression(root, layout, projection)
+      return try foundByExpression(root, layout, projection)
     } else if Self.hasOrder(root, execution) {
       guard let search = try search(root, layout, isScored: isScored) else { return [] }
       let ids = try scored(search, root, projection)
-      values =
-        ids.isEmpty
-        ? []
-        : try list(
-          root.arguments, layout, projection, [.whereField(FieldPath.documentID(), inSet: ids)])
+      if ids.isEmpty { return [] }
+      return try list(
+        root.arguments, layout, projection, [.whereField(FieldPath.documentID(), inSet: ids)])
     } else if isScored {
       guard
         let page = try search(root, layout, isScored: true).flatMap({
           try builder.page(layout, root.arguments, from: $0)
         })
       else { return [] }
-      values = try rows(scored(page, root, projection), layout, projection)
+      return try rows(scored(page, root, projection), layout, projection)
     } else {
       guard let page = try searched(root, layout) else { return [] }
-      values = try found(page, layout, projection)
+      return try found(page, layout, projection)
     }
-    try projection.checkReached()
-    return values
   }
 
   private static func isAdvanced(_ root: RootField, _ execution: Execution) -> Bool {
@@ -115,16 +118,16 @@ struct QueryRunner {
     let scores = try SearchExpression(text).scores { term in
       let query = try search(term, root, layout, isScored: true)
       return try reader.getDocuments(query).documents.reduce(into: [:]) { scores, document in
-        scores[document.documentID] = document[Self.scoreField] as? Double ?? 0
+        scores[ExactText(document.documentID)] = document[Self.scoreField] as? Double ?? 0
       }
     } everything: {
       try reader.getDocuments(layout.collection(firestore).select([FieldPath.documentID()]))
-        .documents.map(\.documentID)
+        .documents.map { ExactText($0.documentID) }
     }
     .filter { $0.value >= threshold }
     projection.setScores(scores)
     if scores.isEmpty { return [] }
-    let isFound = Filter.whereField(FieldPath.documentID(), inSet: scores.keys.sorted())
+    let isFound = Filter.whereField(FieldPath.documentID(), inSet: scores.keys.sorted().map(\.text))
     if Self.hasOrder(root, execution) {
       return try list(root.arguments, layout, projection, [isFound])
     }
@@ -134,7 +137,8 @@ struct QueryRunner {
     if limit == 0 { return [] }
     let kept = try reader.getDocuments(builder.query(layout, filters + [isFound])).documents
       .map(\.documentID)
-    let best = kept.sorted { (scores[$1] ?? 0, $0) < (scores[$0] ?? 0, $1) }
+    let best = kept.map { ExactText($0) }
+      .sorted { (scores[$1] ?? 0, $0) < (scores[$0] ?? 0, $1) }.map(\.text)
     return try rows(Array(best.dropFirst(offset).prefix(limit)), layout, projection)
   }
 
@@ -144,12 +148,12 @@ struct QueryRunner {
     _ search: Query, _ root: RootField, _ projection: Projection
   ) throws -> [String] {
     let threshold = Self.threshold(root, execution) ?? -.infinity
-    var scores: [String: Double] = [:]
+    var scores: [ExactText: Double] = [:]
     var ids: [String] = []
     for document in try reader.getDocuments(search).documents {
       let score = document[Self.scoreField] as? Double ?? .infinity
       if score < threshold { break }
-      scores[document.documentID] = score
+      scores[ExactText(document.documentID)] = score
       ids.append(document.documentID)
     }
     projection.setScores(scores)
@@ -225,17 +229,17 @@ struct QueryRunner {
   /// - Parameter distances: Of a similarity, by id.
   private func rows(
     _ ids: [String], _ layout: TableLayout, _ projection: Projection,
-    distances: [String: Double] = [:]
+    distances: [ExactText: Double] = [:]
   ) throws -> [DataValue] {
     if ids.isEmpty { return [] }
     let query = layout.collection(firestore)
       .whereFilter(.whereField(FieldPath.documentID(), inSet: ids))
-    var rows: [String: DataValue] = [:]
+    var rows: [ExactText: DataValue] = [:]
     for document in try reader.getDocuments(query.including(projection.inclusions)).documents {
-      let id = document.documentID
+      let id = ExactText(document.documentID)
       rows[id] = try projection.object(document, distance: distances[id])
     }
-    return ids.compactMap { rows[$0] }
+    return ids.compactMap { rows[ExactText($0)] }
   }
 
   /// The ids of the rows that pass a filter, in an order that the database does not have.
@@ -249,12 +253,12 @@ struct QueryRunner {
   }
 
   /// `movies_plot_similarity`: the nearest rows first.
-  private func nearest(_ root: RootField) throws -> [DataValue] {
-    let layout = try execution.plan.layout(root.table)
+  private func nearest(
+    _ root: RootField, _ layout: TableLayout, _ projection: Projection
+  ) throws -> [DataValue] {
     guard let name = root.column, let column = layout.column(name)?.column else {
       throw OperationFailure("\(root.name) has no vector.")
     }
-    let projection = try Projection(root.selections, of: layout, execution, reader)
     let filters = try builder.filters(layout, execution.argument("where", root.arguments))
     let offset = try builder.number("offset", root.arguments) ?? 0
     let limit = try builder.number("limit", root.arguments) ?? 100
@@ -280,14 +284,13 @@ struct QueryRunner {
         vectorField: FieldPath([name]), queryVector: VectorValue(vector),
         limit: min(offset + limit, Self.mostNearest), distanceMeasure: measure,
         distanceResultField: Self.distanceField, distanceThreshold: within))
-    var distances: [String: Double] = [:]
+    var distances: [ExactText: Double] = [:]
     for document in found.documents {
-      distances[document.documentID] = (document[Self.distanceField] as? Double).map { sign * $0 }
+      distances[ExactText(document.documentID)] =
+        (document[Self.distanceField] as? Double).map { sign * $0 }
     }
     let ids = found.documents.dropFirst(offset).map(\.documentID)
-    let values = try rows(ids, layout, projection, distances: distances)
-    try projection.checkReached()
-    return values
+    return try rows(ids, layout, projection, distances: distances)
   }
 
   /// Of a document that `findNearest` has found. No column has the name.
@@ -353,7 +356,9 @@ struct RootFields: Sendable {
   ) throws(OperationFailure) {
     try execution.check(root.modifiers.checks, value)
     all[root.responseKey] = value
-    if !root.modifiers.isRedacted { shown[root.responseKey] = value }
+    if !root.modifiers.isRedacted {
+      shown[root.responseKey] = value.withoutRedacted(root.selections)
+    }
   }
 }
 

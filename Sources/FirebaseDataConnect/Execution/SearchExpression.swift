@@ -25,8 +25,8 @@ indirect enum SearchExpression: Equatable {
   ///   - everything: The ids of all rows. Asked for only if the expression finds rows by what they
   ///     do not have.
   func scores(
-    _ found: (String) throws -> [String: Double], everything: () throws -> [String]
-  ) throws -> [String: Double] {
+    _ found: (String) throws -> [ExactText: Double], everything: () throws -> [ExactText]
+  ) throws -> [ExactText: Double] {
     switch self {
     case .term(let text): return try found(text)
     case .not(let expression):
@@ -39,7 +39,7 @@ indirect enum SearchExpression: Equatable {
       }
     case .all(let expressions):
       // Rows that must not be found are taken from those that must.
-      var kept: [String: Double]?
+      var kept: [ExactText: Double]?
       for expression in expressions where !expression.isNegative {
         let scores = try expression.scores(found, everything: everything)
         kept =
