@@ -36,11 +36,28 @@ public final class DataConnect: Sendable {
     var services: [ConnectorService] = []
     /// Instead of the database.
     var emulator: ExecutionTarget?
-    /// By request. The references of one request are one object.
-    var queries: [String: Weak] = [:]
-    /// By database and user.
-    var caches: [String: ResultCache] = [:]
+    /// By request, and by the user who has made them. The references of both are one object.
+    var queries: [ExactText: [User: Weak]] = [:]
+    var caches: [CacheKey: ResultCache] = [:]
+    var queryCount = 0
     var nextSweep = 64
+
+    mutating func sweep() {
+      queries = queries.compactMapValues { references in
+        let known = references.filter { $0.value.object != nil }
+        return known.isEmpty ? nil : known
+      }
+      queryCount = queries.values.reduce(0) { $0 + $1.count }
+      nextSweep = max(64, 2 * queryCount)
+    }
+  }
+
+  /// The id of a user. Nil: nobody.
+  private typealias User = ExactText?
+
+  private struct CacheKey: Hashable {
+    let database: ExactText
+    let user: User
   }
 
   private struct Weak {
@@ -214,8 +231,8 @@ public final class DataConnect: Sendable {
   ///       name: "listMoviesByGenre", variables: ["genre": "Sci-Fi"], resultsDataType: Titles.self)
   ///     let titles = try await byGenre.execute().data.movies.map(\.title)
   ///
-  /// Returns the same object for the same database, name, variables and types, as long as somebody
-  /// has it. Checks nothing: `execute` throws `DataConnectOperationError` for an unknown name, and
+  /// Returns the same object for the same database, user, name, variables and types, as long as
+  /// somebody has it. Texts are the same if their bytes are. Checks nothing: `execute` throws `DataConnectOperationError` for an unknown name, and
   /// `DataConnectCodecError` for variables that are not encoded as an object.
   ///
   /// - Parameters:
@@ -227,23 +244,23 @@ public final class DataConnect: Sendable {
   ) -> QueryRefObservation<ResultData, Variables> {
     let encoded = Result { try variables.dataObject() }
     let target = target
-    let key = (try? encoded.get()).map {
+    let request = (try? encoded.get()).map {
       "\(target.databaseName)\n\(name) \(DataValue.object($0).canonicalText)"
     }
+    let key = request.map { ExactText($0) }
+    let user = Self.user
     return state.withLock { state in
       if let key,
-        let known = state.queries[key]?.object as? QueryRefObservation<ResultData, Variables>
+        let known = state.queries[key]?[user]?.object as? QueryRefObservation<ResultData, Variables>
       {
         return known
       }
       let made = QueryRefObservation<ResultData, Variables>(
-        self, target, name, key ?? name, encoded)
+        self, target, name, request ?? name, encoded)
       guard let key else { return made }
-      if state.queries.count >= state.nextSweep {
-        state.queries = state.queries.filter { $0.value.object != nil }
-        state.nextSweep = max(64, 2 * state.queries.count)
-      }
-      state.queries[key] = Weak(object: made)
+      if state.queryCount >= state.nextSweep { state.sweep() }
+      state.queries[key, default: [:]][user] = Weak(object: made)
+      state.queryCount += 1
       return made
     }
   }
@@ -280,6 +297,8 @@ public final class DataConnect: Sendable {
     }
   }
 
+  private static var user: User { auth.map { ExactText($0.uid) } }
+
   private static let keptServices = 8
 
   /// The connector on a database. Throws `DataConnectInitError`.
@@ -308,18 +327,19 @@ public final class DataConnect: Sendable {
   func cache(_ executor: any OperationExecutor) throws -> ResultCache? {
     guard let cacheSettings = settings.cacheSettings else { return nil }
     let auth = Self.auth
-    let key = "\(executor.databaseName)\n\(auth?.uid ?? "")"
+    let key = CacheKey(database: ExactText(executor.databaseName), user: Self.user)
     return try state.withLock { state in
       if let known = state.caches[key] { return known }
       let cache: ResultCache
       do {
-        cache = try ResultCache(cacheSettings, connectorConfig, in: executor.cacheFolder, auth)
+        cache = try ResultCache(
+          connectorConfig, executor, isPersistent: cacheSettings.storage == .persistent, auth)
       } catch {
         guard cacheSettings.storage == .persistent else { throw error }
         Logger(label: "hearth").warning(
           "A persistent cache cannot be opened: results are cached in memory.",
           metadata: ["connector": "\(connectorConfig.connector)", "error": "\(error)"])
-        cache = try ResultCache(cacheSettings, connectorConfig, in: nil, auth)
+        cache = try ResultCache(connectorConfig, executor, isPersistent: false, auth)
       }
       executor.add(cache)
       state.caches[key] = cache
@@ -327,9 +347,11 @@ public final class DataConnect: Sendable {
     }
   }
 
-  /// The reference of a request, if somebody has it.
-  func reference(_ request: String) -> (any Republishable)? {
-    state.withLock { $0.queries[request]?.object as? any Republishable }
+  /// The references of a request that somebody has, of all users.
+  func references(_ request: String) -> [any Republishable] {
+    state.withLock { state in
+      state.queries[ExactText(request)]?.values.compactMap { $0.object as? any Republishable } ?? []
+    }
   }
 }
 
@@ -425,8 +447,9 @@ public struct DataConnectSettings: Hashable, Sendable {
 public struct CacheSettings: Hashable, Sendable {
   /// The place of cached results.
   public enum Storage: Hashable, Sendable {
-    /// A file in the folder of the database's path, one for each connector and user. Results
-    /// outlive the process. In memory with an emulator, with a database in memory, and if the file
+    /// A file in the folder of the database's path, one for each database, connector and user.
+    /// Results outlive the process; they are too old if the database has changed while the cache was
+    /// not open. In memory with an emulator, with a database in memory, and if the file
     /// cannot be opened.
     case persistent
     /// The memory of the process.

@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import HearthTesting
+import Synchronization
 import Testing
 
 @testable import FirebaseDataConnect
@@ -185,8 +186,9 @@ import Testing
     let connector = try connector(1000, .persistent)
     let folder = (connector.database.path as NSString).deletingLastPathComponent
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    try Data(repeating: 7, count: 20_000)
-      .write(to: URL(filePath: folder + "/films-movies-anonymous.cache.hearth"))
+    let name = ResultCache.fileName(
+      connector.dataConnect.connectorConfig, connector.database.path, nil)
+    try Data(repeating: 7, count: 20_000).write(to: URL(filePath: folder + "/" + name))
     let names = connector.reference("Names")
     #expect(try await names.execute().source == .server)
     #expect(try await names.execute().source == .cache)
@@ -224,6 +226,240 @@ import Testing
     }
     #expect(error?.code == .decodingFailed, "The database has no other form.")
     #expect(try await query(New.self).execute(fetchPolicy: .cacheOnly).data == nil)
+  }
+
+  // MARK: Many rows
+
+  @Test
+  func `results and writes of more rows than a query has alternatives are cached and noticed`()
+    async throws
+  {
+    let connector = try connector(1000)
+    for number in 0..<40 { try await connector.mutate("Save", ["name": .string("m\(number)")]) }
+    let (list, names) = (connector.reference("List"), connector.reference("Names"))
+    for reference in [list, names] {
+      #expect(try await reference.execute().source == .server)
+      #expect(try await reference.execute().source == .cache)
+    }
+    let one = connector.reference("Get", ["name": "m1"])
+    try await one.execute()
+    try await connector.mutate("SetAll", ["genre": "x"])
+    let again = try await one.execute()
+    #expect(again.source == .server && again.data["movie"]?["genre"] == "x")
+    // The list is read again, and all of its rows have changed: other results change with them.
+    try await connector.firestore.write { writer in
+      for number in 0..<40 {
+        try writer.updateData(
+          ["genre": "y"], forDocument: connector.firestore.document("movie/m\(number)"))
+      }
+    }
+    try await list.execute(fetchPolicy: .serverOnly)
+    #expect(one.data?["movie"]?["genre"] == "y" && one.source == .cache)
+  }
+
+  // MARK: Users
+
+  private func profiles() throws -> TestConnector {
+    try TestConnector(
+      schema: "type Profile @table(key: \"uid\") { uid: String!  text: String }",
+      operations: """
+        mutation Save($uid: String!, $text: String) { profile_upsert(data: {uid: $uid, text: $text}) }
+        query Mine { profile(key: {uid_expr: "auth.uid"}) { uid text } }
+        query ByUser($uid: String!) { profile(key: {uid: $uid}) { uid text } }
+        """,
+      settings: DataConnectSettings(cacheSettings: CacheSettings(storage: .memory, maxAge: 1000)))
+  }
+
+  @Test func `a subscription never delivers the result of another user`() async throws {
+    let connector = try profiles()
+    for user in ["ada", "bob"] {
+      try await connector.mutate("Save", ["uid": .string(user), "text": "old"])
+    }
+    // Made for nobody: one object for both.
+    let mine = connector.reference("Mine")
+    let delivered = Mutex<[DataValue]>([])
+    let subscription = try await DataConnect.withAuth(DataConnectAuth(uid: "bob")) {
+      try await mine.subscribe().sink { result in
+        let profile = (try? result.get())?.data?["profile"]
+        delivered.withLock { $0.append(profile ?? .null) }
+      }
+    }
+    defer { subscription.cancel() }
+    while delivered.withLock(\.isEmpty) { try await Task.sleep(for: .milliseconds(1)) }
+    try await DataConnect.withAuth(DataConnectAuth(uid: "ada")) {
+      #expect(try await mine.execute().data["profile"]?["uid"] == "ada")
+      try await connector.firestore.document("profile/ada").updateData(["text": "new"])
+      try await connector.reference("ByUser", ["uid": "ada"]).execute()
+    }
+    #expect(
+      mine.data?["profile"] == ["uid": "ada", "text": "new"], "The last to execute it was ada.")
+    try await Task.sleep(for: .milliseconds(50))
+    try await connector.mutate("Save", ["uid": "bob", "text": "end"])
+    while delivered.withLock({ $0.last?["text"] != "end" }) {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    #expect(delivered.withLock { $0.allSatisfy { $0["uid"] == "bob" } })
+    // Ada's row changes bob's data no more.
+    try await DataConnect.withAuth(DataConnectAuth(uid: "ada")) {
+      try await connector.firestore.document("profile/ada").updateData(["text": "newest"])
+      try await connector.reference("ByUser", ["uid": "ada"]).execute()
+    }
+    #expect(mine.data?["profile"]?["uid"] == "bob")
+  }
+
+  @Test func `references that users make for themselves are objects of their own`() async throws {
+    let connector = try profiles()
+    func reference(_ user: String?) async -> QueryRefObservation<DataValue, [String: DataValue]> {
+      await DataConnect.withAuth(user.map { DataConnectAuth(uid: $0) }) {
+        connector.reference("Mine")
+      }
+    }
+    let users = ["ada", "bob", "", nil]
+    var references: [QueryRefObservation<DataValue, [String: DataValue]>] = []
+    for user in users { references.append(await reference(user)) }
+    #expect(Set(references).count == users.count)
+    for (user, known) in zip(users, references) { #expect(await reference(user) === known) }
+  }
+
+  // MARK: Sessions
+
+  /// Connectors with persistent caches on files of one folder.
+  private struct Folder {
+    let path = NSTemporaryDirectory() + "caches-\(UUID().uuidString)"
+    let compiled: String
+    let config: ConnectorConfig
+
+    init(_ template: TestConnector) throws {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      compiled = String(decoding: try JSONEncoder().encode(template.connector), as: UTF8.self)
+      config = template.dataConnect.connectorConfig
+    }
+
+    func open(_ name: String) throws -> Firestore { try Firestore.open(at: path + "/" + name) }
+
+    func connector(_ firestore: Firestore) -> DataConnect {
+      DataConnect(
+        connectorConfig: config, compiled: compiled, firestore: firestore,
+        settings: DataConnectSettings(
+          cacheSettings: CacheSettings(storage: .persistent, maxAge: 1000)))
+    }
+  }
+
+  private func list(_ connector: DataConnect) async throws -> OperationResult<DataValue> {
+    try await connector.query(
+      name: "List", variables: [String: DataValue](), resultsDataType: DataValue.self
+    ).execute()
+  }
+
+  private func save(_ genre: String, _ connector: DataConnect) async throws {
+    try await connector.mutation(
+      name: "Save", variables: ["name": "Dune", "genre": genre], resultsDataType: DataValue.self
+    ).execute()
+  }
+
+  @Test func `databases of one folder have caches of their own`() async throws {
+    let folder = try Folder(connector(1000))
+    defer { try? FileManager.default.removeItem(atPath: folder.path) }
+    var databases: [Firestore] = []
+    for (file, genre) in [("films.hearth", "a"), ("archive.hearth", "b")] {
+      let firestore = try folder.open(file)
+      databases.append(firestore)
+      let connector = folder.connector(firestore)
+      try await save(genre, connector)
+      #expect(try await list(connector).source == .server)
+    }
+    for (firestore, genre) in zip(databases, ["a", "b"] as [DataValue]) {
+      let found = try await list(folder.connector(firestore))
+      #expect(found.source == .cache && found.data["movies"]?.elements?.first?["kind"] == genre)
+    }
+    for firestore in databases { try await firestore.terminate() }
+  }
+
+  @Test func `a persistent cache is too old after writes that came before it was opened`()
+    async throws
+  {
+    let folder = try Folder(connector(1000))
+    defer { try? FileManager.default.removeItem(atPath: folder.path) }
+    let firestore = try folder.open("films.hearth")
+    let ada = DataConnectAuth(uid: "ada")
+    do {
+      let first = folder.connector(firestore)
+      try await save("a", first)
+      _ = try await list(first)
+      try await DataConnect.withAuth(ada) { _ = try await list(first) }
+    }
+    #expect(try await list(folder.connector(firestore)).source == .cache)
+    // The next session writes first, as nobody: ada's cache is not open.
+    let second = folder.connector(firestore)
+    try await save("b", second)
+    for auth in [nil, ada] {
+      let found = try await DataConnect.withAuth(auth) { try await list(second) }
+      #expect(found.source == .server && found.data["movies"]?.elements?.first?["kind"] == "b")
+      #expect(try await DataConnect.withAuth(auth) { try await list(second) }.source == .cache)
+    }
+    // Through Firestore's interface, between two sessions.
+    try await firestore.document("movie/Dune").updateData(["genre": "c"])
+    let found = try await list(folder.connector(firestore))
+    #expect(found.source == .server && found.data["movies"]?.elements?.first?["kind"] == "c")
+    try await firestore.terminate()
+  }
+
+  @Test func `a result that was read before a mutation is not stored after it`() async throws {
+    let connector = try connector(1000)
+    try await connector.mutate("Save", ["name": "Dune", "genre": "a"])
+    let service = try connector.dataConnect.service()
+    let cache = try #require(try connector.dataConnect.cache(service))
+    let list = connector.reference("List")
+    try await list.execute()
+    let reading = await cache.beginReading()
+    let late = try await service.query("List", [:], nil, marksRows: true)
+    try await connector.mutate("Save", ["name": "Dune", "genre": "b"])
+    try await list.execute()
+    let request = "\(service.databaseName)\nList {}"
+    #expect(try await cache.result(request)?.fields["movies"] == list.data?["movies"])
+    #expect(try await cache.store(late.fields, for: request, reading) == [])
+    let found = try await list.execute()
+    #expect(found.source == .cache && found.data["movies"]?.elements?.first?["kind"] == "b")
+    // A reading that begins later is stored again, also after the invalidation of everything.
+    try await cache.invalidateAll()
+    #expect(try await list.execute().source == .server)
+    #expect(try await list.execute().source == .cache)
+  }
+
+  // MARK: Texts
+
+  @Test func `texts with other bytes are other variables, users and rows`() async throws {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    #expect(composed == decomposed, "Swift's texts are equal.")
+    let connector = try TestConnector(
+      schema: """
+        type Movie @table(key: "name") { name: String!  kind: Kind }
+        enum Kind { A B }
+        """,
+      operations: """
+        mutation Save($name: String!, $kind: Kind) { movie_upsert(data: {name: $name, kind: $kind}) }
+        query Get($name: String!) { movie(key: {name: $name}) { kind } }
+        query List { movies(orderBy: [{kind: ASC}]) { kind } }
+        """,
+      settings: DataConnectSettings(cacheSettings: CacheSettings(storage: .memory, maxAge: 1000)))
+    try await connector.mutate("Save", ["name": .string(composed), "kind": "A"])
+    try await connector.mutate("Save", ["name": .string(decomposed), "kind": "B"])
+    let first = connector.reference("Get", ["name": .string(composed)])
+    let second = connector.reference("Get", ["name": .string(decomposed)])
+    #expect(first !== second)
+    for _ in 0..<2 {
+      #expect(try await first.execute().data == ["movie": ["kind": "A"]])
+      #expect(try await second.execute().data == ["movie": ["kind": "B"]])
+      #expect(
+        try await connector.reference("List").execute().data
+          == ["movies": [["kind": "A"], ["kind": "B"]]])
+    }
+    // Both caches' results are noticed, and only the one that was written.
+    try await connector.mutate("Save", ["name": .string(decomposed), "kind": "A"])
+    #expect(try await first.execute().source == .cache)
+    #expect(try await second.execute().data == ["movie": ["kind": "A"]])
+    let rows: Set = [RowIdentity("movie", composed), RowIdentity("movie", decomposed)]
+    #expect(rows.count == 2)
   }
 
   @Test func `a cache that cannot be written fails no query`() async throws {

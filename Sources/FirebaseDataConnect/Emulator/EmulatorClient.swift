@@ -277,6 +277,7 @@ final class EmulatorClient: Sendable {
 extension EmulatorClient: OperationExecutor {
   var databaseName: String { "emulator \(host):\(port)" }
   var cacheFolder: String? { nil }
+  func changeToken() async throws -> ChangeToken? { nil }
 
   func query(
     _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?, marksRows: Bool

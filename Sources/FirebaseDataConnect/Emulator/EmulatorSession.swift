@@ -9,6 +9,8 @@ import Synchronization
 final class EmulatorSession: Sendable {
   private static let maximumRequests = 32
   private static let maximumSubscriptions = 1000
+  /// Of a message. The id of a document has at most 1,500 bytes.
+  private static let maximumRows = 1000
 
   private struct Subscription {
     let call: EmulatorRequest.Call
@@ -187,7 +189,12 @@ final class EmulatorSession: Sendable {
 
 extension EmulatorSession: RowCache {
   func invalidate(_ rows: Set<RowIdentity>) async {
-    if !rows.isEmpty { lines.send(EmulatorMessage.written(rows).line) }
+    // A line has a maximum length.
+    let rows = Array(rows)
+    for start in stride(from: 0, to: rows.count, by: Self.maximumRows) {
+      let some = rows[start..<min(start + Self.maximumRows, rows.count)]
+      lines.send(EmulatorMessage.written(Set(some)).line)
+    }
   }
 
   /// A new connection makes all results too old.

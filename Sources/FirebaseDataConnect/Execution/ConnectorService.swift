@@ -107,6 +107,8 @@ final class ConnectorService: OperationExecutor {
     return (firestore.path as NSString).deletingLastPathComponent
   }
 
+  func changeToken() async throws -> ChangeToken? { try await firestore.changeToken() }
+
   func add(_ cache: ResultCache) { hub.add(cache) }
 
   // MARK: Queries

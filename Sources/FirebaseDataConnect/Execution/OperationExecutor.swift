@@ -8,6 +8,9 @@ protocol OperationExecutor: AnyObject, Sendable {
   /// The folder of persistent caches. Nil: caches are in memory.
   var cacheFolder: String? { get }
 
+  /// The state of the database, of which a persistent cache asks. Nil without a folder of caches.
+  func changeToken() async throws -> ChangeToken?
+
   /// - Parameter marksRows: Rows have `Projection.rowMember`.
   func query(
     _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?, marksRows: Bool

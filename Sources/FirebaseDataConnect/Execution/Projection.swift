@@ -104,6 +104,12 @@ struct Projection {
     collectionID + "/" + documentID
   }
 
+  /// The row of an entity's id. Ids of collections have no slash.
+  static func row(ofEntity id: String) -> RowIdentity? {
+    guard let slash = id.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+    return RowIdentity(String(id[..<slash]), String(id[id.utf8.index(after: slash)...]))
+  }
+
   /// Of `rowMember`: the columns. Nil if rows are not marked.
   private let markedColumns: DataValue?
 

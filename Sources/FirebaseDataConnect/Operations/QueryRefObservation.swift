@@ -21,7 +21,12 @@ public final class QueryRefObservation<
   private let request: String
   private let variables: Result<DataObject, any Error>
   private typealias Delivered = QuerySubscription<ResultData>.Element
-  private let subscribers = Mutex<[Int: AsyncStream<Delivered>.Continuation]>([:])
+  private struct Subscriber {
+    let user: String?
+    let continuation: AsyncStream<Delivered>.Continuation
+  }
+
+  private let subscribers = Mutex<[Int: Subscriber]>([:])
   private let last = LastResult()
 
   init(
@@ -67,15 +72,13 @@ public final class QueryRefObservation<
         return found
       }
       if fetchPolicy == .cacheOnly { return OperationResult(data: nil, source: .cache) }
-      var response = try await executor.query(
-        name, variables.get(), DataConnect.auth, marksRows: cache != nil)
-      if let cache, response.errors.isEmpty {
-        await keep(response.fields, in: cache)
+      var response = try await response(executor, cache)
+      if cache != nil, response.errors.isEmpty {
         response.fields = DataValue.object(response.fields).withoutRowMembers.fields ?? [:]
       }
       let result = OperationResult(
         data: try response.decoded(ResultData.self), source: .server)
-      last.set(result.data, from: result.source)
+      last.set(result.data, from: result.source, of: DataConnect.auth?.uid)
       return result
     } catch {
       last.fail(AnyDataConnectError(error))
@@ -83,11 +86,38 @@ public final class QueryRefObservation<
     }
   }
 
-  /// A cache that cannot be written, on a full disk for example, fails no query: its results grow old.
-  private func keep(_ fields: DataObject, in cache: ResultCache) async {
+  /// Of the database. The cache keeps it.
+  private func response(
+    _ executor: any OperationExecutor, _ cache: ResultCache?
+  ) async throws -> OperationResponse {
+    let (variables, auth) = (try variables.get(), DataConnect.auth)
+    guard let cache else {
+      return try await executor.query(name, variables, auth, marksRows: false)
+    }
+    let reading = await cache.beginReading()
     do {
-      for request in try await cache.store(fields, for: request) {
-        try await dataConnect.reference(request)?.republish(from: cache)
+      let response = try await executor.query(name, variables, auth, marksRows: true)
+      if response.errors.isEmpty {
+        await keep(response.fields, in: cache, reading)
+      } else {
+        cache.endReading(reading)
+      }
+      return response
+    } catch {
+      cache.endReading(reading)
+      throw error
+    }
+  }
+
+  /// A cache that cannot be written, on a full disk for example, fails no query: its results grow old.
+  private func keep(
+    _ fields: DataObject, in cache: ResultCache, _ reading: ResultCache.Reading
+  ) async {
+    do {
+      for request in try await cache.store(fields, for: request, reading) {
+        for reference in dataConnect.references(request) {
+          try await reference.republish(from: cache)
+        }
       }
     } catch {
       Logger(label: "hearth").warning(
@@ -105,7 +135,9 @@ public final class QueryRefObservation<
       guard let found = try await cache.result(request) else { return nil }
       let maximum = dataConnect.settings.cacheSettings?.maxAge ?? 0
       guard policy == .cacheOnly || found.age < maximum else { return nil }
-      return try publish(found.fields)
+      let result = try decoded(found.fields)
+      last.set(result.data, from: .cache, of: cache.user)
+      return result
     } catch {
       try Task.checkCancellation()
       Logger(label: "hearth").warning(
@@ -115,9 +147,8 @@ public final class QueryRefObservation<
     }
   }
 
-  private func publish(_ fields: DataObject) throws -> OperationResult<ResultData> {
+  private func decoded(_ fields: DataObject) throws -> OperationResult<ResultData> {
     let data = try OperationResponse(fields: fields).decoded(ResultData.self)
-    last.set(data, from: .cache)
     return OperationResult(data: data, source: .cache)
   }
 
@@ -159,7 +190,7 @@ public final class QueryRefObservation<
     }
     let number = subscribers.withLock { subscribers in
       let number = (subscribers.keys.max() ?? 0) + 1
-      subscribers[number] = continuation
+      subscribers[number] = Subscriber(user: auth?.uid, continuation: continuation)
       return number
     }
     continuation.onTermination = { [weak self] _ in
@@ -189,9 +220,12 @@ protocol Republishable: Sendable {
 extension QueryRefObservation: Republishable {
   func republish(from cache: ResultCache) async throws {
     guard let found = try await cache.result(request) else { return }
-    let result = try publish(found.fields)
-    for continuation in subscribers.withLock({ Array($0.values) }) {
-      continuation.yield(.success(result))
+    let result = try decoded(found.fields)
+    // Results of one user are not those of another.
+    if last.isOf(cache.user) { last.set(result.data, from: .cache, of: cache.user) }
+    for subscriber in subscribers.withLock({ Array($0.values) })
+    where subscriber.user.map({ ExactText($0) }) == cache.user.map({ ExactText($0) }) {
+      subscriber.continuation.yield(.success(result))
     }
   }
 }
@@ -203,6 +237,8 @@ private final class LastResult: Observable, Sendable {
     var data: (any Sendable)?
     var source: DataSource?
     var error: AnyDataConnectError?
+    /// The user whose result it is. Nil: nobody.
+    var user: ExactText?
   }
 
   private let state = Mutex(State())
@@ -223,12 +259,18 @@ private final class LastResult: Observable, Sendable {
     return state.withLock { $0.error }
   }
 
-  func set(_ data: (any Sendable)?, from source: DataSource) {
+  /// Whether there is a result, and it is the user's.
+  func isOf(_ user: String?) -> Bool {
+    state.withLock { $0.source != nil && $0.user == user.map { ExactText($0) } }
+  }
+
+  func set(_ data: (any Sendable)?, from source: DataSource, of user: String?) {
     registrar.withMutation(of: self, keyPath: \.data) {
       registrar.withMutation(of: self, keyPath: \.source) {
         state.withLock { state in
           state.data = data
           state.source = source
+          state.user = user.map { ExactText($0) }
         }
       }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import Synchronization
 
 /// The cached results of a connector's queries, for one user: documents of a database of their own.
 ///
@@ -7,31 +8,86 @@ import Hearth
 ///     rows/<key of the row>            the columns of a row that any result has
 ///
 /// A row is there once, however many results have it: a result that brings new values changes them all.
+///
+///     beginReading() ─▶ query of the database ─▶ store(_:for:_:)
+///                            │ a mutation writes rows of the result: invalidate(_:)
+///                            └─▶ nothing is stored: the result may be older than the rows
+///
+/// Nobody invalidates a persistent cache while it is not open. So a result of an earlier session is
+/// young only if the rows' database is at the state that the result was read from.
 final class ResultCache: RowCache {
   private let firestore: Firestore
+  /// The user whose results these are. Nil: nobody.
+  let user: String?
+  /// Distinguishes this object's results from those of earlier sessions.
+  private let session = UUID().uuidString
+  /// The state of the rows' database. Nil if results do not outlive the object.
+  private let state: (@Sendable () async throws -> ChangeToken)?
+  private let opening = Mutex<Task<ChangeToken?, Never>?>(nil)
+  private let reads = Mutex(Reads())
+
+  /// A query that is executed, and whose result will be stored.
+  struct Reading: Sendable {
+    fileprivate let number: Int
+    fileprivate let token: ChangeToken?
+  }
+
+  private struct Reads {
+    var lastNumber = 0
+    var active: Set<Int> = []
+    /// The last reading that had begun before the row was written. Empty while nothing is read.
+    var written: [RowIdentity: Int] = [:]
+    var allWritten = 0
+
+    mutating func end(_ number: Int) {
+      active.remove(number)
+      if active.isEmpty { written = [:] }
+    }
+  }
 
   /// Throws an error of opening the database.
   ///
-  /// - Parameter folder: Of a persistent cache. Nil: the cache is in memory.
+  /// - Parameters:
+  ///   - executor: Has the folder of a persistent cache, and the state of the database.
+  ///   - isPersistent: Whether the cache is a file, if the executor has a folder.
   convenience init(
-    _ settings: CacheSettings, _ config: ConnectorConfig, in folder: String?,
+    _ config: ConnectorConfig, _ executor: any OperationExecutor, isPersistent: Bool,
     _ auth: DataConnectAuth?
   ) throws {
-    let user = auth.map { Self.hash($0.uid) } ?? "anonymous"
-    let name = "\(config.serviceId)-\(config.connector)-\(user).cache.hearth"
     let options = FirestoreSettings()
     // A result that is lost is read again.
     options.durability = .lastCommitMayBeLost
-    var path = NSTemporaryDirectory() + UUID().uuidString + name
-    if settings.storage == .persistent, let folder {
-      path = (folder as NSString).appendingPathComponent(name)
+    if isPersistent, let folder = executor.cacheFolder {
+      let name = Self.fileName(config, executor.databaseName, auth)
+      let path = (folder as NSString).appendingPathComponent(name)
+      self.init(try Firestore.open(at: path, settings: options), auth?.uid) { [weak executor] in
+        guard let token = try await executor?.changeToken() else { throw CancellationError() }
+        return token
+      }
     } else {
       options.cacheSettings = MemoryCacheSettings()
+      let path = NSTemporaryDirectory() + "\(UUID().uuidString).cache.hearth"
+      self.init(try Firestore.open(at: path, settings: options), auth?.uid, nil)
     }
-    self.init(try Firestore.open(at: path, settings: options))
   }
 
-  private init(_ firestore: Firestore) { self.firestore = firestore }
+  private init(
+    _ firestore: Firestore, _ user: String?, _ state: (@Sendable () async throws -> ChangeToken)?
+  ) {
+    self.firestore = firestore
+    self.user = user
+    self.state = state
+  }
+
+  /// Of a persistent cache: one for each database of the folder, connector and user.
+  static func fileName(
+    _ config: ConnectorConfig, _ databasePath: String, _ auth: DataConnectAuth?
+  ) -> String {
+    let database = (databasePath as NSString).lastPathComponent
+    let parts = [database, config.serviceId, config.connector] + [auth?.uid].compactMap(\.self)
+    let digest = ExactText(DataValue.list(parts.map { .string($0) }).json).digest
+    return "\(config.serviceId)-\(config.connector)-\(digest).cache.hearth"
+  }
 
   /// Later calls throw.
   func close() async throws { try await firestore.terminate() }
@@ -45,39 +101,95 @@ final class ResultCache: RowCache {
     let age: TimeInterval
   }
 
+  // MARK: Sessions
+
+  /// The state of the rows' database when this cache was opened, after it was registered for
+  /// invalidations: the mutations since are known. Nil without a state.
+  private func tokenOfOpening() async -> ChangeToken? {
+    guard let state else { return nil }
+    let task = opening.withLock { task in
+      if let task { return task }
+      let new = Task { try? await state() }
+      task = new
+      return new
+    }
+    return await task.value
+  }
+
+  /// Begins to execute a query. Follow it by `store(_:for:_:)` or `endReading(_:)`.
+  func beginReading() async -> Reading {
+    _ = await tokenOfOpening()
+    let token = try? await state?()
+    return reads.withLock { reads in
+      reads.lastNumber += 1
+      reads.active.insert(reads.lastNumber)
+      return Reading(number: reads.lastNumber, token: token)
+    }
+  }
+
+  /// The result of the query is not stored.
+  func endReading(_ reading: Reading) { reads.withLock { $0.end(reading.number) } }
+
+  /// Whether a mutation has written one of the rows since the reading began.
+  private func isOvertaken(_ reading: Reading, _ rows: some Sequence<RowIdentity>) -> Bool {
+    reads.withLock { reads in
+      reading.number <= reads.allWritten
+        || rows.contains { reading.number <= reads.written[$0] ?? 0 }
+    }
+  }
+
+  // MARK: Results
+
+  private static func document(
+    ofRequest request: String, _ results: CollectionReference
+  ) -> DocumentReference {
+    results.document(ExactText(request).digest)
+  }
+
   /// Nil if the result of the request is not cached.
   func result(_ request: String) async throws -> Found? {
-    try await firestore.read { [results, rows] reader in
+    let token = await tokenOfOpening()
+    return try await firestore.read { [results, rows, session] reader in
       let result = try reader.getDocument(
-        results.document(Self.hash(request)), as: StoredRow?.self)
-      guard let result, result.text("request") == request, let text = result.text("tree"),
+        Self.document(ofRequest: request, results), as: StoredRow?.self)
+      guard let result, result.text("request").map({ ExactText($0) }) == ExactText(request),
+        let text = result.text("tree"),
         let tree = try? DataValue(json: text),
         case .timestamp(let time)? = result["time"]
       else { return nil }
-      var known: [String: DataObject] = [:]
+      var known: [ExactText: DataObject] = [:]
       let fields = try Self.hydrated(tree) { id in
-        if let row = known[id] { return row }
+        if let row = known[ExactText(id)] { return row }
         let stored = try reader.getDocument(Self.document(id, rows), as: StoredRow?.self)
         let row = try stored?.text("values").flatMap { try DataValue(json: $0).fields }
-        known[id] = row
+        known[ExactText(id)] = row
         return row
       }
       guard let fields = fields?.fields else { return nil }
       let age = Date().timeIntervalSince(time.dateValue())
-      return Found(fields: fields, age: result["isStale"] == .bool(true) ? .infinity : max(0, age))
+      let isOfNow =
+        result.text("session") == session || token != nil && result["state"] == token?.stored
+      let isStale = result["isStale"] == .bool(true) || !isOfNow
+      return Found(fields: fields, age: isStale ? .infinity : max(0, age))
     }
   }
 
-  /// Keeps a result whose rows have `Projection.rowMember`. Returns the requests of other results
-  /// that have changed with it.
-  func store(_ response: DataObject, for request: String) async throws -> [String] {
-    var changes: [String: DataObject] = [:]
+  /// Keeps a result whose rows have `Projection.rowMember`, unless a mutation has written one of them
+  /// since the reading began. Returns the requests of other results that have changed with it.
+  func store(
+    _ response: DataObject, for request: String, _ reading: Reading
+  ) async throws -> [String] {
+    defer { endReading(reading) }
+    var changes: [ExactText: DataObject] = [:]
     let tree = Self.dehydrated(.object(response), &changes)
+    let identities = changes.keys.compactMap { Projection.row(ofEntity: $0.text) }
     let now = Timestamp()
-    return try await firestore.write { [results, rows, changes] writer in
-      var changed: [String] = []
+    return try await firestore.write { [results, rows, changes, session, self] writer in
+      // An invalidation after this marks the result that is stored here.
+      if isOvertaken(reading, identities) { return [] }
+      var changed: [ExactText] = []
       for (id, values) in changes {
-        let document = Self.document(id, rows)
+        let document = Self.document(id.text, rows)
         let stored = try writer.getDocument(document, as: StoredRow?.self)?.text("values")
         let old = try stored.flatMap { try DataValue(json: $0).fields } ?? DataObject()
         var new = old
@@ -90,22 +202,18 @@ final class ResultCache: RowCache {
         row["values"] = .string(text)
         try writer.setData(from: row, forDocument: document)
       }
-      let own = results.document(Self.hash(request))
-      var requests: [String] = []
-      if !changed.isEmpty {
-        let concerned = results.whereFilter(
-          .orFilter(changed.map { .whereField("rows", arrayContains: $0) }))
-        for document in try writer.getDocuments(concerned).documents
-        where document.documentID != own.documentID {
-          if let request = document["request"] as? String { requests.append(request) }
-        }
-      }
+      let own = Self.document(ofRequest: request, results)
+      let requests = try Self.results(with: changed, results, writer)
+        .filter { $0.documentID != own.documentID }
+        .compactMap { $0["request"] as? String }
       var result = StoredRow()
       result["request"] = .string(request)
       result["tree"] = .string(tree.json)
       result["time"] = .timestamp(now)
       result["isStale"] = .bool(false)
-      result["rows"] = .list(changes.keys.sorted().map { .string($0) })
+      result["rows"] = .list(changes.keys.sorted().map { .string($0.text) })
+      result["session"] = .string(session)
+      result["state"] = reading.token?.stored
       try writer.setData(from: result, forDocument: own)
       return requests
     }
@@ -113,22 +221,43 @@ final class ResultCache: RowCache {
 
   /// Makes the results with these rows too old.
   func invalidate(_ rows: Set<RowIdentity>) async throws {
-    let ids = rows.map { Projection.entityID($0.collectionID, $0.documentID) }
-    guard !ids.isEmpty else { return }
+    guard !rows.isEmpty else { return }
+    reads.withLock { reads in
+      if reads.active.isEmpty { return }
+      for row in rows { reads.written[row] = reads.lastNumber }
+    }
+    let ids = rows.map { ExactText(Projection.entityID($0.collectionID, $0.documentID)) }
     try await firestore.write { [results] writer in
-      for start in stride(from: 0, to: ids.count, by: 100) {
-        let some = ids[start..<min(start + 100, ids.count)]
-        let query = results.whereFilter(
-          .orFilter(some.map { .whereField("rows", arrayContains: $0) }))
-        for document in try writer.getDocuments(query).documents {
-          try writer.updateData(["isStale": true], forDocument: document.reference)
-        }
+      for document in try Self.results(with: ids, results, writer) {
+        try writer.updateData(["isStale": true], forDocument: document.reference)
       }
+    }
+  }
+
+  /// Firestore's limit of the alternatives of a query.
+  private static let maximumAlternatives = 30
+
+  /// The results with one of the rows.
+  private static func results(
+    with ids: [ExactText], _ results: CollectionReference, _ reader: ReadTransaction
+  ) throws -> [QueryDocumentSnapshot] {
+    if ids.isEmpty { return [] }
+    if ids.count <= maximumAlternatives {
+      let filter = Filter.orFilter(ids.map { .whereField("rows", arrayContains: $0.text) })
+      return try reader.getDocuments(results.whereFilter(filter)).documents
+    }
+    // All of them once, instead of a query for each part of the ids.
+    let wanted = Set(ids)
+    return try reader.getDocuments(results.select(["rows", "request"])).documents.filter { result in
+      (result["rows"] as? [Any])?.contains { id in
+        (id as? String).map { wanted.contains(ExactText($0)) } ?? false
+      } ?? false
     }
   }
 
   /// Makes all results too old.
   func invalidateAll() async throws {
+    reads.withLock { $0.allWritten = $0.lastNumber }
     for document in try await results.getDocuments().documents {
       try await document.reference.updateData(["isStale": true])
     }
@@ -136,16 +265,6 @@ final class ResultCache: RowCache {
 
   private static func document(_ id: String, _ rows: CollectionReference) -> DocumentReference {
     rows.document(RowKey.documentID([.string(id)]))
-  }
-
-  /// 128 bits of FNV-1a, in two halves. The request is stored beside it.
-  private static func hash(_ text: String) -> String {
-    func half(_ basis: UInt64) -> String {
-      let hash = text.utf8.reduce(basis) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-      let digits = String(hash, radix: 16)
-      return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-    }
-    return half(0xCBF2_9CE4_8422_2325) + half(0x8422_2325_CBF2_9CE4)
   }
 
   // MARK: Rows
@@ -157,7 +276,7 @@ final class ResultCache: RowCache {
 
   /// Replaces the columns of rows by their ids.
   private static func dehydrated(
-    _ value: DataValue, _ rows: inout [String: DataObject]
+    _ value: DataValue, _ rows: inout [ExactText: DataObject]
   ) -> DataValue {
     switch value {
     case .list(let values): return .list(values.map { dehydrated($0, &rows) })
@@ -167,7 +286,7 @@ final class ResultCache: RowCache {
       else {
         return .object(DataObject(object.members.map { ($0, dehydrated($1, &rows)) }))
       }
-      var values = rows[id] ?? DataObject()
+      var values = rows[ExactText(id)] ?? DataObject()
       var rest = DataObject()
       for (name, value) in object.members where name != row {
         if case .string(let column)? = columns[name] {
@@ -176,7 +295,7 @@ final class ResultCache: RowCache {
           rest[name] = dehydrated(value, &rows)
         }
       }
-      rows[id] = values
+      rows[ExactText(id)] = values
       rest[row] = .string(id)
       rest[Self.names] = .list(object.names.filter { $0 != row }.map { .string($0) })
       rest[Self.columns] = .object(columns)
@@ -220,6 +339,10 @@ final class ResultCache: RowCache {
     default: return value
     }
   }
+}
+
+extension ChangeToken {
+  fileprivate var stored: StoredValue { .bytes(bytes) }
 }
 
 extension DataValue {
