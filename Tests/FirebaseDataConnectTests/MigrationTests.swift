@@ -134,6 +134,116 @@ import Testing
     #expect(back.map(\.kind) == [.destructive, .destructive])
   }
 
+  private func uniqueFields() async throws -> [String] {
+    try await database.firestore.indexes.list().map { "\($0)" }.filter { $0.contains("unique") }
+  }
+
+  @Test func `a program with the older schema does not bring its rules and indexes back`()
+    async throws
+  {
+    let add = """
+      mutation Add($id: Int!, $code: Int) {
+        movie_insert(data: {id: $id, code: $code, reviews_on_movie: [{id: $id}]})
+      }
+      mutation Delete($id: Int!) { movie_delete(key: {id: $id}) }
+      query All { reviews(orderBy: [{id: ASC}]) { id } }
+      """
+    let oldSchema = """
+      type Movie @table(key: "id") { id: Int!  code: Int @unique }
+      type Review @table(key: "id") { id: Int!  movie: Movie! }
+      """
+    let newSchema =
+      oldSchema.replacing(" @unique", with: "").replacing("Movie! }", with: "Movie }")
+    try await connector(oldSchema, add).mutate("Add", ["id": 1, "code": 7])
+    let newer = try connector(newSchema, add)
+    #expect(try await newer.dataConnect.migrate().map(\.kind) == [.additive, .additive])
+    // It starts, and reads.
+    let older = try connector(oldSchema, add)
+    _ = try await older.query("All")
+    try await newer.mutate("Add", ["id": 2, "code": 7])
+    try await newer.mutate("Delete", ["id": 1])
+    #expect(try await newer.query("All")["reviews"] == [["id": 1], ["id": 2]])
+    #expect(try await uniqueFields() == [])
+    // A program that migrates back is the newer one again.
+    try await database.firestore.document("movie/2").delete()
+    for id in ["1", "2"] { try await database.firestore.document("review/\(id)").delete() }
+    try await connector(oldSchema, add).dataConnect.migrate()
+    _ = try await connector(newSchema, add).query("All")
+    let again = try connector(oldSchema, add)
+    try await again.mutate("Add", ["id": 3, "code": 8])
+    try await again.mutate("Delete", ["id": 3])
+    #expect(try await again.query("All")["reviews"] == [])
+    #expect(try await uniqueFields().count == 1)
+  }
+
+  @Test func `rules that came back while a migration began are withdrawn`() async throws {
+    let old = """
+      type Movie @table(key: "id") { id: Int!  code: Int @unique }
+      type Review @table(key: "id") { id: Int!  movie: Movie! }
+      """
+    let new = old.replacing(" @unique", with: "").replacing("Movie! }", with: "Movie }")
+    let add = "mutation Add { movie_insert(data: {id: 1, reviews_on_movie: [{id: 1}]}) }"
+    let older = try connector(old, add)
+    try await older.mutate("Add")
+    let newer = try connector(new)
+    try await newer.dataConnect.migrate()
+    // As a program does that has read the schema before the migration.
+    let service = try older.dataConnect.service()
+    try await service.declare(service.plan.rules)
+    #expect(try await uniqueFields().count == 1)
+    try await service.withdrawIfMigrated()
+    #expect(try await uniqueFields() == [])
+    try await database.firestore.document("movie/1").delete()
+    #expect(try await documents("review").count == 1)
+  }
+
+  @Test func `until its migration, a newer program adds rules, and replaces none`() async throws {
+    let old = """
+      type Movie @table(key: "id") { id: Int! }
+      type Review @table(key: "id") { id: Int!  movie: Movie }
+      """
+    let new = """
+      type Movie @table(key: "id") { id: Int! }
+      type Review @table(key: "id") { id: Int!  movie: Movie! }
+      type Poster @table(key: "id") { id: Int!  movie: Movie! }
+      """
+    let operations = """
+      mutation Add { movie_insert(data: {id: 1, reviews_on_movie: [{id: 1}]}) }
+      """
+    try await connector(old, operations).mutate("Add")
+    let newer = try connector(
+      new, operations + "\nmutation Hang { poster_insert(data: {id: 1, movieId: 1}) }")
+    try await newer.mutate("Hang")
+    try await database.firestore.document("movie/1").delete()
+    #expect(try await documents("review").count == 1, "The database's schema keeps it.")
+    #expect(try await documents("poster").isEmpty)
+  }
+
+  @Test func `a program with the older schema declares nothing during a migration`() async throws {
+    let old = """
+      type Movie @table(key: "id") { id: Int!  title: String }
+      type Review @table(key: "id") { id: Int!  movie: Movie! }
+      """
+    let operations = """
+      mutation Add($id: Int!) { movie_insert(data: {id: $id, reviews_on_movie: [{id: $id}]}) }
+      """
+    for id in 1...3 { try await connector(old, operations).mutate("Add", ["id": .int(Int64(id))]) }
+    let newer = try connector("type Review @table(key: \"id\") { id: Int!  movieId: Int }")
+    var migration = SchemaMigration(try newer.dataConnect.service())
+    migration.batchCount = 1
+    migration.maximumBatches = 1
+    await #expect(throws: CancellationError.self) {
+      _ = try await migration.run(allowingDestructive: true)
+    }
+    _ = try await connector(old, operations).query("Q")
+    // As the migration will do with the removed table's rows.
+    try await database.firestore.document("movie/3").delete()
+    #expect(try await documents("review").count == 3)
+    try await newer.dataConnect.migrate(allowingDestructive: true)
+    #expect(try await documents("movie").isEmpty)
+    #expect(try await documents("review").count == 3)
+  }
+
   @Test func `a column without a default is refused if rows lack it, and changes nothing`()
     async throws
   {

@@ -123,9 +123,23 @@ final class ConnectorPlan: Sendable {
   // MARK: Declarations
 
   /// The rules of references, which delete or change rows with the rows they refer to.
-  var rules: [FirestoreReferenceRule] {
+  var rules: [FirestoreReferenceRule] { rules { _, _ in true } }
+
+  /// Those of references for which another plan has no rule.
+  func rules(notIn other: ConnectorPlan) -> [FirestoreReferenceRule] {
+    rules { layout, reference in
+      !other.layouts.values.contains { known in
+        known.table.collectionID == layout.table.collectionID
+          && known.references.contains { $0.name == reference.name }
+      }
+    }
+  }
+
+  private func rules(
+    _ isIncluded: (TableLayout, Reference) -> Bool
+  ) -> [FirestoreReferenceRule] {
     layouts.values.flatMap { layout in
-      layout.references.compactMap { reference in
+      layout.references.filter { isIncluded(layout, $0) }.compactMap { reference in
         layouts[reference.target].map { target in
           FirestoreReferenceRule(
             layout.table.collectionID, field: reference.name, to: target.table.collectionID,

@@ -75,7 +75,7 @@ final class ConnectorService: OperationExecutor {
       case .running(let task): return task
       case .due:
         let task = Task {
-          try await declare()
+          if try await declareIfCurrent() { try await withdrawIfMigrated() }
           await SchemaRecord.begin(plan.connector.schema, config.serviceId, in: firestore)
         }
         preparation = .running(task)
@@ -93,9 +93,50 @@ final class ConnectorService: OperationExecutor {
     }
   }
 
-  /// Declares the indexes and rules of the schema.
-  func declare() async throws {
-    let (rules, indexes) = (plan.rules, plan.indexes)
+  /// Declares the indexes and rules of the schema, unless the database has been migrated from it to
+  /// another one. Returns whether it has declared them.
+  private func declareIfCurrent() async throws -> Bool {
+    let schema = plan.connector.schema
+    guard let record = try await schemaRecord(), schema != record.target ?? record.schema else {
+      try await declare(plan.rules)
+      return true
+    }
+    guard try record.allowsDeclarations(of: schema) else { return false }
+    // Until a migration, the database's own rule of a reference holds.
+    let known = try ConnectorPlan(plan.connector.with(record.schema))
+    try await declare(plan.rules(notIn: known))
+    return true
+  }
+
+  /// A migration may have begun while rules and indexes were declared, and dropped them before.
+  func withdrawIfMigrated() async throws {
+    guard let record = try await schemaRecord(),
+      try !record.allowsDeclarations(of: plan.connector.schema)
+    else { return }
+    let current = try ConnectorPlan(plan.connector.with(record.target ?? record.schema))
+    let (rules, indexes) = (Set(current.rules), Set(current.indexes))
+    for rule in plan.rules where !rules.contains(rule) {
+      try await firestore.references.drop(rule)
+    }
+    for index in plan.indexes where !indexes.contains(index) {
+      try await firestore.indexes.drop(index)
+    }
+    if !current.rules.isEmpty { try await firestore.references.declare(current.rules) }
+  }
+
+  /// Nil for a new database. A damaged one counts as none: a migration reports it.
+  private func schemaRecord() async throws -> SchemaRecord? {
+    let document = SchemaRecord.document(config.serviceId, in: firestore)
+    do {
+      return try await firestore.read { try SchemaRecord.read(document, $0) }
+    } catch is DataConnectInternalError {
+      return nil
+    }
+  }
+
+  /// Declares rules, and the indexes of the schema.
+  func declare(_ rules: [FirestoreReferenceRule]) async throws {
+    let indexes = plan.indexes
     if !rules.isEmpty { try await firestore.references.declare(rules) }
     if !indexes.isEmpty { try await firestore.indexes.declare(indexes) }
   }

@@ -49,8 +49,7 @@ struct SchemaMigration {
     }
     try await update { [schema] record in
       if record.target == schema { return }
-      record = SchemaRecord(record.schema)
-      record.target = schema
+      record = record.begun(to: schema)
     }
     // Deletions of rows would follow them.
     let (rules, indexes) = (Set(service.plan.rules), Set(service.plan.indexes))
@@ -67,8 +66,8 @@ struct SchemaMigration {
         if batches >= maximumBatches { throw CancellationError() }
       }
     }
-    try await service.declare()
-    try await update { [schema] in $0 = SchemaRecord(schema) }
+    try await service.declare(service.plan.rules)
+    try await update { [schema] in $0 = try $0.migrated(to: schema) }
     return comparison.changes
   }
 
@@ -77,16 +76,15 @@ struct SchemaMigration {
   }
 
   private func plan(_ record: SchemaRecord) throws -> ConnectorPlan {
-    var connector = service.plan.connector
-    connector.schema = record.schema
-    connector.operations = []
-    return try ConnectorPlan(connector)
+    try ConnectorPlan(service.plan.connector.with(record.schema))
   }
 
-  private func update(_ change: @escaping @Sendable (inout SchemaRecord) -> Void) async throws {
+  private func update(
+    _ change: @escaping @Sendable (inout SchemaRecord) throws -> Void
+  ) async throws {
     try await firestore.write { [document, schema] writer in
       var record = try SchemaRecord.read(document, writer) ?? SchemaRecord(schema)
-      change(&record)
+      try change(&record)
       try record.write(to: document, writer)
     }
   }
@@ -150,5 +148,15 @@ struct SchemaMigration {
       try record.write(to: document, writer)
       return !isDone
     }
+  }
+}
+
+extension CompiledConnector {
+  /// The connector with another schema, without operations.
+  func with(_ schema: Schema) -> CompiledConnector {
+    var connector = self
+    connector.schema = schema
+    connector.operations = []
+    return connector
   }
 }

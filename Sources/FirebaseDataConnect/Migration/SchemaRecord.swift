@@ -11,14 +11,55 @@ import Logging
 ///       tables    ids of the collections that are migrated
 ///       table     the one that is being migrated
 ///       last      the id of its last document that is
+///       earlier   fingerprints of the schemas before `schema`, the oldest first
 struct SchemaRecord: Sendable {
   var schema: Schema
   var target: Schema?
+  private(set) var earlier: [String] = []
   var tables: [String] = []
   var table: String?
   var last: String?
 
   init(_ schema: Schema) { self.schema = schema }
+
+  private static let maximumEarlier = 1000
+
+  /// The record after a migration to the schema.
+  func migrated(to new: Schema) throws -> SchemaRecord {
+    var record = SchemaRecord(new)
+    record.earlier = earlier
+    if schema != new { record.earlier.append(try Self.fingerprint(schema)) }
+    let own = try Self.fingerprint(new)
+    record.earlier.removeAll { $0 == own }
+    record.earlier = record.earlier.suffix(Self.maximumEarlier)
+    return record
+  }
+
+  /// The record at the begin of a migration to the schema.
+  func begun(to new: Schema) -> SchemaRecord {
+    var record = SchemaRecord(schema)
+    record.earlier = earlier
+    record.target = new
+    return record
+  }
+
+  /// Whether a program with the schema may declare rules and indexes: not if the database had the
+  /// schema before its own, nor if it is being migrated to another one. Rules that the
+  /// migration has dropped would come back.
+  func allowsDeclarations(of other: Schema) throws -> Bool {
+    if let target { return target == other }
+    return !earlier.contains(try Self.fingerprint(other))
+  }
+
+  private static func fingerprint(_ schema: Schema) throws -> String {
+    ExactText(try text(schema)).digest
+  }
+
+  private static func text(_ schema: Schema) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return String(decoding: try encoder.encode(schema), as: UTF8.self)
+  }
 
   static func document(_ service: String, in firestore: Firestore) -> DocumentReference {
     firestore.collection(MutationRunner.ownCollection)
@@ -68,19 +109,18 @@ struct SchemaRecord: Sendable {
     if case .list(let values)? = row["tables"] {
       for case .string(let id) in values { tables.append(id) }
     }
+    if case .list(let values)? = row["earlier"] {
+      for case .string(let fingerprint) in values { earlier.append(fingerprint) }
+    }
     table = row.text("table")
     last = row.text("last")
   }
 
   func write(to document: DocumentReference, _ writer: WriteTransaction) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    func text(_ schema: Schema) throws -> StoredValue {
-      .string(String(decoding: try encoder.encode(schema), as: UTF8.self))
-    }
     var row = StoredRow()
-    row["schema"] = try text(schema)
-    row["target"] = try target.map(text)
+    row["schema"] = .string(try Self.text(schema))
+    row["target"] = try target.map { .string(try Self.text($0)) }
+    row["earlier"] = earlier.isEmpty ? nil : .list(earlier.map { .string($0) })
     row["tables"] = target == nil ? nil : .list(tables.map { .string($0) })
     row["table"] = table.map { .string($0) }
     row["last"] = last.map { .string($0) }
