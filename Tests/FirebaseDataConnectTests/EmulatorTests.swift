@@ -180,6 +180,12 @@ import Testing
     _ = try await mutate(other, "Rename", ["id": 1, "title": "c"])
     try await until { try await get.execute().data?["movie"]?["title"] == "c" }
     #expect(try await get.execute(fetchPolicy: .cacheOnly).data?["movie"]?["title"] == "c")
+    // The emulator has missed mutations of another process. Its connections stay.
+    try await connector.firestore.document("movie/1").updateData(["title": "d"])
+    #expect(try await get.execute().source == .cache)
+    await SubscriptionHub.shared(for: connector.firestore).receive(.missed)
+    try await until { try await get.execute().data?["movie"]?["title"] == "d" }
+    #expect(server.connectionCount == 2)
   }
 
   @Test(.timeLimit(.minutes(2)))

@@ -111,6 +111,30 @@ import Testing
       @refresh(onMutationExecuted: {
         operation: "UpdateMovie", condition: "mutation.variables.genre.size() > 100 / 0"
       }) { movies { id } }
+    query OnSameTime($at: Timestamp)
+      @refresh(onMutationExecuted: {
+        operation: "Stamp", condition: "request.variables.at == mutation.variables.at"
+      }) { movies { id } }
+    query OnGiven($genre: String)
+      @refresh(onMutationExecuted: { operation: "Stamp", condition: "has(request.variables.genre)" }) {
+      movies { id }
+    }
+    query OnSameToken
+      @refresh(onMutationExecuted: {
+        operation: "Stamp", condition: "request.auth.token == mutation.auth.token"
+      }) { movies { id } }
+    mutation Stamp($at: Timestamp) { profile_upsert(data: {id: "x"}) }
+    mutation UpsertExpr @auth(level: PUBLIC) {
+      movie_upsert(data: {id_expr: "'00000000-0000-0000-0000-00000000000' + '1'", title: "x"})
+    }
+    mutation UpdateExpr @auth(level: PUBLIC) {
+      movie_update(id_expr: "'00000000-0000-0000-0000-00000000000' + '1'", data: {title: "x"})
+    }
+    mutation DeleteExpr @auth(level: PUBLIC) {
+      movie_delete(key: {id_expr: "'00000000-0000-0000-0000-00000000000' + '1'"})
+    }
+    mutation OtherTable($id: String!) { profile_upsert(data: {id: $id, status: "x"}) }
+    mutation OtherTableDelete($id: String!) { profile_delete(key: {id: $id}) }
     query Often @refresh(every: {milliseconds: 40}) { movies { id } }
     """
 
@@ -163,6 +187,29 @@ import Testing
             isExpected: isSignal && isSame)
           #expect(isRefreshed == (isSignal && isSame), "\(query) by \(mutation) of \(id)")
         }
+      }
+    }
+  }
+
+  @Test func `keys of expressions are signals as others are, and those of other tables are none`()
+    async throws
+  {
+    let queries: [(String, DataObject)] = [
+      ("ById", ["id": .string(Self.one)]),
+      ("ByKeyInput", ["key": ["id": "00000000-0000-0000-0000-000000000001"]]), ("ByLiteral", [:]),
+    ]
+    let mutations: [(String, DataObject, Bool)] = [
+      ("UpsertExpr", [:], true), ("UpdateExpr", [:], true), ("DeleteExpr", [:], true),
+      // The same key in another table.
+      ("OtherTable", ["id": .string(Self.one)], false),
+      ("OtherTableDelete", ["id": .string(Self.one)], false),
+    ]
+    for (query, variables) in queries {
+      for (mutation, written, isSignal) in mutations {
+        try await connector.mutate("Upsert", ["id": .string(Self.one)])
+        let isRefreshed = try await refreshes(
+          of: query, variables, by: mutation, written, isExpected: isSignal)
+        #expect(isRefreshed == isSignal, "\(query) by \(mutation)")
       }
     }
   }
@@ -255,6 +302,13 @@ import Testing
         ("OnPublic", [:], nil, "UpdateMovie", [:], nil, false),
         ("OnTwo", [:], nil, "UpdateMovie", [:], nil, true),
         ("OnTwo", [:], nil, "BulkUpdateMovies", [:], nil, true),
+        ("OnGiven", [:], nil, "Stamp", [:], nil, false),
+        ("OnGiven", ["genre": nil], nil, "Stamp", [:], nil, true),
+        ("OnGiven", ["genre": "a"], nil, "Stamp", [:], nil, true),
+        (
+          "OnSameTime", ["at": "2026-01-02T03:04:05.000006Z"], nil, "Stamp",
+          ["at": "2026-01-02T04:04:05.000006+01:00"], nil, true
+        ),
         ("OnFailingCondition", [:], nil, "UpdateMovie", ["genre": "a"], nil, false),
       ]
     for one in cases {

@@ -195,18 +195,22 @@ final class EmulatorClient: Sendable {
       state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(with: result)
     case .refresh(let id):
       state.withLock { $0.subscriptions[id] }?.refresher.refresh()
-    case .written(let rows):
-      let done = DispatchSemaphore(value: 0)
-      Task { [caches] in
-        await caches.invalidate(rows)
-        done.signal()
-      }
-      done.wait()
+    case .written(let rows): invalidate { await $0.invalidate(rows) }
+    case .anyWritten: invalidate { await $0.invalidateAll() }
     case .error(let text):
       Logger(label: "hearth").error(
         "The emulator has ended the connection.", metadata: ["reason": "\(text)"])
     }
     return .reads
+  }
+
+  private func invalidate(_ body: @escaping @Sendable (RowCaches) async -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    Task { [caches] in
+      await body(caches)
+      done.signal()
+    }
+    done.wait()
   }
 
   private func nextID() -> Int64 {

@@ -9,12 +9,14 @@ import Hearth
 ///     {"id":1,"failure":"connector","message":"…"}           nothing was executed
 ///     {"refresh":1}                                          a signal for the subscription 1
 ///     {"written":[["movie","1"]]}                            rows: the collection, and the document
+///     {"written":"all"}                                      any rows
 ///     {"error":"…"}                                          of the connection, which ends
 enum EmulatorMessage: Sendable {
   case greeting
   case answer(Int64, Result<OperationResponse, any Error>)
   case refresh(Int64)
   case written(Set<RowIdentity>)
+  case anyWritten
   case error(String)
 
   private static let version: Int64 = 1
@@ -36,6 +38,7 @@ enum EmulatorMessage: Sendable {
           .array(
             rows.map { .array([.string($0.collectionID), .string($0.documentID)]) }))
       ]).text
+    case .anyWritten: JSON.object([.init("written", .string("all"))]).text
     case .error(let text): JSON.object([.init("error", .string(text))]).text
     }
   }
@@ -62,6 +65,8 @@ enum EmulatorMessage: Sendable {
         rows.insert(RowIdentity(table, id))
       }
       self = .written(rows)
+    } else if json["written"]?.string == "all" {
+      self = .anyWritten
     } else if let text = json["error"]?.string {
       self = .error(text)
     } else if json["emulator"]?.string == "hearth", json["version"] == .integer(Self.version) {

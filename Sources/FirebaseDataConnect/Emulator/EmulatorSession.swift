@@ -197,6 +197,5 @@ extension EmulatorSession: RowCache {
     }
   }
 
-  /// A new connection makes all results too old.
-  func invalidateAll() async { end() }
+  func invalidateAll() async { lines.send(EmulatorMessage.anyWritten.line) }
 }

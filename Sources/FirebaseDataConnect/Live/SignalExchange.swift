@@ -2,15 +2,27 @@ import DataConnectModel
 import Foundation
 import Hearth
 import Logging
+import Synchronization
 
 /// The signals that processes with one database send each other.
 ///
-///     _DataConnect/interests          what the subscriptions of each process wait for, under a lease
-///     _DataConnectExecutions/<id>     a mutation that another process waits for, in its own commit
+///     _DataConnect/interests                        what the subscriptions of each process wait for,
+///                                                   under a lease
+///     _DataConnectExecutions/<process>:<0…255>      a mutation that another process waits for, in its
+///                                                   own commit
 ///
 /// A mutation reads the interests in its write closure: it records itself if the subscription was
-/// announced before its commit, and otherwise writes nothing. Records expire.
+/// announced before its commit, and otherwise writes nothing. A process replaces its oldest record by
+/// the 257th, and records expire. A reader that finds a gap in the numbers of a process's records, or
+/// whose lease has ended, has missed signals, and takes them for a signal to everybody.
 actor SignalExchange {
+  /// A message of another process.
+  enum Signal: Sendable {
+    case mutated(SubscriptionHub.Mutated)
+    /// Any mutations.
+    case missed
+  }
+
   /// The mutations, the tables and the claims that subscriptions wait for.
   struct Interests: Sendable, Equatable {
     /// `movies/UpdateMovie`
@@ -19,16 +31,19 @@ actor SignalExchange {
     var tables: Set<String> = []
     /// The claims of the writer that conditions read.
     var claims: Set<String> = []
+    /// Whether a condition reads all claims as one value.
+    var areAllClaims = false
 
     mutating func formUnion(_ other: Interests) {
       mutations.formUnion(other.mutations)
       tables.formUnion(other.tables)
       claims.formUnion(other.claims)
+      areAllClaims = areAllClaims || other.areAllClaims
     }
 
     func contains(_ other: Interests) -> Bool {
       mutations.isSuperset(of: other.mutations) && tables.isSuperset(of: other.tables)
-        && claims.isSuperset(of: other.claims)
+        && claims.isSuperset(of: other.claims) && (areAllClaims || !other.areAllClaims)
     }
   }
 
@@ -39,20 +54,26 @@ actor SignalExchange {
   private static let lease: Int64 = 60
 
   nonisolated let process = UUID().uuidString
+  /// Of the last record.
+  private nonisolated let lastNumber = Mutex<Int64>(0)
   private weak var firestore: Firestore?
   private let current: @Sendable () -> Interests
-  private let deliver: @Sendable (SubscriptionHub.Mutated) async -> Void
+  private let deliver: @Sendable (Signal) async -> Void
+  /// The interests in the database. Empty while they are being written.
   private var announced = Interests()
-  private var isListening = false
+  /// Whether the database has had anything since the last renewal.
+  private var hasLease = false
+  private var writing: Task<Void, any Error>?
+  private var starting: Task<Void, Never>?
   private var listening: Task<Void, Never>?
   private var renewal: Task<Void, Never>?
 
   /// - Parameters:
   ///   - current: The interests of the subscriptions that there are.
-  ///   - deliver: Called for each mutation of another process.
+  ///   - deliver: Called for each signal of another process.
   init(
     _ firestore: Firestore, current: @escaping @Sendable () -> Interests,
-    deliver: @escaping @Sendable (SubscriptionHub.Mutated) async -> Void
+    deliver: @escaping @Sendable (Signal) async -> Void
   ) {
     self.firestore = firestore
     self.current = current
@@ -64,17 +85,17 @@ actor SignalExchange {
     renewal?.cancel()
   }
 
-  /// Returns when mutations of other processes that are committed later will be delivered.
+  // MARK: Interests
+
+  /// Returns when mutations of other processes that are committed later will be delivered. The
+  /// interests are among the current ones.
   ///
   /// Throws an error of the database.
   func announce(_ interests: Interests) async throws {
-    guard let firestore, !announced.contains(interests) else { return }
-    if !isListening {
-      isListening = true
-      await listen(firestore)
-    }
-    announced.formUnion(interests)
-    try await write(announced, to: firestore)
+    guard let firestore, interests != Interests() else { return }
+    let starting = starting ?? Task { await listen(firestore) }
+    self.starting = starting
+    await starting.value
     if renewal == nil {
       renewal = Task { [weak self] in
         while (try? await Task.sleep(for: .seconds(Self.lease / 3))) != nil {
@@ -82,30 +103,58 @@ actor SignalExchange {
         }
       }
     }
+    if !announced.contains(interests) { try await publish() }
   }
+
+  /// Whether the lease will be renewed.
+  var isRenewing: Bool { renewal != nil }
 
   /// Returns false when there is nothing to wait for any more.
-  private func renew() async -> Bool {
-    guard let firestore else { return false }
-    let wanted = current()
-    announced = wanted
-    // The next renewal tries again.
-    try? await write(wanted, to: firestore)
-    if wanted == Interests() {
-      renewal = nil
-      return false
-    }
-    return true
+  @discardableResult
+  func renew() async -> Bool {
+    // After an error, the next renewal tries again.
+    try? await publish()
+    // A subscription may have begun meanwhile.
+    if firestore != nil, announced != Interests() || current() != Interests() { return true }
+    renewal = nil
+    return false
   }
 
-  private func write(_ interests: Interests, to firestore: Firestore) async throws {
+  /// Writes the interests that there are then, after the writes that have begun.
+  private func publish() async throws {
+    let earlier = writing
+    let task = Task {
+      _ = await earlier?.result
+      try await write()
+    }
+    writing = task
+    try await task.value
+  }
+
+  private func write() async throws {
+    guard let firestore else { return }
+    let wanted = current()
+    announced = Interests()
+    let hadLease = hasLease
+    let isOwn = try await write(wanted, to: firestore)
+    announced = wanted
+    hasLease = wanted != Interests()
+    // Nobody has recorded mutations since the lease ended.
+    if hadLease, !isOwn { await deliver(.missed) }
+  }
+
+  /// Returns whether the process had a lease that has not ended.
+  private func write(_ interests: Interests, to firestore: Firestore) async throws -> Bool {
     let document = firestore.collection(Self.collection).document(Self.interests)
-    let entry = StoredRow(interests, expires: Self.now + Self.lease)
-    try await firestore.write { [process] writer in
+    return try await firestore.write { [process] writer in
+      let now = Self.now
       var row = try writer.getDocument(document, as: StoredRow?.self) ?? StoredRow()
-      for name in row.names where row[name]?.expiry ?? 0 < Self.now { row[name] = nil }
-      row[process] = interests == Interests() ? nil : .map(entry)
+      for name in row.names where row[name]?.expiry ?? 0 < now { row[name] = nil }
+      let isOwn = row[process] != nil
+      row[process] =
+        interests == Interests() ? nil : .map(StoredRow(interests, expires: now + Self.lease))
       try writer.setData(from: row, forDocument: document)
+      return isOwn
     }
   }
 
@@ -119,55 +168,109 @@ actor SignalExchange {
   ) throws {
     let document = firestore.collection(Self.collection).document(Self.interests)
     guard let row = try writer.getDocument(document, as: StoredRow?.self) else { return }
-    var claims: Set<String> = []
-    var isWanted = false
+    var awaited = Interests()
+    let tables = Set(mutated.rows.map(\.collectionID))
     for (name, value) in zip(row.names, row.values) where name != process {
       guard case .map(let entry) = value, value.expiry ?? 0 >= Self.now else { continue }
       let interests = Interests(entry)
       guard
-        interests.mutations.contains(mutated.name)
-          || mutated.rows.contains(where: { interests.tables.contains($0.collectionID) })
+        interests.mutations.contains(mutated.name) || !interests.tables.isDisjoint(with: tables)
       else { continue }
-      isWanted = true
-      claims.formUnion(interests.claims)
+      awaited.formUnion(interests)
     }
-    guard isWanted else { return }
-    let record = firestore.collection(Self.executions).document()
-    try writer.create(
-      from: StoredRow(mutated, process, claims, expires: Self.now + Self.lease),
-      forDocument: record)
+    guard awaited != Interests() else { return }
+    let number = lastNumber.withLock { number in
+      number += 1
+      return number
+    }
+    let record = firestore.collection(Self.executions)
+      .document("\(process):\(number % RecordNumbers.slots)")
+    var stored = StoredRow(mutated, awaited)
+    stored["process"] = .string(process)
+    stored["number"] = .int(number)
+    stored["expires"] = .timestamp(Timestamp(seconds: Self.now + Self.lease, nanoseconds: 0))
+    try writer.setData(from: stored, forDocument: record)
   }
 
   /// Returns when the first snapshot was read.
   private func listen(_ firestore: Firestore) async {
     // In memory there is no other process, and there are no policies.
     try? await firestore.ttl.setPolicy(collectionGroup: Self.executions, field: "expires")
-    let snapshots = firestore.collection(Self.executions).snapshots
     let started = AsyncStream.makeStream(of: Void.self)
-    listening = Task { [process, deliver] in
-      var isFirst = true
-      do {
-        for try await snapshot in snapshots {
-          if isFirst {
-            isFirst = false
-            started.continuation.finish()
-            continue
+    listening = Task { [weak firestore, process, deliver] in
+      var pause = Duration.seconds(1)
+      var isAgain = false
+      while let query = firestore?.collection(Self.executions), !Task.isCancelled {
+        do {
+          var numbers = RecordNumbers()
+          var isFirst = true
+          for try await snapshot in query.snapshots {
+            let records = snapshot.documentChanges.filter { $0.type != .removed }
+              .compactMap { try? $0.document.data(as: StoredRow.self) }
+              .filter { $0["process"] != .string(process) }
+            if isFirst {
+              isFirst = false
+              numbers = RecordNumbers(records)
+              if isAgain { await deliver(.missed) }
+              pause = .seconds(1)
+              started.continuation.finish()
+              continue
+            }
+            let isMissing = numbers.areMissing(before: records)
+            if isMissing { await deliver(.missed) }
+            for record in records.sorted(by: { $0.number < $1.number }) {
+              guard let mutated = SubscriptionHub.Mutated(record) else { continue }
+              await deliver(.mutated(mutated))
+            }
           }
-          for change in snapshot.documentChanges where change.type == .added {
-            guard let row = try? change.document.data(as: StoredRow.self),
-              let mutated = SubscriptionHub.Mutated(row), row["process"] != .string(process)
-            else { continue }
-            await deliver(mutated)
-          }
+          break
+        } catch {
+          Logger(label: "hearth").warning(
+            "Mutations of other processes do not refresh queries until the database can be read.",
+            metadata: ["error": "\(error)"])
         }
-      } catch {
-        Logger(label: "hearth").warning(
-          "Mutations of other processes no longer refresh queries.",
-          metadata: ["error": "\(error)"])
+        isAgain = true
+        started.continuation.finish()
+        guard (try? await Task.sleep(for: pause)) != nil else { return }
+        pause = min(pause * 2, .seconds(60))
       }
       started.continuation.finish()
     }
     for await _ in started.stream {}
+  }
+}
+
+/// Finds out whether records of other processes were replaced before they were read.
+struct RecordNumbers {
+  /// The number of records that a process has at most.
+  static let slots: Int64 = 256
+
+  /// Of each process.
+  private var last: [String: Int64] = [:]
+
+  init(_ records: [StoredRow] = []) { _ = areMissing(before: records) }
+
+  /// Takes the records of a snapshot that are new since the last one.
+  mutating func areMissing(before records: [StoredRow]) -> Bool {
+    var isMissing = false
+    for (process, records) in Dictionary(grouping: records, by: { $0.text("process") ?? "" }) {
+      guard let newest = records.map(\.number).max() else { continue }
+      if let last = last[process] {
+        isMissing = isMissing || newest - last > Self.slots
+      } else {
+        // One that begins: it may have replaced its first ones.
+        isMissing = isMissing || records.count >= Self.slots
+      }
+      last[process] = max(newest, last[process] ?? newest)
+    }
+    return isMissing
+  }
+}
+
+extension StoredRow {
+  /// Of a record.
+  fileprivate var number: Int64 {
+    if case .int(let number)? = self["number"] { number } else { 0 }
   }
 }
 
@@ -192,6 +295,7 @@ extension SignalExchange.Interests {
     mutations = row["mutations"]?.texts ?? []
     tables = row["tables"]?.texts ?? []
     claims = row["claims"]?.texts ?? []
+    areAllClaims = row["areAllClaims"] == .bool(true)
   }
 }
 
@@ -202,45 +306,64 @@ extension StoredRow {
     self["mutations"] = list(interests.mutations)
     self["tables"] = list(interests.tables)
     self["claims"] = list(interests.claims)
+    self["areAllClaims"] = .bool(interests.areAllClaims)
     self["expires"] = .timestamp(Timestamp(seconds: expires, nanoseconds: 0))
   }
 
-  /// A record. Values are JSON: a document cannot hold every variable.
-  fileprivate init(
-    _ mutated: SubscriptionHub.Mutated, _ process: String, _ claims: Set<String>, expires: Int64
-  ) {
+  /// Of the values of a record, and of the ids of its rows.
+  private static let maximumRecordBytes = 32 << 10
+
+  /// A record: of what is awaited, as much as fits. Values are JSON: a document cannot hold every
+  /// variable.
+  fileprivate init(_ mutated: SubscriptionHub.Mutated, _ awaited: SignalExchange.Interests) {
     self.init()
-    self["process"] = .string(process)
     self["connector"] = .string(mutated.connector)
     self["operation"] = .string(mutated.operation)
-    self["variables"] = .string(DataValue.object(mutated.variables).json)
-    if let auth = mutated.auth {
-      self["uid"] = .string(auth.uid)
-      let token = DataObject(auth.token.members.filter { claims.contains($0.0) })
-      self["token"] = .string(DataValue.object(token).json)
+    let variables = JSON(mutated.variables).text
+    let token = mutated.auth.map { auth in
+      awaited.areAllClaims
+        ? auth.token
+        : DataObject(auth.token.members.filter { awaited.claims.contains($0.0) })
     }
-    self["rows"] = .list(
-      mutated.rows.map { identity in
-        var row = StoredRow()
-        row["table"] = .string(identity.collectionID)
-        row["id"] = .string(identity.documentID)
-        return .map(row)
-      })
-    self["expires"] = .timestamp(Timestamp(seconds: expires, nanoseconds: 0))
+    let claims = token.map { JSON($0).text }
+    let uid = mutated.auth?.uid
+    let bytes = [variables, claims, uid].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    if bytes <= Self.maximumRecordBytes {
+      self["variables"] = .string(variables)
+      self["uid"] = uid.map { .string($0) }
+      self["token"] = claims.map { .string($0) }
+    }
+    let rows = mutated.rows.filter { awaited.tables.contains($0.collectionID) }
+    let rowBytes = rows.reduce(0) {
+      $0 + $1.collectionID.utf8.count + $1.documentID.utf8.count + 32
+    }
+    if rowBytes <= Self.maximumRecordBytes {
+      self["rows"] = .list(
+        rows.map { identity in
+          var row = StoredRow()
+          row["table"] = .string(identity.collectionID)
+          row["id"] = .string(identity.documentID)
+          return .map(row)
+        })
+    } else {
+      self["tables"] = .list(Set(rows.map(\.collectionID)).sorted().map { .string($0) })
+    }
   }
-
 }
 
 extension SubscriptionHub.Mutated {
   /// Nil for a document that is no record.
   fileprivate init?(_ row: StoredRow) {
-    guard let connector = row.text("connector"), let operation = row.text("operation"),
-      let json = row.text("variables"), let variables = try? DataValue(json: json).fields
-    else { return nil }
-    var auth: DataConnectAuth?
-    if let uid = row.text("uid") {
-      let token = row.text("token").flatMap { try? DataValue(json: $0) }
-      auth = DataConnectAuth(uid: uid, token: token?.fields ?? DataObject())
+    guard let connector = row.text("connector"), let operation = row.text("operation") else {
+      return nil
+    }
+    func object(_ name: String) -> DataObject? {
+      row.text(name).flatMap { try? JSONReader.read(Array($0.utf8)) }
+        .flatMap { DataValue($0).fields }
+    }
+    let variables = object("variables")
+    let auth = row.text("uid").map {
+      DataConnectAuth(uid: $0, token: object("token") ?? DataObject())
     }
     var rows: Set<RowIdentity> = []
     if case .list(let values)? = row["rows"] {
@@ -250,6 +373,7 @@ extension SubscriptionHub.Mutated {
       }
     }
     self.init(
-      connector: connector, operation: operation, variables: variables, auth: auth, rows: rows)
+      connector: connector, operation: operation, variables: variables ?? DataObject(), auth: auth,
+      rows: rows, tables: row["tables"]?.texts ?? [], hasValues: variables != nil)
   }
 }

@@ -18,6 +18,10 @@ final class SubscriptionHub: Sendable {
     let auth: DataConnectAuth?
     /// Those that were written by their keys.
     let rows: Set<RowIdentity>
+    /// Tables of which any row may have been written: too many for the record of another process.
+    var tables: Set<String> = []
+    /// Whether the variables and the user are known. They may be too large for a record.
+    var hasValues = true
 
     var name: String { "\(connector)/\(operation)" }
   }
@@ -54,6 +58,8 @@ final class SubscriptionHub: Sendable {
           let names = path.components
           if names.starts(with: ["mutation", "auth", "token"]), names.count > 3 {
             interests.claims.insert(names[3])
+          } else if ["mutation", "auth", "token"].starts(with: names) {
+            interests.areAllClaims = true
           }
         }
       }
@@ -66,22 +72,25 @@ final class SubscriptionHub: Sendable {
         guard case .onMutationExecuted(let name, let condition) = refresh,
           qualified(name) == mutated.name
         else { return false }
-        return condition.map { holds($0, mutated) } ?? true
+        guard let condition, mutated.hasValues else { return true }
+        return holds(condition, mutated)
       }
     }
 
     /// An error is no.
     private func holds(_ condition: String, _ mutated: Mutated) -> Bool {
-      func side(_ variables: DataObject, _ auth: DataConnectAuth?) -> CELValue {
-        .map(["variables": CELValue(.object(variables)), "auth": CELValue(auth)])
-      }
-      var request = variables
-      for variable in operation.variables where request[variable.name] == nil {
-        request[variable.name] = .null
+      func side(
+        _ variables: DataObject, _ auth: DataConnectAuth?, unset: [Variable] = []
+      ) -> CELValue {
+        var values: [CELValue: CELValue] = [:]
+        for variable in unset { values[.string(variable.name)] = .unset }
+        for (name, value) in variables.members { values[.string(name)] = CELValue(value) }
+        return .map(["variables": .map(values), "auth": CELValue(auth)])
       }
       let environment = CELEnvironment(
         variables: [
-          "request": side(request, auth), "mutation": side(mutated.variables, mutated.auth),
+          "request": side(variables, auth, unset: operation.variables),
+          "mutation": side(mutated.variables, mutated.auth),
         ], nullMembers: ["request.auth", "mutation.auth"])
       guard let expression = try? plan.expression(condition) else { return false }
       return (try? expression.evaluateCondition(in: environment)) ?? false
@@ -132,9 +141,8 @@ final class SubscriptionHub: Sendable {
     let hub = SubscriptionHub()
     let exchange = SignalExchange(firestore) { [weak hub] in
       hub?.interests ?? SignalExchange.Interests()
-    } deliver: { [weak hub] mutated in
-      await hub?.invalidate(mutated.rows)
-      hub?.refresh(mutated)
+    } deliver: { [weak hub] signal in
+      await hub?.receive(signal)
     }
     hub.exchange.withLock { $0 = exchange }
     return hub
@@ -165,6 +173,27 @@ final class SubscriptionHub: Sendable {
   }
 
   // MARK: Signals
+
+  /// From another process.
+  func receive(_ signal: SignalExchange.Signal) async {
+    switch signal {
+    case .mutated(let mutated):
+      if mutated.tables.isEmpty {
+        await caches.invalidate(mutated.rows)
+      } else {
+        await caches.invalidateAll()
+      }
+      refresh(mutated)
+    case .missed:
+      await caches.invalidateAll()
+      let waiting = state.withLock { state in
+        state.subscriptions.values.filter {
+          $0.interest.announced != SignalExchange.Interests()
+        }
+      }
+      for subscription in waiting { subscription.refresher.refresh() }
+    }
+  }
 
   /// Returns when signals of all processes refresh the subscription. Throws an error of the database.
   ///
@@ -216,6 +245,11 @@ final class SubscriptionHub: Sendable {
     let (ofRows, ofMutation) = state.withLock { state in
       var numbers: Set<Int> = []
       for row in mutated.rows { numbers.formUnion(state.ofRow[row] ?? []) }
+      if !mutated.tables.isEmpty {
+        for (row, others) in state.ofRow where mutated.tables.contains(row.collectionID) {
+          numbers.formUnion(others)
+        }
+      }
       let named = (state.ofMutation[mutated.name] ?? []).subtracting(numbers)
       return (
         numbers.compactMap { state.subscriptions[$0] }, named.compactMap { state.subscriptions[$0] }

@@ -1,0 +1,227 @@
+import Foundation
+import Hearth
+import HearthTesting
+import Synchronization
+import Testing
+
+@testable import FirebaseDataConnect
+
+/// Two processes on one database, as their exchanges: what one waits for, and the other records.
+@Suite(.timeLimit(.minutes(2))) struct SignalExchangeTests {
+  private typealias Interests = SignalExchange.Interests
+  private typealias Mutated = SubscriptionHub.Mutated
+
+  /// A process.
+  private final class Peer: Sendable {
+    let interests = Mutex(Interests())
+    let signals = Mutex<[SignalExchange.Signal]>([])
+    let exchange: SignalExchange
+
+    init(_ firestore: Firestore) {
+      let holder = Holder()
+      exchange = SignalExchange(firestore) {
+        holder.peer?.interests.withLock(\.self) ?? Interests()
+      } deliver: { signal in
+        holder.peer?.signals.withLock { $0.append(signal) }
+      }
+      holder.set(self)
+    }
+
+    func wait(for interests: Interests) async throws {
+      self.interests.withLock { $0.formUnion(interests) }
+      try await exchange.announce(interests)
+    }
+
+    func received(_ count: Int) async throws -> [SignalExchange.Signal] {
+      while signals.withLock({ $0.count < count }) { try await Task.sleep(for: .milliseconds(1)) }
+      return signals.withLock(\.self)
+    }
+
+    var mutated: [Mutated] {
+      signals.withLock(\.self).compactMap { signal in
+        if case .mutated(let mutated) = signal { mutated } else { nil }
+      }
+    }
+  }
+
+  private final class Holder: Sendable {
+    private struct Weak: Sendable { weak var peer: Peer? }
+    private let state = Mutex(Weak())
+    var peer: Peer? { state.withLock(\.peer) }
+    func set(_ peer: Peer) { state.withLock { $0.peer = peer } }
+  }
+
+  private let database: TemporaryDatabase
+  private let reader: Peer
+  private let writer: Peer
+
+  init() throws {
+    database = try TemporaryDatabase()
+    reader = Peer(database.firestore)
+    writer = Peer(database.firestore)
+  }
+
+  private var firestore: Firestore { database.firestore }
+
+  private func record(_ mutated: Mutated, by peer: Peer) async throws {
+    try await firestore.write { [firestore] transaction in
+      try peer.exchange.record(mutated, in: transaction, firestore)
+    }
+  }
+
+  private func mutated(
+    _ variables: DataObject = [:], _ auth: DataConnectAuth? = nil, rows: Set<RowIdentity> = []
+  ) -> Mutated {
+    Mutated(
+      connector: "movies", operation: "Update", variables: variables, auth: auth, rows: rows)
+  }
+
+  private var records: [QueryDocumentSnapshot] {
+    get async throws {
+      try await firestore.collection(SignalExchange.executions).getDocuments().documents
+    }
+  }
+
+  private func interests(_ mutations: Set<String> = [], _ tables: Set<String> = []) -> Interests {
+    var interests = Interests()
+    interests.mutations = mutations
+    interests.tables = tables
+    return interests
+  }
+
+  @Test func `values arrive as they were: times, numbers, and claims that conditions read`()
+    async throws
+  {
+    var wanted = interests(["movies/Update"])
+    wanted.claims = ["role"]
+    try await reader.wait(for: wanted)
+    let time = DataValue.timestamp(Timestamp(seconds: 1_767_323_045, nanoseconds: 6000))
+    let variables: DataObject = [
+      "at": time, "half": .double(1), "none": .double(.infinity), "text": "2026-01-02T00:00:00Z",
+      "list": [time, ["@x": 1]],
+    ]
+    let ada = DataConnectAuth(uid: "ada", token: ["role": "x", "until": time, "secret": 7])
+    try await record(mutated(variables, ada), by: writer)
+    _ = try await reader.received(1)
+    let first = try #require(reader.mutated.first)
+    #expect(first.variables == variables && first.hasValues)
+    #expect(first.auth == DataConnectAuth(uid: "ada", token: ["role": "x"]))
+    // A condition that compares the whole token.
+    wanted.areAllClaims = true
+    try await reader.wait(for: wanted)
+    try await record(mutated([:], ada), by: writer)
+    _ = try await reader.received(2)
+    #expect(reader.mutated.last?.auth == ada)
+  }
+
+  @Test func `a mutation of any size is recorded, and a large one refreshes more`() async throws {
+    try await reader.wait(for: interests(["movies/Update"], ["movie"]))
+    let rows = Set((0..<20_000).map { RowIdentity("movie", "row \($0)") })
+    try await record(
+      mutated(["text": .string(String(repeating: "x", count: 2 << 20))], rows: rows), by: writer)
+    _ = try await reader.received(1)
+    let large = try #require(reader.mutated.first)
+    #expect(!large.hasValues && large.tables == ["movie"] && large.rows.isEmpty)
+    // Rows of tables that nobody waits for are not part of it.
+    let others = Set((0..<20_000).map { RowIdentity("review", "row \($0)") })
+    let one = RowIdentity("movie", "1")
+    try await record(mutated(["text": "y"], rows: others.union([one])), by: writer)
+    _ = try await reader.received(2)
+    let small = try #require(reader.mutated.last)
+    #expect(small.rows == [one] && small.tables.isEmpty && small.variables == ["text": "y"])
+  }
+
+  @Test func `a process has a bounded number of records, and a reader that misses some knows it`()
+    async throws
+  {
+    try await reader.wait(for: interests(["movies/Update"]))
+    let slots = Int(RecordNumbers.slots)
+    // In one commit: the reader sees only the last ones.
+    try await firestore.write { [firestore, writer] transaction in
+      for number in 0..<(slots + 10) {
+        try writer.exchange.record(
+          mutated(["n": .int(Int64(number))]), in: transaction, firestore)
+      }
+    }
+    let signals = try await reader.received(slots + 1)
+    guard case .missed? = signals.first else {
+      Issue.record("The first ones were replaced.")
+      return
+    }
+    #expect(try await records.count == slots)
+    #expect(
+      reader.mutated.map { $0.variables["n"] } == (10..<(slots + 10)).map { .int(Int64($0)) })
+    try await record(mutated(["n": 1]), by: writer)
+    #expect(try await reader.received(slots + 2).count == slots + 2, "Nothing is missing now.")
+    #expect(try await records.count == slots)
+  }
+
+  @Test func `several first announcements wait for the same beginning`() async throws {
+    for _ in 0..<20 {
+      let reader = Peer(firestore)
+      reader.interests.withLock { $0 = interests(["movies/Update", "movies/Other"]) }
+      async let one: Void = reader.exchange.announce(interests(["movies/Update"]))
+      async let two: Void = reader.exchange.announce(interests(["movies/Other"]))
+      async let three: Void = reader.exchange.announce(interests(["movies/Update"]))
+      _ = try await three
+      try await record(mutated(), by: writer)
+      _ = try await reader.received(1)
+      _ = try await (one, two)
+    }
+  }
+
+  @Test func `a subscription that begins while the last one is withdrawn is renewed`()
+    async throws
+  {
+    try await reader.wait(for: interests(["movies/Old"]))
+    for round in 0..<20 {
+      reader.interests.withLock { $0 = Interests() }
+      // Commits wait for this one.
+      let gate = DispatchSemaphore(value: 0)
+      let entered = DispatchSemaphore(value: 0)
+      async let blocked: Void = firestore.write { _ in
+        entered.signal()
+        gate.wait()
+      }
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          entered.wait()
+          continuation.resume()
+        }
+      }
+      async let renewed = reader.exchange.renew()
+      for _ in 0..<(round * 10) { await Task.yield() }
+      async let announced: Void = reader.wait(for: interests(["movies/Update"]))
+      for _ in 0..<100 { await Task.yield() }
+      gate.signal()
+      _ = try await (blocked, renewed, announced)
+      #expect(await reader.exchange.isRenewing, "round \(round)")
+      let count = reader.mutated.count
+      try await record(mutated(), by: writer)
+      _ = try await reader.received(count + 1)
+    }
+    reader.interests.withLock { $0 = Interests() }
+    await reader.exchange.renew()
+    #expect(await !reader.exchange.isRenewing)
+    let count = try await records.count
+    try await record(mutated(), by: writer)
+    #expect(try await records.count == count, "Nobody waits.")
+  }
+
+  @Test func `an announcement that could not be written is written by the next one`()
+    async throws
+  {
+    try await reader.wait(for: interests(["movies/Other"]))
+    let document = firestore.collection(SignalExchange.collection).document("interests")
+    // The lease is over: another process has removed it.
+    try await document.delete()
+    await reader.exchange.renew()
+    guard case .missed? = try await reader.received(1).first else {
+      Issue.record("Mutations without a record are missed.")
+      return
+    }
+    try await reader.wait(for: interests(["movies/Update"]))
+    try await record(mutated(), by: writer)
+    _ = try await reader.received(2)
+  }
+}
