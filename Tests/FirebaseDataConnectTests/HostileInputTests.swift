@@ -35,6 +35,8 @@ import Testing
         query Recent($days: Int!) { events(where: {at: {ge_time: {now: true, sub: {days: $days}}}}) { name } }
         query Matching($filter: Event_Filter) { events(where: $filter) { name } }
         query Get($name: String!) { event(key: {name: $name}) { name at day count payload } }
+        mutation SaveData($data: Event_Data!) { event_upsert(data: $data) }
+        query ByKey($key: Event_Key!) { event(key: $key) { name } }
         query Page($limit: Int, $offset: Int) { events(limit: $limit, offset: $offset) { name } }
         """)
   }
@@ -46,6 +48,37 @@ import Testing
     } catch {
       #expect(error is DataConnectOperationError || error is DataConnectCodecError, "\(error)")
     }
+  }
+
+  @Test func `variables have no expressions, at any depth`() async throws {
+    let service = try connector.dataConnect.service()
+    let cases: [(kind: String, variables: DataObject, place: String)] = [
+      ("ByKey", ["key": ["name_expr": "auth.uid"]], "$key.name_expr"),
+      ("SaveData", ["data": ["name_expr": "'x'"]], "$data.name_expr"),
+      ("SaveData", ["data": ["name": "a", "at_time": ["now": true]]], "$data.at_time"),
+      ("SaveData", ["data": ["name": "a", "count_update": [["inc": 1]]]], "$data.count_update"),
+      ("Matching", ["filter": ["name": ["eq_expr": "'x'"]]], "$filter.name.eq_expr"),
+      (
+        "Matching", ["filter": ["_or": [["_not": ["at": ["ge_time": ["now": true]]]]]]],
+        "$filter._or[0]._not.at.ge_time"
+      ),
+      ("Matching", ["filter": ["_and": ["name": ["eq_expr": "'x'"]]]], "name.eq_expr"),
+    ]
+    for (name, variables, place) in cases {
+      let response =
+        try await name == "SaveData"
+        ? service.mutate(name, variables, nil) : service.query(name, variables, nil)
+      let text = response.errors.map(\.message).joined()
+      #expect(text.contains(place) && text.contains("not in variables"), "\(name): \(text)")
+    }
+    let unknown = try await service.query("Matching", ["filter": ["title": ["eq": "x"]]], nil)
+    #expect(unknown.errors.map(\.message) == ["$filter has no field title."])
+    // Values of an Any are values, whatever their names are.
+    let data: DataObject = ["name": "a", "payload": ["name_expr": "auth.uid"]]
+    try await connector.mutate("SaveData", ["data": .object(data)])
+    #expect(
+      try await connector.query("Get", ["name": "a"])["event"]?["payload"]
+        == ["name_expr": "auth.uid"])
   }
 
   @Test func `numbers at the ends of their ranges are values or errors`() async throws {

@@ -13,7 +13,9 @@ final class ConnectorPlan: Sendable {
   /// By the GraphQL type of the table that is referred to.
   private let references: [String: [(TableLayout, Reference)]]
   private let cleared: [String: [(TableLayout, Reference)]]
-  /// Parsed when they are first evaluated.
+  /// Made when a variable is first checked with them.
+  private let knownInputTypes = Mutex<InputTypes?>(nil)
+  /// Those of the operations and the schema, parsed when they are first evaluated.
   private let expressions = Mutex<[String: CELExpression]>([:])
 
   /// Throws `DataConnectInitError` with `.invalidConnector` for a form that a newer version made, or that
@@ -109,6 +111,15 @@ final class ConnectorPlan: Sendable {
       }
     }
     return cleared
+  }
+
+  var inputTypes: InputTypes {
+    knownInputTypes.withLock { known in
+      if let known { return known }
+      let made = InputTypes(schema: connector.schema)
+      known = made
+      return made
+    }
   }
 
   func enumType(_ name: String) -> EnumType? { connector.schema.enumType(name) }

@@ -24,6 +24,7 @@ struct InputCoercion {
           throw .invalid("$\(variable.name) is nested more than \(Self.deepest) levels deep.")
         }
         variables[variable.name] = try coerced(value, variable.type, "$\(variable.name)")
+        try refuseLiterals(in: value, variable.type.shape, "$\(variable.name)")
         try check(variable, variables[variable.name] ?? .null)
       } else if let literal = variable.defaultValue {
         variables[variable.name] = try coerced(
@@ -33,6 +34,35 @@ struct InputCoercion {
       }
     }
     return variables
+  }
+
+  /// Throws `OperationFailure` for a member that only the text of an operation may have: an
+  /// expression would be evaluated with the rights of the operation.
+  private func refuseLiterals(
+    in value: DataValue, _ shape: InputShape, _ place: String
+  ) throws(OperationFailure) {
+    switch shape.base {
+    case .value, .expression, .onlyTrue, .choice: return
+    case .list(let element):
+      for (index, value) in (value.elements ?? [value]).enumerated() {
+        try refuseLiterals(in: value, element, "\(place)[\(index)]")
+      }
+    case .object(let name):
+      guard let type = plan.inputTypes.object(name) else { return }
+      // A filter with one alternative need not be a list.
+      for value in value.elements ?? [value] {
+        for (name, value) in value.fields?.members ?? DataObject().members {
+          guard let field = type.field(name) else {
+            throw .invalid("\(place) has no field \(name).")
+          }
+          guard !field.isLiteralOnly else {
+            throw .invalid(
+              "\(place).\(name) is allowed in the text of an operation only, and not in variables.")
+          }
+          try refuseLiterals(in: value, field.shape, "\(place).\(name)")
+        }
+      }
+    }
   }
 
   private func check(_ variable: Variable, _ value: DataValue) throws(OperationFailure) {
