@@ -1,7 +1,6 @@
 import DataConnectModel
 import Foundation
 import Hearth
-import Logging
 import Synchronization
 
 /// A connector on a database: runs operations, and refreshes subscriptions.
@@ -330,27 +329,35 @@ final class ConnectorService: OperationExecutor {
         variables: execution?.variables ?? variables, auth: auth,
         rows: rows(operation, variables, auth), plan: plan),
       refresh)
-    if settings.refreshesOnChange, let execution { await watch(execution, refresher) }
+    if settings.refreshesOnChange, let execution {
+      await watch(refresher) { [weak self] changed, failed in
+        guard let self else { return [] }
+        return try await stops(execution, changed, failed)
+      }
+    }
     return refresher
+  }
+
+  /// The listeners to everything that an execution reads.
+  private func stops(
+    _ execution: Execution, _ changed: @escaping @Sendable () -> Void,
+    _ failed: @escaping @Sendable (any Error) -> Void
+  ) async throws -> [@Sendable () -> Void] {
+    try await prepare()
+    let watch = try await firestore.read { reader in
+      try ResultWatch(
+        execution.operation.fields, QueryRunner(execution: execution, reader: reader))
+    }
+    return try await watch.start(changed, failed: failed)
   }
 
   /// Signals each change that alters the result. A query that cannot be followed reports its own error.
   private func watch(
-    _ execution: Execution, _ refresher: Refresher
+    _ refresher: Refresher, _ start: @escaping WatchKeeper.Start
   ) async {
-    do {
-      try await prepare()
-      let watch = try await firestore.read { reader in
-        try ResultWatch(
-          execution.operation.fields, QueryRunner(execution: execution, reader: reader))
-      }
-      let stops = try await watch.start { [weak refresher] in refresher?.refresh() }
-      for stop in stops { refresher.add(stop) }
-    } catch {
-      Logger(label: "hearth").warning(
-        "A subscription does not follow the data.",
-        metadata: ["query": "\(execution.operation.name)", "error": "\(error)"])
-    }
+    let keeper = WatchKeeper(start) { [weak refresher] in refresher?.refresh() }
+    refresher.add { keeper.stop() }
+    await keeper.begin()
   }
 }
 

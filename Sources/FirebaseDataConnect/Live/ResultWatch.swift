@@ -93,27 +93,30 @@ struct ResultWatch: Sendable {
 
   /// Returns when every later change is a signal. Throws the error of a listener.
   ///
+  /// - Parameter failed: Called when a listener ends with an error later: then changes are no signals
+  ///   any more. May be called for each listener.
   /// - Returns: Closures that stop the listeners.
   func start(
-    _ changed: @escaping @Sendable () -> Void
+    _ changed: @escaping @Sendable () -> Void,
+    failed: @escaping @Sendable (any Error) -> Void
   ) async throws -> [@Sendable () -> Void] {
     var stops: [@Sendable () -> Void] = []
     do {
       for query in joins {
         stops.append(
-          try await Self.listen(changed) { event in
+          try await Self.listen(changed, failed) { event in
             query.addSnapshotListener { event($1) }
           })
       }
       for query in groups {
         stops.append(
-          try await Self.listen(changed) { event in
+          try await Self.listen(changed, failed) { event in
             query.addSnapshotListener { event($1) }
           })
       }
       for query in searches {
         stops.append(
-          try await Self.listen(changed) { event in
+          try await Self.listen(changed, failed) { event in
             query.addSnapshotListener { event($1) }
           })
       }
@@ -121,9 +124,13 @@ struct ResultWatch: Sendable {
         let tables = plan.collectionIDs
         let changes = firestore.changes(since: try await firestore.changeToken())
         let task = Task {
-          for try await change in changes
-          where tables.contains(change.document.parent.collectionID) {
-            changed()
+          do {
+            for try await change in changes
+            where tables.contains(change.document.parent.collectionID) {
+              changed()
+            }
+          } catch {
+            if !Task.isCancelled { failed(error) }
           }
         }
         stops.append { task.cancel() }
@@ -136,14 +143,17 @@ struct ResultWatch: Sendable {
   }
 
   /// Returns after the first snapshot.
-  private static func listen(
-    _ changed: @escaping @Sendable () -> Void,
+  static func listen(
+    _ changed: @escaping @Sendable () -> Void, _ failed: @escaping @Sendable (any Error) -> Void,
     to begin: (_ event: @escaping @Sendable ((any Error)?) -> Void) -> any ListenerRegistration
   ) async throws -> @Sendable () -> Void {
     let (events, continuation) = AsyncThrowingStream.makeStream(of: Void.self)
     let first = FirstEvent()
     let registration = begin { error in
-      guard first.take() else { return changed() }
+      guard first.take() else {
+        if let error { failed(error) } else { changed() }
+        return
+      }
       if let error { continuation.finish(throwing: error) } else { continuation.yield() }
     }
     do {
