@@ -420,6 +420,10 @@ extension Filter {
   /// are no results, even if another member of an `orFilter` matches them. A query with `unordered` has
   /// the orders that it names, may have any number of inequalities, and finds the documents with the tag
   /// that have no number of pages.
+  ///
+  /// Firestore's limits of 30 alternatives, of 10 and 30 values in a list, and of one `arrayContains`
+  /// do not apply to these conditions. Beyond 30 alternatives an index serves only what all of them
+  /// have in common.
   public class func unordered(_ filter: Filter) -> Filter { Filter(unordered: filter) }
 }
 

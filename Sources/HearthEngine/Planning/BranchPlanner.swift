@@ -379,6 +379,8 @@ extension StructuredQuery.Comparison {
     case .hasSuffix, .containsText, .equalsIgnoringCase, .matchesPattern, .withinRegion,
       .arrayContainedIn:
       false
+    // A list that is too long for a stream of each element.
+    case .arrayContainsAny: !isNegated && KeyRanges(elementsOf: self) != nil
     default: !isNegated
     }
   }

@@ -60,7 +60,8 @@ extension EffectiveQuery {
       switch comparison.operator {
       case .equal, .isNull, .isNaN: constant.append(comparison.field)
       case .hasPrefix, .matchesPattern: ranged.append(comparison.field)
-      case _ where comparison.isUnordered: ranged.append(comparison.field)
+      case _ where comparison.isUnordered && comparison.operator.isInequality:
+        ranged.append(comparison.field)
       case .in where !orders.contains { $0.field == comparison.field }:
         constant.append(comparison.field)
       case .inSet where !orders.contains { $0.field == comparison.field }:

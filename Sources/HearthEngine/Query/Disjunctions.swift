@@ -20,6 +20,8 @@ struct Disjunctions {
   private static func conjunctions(
     of filter: StructuredQuery.Filter
   ) throws(Status) -> Set<Set<StructuredQuery.Comparison>> {
+    // One alternative, whose comparisons do not count.
+    if filter.isUnordered { return [[]] }
     switch filter {
     case .comparison(let comparison): return Set(alternatives(of: comparison).map { [$0] })
     case .all(let members): return try conjunctions(ofAll: members)

@@ -258,7 +258,9 @@ extension KeyRanges {
       self.init(found: comparison, without: [.null, .nan, .array])
       return
     case .arrayContains: elements = [comparison.operand]
-    case .arrayContainsAny: elements = comparison.listOperand
+    // Each element may be a stream of entries of its own.
+    case .arrayContainsAny where comparison.listOperand.count <= Limits.disjunctions:
+      elements = comparison.listOperand
     default: return nil
     }
     self.init(points: elements.filter { ![.null, .nan, .array].contains($0.typeClass) })

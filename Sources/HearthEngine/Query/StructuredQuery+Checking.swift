@@ -89,15 +89,18 @@ extension StructuredQuery {
   }
 
   private func checkDisjunctions(_ comparisons: [StructuredQuery.Comparison]) throws(Status) {
+    let comparisons = comparisons.filter { !$0.isUnordered }
     // A single conjunction needs no normal form.
     let isMany =
       comparisons.contains { $0.operator.takesList }
       || comparisons.count { $0.operator == .arrayContains && !$0.isNegated } > 1
-      || filters.contains { $0.hasDisjunction }
+      || filters.contains { $0.hasDisjunction && !$0.isUnordered }
     guard isMany else { return }
     let disjunctions = try Disjunctions(filters)
     for conjunction in disjunctions.conjunctions
-    where conjunction.count(where: { $0.operator == .arrayContains && !$0.isNegated }) > 1 {
+    where conjunction.count(where: {
+      $0.operator == .arrayContains && !$0.isNegated && !$0.isUnordered
+    }) > 1 {
       throw .invalidArgument(
         "A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction.")
     }
@@ -296,7 +299,7 @@ extension StructuredQuery.Comparison {
     guard !elements.isEmpty else {
       throw .invalidArgument("'\(name)' requires an non-empty ArrayValue.")
     }
-    if [.inSet, .arrayContainedIn].contains(`operator`) { return }
+    if isUnordered || [.inSet, .arrayContainedIn].contains(`operator`) { return }
     let limit = `operator` == .notIn ? Limits.notInValues : Limits.disjunctions
     guard elements.count <= limit else {
       throw .invalidArgument("'\(name)' supports up to \(limit) comparison values.")

@@ -116,7 +116,8 @@ extension StructuredQuery {
     var operand = Value.null
     /// The documents that do not pass the comparison pass, also those without the field.
     package var isNegated = false
-    /// Results are not ordered by the field of an inequality, and need not have it elsewhere.
+    /// Only a condition: results are not ordered by the field of an inequality, and need not have it
+    /// elsewhere. Firestore's limits of alternatives, lists and array memberships do not apply.
     package var isUnordered = false
     package var semiJoin: SemiJoin?
 
@@ -190,11 +191,11 @@ extension StructuredQuery.Filter {
     }
   }
 
-  /// Inequalities order nothing.
+  /// All comparisons are only conditions.
   package var unordered: StructuredQuery.Filter {
     switch self {
     case .comparison(var comparison):
-      comparison.isUnordered = comparison.operator.isInequality
+      comparison.isUnordered = true
       return .comparison(comparison)
     case .all(let members): return .all(members.map(\.unordered))
     case .any(let members): return .any(members.map(\.unordered))
@@ -203,6 +204,14 @@ extension StructuredQuery.Filter {
 }
 
 extension StructuredQuery.Filter {
+  /// Whether all comparisons are only conditions.
+  var isUnordered: Bool {
+    switch self {
+    case .comparison(let comparison): comparison.isUnordered
+    case .all(let members), .any(let members): members.allSatisfy(\.isUnordered)
+    }
+  }
+
   /// Every comparison, from left to right.
   package func forEachComparison<Failure: Error>(
     _ body: (StructuredQuery.Comparison) throws(Failure) -> Void

@@ -137,6 +137,32 @@ import Testing
     #expect(try await found(.unordered(exist)) == ["dune", "dunes"])
   }
 
+  @Test(arguments: [false, true])
+  func `limits of Firestore do not apply to what is only a condition`(isIndexed: Bool) async throws {
+    if isIndexed {
+      try await db.indexes.declare([
+        FirestoreIndex("books", .contains("tags")), FirestoreIndex("books", .ascending("tags")),
+      ])
+      try await db.indexes.waitUntilReady()
+    }
+    for number in 0..<60 {
+      try await books.document("b\(number)").setData(["tags": ["t\(number)", "t\(number + 1)"]])
+    }
+    func tagged(_ number: Int) -> Filter { .whereField("tags", arrayContains: "t\(number)") }
+    let both = Filter.andFilter([tagged(3), tagged(4)])
+    #expect(try await found(.unordered(both)) == ["b3"])
+    let many = Filter.orFilter((0..<40).map(tagged))
+    #expect(try await found(.unordered(many)).count == 40)
+    let list = Filter.whereField("tags", arrayContainsAny: (0..<40).map { "t\($0)" })
+    #expect(try await found(.unordered(list)).count == 40)
+    #expect(try await found(.notFilter(.unordered(list))).count == 20)
+    let product = Filter.andFilter([many, .orFilter((30..<60).map(tagged))])
+    #expect(try await found(.unordered(product)) == (29..<40).map { "b\($0)" }.sorted())
+    for refused in [both, many, list] {
+      await expectRefused(.invalidArgument) { _ = try await found(refused) }
+    }
+  }
+
   @Test func `an offset counts results, and not index entries`() async throws {
     try await fill()
     try await db.indexes.declare(FirestoreIndex("books", .ascending("title")))

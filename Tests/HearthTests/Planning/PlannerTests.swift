@@ -222,7 +222,7 @@ import Testing
         let arrays = conjunction.filter { KeyRanges(elementsOf: $0) != nil }.map(\.field)
         let others = conjunction.filter { KeyRanges(elementsOf: $0) == nil }.map(\.field)
         let isInText = conjunction.contains {
-          $0.isNegated || $0.isUnordered || $0.operator.takesText
+          $0.isNegated || ($0.isUnordered && $0.operator.isInequality) || $0.operator.takesText
             || [.matchesPattern, .withinRegion, .arrayContainedIn].contains($0.operator)
         }
         let hasAll = conjunction.contains { $0.operator == .arrayContainsAll }
