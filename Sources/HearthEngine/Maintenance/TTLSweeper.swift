@@ -98,26 +98,33 @@ final class TTLSweeper: @unchecked Sendable {
   }
 
   /// Deletes all expired documents, batch by batch while `mayGoOn` returns true. Blocks. Returns
-  /// the number of deleted documents.
+  /// the number of deleted documents. A document that cannot be deleted does not keep others: its
+  /// error is thrown at the end, or after the first batch of which none was deleted.
   func sweep(while mayGoOn: () throws -> Bool = { true }) throws -> Int {
     let isStopped = { self.isStopped.load(ordering: .relaxed) }
     try store.finishTTLWalks(isStopped: isStopped)
     let now = store.configuration.now()
     var deleted = 0
+    var failure: Status?
     var start: [UInt8]? = [0]
     while let from = start, try !isStopped() && mayGoOn() {
       let (documents, next) = try store.read {
         try $0.expiredDocuments(at: now, from: from, limit: Self.batch)
       }
-      deleted += try delete(documents)
+      let batch = delete(documents)
+      deleted += batch.deleted
+      failure = failure ?? batch.failure
+      // Not even one: the next batch would fail as well, as on a full disk.
+      if let failure, batch.failure != nil, batch.deleted == 0 { throw failure }
       start = next
     }
+    if let failure { throw failure }
     return deleted
   }
 
   private func delete(
     _ documents: [(path: ResourcePath, updateTime: Instant)]
-  ) throws -> Int {
+  ) -> (deleted: Int, failure: Status?) {
     let done = DispatchGroup()
     let result = Result()
     for (path, updateTime) in documents {
@@ -131,7 +138,7 @@ final class TTLSweeper: @unchecked Sendable {
       }
     }
     done.wait()
-    return try result.deleted()
+    return result.value
   }
 
   private final class Result: Sendable {
@@ -148,10 +155,6 @@ final class TTLSweeper: @unchecked Sendable {
       }
     }
 
-    func deleted() throws -> Int {
-      let (deleted, failure) = state.withLock { $0 }
-      if let failure { throw failure }
-      return deleted
-    }
+    var value: (deleted: Int, failure: Status?) { state.withLock { $0 } }
   }
 }

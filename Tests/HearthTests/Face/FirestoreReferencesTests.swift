@@ -172,6 +172,34 @@ import Testing
     #expect(try await db.collection("notes").getDocuments().isEmpty)
   }
 
+  @Test func `an expired document whose cascade is too large keeps no other`() async throws {
+    try await db.references.declare(rule(.cascade))
+    let batch = db.batch()
+    let long = Date(timeIntervalSinceNow: -100)
+    batch.setData(["until": Timestamp(date: long)], forDocument: authors.document("herbert"))
+    for n in 0..<300 {
+      batch.setData(
+        ["until": Timestamp(date: Date(timeIntervalSinceNow: -50))],
+        forDocument: authors.document("other \(n)"))
+    }
+    try await batch.commit()
+    let herbert = authors.document("herbert")
+    let count = Limits.cascadedDocuments + 1
+    for start in stride(from: 0, to: count, by: 1000) {
+      let batch = db.batch()
+      for n in start..<min(count, start + 1000) {
+        batch.setData(["author": herbert], forDocument: books.document("\(n)"))
+      }
+      try await batch.commit()
+    }
+    try await db.ttl.setPolicy(collectionGroup: "authors", field: "until")
+    try await eventually {
+      // The sweep reports the one that stays.
+      _ = try? await db.ttl.deleteExpired()
+      return try await authors.getDocuments().documents.map(\.documentID) == ["herbert"]
+    }
+  }
+
   @Test func `a cascade is bounded`() async throws {
     try await db.references.declare(rule(.cascade))
     let herbert = authors.document("herbert")

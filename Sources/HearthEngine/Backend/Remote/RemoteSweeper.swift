@@ -57,15 +57,21 @@ final class RemoteSweeper: @unchecked Sendable {
   }
 
   /// Deletes all expired documents, batch by batch. Blocks. Returns the number of deleted documents.
+  /// A document that cannot be deleted does not keep others: its error is thrown at the end, or after
+  /// the first batch of which none was deleted.
   func sweep(_ backend: RemoteBackend) throws -> Int {
     let now = backend.now()
     var deleted = 0
+    var failure: Status?
     for rule in try backend.catalogues.refresh().policies.rules {
       guard let field = rule.field else { continue }
       var query = Self.query(rule.collectionID, field, expiredAt: now)
       while !isClosed {
         let found = try backend.waiting { backend.documents(matching: query, .blocked, $0) }
-        deleted += try delete(found, backend)
+        let batch = delete(found, backend)
+        deleted += batch.deleted
+        failure = failure ?? batch.failure
+        if let failure, batch.failure != nil, batch.deleted == 0 { throw failure }
         guard found.count == Self.batchCount, let last = found.last,
           let time = try last.body.withBytes({ try MapView(body: $0).value(at: field)?.timestamp() }
           )
@@ -75,6 +81,7 @@ final class RemoteSweeper: @unchecked Sendable {
           values: [.timestamp(time), .reference(last.path)], isBefore: false)
       }
     }
+    if let failure { throw failure }
     return deleted
   }
 
@@ -94,7 +101,9 @@ final class RemoteSweeper: @unchecked Sendable {
     return query
   }
 
-  private func delete(_ documents: [StoredDocument], _ backend: RemoteBackend) throws -> Int {
+  private func delete(
+    _ documents: [StoredDocument], _ backend: RemoteBackend
+  ) -> (deleted: Int, failure: Status?) {
     let outcomes = Guarded<[Result<CommitResult, Status>]>([])
     let done = DispatchGroup()
     for document in documents {
@@ -112,15 +121,16 @@ final class RemoteSweeper: @unchecked Sendable {
     }
     done.wait()
     var deleted = 0
+    var failure: Status?
     for outcome in outcomes.withLock(\.self) {
       switch outcome {
       case .success: deleted += 1
       // The document was changed or deleted meanwhile.
       case .failure(let status) where status.code == .failedPrecondition: break
-      case .failure(let status): throw status
+      case .failure(let status): failure = failure ?? status
       }
     }
-    return deleted
+    return (deleted, failure)
   }
 }
 
