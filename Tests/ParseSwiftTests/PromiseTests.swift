@@ -158,7 +158,7 @@ import Testing
         { _ = try await saved.set(\.name, to: "x").save() }, { _ = try await saved.fetch() },
         { try await saved.delete() }, { _ = try await Author.query().find() },
         { _ = try await Author.query().count() }, { _ = try await Author.query().withCount() },
-        { _ = try await [saved].saveAll(transaction: true) },
+        { _ = try await [saved.set(\.name, to: "x")].saveAll(transaction: true) },
         { _ = try await book.operation.addRelation("authors", objects: [saved]).save() },
         { _ = try await Author.queryRelations("authors", parent: book).limit(1).find() },
         { _ = try await ParseFile(data: Data()).save() },

@@ -1,3 +1,4 @@
+import Foundation
 import Hearth
 
 /// A change of the results of a live query, and the state after it.
@@ -19,13 +20,11 @@ extension Query {
   ///
   /// Follows orders, limits, relations and included objects, whoever writes them: this process,
   /// another one, or Firestore's interface. Keeps the database and the identity of the call.
-  /// Cancelling the task ends it. Iteration throws `ParseError`, as `find()` does.
+  /// Cancelling the task ends it. A loop that is slower than the commits gets several of them as one
+  /// element. Iteration throws `ParseError`, as `find()` does.
   public var results: AsyncThrowingStream<[T], any Error> {
-    stream { context, yield in
-      let query = try built(context).including(paths.map(\.inclusion))
-      for try await snapshot in query.snapshots {
-        yield(try read(snapshot.documents, context))
-      }
+    stream { context, elements in
+      try await forEachState(context) { await elements.send($0.objects) }
     }
   }
 
@@ -37,8 +36,15 @@ extension Query {
   ///
   /// Follows the same data as `results`, and throws as it does.
   public func subscribe() -> AsyncThrowingStream<LiveQueryEvent<T>, any Error> {
-    stream { context, yield in
-      try await follow(context) { event, _ in yield(event) }
+    subscribe(in: Result { () throws(ParseError) in try ParseSwift.context })
+  }
+
+  /// The same for a database and an identity that were found before.
+  func subscribe(
+    in context: Result<QueryContext, ParseError>
+  ) -> AsyncThrowingStream<LiveQueryEvent<T>, any Error> {
+    stream(in: context) { context, elements in
+      try await follow(context) { event, _ in await elements.send(event) }
     }
   }
 
@@ -59,9 +65,11 @@ extension Query {
   public func changes(
     since token: ChangeToken?
   ) -> AsyncThrowingStream<LiveQueryChange<T>, any Error> {
-    stream { context, yield in
+    stream { context, elements in
       guard let token else {
-        return try await follow(context) { yield(LiveQueryChange(event: $0, token: $1)) }
+        return try await follow(context) {
+          await elements.send(LiveQueryChange(event: $0, token: $1))
+        }
       }
       guard paths.isEmpty, center == nil else {
         throw ParseError(
@@ -75,51 +83,109 @@ extension Query {
             .operationForbidden,
             "The changes since then are not known any more: read all results.")
         }
-        Self.deliver(
+        await Self.deliver(
           try await events(snapshot.documentChanges, since: state, context), from: state,
           to: snapshot.token
-        ) { yield(LiveQueryChange(event: $0, token: $1)) }
+        ) { await elements.send(LiveQueryChange(event: $0, token: $1)) }
         state = snapshot.token
       }
     }
   }
 
-  private func follow(
-    _ context: QueryContext, _ yield: (LiveQueryEvent<T>, ChangeToken?) -> Void
+  /// The results after a commit.
+  private struct State {
+    var objects: [T]
+    var documents: [QueryDocumentSnapshot]
+    /// Of each document, its fields and those of the documents that it includes.
+    var contents: [[Data?]]
+    var token: ChangeToken?
+  }
+
+  private func forEachState(
+    _ context: QueryContext, _ body: (State) async throws -> Void
   ) async throws {
-    let query = try built(context).including(paths.map(\.inclusion))
-    var before: [String: T]?
-    var state: ChangeToken?
-    for try await snapshot in query.snapshots {
-      let objects = try read(snapshot.documents, context)
-      let after = Dictionary(objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
+    let query = try built(context)
+    if paths.isEmpty {
+      for try await snapshot in query.snapshots {
+        let documents = snapshot.documents
+        try await body(
+          State(
+            objects: arranged(try ObjectReading.objects(documents, as: T.self, context)),
+            documents: documents, contents: documents.map { [$0.encodedFields] },
+            token: snapshot.token))
+      }
+    } else {
+      for try await snapshot in query.including(paths.map(\.inclusion)).snapshots {
+        let documents = snapshot.documents
+        try await body(
+          State(
+            objects: try read(documents, context), documents: documents.map(\.document),
+            contents: documents.map { Self.content(of: $0, paths, context) },
+            token: snapshot.results.token))
+      }
+    }
+  }
+
+  /// The fields of a document and of those that it includes, as far as they may be read.
+  private static func content(
+    of document: IncludingDocument, _ paths: [IncludePath], _ context: QueryContext
+  ) -> [Data?] {
+    var content = [document.document.encodedFields]
+    for path in paths {
+      for included in document.included(path.key) {
+        if let identity = context.identity,
+          !ParseACL.allows(.read, ParseACL(stored: included["ACL"]), to: identity)
+        {
+          content.append(nil)
+        } else {
+          content += Self.content(of: included, path.inner, context)
+        }
+      }
+      // Separates the documents of two keys.
+      content.append(nil)
+    }
+    return content
+  }
+
+  private func follow(
+    _ context: QueryContext, _ send: (LiveQueryEvent<T>, ChangeToken?) async -> Void
+  ) async throws {
+    var before: [String: (object: T, content: [Data?])]?
+    var token: ChangeToken?
+    try await forEachState(context) { state in
+      let objects = Dictionary(state.objects.map { ($0.objectId ?? "", $0) }) { first, _ in first }
+      var after: [String: (object: T, content: [Data?])] = [:]
+      for (document, content) in zip(state.documents, state.contents) {
+        let id = document.documentID
+        if let object = objects[id] { after[id] = (object, content) }
+      }
       if let before {
-        let gone = before.filter { after[$0.key] == nil }.sorted { $0.key < $1.key }.map(\.value)
-        var events = try await Self.ended(gone, context)
-        let added = snapshot.documents.map(\.document).filter { before[$0.documentID] == nil }
-        let new = try await Self.created(added, since: state, context)
-        for object in objects {
+        let gone = before.filter { after[$0.key] == nil }.sorted { $0.key < $1.key }
+        var events = try await Self.ended(gone.map(\.value.object), context)
+        let added = state.documents.filter { before[$0.documentID] == nil }
+        let new = try await Self.created(added, since: token, context)
+        for object in state.objects {
           let id = object.objectId ?? ""
           if let old = before[id] {
-            if old != object { events.append(.updated(object)) }
+            if old.content != after[id]?.content { events.append(.updated(object)) }
           } else {
             events.append(new.contains(id) ? .created(object) : .entered(object))
           }
         }
-        Self.deliver(events, from: state, to: snapshot.results.token, yield)
+        await Self.deliver(events, from: token, to: state.token, send)
       }
       before = after
-      state = snapshot.results.token
+      token = state.token
     }
   }
 
   /// The token of an event that is not the last one leads to all of them again.
   private static func deliver(
     _ events: [LiveQueryEvent<T>], from before: ChangeToken?, to after: ChangeToken?,
-    _ yield: (LiveQueryEvent<T>, ChangeToken?) -> Void
-  ) {
-    for event in events.dropLast() { yield(event, before) }
-    if let last = events.last { yield(last, after) }
+    _ send: (LiveQueryEvent<T>, ChangeToken?) async -> Void
+  ) async {
+    for event in events.dropLast() { await send(event, before) }
+    if let last = events.last { await send(last, after) }
   }
 
   /// From the changes of the documents: those that are no longer results come first.
@@ -173,19 +239,13 @@ extension Query {
   }
 
   private func stream<Element: Sendable>(
-    _ body: @escaping @Sendable (QueryContext, (Element) -> Void) async throws -> Void
+    in context: Result<QueryContext, ParseError> = Result { () throws(ParseError) in
+      try ParseSwift.context
+    },
+    _ body: @escaping @Sendable (QueryContext, HandOver<Element>) async throws -> Void
   ) -> AsyncThrowingStream<Element, any Error> {
-    let context = Result { () throws(ParseError) in try ParseSwift.context }
-    return AsyncThrowingStream { continuation in
-      let task = Task {
-        do {
-          try await body(context.get()) { continuation.yield($0) }
-          continuation.finish()
-        } catch {
-          continuation.finish(throwing: ParseError(error))
-        }
-      }
-      continuation.onTermination = { _ in task.cancel() }
+    LiveTask.stream { elements in
+      do { try await body(context.get(), elements) } catch { throw ParseError(error) }
     }
   }
 }

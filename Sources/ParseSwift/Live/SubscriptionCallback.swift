@@ -34,9 +34,14 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
 
   /// The query whose results are followed.
   public let query: Query<T>
+  /// Those of the call that made it.
+  private let context: QueryContext
   private let state = Mutex(State())
 
-  init(_ query: Query<T>) { self.query = query }
+  init(_ query: Query<T>, _ context: QueryContext) {
+    self.query = query
+    self.context = context
+  }
 
   /// Sets a callback that is called once, when the live query begins. Set it before other
   /// callbacks: the first one begins the live query. `isNew` is always true.
@@ -97,7 +102,7 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
     let subscribed = state.withLock(\.subscribe)
     subscribed?(query, true)
     do {
-      for try await event in query.subscribe() {
+      for try await event in query.subscribe(in: .success(context)) {
         let handlers = state.withLock { $0.isOver ? [] : $0.events }
         for handler in handlers { handler(query, event) }
       }
@@ -114,10 +119,10 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
 }
 
 extension Query {
-  /// A new live query with callbacks, which begins with its first callback. Nil before
-  /// `ParseSwift.initialize`.
+  /// A new live query with callbacks, which begins with its first callback. Keeps the database and
+  /// the identity of this call. Nil before `ParseSwift.initialize`.
   public var subscribeCallback: SubscriptionCallback<T>? {
-    (try? ParseSwift.firestore).map { _ in SubscriptionCallback(self) }
+    (try? ParseSwift.context).map { SubscriptionCallback(self, $0) }
   }
 }
 

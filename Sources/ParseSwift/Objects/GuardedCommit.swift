@@ -10,6 +10,11 @@ struct GuardedCommit {
   struct State {
     fileprivate(set) var documents: [String: DocumentSnapshot] = [:]
 
+    /// Whether the documents are those of another read.
+    fileprivate func isEqual(to other: State) -> Bool {
+      documents.mapValues(\.updateTime) == other.documents.mapValues(\.updateTime)
+    }
+
     /// The condition of a write to an existing document.
     func precondition(_ reference: DocumentReference) -> WritePrecondition {
       documents[reference.path]?.updateTime.map { .lastUpdateTime($0) } ?? .exists(true)
@@ -34,22 +39,30 @@ struct GuardedCommit {
 
   func run() throws {
     for batch in before { try context.firestore.blocking.commit(batch) }
+    var failed: (state: State, error: any Error)?
     for attempt in 1... {
       let documents = reads ? try context.firestore.blocking.getAll(changed) : []
-      guard let batch = try batch(state(documents)) else { return }
+      let state = try state(documents)
+      if let failed, state.isEqual(to: failed.state) { throw failed.error }
+      guard let batch = try batch(state) else { return }
       do { return try context.firestore.blocking.commit(batch) } catch {
         try check(error, attempt)
+        failed = (state, error)
       }
     }
   }
 
   func run() async throws {
     for batch in before { try await batch.commit() }
+    var failed: (state: State, error: any Error)?
     for attempt in 1... {
       let documents = reads ? try await context.firestore.getAll(changed) : []
-      guard let batch = try batch(state(documents)) else { return }
+      let state = try state(documents)
+      if let failed, state.isEqual(to: failed.state) { throw failed.error }
+      guard let batch = try batch(state) else { return }
       do { return try await batch.commit() } catch {
         try check(error, attempt)
+        failed = (state, error)
       }
       try Task.checkCancellation()
     }
@@ -70,7 +83,8 @@ struct GuardedCommit {
       documents: Dictionary(documents.map { ($0.reference.path, $0) }) { first, _ in first })
   }
 
-  /// Throws unless the documents have changed since they were read.
+  /// Throws unless the documents may have changed since they were read. A rule of a reference fails
+  /// with the same code: then they are the same when they are read again.
   private func check(_ error: any Error, _ attempt: Int) throws {
     guard reads, attempt < Self.mostAttempts, case FirestoreErrorCode.failedPrecondition = error
     else { throw error }

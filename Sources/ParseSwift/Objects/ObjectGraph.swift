@@ -20,6 +20,12 @@ struct ObjectGraph {
     var reference: DocumentReference
     var object: any ParseObject
     var change: Change
+
+    /// A write has checked the access already, and may have changed it.
+    func mayBeRead(_ document: DocumentSnapshot, _ context: QueryContext) -> Bool {
+      guard case .nothing = change, let identity = context.identity else { return true }
+      return ParseACL.allows(.read, ParseACL(stored: document["ACL"]), to: identity)
+    }
   }
 
   /// The treatment of an object that has an id.
@@ -127,9 +133,23 @@ struct ObjectGraph {
     return .update(changes)
   }
 
+  /// Whether writing one value over the other changes nothing. Finer than the equality of queries and
+  /// of Foundation: 1 and 1.0 differ, and so do texts of different bytes.
   private static func areEqual(_ one: Any?, _ other: Any?) -> Bool {
-    guard let one, let other else { return false }
-    return (["": one] as NSDictionary).isEqual(to: ["": other])
+    switch (one, other) {
+    case (let one as String, let other as String): one.utf8.elementsEqual(other.utf8)
+    case (let one as [Any], let other as [Any]):
+      one.count == other.count && zip(one, other).allSatisfy { areEqual($0, $1) }
+    case (let one as [String: Any], let other as [String: Any]):
+      one.count == other.count
+        && one.allSatisfy { name, value in
+          other.contains { $0.key.utf8.elementsEqual(name.utf8) && areEqual($0.value, value) }
+        }
+    case (let one as NSNumber, let other as NSNumber):
+      String(cString: one.objCType) == String(cString: other.objCType) && one.isEqual(to: other)
+    case (let one?, let other?): (["": one] as NSDictionary).isEqual(to: ["": other])
+    default: false
+    }
   }
 
   /// The object's own fields, as they are stored. Adds its children.
@@ -223,16 +243,29 @@ struct ObjectGraph {
   /// The documents to read after the commit.
   var documents: [DocumentReference] { entries.map(\.reference) }
 
-  /// The objects as they are stored, from the documents in their order.
+  /// The objects as they are stored, from the documents in their order, by path.
+  func results(
+    _ documents: [DocumentSnapshot], _ context: QueryContext
+  ) -> [String: Result<any ParseObject, any Error>] {
+    var objects = known
+    var results = known.mapValues { Result<any ParseObject, any Error>.success($0) }
+    for (entry, document) in zip(entries, documents) {
+      let path = document.reference.path
+      results[path] = Result { () throws -> any ParseObject in
+        guard document.exists, entry.mayBeRead(document, context) else { throw Self.notFound }
+        let object = try entry.object.object(from: document, objects, context)
+        objects[path] = object
+        return object
+      }
+    }
+    return results
+  }
+
+  /// The same for objects that can all be read.
   func objects(
     _ documents: [DocumentSnapshot], _ context: QueryContext
   ) throws -> [String: any ParseObject] {
-    var objects = known
-    for (entry, document) in zip(entries, documents) {
-      guard document.exists else { throw Self.notFound }
-      objects[document.reference.path] = try entry.object.object(from: document, objects, context)
-    }
-    return objects
+    try results(documents, context).mapValues { try $0.get() }
   }
 
   static let notFound = ParseError(.objectNotFound, "Object not found.")

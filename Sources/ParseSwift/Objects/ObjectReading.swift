@@ -7,10 +7,9 @@ enum ObjectReading {
   /// The objects that references become while one object is read.
   // Unchecked: one thread uses it, that of the read.
   fileprivate final class Session: @unchecked Sendable {
-    /// The document that is read, with those that it includes.
-    var current: IncludingDocument?
-    /// The names of its inclusions.
-    var inclusions: [IncludePath]
+    /// The document that is read, with those that it includes, and the names of its inclusions. Several
+    /// of one document that is included by several keys.
+    var current: [(document: IncludingDocument, inclusions: [IncludePath])] = []
     /// Objects that are known already, by path.
     let known: [String: any ParseObject]
     /// Who reads, if that is checked.
@@ -19,10 +18,7 @@ enum ObjectReading {
     /// Of an included object: it is the error of the whole read.
     var error: (any Error)?
 
-    init(
-      _ inclusions: [IncludePath], _ known: [String: any ParseObject], _ identity: ParseIdentity?
-    ) {
-      self.inclusions = inclusions
+    init(_ known: [String: any ParseObject], _ identity: ParseIdentity?) {
       self.known = known
       self.identity = identity
     }
@@ -41,10 +37,10 @@ enum ObjectReading {
     _ documents: [IncludingDocument], as type: T.Type, including inclusions: [IncludePath],
     _ context: QueryContext
   ) throws -> [T] {
-    let session = Session(inclusions, [:], context.identity)
+    let session = Session([:], context.identity)
     return try $session.withValue(session) {
       try documents.map { document in
-        session.current = document
+        session.current = [(document, inclusions)]
         return try session.read(document.document, type)
       }
     }
@@ -55,7 +51,7 @@ enum ObjectReading {
     _ documents: [DocumentSnapshot], as type: T.Type, known: [String: any ParseObject] = [:],
     _ context: QueryContext
   ) throws -> [T] {
-    let session = Session([], known, context.identity)
+    let session = Session(known, context.identity)
     return try $session.withValue(session) {
       try documents.map { try session.read($0, type) }
     }
@@ -90,14 +86,15 @@ enum ObjectReading {
     guard reference.parent.collectionID == T.className else { return nil }
     guard let session else { return T(objectId: reference.documentID) }
     if let known = session.known[reference.path] as? T { return known }
-    guard let (document, inclusions) = session.included(reference) else {
+    let included = session.included(reference)
+    guard let document = included.first?.document.document else {
       return T(objectId: reference.documentID)
     }
-    let outer = (session.current, session.inclusions)
-    defer { (session.current, session.inclusions) = outer }
-    (session.current, session.inclusions) = (document, inclusions)
+    let outer = session.current
+    defer { session.current = outer }
+    session.current = included
     do {
-      let object = try object(document.document, type, session.decoder)
+      let object = try object(document, type, session.decoder)
       if let identity = session.identity, !ParseACL.allows(.read, object.ACL, to: identity) {
         return T(objectId: reference.documentID)
       }
@@ -110,17 +107,16 @@ enum ObjectReading {
 }
 
 extension ObjectReading.Session {
+  /// The document of a reference, once for each key that includes it.
   fileprivate func included(
     _ reference: DocumentReference
-  ) -> (document: IncludingDocument, inclusions: [IncludePath])? {
-    guard let current else { return nil }
-    for inclusion in inclusions {
-      for document in current.included(inclusion.key)
-      where document.document.reference == reference {
-        return (document, inclusion.inner)
+  ) -> [(document: IncludingDocument, inclusions: [IncludePath])] {
+    current.flatMap { outer, inclusions in
+      inclusions.flatMap { inclusion in
+        outer.included(inclusion.key).filter { $0.document.reference == reference }
+          .prefix(1).map { ($0, inclusion.inner) }
       }
     }
-    return nil
   }
 }
 

@@ -105,6 +105,20 @@ extension ParseObject {
     return object
   }
 
+  /// The same, if others may have failed.
+  static func result(
+    _ reference: DocumentReference, _ results: [String: Result<any ParseObject, any Error>]
+  ) -> Result<Self, ParseError> {
+    Result { () throws(ParseError) in
+      try reporting {
+        guard let object = try results[reference.path]?.get() as? Self else {
+          throw ObjectGraph.notFound
+        }
+        return object
+      }
+    }
+  }
+
   // MARK: Fetching
 
   /// Reads the object as it is stored.

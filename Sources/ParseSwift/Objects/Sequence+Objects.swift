@@ -12,7 +12,9 @@ extension Sequence where Element: ParseObject {
   ///     let saved = try results.map { try $0.get() }
   ///
   /// They are one commit if all of them can be saved. Otherwise each is a commit of its own, so
-  /// that those without an error are saved. An error of an object is in its result. The call throws
+  /// that those without an error are saved. If it is unknown whether the commit was applied, it is
+  /// not repeated. An error of an object is in its result; an object that was saved and cannot be
+  /// read has an error, too. The call throws
   /// `ParseError` only with `.notInitialized`, and for `transaction`.
   ///
   /// - Parameters:
@@ -87,26 +89,32 @@ extension Sequence where Element: ParseObject {
     try reporting {
       let context = try ParseSwift.context
       var graph = ObjectGraph(context.firestore)
-      func save(_ objects: ArraySlice<Element>) throws -> [Element] {
+      func save(
+        _ objects: ArraySlice<Element>
+      ) throws -> [Result<Element, ParseError>] {
         var next = ObjectGraph(after: graph)
         let references = try objects.map { try next.add($0, mode) }
         try next.commit(context).run()
-        let documents = try context.firestore.blocking.getAll(next.documents)
-        let saved = try next.objects(documents, context)
         graph = next
-        return try references.map { try Element.object($0, saved) }
+        // Saved: what fails now is the reading of an object.
+        do {
+          let saved = next.results(try context.firestore.blocking.getAll(next.documents), context)
+          return references.map { Element.result($0, saved) }
+        } catch {
+          return references.map { _ in .failure(ParseError(error)) }
+        }
       }
       var results: [Result<Element, ParseError>] = []
       let objects = Array(self)
       for commit in try objects.commits(batchLimit, transaction) {
-        do { results += try save(commit).map { .success($0) } } catch {
-          if transaction || commit.count == 1 {
-            results.append(try failure(error, transaction))
+        do { results += try save(commit) } catch {
+          guard try isRefusal(error, of: commit, transaction) else {
+            results += commit.map { _ in .failure(ParseError(error)) }
             continue
           }
           for object in commit {
-            do { results.append(.success(try save([object])[0])) } catch {
-              results.append(try failure(error, false))
+            do { results += try save([object]) } catch {
+              results.append(.failure(ParseError(error)))
             }
           }
         }
@@ -121,26 +129,32 @@ extension Sequence where Element: ParseObject {
     try await reporting {
       let context = try ParseSwift.context
       var graph = ObjectGraph(context.firestore)
-      func save(_ objects: ArraySlice<Element>) async throws -> [Element] {
+      func save(
+        _ objects: ArraySlice<Element>
+      ) async throws -> [Result<Element, ParseError>] {
         var next = ObjectGraph(after: graph)
         let references = try objects.map { try next.add($0, mode) }
         try await next.commit(context).run()
-        let documents = try await context.firestore.getAll(next.documents)
-        let saved = try next.objects(documents, context)
         graph = next
-        return try references.map { try Element.object($0, saved) }
+        // Saved: what fails now is the reading of an object.
+        do {
+          let saved = next.results(try await context.firestore.getAll(next.documents), context)
+          return references.map { Element.result($0, saved) }
+        } catch {
+          return references.map { _ in .failure(ParseError(error)) }
+        }
       }
       var results: [Result<Element, ParseError>] = []
       let objects = Array(self)
       for commit in try objects.commits(batchLimit, transaction) {
-        do { results += try await save(commit).map { .success($0) } } catch {
-          if transaction || commit.count == 1 {
-            results.append(try failure(error, transaction))
+        do { results += try await save(commit) } catch {
+          guard try isRefusal(error, of: commit, transaction) else {
+            results += commit.map { _ in .failure(ParseError(error)) }
             continue
           }
           for object in commit {
-            do { results.append(.success(try await save([object])[0])) } catch {
-              results.append(try failure(error, false))
+            do { results += try await save([object]) } catch {
+              results.append(.failure(ParseError(error)))
             }
           }
         }
@@ -149,12 +163,13 @@ extension Sequence where Element: ParseObject {
     }
   }
 
-  private func failure<Success>(
-    _ error: any Error, _ isThrown: Bool
-  ) throws -> Result<Success, ParseError> {
-    let error = ParseError(error)
-    if isThrown { throw error }
-    return .failure(error)
+  /// Whether a commit of several objects was refused, so that some of them may be saved alone. One
+  /// that may have been applied is not repeated. Throws the error of a transaction.
+  private func isRefusal(
+    _ error: any Error, of objects: ArraySlice<Element>, _ transaction: Bool
+  ) throws -> Bool {
+    if transaction { throw error }
+    return objects.count > 1 && (error as? FirestoreErrorCode)?.isOutcomeUnknown != true
   }
 
   // MARK: Fetching
@@ -190,7 +205,7 @@ extension Sequence where Element: ParseObject {
   }
 
   private func query(_ includeKeys: [String]?) -> Query<Element> {
-    Element.query(containedIn(key: "objectId", array: compactMap(\.objectId)))
+    Element.query(containedIn(key: "objectId", array: compactMap { try? $0.savedId() }))
       .include(includeKeys ?? [])
   }
 
@@ -226,13 +241,13 @@ extension Sequence where Element: ParseObject {
           try delete(commit)
           results += commit.map { _ in .success(()) }
         } catch {
-          if transaction || commit.count == 1 {
-            results.append(try failure(error, transaction))
+          guard try isRefusal(error, of: commit, transaction) else {
+            results += commit.map { _ in .failure(ParseError(error)) }
             continue
           }
           for object in commit {
             do { results.append(.success(try delete([object]))) } catch {
-              results.append(try failure(error, false))
+              results.append(.failure(ParseError(error)))
             }
           }
         }
@@ -258,13 +273,13 @@ extension Sequence where Element: ParseObject {
           try await delete(commit)
           results += commit.map { _ in .success(()) }
         } catch {
-          if transaction || commit.count == 1 {
-            results.append(try failure(error, transaction))
+          guard try isRefusal(error, of: commit, transaction) else {
+            results += commit.map { _ in .failure(ParseError(error)) }
             continue
           }
           for object in commit {
             do { results.append(.success(try await delete([object]))) } catch {
-              results.append(try failure(error, false))
+              results.append(.failure(ParseError(error)))
             }
           }
         }

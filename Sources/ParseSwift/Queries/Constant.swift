@@ -16,8 +16,14 @@ struct Constant: Sendable {
   /// Throws `ParseError` with `.missingObjectId` for an unsaved object.
   func stored(in firestore: Firestore) throws -> Any {
     var graph = ObjectGraph(firestore)
+    return try stored(in: &graph)
+  }
+
+  /// The same. The graph writes files that are not stored.
+  func stored(in graph: inout ObjectGraph) throws -> Any {
+    let count = graph.documents.count
     let stored = try encode(&graph)
-    guard graph.documents.isEmpty else {
+    guard graph.documents.count == count else {
       throw ParseError(.missingObjectId, "An unsaved object equals no stored one.")
     }
     return stored

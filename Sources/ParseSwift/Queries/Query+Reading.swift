@@ -68,7 +68,7 @@ extension Query {
   }
 
   /// In the order of distances, if that is the query's.
-  private func arranged(_ objects: [T]) -> [T] {
+  func arranged(_ objects: [T]) -> [T] {
     guard let center else { return objects }
     let sorted = objects.map { object in
       (
@@ -203,7 +203,12 @@ extension Query {
   private func counted(_ state: ReadTransaction, _ context: QueryContext) throws -> ([T], Int) {
     let count = try state.getAggregation(built(context, isWhole: true).count).count.intValue
     if limit == 0 { return ([], count) }
-    let found = try state.getDocuments(built(context).including(paths.map(\.inclusion)))
+    let query = try built(context)
+    if paths.isEmpty {
+      let found = try state.getDocuments(query).documents
+      return (arranged(try ObjectReading.objects(found, as: T.self, context)), count)
+    }
+    let found = try state.getDocuments(query.including(paths.map(\.inclusion)))
     return (try read(found.documents, context), count)
   }
 

@@ -146,7 +146,7 @@ public struct Query<T: ParseObject>: Sendable {
     for constraint in constraints where constraint.search == nil || searches.count > 1 {
       query = query.whereFilter(.unordered(try constraint.filter(context)))
     }
-    if let access = context.access { query = query.whereFilter(access) }
+    if let access = context.access { query = query.whereFilter(.unordered(access)) }
     for order in orders {
       switch order {
       case .ascending(let key): query = query.order(by: try QueryConstraint.path(key))

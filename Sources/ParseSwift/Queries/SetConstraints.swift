@@ -22,8 +22,8 @@ public func notContainedIn<Value: Encodable & Sendable>(
   containedIn(key: key, array: array).negated
 }
 
-/// Matches objects whose property is an array with all of the values. The query throws `ParseError`
-/// with `.invalidValue` for more than 30 values. Without values, nothing matches.
+/// Matches objects whose property is an array with all of the values. There may be any number of
+/// values; without values, nothing matches.
 public func containsAll<Value: Encodable & Sendable>(
   key: String, array: [Value]
 ) -> QueryConstraint {

@@ -228,6 +228,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     let parent: DocumentReference
     let isNew: Bool
     private(set) var graph: ObjectGraph
+    /// The values of properties, by key: one for each value of the change.
+    private var values: [String: [Any]] = [:]
     /// The writes of edges; nil for an edge that ends.
     private var edges: [(edge: DocumentReference, related: DocumentReference?)] = []
     private var upload: FileUpload { graph.upload }
@@ -250,6 +252,15 @@ public struct ParseOperation<T: ParseObject>: Sendable {
           last[edge.path] = (edge, isAdded ? related : nil)
         }
         edges += last.sorted { $0.key < $1.key }.map(\.value)
+      }
+      for (key, change) in operation.changes {
+        let constants: [Constant] =
+          switch change {
+          case .set(let value): [value]
+          case .append(let values), .union(let values), .removal(let values): values
+          case .unset, .increment, .incrementByFraction, .edges: []
+          }
+        values[key] = try constants.map { try $0.stored(in: &graph) }
       }
     }
 
@@ -281,23 +292,21 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     }
 
     private func fields(_ state: GuardedCommit.State) throws -> [AnyHashable: Any] {
-      let firestore = context.firestore
       var fields: [AnyHashable: Any] = [FieldPath(["updatedAt"]): FieldValue.serverTimestamp()]
       for (key, change) in operation.changes {
         let path = try QueryConstraint.path(key)
+        let values = values[key] ?? []
         switch change {
-        case .set(let value): fields[path] = try value.stored(in: firestore)
+        case .set: fields[path] = values.first
         case .unset: fields[path] = FieldValue.delete()
         case .increment(let amount): fields[path] = FieldValue.increment(amount)
         case .incrementByFraction(let amount): fields[path] = FieldValue.increment(amount)
-        case .append(let values):
+        case .append:
           let stored =
             isNew ? graph.fieldsOfNew(parent)?[key] : state.documents[parent.path]?[key]
-          fields[path] = try (stored as? [Any] ?? []) + values.map { try $0.stored(in: firestore) }
-        case .union(let values):
-          fields[path] = FieldValue.arrayUnion(try values.map { try $0.stored(in: firestore) })
-        case .removal(let values):
-          fields[path] = FieldValue.arrayRemove(try values.map { try $0.stored(in: firestore) })
+          fields[path] = (stored as? [Any] ?? []) + values
+        case .union: fields[path] = FieldValue.arrayUnion(values)
+        case .removal: fields[path] = FieldValue.arrayRemove(values)
         case .edges: break
         }
       }
