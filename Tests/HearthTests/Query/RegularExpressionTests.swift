@@ -498,7 +498,8 @@ import Testing
     }
     let short = try time(pattern, text(10_000))
     let long = try time(pattern, text(100_000))
-    #expect(long < short * 15, "\(pattern): \(short) ns for 10,000 scalars, \(long) ns for 100,000")
+    // Twice that on a busy machine; a quadratic search takes a hundred times as long.
+    #expect(long < short * 30, "\(pattern): \(short) ns for 10,000 scalars, \(long) ns for 100,000")
   }
 
   @Test func `many threads find the same`() async throws {
