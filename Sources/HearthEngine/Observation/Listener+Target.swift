@@ -1,6 +1,8 @@
 extension Listener {
   /// The document, query or aggregation that a listener watches.
-  package enum Target: Hashable, Sendable {
+  ///
+  /// Indirect: a query has some 300 bytes, and each listener has its target in several places.
+  package indirect enum Target: Hashable, Sendable {
     case document(ResourcePath)
     case query(EffectiveQuery)
     case totals(EffectiveQuery, [Aggregation])
