@@ -181,9 +181,11 @@
           catalog.expireTransactions()
         }
       }
+      let beating = Task { [streams] in try await streams.beat() }
       let reloading = Task { [certificates] in try await certificates?.run() }
       defer {
         expiring.cancel()
+        beating.cancel()
         reloading.cancel()
         running.withLock { running in
           running.cut?.cancel()

@@ -20,6 +20,10 @@
     /// Time in which the client reads a part of an answer.
     static let writeTime = TimeAmount.seconds(60)
 
+    /// A frame of at most so many bytes is copied: gRPC keeps a stream's last frame, which would keep
+    /// all that its connection read with it.
+    private static let copiedBytes = 4096
+
     private enum State {
       /// No header has come.
       case new
@@ -60,8 +64,12 @@
         hasRequestEnded = head.endStream
         frame = .headers(head)
       case (.headers(let trailer), _): hasRequestEnded = hasRequestEnded || trailer.endStream
-      case (.data(let part), _):
+      case (.data(var part), _):
         hasRequestEnded = hasRequestEnded || part.endStream
+        if case .byteBuffer(let bytes) = part.data, bytes.readableBytes <= Self.copiedBytes {
+          part.data = .byteBuffer(context.channel.allocator.buffer(buffer: bytes))
+          frame = .data(part)
+        }
         if case .limited(let bytes) = state {
           let rest = bytes - part.data.readableBytes
           guard rest >= 0 else { return context.close(promise: nil) }

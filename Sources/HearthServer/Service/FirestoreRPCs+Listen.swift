@@ -4,6 +4,9 @@
   import HearthEngine
 
   extension FirestoreRPCs {
+    /// A task keeps the memory of its deepest calls until it ends, 1 KiB at least. So an idle stream
+    /// has only gRPC's task and one that reads requests, both with shallow calls: inputs are handled
+    /// in tasks that end when no input waits.
     func listen(
       request: RPCAsyncSequence<ProtoListenRequest, any Error>,
       response: RPCWriter<ProtoListenResponse>, context: ServerContext
@@ -11,36 +14,66 @@
       let inputs = ListenInputs()
       streams.add(inputs)
       defer { streams.remove(inputs) }
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        defer { group.cancelAll() }
-        group.addTask {
-          do {
-            for try await request in request { inputs.add(.request(request)) }
-            inputs.end()
-          } catch {
-            inputs.end(Status(ofRequests: error))
+      // Not a child: a task group costs another half KiB.
+      let reading = Task {
+        do {
+          var requests = request.makeAsyncIterator()
+          while let request = try await requests.next() { inputs.add(request) }
+          inputs.end()
+        } catch {
+          inputs.end(Status(ofRequests: error))
+        }
+      }
+      defer { reading.cancel() }
+      var stream: ListenStream?
+      defer { stream?.close() }
+      for await _ in inputs.arrivals {
+        stream = try await withThrowingTaskGroup { [stream] handling in
+          handling.addTask { try await handle(inputs, stream, response) }
+          return try await handling.next() ?? nil
+        }
+      }
+      if let status = inputs.status { throw status }
+    }
+
+    /// Handles the inputs that wait.
+    ///
+    /// - Parameter stream: Nil before the first request, which opens it.
+    private func handle(
+      _ inputs: ListenInputs, _ stream: ListenStream?, _ response: RPCWriter<ProtoListenResponse>
+    ) async throws -> ListenStream? {
+      var stream = stream
+      do {
+        while let input = inputs.next() {
+          if case .request(let first) = input, stream == nil {
+            stream = try await open(first.database, inputs, response)
           }
+          try await stream?.handle(input)
         }
-        var iterator = inputs.stream.makeAsyncIterator()
-        guard case .request(let first)? = try await iterator.next() else {
-          if let status = inputs.status { throw status }
-          return
+        return stream
+      } catch {
+        stream?.close()
+        throw error
+      }
+    }
+
+    private func open(
+      _ database: String, _ inputs: ListenInputs, _ response: RPCWriter<ProtoListenResponse>
+    ) async throws -> ListenStream {
+      let name = try DatabaseName(database)
+      do {
+        let database = try catalog.use(name)
+        do {
+          try await database.prepared()
+        } catch {
+          catalog.endUse(of: name)
+          throw error
         }
-        group.addTask {
-          while true {
-            try await Task.sleep(for: ListenStream.heartbeat)
-            inputs.add(.heartbeat)
-          }
+        return ListenStream(database, name, inputs, response, targetLimit: targetsPerStream) {
+          [catalog] in catalog.endUse(of: name)
         }
-        let name = try DatabaseName(first.database)
-        try await with(name) { database in
-          let stream = ListenStream(
-            database, name, inputs, response, targetLimit: targetsPerStream)
-          defer { stream.close() }
-          try await stream.handle(.request(first))
-          while let input = try await iterator.next() { try await stream.handle(input) }
-          if let status = inputs.status { throw status }
-        }
+      } catch let status as Status {
+        throw name.named(status)
       }
     }
   }

@@ -1,6 +1,7 @@
 #if Server
   import FirestoreProtocol
   import HearthEngine
+  import NIOCore
 
   /// The inputs of a `Listen` stream, in order: requests of its client and events of its targets.
   ///
@@ -13,49 +14,61 @@
     }
 
     private struct State {
-      var waiting = 0
+      /// Nil while none waits: an empty buffer would have memory.
+      var waiting: CircularBuffer<Input>?
+      var hasEnded = false
       var status: Status?
     }
 
     /// Inputs that may wait. Each commit that changes a result is one.
     private static let limit = 4096
 
-    private let continuation: AsyncStream<Input>.Continuation
+    private let arrival: AsyncStream<Void>.Continuation
     private let state = Guarded(State())
-    let inputs: AsyncStream<Input>
+    /// Has an element when inputs may wait, and ends after the last ones. For one consumer.
+    let arrivals: AsyncStream<Void>
 
     init() {
-      (inputs, continuation) = AsyncStream.makeStream()
+      (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Why the stream ends; nil if the client ended it.
     var status: Status? { state.withLock(\.status) }
 
-    /// The inputs, for one consumer.
-    var stream: some AsyncSequence<Input, Never> {
-      inputs.map { [self] input in
-        state.withLock { $0.waiting -= 1 }
+    /// Takes the first input that waits.
+    func next() -> Input? {
+      state.withLock { state in
+        let input = state.waiting?.popFirst()
+        if state.waiting?.isEmpty ?? false { state.waiting = nil }
         return input
       }
     }
 
+    // Not inlined: the task that reads requests would keep room for the copies while it waits.
+    @inline(never)
+    func add(_ request: ProtoListenRequest) { add(.request(request)) }
+
     func add(_ input: Input) {
       let isFull = state.withLock { state in
-        state.waiting += 1
-        return state.waiting > Self.limit
+        if state.hasEnded { return false }
+        var waiting = state.waiting.take() ?? CircularBuffer(initialCapacity: 1)
+        waiting.append(input)
+        state.waiting = waiting
+        return waiting.count > Self.limit
       }
-      guard !isFull else {
-        return end(Status(.resourceExhausted, "The stream is read too slowly."))
-      }
-      continuation.yield(input)
+      arrival.yield()
+      if isFull { end(Status(.resourceExhausted, "The stream is read too slowly.")) }
     }
 
     /// Ends the stream after the inputs that wait.
     ///
     /// - Parameter status: The reason, unless the client ended it. The first reason is kept.
     func end(_ status: Status? = nil) {
-      state.withLock { if $0.status == nil { $0.status = status } }
-      continuation.finish()
+      state.withLock { state in
+        if state.status == nil { state.status = status }
+        state.hasEnded = true
+      }
+      arrival.finish()
     }
   }
 #endif

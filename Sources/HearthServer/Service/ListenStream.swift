@@ -10,11 +10,8 @@
   ///     add T    ─▶ ADD [T], documents of T, CURRENT [T], NO_CHANGE [] at a time
   ///     commit   ─▶ its documents, NO_CHANGE [] at its time
   ///     remove T ─▶ REMOVE [T]
-  ///
-  /// Used by one task at a time.
-  final class ListenStream {
-    /// Clients take a stream without messages for dead after two minutes.
-    static let heartbeat = Duration.seconds(30)
+  final class ListenStream: @unchecked Sendable {
+    // Unchecked: used by one task at a time.
 
     private struct Target {
       /// Members of the target set: one for a query, one for each document.
@@ -47,11 +44,14 @@
     private var messages: [ProtoListenResponse] = []
     /// The newest consistent snapshot; nil while the client has a part of the next one.
     private var snapshot: ProtoTargetChange?
+    /// Nil after it was called.
+    private var onClose: (() -> Void)?
 
     init(
       _ database: ServedDatabase, _ name: DatabaseName, _ inputs: ListenInputs,
-      _ writer: RPCWriter<ProtoListenResponse>, targetLimit: Int
+      _ writer: RPCWriter<ProtoListenResponse>, targetLimit: Int, onClose: @escaping () -> Void
     ) {
+      self.onClose = onClose
       self.targetLimit = targetLimit
       self.database = database
       self.name = name
@@ -59,9 +59,21 @@
       set = TargetSet(on: database.backend) { inputs.add(.events($0)) }
     }
 
-    func close() { set.close() }
+    func close() {
+      set.close()
+      onClose?()
+      onClose = nil
+    }
 
     func handle(_ input: ListenInputs.Input) async throws {
+      do {
+        try await respond(to: input)
+      } catch let status as Status {
+        throw name.named(status)
+      }
+    }
+
+    private func respond(to input: ListenInputs.Input) async throws {
       switch input {
       case .request(let request): try await handle(request)
       case .events(let events): for event in events { try await handle(event) }
