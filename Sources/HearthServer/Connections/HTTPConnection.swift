@@ -29,7 +29,7 @@
     /// without one.
     typealias Check = @Sendable (HTTPRequest) async -> Int?
 
-    /// What becomes of requests.
+    /// How requests are checked and answered.
     struct Service: Sendable {
       let bodyLimit: Int
       let answer: Answer
@@ -102,7 +102,7 @@
       if isBusy { following.append(part) } else { take(part, context) }
     }
 
-    /// What comes waits.
+    /// Parts that arrive now wait for later.
     private var isBusy: Bool {
       switch state {
       case .checking, .answering: true

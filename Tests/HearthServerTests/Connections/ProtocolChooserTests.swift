@@ -156,19 +156,17 @@
     }
 
     @Test func `shutdown closes connections that have no call`() async throws {
-      let clock = ContinuousClock()
-      let time = try await clock.measure {
-        let connections = try await TestServer.run { server in
-          let keepAlive = Self.ok.replacing("Connection: close\r\n", with: "")
-          let connections = [keepAlive, "PRI", "GET / HTTP/1.1\r\nHos"].map { text in
-            Task { [port = server.port] in try await RawConnection.send(text, port: port) }
-          }
-          try await Task.sleep(for: .milliseconds(200))
-          return connections
+      let (connections, begin) = try await TestServer.run { server in
+        let keepAlive = Self.ok.replacing("Connection: close\r\n", with: "")
+        let connections = [keepAlive, "PRI", "GET / HTTP/1.1\r\nHos"].map { text in
+          Task { [port = server.port] in try await RawConnection.send(text, port: port) }
         }
-        for connection in connections { _ = try await connection.value }
+        try await Task.sleep(for: .milliseconds(200))
+        return (connections, ContinuousClock.now)
       }
-      #expect(time < .seconds(5))
+      for connection in connections { _ = try await connection.value }
+      // Requests that are not complete end after 10 seconds by themselves.
+      #expect(ContinuousClock.now - begin < .seconds(8))
     }
 
     @Test func `a transaction ends with the connection of its client`() async throws {

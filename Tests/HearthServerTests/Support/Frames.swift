@@ -92,7 +92,7 @@
     /// Sends frames after the preface, and returns those that come in this time. The server's settings
     /// are acknowledged: before that, a client has a hundred streams at most.
     static func send(
-      _ frames: [Frame], for time: Duration = .seconds(1), port: Int
+      _ frames: [Frame], for time: Duration = .seconds(5), port: Int
     ) async throws -> [Frame] {
       Frame.all(
         try await send(

@@ -62,7 +62,7 @@ import Testing
         "seed \(seed)")
       guard own.count > 2 else { continue }
       let middle = own[own.count / 2]
-      let after = try await group.start(after: [db.document(middle.text)]).limit(to: 2)
+      let after = try await group.start(after: [middle.text]).limit(to: 2)
         .getDocuments().documents.map(\.reference.path)
       #expect(
         after == own.drop { ResourcePath.compare($0, middle) <= 0 }.prefix(2).map(\.text),
