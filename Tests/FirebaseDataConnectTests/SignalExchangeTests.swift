@@ -208,6 +208,22 @@ import Testing
     #expect(try await records.count == count, "Nobody waits.")
   }
 
+  @Test func `an exchange that waits for nothing keeps no database open`() async throws {
+    weak var firestore: Firestore?
+    var peer: Peer?
+    do {
+      let database = try TemporaryDatabase()
+      firestore = database.firestore
+      let waiting = Peer(database.firestore)
+      peer = waiting
+      try await waiting.wait(for: interests(["movies/Update"]))
+      waiting.interests.withLock { $0 = Interests() }
+      await waiting.exchange.renew()
+    }
+    for _ in 0..<2000 where firestore != nil { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(firestore == nil && peer != nil)
+  }
+
   @Test func `an announcement that could not be written is written by the next one`()
     async throws
   {

@@ -117,6 +117,9 @@ actor SignalExchange {
     // A subscription may have begun meanwhile.
     if firestore != nil, announced != Interests() || current() != Interests() { return true }
     renewal = nil
+    // A listener keeps the database open.
+    listening?.cancel()
+    (starting, listening) = (nil, nil)
     return false
   }
 

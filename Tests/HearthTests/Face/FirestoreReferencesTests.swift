@@ -172,7 +172,8 @@ import Testing
     #expect(try await db.collection("notes").getDocuments().isEmpty)
   }
 
-  @Test func `an expired document whose cascade is too large keeps no other`() async throws {
+  @Test(.embedded("TTL is the file's."))
+  func `an expired document whose cascade is too large keeps no other`() async throws {
     try await db.references.declare(rule(.cascade))
     let batch = db.batch()
     let long = Date(timeIntervalSinceNow: -100)
