@@ -138,7 +138,8 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `limits of Firestore do not apply to what is only a condition`(isIndexed: Bool) async throws {
+  func `limits of Firestore do not apply to what is only a condition`(isIndexed: Bool) async throws
+  {
     if isIndexed {
       try await db.indexes.declare([
         FirestoreIndex("books", .contains("tags")), FirestoreIndex("books", .ascending("tags")),
