@@ -157,6 +157,9 @@ import Testing
     let list = Filter.whereField("tags", arrayContainsAny: (0..<40).map { "t\($0)" })
     #expect(try await found(.unordered(list)).count == 40)
     #expect(try await found(.notFilter(.unordered(list))).count == 20)
+    // Entries alone do not decide it.
+    let counted = books.whereFilter(.unordered(list)).count
+    #expect(try await counted.getAggregation(source: .server).count == 40)
     let product = Filter.andFilter([many, .orFilter((30..<60).map(tagged))])
     #expect(try await found(.unordered(product)) == (29..<40).map { "b\($0)" }.sorted())
     for refused in [both, many, list] {
