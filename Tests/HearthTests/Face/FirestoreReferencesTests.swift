@@ -172,6 +172,16 @@ import Testing
     #expect(try await db.collection("notes").getDocuments().isEmpty)
   }
 
+  private func addBooks(_ count: Int, of author: DocumentReference) async throws {
+    for start in stride(from: 0, to: count, by: 1000) {
+      let batch = db.batch()
+      for n in start..<min(count, start + 1000) {
+        batch.setData(["author": author], forDocument: books.document("\(n)"))
+      }
+      try await batch.commit()
+    }
+  }
+
   @Test(.embedded("TTL is the file's."))
   func `an expired document whose cascade is too large keeps no other`() async throws {
     try await db.references.declare(rule(.cascade))
@@ -186,13 +196,7 @@ import Testing
     try await batch.commit()
     let herbert = authors.document("herbert")
     let count = Limits.cascadedDocuments + 1
-    for start in stride(from: 0, to: count, by: 1000) {
-      let batch = db.batch()
-      for n in start..<min(count, start + 1000) {
-        batch.setData(["author": herbert], forDocument: books.document("\(n)"))
-      }
-      try await batch.commit()
-    }
+    try await addBooks(count, of: herbert)
     try await db.ttl.setPolicy(collectionGroup: "authors", field: "until")
     // One sweep goes through all batches, and reports the one that stays at its end.
     await expectRefused(.resourceExhausted) { _ = try await db.ttl.deleteExpired() }
@@ -205,13 +209,7 @@ import Testing
     let herbert = authors.document("herbert")
     try await herbert.setData([:])
     let count = Limits.cascadedDocuments + 1
-    for start in stride(from: 0, to: count, by: 1000) {
-      let batch = db.batch()
-      for n in start..<min(count, start + 1000) {
-        batch.setData(["author": herbert], forDocument: books.document("\(n)"))
-      }
-      try await batch.commit()
-    }
+    try await addBooks(count, of: herbert)
     await expectRefused(.resourceExhausted) { try await herbert.delete() }
     #expect(try await herbert.getDocument().exists)
     #expect(try await books.count.getAggregation(source: .server).count == NSNumber(value: count))
