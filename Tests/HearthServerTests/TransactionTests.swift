@@ -32,6 +32,36 @@
       }
     }
 
+    @Test func `a commit has a result for each of its writes, and none for what was read`()
+      async throws
+    {
+      try await TestServer.run { server in
+        try await server.set(Self.name, 1)
+        let transaction = try await server.begin(.init())
+        _ = try await server.get(Self.name, in: transaction)
+        let response = try await server.client.commit(
+          .with {
+            $0.database = TestServer.database
+            $0.transaction = transaction
+            $0.writes = [
+              .with {
+                $0.update.name = Self.name
+                $0.updateMask.fieldPaths = ["other"]
+                $0.updateTransforms = [
+                  .with {
+                    $0.fieldPath = "n"
+                    $0.increment.integerValue = 4
+                  }
+                ]
+              }
+            ]
+          })
+        #expect(response.writeResults.count == 1)
+        #expect(response.writeResults.first?.transformResults.map(\.integerValue) == [5])
+        #expect(response.writeResults.first?.updateTime == response.commitTime)
+      }
+    }
+
     @Test func `a document that would be a new result aborts a transaction`() async throws {
       try await TestServer.run { server in
         let transaction = try await server.begin(.init())

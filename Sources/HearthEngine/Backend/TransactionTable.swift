@@ -202,7 +202,15 @@ final class TransactionTable: Sendable {
             path: path, operation: .verify,
             precondition: version.map { .updateTime($0) } ?? .exists(false))
         } + request.mutations
-      backend.writer.commit(request, on: results.isEmpty ? nil : readSet, ended)
+      let verifications = documents.count
+      backend.writer.commit(request, on: results.isEmpty ? nil : readSet) { result in
+        ended(
+          result.map { result in
+            var result = result
+            result.results = Array(result.results.dropFirst(verifications))
+            return result
+          })
+      }
     } catch {
       done(.failure(error))
     }
