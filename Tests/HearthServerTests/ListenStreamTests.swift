@@ -139,6 +139,33 @@
       }
     }
 
+    @Test func `the first snapshot of an empty database has a time, at which it can be read`()
+      async throws
+    {
+      try await TestServer.run { server in
+        var client = ListeningClient()
+        for message in try await server.listen(Self.query("a")) { _ = try client.take(message) }
+        // Clients on devices take the epoch for no time.
+        #expect(client.isCurrent && client.readTime != .init())
+        try await server.set(TestServer.root + "/a/new", 1)
+        let readTime = client.readTime
+        let count = try await server.client.runQuery(
+          .with {
+            $0.parent = TestServer.root
+            $0.structuredQuery.from = [.with { $0.collectionID = "a" }]
+            $0.readTime = readTime
+          }
+        ) { response in
+          try await response.messages.reduce(0) { $0 + ($1.hasDocument ? 1 : 0) }
+        }
+        #expect(count == 0)
+        var target = Self.query("a")
+        target.resumeToken = client.token
+        for message in try await server.listen(target) { _ = try client.take(message) }
+        #expect(client.documents.keys.sorted() == ["a/new"] && client.resets == 0)
+      }
+    }
+
     @Test func `a client of a database that was made again begins again`() async throws {
       let old = try await TestServer.run { server in
         try await server.set(TestServer.root + "/a/old", 1)

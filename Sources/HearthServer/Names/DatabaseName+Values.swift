@@ -126,7 +126,12 @@
       self.init(seconds: time.seconds, nanos: time.nanoseconds)
     }
 
-    init(_ time: Timestamp) { self.init(seconds: time.seconds, nanos: time.nanoseconds) }
+    /// The time of a state. A database without commits has the first microsecond: clients on devices
+    /// take the epoch for no time, and would wait for another snapshot.
+    init(_ time: Timestamp) {
+      let isEpoch = time.seconds == 0 && time.nanoseconds == 0
+      self.init(seconds: time.seconds, nanos: isEpoch ? 1_000 : time.nanoseconds)
+    }
   }
 
   extension Instant {
