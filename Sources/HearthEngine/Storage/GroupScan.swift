@@ -3,11 +3,14 @@ internal import LMDB
 /// The documents of a collection group (all collections with one id) in the order of their paths.
 ///
 /// The keys of a group are contiguous, ordered by parent and then by id. Reads one key per
-/// document, and one more for each collection with several documents.
+/// document, and one more for each collection with several documents, or with none within the
+/// bounds. Ends at the first collection that is behind them.
 final class GroupScan {
   private let store: StoreSnapshot
   private let id: String
   private let prefix: [UInt8]
+  private let lowest: ResourcePath?
+  private let highest: ResourcePath?
   /// On the first document of the next collection to open.
   private var main: Cursor
   private var mainIsValid = false
@@ -15,8 +18,16 @@ final class GroupScan {
   private var waiting = PathOrderMerge()
   private let touched: ReadCounters
 
-  init(_ id: String, in store: StoreSnapshot, touched: ReadCounters = ReadCounters()) throws {
+  /// - Parameters:
+  ///   - lowest: Documents before this one are not needed, but a few may be returned.
+  ///   - highest: Documents after this one are not needed, but a few may be returned.
+  init(
+    _ id: String, in store: StoreSnapshot, from lowest: ResourcePath? = nil,
+    to highest: ResourcePath? = nil, touched: ReadCounters = ReadCounters()
+  ) throws {
     self.touched = touched
+    self.lowest = lowest
+    self.highest = highest
     self.store = store
     self.id = id
     prefix = store.keyLimit.scanPrefix(KeyLayout.groupPrefix(id))
@@ -35,6 +46,11 @@ final class GroupScan {
       // first.
       let parent = try parentIfWhole(path)
       if let parent, let document = try waiting.next(before: parent) { return document }
+      if let parent, let highest, ResourcePath.compare(parent, highest) >= 0 {
+        // This collection, and all after it, are behind.
+        mainIsValid = false
+        continue
+      }
       try open(path, parentIsWhole: parent != nil)
     }
   }
@@ -50,6 +66,9 @@ final class GroupScan {
     }
     let collection = path.parent
     let prefix = KeyLayout.collectionPrefix(collection)
+    let lower = IDBound(lower: lowest, in: collection)
+    let upper = IDBound(upper: highest, in: collection)
+    if lower == .nothing || upper == .nothing { return try skip(prefix) }
     if !store.keyLimit.isTruncated(main.key) {
       let only = ScannedDocument(path: path, key: main.key, record: main.value)
       try moved(main.next())
@@ -64,8 +83,14 @@ final class GroupScan {
     }
     // Opening a scan takes as long as reading some ten keys.
     try store.deadline?.check()
-    let scan = try CollectionScan(collection, in: store, touched: touched)
+    let scan = try CollectionScan(
+      collection, in: store, from: lower.id, to: upper.id, touched: touched)
     try waiting.add { try scan.next() }
+    try skip(prefix)
+  }
+
+  /// Moves behind a collection.
+  private func skip(_ prefix: [UInt8]) throws {
     guard let behind = KeyLayout.end(ofPrefix: prefix) else { return try moved(false) }
     try moved(behind.withUnsafeBytes { try main.seek(to: $0) })
   }

@@ -111,4 +111,18 @@ import Testing
       #expect(tree.paths == collection.paths && tree.keys <= 24)
     }
   }
+
+  @Test func `a bounded group costs what is within its bounds`() throws {
+    let fixture = try filled { "users/u\($0 % 10)/items/\($0 / 10)" }
+    try fixture.store.read { snapshot in
+      let group = try measure("bounded group") { touched in
+        let scan = try GroupScan(
+          "items", in: snapshot, from: ResourcePath(relative: "users/u4/items/5"),
+          to: ResourcePath(relative: "users/u4/items/51"), touched: touched)
+        return { try scan.next() }
+      }
+      #expect(group.paths.starts(with: ["5", "50", "500", "501"].map { "users/u4/items/\($0)" }))
+      #expect(group.keys <= 30)
+    }
+  }
 }

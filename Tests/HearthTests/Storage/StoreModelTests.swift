@@ -294,6 +294,21 @@ private struct ModelRun {
       throw Mismatch(description: "group \(id): \(found), not \(inGroup)")
     }
 
+    let bounds = [generator.pick(paths), generator.pick(paths)]
+      .sorted { ResourcePath.compare($0, $1) < 0 }
+    func isWithinBounds(_ path: ResourcePath) -> Bool {
+      ResourcePath.compare(bounds[0], path) <= 0 && ResourcePath.compare(path, bounds[1]) <= 0
+    }
+    found = []
+    let bounded = try GroupScan(id, in: snapshot, from: bounds[0], to: bounds[1])
+    while let next = try bounded.next() {
+      if isWithinBounds(next.path) { found.append(next.path) }
+    }
+    let withinBounds = inGroup.filter(isWithinBounds)
+    guard found == withinBounds else {
+      throw Mismatch(description: "group \(id) within \(bounds): \(found), not \(withinBounds)")
+    }
+
     let ancestor = generator.one(in: 4) ? ResourcePath.root : generator.pick(paths)
     found = []
     let tree = try SubtreeScan(below: ancestor, in: snapshot)
