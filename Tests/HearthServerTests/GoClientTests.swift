@@ -8,27 +8,38 @@
     {
       let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
       try await TestServer.run {
-        try await GoClient.run(port: $0.port, isLong ? ["5200", "65"] : ["1000", "2"])
+        try await GoClient.run(
+          "pings", ["127.0.0.1:\($0.port)"] + (isLong ? ["5200", "65"] : ["1000", "2"]))
       }
     }
+
+    @Test func `all that the client can do works`() async throws {
+      try await TestServer.run { try await GoClient.run("breadth", ["127.0.0.1:\($0.port)"]) }
+    }
+
+    #if Tools
+      @Test func `listeners go on after their server was killed`() async throws {
+        try await GoClient.run("breadth", ["resume", PythonClient.hearth])
+      }
+    #endif
   }
 
   private enum GoClient {
-    /// Runs the program, and records an issue if it fails. Prints "skipped" if it cannot be built.
-    static func run(port: Int, _ arguments: [String]) async throws {
+    /// Runs a program of `Clients`, and records an issue if it fails. Prints "skipped" if it cannot
+    /// be built.
+    static func run(_ name: String, _ arguments: [String]) async throws {
       // The server in this process needs the threads of async code.
       try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread {
           continuation.resume(
             with: Result {
-              let (status, built) = try PythonClient.execute(PythonClient.installer, ["go"])
+              let (status, built) = try PythonClient.execute(PythonClient.installer, ["go", name])
               guard status == 0, let program = built.split(separator: "\n").last else {
-                print("skipped: pings.go. The Go client cannot be installed.")
+                print("skipped: \(name).go. The Go client cannot be installed.")
                 return
               }
-              let (end, output) = try PythonClient.execute(
-                String(program), ["127.0.0.1:\(port)"] + arguments)
-              #expect(end == 0, "pings.go: \(output)")
+              let (end, output) = try PythonClient.execute(String(program), arguments)
+              #expect(end == 0, "\(name).go: \(output)")
               print(output, terminator: "")
             })
         }

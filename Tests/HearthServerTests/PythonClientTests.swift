@@ -14,8 +14,16 @@
       try await TestServer.run { try await PythonClient.run("breadth.py", port: $0.port) }
     }
 
+    @Test func `what the asynchronous client can do works`() async throws {
+      try await TestServer.run { try await PythonClient.run("breadth_async.py", port: $0.port) }
+    }
+
     @Test func `firebase-admin works`() async throws {
       try await TestServer.run { try await PythonClient.run("admin.py", port: $0.port) }
+    }
+
+    @Test func `the parts of 100,000 documents have about the same size`() async throws {
+      try await TestServer.run { try await PythonClient.run("partitions.py", port: $0.port) }
     }
 
     @Test func `transactions of many processes all commit`() async throws {
@@ -45,8 +53,13 @@
         try await PythonClient.run("hostile.py", [PythonClient.hearth, isLong ? "30" : "2"])
       }
 
-      @Test func `listeners go on after their server was killed`() async throws {
-        try await PythonClient.run("resume.py", [PythonClient.hearth])
+      @Test(arguments: [[], ["admin"]])
+      func `listeners go on after their server was killed`(_ arguments: [String]) async throws {
+        try await PythonClient.run("resume.py", [PythonClient.hearth] + arguments)
+      }
+
+      @Test func `a client reaches the named database, and no other`() async throws {
+        try await PythonClient.run("databases.py", [PythonClient.hearth])
       }
     #endif
   }

@@ -9,6 +9,9 @@ from firebase_admin import credentials, firestore, firestore_async
 from google.auth.credentials import AnonymousCredentials
 from google.cloud.firestore_v1.base_query import FieldFilter
 
+import breadth
+import breadth_async
+
 
 class Nobody(credentials.Base):
     def get_credential(self):
@@ -82,4 +85,9 @@ async def asynchronously():
 assert asyncio.run(asynchronously()) == ["solaris"]
 assert db.recursive_delete(books) == 3
 assert not list(books.stream())
-print("admin.py: batches, listeners, transforms, transactions, aggregates and async code of firebase-admin")
+
+# All that the clients can do, with those that an app makes. Each event loop needs a client of its own.
+breadth.check(firestore.client())
+other = firebase_admin.initialize_app(Nobody(), {"projectId": "admin"}, "other")
+asyncio.run(breadth_async.check(firestore_async.client(other)))
+print("admin: passed")

@@ -1,6 +1,8 @@
 """Listeners whose server is killed and started again go on by themselves, and miss nothing.
 
-resume.py HEARTH
+resume.py HEARTH [admin]
+
+With admin, the client is firebase-admin's.
 """
 
 import os
@@ -41,11 +43,26 @@ def wait(news, expected):
         assert len(found) <= len(expected) and found == expected[:len(found)], (found, expected)
 
 
+def client():
+    if sys.argv[2:] != ["admin"]:
+        return firestore.Client(project="resume")
+    import firebase_admin
+    import firebase_admin.firestore
+    from firebase_admin import credentials
+    from google.auth.credentials import AnonymousCredentials
+
+    class Nobody(credentials.Base):
+        def get_credential(self):
+            return AnonymousCredentials()
+
+    return firebase_admin.firestore.client(firebase_admin.initialize_app(Nobody(), {"projectId": "resume"}))
+
+
 again = Retry(predicate=lambda error: isinstance(error, exceptions.GoogleAPICallError), initial=0.1, timeout=60)
 
 with tempfile.TemporaryDirectory() as folder:
     server = start(folder)
-    db = firestore.Client(project="resume")
+    db = client()
     events = db.collection("events")
     news, changes_seen = queue.Queue(), []
 
@@ -74,4 +91,4 @@ with tempfile.TemporaryDirectory() as folder:
     db.close()
     server.terminate()
     server.wait()
-    print(f"resume: passed, {len(written) + 1} documents, 4 kills")
+    print(f"resume: passed,{' with firebase-admin,' if sys.argv[2:] else ''} {len(written) + 1} documents, 4 kills")
