@@ -205,6 +205,7 @@ let package = Package(
       dependencies: [
         "Hearth", "ParseSwift", "FirebaseDataConnect", "HearthDataConnect", "DataConnectModel",
         .target(name: "HearthServer", condition: .when(traits: ["Server"])),
+        .product(name: "Logging", package: "swift-log"),
         .product(
           name: "ArgumentParser", package: "swift-argument-parser",
           condition: .when(traits: ["Tools"])),

@@ -241,6 +241,15 @@ public struct RootField: Codable, Hashable, Sendable {
 /// The directives of a field in an operation.
 public struct Modifiers: Codable, Hashable, Sendable {
   /// `@check`, in the order of the source. `this` in their expressions is the value of the field.
+  ///
+  ///     mutation Rename($id: UUID!, $title: String!) @auth(level: USER) @transaction {
+  ///       query {
+  ///         movie(id: $id) @check(expr: "this != null", message: "no such movie") {
+  ///           ownerUid @check(expr: "this == auth.uid", message: "not yours")
+  ///         }
+  ///       }
+  ///       movie_update(id: $id, data: { title: $title })
+  ///     }
   public var checks: [Check]
   /// `@redact`: the field is evaluated for checks and expressions, and is not in the result.
   public var isRedacted: Bool

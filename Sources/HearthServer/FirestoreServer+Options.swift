@@ -58,6 +58,10 @@
       /// | `hearth_server_connections` | meter | open connections |
       /// | `hearth_server_connections_refused` | counter | connections beyond the limit |
       public var metrics: any MetricsFactory = MetricsSystem.factory
+      /// Also answers `GET /metrics` with these metrics, in the text format of Prometheus: counters end
+      /// in `_total`, and the time of calls is a histogram in seconds. As every call, it needs a key if
+      /// the server has keys. Default: false.
+      public var servesMetrics = false
 
       /// Creates the default options.
       public init() {}

@@ -1,4 +1,5 @@
 #if Server
+  import CoreMetrics
   import FirestoreProtocol
   import GRPCCore
   import GRPCNIOTransportHTTP2Posix
@@ -96,7 +97,10 @@
       let security: HTTP2ServerTransport.Posix.TransportSecurity =
         try certificates.map { try .tls(certificateReloader: $0) } ?? .plaintext
       let limits = options.limits
-      let metrics = ServerMetrics(options.metrics)
+      let metricsText = options.servesMetrics ? MetricsText() : nil
+      let metrics = ServerMetrics(
+        metricsText.map { MultiplexMetricsHandler(factories: [options.metrics, $0]) }
+          ?? options.metrics)
       streams = ListenStreams { metrics.set(listeners: $0) }
       let keys = ServiceKeys(
         options.serviceKeys, accounts: AccountTokens(options.serviceAccounts),
@@ -110,7 +114,7 @@
         targetsPerStream: limits.targetsPerStream)
       let shutDownRequest = ShutDownRequest()
       let rest = RESTService(
-        rpcs: rpcs, gate: gate, health: health,
+        rpcs: rpcs, gate: gate, health: health, metrics: metricsText,
         guarding: BrowserGuard(
           hasKeys: options.hasKeys, isLoopback: options.isLoopback),
         emulator: options.isEmulator

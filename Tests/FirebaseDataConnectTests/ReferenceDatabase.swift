@@ -629,7 +629,10 @@ struct ReferenceDatabase {
       let data = try self.changes(arguments["data"]?.fields ?? DataObject(), table, variables)
       guard let key = try selectedKey(table, arguments, variables),
         try update(key, data, table)
-      else { return .null }
+      else {
+        try check(root.selections, variables)
+        return .null
+      }
       written.insert(RowKey(table: table.typeName, values: key))
       return try result(key, table, root, variables)
     case .updateMany:
@@ -639,6 +642,7 @@ struct ReferenceDatabase {
       return .int(Int64(keys.count))
     case .delete:
       guard let key = try selectedKey(table, arguments, variables), row(key, table) != nil else {
+        try check(root.selections, variables)
         return .null
       }
       let result = try self.result(key, table, root, variables)

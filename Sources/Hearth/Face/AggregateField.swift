@@ -133,6 +133,7 @@ public final class AggregateField: NSObject, Sendable {
   /// Whether this is a count, which needs no field.
   var isCount: Bool { if case .success(.count) = kind { true } else { false } }
 
+  /// Whether the other one aggregates the same field in the same way.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? AggregateField else { return false }
     switch (kind, other.kind) {

@@ -91,6 +91,7 @@ public final class AggregateQuery: NSObject, @unchecked Sendable {
     return try checked()
   }
 
+  /// Whether the other one aggregates the same fields in the same way, over an equal query.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? AggregateQuery else { return false }
     return query == other.query && fields == other.fields
@@ -156,6 +157,7 @@ public final class AggregateQuerySnapshot: NSObject, @unchecked Sendable {
     return values[index]
   }
 
+  /// Whether the other one has the same values, of an equal query.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? AggregateQuerySnapshot else { return false }
     return query == other.query && values == other.values

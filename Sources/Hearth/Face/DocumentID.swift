@@ -37,6 +37,8 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, Decodab
     if let value { SetIDWarning.log(value, unless: SetIDWarning.isLogged, to: Firestore.logger) }
   }
 
+  /// Takes the id from the document that `Firestore.Decoder` decodes. Throws `FirestoreDecodingError` with any other
+  /// decoder: a model with a `@DocumentID` is not decoded from JSON.
   public init(from decoder: any Decoder) throws {
     switch try DocumentOrigin(documentOf: decoder) {
     case .object(let reference as DocumentReference): wrappedValue = try Value.wrap(reference)
@@ -55,6 +57,8 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, Decodab
     }
   }
 
+  /// Writes nothing: the id is not a field. Throws `FirestoreEncodingError` with another encoder than
+  /// Firestore's.
   public func encode(to encoder: any Encoder) throws {
     guard DocumentSink(encoder)?.skip() == true else {
       throw FirestoreEncodingError.encodingIsNotSupported(
@@ -64,6 +68,7 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable, Decodab
 }
 
 extension DocumentID: DocumentFieldCodable {
+  /// Writes no field: the id is the document's name. Called by `DocumentMapWriter.write(wrapper:at:)`.
   public func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) {
     try writer.skip()
   }

@@ -50,6 +50,7 @@ public final class DocumentReference: NSObject, Sendable, DocumentReferencing {
     CollectionReference(firestore, checking: path, below: self)
   }
 
+  /// Whether the other object refers to the same document through the same `Firestore`.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? DocumentReference else { return false }
     return firestore === other.firestore && resourcePath == other.resourcePath

@@ -126,6 +126,8 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     }
   }
 
+  /// Whether the other snapshot is of the same document with the same fields; both may be of a missing
+  /// one. Times of the document make no difference.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? DocumentSnapshot else { return false }
     return reference == other.reference && stored?.body == other.stored?.body

@@ -202,6 +202,7 @@ public final class FirebaseOptions: NSObject, NSCopying {
 
   public func copy(with zone: NSZone? = nil) -> Any { FirebaseOptions(fields) }
 
+  /// Whether the other object has the same options.
   public override func isEqual(_ object: Any?) -> Bool {
     (object as? FirebaseOptions)?.fields == fields
   }

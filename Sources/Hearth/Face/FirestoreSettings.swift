@@ -217,6 +217,7 @@ public final class FirestoreSettings: NSObject, NSCopying {
     return copy
   }
 
+  /// Whether the other settings have the same values.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? FirestoreSettings else { return false }
     return Self.properties.allSatisfy { $0.isEqual(self, other) }
@@ -315,6 +316,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
+  /// Whether the other object is of this class with the same `sizeBytes`.
   public override func isEqual(_ object: Any?) -> Bool {
     (object as? PersistentCacheSettings)?.sizeBytes == sizeBytes
   }
@@ -342,6 +344,7 @@ public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings 
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
+  /// Whether the other object is of this class with equal settings for collecting garbage.
   public override func isEqual(_ object: Any?) -> Bool {
     (object as? MemoryCacheSettings)?.garbageCollectorSettings.isEqual(garbageCollectorSettings)
       ?? false
@@ -360,6 +363,7 @@ public final class MemoryEagerGCSetting: NSObject, NSCopying, MemoryGarbageColle
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
+  /// True for every object of this class.
   public override func isEqual(_ object: Any?) -> Bool { object is MemoryEagerGCSetting }
 
   public override var hash: Int { 0 }
@@ -378,6 +382,7 @@ public final class MemoryLRUGCSettings: NSObject, NSCopying, MemoryGarbageCollec
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
+  /// Whether the other object is of this class with the same `sizeBytes`.
   public override func isEqual(_ object: Any?) -> Bool {
     (object as? MemoryLRUGCSettings)?.sizeBytes == sizeBytes
   }

@@ -227,7 +227,7 @@ public struct GroupedAggregateQuery: Sendable {
     aggregates.firstIndex { $0 === aggregate } ?? aggregates.firstIndex(of: aggregate)
   }
 
-  private func checked() throws(Status) -> GroupedQuery {
+  func checked() throws(Status) -> GroupedQuery {
     if let error { throw error }
     var keys: [FieldSegments] = []
     for field in fields { keys.append(try field.get()) }

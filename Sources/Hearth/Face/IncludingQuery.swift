@@ -196,7 +196,7 @@ public struct IncludingQuery: Sendable {
       self, QuerySnapshot(query, event), event.list.documents, event.included)
   }
 
-  private func checked() throws(Status) -> JoinedQuery {
+  func checked() throws(Status) -> JoinedQuery {
     let joined = JoinedQuery(
       try query.checked(),
       including: try DocumentInclusion.resolved(inclusions, in: query.firestore))

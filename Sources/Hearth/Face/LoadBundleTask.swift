@@ -38,6 +38,7 @@ public final class LoadBundleTaskProgress: NSObject, Sendable {
     self.state = state
   }
 
+  /// Whether the other object has the same numbers and state.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? LoadBundleTaskProgress else { return false }
     return documentsLoaded == other.documentsLoaded && totalDocuments == other.totalDocuments

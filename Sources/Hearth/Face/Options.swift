@@ -57,6 +57,7 @@ public final class SnapshotMetadata: NSObject, Sendable {
     self.isFromCache = isFromCache
   }
 
+  /// Whether the other object is metadata with the same flags.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? SnapshotMetadata else { return false }
     return hasPendingWrites == other.hasPendingWrites && isFromCache == other.isFromCache
@@ -135,6 +136,7 @@ public final class SnapshotListenOptions: NSObject, Sendable {
       hasOwnQueue: hasOwnQueue)
   }
 
+  /// Whether the other object is options with the same values.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? SnapshotListenOptions else { return false }
     return source == other.source && includeMetadataChanges == other.includeMetadataChanges
@@ -166,6 +168,7 @@ public final class TransactionOptions: NSObject, NSCopying {
     return copy
   }
 
+  /// Whether the other object is options with the same number of attempts.
   public override func isEqual(_ object: Any?) -> Bool {
     (object as? TransactionOptions)?.maxAttempts == maxAttempts
   }

@@ -25,3 +25,32 @@ extension AggregateQuery {
     }
   }
 }
+
+extension GroupedAggregateQuery {
+  /// Explains how the groups are formed; see `Query.explain`.
+  ///
+  ///     let groups = db.collection("books").group(by: ["author"])
+  ///     print(try await groups.explain(analyze: true))
+  ///
+  /// An index with the fields of the groups and of the aggregations answers without documents.
+  public func explain(analyze: Bool = false) async throws -> QueryExplanation {
+    try await reporting {
+      let request = ExplainRequest(groups: try checked(), analyzes: analyze)
+      return try await query.firestore.database().backend.explain(request)
+    }
+  }
+}
+
+extension IncludingQuery {
+  /// Explains the query, and as `QueryExplanation.parts` what its results include; see
+  /// `Query.explain`.
+  ///
+  ///     let books = db.collection("books").including(.reference("author"))
+  ///     print(try await books.explain(analyze: true))
+  public func explain(analyze: Bool = false) async throws -> QueryExplanation {
+    try await reporting {
+      let request = ExplainRequest(joined: try checked(), analyzes: analyze)
+      return try await query.firestore.database().backend.explain(request)
+    }
+  }
+}

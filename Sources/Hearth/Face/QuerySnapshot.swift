@@ -104,6 +104,7 @@ public final class QuerySnapshot: NSObject, @unchecked Sendable {
     QueryDocumentSnapshot(DocumentReference(query.firestore, document.path), document)
   }
 
+  /// Whether the other one has equal documents and changes, of an equal query.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? QuerySnapshot else { return false }
     return query == other.query && documents == other.documents
@@ -140,6 +141,7 @@ public final class DocumentChange: NSObject, @unchecked Sendable {
     self.newIndex = UInt(newIndex ?? NSNotFound)
   }
 
+  /// Whether the other change is of the same kind, document and positions.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? DocumentChange else { return false }
     return type == other.type && document == other.document && oldIndex == other.oldIndex

@@ -92,7 +92,8 @@ public final class Transaction: NSObject {
     }
   }
 
-  /// Merges only these fields, strings or `FieldPath`s; each must be in the data.
+  /// Merges only these fields, strings or `FieldPath`s. If one is not in the data, the transaction fails
+  /// with `invalidArgument`.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]

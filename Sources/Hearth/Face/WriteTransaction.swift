@@ -29,7 +29,8 @@ public final class WriteTransaction: ReadTransaction {
     try write(Mutation(setting: document, to: data, merge: merge ? .all : nil, in: firestore))
   }
 
-  /// Merges only these fields, strings or `FieldPath`s; each must be in the data.
+  /// Merges only these fields, strings or `FieldPath`s. Throws `invalidArgument` if one is not in the
+  /// data.
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
   ) throws {

@@ -90,7 +90,8 @@ extension QueryField where Value: Encodable {
     Condition(anyOf: values) { .whereField(path, in: $0) }
   }
 
-  /// The field is there, not null, and none of at most 10 values.
+  /// The field is there, not null, and none of at most 10 values. Nothing matches if one of them is
+  /// null. With no value or with more than 10, the query fails with `invalidArgument` when it is used.
   public func notIn(_ values: [Value]) -> Condition<Model> {
     Condition(anyOf: values) { .whereField(path, notIn: $0) }
   }

@@ -3,6 +3,7 @@
   import Foundation
   import Hearth
   import HearthServer
+  import Logging
 
   struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -79,6 +80,9 @@
     @Option(help: "Keep about so many bytes of past changes; stored in the files.")
     var retentionBytes: Int?
 
+    @Option(help: "Log this and what is graver, to standard error.")
+    var logLevel = Logger.Level.info
+
     func validate() throws {
       guard (certificate == nil) == (key == nil) else {
         throw ValidationError("--tls-certificate and --tls-key belong together.")
@@ -100,6 +104,7 @@
         options.isReadOnly = readOnly
         options.isEmulator = emulator
         options.isInsecure = insecure
+        options.servesMetrics = true
         options.indexes = try indexFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
         options.requiresIndexes = strict
         if let maxConnections { options.limits.connections = maxConnections }
@@ -145,6 +150,11 @@
     }
 
     func run() async throws {
+      LoggingSystem.bootstrap { [logLevel] label in
+        var handler = StreamLogHandler.standardError(label: label)
+        handler.logLevel = logLevel
+        return handler
+      }
       let server = try FirestoreServer(at: path, options)
       if insecure {
         Terminal.writeAside(
@@ -170,4 +180,6 @@
       }
     }
   }
+
+  extension Logger.Level: @retroactive ExpressibleByArgument {}
 #endif

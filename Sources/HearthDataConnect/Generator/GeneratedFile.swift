@@ -1,4 +1,4 @@
-/// A file of a generated package.
+/// A file of a generated package: what a generator returns, and `PackageWriter` writes.
 public struct GeneratedFile: Hashable, Sendable {
   /// Relative to the folder of the package: `Sources/MoviesClient.swift`.
   public var path: String

@@ -21,7 +21,8 @@
       self.workingDirectory = workingDirectory
     }
 
-    /// The findings of a run, and its connectors.
+    /// The findings of a run, and its connectors. A folder without a project is an error among the
+    /// findings.
     public struct Report: Sendable {
       /// Of the YAML files and of the sources.
       public internal(set) var diagnostics: [Diagnostic] = []

@@ -24,7 +24,8 @@
       self.workingDirectory = workingDirectory
     }
 
-    /// The changes of a run, and the next step for the user.
+    /// The `connector.yaml` files that a run changed, and the lines that the manifests of the apps need
+    /// next.
     public struct Report: Hashable, Sendable {
       /// The `connector.yaml` files that were changed, as they are written from the working directory.
       public internal(set) var changed: [String] = []
@@ -36,7 +37,7 @@
     public struct Dependency: Hashable, Sendable {
       /// The app's manifest, as it is written from the working directory.
       public let manifest: String
-      /// `.package(path: "FirebaseDataConnectGenerated/Movies")`
+      /// `.package(path: "FirebaseDataConnectGenerated/Movies")`: relative to the folder of the manifest.
       public let package: String
       /// `.product(name: "Movies", package: "Movies")`
       public let product: String

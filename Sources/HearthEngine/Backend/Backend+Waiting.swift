@@ -105,8 +105,11 @@ extension Backend {
   package func explain(
     _ query: StructuredQuery, _ aggregations: [Aggregation]? = nil, analyzes: Bool
   ) async throws -> QueryExplanation {
-    let request = ExplainRequest(
-      query: EffectiveQuery(query), aggregations: aggregations, analyzes: analyzes)
+    try await explain(
+      ExplainRequest(query: EffectiveQuery(query), aggregations: aggregations, analyzes: analyzes))
+  }
+
+  package func explain(_ request: ExplainRequest) async throws -> QueryExplanation {
     let context = RequestContext.awaiting()
     return try await awaiting { explain(request, context, $0) }
   }

@@ -50,6 +50,7 @@ public struct ChangeToken: Sendable, Hashable {
 }
 
 extension ChangeToken: Codable {
+  /// Reads the bytes as `Data`: with `JSONDecoder`, a string in base64. Throws `DecodingError` if they are no token.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     do {
@@ -60,6 +61,7 @@ extension ChangeToken: Codable {
     }
   }
 
+  /// Writes the bytes as `Data`: with `JSONEncoder`, a string in base64.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(bytes)

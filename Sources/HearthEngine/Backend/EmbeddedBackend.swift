@@ -278,7 +278,13 @@ extension EmbeddedBackend: ListeningBackend {
     _ done: @escaping Completion<QueryExplanation>
   ) {
     answer(request.query.readScope, context, .unlimited, done) { [self] snapshot in
-      try snapshot.explain(request, isStrict: indexes.policy == .strict)
+      let isStrict = indexes.policy == .strict
+      var explanation = try snapshot.explain(request, isStrict: isStrict)
+      if let joined = request.joined {
+        explanation.parts += try snapshot.explainInclusions(
+          of: joined, analyzes: request.analyzes, isStrict)
+      }
+      return explanation
     }
   }
 
@@ -448,6 +454,7 @@ extension EmbeddedBackend: ListeningBackend {
 extension IndexManager {
   /// Reports to the advisor what an answer used, what it lacked, and what it cost.
   func note(_ trace: QueryTrace) {
+    for join in trace.joins { note(join.trace) }
     if case .entries(let branches)? = trace.plan?.source {
       for branch in branches {
         advisor.note(use: branch.index)

@@ -84,6 +84,8 @@ final class QueryFallback: Backend {
     var request = request
     request.query = EffectiveQuery(superset(of: request.query))
     request.aggregations = nil
+    request.groups = nil
+    request.joined = nil
     base.explain(request, context) { explanation in
       done(
         explanation.map { explanation in

@@ -9,6 +9,8 @@ private enum GeoPointKeys: String, CodingKey { case latitude, longitude }
 private enum VectorKeys: String, CodingKey { case array }
 
 extension Timestamp: Codable {
+  /// With Firestore's decoder, reads a timestamp of a document; with any other, such as `JSONDecoder`, an object:
+  /// `{"seconds": 1700000000, "nanoseconds": 0}`. Throws `DecodingError` for anything else.
   public convenience init(from decoder: any Decoder) throws {
     if let instant = try DocumentDecoder.of(decoder)?.decodeTimestamp() {
       self.init(instant)
@@ -24,6 +26,7 @@ extension Timestamp: Codable {
       nanoseconds: try container.decode(Int32.self, forKey: .nanoseconds))
   }
 
+  /// With Firestore's encoder, writes a timestamp; with any other, the object that `init(from:)` reads.
   public func encode(to encoder: any Encoder) throws {
     if let sink = DocumentSink(encoder, for: self) { return try sink.encode(self) }
     var container = encoder.container(keyedBy: TimestampKeys.self)
@@ -33,6 +36,8 @@ extension Timestamp: Codable {
 }
 
 extension GeoPoint: Codable {
+  /// With Firestore's decoder, reads a geographical point of a document; with any other, such as `JSONDecoder`, an object:
+  /// `{"latitude": 48.3, "longitude": 14.29}`. Throws `DecodingError` for anything else.
   public convenience init(from decoder: any Decoder) throws {
     if let coordinate = try DocumentDecoder.of(decoder)?.decodeCoordinate() {
       self.init(coordinate)
@@ -48,6 +53,7 @@ extension GeoPoint: Codable {
       longitude: try container.decode(Double.self, forKey: .longitude))
   }
 
+  /// With Firestore's encoder, writes a geographical point; with any other, the object that `init(from:)` reads.
   public func encode(to encoder: any Encoder) throws {
     if let sink = DocumentSink(encoder, for: self) { return try sink.encode(self) }
     var container = encoder.container(keyedBy: GeoPointKeys.self)
@@ -57,6 +63,8 @@ extension GeoPoint: Codable {
 }
 
 extension VectorValue: Codable {
+  /// With Firestore's decoder, reads a vector of a document; with any other, such as `JSONDecoder`, an object:
+  /// `{"array": [0.5, 1]}`. Throws `DecodingError` for anything else.
   public convenience init(from decoder: any Decoder) throws {
     if let vector = try DocumentDecoder.of(decoder)?.decodeVector() {
       self.init(vector)
@@ -70,6 +78,7 @@ extension VectorValue: Codable {
     self.init(try container.decode([Double].self, forKey: .array))
   }
 
+  /// With Firestore's encoder, writes a vector; with any other, the object that `init(from:)` reads.
   public func encode(to encoder: any Encoder) throws {
     if let sink = DocumentSink(encoder, for: self) { return try sink.encode(self) }
     var container = encoder.container(keyedBy: VectorKeys.self)
@@ -78,6 +87,7 @@ extension VectorValue: Codable {
 }
 
 extension FieldValue: Encodable {
+  /// Throws `FirestoreEncodingError` unless the encoder is Firestore's.
   public func encode(to encoder: any Encoder) throws {
     guard let sink = DocumentSink(encoder, for: self) else {
       throw FirestoreEncodingError.encodingIsNotSupported(

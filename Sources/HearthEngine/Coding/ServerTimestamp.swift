@@ -41,11 +41,14 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
   /// Wraps a time, or nil.
   public init(wrappedValue value: Value?) { wrappedValue = value }
 
+  /// Reads a `Timestamp`, and null as nil.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     wrappedValue = container.decodeNil() ? nil : try Value.wrap(container.decode(Timestamp.self))
   }
 
+  /// Writes the time; nil as `FieldValue.serverTimestamp()`, which only Firestore's encoder accepts: any
+  /// other throws `FirestoreEncodingError`.
   public func encode(to encoder: any Encoder) throws {
     if Value.self == Date.self, let wrappedValue, let sink = DocumentSink(encoder),
       !sink.isStructure

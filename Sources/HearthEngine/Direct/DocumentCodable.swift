@@ -30,7 +30,7 @@
 /// Hearth codes the value again through `Codable`: the results and the errors are always its own.
 ///
 /// Structures, enumerations and final classes can conform. Property wrappers are written as
-/// themselves: `fields.write(_created, at: 2)` for `@ServerTimestamp var created`.
+/// themselves: `fields.write(wrapper: _created, at: 2)` for `@ServerTimestamp var created`.
 public protocol DocumentCodable: DocumentValueCodable {
   /// The names of the fields.
   static var documentFields: DocumentFields<Self> { get }

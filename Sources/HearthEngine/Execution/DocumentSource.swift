@@ -39,7 +39,9 @@ enum DocumentSource {
         try GroupScan(
           id, in: snapshot, from: names.lowest, to: names.highest, touched: touched), below: below)
     case .subtree(let below):
-      self = .subtree(try SubtreeScan(below: below, in: snapshot, touched: touched))
+      self = .subtree(
+        try SubtreeScan(
+          below: below, in: snapshot, from: names.lowest, to: names.highest, touched: touched))
     }
   }
 

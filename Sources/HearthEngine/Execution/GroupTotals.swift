@@ -106,7 +106,7 @@ struct GroupTotals: @unchecked Sendable {
 ///
 ///     (genre ↑, pages ↑)    sf, 90, dune │ sf, 412, emma │ war, 80, …
 ///                           └─ one group ─────────────┘
-private struct EntryGroups {
+struct EntryGroups {
   private let fresh: AggregationTotals
   /// The number of components that form the groups.
   private let keyCount: Int
@@ -286,15 +286,11 @@ extension StoreSnapshot {
   private func groupTotals(
     fromEntriesOf grouped: GroupedQuery, _ query: EffectiveQuery, _ trace: QueryTrace
   ) throws -> GroupTotals? {
-    guard case .collection(let path) = query.scope, query.isWholeCollection, query.limit == nil,
-      query.offset == 0, !grouped.keys.isEmpty
-    else { return nil }
-    let required = grouped.keys + grouped.aggregations.compactMap(\.field)
     let attempt = QueryTrace(trace.touched)
-    let run = try run(
-      query, requiring: required, needsOrder: false, countsOnly: true, trace: attempt)
-    var totals = GroupTotals(grouped)
-    guard var walk = EntryGroups(grouped, run.plan) else { return nil }
+    guard case .collection(let path) = query.scope,
+      let (run, first) = try entries(of: grouped, query, attempt)
+    else { return nil }
+    var (walk, totals) = (first, GroupTotals(grouped))
     try run.forEachEntry { _, stream, entry in
       try walk.add(stream, entry, &totals)
       return true
@@ -303,6 +299,19 @@ extension StoreSnapshot {
     guard try totals.count == Int(clamping: documentCount(inCollection: path)) else { return nil }
     trace.plan = attempt.plan
     return totals
+  }
+
+  /// A walk through an index that has all fields of a whole collection; nil if there is none.
+  func entries(
+    of grouped: GroupedQuery, _ query: EffectiveQuery, _ trace: QueryTrace
+  ) throws -> (run: QueryExecutor, walk: EntryGroups)? {
+    guard case .collection = query.scope, query.isWholeCollection, query.limit == nil,
+      query.offset == 0, !grouped.keys.isEmpty
+    else { return nil }
+    let required = grouped.keys + grouped.aggregations.compactMap(\.field)
+    let run = try run(
+      query, requiring: required, needsOrder: false, countsOnly: true, trace: trace)
+    return EntryGroups(grouped, run.plan).map { (run, $0) }
   }
 
   /// Same as `groups`, after the change with `sequence`.

@@ -1,64 +1,108 @@
-/// Explains the plan of a query and, if requested, runs it.
 extension StoreSnapshot {
+  /// Explains the plan of a query without its inclusions and, if requested, runs it.
   func explain(_ request: ExplainRequest, isStrict: Bool) throws -> QueryExplanation {
-    let query = try resolved(request.query)
-    let aggregations = request.aggregations
-    if let search = query.search {
-      return try explain(search, query, aggregations, request.analyzes, isStrict)
-    }
-    let isBounded = query.limit != nil || query.offset > 0
-    let needsOrder =
-      if let aggregations {
-        aggregations.contains { $0.field != nil } && isBounded
-      } else {
-        query.nearest == nil || isBounded
-      }
-    let planner = try planner(
-      query, requiring: aggregations?.compactMap(\.field) ?? [], needsOrder: needsOrder,
-      countsOnly: aggregations != nil)
-    let plan = try planner.best()
-    let isServed = plan.isServed(query, needsOrder: needsOrder)
-    var explanation = QueryExplanation(
-      plan: plan.description, indexes: plan.indexNames, isServed: isServed,
-      missingIndexes: isServed ? [] : planner.missing.map(\.json))
-    guard request.analyzes else { return explanation }
-    explanation.execution = try run(query, aggregations, isStrict)
+    let trace = QueryTrace(isStrict: request.analyzes && isStrict)
+    // The plan depends on the values that conditions on other results have.
+    let query = try resolved(request.query, trace: trace)
+    var explanation = try plan(of: query, request)
+    if request.analyzes { try run(request, query, isStrict, &explanation) }
+    explanation.parts = trace.joins.map { QueryExplanation($0, analyzes: request.analyzes) }
     return explanation
+  }
+
+  private func plan(
+    of query: EffectiveQuery, _ request: ExplainRequest
+  ) throws -> QueryExplanation {
+    if let search = query.search {
+      let index = try index(for: query, search)
+      return QueryExplanation(
+        plan: index.map { "index (\($0.definition)), best scores first" }
+          ?? "every document of the scope",
+        indexes: index.map { [$0.definition.description] } ?? [], isServed: index != nil,
+        missingIndexes: index == nil ? query.wantedIndexes().map(\.json) : [])
+    }
+    if let groups = request.groups, let entries = try entries(of: groups, query, QueryTrace()) {
+      return QueryExplanation(entries.run.plan, isServed: true, missing: [])
+    }
+    let needsOrder = request.needsOrder
+    let planner = try planner(
+      query, requiring: request.aggregations?.compactMap(\.field) ?? [], needsOrder: needsOrder,
+      countsOnly: request.aggregations != nil)
+    let plan = try planner.best()
+    return QueryExplanation(
+      plan, isServed: plan.isServed(query, needsOrder: needsOrder), missing: planner.missing)
   }
 
   private func run(
-    _ query: EffectiveQuery, _ aggregations: [Aggregation]?, _ isStrict: Bool
-  ) throws -> QueryExplanation.Execution {
+    _ request: ExplainRequest, _ query: EffectiveQuery, _ isStrict: Bool,
+    _ explanation: inout QueryExplanation
+  ) throws {
     let trace = QueryTrace(isStrict: isStrict)
-    let clock = ContinuousClock()
-    let start = clock.now
-    let returned =
-      if let aggregations {
-        try aggregate(aggregations, over: query, trace: trace).count
-      } else {
-        try documents(matching: query, trace: trace).count
+    let start = ContinuousClock.now
+    if let aggregations = request.aggregations {
+      trace.found = try aggregate(aggregations, over: query, trace: trace).count
+    } else if let groups = request.groups {
+      trace.found = try self.groups(groups, trace: trace).count
+      // The index may lack documents, which is known after the run.
+      if let plan = trace.plan {
+        explanation = QueryExplanation(
+          plan, isServed: trace.missing.isEmpty, missing: trace.missing)
       }
-    // Never zero.
-    let duration = max(clock.now - start, .microseconds(1))
-    return QueryExplanation.Execution(
-      resultsReturned: returned,
-      indexEntriesRead: trace.touched.entries + trace.touched.probes,
-      documentsRead: trace.touched.documents + trace.touched.runDocuments,
-      keysRead: trace.touched.keys, duration: duration)
+    } else {
+      trace.found = try documents(matching: query, trace: trace).count
+    }
+    explanation.execution = QueryExplanation.Execution(trace, ContinuousClock.now - start)
+  }
+}
+
+extension ExplainRequest {
+  fileprivate var needsOrder: Bool {
+    let isBounded = query.limit != nil || query.offset > 0
+    if let aggregations { return aggregations.contains { $0.field != nil } && isBounded }
+    return groups == nil && query.nearest == nil || isBounded
+  }
+}
+
+extension QueryExplanation {
+  fileprivate init(_ plan: QueryPlan, isServed: Bool, missing: [IndexDefinition]) {
+    self.init(
+      plan: plan.description, indexes: plan.indexNames, isServed: isServed,
+      missingIndexes: isServed ? [] : missing.map(\.json))
   }
 
-  private func explain(
-    _ search: TextSearch, _ query: EffectiveQuery, _ aggregations: [Aggregation]?,
-    _ analyzes: Bool, _ isStrict: Bool
-  ) throws -> QueryExplanation {
-    let index = try index(for: query, search)
-    var explanation = QueryExplanation(
-      plan: index.map { "index (\($0.definition)), best scores first" }
-        ?? "every document of the scope",
-      indexes: index.map { [$0.definition.description] } ?? [], isServed: index != nil,
-      missingIndexes: index == nil ? query.wantedIndexes().map(\.json) : [])
-    if analyzes { explanation.execution = try run(query, aggregations, isStrict) }
-    return explanation
+  /// The query of a semi-join, which has run.
+  fileprivate init(_ join: QueryTrace.Join, analyzes: Bool) {
+    let trace = join.trace
+    let plan = trace.plan?.description ?? ""
+    self.init(
+      plan:
+        "condition on \(join.join.field.canonicalText) in \(join.join.query.scope.shown): \(plan)",
+      indexes: trace.plan?.indexNames ?? [], isServed: trace.missing.isEmpty,
+      missingIndexes: trace.missing.map(\.json))
+    if analyzes { execution = Execution(trace, join.duration) }
+    parts = trace.joins.map { QueryExplanation($0, analyzes: analyzes) }
+  }
+}
+
+extension QueryExplanation.Execution {
+  /// - Parameter duration: With that of the semi-joins.
+  init(_ trace: QueryTrace, _ duration: Duration) {
+    let own = trace.joins.reduce(duration) { $0 - $1.duration }
+    self.init(
+      resultsReturned: trace.found,
+      indexEntriesRead: trace.touched.entries + trace.touched.probes,
+      documentsRead: trace.touched.documents + trace.touched.runDocuments,
+      keysRead: trace.touched.keys, duration: max(own, .microseconds(1)))
+  }
+}
+
+extension StructuredQuery.Scope {
+  var shown: String {
+    switch self {
+    case .collection(let path): path.text
+    case .group(let id, _): "all \(id)"
+    case .subtree: "all documents"
+    }
   }
 }
 

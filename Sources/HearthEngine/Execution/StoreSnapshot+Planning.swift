@@ -86,30 +86,35 @@ extension StoreSnapshot {
     _ query: EffectiveQuery, trace: QueryTrace = QueryTrace()
   ) throws -> EffectiveQuery {
     try query.resolved(at: store.configuration.now()).resolved { join in
-      let inner = join.effectiveQuery
-      let isBounded = inner.limit != nil || inner.offset > 0
-      let readsField = !isBounded && !join.field.isDocumentID
-      let run = try run(
-        inner, requiring: join.required, needsOrder: isBounded, countsOnly: readsField, trace: trace
-      )
-      var values = KeyCollector()
-      if readsField, let positions = run.plan.positions(of: join.field) {
-        try run.forEachEntry { branch, stream, entry in
-          let isValue = try stream.withKey(of: positions[branch], in: entry) { values.add($0) }
-          if !isValue {
-            // An array: each of its elements is a value.
-            try join.forEachKey(of: stream.fields(of: entry), at: { .root }) { values.add($0) }
-          }
-          return true
+      try trace.tracing(join) { try values(of: join, $0) }
+    }
+  }
+
+  private func values(of join: SemiJoin, _ trace: QueryTrace) throws -> SemiJoin.Values {
+    let inner = join.effectiveQuery
+    let isBounded = inner.limit != nil || inner.offset > 0
+    let readsField = !isBounded && !join.field.isDocumentID
+    let run = try run(
+      inner, requiring: join.required, needsOrder: isBounded, countsOnly: readsField, trace: trace)
+    var values = KeyCollector()
+    if readsField, let positions = run.plan.positions(of: join.field) {
+      try run.forEachEntry { branch, stream, entry in
+        trace.found += 1
+        let isValue = try stream.withKey(of: positions[branch], in: entry) { values.add($0) }
+        if !isValue {
+          // An array: each of its elements is a value.
+          try join.forEachKey(of: stream.fields(of: entry), at: { .root }) { values.add($0) }
         }
-        return .keys(values.finish())
-      }
-      try run.forEachUnordered { entry, fields in
-        try join.forEachKey(of: fields, at: { try path(of: entry) }) { values.add($0) }
         return true
       }
       return .keys(values.finish())
     }
+    try run.forEachUnordered { entry, fields in
+      trace.found += 1
+      try join.forEachKey(of: fields, at: { try path(of: entry) }) { values.add($0) }
+      return true
+    }
+    return .keys(values.finish())
   }
 
   /// Same as `resolved`, in another state, whose results `find` returns.

@@ -19,6 +19,7 @@ public final class FieldPath: NSObject, NSCopying, Sendable {
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
+  /// Whether the other path has the same names, byte for byte.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? FieldPath else { return false }
     return stored == other.stored

@@ -22,6 +22,7 @@ public final class GeoPoint: NSObject, NSCopying, Sendable {
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
+  /// Whether the other point has the same coordinates.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? GeoPoint else { return false }
     return Value.geoPoint(stored) == .geoPoint(other.stored)

@@ -68,6 +68,7 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
+  /// Whether the other timestamp has the same seconds and nanoseconds.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Timestamp else { return false }
     return seconds == other.seconds && nanoseconds == other.nanoseconds

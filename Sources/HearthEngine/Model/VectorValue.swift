@@ -12,6 +12,7 @@ public final class VectorValue: NSObject, NSCopying, Sendable {
 
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
+  /// Whether the other vector has the same numbers, in the same order. All NaNs are equal, and 0 and -0.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? VectorValue else { return false }
     return Value.vector(array) == .vector(other.array)

@@ -14,9 +14,11 @@ extension JoinedQuery {
 
   /// The same.
   ///
-  /// - Parameter results: Reads whole documents.
+  /// - Parameters:
+  ///   - results: Reads whole documents.
+  ///   - before: Called with each level of `JoinLevels` before it is read.
   func read(
-    results: (StructuredQuery) throws -> [StoredDocument],
+    results: (StructuredQuery) throws -> [StoredDocument], before: (Int) -> Void = { _ in },
     _ fetch: (ResultRequest) throws -> FetchedResult
   ) throws -> JoinedResult {
     var whole = query
@@ -30,6 +32,7 @@ extension JoinedQuery {
     for (level, parents) in plan.levels.enumerated() {
       for child in parents.children {
         guard let relation = plan.levels[child].relation else { continue }
+        before(child)
         let found =
           switch relation {
           case .reference(let field): try read(field, of: members[level], fetch)

@@ -3,6 +3,10 @@ package struct ExplainRequest: Sendable {
   var query: EffectiveQuery
   /// The aggregations of an aggregate query; nil for others.
   var aggregations: [Aggregation]?
+  /// The query forms groups.
+  var groups: GroupedQuery?
+  /// The query with what its results include.
+  var joined: JoinedQuery?
   /// Also runs the query and measures it.
   var analyzes = false
 
@@ -11,13 +15,27 @@ package struct ExplainRequest: Sendable {
     self.aggregations = aggregations
     self.analyzes = analyzes
   }
+
+  package init(groups: GroupedQuery, analyzes: Bool) {
+    var query = EffectiveQuery(groups.query)
+    query.projection = []
+    self.init(query: query, analyzes: analyzes)
+    self.groups = groups
+  }
+
+  package init(joined: JoinedQuery, analyzes: Bool) {
+    var whole = joined.query
+    whole.projection = []
+    self.init(query: EffectiveQuery(whole), analyzes: analyzes)
+    self.joined = joined
+  }
 }
 
 /// The plan of a query, and the cost of running it.
 public struct QueryExplanation: Sendable, CustomStringConvertible {
   /// The cost of one run.
   public struct Execution: Sendable {
-    /// The number of documents, or of values of an aggregate query.
+    /// The number of documents, of groups, or of values of an aggregate query.
     public var resultsReturned: Int
     /// The number of index entries read, including those read to choose the plan.
     public var indexEntriesRead: Int
@@ -39,8 +57,12 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
   /// Indexes that would serve the query, as entries of a `firestore.indexes.json`. Empty if
   /// `isServed`.
   public var missingIndexes: [String]
-  /// The cost of running the query; nil if it was only planned.
+  /// The cost of running the query, without its parts; nil if it was only planned.
   public var execution: Execution?
+  /// The other reads, in order: the query of each condition on the results of another query, then
+  /// each inclusion of an `IncludingQuery`, an outer one before those in it. Their plans say which.
+  /// Empty for a database on a PostgreSQL server, and for one that is held in memory.
+  public var parts: [QueryExplanation] = []
 
   /// The plan and the cost of running it, with a hint if an index would help.
   public var description: String {
@@ -54,6 +76,9 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     }
     if !isServed, !missingIndexes.isEmpty {
       lines.append("An index would help: " + missingIndexes.joined(separator: ", "))
+    }
+    for part in parts {
+      lines += part.description.split(separator: "\n").map { "  \($0)" }
     }
     return lines.joined(separator: "\n")
   }

@@ -73,18 +73,26 @@ final class CatalogueScan {
 /// it, then the next.
 ///
 /// The catalogue lists the collections in this order; each is scanned once. Reads one key per
-/// document and two per collection.
+/// document within the bounds and two per collection, also of those before them.
 final class SubtreeScan {
   private let store: StoreSnapshot
+  private let lowest: ResourcePath?
+  private let highest: ResourcePath?
   private let catalogue: CatalogueScan
   private var upcoming: ResourcePath?
   private var waiting = PathOrderMerge()
   private let touched: ReadCounters
 
+  /// - Parameters:
+  ///   - lowest: Documents before this one are not needed.
+  ///   - highest: Documents after this one are not needed.
   init(
-    below ancestor: ResourcePath, in store: StoreSnapshot, touched: ReadCounters = ReadCounters()
+    below ancestor: ResourcePath, in store: StoreSnapshot, from lowest: ResourcePath? = nil,
+    to highest: ResourcePath? = nil, touched: ReadCounters = ReadCounters()
   ) throws {
     self.store = store
+    self.lowest = lowest
+    self.highest = highest
     self.touched = touched
     catalogue = try CatalogueScan(below: ancestor, in: store, touched: touched)
     upcoming = try catalogue.next()?.path
@@ -93,8 +101,18 @@ final class SubtreeScan {
   func next() throws -> ScannedDocument? {
     while let collection = upcoming {
       if let document = try waiting.next(before: collection) { return document }
-      let scan = try CollectionScan(collection, in: store, touched: touched)
-      try waiting.add { try scan.next() }
+      if let highest, ResourcePath.compare(collection, highest) > 0 {
+        // This collection, and all after it, are behind.
+        upcoming = nil
+        continue
+      }
+      let lower = IDBound(lower: lowest, in: collection)
+      let upper = IDBound(upper: highest, in: collection)
+      if lower != .nothing, upper != .nothing {
+        let scan = try CollectionScan(
+          collection, in: store, from: lower.id, to: upper.id, touched: touched)
+        try waiting.add { try scan.next() }
+      }
       upcoming = try catalogue.next()?.path
     }
     return try waiting.next(before: nil)

@@ -17,9 +17,8 @@
       try await writer.send(200, all(metadata), body: body)
     }
 
-    func send(text: String) async throws {
-      try await writer.send(
-        200, headers, body: Array(text.utf8), type: "text/plain; charset=UTF-8")
+    func send(text: String, type: String = "text/plain; charset=UTF-8") async throws {
+      try await writer.send(200, headers, body: Array(text.utf8), type: type)
     }
 
     func send(isServing: Bool) async throws {

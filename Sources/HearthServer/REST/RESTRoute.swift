@@ -23,6 +23,7 @@
     /// Outside the protocol.
     case ready
     case health
+    case metrics
     case clear(database: String)
     case export(project: String)
     case load(project: String)
@@ -56,6 +57,7 @@
       switch (method, segments.count, segments[0]) {
       case (.GET, 1, ""): self = .ready
       case (.GET, 1, "health"): self = .health
+      case (.GET, 1, "metrics"): self = .metrics
       case (.POST, 1, "shutdown"): self = .shutDown
       case (_, 3, "google.firestore.v1.Firestore") where segments[2] == "channel":
         self = .webChannel

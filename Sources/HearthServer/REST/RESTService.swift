@@ -14,6 +14,8 @@
     let rpcs: FirestoreRPCs
     let gate: CallGate
     let health: HealthService
+    /// Nil unless the server answers with its metrics.
+    let metrics: MetricsText?
     let guarding: BrowserGuard
     /// Nil unless the server is an emulator.
     let emulator: EmulatorEndpoints?
@@ -76,6 +78,11 @@
       // Before the message is parsed, which is work.
       try await gate.keys.check(authorization: request.headers.first(name: "authorization"))
       switch route {
+      case .metrics:
+        guard let metrics else {
+          throw Status(.notFound, "This server does not serve its metrics.")
+        }
+        try await response.send(text: metrics.text, type: MetricsText.type)
       case .clear, .export, .load, .shutDown:
         guard let emulator else {
           throw Status(.notFound, "Only an emulator has \(request.method.rawValue) \(parts[0]).")

@@ -271,7 +271,8 @@ extension Query {
   // MARK: Explaining
 
   /// Explains the plan of the query: the indexes that it reads, and an index that would serve it
-  /// better. For a page of a relation, explains the query for its edges. Throws as `find()`.
+  /// better; as parts, what it includes. For a page of a relation, explains the query for its edges.
+  /// Throws as `find()`.
   ///
   ///     print(try await Book.query("publishingYear" > 1960).explain())
   ///
@@ -280,8 +281,10 @@ extension Query {
   public func explain(analyze: Bool = false) async throws(ParseError) -> QueryExplanation {
     try await reporting {
       let context = try ParseSwift.context
-      let query = try page(context)?.query.query ?? built(context)
-      return try await query.explain(analyze: analyze)
+      if let query = try page(context)?.query { return try await query.explain(analyze: analyze) }
+      let query = try built(context)
+      if paths.isEmpty { return try await query.explain(analyze: analyze) }
+      return try await query.including(paths.map(\.inclusion)).explain(analyze: analyze)
     }
   }
 

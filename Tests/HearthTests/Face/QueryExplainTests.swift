@@ -1,4 +1,5 @@
 import Foundation
+import HearthTesting
 import Testing
 
 @testable import Hearth
@@ -115,6 +116,159 @@ import Testing
     #expect(try await long.getDocuments().count == 14)
     #expect(try await long.order(by: "pages", descending: true).getDocuments().count == 14)
     try await db.terminate()
+  }
+
+  /// 60 authors, 3 of them of Poland; 40 books, 8 of each of the first five; 2 reviews of each book.
+  private func fillShelf(_ db: Firestore) async throws {
+    let batch = db.batch()
+    for number in 0..<60 {
+      batch.setData(
+        ["country": number < 3 ? "PL" : "DE", "name": "author \(number)"],
+        forDocument: db.document("authors/\(number)"))
+    }
+    for number in 0..<40 {
+      let book = db.document("books/\(100 + number)")
+      batch.setData(
+        ["author": db.document("authors/\(number % 5)"), "pages": number], forDocument: book)
+      for review in 0..<2 {
+        batch.setData(
+          ["book": book, "stars": review], forDocument: db.document("reviews/\(number)-\(review)"))
+      }
+    }
+    try await batch.commit()
+  }
+
+  @Test(.embedded("Plans are the embedded engine's."))
+  func `the queries of conditions are parts, with costs of their own`() async throws {
+    let db = try await open(.declared)
+    try await fillShelf(db)
+    try await db.indexes.declare(FirestoreIndex("authors", .ascending("country")))
+    try await db.indexes.waitUntilReady()
+    let polish = db.collection("authors").whereField("country", isEqualTo: "PL")
+    let books = db.collection("books").whereFilter(
+      .whereField("author", isInResultsOf: polish, field: .documentID()))
+    let reviews = db.collection("reviews").whereFilter(
+      .whereField("book", isInResultsOf: books, field: .documentID()))
+
+    let planned = try await books.explain()
+    #expect(planned.plan == "every document of the scope" && planned.parts.count == 1)
+    #expect(planned.parts[0].plan == "condition on __name__ in authors: index (authors: country ↑)")
+    #expect(planned.parts[0].isServed && planned.parts[0].execution == nil)
+
+    let found = try await books.explain(analyze: true)
+    let (own, part) = (try #require(found.execution), try #require(found.parts.first?.execution))
+    #expect(own.resultsReturned == 24 && own.documentsRead == 40 && own.indexEntriesRead == 0)
+    #expect(part.resultsReturned == 3 && part.indexEntriesRead == 3 && part.documentsRead <= 3)
+    #expect(part.duration > .zero && own.duration > .zero)
+    #expect(found.description.contains("\n  condition on __name__ in authors: index"))
+
+    // One within another, which is not served; also of a count.
+    for nested in [
+      try await reviews.explain(analyze: true), try await reviews.count.explain(analyze: true),
+    ] {
+      #expect(
+        nested.parts.map(\.plan) == [
+          "condition on __name__ in books: every document of the scope"
+        ])
+      let middle = try #require(nested.parts.first)
+      #expect(!middle.isServed && !middle.missingIndexes.isEmpty)
+      #expect(middle.execution?.resultsReturned == 24 && middle.execution?.documentsRead == 40)
+      #expect(middle.parts.map(\.indexes) == [["authors: country ↑"]])
+      #expect(middle.parts.first?.execution?.resultsReturned == 3)
+    }
+    let all = try await reviews.explain(analyze: true)
+    #expect(all.execution?.resultsReturned == 48)
+    try await db.terminate()
+
+    let strict = try await open(.strict)
+    try await fillShelf(strict)
+    let refused = strict.collection("books").whereField("pages", isGreaterThan: 3)
+    await #expect(throws: NSError.self) {
+      _ = try await strict.collection("reviews")
+        .whereFilter(.whereField("book", isInResultsOf: refused, field: .documentID()))
+        .explain(analyze: true)
+    }
+    try await strict.terminate()
+  }
+
+  @Test(.embedded("Plans are the embedded engine's."))
+  func `what results include is explained level by level`() async throws {
+    let db = try await open(.declared)
+    try await fillShelf(db)
+    try await db.indexes.declare(FirestoreIndex("reviews", .ascending("book"), .ascending("stars")))
+    try await db.indexes.waitUntilReady()
+    let reviews = db.collection("reviews").order(by: "stars").limit(to: 1)
+    let books = db.collection("books").limit(to: 10).including(
+      .reference(
+        "author",
+        including: .referring(db.collection("books").limit(to: 2), by: "author", as: "others")),
+      .referring(reviews, by: "book", as: "reviews"))
+    let plans = [
+      "included by author: documents by name",
+      "included from books by author: every document of the scope",
+      "included from reviews by book: index (reviews: book ↑, stars ↑)",
+    ]
+    let planned = try await books.explain()
+    #expect(
+      planned.parts.map(\.plan) == plans && planned.parts.map(\.isServed) == [true, false, true])
+    #expect(planned.parts.allSatisfy { $0.execution == nil } && planned.execution == nil)
+    #expect(planned.parts[1].missingIndexes.first?.contains(#""fieldPath":"author""#) == true)
+
+    let found = try await books.explain(analyze: true)
+    #expect(found.execution?.resultsReturned == 10 && found.execution?.documentsRead == 10)
+    let parts = found.parts.compactMap(\.execution)
+    #expect(found.parts.map(\.plan) == plans && parts.map(\.resultsReturned) == [5, 10, 10])
+    #expect(parts[0].documentsRead == 5 && parts[0].indexEntriesRead == 0)
+    #expect(parts[1].documentsRead >= 2 * 5 && parts[1].keysRead >= 2 * 5)
+    #expect(parts[2].indexEntriesRead <= 2 * 10 && parts[2].documentsRead == 10)
+    #expect(parts.allSatisfy { $0.duration > .zero })
+    // Nothing is included with no results.
+    let none = try await db.collection("none").including(.reference("author")).explain(
+      analyze: true)
+    #expect(none.parts.map(\.execution?.documentsRead) == [0])
+    try await db.terminate()
+  }
+
+  @Test(.embedded("Plans are the embedded engine's."))
+  func `groups are explained by the index that has their fields, or else the documents`()
+    async throws
+  {
+    let db = try await open(.declared)
+    try await fillShelf(db)
+    let groups = db.collection("books").group(by: ["author"], aggregating: [.sum("pages")])
+    #expect(try await groups.explain().plan == "every document of the scope")
+    #expect(try await groups.explain(analyze: true).execution?.documentsRead == 40)
+    try await db.indexes.declare(FirestoreIndex("books", .ascending("author"), .ascending("pages")))
+    try await db.indexes.waitUntilReady()
+    #expect(try await groups.explain().indexes == ["books: author ↑, pages ↑"])
+    let found = try await groups.explain(analyze: true)
+    #expect(found.indexes == ["books: author ↑, pages ↑"] && found.isServed)
+    #expect(found.execution?.resultsReturned == 5 && found.execution?.indexEntriesRead == 40)
+    #expect(found.execution?.documentsRead == 0)
+    // The index lacks a document without one of the fields.
+    try await db.document("books/none").setData(["pages": 3])
+    let whole = try await groups.explain(analyze: true)
+    #expect(whole.plan == "every document of the scope" && whole.execution?.documentsRead == 41)
+    #expect(whole.execution?.resultsReturned == 6)
+    try await db.terminate()
+  }
+
+  @Test func `groups and inclusions are explained wherever documents are`() async throws {
+    let database = try TemporaryDatabase()
+    let db = database.firestore
+    try await fillShelf(db)
+    let groups = db.collection("books").group(by: ["author"])
+    #expect(try await groups.explain(analyze: true).execution?.resultsReturned == 5)
+    let books = db.collection("books").limit(to: 7).including(.reference("author"))
+    #expect(try await books.explain(analyze: true).execution?.resultsReturned == 7)
+    let polish = db.collection("authors").whereField("country", isEqualTo: "PL")
+    let found = try await db.collection("books").whereFilter(
+      .whereField("author", isInResultsOf: polish, field: .documentID())
+    ).explain(analyze: true)
+    #expect(found.execution?.resultsReturned == 24)
+    await #expect(throws: NSError.self) {
+      try await db.collection("books").including(.reference("")).explain()
+    }
   }
 
   @Test(.embedded("Indexes are the embedded engine's."))

@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func `a bounded group costs what is within its bounds`() throws {
+  @Test func `a bounded group or tree costs what is within its bounds`() throws {
     let fixture = try filled { "users/u\($0 % 10)/items/\($0 / 10)" }
     try fixture.store.read { snapshot in
       let group = try measure("bounded group") { touched in
@@ -123,6 +123,13 @@ import Testing
       }
       #expect(group.paths.starts(with: ["5", "50", "500", "501"].map { "users/u4/items/\($0)" }))
       #expect(group.keys <= 30)
+      let tree = try measure("bounded tree") { touched in
+        let scan = try SubtreeScan(
+          below: .root, in: snapshot, from: ResourcePath(relative: "users/u4/items/5"),
+          to: ResourcePath(relative: "users/u4/items/51"), touched: touched)
+        return { try scan.next() }
+      }
+      #expect(tree.paths == group.paths && tree.keys <= 40)
     }
   }
 }

@@ -320,6 +320,17 @@ private struct ModelRun {
     guard found == below else {
       throw Mismatch(description: "below \(ancestor.text): \(found), not \(below)")
     }
+
+    found = []
+    let part = try SubtreeScan(below: ancestor, in: snapshot, from: bounds[0], to: bounds[1])
+    while let next = try part.next() {
+      if isWithinBounds(next.path) { found.append(next.path) }
+    }
+    let partBelow = below.filter(isWithinBounds)
+    guard found == partBelow else {
+      throw Mismatch(
+        description: "below \(ancestor.text) within \(bounds): \(found), not \(partBelow)")
+    }
   }
 
   private func compareDocuments(_ snapshot: StoreSnapshot) throws {

@@ -245,8 +245,9 @@ extension MemoryBackend: ListeningBackend {
     _ request: ExplainRequest, _ context: RequestContext,
     _ done: @escaping Completion<QueryExplanation>
   ) {
+    let query = request.query.resolved(at: now(), inSemiJoins: true)
     answer(context, done) { [self] state in
-      try checkCapabilities(request.query)
+      try checkCapabilities(query)
       var explanation = QueryExplanation(
         plan: "Every document is looked at, in memory.", indexes: [], isServed: false,
         missingIndexes: [])
@@ -256,9 +257,11 @@ extension MemoryBackend: ListeningBackend {
       let documents = state.documents.values
       let count =
         if let aggregations = request.aggregations {
-          try MemoryAnswer(request.query).aggregate(aggregations, documents).count
+          try MemoryAnswer(query).aggregate(aggregations, documents).count
+        } else if let groups = request.groups {
+          try documents.groups(groups, at: now()).count
         } else {
-          try MemoryAnswer(request.query).documents(documents).count
+          try MemoryAnswer(query).documents(documents).count
         }
       explanation.execution = QueryExplanation.Execution(
         resultsReturned: count, indexEntriesRead: 0, documentsRead: documents.count,

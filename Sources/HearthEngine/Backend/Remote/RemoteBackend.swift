@@ -235,11 +235,16 @@ extension RemoteBackend: ListeningBackend {
     _ request: ExplainRequest, _ context: RequestContext,
     _ done: @escaping Completion<QueryExplanation>
   ) {
-    let query = request.query.resolved(at: now(), inSemiJoins: true)
+    let time = now()
+    let query = request.query.resolved(at: time, inSemiJoins: true)
     let isWhole = request.aggregations != nil
     let needs: @Sendable (RemoteCatalogue) -> RemoteNeeds = { catalogue in
       var needs = RemoteNeeds()
-      needs.add(query, catalogue, isNow: !isWhole)
+      if let groups = request.groups {
+        needs.add(groups, at: time, catalogue)
+      } else {
+        needs.add(query, catalogue, isNow: !isWhole)
+      }
       return needs
     }
     let clock = ContinuousClock()
@@ -259,6 +264,8 @@ extension RemoteBackend: ListeningBackend {
       let count =
         if let aggregations = request.aggregations {
           try RemoteResults(query).aggregate(aggregations, documents).count
+        } else if let groups = request.groups {
+          try state.groups(groups, at: time).count
         } else {
           try RemoteResults(query).documents(documents).count
         }
