@@ -25,7 +25,13 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       path: "Bookshop"),
-    .executableTarget(name: "BookshopServer", dependencies: ["Bookshop"], path: "BookshopServer"),
+    .executableTarget(
+      name: "BookshopServer",
+      dependencies: [
+        "Bookshop", .product(name: "FirebaseFirestore", package: "Hearth"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      path: "BookshopServer"),
     .testTarget(
       name: "BookshopTests",
       dependencies: [

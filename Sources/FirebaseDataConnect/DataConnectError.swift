@@ -150,7 +150,8 @@ public struct DataConnectInternalError: DataConnectDomainError {
 ///       }
 ///     }
 public struct DataConnectOperationError: DataConnectError {
-  /// All errors of the response with their paths, one in a line; or the reason, without a response.
+  /// All errors of the response, each as its `description` with its path, one in a line; or the reason,
+  /// without a response.
   public let message: String
   /// The first underlying error of a field, of the database or of an expression. Without one, the
   /// error of decoding, if the result type requires a field that failed. Nil otherwise.

@@ -69,6 +69,42 @@ public struct LeafReader {
     _ = try walk(root, depth, nil, lowest, end, body)
   }
 
+  /// The number of entries whose keys are at or above `lowest` and below `end`, or `limit` if there are
+  /// more. Nil if one of these keys has `keySize` bytes.
+  ///
+  /// Reads the sizes of all keys, but compares only those of the pages at both ends.
+  ///
+  /// - Parameter beforePage: Called before each page is read. What it throws ends the count.
+  public func count(
+    from lowest: UnsafeRawBufferPointer, below end: UnsafeRawBufferPointer, upTo limit: Int,
+    withoutKeysOf keySize: Int, beforePage: () throws -> Void
+  ) throws -> Int? {
+    var count = 0
+    var isFirst = true
+    var isOther = false
+    try forEachPage(from: lowest, below: end) { number, _ in
+      try beforePage()
+      let nodes = NodePage(try bytes(of: number))
+      guard nodes.isReadable(isLeaf: true) else { throw LMDBError.corrupted }
+      func key(_ index: Int) throws -> UnsafeRawBufferPointer {
+        guard let node = nodes.readableNode(index) else { throw LMDBError.corrupted }
+        return node.key
+      }
+      if nodes.count == 0 { return true }
+      let isInside = try !isFirst && compare(key(nodes.count - 1), end) < 0
+      isFirst = false
+      for index in 0..<nodes.count {
+        let key = try key(index)
+        if !isInside, compare(key, lowest) < 0 || compare(key, end) >= 0 { continue }
+        isOther = key.count == keySize
+        if isOther { return false }
+        count += 1
+      }
+      return count < limit
+    }
+    return isOther ? nil : min(count, limit)
+  }
+
   private func walk(
     _ page: UInt64, _ depth: Int, _ separator: UnsafeRawBufferPointer?,
     _ lowest: UnsafeRawBufferPointer, _ end: UnsafeRawBufferPointer?,

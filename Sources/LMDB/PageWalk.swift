@@ -91,6 +91,11 @@ public final class PageWalk {
     var newestFree: UInt64 = 0
   }
 
+  /// The newest commit, and the root of the older header's free list.
+  private var supersededRoot: (transactionID: UInt64, page: UInt64) = (0, 0)
+  /// Whether that commit has freed that page.
+  private var isRootSuperseded = false
+
   private init(
     _ path: String, _ file: consuming PageReader, _ visit: @escaping Visit,
     _ progress: @escaping (_ pages: Int, _ of: Int) throws -> Void
@@ -205,11 +210,12 @@ public final class PageWalk {
       header = headers[1].transactionID > headers[0].transactionID ? headers[1] : headers[0]
     }
     begin(header)
+    let older = headers[0].transactionID == header.transactionID ? headers[1] : headers[0]
+    supersededRoot = (header.transactionID, older.free.root)
     let newestFree = try walk(header.free, .free, "the free list")
     report.knowsFreePages = report.problemCount == 0
     if transactionID == nil {
       checkNewest(newestFree, header)
-      let older = headers[0].transactionID == header.transactionID ? headers[1] : headers[0]
       if older.transactionID != header.transactionID { try checkOlder(older, header) }
     }
     try walk(header.main, .main, "the table of tables")
@@ -286,9 +292,13 @@ public final class PageWalk {
       "header: is of commit \(header.transactionID), its newest free pages of \(newestFree)")
   }
 
-  /// The older header must not describe a newer state than the newest one. Its own pages may be
-  /// gone if the newest header was not flushed.
+  /// The older header must not describe a newer state than the newest one.
+  ///
+  /// It is of the commit before if the newest commit has freed its root, which the next one cannot use.
+  /// Then its own pages may be gone: where headers are not flushed, a later commit whose header is lost
+  /// may have written to them.
   private func checkOlder(_ older: FileHeader, _ newest: FileHeader) throws {
+    if isRootSuperseded { return }
     var page = older.free.root
     for depth in stride(from: older.free.depth, to: 0, by: -1) {
       guard page >= 2, page < pagesPresent,
@@ -557,6 +567,9 @@ public final class PageWalk {
       let page = value.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       guard page < last else { return report.add("\(location): its pages are out of order") }
       last = page
+      if tree.newestFree == supersededRoot.transactionID, page == supersededRoot.page {
+        isRootSuperseded = true
+      }
       takeFree(page)
     }
   }

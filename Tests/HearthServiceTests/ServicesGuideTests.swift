@@ -64,11 +64,12 @@
       let Firestore = Opener(folder: folder)
       let db = try Firestore.open(at: "books.hearth")
       try db.reportMetrics(dimensions: [("database", "books")])
-      let group = ServiceGroup(
+      var configuration = ServiceGroupConfiguration(
         services: [FirestoreService(db), Reminders(db: db)],
         gracefulShutdownSignals: [.sigterm, .sigint],
         logger: Logger(label: "library"))
-      try await group.run()
+      configuration.maximumGracefulShutdownDuration = .seconds(10)
+      try await ServiceGroup(configuration: configuration).run()
     }
 
     /// The body of a response with server-sent events.

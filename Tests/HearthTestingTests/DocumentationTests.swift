@@ -35,5 +35,6 @@ import Testing
     let emma = past.firestore.document("books/emma")
     try await emma.setData(["seen": FieldValue.serverTimestamp()])
     #expect(try await emma.getDocument()["seen"] as? Timestamp == clock.now)
+    clock.advance(by: .seconds(60))
   }
 }

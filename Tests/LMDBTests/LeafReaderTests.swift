@@ -79,6 +79,19 @@ import Testing
         #expect(found.filter(isInside).elementsEqual(expected, by: ==), "seed \(seed)")
         // No more than what shares a page with the ends.
         #expect(found.count <= expected.count + 4 * leaves.entriesPerPage + 200, "seed \(seed)")
+        let bound = end ?? [0xFF]
+        func count(_ limit: Int, _ size: Int) throws -> Int? {
+          try from.withUnsafeBytes { from in
+            try bound.withUnsafeBytes { bound in
+              try leaves.count(from: from, below: bound, upTo: limit, withoutKeysOf: size) {}
+            }
+          }
+        }
+        #expect(try count(.max, 0) == expected.count, "seed \(seed)")
+        #expect(try count(expected.count / 2, 0) == expected.count / 2, "seed \(seed)")
+        if let size = expected.randomElement(using: &random)?.key.count {
+          #expect(try count(.max, size) == nil, "seed \(seed)")
+        }
       }
     }
   }

@@ -45,3 +45,4 @@ struct ISBN: ParseObject {
 
 /// Where `Hearth` is imported, too, `Query` is that of Firestore.
 typealias NodeQuery = Query<Node>
+typealias AuthorQuery = Query<Author>

@@ -98,6 +98,49 @@ import Testing
     }
   }
 
+  @Test func `a count of a relation is of its edges, and reads no objects`() async throws {
+    try await ParseSwift.withFirestore(firestore) {
+      let book = try await Book(title: "Dune").save()
+      let authors = try await (0..<200).map { Author(name: "\($0)") }.saveAll().map { try $0.get() }
+        .sorted { $0.id < $1.id }
+      _ = try await book.relation?.add("authors", objects: authors).save()
+      let related = try Author.queryRelations("authors", parent: book)
+      func expect(_ query: AuthorQuery, _ count: Int) async throws {
+        let (counted, found) = (try await query.count(), try await query.find().count)
+        #expect(counted == count && found == count)
+      }
+      try await expect(related, 200)
+      try await expect(related.after(authors[49]), 150)
+      try await expect(related.skip(190), 10)
+      try await expect(related.limit(30), 30)
+      try await expect(related.skip(180).limit(30), 20)
+      try await expect(related.where("name" == "7"), 1)
+      let books = try await Book.queryRelations("authors", child: authors[3]).count()
+      #expect(books == 1)
+      let explained = try await related.countExplain(analyze: true)
+      if !Self.isNoFile {
+        let read = try #require(explained.execution)
+        #expect(read.documentsRead == 0 && read.indexEntriesRead <= 200 + 64, "\(explained)")
+      }
+      try await authors[0].delete()
+      try await expect(related, 199)
+      let (page, whole) = try await related.limit(5).withCount()
+      #expect(page.count == 5 && whole == 199)
+      // Edges of another class are of another query.
+      let edges = firestore.collection("_Join:authors:Book")
+      let owner = firestore.document("Book/\(book.id)")
+      try await edges.document("other").setData(["owner": owner, "related": owner])
+      try await expect(related, 199)
+      try await edges.document("gone").setData([
+        "owner": owner, "related": firestore.document("Author/nobody"),
+      ])
+      let unrepaired = try await related.count()
+      #expect(unrepaired == 200)
+      _ = try await ParseSwift.repairRelation("authors", of: Book.self, to: Author.self)
+      try await expect(related, 199)
+    }
+  }
+
   private func expectTouched(_ plan: QueryExplanation, _ returned: Int) throws {
     if Self.isNoFile { return }
     let read = try #require(plan.execution)

@@ -108,7 +108,7 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
 
   /// Creates the definition of a unique index from a list of fields. An invalid one is reported by the
   /// operation that uses it, as `invalidArgument`: one without a collection or without fields, with the
-  /// name of a document, with one field twice, or with two arrays.
+  /// document's name as a field, with one field twice, or with two arrays.
   public init(unique collectionID: String, scope: Scope = .collection, _ fields: [Field]) {
     self.init(collectionID, scope: scope, fields)
     isUnique = true

@@ -37,7 +37,7 @@
     public struct Dependency: Hashable, Sendable {
       /// The app's manifest, as it is written from the working directory.
       public let manifest: String
-      /// `.package(path: "FirebaseDataConnectGenerated/Movies")`: relative to the folder of the manifest.
+      /// `.package(path: "FirebaseDataConnectGenerated/Movies")`: relative to the folder of that manifest.
       public let package: String
       /// `.product(name: "Movies", package: "Movies")`
       public let product: String

@@ -82,6 +82,19 @@ final class IndexJoin {
     return nil
   }
 
+  /// The number of all entries, or `most` if there are more. Nil if they have to be read to be counted.
+  /// Afterwards there is no next one.
+  func count(upTo most: Int) throws -> Int? {
+    guard plan.tests.isEmpty, plan.names == nil, joined.isEmpty else { return nil }
+    var count = 0
+    while !isAtEnd, count < most {
+      guard let found = try scan.count(upTo: most - count) else { return nil }
+      count += found
+      goOn()
+    }
+    return count
+  }
+
   /// The number of entries in each range, until there are `limit` in them together.
   func counts(upTo limit: Int) throws -> [Int] {
     var counts: [Int] = []

@@ -105,4 +105,40 @@ extension QueryExecutor {
       }
     }
   }
+
+  /// The number of results of an exact plan, or `most` if there are more.
+  func countEntries(upTo most: Int) throws -> Int {
+    // To find the pages takes as long as some steps.
+    let few = 64
+    var count = 0
+    try forEachEntry { _, _, _ in
+      count += 1
+      return count < min(most, few)
+    }
+    if count < few || count == most { return count }
+    if let whole = try countByPages(upTo: most) { return whole }
+    count = 0
+    try forEachEntry { _, _, _ in
+      count += 1
+      return count < most
+    }
+    return count
+  }
+
+  /// Nil if entries have to be read to be counted.
+  private func countByPages(upTo most: Int) throws -> Int? {
+    guard !plan.mayRepeat, case .entries(let branches) = plan.source else { return nil }
+    let collection: ResourcePath? =
+      if case .collection(let path) = query.scope { path } else { nil }
+    var count = 0
+    for branch in branches {
+      for rangeList in branch.rangeLists {
+        let entries = try IndexJoin(
+          branch, rangeList, in: snapshot, collection: collection, touched: touched)
+        guard let found = try entries.count(upTo: most - count) else { return nil }
+        count += found
+      }
+    }
+    return count
+  }
 }

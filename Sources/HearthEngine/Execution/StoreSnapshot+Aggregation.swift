@@ -78,10 +78,7 @@ extension StoreSnapshot {
       if let known = run.knownCount {
         count = min(known, enough)
       } else if run.plan.isExact {
-        try run.forEachEntry { _, _, _ in
-          count += 1
-          return count < enough
-        }
+        count = try run.countEntries(upTo: enough)
       } else {
         try run.forEachUnordered(isLimited: enough < .max) { _, _ in
           count += 1

@@ -148,6 +148,22 @@ final class EntryScan {
     if isBehind { position = .outside }
   }
 
+  /// The number of the range's entries, or `most` if there are more, without a step to each of them.
+  /// Nil if they cannot be counted so: in a write transaction, or if an entry is in a collision run.
+  func count(upTo most: Int) throws -> Int? {
+    if range.isEmpty { return 0 }
+    guard let leaves = try snapshot.lmdb.leaves(snapshot.tables.entries) else { return nil }
+    let count = try first.withUnsafeBytes { first in
+      try end.withUnsafeBytes { end in
+        try leaves.count(from: first, below: end, upTo: most, withoutKeysOf: limit.count) {
+          try snapshot.deadline?.check()
+        }
+      }
+    }
+    touched.entries += count ?? 0
+    return count
+  }
+
   private func advance() throws -> Bool {
     let found =
       switch position {

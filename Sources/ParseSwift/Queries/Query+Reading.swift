@@ -140,12 +140,16 @@ extension Query {
 
   /// The number of results, at most that of `limit(_:)`. Reads no objects where an index has what
   /// the conditions need. Throws as `find()`.
+  ///
+  /// Of a relation without further conditions, the edges are counted, unless the request has an
+  /// identity: an edge that was written without this module, and has no object, counts until the
+  /// relation is repaired.
   public func count() throws(ParseError) -> Int {
     if limit == 0 { return 0 }
     return try reporting {
       let context = try ParseSwift.context
       return part(
-        try context.firestore.blocking.getAggregation(built(context).count).count.intValue)
+        try context.firestore.blocking.getAggregation(counted(context).count).count.intValue)
     }
   }
 
@@ -154,7 +158,7 @@ extension Query {
     if limit == 0 { return 0 }
     return try await reporting {
       part(
-        try await built(ParseSwift.context).count.getAggregation(source: .server).count.intValue)
+        try await counted(ParseSwift.context).count.getAggregation(source: .server).count.intValue)
     }
   }
 
@@ -201,7 +205,7 @@ extension Query {
   }
 
   private func counted(_ state: ReadTransaction, _ context: QueryContext) throws -> ([T], Int) {
-    let count = try state.getAggregation(built(context, isWhole: true).count).count.intValue
+    let count = try state.getAggregation(self.counted(context, isWhole: true).count).count.intValue
     if limit == 0 { return ([], count) }
     let query = try built(context)
     if paths.isEmpty {
@@ -292,6 +296,6 @@ extension Query {
   public func countExplain(
     analyze: Bool = false
   ) async throws(ParseError) -> QueryExplanation {
-    try await reporting { try await built(ParseSwift.context).count.explain(analyze: analyze) }
+    try await reporting { try await counted(ParseSwift.context).count.explain(analyze: analyze) }
   }
 }

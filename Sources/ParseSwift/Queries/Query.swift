@@ -222,6 +222,22 @@ public struct Query<T: ParseObject>: Sendable {
     return IncludePath.tree(keys)
   }
 
+  /// The query whose results are counted: of a relation, its edges, which end with their objects.
+  ///
+  /// - Parameter isWhole: Without `limit`, `skip` and `after`.
+  func counted(_ context: QueryContext, isWhole: Bool = false) throws -> Hearth.Query {
+    guard let edges, context.identity == nil, orders.isEmpty else {
+      return try built(context, isWhole: isWhole)
+    }
+    if isWhole {
+      return try edges.counted(
+        T.className, after: nil, skip: 0, limit: nil, context.firestore)
+    }
+    return try edges.counted(
+      T.className, after: last?.toPointer().reference(in: context.firestore), skip: skip,
+      limit: limit, context.firestore)
+  }
+
   /// The query for the edges of a page of a relation; nil for another query.
   func page(
     _ context: QueryContext

@@ -117,6 +117,24 @@ struct RelationEdges: Sendable {
     relation.edges(in: firestore).whereField(near, isEqualTo: try object(firestore))
   }
 
+  /// The edges that `count()` counts: those to objects of one class, without reading the objects.
+  ///
+  /// - Parameter last: The id of the object before the first one that counts.
+  func counted(
+    _ className: String, after last: DocumentReference?, skip: Int, limit: Int?,
+    _ firestore: Firestore
+  ) throws -> Hearth.Query {
+    // The first of all ids, in the class and in the next name of a class.
+    let firstID = "__id\(Int64.min)__"
+    let first = firestore.collection(className).document(firstID)
+    let behind = firestore.collection(className + "\0").document(firstID)
+    var query = try query(firestore).whereField(far, isGreaterThanOrEqualTo: first)
+      .whereField(far, isLessThan: behind).order(by: far)
+    if let last { query = query.start(after: [last]) }
+    if skip > 0 { query = query.offset(skip) }
+    return limit.map(query.limit(to:)) ?? query
+  }
+
   /// The edges of one page, with their objects, in the order of the objects' ids. Reads no more than
   /// the page, and walks the index entries of those that are skipped.
   ///

@@ -39,6 +39,7 @@ import Testing
     Other(.diagram, "DataConnectModel/CompiledConnector.swift", "schema.gql ──┐"),
     Other(.table, "DataConnectModel/InputShape.swift", "[Movie_Filter!]"),
     Other(.table, "DataConnectModel/Relation.swift", "Review.movie: Movie!"),
+    Other(.graphQL, "DataConnectModel/Operation.swift", "mutation Rename"),
     Other(.graphQL, "DataConnectModel/Schema.swift", "type Review"),
     Other(.diagram, "LMDB/Environment.swift", "read {}  ─▶"),
     Other(.diagram, "LMDB/LeafReader.swift", "branch pages ─▶"),
