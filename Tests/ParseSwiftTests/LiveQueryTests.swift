@@ -1,9 +1,80 @@
+import Dispatch
 import Foundation
 import Hearth
 import HearthTesting
 import ParseSwift
 import Synchronization
 import Testing
+
+/// Says when it is read from a document.
+private struct Visit: ParseObject {
+  struct Number: Codable, Hashable, Sendable {
+    /// Called by what is read in the task, and in those that it starts.
+    @TaskLocal static var whenRead: (@Sendable () -> Void)?
+
+    var value: Int
+
+    init(_ value: Int) { self.value = value }
+
+    init(from decoder: any Decoder) throws {
+      value = try decoder.singleValueContainer().decode(Int.self)
+      Self.whenRead?()
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(value)
+    }
+  }
+
+  var objectId: String?
+  var createdAt: Date?
+  var updatedAt: Date?
+  var ACL: ParseACL?
+  var originalData: Data?
+  var number: Number?
+}
+
+/// Occupies all threads for tasks of one priority.
+///
+///     thread 1   the task that calls begin()  │ waits
+///     thread 2   waits                        │
+///     queue      wait, wait, …, what became ready after begin()
+private final class TrafficJam: Sendable {
+  private static let count = 4 * ProcessInfo.processInfo.activeProcessorCount
+
+  private let gate = DispatchSemaphore(value: 0)
+  private let state = Mutex((isPlanned: false, waiting: 0))
+
+  /// The next call of `begin()` has an effect.
+  func plan() { state.withLock { $0.isPlanned = true } }
+
+  /// Starts more tasks of the task's priority than there are threads. They wait until `end()`.
+  func begin() {
+    let isPlanned = state.withLock { state in
+      defer { state.isPlanned = false }
+      return state.isPlanned
+    }
+    if isPlanned { for _ in 0..<Self.count { Task { wait() } } }
+  }
+
+  private func wait() {
+    state.withLock { $0.waiting += 1 }
+    gate.wait()
+  }
+
+  /// Returns when no thread is left that could run another task.
+  func isComplete() async throws {
+    var (before, waiting) = (-1, 0)
+    while waiting == 0 || waiting != before {
+      before = waiting
+      try await Task.sleep(for: .milliseconds(200))
+      waiting = state.withLock(\.waiting)
+    }
+  }
+
+  func end() { for _ in 0..<Self.count { gate.signal() } }
+}
 
 @Suite struct LiveQueryTests {
   private let database: TemporaryDatabase
@@ -63,6 +134,46 @@ import Testing
         seen.withLock(\.self) == [
           "new true", "only created b", "created b", "updated a", "over",
         ])
+    }
+  }
+
+  /// The event was handed over, and its task waits for a thread, when the live query ends.
+  @Test(.timeLimit(.minutes(1)))
+  func `an event that was on its way is not reported after the end`() async throws {
+    try await ParseSwift.withFirestore(firestore) {
+      let seen = Mutex<[Int]>([])
+      let isOver = Mutex(false)
+      let jam = TrafficJam()
+      defer { jam.end() }
+      let subscription = try #require(Visit.query().subscribeCallback)
+      // Of a priority that no other test has. Waiting for this task would raise it.
+      Task(priority: .utility) {
+        Visit.Number.$whenRead.withValue({ jam.begin() }) {
+          subscription.handleUnsubscribe { _ in isOver.withLock { $0 = true } }
+          subscription.handleEvent { _, event in
+            seen.withLock { $0.append(event.object.number?.value ?? 0) }
+          }
+        }
+      }
+      // The first result of the query is no event: changes go on until the last one is seen.
+      var visit = try await Visit(number: .init(0)).save()
+      var last = 0
+      repeat {
+        last += 1
+        visit = try await visit.set(\.number, to: .init(last)).save()
+        for _ in 0..<20 where seen.withLock({ $0.last != last }) {
+          try await Task.sleep(for: .milliseconds(50))
+        }
+      } while seen.withLock({ $0.last != last })
+
+      jam.plan()
+      _ = try await visit.set(\.number, to: .init(last + 1)).save()
+      try await jam.isComplete()
+      let before = seen.withLock(\.self)
+      subscription.unsubscribe()
+      jam.end()
+      while isOver.withLock({ !$0 }) { try await Task.sleep(for: .milliseconds(10)) }
+      #expect(seen.withLock(\.self) == before)
     }
   }
 

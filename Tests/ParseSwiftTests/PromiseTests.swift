@@ -86,6 +86,26 @@ import Testing
     }
   }
 
+  @Test func `a pointer's object is read with what it refers to`() async throws {
+    let pointer = try await ParseSwift.withFirestore(firestore) {
+      let book = try await Book(
+        title: "Dune", genre: Genre(name: "fiction"), isbn: ISBN(value: "1")
+      ).save()
+      let pointer = try book.toPointer()
+      let plain = try await pointer.fetch()
+      #expect(plain.isbn?.objectId == book.isbn?.objectId && plain.isbn?.value == nil)
+      let found = try await pointer.fetch(includeKeys: ["isbn"])
+      #expect(found.title == "Dune" && found.isbn?.value == "1" && found.genre?.name == nil)
+      let both = try await pointer.fetch(includeKeys: ["isbn", "genre"])
+      #expect(both.isbn?.value == "1" && both.genre?.name == "fiction")
+      return pointer
+    }
+    try withDatabase {
+      let (plain, found) = try (pointer.fetch(), pointer.fetch(includeKeys: ["isbn"]))
+      #expect(plain.isbn?.value == nil && found.isbn?.value == "1")
+    }
+  }
+
   @Test func `a pointer is decoded for its own class only`() throws {
     let pointer = Pointer<Book>(objectId: "1")
     let json = try JSONEncoder().encode(pointer)

@@ -243,6 +243,39 @@ extension Place: ParseKeyed {
     }
   }
 
+  @Test func `without an order by distance, results are as in any query`() throws {
+    try withDatabase {
+      let center = try ParseGeoPoint(latitude: 0, longitude: 0)
+      // The farthest was saved first, and the nearest between others.
+      let places = try [5.0, 3, 1, 2, 4].enumerated().map { number, latitude in
+        try Place(number: number, point: ParseGeoPoint(latitude: latitude, longitude: 0)).save()
+      }
+      let (radians, miles, kilometers) = (0.08, 0.08 * 3958.8, 0.08 * 6371)
+      func constraints(sorted: Bool) -> [QueryConstraint] {
+        [
+          withinRadians(key: "point", geoPoint: center, distance: radians, sorted: sorted),
+          withinMiles(key: "point", geoPoint: center, distance: miles, sorted: sorted),
+          withinKilometers(key: "point", geoPoint: center, distance: kilometers, sorted: sorted),
+        ]
+      }
+      for constraint in constraints(sorted: false) {
+        let query = Place.query(constraint)
+        #expect(try query.find().map(\.number) == [1, 2, 3, 4])
+        #expect(try query.skip(1).limit(2).find().map(\.number) == [2, 3])
+        #expect(try query.limit(2).after(places[2]).find().map(\.number) == [3, 4])
+      }
+      for constraint in constraints(sorted: true) {
+        let query = Place.query(constraint)
+        #expect(try query.find().map(\.number) == [2, 3, 1, 4])
+        #expect(try query.skip(1).limit(2).find().map(\.number) == [3, 1])
+        #expect(code { try query.after(places[2]).find() } == .invalidQuery)
+        // An order of the query replaces that by distance.
+        #expect(
+          try query.order([.descending("number")]).find().map(\.number) == [4, 3, 2, 1])
+      }
+    }
+  }
+
   @Test func `texts are found by words, patterns and parts`() throws {
     try withDatabase {
       let names = ["Dune", "Dune Messiah", "the messiah of dune dune", "a.c", "abc", "DUNE\nx"]
@@ -277,6 +310,47 @@ extension Place: ParseKeyed {
       #expect(try numbers(hasSuffix(key: "name", suffix: "c")) == [3, 4])
       #expect(try numbers(hasSuffix(key: "name", suffix: ".C", modifiers: "i")) == [3])
       #expect(code { try numbers(matchesRegex(key: "name", regex: "(")) } == .invalidValue)
+    }
+  }
+
+  @Test func `a part of a text is no pattern, also with modifiers`() throws {
+    try withDatabase {
+      for (number, name) in ["A.b", "Acb", "A+", "AA+", "(A.b", "x"].enumerated() {
+        try Place(name: name, number: number).save()
+      }
+      for (prefix, found) in [("a.", [0]), ("a+", [2]), ("(a", [4]), ("a|x", [])] {
+        #expect(
+          try numbers(hasPrefix(key: "name", prefix: prefix, modifiers: "i")) == found, "\(prefix)")
+      }
+      for (part, found) in [("a.b", [0, 4]), ("(a", [4]), ("a|x", [])] {
+        #expect(
+          try numbers(containsString(key: "name", substring: part, modifiers: "i")) == found,
+          "\(part)")
+      }
+      for (suffix, found) in [(".B", [0, 4]), ("a+", [2, 3]), ("a|x", [])] {
+        #expect(
+          try numbers(hasSuffix(key: "name", suffix: suffix, modifiers: "i")) == found, "\(suffix)")
+      }
+    }
+  }
+
+  @Test func `the ACL is read with any selection, and a save keeps it`() throws {
+    try withDatabase {
+      var acl = ParseACL()
+      acl.publicRead = true
+      acl.setWriteAccess(objectId: "ann", value: true)
+      try Place(ACL: acl, name: "x", number: 1).save()
+      for query in [
+        Place.query().select("name"), Place.query().exclude("name"), Place.query().exclude("ACL"),
+        Place.query().select("name").exclude("ACL"),
+      ] {
+        #expect(try query.first().ACL == acl)
+        try ParseSwift.withIdentity(ParseIdentity(user: "ann")) {
+          let found = try query.first()
+          #expect(found.ACL == acl)
+          #expect(try found.set(\.number, to: (found.number ?? 1) + 1).save().ACL == acl)
+        }
+      }
     }
   }
 
@@ -357,6 +431,44 @@ extension Place: ParseKeyed {
       try await all[5].delete()
       let next = try await ordered.limit(2).after(all[5]).find()
       #expect(next == Array(all[6..<8]))
+    }
+  }
+
+  @Test func `findAll refuses a query that begins after an object`() async throws {
+    try await ParseSwift.withFirestore(database.firestore) {
+      let places = try await (0..<3).map { Place(number: $0) }.saveAll().map { try $0.get() }
+      let part = Place.query().after(places[0])
+      let found = try await part.find()
+      #expect(found == Array(places[1...]))
+      let error = await #expect(throws: ParseError.self) { try await part.findAll() }
+      #expect(error?.code == .invalidQuery)
+      let all = try await part.after(nil).findAll()
+      #expect(all == places)
+    }
+    try withDatabase {
+      let last = try Place.query().first()
+      #expect(code { try Place.query().after(last).findAll() } == .invalidQuery)
+    }
+  }
+
+  @Test func `different values are those of objects that have the property`() async throws {
+    try await ParseSwift.withFirestore(database.firestore) {
+      let places = try await [
+        Place(name: "b", number: 1), Place(name: "a", number: 2), Place(name: "b"),
+        Place(number: 4), Place(name: "null", number: 5),
+      ].saveAll().map { try $0.get() }
+      // Null, which no save stores, is the same as no value.
+      try await database.firestore.document("Place/\(places[4].id)").updateData(["name": NSNull()])
+      let names: [String] = try await Place.query().distinct("name")
+      #expect(names == ["a", "b"])
+      let numbers: [Int] = try await Place.query().distinct("number")
+      #expect(numbers == [1, 2, 4, 5])
+      let dates: [Date] = try await Place.query().distinct("visited")
+      #expect(dates.isEmpty)
+    }
+    try withDatabase {
+      let names: [String] = try Place.query("number" > 1).distinct("name")
+      #expect(names == ["a"])
     }
   }
 

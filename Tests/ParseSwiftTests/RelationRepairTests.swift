@@ -67,6 +67,32 @@ import Testing
     }
   }
 
+  @Test func `a relation is checked and repaired to its last edge`() async throws {
+    try await ParseSwift.withFirestore(firestore) {
+      let book = try await Book(title: "Dune").save()
+      let author = try await Author(name: "Ann").save()
+      _ = try await book.relation?.add("authors", objects: [author]).save()
+      let edges = firestore.collection("_Join:authors:Book")
+      // Two batches are full, and the proper edge is in the first one.
+      let ids = (100..<550).map { "edge-\($0)" }
+      let batch = firestore.batch()
+      for id in ids { batch.setData([:], forDocument: edges.document(id)) }
+      try await batch.commit()
+      func names(_ problems: [RelationProblem]) -> [String] {
+        problems.map { String($0.path.split(separator: "/").last ?? "") }
+      }
+      let found = try await ParseSwift.checkRelation("authors", of: Book.self, to: Author.self)
+      #expect(names(found) == ids)
+      #expect(found.allSatisfy { $0.kind == .noReference(field: "owner") })
+      let repaired = try await ParseSwift.repairRelation("authors", of: Book.self, to: Author.self)
+      #expect(repaired == found)
+      let count = try await edges.count.getAggregation(source: .server).count.intValue
+      #expect(count == 1)
+      let related = try await Author.queryRelations("authors", parent: book).find()
+      #expect(related == [author])
+    }
+  }
+
   /// Touched are the index entries and the documents of the page, wherever it begins.
   @Test func `a page in the middle of many edges touches what it returns`() async throws {
     try await ParseSwift.withFirestore(firestore) {

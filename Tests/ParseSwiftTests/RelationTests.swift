@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthTesting
 import ParseSwift
+import Synchronization
 import Testing
 
 @Suite struct RelationTests {
@@ -164,6 +165,34 @@ import Testing
     }
   }
 
+  @Test func `increments by fractions add up, in any order`() throws {
+    struct Account: ParseObject {
+      var objectId: String?
+      var createdAt: Date?
+      var updatedAt: Date?
+      var ACL: ParseACL?
+      var originalData: Data?
+
+      var balance: Double?
+    }
+    try withDatabase {
+      let account = try Account(balance: 1).save()
+      // Binary fractions, whose sums are exact.
+      for amounts in [[0.5, 0.25], [0.25, 0.5], [-0.5, -0.25], [0.5, -2, 0.125]] {
+        var operation = try account.operation.set("balance", value: 1.0).save().operation
+        for amount in amounts { operation = try operation.increment("balance", by: amount) }
+        #expect(try operation.save().balance == amounts.reduce(1, +), "\(amounts)")
+      }
+      let new = try Account().operation.increment("balance", by: 0.5)
+        .increment("balance", by: 0.25).save()
+      #expect(new.balance == 0.75)
+      let mixed = #expect(throws: ParseError.self) {
+        try account.operation.increment("balance", by: 0.5).increment("balance", by: 1)
+      }
+      #expect(mixed?.code == .operationForbidden)
+    }
+  }
+
   @Test func `a live query follows relations and included objects`() async throws {
     try await ParseSwift.withFirestore(database.firestore) {
       let book = try await Book(title: "Dune", isbn: ISBN(value: "1")).save()
@@ -186,6 +215,41 @@ import Testing
       while try await all.next()?.first?.isbn?.value != "2" {}
       try await author.delete()
       #expect(try await authors.next() == [])
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a live query follows the objects that included objects refer to`() async throws {
+    struct Review: ParseObject {
+      var objectId: String?
+      var createdAt: Date?
+      var updatedAt: Date?
+      var ACL: ParseACL?
+      var originalData: Data?
+
+      var book: Book?
+    }
+    try await ParseSwift.withFirestore(database.firestore) {
+      let book = try await Book(title: "Dune", isbn: ISBN(value: "first")).save()
+      _ = try await Review(book: book).save()
+      let seen = Mutex<[String]>([])
+      let task = Task {
+        for try await event in Review.query().include("book.isbn").subscribe() {
+          guard case .updated(let review) = event else { continue }
+          seen.withLock { $0.append(review.book?.isbn?.value ?? "") }
+        }
+      }
+      defer { task.cancel() }
+      // The first result of the query is no event: changes go on until one is seen.
+      var isbn = try #require(book.isbn)
+      for round in 0..<200 where seen.withLock(\.isEmpty) {
+        isbn = try await isbn.set(\.value, to: "\(round)").save()
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      // Only the second level has changed.
+      let first = seen.withLock(\.first)
+      let value = try #require(first)
+      #expect(Int(value) != nil, "\(value)")
     }
   }
 

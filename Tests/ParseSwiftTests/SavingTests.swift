@@ -263,6 +263,23 @@ import Testing
     }
   }
 
+  @Test func `a file that lacks a part is not found, and can be deleted`() async throws {
+    try await ParseSwift.withFirestore(firestore) {
+      for missing in 0...3 {
+        let file = try await ParseFile(data: Data(count: 3 * 512 * 1024)).save()
+        let parts = firestore.collection("_File").document(file.name).collection("parts")
+        let documents = try await parts.getDocuments().documents
+        try #require(documents.count == 4, "How many parts there are, and the parts.")
+        try await documents[missing].reference.delete()
+        let error = await #expect(throws: ParseError.self) { try await file.fetch() }
+        #expect(error?.code == .objectNotFound, "without document \(missing)")
+        try await file.delete()
+        let left = try await parts.getDocuments().documents
+        #expect(left.isEmpty)
+      }
+    }
+  }
+
   @Test func `access is checked in every request of an identity`() async throws {
     try await ParseSwift.withFirestore(firestore) {
       var own = ParseACL()
@@ -330,6 +347,33 @@ import Testing
       try await hidden.delete()
       let left = try await Author.query().find()
       #expect(left.map(\.name) == ["visible"])
+    }
+  }
+
+  @Test func `an included object is shown to those who may read it, and to no others`()
+    async throws
+  {
+    try await ParseSwift.withFirestore(firestore) {
+      var readable = ParseACL()
+      readable.publicRead = true
+      readable.setWriteAccess(objectId: "ann", value: true)
+      var writable = ParseACL()
+      writable.publicWrite = true
+      writable.setReadAccess(objectId: "ann", value: true)
+      let shown = try await Author(ACL: readable, name: "shown").save()
+      let hidden = try await Author(ACL: writable, name: "hidden").save()
+      let place = try await Place(name: "x", author: shown, authors: [shown, hidden]).save()
+      for (user, names) in [("ann", ["shown", "hidden"]), ("bob", ["shown", nil])] {
+        try await ParseSwift.withIdentity(ParseIdentity(user: user)) {
+          let found = try await Place.query().include("author", "authors").first()
+          #expect(found.author?.name == "shown", "\(user)")
+          #expect(found.authors?.map(\.name) == names, "\(user)")
+          #expect(found.authors?.map(\.objectId) == [shown.objectId, hidden.objectId])
+          let fetched = try await place.fetch(includeKeys: ["author", "authors"])
+          #expect(fetched.author?.name == "shown", "\(user)")
+          #expect(fetched.authors?.map(\.name) == names, "\(user)")
+        }
+      }
     }
   }
 
