@@ -74,7 +74,7 @@ public struct LeafReader {
   ///
   /// Reads the sizes of all keys, but compares only those of the pages at both ends.
   ///
-  /// - Parameter beforePage: Called before each page is read. What it throws ends the count.
+  /// - Parameter beforePage: Called before each page is read. An error that it throws ends the count.
   public func count(
     from lowest: UnsafeRawBufferPointer, below end: UnsafeRawBufferPointer, upTo limit: Int,
     withoutKeysOf keySize: Int, beforePage: () throws -> Void

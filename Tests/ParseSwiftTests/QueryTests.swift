@@ -331,6 +331,12 @@ extension Place: ParseKeyed {
         #expect(
           try numbers(hasSuffix(key: "name", suffix: suffix, modifiers: "i")) == found, "\(suffix)")
       }
+      try Place(name: "a #1 b\n", number: 6).save()
+      #expect(try numbers(containsString(key: "name", substring: " #1 ", modifiers: "x")) == [6])
+      #expect(try numbers(hasPrefix(key: "name", prefix: "A #", modifiers: "ix")) == [6])
+      #expect(try numbers(hasSuffix(key: "name", suffix: "B", modifiers: "i")).contains(6) == false)
+      #expect(try numbers(hasSuffix(key: "name", suffix: "B\n", modifiers: "i")) == [6])
+      #expect(try numbers(hasSuffix(key: "name", suffix: "b", modifiers: "m")).contains(6))
     }
   }
 
@@ -469,6 +475,10 @@ extension Place: ParseKeyed {
     try withDatabase {
       let names: [String] = try Place.query("number" > 1).distinct("name")
       #expect(names == ["a"])
+      let first = try Place.query().first()
+      #expect(throws: ParseError.self) {
+        let _: [String] = try Place.query().after(first).distinct("name")
+      }
     }
   }
 

@@ -142,8 +142,8 @@ extension Query {
   /// the conditions need. Throws as `find()`.
   ///
   /// Of a relation without further conditions, the edges are counted, unless the request has an
-  /// identity: an edge that was written without this module, and has no object, counts until the
-  /// relation is repaired.
+  /// identity: an edge that was written without this module, and has no object, or is the second one
+  /// of an object, counts until the relation is repaired.
   public func count() throws(ParseError) -> Int {
     if limit == 0 { return 0 }
     return try reporting {
@@ -263,10 +263,11 @@ extension Query {
   func groups(
     _ keys: [String], _ aggregates: [AggregateField], _ context: QueryContext
   ) throws -> GroupedAggregateQuery {
-    guard limit == nil, skip == 0, orders.isEmpty else {
+    guard isPlain else {
       throw ParseError(
-        .aggregateError, "Groups are of all results: without an order, a limit and results to skip."
-      )
+        .aggregateError,
+        "Groups are of all results: without an order, a limit, results to skip, and an object to "
+          + "begin after.")
     }
     return try built(context).group(
       by: keys.map { try QueryConstraint.path($0) }, aggregating: aggregates)

@@ -10,7 +10,7 @@ import Hearth
 public func containsString(
   key: String, substring: String, modifiers: String? = nil
 ) -> QueryConstraint {
-  text(key, modifiers, NSRegularExpression.escapedPattern(for: substring)) {
+  text(key, modifiers, pattern(of: substring)) {
     .whereField($0, containsText: substring)
   }
 }
@@ -22,7 +22,7 @@ public func containsString(
 ///   - prefix: The beginning.
 ///   - modifiers: See `matchesRegex(key:regex:modifiers:)`.
 public func hasPrefix(key: String, prefix: String, modifiers: String? = nil) -> QueryConstraint {
-  text(key, modifiers, "^" + NSRegularExpression.escapedPattern(for: prefix)) {
+  text(key, modifiers, "^" + pattern(of: prefix)) {
     .whereField($0, hasPrefix: prefix)
   }
 }
@@ -34,8 +34,17 @@ public func hasPrefix(key: String, prefix: String, modifiers: String? = nil) -> 
 ///   - suffix: The end.
 ///   - modifiers: See `matchesRegex(key:regex:modifiers:)`.
 public func hasSuffix(key: String, suffix: String, modifiers: String? = nil) -> QueryConstraint {
-  text(key, modifiers, NSRegularExpression.escapedPattern(for: suffix) + "$") {
+  text(key, modifiers, pattern(of: suffix) + (modifiers?.contains("m") == true ? "$" : #"\z"#)) {
     .whereField($0, hasSuffix: suffix)
+  }
+}
+
+/// A pattern for a text itself, whatever the modifiers are.
+private func pattern(of text: String) -> String {
+  text.unicodeScalars.reduce(into: "") { pattern, scalar in
+    let isPlain = scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+    if !isPlain { pattern += "\\" }
+    pattern.unicodeScalars.append(scalar)
   }
 }
 
