@@ -78,6 +78,28 @@ import Testing
           }
           todo_insert(data: {text: $text})
         }
+        mutation AddAsGroupOptionally($text: String!) @transaction {
+          query @redact {
+            permissions(where: {user: {eq_expr: "auth.uid"}}) {
+              role @check(expr: "this == 'admin'", message: "Only an admin adds.", optional: true)
+              _count
+            }
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddAsDistinctOptionally($text: String!) @transaction {
+          query @redact {
+            permissions(where: {user: {eq_expr: "auth.uid"}}, distinct: true) {
+              role @check(expr: "this == 'admin'", message: "Only an admin adds.", optional: true)
+            }
+          }
+          todo_insert(data: {text: $text})
+        }
+        mutation AddToListQuietly($name: String!, $text: String!) {
+          query @redact { permissions { role } }
+          todoList_insert(data: {name: $name}) @redact
+          todo_insert(data: {text: $text, listId_expr: "response.todoList_insert.id"})
+        }
         mutation AddIfListed($text: String!, $limit: Int) @transaction {
           query @redact {
             todoLists {
@@ -200,6 +222,21 @@ import Testing
     #expect(try await count() == 2)
   }
 
+  @Test(arguments: ["AddAsGroupOptionally", "AddAsDistinctOptionally"])
+  func `an optional check passes where no row forms a group`(name: String) async throws {
+    let ada = DataConnectAuth(uid: "ada")
+    try await connector.mutate("Grant", ["user": "bob", "role": "reader"])
+    try await connector.mutate(name, ["text": "x"], auth: ada)
+    #expect(try await count() == 1)
+    try await connector.mutate("Grant", ["user": "ada", "role": "reader"])
+    let denied = await message { try await connector.mutate(name, ["text": "x"], auth: ada) }
+    #expect(denied.contains("Only an admin adds."), "\(denied)")
+    #expect(try await count() == 1)
+    try await connector.mutate("Grant", ["user": "ada", "role": "admin"])
+    try await connector.mutate(name, ["text": "x"], auth: ada)
+    #expect(try await count() == 2)
+  }
+
   @Test func `a check that nothing reaches fails, whatever the form of the field`() async throws {
     try await connector.mutate("AddToList", ["name": "home", "text": "key"])
     _ = try await connector.firestore.collection("note").addDocument(data: [
@@ -266,6 +303,17 @@ import Testing
 
   @Test func `later fields read the responses of earlier ones`() async throws {
     try await connector.mutate("AddToList", ["name": "home", "text": "a"])
+    #expect(
+      try await connector.query("ListNames") == [
+        "todos": [["text": "a", "list": ["name": "home"]]]
+      ])
+  }
+
+  @Test func `fields that a mutation commits one by one are redacted, and read by later ones`()
+    async throws
+  {
+    let added = try await connector.mutate("AddToListQuietly", ["name": "home", "text": "a"])
+    #expect(added.fields?.names == ["todo_insert"])
     #expect(
       try await connector.query("ListNames") == [
         "todos": [["text": "a", "list": ["name": "home"]]]

@@ -16,6 +16,7 @@ import Testing
       schema: "type Movie @table { title: String }",
       operations: """
         query List { movies { title } }
+        query Titles @refresh(onMutationExecuted: { operation: "Add" }) { movies { title } }
         mutation Add($title: String) { movie_insert(data: {title: $title}) }
         """)
     server = try EmulatorServer(connector.firestore, host: "127.0.0.1", port: 0)
@@ -71,6 +72,46 @@ import Testing
       #"{"id":9,"type":"query","service":"a","connector":"movies","operation":"List"}"# + "\n")
     #expect(
       unknown.last?.hasPrefix(#"{"id":9,"failure":"connector","message":"The emulator"#) == true)
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `a subscription has signals until its client unsubscribes`() async throws {
+    defer { server.stop() }
+    let socket = try #require(
+      LoopbackSocket.connected(host: "127.0.0.1", port: server.port, milliseconds: 5000))
+    defer { socket.close() }
+    let hub = SubscriptionHub.shared(for: connector.firestore)
+    /// Sends a request, and returns as many lines.
+    func lines(_ count: Int, for request: String) async throws -> Set<String> {
+      try await onBlockingThread {
+        _ = socket.write(Array((request + "\n").utf8))
+        var lines: Set<String> = []
+        for _ in 0..<count {
+          var line: [UInt8] = []
+          var byte: [UInt8] = [0]
+          while socket.read(into: &byte) == 1, byte[0] != 0x0A { line.append(byte[0]) }
+          lines.insert(String(decoding: line, as: UTF8.self))
+        }
+        return lines
+      }
+    }
+    func subscribe(_ id: Int) -> String {
+      #"{"id":\#(id),"type":"subscribe","connector":"movies","operation":"Titles"}"#
+    }
+    func add(_ id: Int) -> String {
+      #"{"id":\#(id),"type":"mutation","connector":"movies","operation":"Add"}"#
+    }
+    let greeting = EmulatorMessage.greeting.line
+    #expect(try await lines(2, for: subscribe(1)) == [greeting, #"{"id":1,"data":{}}"#])
+    #expect(hub.count == 1)
+    #expect(try await lines(2, for: add(2)).contains(#"{"refresh":1}"#))
+    let end = #"{"id":3,"type":"unsubscribe","subscription":1}"#
+    #expect(try await lines(1, for: end) == [#"{"id":3,"data":{}}"#])
+    #expect(hub.count == 0)
+    // The connection goes on, with another subscription.
+    #expect(try await lines(1, for: subscribe(4)) == [#"{"id":4,"data":{}}"#])
+    let signals = try await lines(2, for: add(5))
+    #expect(signals.contains(#"{"refresh":4}"#) && !signals.contains(#"{"refresh":1}"#))
   }
 
   @Test(.timeLimit(.minutes(2)))

@@ -51,6 +51,8 @@ import Testing
       ("\(table) { id: Int!  a: Int }", "\(table) { id: Int!  a: Int! }", ["needsDefault T.a"]),
       ("\(table) { id: Int!  a: Int! }", "\(table) { id: Int!  a: Int }", ["additive T.a"]),
       ("\(table) { id: Int!  a: Int }", "\(table) { id: Int!  a: Int64 }", ["additive T.a"]),
+      ("\(table) { id: Int!  a: Int }", "\(table) { id: Int!  a: Float }", ["additive T.a"]),
+      ("\(table) { id: Int!  a: Float }", "\(table) { id: Int!  a: Int }", ["destructive T.a"]),
       ("\(table) { id: Int!  a: String }", "\(table) { id: Int!  a: Int }", ["destructive T.a"]),
       ("\(table) { id: Int!  a: Int }", "\(table) { id: Int!  a: [Int!] }", ["destructive T.a"]),
       ("\(table) { id: Int! }", "\(table) { id: String! }", ["destructive T"]),
@@ -291,6 +293,27 @@ import Testing
       })
     #expect(
       try await !database.firestore.indexes.list().contains { "\($0)".contains("old") })
+  }
+
+  @Test func `an Int column keeps its values as a Float column, and loses them on the way back`()
+    async throws
+  {
+    let int = "type Movie @table(key: \"id\") { id: Int!  year: Int }"
+    let float = int.replacing("year: Int", with: "year: Float")
+    let operations = """
+      mutation Add($id: Int!) { movie_insert(data: {id: $id, year: 1984}) }
+      query Years { movies { year } }
+      """
+    try await connector(int, operations).mutate("Add", ["id": 1])
+    let newer = try connector(float, operations)
+    #expect(try await newer.dataConnect.migrate().map(\.kind) == [.additive])
+    #expect(try await newer.query("Years")["movies"] == [["year": .double(1984)]])
+    let back = try connector(int, operations)
+    let refused = await message { try await back.dataConnect.migrate() }
+    #expect(refused.contains("destructive: Movie.year changes from Float to Int"), "\(refused)")
+    #expect(try await newer.query("Years")["movies"] == [["year": .double(1984)]])
+    try await back.dataConnect.migrate(allowingDestructive: true)
+    #expect(try await back.query("Years")["movies"] == [["year": nil]])
   }
 
   @Test func `a table is removed without the rows that have referred to it`() async throws {

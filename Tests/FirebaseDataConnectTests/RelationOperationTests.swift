@@ -469,6 +469,43 @@ import Testing
     #expect(fans == [["name": "bob"], ["name": "dan"]])
   }
 
+  @Test(arguments: ["InOrder", "Plain"])
+  func `a list without a limit has 100 rows, in any order`(name: String) async throws {
+    let connector = try TestConnector(
+      schema: """
+        type Club @table(key: "name") { name: String! }
+        type Member @table(key: "id") { id: Int!  club: Club! }
+        """,
+      operations: """
+        mutation AddClub($name: String!) { club_insert(data: {name: $name}) }
+        mutation AddMembers($members: [Member_Data!]!) { member_insertMany(data: $members) }
+        query InOrder($offset: Int, $limit: Int) {
+          members(
+            orderBy: [{club: {name: DESC}}, {id: ASC}], offset: $offset, limit: $limit
+          ) { id }
+        }
+        query Plain($offset: Int, $limit: Int) {
+          members(orderBy: [{clubName: DESC}, {id: ASC}], offset: $offset, limit: $limit) { id }
+        }
+        """)
+    for club in ["A", "B"] { try await connector.mutate("AddClub", ["name": .string(club)]) }
+    let even = Array(stride(from: Int64(0), to: 104, by: 2))
+    let odd = Array(stride(from: Int64(1), to: 104, by: 2))
+    for (club, ids) in [("A", even), ("B", odd)] {
+      let members = ids.map { DataValue.object(["id": .int($0), "clubName": .string(club)]) }
+      try await connector.mutate("AddMembers", ["members": .list(members)])
+    }
+    let all = odd + even
+    let cases: [(variables: DataObject, ids: ArraySlice<Int64>)] = [
+      ([:], all.prefix(100)), (["limit": nil], all.prefix(100)), (["offset": 3], all[3..<103]),
+      (["offset": 10], all[10...]), (["limit": 103], all.prefix(103)), (["limit": 0], []),
+    ]
+    for (variables, ids) in cases {
+      let found = try await connector.query(name, variables)["members"]?.elements
+      #expect(found?.map { $0["id"] } == ids.map { .int($0) }, "\(variables)")
+    }
+  }
+
   @Test func `rows of a relation are ordered by referred rows, and by positions in enums`()
     async throws
   {

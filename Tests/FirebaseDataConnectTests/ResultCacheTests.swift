@@ -19,6 +19,10 @@ import Testing
         name: $name, genre: $genre, studioName: $studio, at: "2026-01-02T03:04:05.678Z"
       })
     }
+    mutation SaveTwo($one: String!, $two: String!, $genre: String) {
+      one: movie_upsert(data: {name: $one, genre: $genre})
+      two: movie_upsert(data: {name: $two, genre: $genre})
+    }
     mutation SaveStudio($name: String!, $city: String) { studio_upsert(data: {name: $name, city: $city}) }
     mutation SetAll($genre: String) { movie_updateMany(all: true, data: {genre: $genre}) }
     query Get($name: String!) { movie(key: {name: $name}) { name genre at studio { name city } } }
@@ -92,6 +96,23 @@ import Testing
     #expect(try await sources() == [.server, .cache, .server])
     try await connector.mutate("SetAll", ["genre": "y"])
     #expect(try await sources() == [.server, .server, .server])
+  }
+
+  @Test func `a mutation makes results with the rows of each of its fields too old`() async throws {
+    let connector = try connector(1000)
+    let names: [DataValue] = ["Dune", "Heat", "Alien"]
+    for name in names { try await connector.mutate("Save", ["name": name, "genre": "a"]) }
+    let movies = names.map { connector.reference("Get", ["name": $0]) }
+    for movie in movies { try await movie.execute() }
+    try await connector.mutate("SaveTwo", ["one": "Dune", "two": "Heat", "genre": "b"])
+    var genres: [DataValue?] = []
+    var sources: [DataSource] = []
+    for movie in movies {
+      let result = try await movie.execute()
+      genres.append(result.data["movie"]?["genre"])
+      sources.append(result.source)
+    }
+    #expect(genres == ["b", "b", "a"] && sources == [.server, .server, .cache])
   }
 
   @Test func `a row is one in all results: new values change the others`() async throws {
@@ -373,6 +394,40 @@ import Testing
       #expect(found.source == .cache && found.data["movies"]?.elements?.first?["kind"] == genre)
     }
     for firestore in databases { try await firestore.terminate() }
+  }
+
+  @Test func `users of one database have persistent caches of their own`() async throws {
+    let folder = try Folder(profiles())
+    defer { try? FileManager.default.removeItem(atPath: folder.path) }
+    let firestore = try folder.open("films.hearth")
+    let users = ["ada", "bob"]
+    // The second connector is the program after a restart.
+    for source in [DataSource.server, .cache] {
+      let connector = folder.connector(firestore)
+      for user in users where source == .server {
+        try await connector.mutation(
+          name: "Save", variables: ["uid": user, "text": "of \(user)"],
+          resultsDataType: DataValue.self
+        ).execute()
+      }
+      for user in users {
+        let found = try await DataConnect.withAuth(DataConnectAuth(uid: user)) {
+          try await connector.query(
+            name: "Mine", variables: [String: DataValue](), resultsDataType: DataValue.self
+          ).execute()
+        }
+        #expect(found.source == source, "\(user)")
+        #expect(
+          found.data["profile"] == ["uid": .string(user), "text": .string("of \(user)")],
+          "\(user) from the \(source)")
+      }
+    }
+    let files = [nil, "", "ada", "bob"].map { user in
+      ResultCache.fileName(
+        folder.config, firestore.path, user.map { DataConnectAuth(uid: $0) })
+    }
+    #expect(Set(files).count == files.count, "Nobody is not a user without a name.")
+    try await firestore.terminate()
   }
 
   @Test func `a persistent cache is too old after writes that came before it was opened`()

@@ -43,6 +43,15 @@ import Testing
     mutation Delete($id: UUID!) { movie_delete(key: {id: $id}) }
     mutation UpdateMany($id: UUID!) { movie_updateMany(where: {id: {eq: $id}}, data: {title: "x"}) }
     mutation DeleteMany($id: UUID!) { movie_deleteMany(where: {id: {eq: $id}}) }
+    mutation UpsertTwo($a: UUID!, $b: UUID!) {
+      a: movie_upsert(data: {id: $a, title: "x"})
+      b: movie_upsert(data: {id: $b, title: "x"})
+    }
+    mutation UpsertAndFail($a: UUID!, $b: UUID!) {
+      a: movie_upsert(data: {id: $a, title: "x"})
+      b: movie_upsert(data: {id: $b, title: "x"})
+      c: movie_insert(data: {id: $a, title: "again"})
+    }
     mutation Fails($id: UUID!) @transaction {
       movie_update(id: $id, data: {title: "y"})
       movie_insert(data: {id: $id, title: "again"})
@@ -188,6 +197,18 @@ import Testing
           #expect(isRefreshed == (isSignal && isSame), "\(query) by \(mutation) of \(id)")
         }
       }
+    }
+  }
+
+  @Test(arguments: ["UpsertTwo", "UpsertAndFail"])
+  func `each field that a mutation commits signals its rows`(mutation: String) async throws {
+    let written: DataObject = ["a": .string(Self.one), "b": .string(Self.two)]
+    for (id, isWritten) in [
+      (Self.one, true), (Self.two, true), ("00000000000000000000000000000009", false),
+    ] {
+      let isRefreshed = try await refreshes(
+        of: "ById", ["id": .string(id)], by: mutation, written, isExpected: isWritten)
+      #expect(isRefreshed == isWritten, "\(id)")
     }
   }
 

@@ -57,6 +57,52 @@
       }
     }
 
+    @Test func `collection ids come in pages of each size, now and in the past`() async throws {
+      try await TestServer.run { server in
+        let ids = ["a", "b", "c", "d", "e"]
+        let document = TestServer.root + "/a/x"
+        var time = try await server.set(document, 1).commitTime
+        for id in ids.dropFirst() {
+          time = try await server.set("\(TestServer.root)/\(id)/x", 1).commitTime
+        }
+        func pages(
+          of parent: String, _ size: Int32, at time: Google_Protobuf_Timestamp? = nil
+        ) async throws -> [[String]] {
+          var pages: [[String]] = []
+          var token = ""
+          repeat {
+            let page = try await server.client.listCollectionIds(
+              .with {
+                $0.parent = parent
+                $0.pageSize = size
+                $0.pageToken = token
+                if let time { $0.readTime = time }
+              })
+            pages.append(page.collectionIds)
+            token = page.nextPageToken
+          } while !token.isEmpty
+          return pages
+        }
+        let sizes = 1...6
+        let expected = sizes.map { size in
+          stride(from: 0, to: ids.count, by: size).map { start in
+            Array(ids[start..<min(start + size, ids.count)])
+          }
+        }
+        for (size, expected) in zip(sizes, expected) {
+          #expect(try await pages(of: TestServer.root, Int32(size)) == expected, "\(size)")
+        }
+        // Below a document, and of other collections since.
+        for id in ids { try await server.set("\(document)/\(id)/x", 1) }
+        try await server.set(TestServer.root + "/f/x", 1)
+        for (size, expected) in zip(sizes, expected) {
+          #expect(try await pages(of: document, Int32(size)) == expected, "\(size)")
+          #expect(
+            try await pages(of: TestServer.root, Int32(size), at: time) == expected, "\(size)")
+        }
+      }
+    }
+
     @Test func `a batch's writes succeed and fail alone`() async throws {
       try await TestServer.run { server in
         let response = try await server.client.batchWrite(

@@ -4,7 +4,10 @@
   import GRPCCore
   import HearthEngine
   import Logging
+  import Synchronization
   import Testing
+
+  @testable import HearthServer
 
   @Suite struct ListenStreamTests {
     /// A world of writers and one listener, whose stream is cut and resumed at random moments.
@@ -166,6 +169,40 @@
       }
     }
 
+    /// Clients take a stream without messages for dead.
+    @Test func `a stream without changes repeats its last snapshot every half minute`() async throws
+    {
+      try await TestServer.run { server in
+        let name = try DatabaseName(TestServer.database)
+        let (sent, inputs) = (SentMessages(), ListenInputs())
+        let stream = ListenStream(
+          try server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent), targetLimit: 1
+        ) {}
+        defer { stream.close() }
+        let streams = ListenStreams { _ in }
+        streams.add(inputs)
+        func handle(until count: Int) async throws {
+          for _ in 0..<4000 where sent.snapshots.count < count {
+            while let input = inputs.next() { try await stream.handle(input) }
+            try await Task.sleep(for: .milliseconds(5))
+          }
+          #expect(sent.snapshots.count == count)
+        }
+        var target = Self.query("a")
+        target.once = false
+        inputs.add(.request(.with { [target] in $0.addTarget = target }))
+        try await handle(until: 1)
+        // Thirty timers of one second: half a minute is over after the first.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for _ in 0..<30 { group.addTask { try await streams.beat() } }
+          defer { group.cancelAll() }
+          try await handle(until: 2)
+        }
+        let snapshots = sent.snapshots
+        #expect(snapshots.first == snapshots.last && snapshots.last?.resumeToken.isEmpty == false)
+      }
+    }
+
     @Test func `a client of a database that was made again begins again`() async throws {
       let old = try await TestServer.run { server in
         try await server.set(TestServer.root + "/a/old", 1)
@@ -254,6 +291,26 @@
           #expect(message?.cause.code == 3)
         }
       }
+    }
+  }
+
+  /// What a stream has sent.
+  private final class SentMessages: RPCWriterProtocol {
+    private let messages = Mutex<[ProtoListenResponse]>([])
+
+    /// The messages that complete a consistent snapshot.
+    var snapshots: [ProtoTargetChange] {
+      messages.withLock { $0.map(\.targetChange) }.filter { change in
+        change.targetChangeType == .noChange && change.hasReadTime
+      }
+    }
+
+    func write(_ message: ProtoListenResponse) async throws {
+      messages.withLock { $0.append(message) }
+    }
+
+    func write(contentsOf some: some Sequence<ProtoListenResponse>) async throws {
+      for message in some { try await write(message) }
     }
   }
 

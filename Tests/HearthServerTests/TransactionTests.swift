@@ -122,6 +122,28 @@
       }
     }
 
+    @Test func `a read-only transaction with a time reads the state at this time`() async throws {
+      try await TestServer.run { server in
+        let time = try await server.set(Self.name, 1).commitTime
+        try await server.set(Self.name, 2)
+        try await server.set(TestServer.root + "/counters/two", 2)
+        let transaction = try await server.begin(.with { $0.readOnly.readTime = time })
+        let read = try await server.get(Self.name, in: transaction)
+        #expect(read.fields["n"]?.integerValue == 1)
+        let request = ProtoRunQueryRequest.with {
+          $0.parent = TestServer.root
+          $0.structuredQuery.from = [.with { $0.collectionID = "counters" }]
+          $0.transaction = transaction
+        }
+        let found = try await server.client.runQuery(request) { response in
+          try await response.messages.reduce(into: [String: Int64]()) {
+            if $1.hasDocument { $0[$1.document.path] = $1.document.fields["n"]?.integerValue }
+          }
+        }
+        #expect(found == ["counters/one": 1])
+      }
+    }
+
     @Test func `a transaction that has ended is not used again`() async throws {
       try await TestServer.run { server in
         let committed = try await server.begin(.init())
@@ -254,6 +276,28 @@
       sessions.expire()
       #expect(sessions.open == 0)
       #expect(throws: HearthEngine.Status.self) { try sessions.rollback(unused) }
+    }
+
+    @Test func `a transaction that is used is not idle, however long it goes on`() async throws {
+      let idle = Duration.seconds(1)
+      let (sessions, backend) = try sessions(idle: idle)
+      defer { backend.close() }
+      let used = try await sessions.begin(.init(), isReadOnly: false, "a")
+      let unused = try await sessions.begin(.init(), isReadOnly: false, "a")
+      // On a thread of its own: other tests do not delay a use until the transaction is idle.
+      try await onBlockingThread {
+        let end = ContinuousClock.now + idle + idle / 5
+        while ContinuousClock.now < end {
+          Thread.sleep(forTimeInterval: 0.02)
+          _ = try sessions.consistency(of: used, "a")
+        }
+      }
+      sessions.expire()
+      #expect(sessions.open == 1)
+      _ = try sessions.consistency(of: used, "a")
+      #expect(throws: HearthEngine.Status.self) {
+        try sessions.consistency(of: unused, "a")
+      }
     }
 
     @Test func `a transaction over REST outlives its connection, over HTTP 2 as well`() async throws

@@ -72,6 +72,25 @@ import Testing
     #expect(try await authors(grouped.offset(1).limit(to: 1)) == ["a"])
   }
 
+  @Test func `each order of groups has a direction of its own`() async throws {
+    try await fill()
+    // The counts are 2, 3 and 2, the sums 15, 300.5 and 50.
+    let (count, pages) = (AggregateField.count(), AggregateField.sum("pages"))
+    let grouped = books.group(by: ["author"], aggregating: [count, pages])
+    let cases: [(first: Bool, second: Bool, authors: [String?])] = [
+      (false, false, [nil, "b", "a"]), (false, true, ["b", nil, "a"]),
+      (true, false, ["a", nil, "b"]), (true, true, ["a", "b", nil]),
+    ]
+    for (first, second, authors) in cases {
+      let ordered = grouped.order(by: count, descending: first)
+        .order(by: pages, descending: second)
+      let found = try await ordered.getGroups().map { $0["author"] as? String }
+      #expect(found == authors, "descending: \(first), \(second)")
+      let page = try await ordered.offset(1).limit(to: 1).getGroups()
+      #expect(page.map { $0["author"] as? String } == [authors[1]])
+    }
+  }
+
   @Test func `filters and limits of the query come first; several fields, or none, form groups`()
     async throws
   {
