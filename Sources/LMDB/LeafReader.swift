@@ -72,7 +72,8 @@ public struct LeafReader {
   /// The number of entries whose keys are at or above `lowest` and below `end`, or `limit` if there are
   /// more. Nil if one of these keys has `keySize` bytes.
   ///
-  /// Reads the sizes of all keys, but compares only those of the pages at both ends.
+  /// Compares keys only of the pages at both ends, and reads the sizes of keys only where a node may be
+  /// so large.
   ///
   /// - Parameter beforePage: Called before each page is read. An error that it throws ends the count.
   public func count(
@@ -93,6 +94,10 @@ public struct LeafReader {
       if nodes.count == 0 { return true }
       let isInside = try !isFirst && compare(key(nodes.count - 1), end) < 0
       isFirst = false
+      if isInside, nodes.areSmaller(than: NodePage.nodeHeaderSize + keySize) {
+        count += nodes.count
+        return count < limit
+      }
       for index in 0..<nodes.count {
         let key = try key(index)
         if !isInside, compare(key, lowest) < 0 || compare(key, end) >= 0 { continue }

@@ -646,6 +646,29 @@ struct NodePage {
     return node(index)
   }
 
+  /// Whether the distances between the nodes prove that each has fewer bytes. No node is read.
+  func areSmaller(than size: Int) -> Bool {
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: bytes.count / 128 + 1) { starts in
+      starts.initialize(repeating: 0)
+      for index in 0..<count {
+        let start = Int(load(Self.headerSize + 2 * index))
+        guard start % 2 == 0, start < bytes.count else { return false }
+        starts[start / 128] |= 1 << UInt64(start / 2 % 64)
+      }
+      var end = bytes.count
+      for word in starts.indices.reversed() {
+        while starts[word] != 0 {
+          let bit = 63 - starts[word].leadingZeroBitCount
+          let start = word * 128 + bit * 2
+          if end - start >= size { return false }
+          end = start
+          starts[word] ^= 1 << UInt64(bit)
+        }
+      }
+      return true
+    }
+  }
+
   func prefetch(_ index: Int) {
     guard let start = bytes.baseAddress else { return }
     let node = start + Int(load(Self.headerSize + 2 * index))

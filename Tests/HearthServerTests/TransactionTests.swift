@@ -32,6 +32,52 @@
       }
     }
 
+    /// As Google's client for Python does.
+    @Test func `a client that names its first attempt again repeats its last one`() async throws {
+      try await TestServer.run { server in
+        try await server.set(Self.name, 1)
+        let first = try await server.begin(.init())
+        var transaction = first
+        for attempt in 0..<4 {
+          _ = try await server.get(Self.name, in: transaction)
+          try await server.set(Self.name, Int64(10 + attempt))
+          let aborted = await #expect(throws: RPCError.self) {
+            try await server.set(Self.name, 3, in: transaction)
+          }
+          #expect(aborted?.code == .aborted)
+          transaction = try await server.begin(
+            .with { $0.readWrite.retryTransaction = first })
+          #expect(server.catalog.openTransactions == 1)
+        }
+        _ = try await server.get(Self.name, in: transaction)
+        try await server.set(Self.name, 4, in: transaction)
+        #expect(server.catalog.openTransactions == 0)
+      }
+    }
+
+    @Test func `an attempt that has failed holds up no other transaction`() async throws {
+      try await TestServer.run { server in
+        try await server.set(Self.name, 1)
+        // Fails twice, the second time with a turn at the document.
+        var transaction = try await server.begin(.init())
+        for attempt in 0..<2 {
+          _ = try await server.get(Self.name, in: transaction)
+          try await server.set(Self.name, Int64(10 + attempt))
+          await #expect(throws: RPCError.self) {
+            try await server.set(Self.name, 3, in: transaction)
+          }
+          if attempt > 0 { break }
+          transaction = try await server.begin(
+            .with { $0.readWrite.retryTransaction = transaction })
+        }
+        let began = ContinuousClock.now
+        let other = try await server.begin(.init())
+        _ = try await server.get(Self.name, in: other)
+        try await server.set(Self.name, 4, in: other)
+        #expect(ContinuousClock.now - began < FirestoreServer.transactionPatience / 2)
+      }
+    }
+
     @Test func `a commit has a result for each of its writes, and none for what was read`()
       async throws
     {

@@ -178,7 +178,11 @@ final class TransactionTable: Sendable {
     do throws(Status) {
       let entry = try entry(id)
       let ended: Completion<CommitResult> = { [self] result in
-        if case .success = result { _ = end(id) }
+        switch result {
+        case .success: _ = end(id)
+        // Its reads are kept for another attempt, which may come late or never.
+        case .failure: lines.end(entry.turn)
+        }
         done(result)
       }
       if let hold = entry.hold { return hold.commit(request.mutations, ended) }

@@ -22,6 +22,8 @@
 
     private struct Session {
       var mode: Mode
+      /// The id of the first attempt.
+      let origin: Data
       /// The client that used it last.
       var client: String
       let began = ContinuousClock.now
@@ -43,9 +45,32 @@
     }
 
     private struct State {
-      var sessions: [Data: Session] = [:]
+      private(set) var sessions: [Data: Session] = [:]
+      /// The newest attempt, by the first one's id.
+      private var newest: [Data: Data] = [:]
       var beginnings: [UInt64: Beginning] = [:]
       var lastBeginning: UInt64 = 0
+
+      mutating func add(_ id: Data, _ session: Session) {
+        sessions[id] = session
+        newest[session.origin] = id
+      }
+
+      mutating func change(_ id: Data, _ body: (inout Session) -> Void) {
+        guard var session = sessions[id] else { return }
+        body(&session)
+        sessions[id] = session
+      }
+
+      @discardableResult
+      mutating func remove(_ id: Data) -> Session? {
+        guard let session = sessions.removeValue(forKey: id) else { return nil }
+        if newest[session.origin] == id { newest[session.origin] = nil }
+        return session
+      }
+
+      /// The attempt that a client means to repeat: some name the first one again and again.
+      func attempt(_ id: Data) -> Data? { sessions[id] == nil ? newest[id] : id }
     }
 
     private let backend: any Backend
@@ -81,14 +106,15 @@
     func begin(
       _ options: ProtoTransactionOptions, isReadOnly: Bool, _ client: String
     ) async throws -> Data {
-      let (number, start) = try prepare(options, client)
+      let (number, start, origin) = try prepare(options, client)
       var generator = SystemRandomNumberGenerator()
       let id = withUnsafeBytes(of: (generator.next(), generator.next())) { Data($0) }
       do {
         try await withTaskCancellationHandler {
           try await withRPCCancellationHandler {
             let mode = try await mode(options, isReadOnly: isReadOnly, start)
-            try add(id, Session(mode: mode, client: client), number, start)
+            let session = Session(mode: mode, origin: origin ?? id, client: client)
+            try add(id, session, number, start)
           } onCancelRPC: {
             start.cancel()
           }
@@ -102,14 +128,18 @@
       return id
     }
 
-    /// Notes a transaction that begins, and its former attempt, which ends.
+    /// Notes a transaction that begins, and its former attempt, which ends. Also returns the id of the
+    /// first attempt.
     private func prepare(
       _ options: ProtoTransactionOptions, _ client: String
-    ) throws(Status) -> (UInt64, TransactionStart) {
+    ) throws(Status) -> (UInt64, TransactionStart, Data?) {
       var start = TransactionStart(at: CallSite(file: #fileID, line: #line))
       return try state.withLock { state throws(Status) in
-        if case .readWrite(let options)? = options.mode {
-          start.retrying = try Self.former(options.retryTransaction, in: &state)
+        var origin: Data?
+        if case .readWrite(let options)? = options.mode,
+          let former = try Self.former(options.retryTransaction, in: &state)
+        {
+          (start.retrying, origin) = former
         }
         guard state.sessions.count + state.beginnings.count < limit else {
           throw Status(
@@ -117,7 +147,7 @@
         }
         state.lastBeginning += 1
         state.beginnings[state.lastBeginning] = Beginning(client: client, start: start)
-        return (state.lastBeginning, start)
+        return (state.lastBeginning, start, origin)
       }
     }
 
@@ -143,7 +173,7 @@
     ) throws {
       let isWanted = state.withLock { state in
         state.beginnings[number] = nil
-        if !start.isCancelled { state.sessions[id] = session }
+        if !start.isCancelled { state.add(id, session) }
         return !start.isCancelled
       }
       if isWanted { return }
@@ -158,13 +188,15 @@
     /// Ends an earlier attempt; nil if there is none.
     private static func former(
       _ id: Data, in state: inout State
-    ) throws(Status) -> TransactionID? {
-      guard !id.isEmpty, let session = state.sessions[id] else { return nil }
+    ) throws(Status) -> (TransactionID, origin: Data)? {
+      guard !id.isEmpty, let id = state.attempt(id), let session = state.sessions[id] else {
+        return nil
+      }
       guard let former = session.id else {
         throw .invalidArgument("A read-only transaction cannot be retried.")
       }
-      state.sessions[id] = nil
-      return former
+      state.remove(id)
+      return (former, session.origin)
     }
 
     /// The state that a request of a transaction reads.
@@ -181,9 +213,8 @@
     private func use(_ id: Data, _ client: String) throws(Status) -> Mode {
       let (mode, expired): (Mode?, Session?) = state.withLock { state in
         guard let session = state.sessions[id] else { return (nil, nil) }
-        guard !isExpired(session) else { return (nil, state.sessions.removeValue(forKey: id)) }
-        state.sessions[id]?.lastUse = .now
-        state.sessions[id]?.client = client
+        guard !isExpired(session) else { return (nil, state.remove(id)) }
+        state.change(id) { ($0.lastUse, $0.client) = (.now, client) }
         return (session.mode, nil)
       }
       if let id = expired?.id { backend.rollback(id) }
@@ -202,19 +233,19 @@
         guard mutations.isEmpty else {
           throw Status.invalidArgument("Cannot modify entities in a read-only transaction.")
         }
-        state.withLock { $0.sessions[id] = nil }
+        state.withLock { _ = $0.remove(id) }
         return CommitResult(at: Instant(try await newestTime()))
       case .readWrite(let transaction):
         // A second commit of it meanwhile is refused.
-        state.withLock { $0.sessions[id]?.mode = .failed(transaction) }
+        state.withLock { $0.change(id) { $0.mode = .failed(transaction) } }
         let result = try await commit(transaction)
-        state.withLock { $0.sessions[id] = nil }
+        state.withLock { _ = $0.remove(id) }
         return result
       }
     }
 
     func rollback(_ id: Data) throws(Status) {
-      guard let session = state.withLock({ $0.sessions.removeValue(forKey: id) }) else {
+      guard let session = state.withLock({ $0.remove(id) }) else {
         throw Self.expired
       }
       if let id = session.id { backend.rollback(id) }
@@ -242,7 +273,7 @@
     private func end(where isOver: (Session) -> Bool) {
       let ids = state.withLock { state in
         let over = state.sessions.filter { isOver($0.value) }
-        for id in over.keys { state.sessions[id] = nil }
+        for id in over.keys { state.remove(id) }
         return over.values.compactMap(\.id)
       }
       for id in ids { backend.rollback(id) }

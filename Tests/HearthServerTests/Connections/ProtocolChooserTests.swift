@@ -19,7 +19,7 @@
         for cut in [1, 3, 4, 23, 24, 30] {
           let parts = [Array(preface[..<cut]), Array(preface[cut...])]
           let received = try await RawConnection.send(
-            parts, for: .milliseconds(300), port: server.port)
+            parts, for: .milliseconds(1000), port: server.port)
           // The server's SETTINGS, and the acknowledgement of the client's.
           #expect(received.count > 9 && received[3] == 4, "\(cut)")
         }

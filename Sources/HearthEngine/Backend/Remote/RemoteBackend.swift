@@ -378,7 +378,11 @@ extension RemoteBackend: ListeningBackend {
       job.origin = acknowledgements.origin(context)
       job.reads = transaction.reads
       job.done = { [transactions] outcome in
-        if case .success = outcome { transactions.remove(id) }
+        switch outcome {
+        case .success: transactions.remove(id)
+        // Its reads are kept for another attempt, which may come late or never.
+        case .failure: transactions.queues.end(transaction.turn)
+        }
         done(outcome)
       }
       guard let hold = transaction.hold else { return try writer.add(job) }
