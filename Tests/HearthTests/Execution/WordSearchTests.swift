@@ -67,6 +67,28 @@ import Testing
     #expect(ranked > 25)
   }
 
+  @Test func `among equal scores a search with a limit has the first names`() async throws {
+    var random = SeededGenerator(seed: 6)
+    let names = (10..<90).map { "b\($0)" }
+    let documents = names.shuffled(using: &random).map { name in
+      (
+        path: ResourcePath(["books", name]),
+        fields: MapValue([("text", .string("the same words"))])
+      )
+    }
+    let fields = WordFields([.init(field: FieldSegments(["text"]), weight: 1)], .none)
+    let index = IndexDefinition("books", [.init(words: fields)])
+    for indexes in [[index], []] {
+      let world = try await QueryWorld(documents, indexes: indexes)
+      for limit in [1, 5, 64] {
+        var query = StructuredQuery(.collection(ResourcePath(["books"])))
+        query.search = try TextSearch("same words", in: fields, matchesAll: true)
+        query.limit = limit
+        #expect(try world.documents(query).map(\.path.id) == Array(names.prefix(limit)))
+      }
+    }
+  }
+
   @Test func `a search with a limit reads few entries of a frequent word`() async throws {
     var random = SeededGenerator(seed: 5)
     let documents = (0..<6000).map { number -> (path: ResourcePath, fields: MapValue) in
