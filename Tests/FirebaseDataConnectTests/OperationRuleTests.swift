@@ -18,6 +18,7 @@ import Testing
           code: Int! @default(value: 1)
           title: String @unique
           tags: [Any!]
+          mark: String @col(dataType: "varchar(3)")
           pages: Int
           price: Float
           cover: Vector @col(size: 2)
@@ -119,8 +120,17 @@ import Testing
     #expect(try await codes(["title": ["nin": []]]) == [1, 3])
     #expect(try await codes(["tags": ["includesAll": []]]) == [1, 3])
     #expect(try await codes(["tags": ["excludesAll": []]]) == [1, 3])
+    #expect(try await codes(["tags": ["excludes": "x"]]) == [1])
     #expect(try await codes(["pages": ["gt": nil]]) == [])
     #expect(try await codes(["_not": [:]]) == [])
+  }
+
+  @Test func `the length of a text is that of its characters`() async throws {
+    try await add(["code": 1, "mark": "äöü"], ["code": 2, "mark": "日本語"])
+    await #expect(throws: DataConnectOperationError.self) {
+      try await add(["code": 3, "mark": "äöüß"])
+    }
+    #expect(try await codes(["mark": ["ne": "x"]]) == [1, 2])
   }
 
   @Test func `a filter demands several elements, also elements that are lists`() async throws {
