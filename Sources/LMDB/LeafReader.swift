@@ -73,9 +73,7 @@ public struct LeafReader {
   /// more. Nil if one of these keys has `keySize` bytes.
   ///
   /// Compares keys only of the pages at both ends, and reads the sizes of keys only where a node may be
-  /// so large.
-  ///
-  /// - Parameter beforePage: Called before each page is read. An error that it throws ends the count.
+  /// so large. Calls `beforePage` before each page; an error that it throws ends the count.
   public func count(
     from lowest: UnsafeRawBufferPointer, below end: UnsafeRawBufferPointer, upTo limit: Int,
     withoutKeysOf keySize: Int, beforePage: () throws -> Void

@@ -1,5 +1,6 @@
 import FirebaseFirestore
 import Foundation
+import HTTPTypes
 import HearthService
 import Hummingbird
 import Logging
@@ -11,10 +12,10 @@ import ServiceLifecycle
 ///     GET    /books?limit=20&after=TOKEN   a page of books by title
 ///     POST   /books                        adds a book
 ///     GET    /books/{id}                   one book
-///     PUT    /books/{id}                   replaces a book
+///     PUT    /books/{id}                   changes a book
 ///     DELETE /books/{id}
 ///     POST   /books/{id}/sale              takes one copy, or answers 409 if there is none
-///     GET    /live/books                   all books by title, again after each change, as server-sent events
+///     GET    /live/books                   all books, then each change, as server-sent events
 public func bookshopApplication(
   on firestore: Firestore, address: BindAddress = .hostname("127.0.0.1", port: 8080),
   logger: Logger = Logger(label: "bookshop")
@@ -51,7 +52,10 @@ struct Bookshop: Sendable {
     router.put("books/:id") { request, context in
       let body = try await request.decode(as: BookRequest.self, context: context)
       let document = try document(context)
-      try await document.setData(committing: Book(body))
+      // Keeps the time at which it was added. Throws `notFound` if there is no such book.
+      try await document.updateData([
+        "title": body.title, "author": body.author, "pages": body.pages, "copies": body.copies,
+      ])
       return try await response(for: document)
     }
     router.delete("books/:id") { _, context in
@@ -64,9 +68,19 @@ struct Bookshop: Sendable {
       return try await response(for: document)
     }
     router.get("live/books") { request, _ in
-      Response(
+      let token = try request.headers[.lastEventID].map {
+        try ChangeToken(bytes: Data(base64Encoded: $0) ?? Data())
+      }
+      let events = BookEvents(query: books.order(by: "title"))
+      return Response(
         status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
-        body: liveBooks(for: request))
+        body: ResponseBody { writer in
+          // Cancels the loop when the client has gone.
+          try await request.body.consumeWithCancellationOnInboundClose { _ in
+            try await events.send(after: token) { try await writer.write(ByteBuffer(string: $0)) }
+          }
+          try await writer.finish(nil)
+        })
     }
   }
 
@@ -104,36 +118,10 @@ struct Bookshop: Sendable {
     guard let isSold else { throw HTTPError(.notFound, message: "There is no such book.") }
     guard isSold else { throw HTTPError(.conflict, message: "The book is sold out.") }
   }
+}
 
-  /// An event for the current state of the books, and one after each change. A client that is slow skips
-  /// states. Ends when the client goes away, on shutdown, and when the listener fails.
-  private func liveBooks(for request: Request) -> ResponseBody {
-    let query = books.order(by: "title")
-    return ResponseBody { writer in
-      let (states, input) = AsyncStream.makeStream(
-        of: QuerySnapshot.self, bufferingPolicy: .bufferingNewest(1))
-      let listener = query.addSnapshotListener { snapshot, _ in
-        if let snapshot { input.yield(snapshot) } else { input.finish() }
-      }
-      defer { listener.remove() }
-      try await withGracefulShutdownHandler {
-        try await request.body.consumeWithInboundCloseHandler { _ in
-          for await snapshot in states { try await writer.write(event(snapshot)) }
-        } onInboundClosed: {
-          input.finish()
-        }
-      } onGracefulShutdown: {
-        input.finish()
-      }
-      try await writer.finish(nil)
-    }
-  }
-
-  private func event(_ snapshot: QuerySnapshot) throws -> ByteBuffer {
-    let books = try snapshot.documents.compactMap { BookResponse(try $0.data(as: Book.self)) }
-    return ByteBuffer(
-      string: "data: \(String(decoding: try JSONEncoder().encode(books), as: UTF8.self))\n\n")
-  }
+extension HTTPField.Name {
+  static let lastEventID = HTTPField.Name("Last-Event-ID")!
 }
 
 extension Book {

@@ -11,7 +11,8 @@ struct ErrorResponses<Context: RequestContext>: RouterMiddleware {
       return try await next(request, context)
     } catch let error as FirestoreErrorCode {
       context.logger.warning("\(error)")
-      throw HTTPError(status(for: error.code), message: error.localizedDescription)
+      // Not its message, which may name files.
+      throw HTTPError(status(for: error.code))
     } catch is DecodingError {
       // A document of another shape than the model.
       throw HTTPError(.internalServerError, message: "A stored document cannot be read.")
@@ -20,7 +21,8 @@ struct ErrorResponses<Context: RequestContext>: RouterMiddleware {
 
   private func status(for code: FirestoreErrorCode.Code) -> HTTPResponse.Status {
     switch code {
-    case .invalidArgument, .outOfRange: .badRequest
+    case .invalidArgument: .badRequest
+    case .outOfRange: .gone
     case .notFound: .notFound
     case .alreadyExists: .conflict
     case .aborted, .unavailable, .resourceExhausted: .serviceUnavailable

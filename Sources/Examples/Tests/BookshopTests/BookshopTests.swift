@@ -89,10 +89,17 @@ import Testing
     var iterator = ports.makeAsyncIterator()
     let number = try #require(await iterator.next())
     let client = try EventClient(port: number, path: "/live/books")
-    #expect(try await client.next().contains("data: []"))
+    #expect(try await client.next().contains("event: ready"))
     try await database.firestore.collection("books").document("dune")
       .setData(committing: Book(dune))
-    #expect(try await client.next().contains("\"title\":\"Dune\""))
+    let event = try await client.next()
+    #expect(event.contains("event: added\n") && event.contains("\"title\":\"Dune\""))
+    // A client that connects again gets what it has missed.
+    let id = try #require(event.split(separator: "id: ").last.map(String.init))
+    try await database.firestore.document("books/dune").updateData(["copies": 0])
+    let again = try EventClient(port: number, path: "/live/books", lastEventID: id)
+    let missed = try await again.next()
+    #expect(missed.contains("event: modified\n") && missed.contains("\"copies\":0"))
     let began = ContinuousClock.now
     await group.triggerGracefulShutdown()
     try await service.value

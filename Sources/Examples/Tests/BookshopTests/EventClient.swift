@@ -6,7 +6,7 @@ final class EventClient: Sendable {
   private let events: AsyncStream<String>
 
   /// Connects to a port of this machine, and asks for `path`.
-  init(port: Int, path: String) throws {
+  init(port: Int, path: String, lastEventID: String? = nil) throws {
     let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -18,7 +18,8 @@ final class EventClient: Sendable {
       }
     }
     guard connected == 0 else { throw POSIXError(.ECONNREFUSED) }
-    let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+    let last = lastEventID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
+    let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(last)\r\n".utf8)
     guard write(file, request, request.count) == request.count else { throw POSIXError(.EPIPE) }
     self.file = file
     let (events, input) = AsyncStream.makeStream(of: String.self)

@@ -1,0 +1,52 @@
+import FirebaseFirestore
+import Foundation
+import ServiceLifecycle
+
+/// The books of a query as server-sent events.
+///
+///     event: added      data: the book    first for each book, then for each change
+///     event: modified   data: the book
+///     event: removed    data: the book
+///     event: ready      data: {}          a state without changes
+///     event: reset      data: {}          the client forgets what it has: every book follows
+///
+/// The last event of a state has an id. A client that connects again sends it as `Last-Event-ID`.
+struct BookEvents: Sendable {
+  let query: Query
+
+  /// Sends events until the shutdown begins, the task is cancelled, or the listener fails.
+  func send(
+    after token: ChangeToken?, _ send: (_ event: String) async throws -> Void
+  ) async throws {
+    do {
+      try await follow(after: token, send)
+    } catch FirestoreErrorCode.invalidArgument where token != nil {
+      // The token of another file.
+      try await send(Self.reset)
+      try await follow(after: nil, send)
+    }
+  }
+
+  private func follow(
+    after token: ChangeToken?, _ send: (_ event: String) async throws -> Void
+  ) async throws {
+    for try await snapshot in query.snapshots(resumingFrom: token).cancelOnGracefulShutdown() {
+      if snapshot.isFullResync { try await send(Self.reset) }
+      var events = try snapshot.documentChanges.map(event)
+      if events.isEmpty { events = ["event: ready\ndata: {}\n"] }
+      if let bytes = snapshot.token?.bytes {
+        // Not on the others: a connection that ends between them would lose the rest.
+        events[events.count - 1] += "id: \(bytes.base64EncodedString())\n"
+      }
+      for event in events { try await send(event + "\n") }
+    }
+  }
+
+  private static let reset = "event: reset\ndata: {}\n\n"
+
+  private func event(_ change: DocumentChange) throws -> String {
+    let book = try BookResponse(change.document.data(as: Book.self))
+    let data = try JSONEncoder().encode(book)
+    return "event: \(change.type)\ndata: \(String(decoding: data, as: UTF8.self))\n"
+  }
+}
