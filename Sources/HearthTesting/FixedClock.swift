@@ -13,7 +13,8 @@ import Hearth
 ///
 /// Commits take their time from it: server timestamps, `createTime` and `updateTime`. No two
 /// commits have the same time: while the clock does not move, each is one microsecond after the one
-/// before.
+/// before. Relative times in queries, time to live, and the age of the change log are by this clock,
+/// too; a commit looks at the age of the log at most once a second of the machine's time.
 public final class FixedClock: Sendable {
   private let microseconds: Guarded<Int64>
 

@@ -56,8 +56,8 @@ public final class TemporaryDatabase: Sendable {
   /// The open database; a new instance after `reopen()`.
   public var firestore: Firestore { current.withLock(\.self) }
 
-  /// Closes the file and opens it again, like a program that restarts: later reads come from the
-  /// file.
+  /// Closes the file and opens it again with the same settings and clock, like a program that restarts:
+  /// later reads come from the file.
   ///
   /// The previous `firestore` and its references are terminated. Throws the errors of
   /// `Firestore.terminate()` and `Firestore.open(at:settings:)`.
