@@ -123,7 +123,8 @@ public struct Column: Codable, Hashable, Sendable {
   public var isNullable: Bool
   /// The value in new rows that give none. Nil: null, or an error if the column is not nullable.
   public var defaultValue: DefaultValue?
-  /// `@col(dataType: "varchar(30)")`: the maximum length of a string, in characters. Nil: no limit.
+  /// `@col(dataType: "varchar(30)")`: the maximum length of a string, in Unicode code points.
+  /// Nil: no limit.
   public var maximumLength: Int?
   /// `@col(dataType: "serial")`: whether new rows are numbered.
   public var isSerial: Bool

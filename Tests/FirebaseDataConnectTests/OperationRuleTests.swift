@@ -125,10 +125,14 @@ import Testing
     #expect(try await codes(["_not": [:]]) == [])
   }
 
-  @Test func `the length of a text is that of its characters`() async throws {
+  @Test func `the length of a text is that of its code points`() async throws {
     try await add(["code": 1, "mark": "äöü"], ["code": 2, "mark": "日本語"])
     await #expect(throws: DataConnectOperationError.self) {
       try await add(["code": 3, "mark": "äöüß"])
+    }
+    // Two characters, each of two code points.
+    await #expect(throws: DataConnectOperationError.self) {
+      try await add(["code": 3, "mark": "e\u{301}e\u{301}"])
     }
     #expect(try await codes(["mark": ["ne": "x"]]) == [1, 2])
   }

@@ -2,11 +2,11 @@
   import FirestoreProtocol
   import Foundation
   import GRPCCore
-  import HearthEngine
   import Logging
   import SwiftProtobuf
   import Testing
 
+  @testable import HearthEngine
   @testable import HearthServer
 
   @Suite struct TransactionTests {
@@ -300,6 +300,26 @@
       _ = try await sessions.begin(.init(), isReadOnly: false, "c")
       sessions.endTransactions(of: "b")
       #expect(sessions.open == 1)
+    }
+
+    @Test func `at the limit, a retry takes the place of its former attempt`() async throws {
+      let (sessions, backend) = try sessions(limit: 2)
+      defer { backend.close() }
+      var attempt = try await sessions.begin(.init(), isReadOnly: false, "a")
+      let other = try await sessions.begin(.init(), isReadOnly: false, "b")
+      for _ in 0..<3 {
+        let retry = ProtoTransactionOptions.with { $0.readWrite.retryTransaction = attempt }
+        attempt = try await sessions.begin(retry, isReadOnly: false, "a")
+        #expect(sessions.open == 2 && backend.transactions.count == 2)
+      }
+      // The other one has ended: its retry is a transaction more.
+      try sessions.rollback(other)
+      _ = try await sessions.begin(.init(), isReadOnly: false, "c")
+      let retry = ProtoTransactionOptions.with { $0.readWrite.retryTransaction = other }
+      await #expect(throws: HearthEngine.Status.self) {
+        try await sessions.begin(retry, isReadOnly: false, "b")
+      }
+      #expect(sessions.open == 2 && backend.transactions.count == 2)
     }
 
     @Test(arguments: [true, false]) func `a transaction ends when it is idle, and when it is old`(

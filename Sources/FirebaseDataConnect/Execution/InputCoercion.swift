@@ -220,7 +220,10 @@ struct InputCoercion {
       return .list(elements)
     }
     let coerced = try coerced(value, column.type, place)
-    if let length = column.maximumLength, case .string(let text) = coerced, text.count > length {
+    // As PostgreSQL counts: code points.
+    if let length = column.maximumLength, case .string(let text) = coerced,
+      text.unicodeScalars.count > length
+    {
       throw .invalid("\(place) has more than \(length) characters.")
     }
     if let size = column.vectorSize, case .list(let values) = coerced, values.count != size {

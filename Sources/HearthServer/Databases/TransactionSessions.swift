@@ -135,19 +135,21 @@
     ) throws(Status) -> (UInt64, TransactionStart, Data?) {
       var start = TransactionStart(at: CallSite(file: #fileID, line: #line))
       return try state.withLock { state throws(Status) in
-        var origin: Data?
-        if case .readWrite(let options)? = options.mode,
-          let former = try Self.former(options.retryTransaction, in: &state)
-        {
-          (start.retrying, origin) = former
+        var former: Former?
+        if case .readWrite(let options)? = options.mode {
+          former = try Self.former(options.retryTransaction, in: state)
         }
-        guard state.sessions.count + state.beginnings.count < limit else {
+        // A retry takes the place of its former attempt.
+        let others = state.sessions.count + state.beginnings.count - (former == nil ? 0 : 1)
+        guard others < limit else {
           throw Status(
             .resourceExhausted, "The database has \(limit) open transactions. Try again later.")
         }
+        if let former { state.remove(former.id) }
+        start.retrying = former?.transaction
         state.lastBeginning += 1
         state.beginnings[state.lastBeginning] = Beginning(client: client, start: start)
-        return (state.lastBeginning, start, origin)
+        return (state.lastBeginning, start, former?.origin)
       }
     }
 
@@ -185,18 +187,23 @@
       try await backend.awaiting { backend.newestTime(.lent, $0) }
     }
 
-    /// Ends an earlier attempt; nil if there is none.
-    private static func former(
-      _ id: Data, in state: inout State
-    ) throws(Status) -> (TransactionID, origin: Data)? {
+    /// An attempt that is repeated.
+    private struct Former {
+      let id: Data
+      let transaction: TransactionID
+      /// The id of the first attempt.
+      let origin: Data
+    }
+
+    /// The attempt to repeat; nil if it has ended.
+    private static func former(_ id: Data, in state: State) throws(Status) -> Former? {
       guard !id.isEmpty, let id = state.attempt(id), let session = state.sessions[id] else {
         return nil
       }
-      guard let former = session.id else {
+      guard let transaction = session.id else {
         throw .invalidArgument("A read-only transaction cannot be retried.")
       }
-      state.remove(id)
-      return (former, session.origin)
+      return Former(id: id, transaction: transaction, origin: session.origin)
     }
 
     /// The state that a request of a transaction reads.

@@ -90,11 +90,14 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
     task?.cancel()
   }
 
-  private func begin(_ change: (inout sending State) -> Void) {
-    state.withLock { state in
+  private func begin(_ change: (inout State) -> Void) {
+    // A callback that is replaced is released outside of the lock: it may hold an object whose
+    // `deinit` uses this subscription.
+    _ = state.withLock { state in
+      let former = state
       change(&state)
-      guard state.task == nil, !state.isOver else { return }
-      state.task = Task { await run() }
+      if state.task == nil, !state.isOver { state.task = Task { await run() } }
+      return former
     }
   }
 
