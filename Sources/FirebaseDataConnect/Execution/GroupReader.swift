@@ -69,9 +69,20 @@ struct GroupReader {
     return request.limit == 0 ? nil : request.groups
   }
 
-  private typealias Selected = (key: String, output: Output, modifiers: Modifiers)
+  /// A class, because each group walks through all of them.
+  private final class Selected {
+    let output: Output
+    let checks: [Check]
+
+    init(_ output: Output, _ checks: [Check]) {
+      self.output = output
+      self.checks = checks
+    }
+  }
 
   private struct Request {
+    /// The response keys of `outputs`, each once.
+    let names: [String]
     let outputs: [Selected]
     let columns: [String]
     var having: HavingFilter?
@@ -82,6 +93,7 @@ struct GroupReader {
   }
 
   private func request(_ reader: ReadTransaction, _ condition: Filter?) throws -> Request {
+    var names: [String] = []
     var outputs: [Selected] = []
     var columns: [String] = []
     var aggregates: [Hearth.AggregateField] = [.count()]
@@ -98,12 +110,11 @@ struct GroupReader {
       default:
         throw OperationFailure("'\(selection.name)' cannot be selected in groups.")
       }
-      outputs.append((selection.responseKey, output, selection.modifiers))
+      names.append(selection.responseKey)
+      outputs.append(Selected(output, selection.modifiers.checks))
     }
     // Those of orders and conditions need not be selected.
-    for known in layout.table.aggregates where isOrder(known.name) {
-      aggregates += output(named: known.name)?.aggregates ?? []
-    }
+    for (name, _) in orders { aggregates += output(named: name)?.aggregates ?? [] }
     var having: HavingFilter?
     if let value = execution.argument("having", arguments), !value.isNull {
       if isThroughJoin, let other = Self.names(in: value).first(where: { $0 != "_count" }) {
@@ -121,7 +132,7 @@ struct GroupReader {
     }
     let groups = builder.query(layout, filters).group(by: columns, aggregating: aggregates)
     var request = Request(
-      outputs: outputs, columns: columns, groups: try ordered(groups))
+      names: names, outputs: outputs, columns: columns, groups: try ordered(groups))
     request.offset = try builder.number("offset", arguments) ?? 0
     request.limit = try builder.number("limit", arguments) ?? 100
     request.having = having
@@ -145,12 +156,12 @@ struct GroupReader {
       groups = Array(groups.dropFirst(request.offset).prefix(request.limit))
     }
     var rows = try groups.map { group in
-      try row(request.outputs) { output in try value(output, group) }
+      try row(request) { output in try value(output, group) }
     }
     if isGroupOfNone,
       request.having?.matches({ valueOfNone(output($0) ?? .count) }) ?? true
     {
-      rows.append(try row(request.outputs, valueOfNone))
+      rows.append(try row(request, valueOfNone))
     }
     return .list(rows)
   }
@@ -181,16 +192,15 @@ struct GroupReader {
   }
 
   private func row(
-    _ outputs: [Selected], _ value: (Output) throws -> DataValue
+    _ request: Request, _ value: (Output) throws -> DataValue
   ) throws -> DataValue {
     visits.isReached = true
-    var row = DataObject()
-    for (key, output, modifiers) in outputs {
-      let value = try value(output)
-      try execution.check(modifiers.checks, value)
-      row[key] = value
+    let values = try request.outputs.map { selected in
+      let value = try value(selected.output)
+      if !selected.checks.isEmpty { try execution.check(selected.checks, value) }
+      return value
     }
-    return .object(row)
+    return .object(DataObject(names: request.names, values: values))
   }
 
   private func unknown(_ name: String) -> OperationFailure {
@@ -255,10 +265,16 @@ struct GroupReader {
     return try? output(known.function, known.column, aggregate.isDistinct)
   }
 
-  /// Whether `orderBy` has the name.
-  private func isOrder(_ name: String) -> Bool {
-    let orders = execution.argument("orderBy", arguments)
-    return orders.map { $0.elements ?? [$0] }?.contains { $0.fields?[name] != nil } ?? false
+  /// The columns and aggregates in `orderBy`, without those that are null.
+  private var orders: [(name: String, direction: DataValue)] {
+    guard let value = execution.argument("orderBy", arguments) else { return [] }
+    var orders: [(name: String, direction: DataValue)] = []
+    for case .object(let order) in value.elements ?? [value] {
+      for (name, direction) in order.members where !direction.isNull {
+        orders.append((name, direction))
+      }
+    }
+    return orders
   }
 
   /// The aggregates that a condition of groups names.
@@ -286,19 +302,15 @@ struct GroupReader {
   private func ordered(_ groups: GroupedAggregateQuery) throws -> GroupedAggregateQuery {
     var groups = groups
     var ordered: Set<String> = []
-    let orders = execution.argument("orderBy", arguments)
-    for case .object(let order) in orders.map({ $0.elements ?? [$0] }) ?? [] {
-      for (name, direction) in order.members where !direction.isNull {
-        guard ordered.insert(name).inserted else { continue }
-        if isThroughJoin, name != "_count" { throw notThroughJoin(name) }
-        let isDescending = direction == "DESC"
-        if let aggregate = output(named: name)?.aggregates.first {
-          groups = groups.order(by: aggregate, descending: isDescending)
-        } else if let column = layout.column(name) {
-          groups = groups.order(by: column.reference ?? name, descending: isDescending)
-        } else {
-          throw unknown(name)
-        }
+    for (name, direction) in orders where ordered.insert(name).inserted {
+      if isThroughJoin, name != "_count" { throw notThroughJoin(name) }
+      let isDescending = direction == "DESC"
+      if let aggregate = output(named: name)?.aggregates.first {
+        groups = groups.order(by: aggregate, descending: isDescending)
+      } else if let column = layout.column(name) {
+        groups = groups.order(by: column.reference ?? name, descending: isDescending)
+      } else {
+        throw unknown(name)
       }
     }
     return groups
@@ -308,26 +320,44 @@ struct GroupReader {
 extension StoredValue {
   /// From a value of a group.
   fileprivate init(any value: Any?) {
-    switch value {
-    case let value as DocumentReference: self = .reference(value)
-    case let value as Timestamp: self = .timestamp(value)
-    case let value as String: self = .string(value)
-    case let value as NSNumber:
-      switch value.objCType.pointee {
-      case 0x63, 0x42: self = .bool(value.boolValue)
-      case 0x64, 0x66: self = .double(value.doubleValue)
-      default: self = .int(value.int64Value)
-      }
-    case let value as VectorValue: self = .vector(value.array)
-    case let value as GeoPoint: self = .geoPoint(value)
-    case let value as Data: self = .bytes(value)
-    case let values as [Any]: self = .list(values.map { StoredValue(any: $0) })
-    case let fields as [String: Any]:
+    guard let value else {
+      self = .null
+      return
+    }
+    // Comparing the type first is faster than casts that fail.
+    let type = type(of: value)
+    if type == String.self, let text = value as? String {
+      self = .string(text)
+    } else if type == Timestamp.self, let time = value as? Timestamp {
+      self = .timestamp(time)
+    } else if type == Data.self, let bytes = value as? Data {
+      self = .bytes(bytes)
+    } else if type is AnyClass {
+      self.init(object: value)
+    } else if let values = value as? [Any] {
+      self = .list(values.map { StoredValue(any: $0) })
+    } else if let fields = value as? [String: Any] {
       var row = StoredRow()
       for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
         row[name] = StoredValue(any: value)
       }
       self = .map(row)
+    } else {
+      self = .null
+    }
+  }
+
+  private init(object: Any) {
+    switch object {
+    case let number as NSNumber:
+      switch UInt8(bitPattern: number.objCType.pointee) {
+      case UInt8(ascii: "c"), UInt8(ascii: "B"): self = .bool(number.boolValue)
+      case UInt8(ascii: "d"), UInt8(ascii: "f"): self = .double(number.doubleValue)
+      default: self = .int(number.int64Value)
+      }
+    case let reference as DocumentReference: self = .reference(reference)
+    case let vector as VectorValue: self = .vector(vector.array)
+    case let point as GeoPoint: self = .geoPoint(point)
     default: self = .null
     }
   }

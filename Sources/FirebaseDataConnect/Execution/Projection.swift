@@ -3,9 +3,10 @@ import Foundation
 import Hearth
 
 /// The selected fields of a row, with the documents that they need, and the objects made of them.
-struct Projection {
+final class Projection {
   private enum Field {
-    case column(TableLayout.ColumnLayout)
+    /// One of `columns`.
+    case column(Int)
     /// The first document of an inclusion, or null.
     case row(Projection)
     /// The documents of an inclusion.
@@ -89,8 +90,12 @@ struct Projection {
   private let visits = Visits()
   /// Those of the objects: also the redacted ones, which checks and `response` read.
   private let names: [String]
-  /// Columns of the key that are fields.
-  private let keyFields: [String]
+  /// Those that are selected, in their order.
+  private let columns: [TableLayout.ColumnLayout]
+  /// Whether objects are made of the columns and nothing else.
+  private let isPlain: Bool
+  /// Reads `ProjectedRow`s with the columns.
+  let decoder = Firestore.Decoder()
   /// Whether objects cannot be made without the documents' ids.
   let needsDocumentID: Bool
   let inclusions: [DocumentInclusion]
@@ -123,13 +128,17 @@ struct Projection {
     let builder = FilterBuilder(execution: execution, reader: reader)
     var fields: [Selected] = []
     var inclusions: [DocumentInclusion] = []
+    // Relations by other columns than the key need also those that are not selected.
+    var readsAllColumns = false
+    var columns: [TableLayout.ColumnLayout] = []
     for selection in selections where execution.isIncluded(selection.modifiers) {
       let field: Field
       let key = selection.responseKey
       switch selection.kind {
       case .column(let name):
         guard let column = layout.column(name) else { throw Self.unknown(name, layout) }
-        field = .column(column)
+        field = .column(columns.count)
+        columns.append(column)
       case .reference(let name):
         guard let reference = layout.table.reference(name) else {
           throw Self.unknown(name, layout)
@@ -138,6 +147,7 @@ struct Projection {
         let projection = try Projection(selection.selections, of: target, execution, reader)
         guard layout.references.contains(reference) else {
           field = .rowByValue(projection, reference)
+          readsAllColumns = true
           break
         }
         inclusions.append(.reference(name, as: key, including: projection.inclusions))
@@ -151,6 +161,7 @@ struct Projection {
         if !isSingle,
           let groups = GroupReader(source, selection.arguments, selection.selections, execution)
         {
+          if !isByKey { readsAllColumns = true }
           field = .groups(groups) { row in
             if isByKey {
               let document = layout.collection(execution.firestore).document(row.documentID)
@@ -164,6 +175,7 @@ struct Projection {
         let projection = try Projection(selection.selections, of: source, execution, reader)
         guard isByKey else {
           field = .rowsByValue(projection, known, selection.arguments, isSingle: isSingle)
+          readsAllColumns = true
           break
         }
         if let sorted = try Self.sorted(source, selection.arguments, builder) {
@@ -242,14 +254,15 @@ struct Projection {
       ? .object(
         DataObject(
           shown.compactMap { selected in
-            guard case .column(let column) = selected.field else { return nil }
-            return (selected.key, .string(column.column.name))
+            guard case .column(let index) = selected.field else { return nil }
+            return (selected.key, .string(columns[index].column.name))
           })) : nil
-    keyFields = fields.compactMap { selected in
-      guard case .column(let column) = selected.field, column.reference == nil,
-        layout.table.key.contains(column.column.name)
-      else { return nil }
-      return column.column.name
+    self.columns = columns
+    isPlain =
+      columns.count == fields.count && !execution.marksRows
+      && fields.allSatisfy { $0.checks.isEmpty }
+    if !readsAllColumns {
+      decoder.configuration = ProjectedRow.Plan(layout.storedFields, columns.map(\.step))
     }
     needsDocumentID =
       execution.marksRows
@@ -269,7 +282,7 @@ struct Projection {
     _ row: Source, _ builder: FilterBuilder
   ) throws -> [Filter] {
     let filter = layout.filter(
-      of: columns, equalTo: others, of: row.row, documentID: row.documentID)
+      of: columns, equalTo: others, of: try row.allColumns, documentID: row.documentID)
     return try filter.map { try builder.filters(source, $0) } ?? [FilterBuilder.nothing]
   }
 
@@ -288,12 +301,6 @@ struct Projection {
         order: order, offset: try builder.number("offset", arguments) ?? 0,
         limit: try builder.number("limit", arguments) ?? 100)
     )
-  }
-
-  /// Whether the object can be made without the document's id, which only documents that were written by
-  /// hand need.
-  func isComplete(_ row: StoredRow) -> Bool {
-    keyFields.allSatisfy { row[$0] != nil }
   }
 
   /// Whether groups of a relation are selected, at any depth, or other rows that no inclusion has.
@@ -338,31 +345,64 @@ struct Projection {
 
   /// A row that was read.
   private struct Source {
-    let row: StoredRow
-    let documentID: String
+    let row: ProjectedRow
+    /// Nil if only a row with its id, or a complete one, was read.
     var document: IncludingDocument?
+    var id = ""
     var distance: Double?
+
+    var documentID: String { document?.documentID ?? id }
+
+    /// For a projection that reads all columns.
+    var allColumns: StoredRow {
+      get throws {
+        guard case .stored(let row) = row else {
+          throw OperationFailure("Columns of a relation were not read.")
+        }
+        return row
+      }
+    }
   }
 
   /// The object of a row without inclusions.
-  func object(_ row: StoredRow, documentID: String) throws -> DataValue {
-    try object(Source(row: row, documentID: documentID))
+  ///
+  /// - Parameter documentID: Not used if the row is complete and `needsDocumentID` is false.
+  func object(_ row: ProjectedRow, documentID: String) throws -> DataValue {
+    try object(Source(row: row, id: documentID))
   }
 
   /// - Parameter distance: From the vector that was compared.
   func object(_ document: IncludingDocument, distance: Double? = nil) throws -> DataValue {
     try object(
       Source(
-        row: document.data(as: StoredRow.self), documentID: document.documentID,
-        document: document, distance: distance))
+        row: document.data(as: ProjectedRow.self, decoder: decoder), document: document,
+        distance: distance))
+  }
+
+  /// The values of the selected columns.
+  private func columnValues(_ source: Source) -> [DataValue] {
+    switch source.row {
+    case .values(let values, isComplete: true): return values
+    case .values(var values, isComplete: false):
+      let key = RowKey.values(of: source.documentID, types: layout.keyTypes)
+      for (index, column) in columns.enumerated() where column.step.isKey && values[index].isNull {
+        let position = layout.table.key.firstIndex(of: column.column.name)
+        values[index] = position.flatMap { key?[$0] } ?? .null
+      }
+      return values
+    case .stored(let row):
+      return columns.map { layout.value(of: $0, in: row, documentID: source.documentID) }
+    }
   }
 
   private func object(_ source: Source) throws -> DataValue {
     visits.isReached = true
+    let columns = columnValues(source)
+    if isPlain { return .object(DataObject(names: names, values: columns)) }
     var values: [DataValue] = []
     values.reserveCapacity(names.count)
     for selected in fields {
-      let value = try value(selected, source)
+      let value = try value(selected, source, columns)
       if !selected.checks.isEmpty { try execution.check(selected.checks, value) }
       values.append(value)
     }
@@ -373,10 +413,11 @@ struct Projection {
     return .object(DataObject(names: names, values: values))
   }
 
-  private func value(_ selected: Selected, _ source: Source) throws -> DataValue {
+  private func value(
+    _ selected: Selected, _ source: Source, _ columns: [DataValue]
+  ) throws -> DataValue {
     switch selected.field {
-    case .column(let column):
-      return layout.value(of: column, in: source.row, documentID: source.documentID)
+    case .column(let index): return columns[index]
     case .row(let projection):
       return try source.document?.first(selected.key).map { try projection.object($0) } ?? .null
     case .rows(let projection):

@@ -307,7 +307,8 @@ struct QueryRunner {
       let found = try reader.getDocuments(query.including(projection.inclusions)).documents.first
       return try found.map { try projection.object($0) } ?? .null
     }
-    let row = try reader.getDocument(collection.document(documentID), as: StoredRow?.self)
+    let row = try reader.getDocument(
+      collection.document(documentID), as: ProjectedRow?.self, decoder: projection.decoder)
     return try row.map { try projection.object($0, documentID: documentID) } ?? .null
   }
 
@@ -318,13 +319,16 @@ struct QueryRunner {
     }
     // Decoded where they lie in the file, without their ids.
     if !projection.needsDocumentID {
-      let rows = try reader.getDocuments(query, as: StoredRow.self)
-      if rows.allSatisfy(projection.isComplete) {
+      let rows = try reader.getDocuments(
+        query, as: ProjectedRow.self, decoder: projection.decoder)
+      if rows.allSatisfy(\.isComplete) {
         return try rows.map { try projection.object($0, documentID: "") }
       }
     }
     return try reader.getDocuments(query).documents.map { document in
-      try projection.object(document.data(as: StoredRow.self), documentID: document.documentID)
+      try projection.object(
+        document.data(as: ProjectedRow.self, decoder: projection.decoder),
+        documentID: document.documentID)
     }
   }
 

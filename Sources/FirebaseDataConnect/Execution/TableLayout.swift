@@ -17,11 +17,23 @@ struct TableLayout: Sendable {
   let references: [Reference]
   /// Of the key, in its order.
   let keyTypes: [ValueType]
+  /// The fields that columns are read from.
+  let storedFields: DocumentFields<ProjectedRow>
 
   struct ColumnLayout: Sendable {
     let column: Column
     /// The name of the reference that the column is read from. Nil for a field.
     let reference: String?
+    /// The position in `storedFields`.
+    fileprivate(set) var field = 0
+    fileprivate(set) var isKey = false
+
+    /// How the column is read from a document.
+    var step: ProjectedRow.Step {
+      ProjectedRow.Step(
+        field: field, type: column.type, isReference: reference != nil,
+        missingValue: reference == nil ? missingValue : .null, isKey: isKey && reference == nil)
+    }
 
     /// The value in rows that are older than the column.
     fileprivate var missingValue: DataValue {
@@ -73,6 +85,14 @@ struct TableLayout: Sendable {
       keyTypes.append(column.type)
     }
     guard !keyTypes.isEmpty else { throw invalid("\(table.typeName) has no key.") }
+    var fields: [String] = []
+    for name in table.columns.map(\.name) {
+      guard let field = columns[name]?.reference ?? columns[name]?.column.name else { continue }
+      columns[name]?.field = fields.firstIndex(of: field) ?? fields.count
+      columns[name]?.isKey = table.key.contains(name)
+      if !fields.contains(field) { fields.append(field) }
+    }
+    storedFields = DocumentFields(fields)
     self.columns = columns
     self.references = references
     self.keyTypes = keyTypes

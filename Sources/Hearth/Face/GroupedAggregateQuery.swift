@@ -161,8 +161,7 @@ public struct GroupedAggregateQuery: Sendable {
 
   /// See `BlockingFirestore.getGroups(_:)`.
   func getGroupsBlocking(in firestore: Firestore) throws -> [AggregateGroup] {
-    _ = try query.checked(in: firestore)
-    let checked = try checked()
+    let checked = try checked(in: firestore)
     return shown(try firestore.database().backend.groupsBlocking(checked), checked)
   }
 
@@ -170,8 +169,7 @@ public struct GroupedAggregateQuery: Sendable {
   func getGroups(
     from reader: any LocalReader, in firestore: Firestore
   ) throws -> [AggregateGroup] {
-    _ = try query.checked(in: firestore)
-    let checked = try checked()
+    let checked = try checked(in: firestore)
     return shown(try reader.groups(checked), checked)
   }
 
@@ -227,13 +225,16 @@ public struct GroupedAggregateQuery: Sendable {
     aggregates.firstIndex { $0 === aggregate } ?? aggregates.firstIndex(of: aggregate)
   }
 
-  func checked() throws(Status) -> GroupedQuery {
+  /// - Parameter firestore: The database that the query must belong to. Nil: any.
+  func checked(in firestore: Firestore? = nil) throws(Status) -> GroupedQuery {
     if let error { throw error }
+    let results =
+      if let firestore { try query.checked(in: firestore) } else { try query.checked() }
     var keys: [FieldSegments] = []
     for field in fields { keys.append(try field.get()) }
     var aggregations: [Aggregation] = []
     for aggregate in aggregates { aggregations.append(Aggregation(try aggregate.kind.get())) }
-    var grouped = GroupedQuery(try query.checked(), by: keys, aggregations)
+    var grouped = GroupedQuery(results, by: keys, aggregations)
     grouped.limit = limit
     grouped.offset = offset
     for (aggregate, `operator`, operand) in having {

@@ -266,8 +266,10 @@ public struct IncludingDocument: Sendable {
   public subscript(field: String) -> Any? { document[field] }
 
   /// The document, decoded; see `DocumentSnapshot.data(as:)`.
-  public func data<Model: Decodable>(as type: Model.Type) throws -> Model {
-    try document.data(as: type)
+  public func data<Model: Decodable>(
+    as type: Model.Type, decoder: Firestore.Decoder = Firestore.Decoder()
+  ) throws -> Model {
+    try document.data(as: type, decoder: decoder)
   }
 
   /// The id of the document.

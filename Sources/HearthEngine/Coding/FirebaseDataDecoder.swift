@@ -82,6 +82,10 @@ open class FirebaseDataDecoder {
     NoPassthroughTypes.self
   /// Context for the types being decoded, as their decoders' `userInfo`.
   open var userInfo: [CodingUserInfoKey: Any] = [:]
+  /// A value for types that are decoded without `Codable`, which read it as
+  /// `DocumentValueReader.configuration`: the fields that are wanted, for example. Several threads may
+  /// use it, unlike `userInfo`.
+  final public var configuration: (any Sendable)?
 
   // Whether the strategies are the common ones: checked once per run, without a switch per value.
   final private(set) var datesAreTimestamps = false
@@ -142,6 +146,7 @@ open class FirebaseDataDecoder {
     dataDecodingStrategy = other.dataDecodingStrategy
     nonConformingFloatDecodingStrategy = other.nonConformingFloatDecodingStrategy
     passthroughTypeResolver = other.passthroughTypeResolver
+    configuration = other.configuration
   }
 
   /// Decodes a stored document in place. A nil body is a document that does not exist: `T?` decodes

@@ -99,6 +99,16 @@ public struct DocumentValueReader: ~Copyable {
   /// The document that is decoded, and its database.
   package var context: DocumentDecoder.Context { state.pointee.context }
 
+  /// The `configuration` of the decoder; nil if it has none.
+  public var configuration: (any Sendable)? {
+    state.pointee.options?._withUnsafeGuaranteedRef { $0.configuration }
+  }
+
+  /// The id of the document that a reference refers to, without an object for the reference.
+  public func referencedDocumentID() throws(UseCodable) -> String {
+    try found { view throws(Status) in try view.referencedDocumentID() }
+  }
+
   /// Any other type, through `Codable`.
   public func codable<T: Decodable>(_ type: T.Type = T.self) throws(UseCodable) -> T {
     try DocumentDecoder.embed(type, bytes, on: state, depth: depth)

@@ -154,6 +154,18 @@ package struct ValueView {
     return ResourcePath(relative: text)
   }
 
+  /// The last part of the path of a reference.
+  func referencedDocumentID() throws(Status) -> String? {
+    guard tag == DocumentFormat.Tag.reference else { return nil }
+    var payload = payload
+    let path = try payload.bytes(payload.length())
+    let start = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? path.startIndex
+    guard let text = String(storedUTF8: UnsafeRawBufferPointer(rebasing: path[start...])) else {
+      throw .dataLoss("A stored reference is not UTF-8.")
+    }
+    return text
+  }
+
   func geoPoint() throws(Status) -> Coordinate? {
     guard tag == DocumentFormat.Tag.geoPoint else { return nil }
     var payload = payload

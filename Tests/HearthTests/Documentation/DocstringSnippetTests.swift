@@ -97,7 +97,9 @@ import Testing
       #expect(errors.last?.count == 1, "The compiler did not check \(setting.modules).")
       for (index, block) in blocks.enumerated() {
         for error in errors[index + 1] {
-          let line = sources[index].lines[error.line - 1] ?? block.line
+          // An error behind the last line is of a snippet without its end.
+          let lines = sources[index].lines
+          let line = (error.line <= lines.count ? lines[error.line - 1] : nil) ?? block.line
           let notes = error.notes.map { " (\($0))" }.joined()
           Issue.record("\(block.path):\(line): \(error.text)\(notes)")
         }
