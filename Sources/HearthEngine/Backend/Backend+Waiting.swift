@@ -49,7 +49,8 @@ extension Backend {
         done.signal()
       }
       done.wait()
-      guard let answer = answer.withLock(\.self) else { throw .terminated }
+      // A key path in a generic function would be made for each call.
+      guard let answer = answer.withLock({ $0 }) else { throw .terminated }
       return try answer.get()
     }
   }

@@ -58,7 +58,7 @@ private struct ReferringWalk {
   /// Nil if the plan reads anything else.
   init?(_ run: QueryExecutor) throws {
     guard run.plan.isExact, run.plan.isOrdered, !run.plan.mayRepeat,
-      let (branch, position) = run.plan.bindingPosition(of: run.query),
+      case (let branch, .fixed(let position))? = run.plan.bindingPlace(of: run.query),
       branch.rangeLists.count == 1
     else { return nil }
     self.run = run

@@ -128,8 +128,10 @@ struct RelationEdges: Sendable {
     let firstID = "__id\(Int64.min)__"
     let first = firestore.collection(className).document(firstID)
     let behind = firestore.collection(className + "\0").document(firstID)
-    var query = try query(firestore).whereField(far, isGreaterThanOrEqualTo: first)
-      .whereField(far, isLessThan: behind).order(by: far)
+    // The object last: the database remembers a plan for other values of the last condition.
+    var query = relation.edges(in: firestore).whereField(far, isGreaterThanOrEqualTo: first)
+      .whereField(far, isLessThan: behind).whereField(near, isEqualTo: try object(firestore))
+      .order(by: far)
     if let last { query = query.start(after: [last]) }
     if skip > 0 { query = query.offset(skip) }
     return limit.map(query.limit(to:)) ?? query
