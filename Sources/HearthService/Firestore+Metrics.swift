@@ -1,5 +1,6 @@
 #if Service
   import CoreMetrics
+  import Dispatch
   import Hearth
 
   extension Firestore {
@@ -20,8 +21,7 @@
     /// | `hearth_oldest_reader_lag` | meter | commits by which the oldest running read is behind |
     /// | `hearth_map_use`, `hearth_file_bytes` | meters | used part of the map, 0 to 1; file size |
     ///
-    /// The queue and the writer are sampled once a second, also while the writer is blocked. The
-    /// oldest reader, the map and the file are looked at after writes, at most once a second.
+    /// The meters are sampled once a second, also while the writer is blocked.
     ///
     /// Opens the database if this is its first use, and throws the errors of
     /// `Firestore.open(at:settings:)`. Throws `failedPrecondition` after `terminate()`,
@@ -38,10 +38,10 @@
       let meters = Meters(label, dimensions, factory)
       try observeWrites { figures in
         switch figures {
-        case .sample(let sample): meters.note(sample)
-        case .group(let report, let storage):
-          meters.note(report)
-          if meters.isDue(), let use = storage() { meters.note(use) }
+        case .group(let report): meters.note(report)
+        case .sample(let sample, let storage):
+          meters.note(sample)
+          meters.look(storage)
         }
       } onLostFailure: {
         meters.unobserved.increment()
@@ -54,8 +54,8 @@
     let unobserved: Counter
     private let groupSize, commitBytes: Recorder
     private let flush: CoreMetrics.Timer
+    private let isLooking = Guarded(false)
     private let queueBytes, queueRequests, writerBusy, readerLag, mapUse, fileBytes: Meter
-    private let lastLook = Guarded<ContinuousClock.Instant?>(nil)
 
     init(_ label: String, _ dimensions: [(String, String)], _ factory: any MetricsFactory) {
       func counter(_ name: String) -> Counter {
@@ -99,19 +99,23 @@
       writerBusy.set(sample.busy / .seconds(1))
     }
 
-    func note(_ use: StorageUse) {
+    /// Not on the caller's thread, which must not be blocked. Does nothing while the last look lasts.
+    func look(_ storage: @escaping @Sendable () -> StorageUse?) {
+      let isFirst = isLooking.withLock { isLooking in
+        defer { isLooking = true }
+        return !isLooking
+      }
+      guard isFirst else { return }
+      DispatchQueue.global(qos: .utility).async { [self] in
+        if let use = storage() { note(use) }
+        isLooking.withLock { $0 = false }
+      }
+    }
+
+    private func note(_ use: StorageUse) {
       readerLag.set(use.oldestReaderLag)
       mapUse.set(Double(use.usedBytes) / Double(max(1, use.mapBytes)))
       fileBytes.set(use.fileBytes)
-    }
-
-    func isDue() -> Bool {
-      lastLook.withLock { last in
-        let now = ContinuousClock.now
-        if let last, now - last < .seconds(1) { return false }
-        last = now
-        return true
-      }
     }
   }
 #endif

@@ -57,6 +57,12 @@
       try? await db.document("missing/1").updateData(["n": 1])
       handOver { db.document("missing/2").updateData(["n": 1]) }
       try await db.waitForPendingWrites()
+      // The file is looked at once a second.
+      let dimensions = [("database", "test")]
+      for _ in 0..<1000
+      where (try? metrics.expectMeter("hearth_file_bytes", dimensions).values.last) == nil {
+        try await Task.sleep(for: .milliseconds(20))
+      }
       // Reports come behind acknowledgements: the last one is in when the writer is at an end.
       try await db.terminate()
       func total(_ name: String) -> Int64 { metrics.counterTotal(label: "hearth_\(name)") }
@@ -65,7 +71,6 @@
       // Two of them failed; the drain makes none.
       #expect(total("writes") == 52 && total("writes_failed") == 2)
       #expect(total("failures_unobserved") == 1)
-      let dimensions = [("database", "test")]
       let sizes = try metrics.expectRecorder("hearth_group_size", dimensions).values
       #expect(sizes.count == Int(commits) && sizes.reduce(0, +) >= 50)
       let bytes = try metrics.expectRecorder("hearth_commit_bytes", dimensions).values

@@ -67,9 +67,9 @@ extension EmbeddedBackend: LocalBackend {
 extension EmbeddedBackend {
   /// The writer's measurements, for metrics.
   package enum WriterFigures: Sendable {
-    /// `storage` reads the file's use at the time of the call.
-    case group(WriterReport, storage: @Sendable () -> StorageUse?)
-    case sample(WriterSample)
+    case group(WriterReport)
+    /// `storage` reads the file's use at the time of the call, and may block. Nil for a closed one.
+    case sample(WriterSample, storage: @Sendable () -> StorageUse?)
   }
 }
 
@@ -205,9 +205,9 @@ extension EmbeddedBackend: FileBackend {
   }
 
   package func observeWriter(_ body: @escaping @Sendable (EmbeddedBackend.WriterFigures) -> Void) {
+    writer.observe { body(.group($0)) }
     let storage = { @Sendable [weak self] in try? self?.storageUse }
-    writer.observe { body(.group($0, storage: storage)) }
-    writer.sample { body(.sample($0)) }
+    writer.sample { body(.sample($0, storage: storage)) }
   }
 
   private var storageUse: StorageUse {

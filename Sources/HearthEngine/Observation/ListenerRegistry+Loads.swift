@@ -110,7 +110,11 @@ extension ListenerRegistry {
             guard case .after(let sequence) = start else {
               return done(.success(Loaded(view: view, isFullResync: start == .reset)))
             }
-            guard sequence <= view.sequence else { throw Status.tokenOfTheFuture }
+            // The state of the token was lost: the newest commits of a file without flushes, or a file
+            // that was replaced by an older one.
+            guard sequence <= view.sequence else {
+              return done(.success(Loaded(view: view, isFullResync: true)))
+            }
             load(view, asOf: sequence, state, done)
           } catch {
             done(.failure(Status(observing: error)))

@@ -209,6 +209,33 @@ import Testing
     #expect(missing.map { FirestoreErrorCode.notFound ~= $0 } == true)
   }
 
+  /// The first snapshot of the books after a token.
+  private func resumed(_ db: Firestore, from token: ChangeToken) async throws -> QuerySnapshot {
+    let first = try await db.collection("books").snapshots(resumingFrom: token)
+      .first { _ in true }
+    return try #require(first)
+  }
+
+  @Test func `a listener whose token is of lost commits begins again`() async throws {
+    let db = try open()
+    try await db.document("books/kept").setData(["n": 1])
+    try await db.terminate()
+    try FileManager.default.copyItem(atPath: path("a.hearth"), toPath: path("old.hearth"))
+    let later = try open()
+    for index in 0..<3 { try await later.document("books/lost\(index)").setData(["n": index]) }
+    let token = try await later.changeToken()
+    try await later.terminate()
+    // As after a power failure in a mode without flushes: the newest commits are gone.
+    try FileManager.default.removeItem(atPath: path("a.hearth"))
+    try FileManager.default.copyItem(atPath: path("old.hearth"), toPath: path("a.hearth"))
+    let again = try open()
+    let snapshot = try await resumed(again, from: token)
+    #expect(snapshot.isFullResync && snapshot.documents.map(\.documentID) == ["kept"])
+    #expect(
+      await code { for try await _ in again.changes(since: token) { break } } == .outOfRange)
+    try await again.terminate()
+  }
+
   private func names(in folder: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
   }
