@@ -43,6 +43,7 @@
   /// The snippets of the module's landing page, word for word.
   @Suite struct ServicesGuideTests {
     private let folder: URL
+    private let logger = Logger(label: "test")
 
     init() throws {
       folder = FileManager.default.temporaryDirectory
@@ -60,23 +61,76 @@
     }
 
     /// Compiled, but not run: it would take the signals of the tests' process.
-    private func library() async throws {
+    private func library() async {
       let Firestore = Opener(folder: folder)
-      let db = try Firestore.open(at: "books.hearth")
-      try db.reportMetrics(dimensions: [("database", "books")])
-      var configuration = ServiceGroupConfiguration(
-        services: [FirestoreService(db), Reminders(db: db)],
-        gracefulShutdownSignals: [.sigterm, .sigint],
-        logger: Logger(label: "library"))
-      configuration.maximumGracefulShutdownDuration = .seconds(10)
-      try await ServiceGroup(configuration: configuration).run()
+      let logger = Logger(label: "library")
+      do {
+        let db = try Firestore.open(at: "books.hearth")
+        try db.reportMetrics(dimensions: [("database", "books")])
+        var configuration = ServiceGroupConfiguration(
+          // The server is last, such as Hummingbird's `Application(router: router)`.
+          services: [FirestoreService(db), Reminders(db: db)],
+          gracefulShutdownSignals: [.sigterm, .sigint],
+          logger: logger)
+        configuration.maximumGracefulShutdownDuration = .seconds(10)
+        try await ServiceGroup(configuration: configuration).run()
+      } catch {
+        logger.critical("The service has ended: \(error)")
+        exit(1)
+      }
     }
 
-    /// The body of a response with server-sent events.
-    func sendEvents(of books: Query, to send: (String) async throws -> Void) async throws {
-      for try await snapshot in books.snapshots.cancelOnGracefulShutdown() {
-        for change in snapshot.documentChanges {
-          try await send("event: \(change.type)\ndata: \(change.document.documentID)\n\n")
+    private struct Book: Codable {
+      var title: String
+      var pages: Int
+    }
+
+    /// A book in a response, as on the page on bodies.
+    private struct BookBody: Codable {
+      var id: String
+      var title: String
+
+      init(_ snapshot: DocumentSnapshot) throws {
+        id = snapshot.documentID
+        title = try snapshot.data(as: Book.self).title
+      }
+    }
+
+    /// Sends the books as server-sent events: all, or the changes since `lastEventID`.
+    func sendEvents(
+      of books: Query, after lastEventID: String?, to send: (String) async throws -> Void
+    ) async throws {
+      let reset = "event: reset\ndata: {}\n\n"
+      let bytes = lastEventID.flatMap { Data(base64Encoded: $0) }
+      var token = bytes.flatMap { try? ChangeToken(bytes: $0) }
+      if lastEventID != nil, token == nil { try await send(reset) }
+      while true {
+        do {
+          let snapshots = books.snapshots(resumingFrom: token)
+          for try await snapshot in snapshots.cancelOnGracefulShutdown() {
+            if snapshot.isFullResync { try await send(reset) }
+            var events: [String] = []
+            for change in snapshot.documentChanges {
+              do {
+                let json = try JSONEncoder().encode(BookBody(change.document))
+                let book = String(decoding: json, as: UTF8.self)
+                events.append("event: \(change.type)\ndata: \(book)\n")
+              } catch let error as DecodingError {
+                logger.error("\(change.document.reference.path) is left out: \(error)")
+              }
+            }
+            if events.isEmpty { events = ["event: ready\ndata: {}\n"] }
+            let id = snapshot.token.map { "id: \($0.bytes.base64EncodedString())\n" } ?? ""
+            events[events.count - 1] += id
+            for event in events { try await send(event + "\n") }
+          }
+          return
+        } catch FirestoreErrorCode.invalidArgument where token != nil {
+          token = nil
+          try await send(reset)
+        } catch {
+          if !Task.isCancelled { logger.error("A stream of books has failed: \(error)") }
+          throw error
         }
       }
     }
@@ -105,7 +159,7 @@
       try await loan.setData(["isDue": true])
       let sent = Mutex<[String]>([])
       let stream = Stream {
-        try await sendEvents(of: db.collection("books")) { event in
+        try await sendEvents(of: db.collection("books"), after: nil) { event in
           sent.withLock { $0.append(event) }
         }
       }
@@ -116,8 +170,11 @@
         ],
         logger: Logger(label: "test"))
       let running = Task { try await group.run() }
-      try await db.document("books/dune").setData([:])
-      try await eventually { sent.withLock { $0 == ["event: added\ndata: dune\n\n"] } }
+      try await db.document("books/dune").setData(["title": "Dune", "pages": 412])
+      try await eventually {
+        let last = sent.withLock { $0.last } ?? ""
+        return last.hasPrefix("event: added\n") && last.contains("\"title\":\"Dune\"")
+      }
       try await eventually { try await loan.getDocument()["reminded"] as? Bool == true }
       let backup = folder.appending(path: "nightly.hearth").path
       try await eventually { FileManager.default.fileExists(atPath: backup) }
@@ -127,6 +184,50 @@
       let error = await #expect(throws: NSError.self) { try await loan.getDocument() }
       #expect(error?.code == FirestoreErrorCode.failedPrecondition.rawValue)
       #expect(try await FirestoreFile(at: backup).check().isIntact)
+    }
+
+    /// The kinds of the first `count` events of a stream.
+    private func kinds(
+      _ count: Int, of books: Query, after lastEventID: String?
+    ) async throws -> [String] {
+      let sent = Mutex<[String]>([])
+      let stream = Task {
+        try await sendEvents(of: books, after: lastEventID) { event in
+          sent.withLock { $0.append(event) }
+        }
+      }
+      try await eventually { sent.withLock { $0.count >= count } }
+      stream.cancel()
+      try await stream.value
+      let events = sent.withLock { $0 }
+      return events.prefix(count).map { event in
+        String(event.prefix { $0 != "\n" }.dropFirst("event: ".count))
+      }
+    }
+
+    @Test func `a live stream resumes, or begins with a reset`() async throws {
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let db = try Opener(folder: folder).open(at: "books.hearth")
+      let books = db.collection("books")
+      #expect(try await kinds(1, of: books, after: nil) == ["ready"])
+      try await books.document("dune").setData(["title": "Dune", "pages": 412])
+      // Does not decode, and is left out.
+      try await books.document("bad").setData(["title": 1])
+      let token = try await db.changeToken().bytes
+      try await books.document("dune").updateData(["pages": 418])
+      try await books.document("emma").setData(["title": "Emma", "pages": 474])
+      #expect(try await kinds(2, of: books, after: nil) == ["added", "added"])
+      let resumed = try await kinds(2, of: books, after: token.base64EncodedString())
+      #expect(Set(resumed) == ["modified", "added"])
+      // The same position in another file, and a later one in this file: see `ChangeToken.bytes`.
+      var other = [UInt8](token)
+      other[8] ^= 1
+      var later = [UInt8](token)
+      later[9] = 1
+      for id in [Data(other), Data(later), Data([1])].map({ $0.base64EncodedString() }) + ["?"] {
+        #expect(try await kinds(3, of: books, after: id) == ["reset", "added", "added"])
+      }
+      try await db.terminate()
     }
   }
 #endif

@@ -1,5 +1,6 @@
 import FirebaseFirestore
 import Foundation
+import Logging
 import ServiceLifecycle
 
 /// The books of a query as server-sent events.
@@ -13,17 +14,29 @@ import ServiceLifecycle
 /// The last event of a state has an id. A client that connects again sends it as `Last-Event-ID`.
 struct BookEvents: Sendable {
   let query: Query
+  let logger: Logger
 
   /// Sends events until the shutdown begins, the task is cancelled, or the listener fails.
+  ///
+  /// The status 200 is sent already. So an id that cannot be used is answered by a reset, and an
+  /// error is logged here.
   func send(
-    after token: ChangeToken?, _ send: (_ event: String) async throws -> Void
+    after lastEventID: String?, _ send: (_ event: String) async throws -> Void
   ) async throws {
+    let bytes = lastEventID.flatMap { Data(base64Encoded: $0) }
+    let token = bytes.flatMap { try? ChangeToken(bytes: $0) }
     do {
-      try await follow(after: token, send)
-    } catch FirestoreErrorCode.invalidArgument where token != nil {
-      // The token of another file.
-      try await send(Self.reset)
+      if lastEventID != nil, token == nil { try await send(Self.reset) }
+      do {
+        return try await follow(after: token, send)
+      } catch FirestoreErrorCode.invalidArgument where token != nil {
+        // The token of another file.
+        try await send(Self.reset)
+      }
       try await follow(after: nil, send)
+    } catch {
+      if !Task.isCancelled { logger.error("A stream of books has failed: \(error)") }
+      throw error
     }
   }
 
@@ -32,7 +45,7 @@ struct BookEvents: Sendable {
   ) async throws {
     for try await snapshot in query.snapshots(resumingFrom: token).cancelOnGracefulShutdown() {
       if snapshot.isFullResync { try await send(Self.reset) }
-      var events = try snapshot.documentChanges.map(event)
+      var events = try snapshot.documentChanges.compactMap(event)
       if events.isEmpty { events = ["event: ready\ndata: {}\n"] }
       if let bytes = snapshot.token?.bytes {
         // Not on the others: a connection that ends between them would lose the rest.
@@ -44,9 +57,15 @@ struct BookEvents: Sendable {
 
   private static let reset = "event: reset\ndata: {}\n\n"
 
-  private func event(_ change: DocumentChange) throws -> String {
-    let book = try BookResponse(change.document.data(as: Book.self))
-    let data = try JSONEncoder().encode(book)
-    return "event: \(change.type)\ndata: \(String(decoding: data, as: UTF8.self))\n"
+  /// Nil for a document that does not decode: it must not end the stream.
+  private func event(_ change: DocumentChange) throws -> String? {
+    do {
+      let book = try BookResponse(change.document.data(as: Book.self))
+      let data = try JSONEncoder().encode(book)
+      return "event: \(change.type)\ndata: \(String(decoding: data, as: UTF8.self))\n"
+    } catch let error as DecodingError {
+      logger.error("\(change.document.reference.path) is left out: \(error)")
+      return nil
+    }
   }
 }

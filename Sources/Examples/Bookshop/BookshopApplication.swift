@@ -67,17 +67,15 @@ struct Bookshop: Sendable {
       try await sell(document)
       return try await response(for: document)
     }
-    router.get("live/books") { request, _ in
-      let token = try request.headers[.lastEventID].map {
-        try ChangeToken(bytes: Data(base64Encoded: $0) ?? Data())
-      }
-      let events = BookEvents(query: books.order(by: "title"))
+    router.get("live/books") { request, context in
+      let id = request.headers[.lastEventID]
+      let events = BookEvents(query: books.order(by: "title"), logger: context.logger)
       return Response(
         status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
         body: ResponseBody { writer in
           // Cancels the loop when the client has gone.
           try await request.body.consumeWithCancellationOnInboundClose { _ in
-            try await events.send(after: token) { try await writer.write(ByteBuffer(string: $0)) }
+            try await events.send(after: id) { try await writer.write(ByteBuffer(string: $0)) }
           }
           try await writer.finish(nil)
         })

@@ -17,7 +17,8 @@ extension Firestore {
   /// Includes changes of all processes, and those that the loop makes itself. Ends when the task is
   /// cancelled. Throws `outOfRange` if the log no longer holds the next change (see
   /// `FirestoreSettings.changeLogRetention`): read everything then, and continue from a token of
-  /// that state. Throws `invalidArgument` for a token of another database.
+  /// that state. Throws `outOfRange` for a token of a later state than the file is in, too, and
+  /// `invalidArgument` for one of another database.
   public func changes(since token: ChangeToken? = nil) -> ChangesSequence {
     ChangesSequence(firestore: self, token: token)
   }

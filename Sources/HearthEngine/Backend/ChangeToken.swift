@@ -7,7 +7,8 @@ import Foundation
 ///     let token = try ChangeToken(bytes: bytes)
 ///     for try await change in db.changes(since: token) { print(change.document.path) }
 ///
-/// Survives restarts, backups and copies of the file. Codable, as its bytes.
+/// Survives restarts. Put backups in place with `FirestoreFile.restore`: a copy by other means has the
+/// same history, in which a token may later name another state. Codable, as its bytes.
 /// `Firestore.changes(since:)` throws `outOfRange` for a token beyond which the change log has been
 /// trimmed (see `FirestoreSettings.changeLogRetention`), and for one from before a restore (see
 /// `FirestoreFile.restore`).

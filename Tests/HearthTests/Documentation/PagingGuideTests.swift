@@ -35,7 +35,7 @@ import Testing
   }
 
   func page(
-    of books: CollectionReference, after token: String?, limit: Int
+    of books: Query, after token: String?, limit: Int
   ) async throws -> BookPage {
     let size = min(max(limit, 1), 100)
     var query = books.order(by: "pages").order(by: FieldPath.documentID()).limit(to: size + 1)
@@ -80,6 +80,30 @@ import Testing
     await #expect(throws: InvalidToken.self) {
       try await page(of: books, after: "not a token", limit: 1)
     }
+  }
+
+  @Test func `pages are filtered`() async throws {
+    let database = try TemporaryDatabase()
+    let books = database.firestore.collection("books")
+    try await filled(books)
+    try await books.document("b6").updateData(["author": "Herbert"])
+    try await books.document("b5").updateData(["author": "Herbert"])
+    try await books.document("b1").updateData(["author": "Herbert"])
+    func titles(by author: String?, atLeast least: Int?, after token: String?) async throws
+      -> [String]
+    {
+      var query: Query = books
+      if let author { query = query.whereField("author", isEqualTo: author) }
+      if let least { query = query.whereField("pages", isGreaterThanOrEqualTo: least) }
+      let found = try await page(of: query, after: token, limit: 20)
+      return found.titles
+    }
+    let token = try await page(of: books, after: nil, limit: 2).next
+    #expect(try await titles(by: nil, atLeast: nil, after: nil).count == 7)
+    #expect(try await titles(by: "Herbert", atLeast: nil, after: nil).count == 3)
+    // The token of another list.
+    #expect(try await titles(by: "Herbert", atLeast: nil, after: token) == ["Book 5", "Book 6"])
+    #expect(try await titles(by: "Herbert", atLeast: 103, after: nil) == ["Book 6"])
   }
 
   @Test func `a page starts where its document was`() async throws {

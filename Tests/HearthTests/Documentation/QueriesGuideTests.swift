@@ -46,6 +46,14 @@ import Testing
     try await books.document("Duna").setData([
       "title": "Duna", "pages": 600, "tags": ["sand", "spice"], "language": "pl",
     ])
+    let sought = books.whereFilter(
+      .orFilter([
+        .whereField("author", isEqualTo: "Herbert"),
+        .whereField("pages", isGreaterOrEqualTo: 400),
+      ]))
+    #expect(
+      Set(try await sought.getDocuments().documents.map(\.documentID))
+        == ["Dune", "Dune Messiah", "Emma", "Duna"])
     let sandy = try await books.whereFilter(
       .andFilter([
         .whereField("title", hasPrefix: "Du"),

@@ -102,6 +102,25 @@ import Testing
     }
   }
 
+  @Test func `a closure reads and writes models`() async throws {
+    struct NotInShop: Error {}
+    struct Order: Codable { var title, reader: String }
+    let database = try TemporaryDatabase()
+    let db = database.firestore
+    let dune = db.document("books/dune")
+    func order() async throws {
+      try await db.write { tx in
+        guard let book = try tx.getDocument(dune, as: Book?.self) else { throw NotInShop() }
+        let order = db.collection("orders").document()
+        try tx.create(from: Order(title: book.title, reader: "ann"), forDocument: order)
+      }
+    }
+    await #expect(throws: NotInShop.self) { try await order() }
+    try await dune.setData(committing: Book(title: "Dune", pages: 412))
+    try await order()
+    #expect(try await db.collection("orders").getDocuments(as: Order.self).map(\.title) == ["Dune"])
+  }
+
   @Test func `a transaction decides on what it reads`() async throws {
     let database = try TemporaryDatabase()
     let db = database.firestore

@@ -100,6 +100,11 @@ import Testing
     let again = try EventClient(port: number, path: "/live/books", lastEventID: id)
     let missed = try await again.next()
     #expect(missed.contains("event: modified\n") && missed.contains("\"copies\":0"))
+    // An id that is no token is answered by a reset, and a document that does not decode is left out.
+    try await database.firestore.document("books/bad").setData(["title": "Bad"])
+    let lost = try EventClient(port: number, path: "/live/books", lastEventID: "nonsense")
+    #expect(try await lost.next().contains("event: reset\n"))
+    #expect(try await lost.next().contains("\"title\":\"Dune\""))
     let began = ContinuousClock.now
     await group.triggerGracefulShutdown()
     try await service.value
