@@ -68,10 +68,14 @@ struct EnvironmentLockTests {
       var number = 0
       while isDone.value == 0 {
         number += 1
-        var writing = try environment.beginWrite()
-        try writing.put(table, "a", "\(number)")
-        try writing.put(table, "b", "\(number)")
-        try writing.commit()
+        do {
+          var writing = try environment.beginWrite()
+          try writing.put(table, "a", "\(number)")
+          try writing.put(table, "b", "\(number)")
+          try writing.commit()
+        } catch LMDBError.mapFull {
+          // On a busy machine a reader keeps its pages for long, and the map is small.
+        }
         _ = try environment.info
       }
     }

@@ -125,4 +125,64 @@ import Testing
     }
     try await db.terminate()
   }
+
+  /// One field of a document, whose index the decoder's configuration names.
+  private struct Chosen: DocumentValueCodable, Sendable {
+    static let threads = Guarded<Set<UInt>>([])
+    static let fields = DocumentFields<Chosen>("link", "n")
+    let text: String
+
+    init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+      guard let field = reader.configuration as? Int else { throw UseCodable() }
+      text = try reader.map(Self.fields) { map throws(UseCodable) in
+        guard try map.isStored(at: field) else { return "none" }
+        return field == 1
+          ? String(try map.read(Int.self, at: 1)) : try map.read(Linked.self, at: 0).id
+      }
+      Self.threads.withLock { _ = $0.insert(QueryDecodingTests.thread()) }
+    }
+
+    init(from decoder: any Decoder) throws { text = "Codable" }
+    func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) { throw UseCodable() }
+    func encode(to encoder: any Encoder) throws {}
+  }
+
+  private struct Linked: DocumentValueCodable {
+    let id: String
+
+    init(reading reader: borrowing DocumentValueReader) throws(UseCodable) {
+      id = try reader.referencedDocumentID()
+    }
+
+    init(from decoder: any Decoder) throws { id = "Codable" }
+    func write(to writer: borrowing DocumentValueWriter) throws(UseCodable) { throw UseCodable() }
+    func encode(to encoder: any Encoder) throws {}
+  }
+
+  @Test(.embedded("Others decode on one thread."))
+  func `a type reads the fields that the decoder's configuration names`() async throws {
+    let documents = db.collection("d")
+    try await documents.document("10000").updateData(["link": db.document("ä/é 1")])
+    try await documents.document("10001").updateData(["link": "ä/é 1"])
+    let decoder = Firestore.Decoder()
+    decoder.configuration = 0
+    let links = try await documents.limit(to: 3).getDocuments(as: Chosen.self, decoder: decoder)
+    // A field that is no reference is left to `Codable`, with the document.
+    #expect(links.map(\.text) == ["é 1", "Codable", "none"])
+    let plain = try await documents.limit(to: 1).getDocuments(as: Chosen.self)
+    #expect(plain.map(\.text) == ["Codable"])
+    decoder.configuration = 1
+    let wanted = (0..<Self.count).map(String.init)
+    let begin = ContinuousClock.now
+    repeat {
+      let found = try await documents.getDocuments(as: Chosen.self, decoder: decoder)
+      #expect(found.map(\.text) == wanted)
+      let read = try await db.read { state in
+        try state.getDocuments(documents, as: Chosen.self, decoder: decoder).map(\.text)
+      }
+      #expect(read == wanted)
+    } while Chosen.threads.withLock { $0.count } < 2 && .now - begin < .seconds(60)
+    #expect(Chosen.threads.withLock { $0.count } > 1)
+    try await db.terminate()
+  }
 }
