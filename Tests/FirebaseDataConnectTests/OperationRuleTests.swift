@@ -69,6 +69,8 @@ import Testing
         }
         mutation AddNote { note_insert(data: {id: "old", bookCode: 2}) }
 
+        query All { books { code pages } }
+        query Book($code: Int!) { book(code: $code) { code pages } }
         query Find($where: Book_Filter) { books(where: $where, orderBy: [{code: ASC}]) { code } }
         query Ordered($first: OrderDirection, $then: OrderDirection) {
           books(orderBy: [{pages: $first}, {pages: $then}, {code: ASC}]) { code }
@@ -123,6 +125,14 @@ import Testing
     #expect(try await codes(["tags": ["excludes": "x"]]) == [1])
     #expect(try await codes(["pages": ["gt": nil]]) == [])
     #expect(try await codes(["_not": [:]]) == [])
+  }
+
+  @Test func `a document without its key has it in its id, whatever the default is`() async throws {
+    try await add(["code": 1, "pages": 3])
+    try await connector.firestore.document("book/42").setData(["pages": 5])
+    let written: DataValue = ["code": 42, "pages": 5]
+    #expect(try await connector.query("All")["books"] == [["code": 1, "pages": 3], written])
+    #expect(try await connector.query("Book", ["code": 42])["book"] == written)
   }
 
   @Test func `the length of a text is that of its code points`() async throws {

@@ -30,9 +30,10 @@ struct TableLayout: Sendable {
 
     /// How the column is read from a document.
     var step: ProjectedRow.Step {
-      ProjectedRow.Step(
-        field: field, type: column.type, isReference: reference != nil,
-        missingValue: reference == nil ? missingValue : .null, isKey: isKey && reference == nil)
+      let isField = reference == nil
+      return ProjectedRow.Step(
+        field: field, type: column.type, isReference: !isField,
+        missingValue: isField && !isKey ? missingValue : .null, isKey: isField && isKey)
     }
 
     /// The value in rows that are older than the column.
