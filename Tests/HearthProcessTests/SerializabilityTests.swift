@@ -8,7 +8,7 @@ import Testing
   import HearthPostgres
 #endif
 
-/// Transactions of three processes, as if one came after the other.
+/// Transactions of several processes, as if one came after the other.
 @Suite(.serialized) struct SerializabilityTests {
   /// What the processes have in common. A PostgreSQL server is one where `Scripts/postgres` has started
   /// it.
@@ -76,8 +76,21 @@ import Testing
     let path = try place.name("serial", in: folder)
     let (tasks, count) = (8, isSoak ? 1000 : 30)
     let db = try place.open(path)
-    var token = try await db.changeToken()
+    let token = try await db.changeToken()
     let helpers = try ["a", "b", "c"].map { try Helper("transact", path, $0, tasks, count) }
+    try await replay(helpers, count: 3 * tasks * count, in: db, since: token)
+    try await db.terminate()
+    if place == .file {
+      let store = try Store(path: path, configuration: StoreConfiguration())
+      defer { store.close() }
+      #expect(try store.check().problems == [])
+    }
+  }
+
+  /// Lets the processes run, and follows their commits.
+  private func replay(
+    _ helpers: [Helper], count: Int, in db: Firestore, since token: ChangeToken
+  ) async throws {
     for helper in helpers { #expect(helper.line() == "ready") }
     for helper in helpers { helper.say("go") }
     var episodes: [String: Episode] = [:]
@@ -85,19 +98,14 @@ import Testing
       let episode = try JSONDecoder().decode(Episode.self, from: Data(line.utf8))
       episodes[episode.id] = episode
     }
-    #expect(episodes.count == 3 * tasks * count)
+    #expect(episodes.count == count)
+    var token = token
     let last = try await db.changeToken()
     var commits: [String] = []
     for try await change in db.changes(since: token) {
       token = change.token
       if change.document.path.hasPrefix("episodes/") { commits.append(change.document.documentID) }
       if token == last { break }
-    }
-    try await db.terminate()
-    if place == .file {
-      let store = try Store(path: path, configuration: StoreConfiguration())
-      defer { store.close() }
-      #expect(try store.check().problems == [])
     }
     #expect(Set(commits) == Set(episodes.keys) && commits.count == episodes.count)
     var world = World()
@@ -113,10 +121,62 @@ import Testing
       for write in episode.writes { world.cells[write.id] = write.key.map { (id, $0) } }
       if index > 0, commits[index - 1].first != id.first { alternations += 1 }
     }
-    print("three processes: \(alternations) alternations in \(commits.count) commits")
+    print(
+      "\(helpers.count) processes: \(alternations) alternations in \(commits.count) commits")
     // The processes were at it together, which in a short run on a busy machine they need not be.
     if isSoak { #expect(alternations > 20) }
   }
+
+  #if Server && Tools
+    /// The path that `Scripts/clients` prints; nil if it cannot install what is asked for.
+    private static func installed(_ arguments: String...) -> String? {
+      let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+      let installer = root.appending(path: "Scripts/clients").path()
+      guard let run = try? Helper(arguments: arguments, program: installer) else { return nil }
+      return run.lines().last.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    /// Google's Python and Go clients over a server, and a process that has its file open.
+    @Test func `transactions of clients beside an embedded process are an order, too`()
+      async throws
+    {
+      guard let python = Self.installed("python"), let go = Self.installed("go", "histories")
+      else {
+        print("skipped: transactions of Google's clients, as they cannot be installed")
+        return
+      }
+      let folder = TemporaryFolder()
+      let path = "\(folder.path)/data/histories/(default).hearth"
+      try FileManager.default.createDirectory(
+        atPath: "\(folder.path)/data/histories", withIntermediateDirectories: true)
+      let db = try Place.file.open(path)
+      let token = try await db.changeToken()
+      let server = try Helper(
+        "serve", "\(folder.path)/data", "--create", "--port", 0, program: "hearth")
+      let listening = try #require(server.line())
+      let address = try #require(listening.split(separator: " ").last.map(String.init))
+      let environment = ["FIRESTORE_EMULATOR_HOST": address]
+      let script = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "HearthServerTests/Clients/histories.py")
+        .path()
+      let count = isSoak ? 300 : 15
+      let helpers = try [
+        Helper("transact", path, "e", 4, count),
+        Helper(script, "histories", "p", count, environment: environment, program: python),
+        Helper(script, "histories", "q", count, environment: environment, program: python),
+        Helper(address, "histories", "g", count, program: go),
+        Helper(address, "histories", "h", count, program: go),
+      ]
+      try await replay(helpers, count: 8 * count, in: db, since: token)
+      server.kill(SIGTERM)
+      _ = server.lines()
+      try await db.terminate()
+      let store = try Store(path: path, configuration: StoreConfiguration())
+      defer { store.close() }
+      #expect(try store.check().problems == [])
+    }
+  #endif
 
   private struct World {
     var cells: [String: (by: String, key: Int)] = [:]

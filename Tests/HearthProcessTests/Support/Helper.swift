@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A running `hearth-test-helper`, or another program of the package.
+/// A running `hearth-test-helper`, another program of the package, or any other by its path.
 final class Helper: @unchecked Sendable {
   // Unchecked: Process is not Sendable; each is used by one test.
   private let process = Process()
@@ -9,13 +9,21 @@ final class Helper: @unchecked Sendable {
   private let output = Pipe()
   private var rest = Data()
 
-  init(
+  convenience init(
     _ command: String, _ path: String, _ arguments: CustomStringConvertible...,
     environment: [String: String] = [:], program: String = "hearth-test-helper"
   ) throws {
+    try self.init(
+      arguments: [command, path] + arguments.map(\.description), environment: environment,
+      program: program)
+  }
+
+  init(arguments: [String], environment: [String: String] = [:], program: String) throws {
     signal(SIGPIPE, SIG_IGN)
-    process.executableURL = Self.folder.appendingPathComponent(program)
-    process.arguments = [command, path] + arguments.map(\.description)
+    process.executableURL =
+      program.hasPrefix("/")
+      ? URL(fileURLWithPath: program) : Self.folder.appendingPathComponent(program)
+    process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = input
     process.standardOutput = output
