@@ -106,14 +106,10 @@ private struct Volume: ParseObject {
     try await ParseSwift.withFirestore(firestore) {
       let subscription = try #require(
         ParseSwift.withIdentity(ParseIdentity(user: "bob")) { Author.query().subscribeCallback })
-      let (events, seen) = AsyncStream<String>.makeStream()
-      var next = events.makeAsyncIterator()
-      subscription.handleEvent { _, event in seen.yield(event.object.name ?? "") }
-      // The first results are no events.
-      try await Task.sleep(for: .milliseconds(300))
+      var events = await subscription.events().makeAsyncIterator()
       _ = try await Author(ACL: ParseACL(), name: "secret").save()
       _ = try await Author(name: "open").save()
-      #expect(await next.next() == "open")
+      #expect(await events.next()?.object.name == "open")
       subscription.unsubscribe()
     }
   }
@@ -238,21 +234,22 @@ private struct Volume: ParseObject {
       let album = Album()
       album.title = "first"
       let saved = try await album.save()
-      var events = Album.query().subscribe().makeAsyncIterator()
-      try await Task.sleep(for: .milliseconds(300))
+      let subscription = try #require(Album.query().subscribeCallback)
+      var events = await subscription.events().makeAsyncIterator()
       let other = Album()
       other.title = "second"
       _ = try await other.save()
-      guard case .created? = try await events.next() else {
+      guard case .created? = await events.next() else {
         Issue.record("Only the new album has changed.")
         return
       }
       saved.title = "third"
       _ = try await saved.save()
-      guard case .updated(let changed)? = try await events.next() else {
+      guard case .updated(let changed)? = await events.next() else {
         Issue.record("The album has changed.")
         return
       }
+      subscription.unsubscribe()
       #expect(changed.title == "third")
     }
   }

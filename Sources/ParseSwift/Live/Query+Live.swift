@@ -34,17 +34,21 @@ extension Query {
   ///       if case .entered(let author) = event { print(author.name ?? "") }
   ///     }
   ///
+  /// The first results are read shortly after the call. A write that commits in between is part of
+  /// them, and no event: to miss none, use `changes(since:)` with a token from before, or
+  /// `subscribeCallback`, whose `handleSubscribe` says when they are read.
   /// Follows the same data as `results`, and throws as it does.
   public func subscribe() -> AsyncThrowingStream<LiveQueryEvent<T>, any Error> {
-    subscribe(in: Result { () throws(ParseError) in try ParseSwift.context })
+    subscribe(in: Result { () throws(ParseError) in try ParseSwift.context }, begun: {})
   }
 
-  /// The same for a database and an identity that were found before.
+  /// The same for a database and an identity that were found before. `begun` is called before the
+  /// first event, when the first results are known.
   func subscribe(
-    in context: Result<QueryContext, ParseError>
+    in context: Result<QueryContext, ParseError>, begun: @escaping @Sendable () -> Void
   ) -> AsyncThrowingStream<LiveQueryEvent<T>, any Error> {
     stream(in: context) { context, elements in
-      try await follow(context) { event, _ in await elements.send(event) }
+      try await follow(context, begun) { event, _ in await elements.send(event) }
     }
   }
 
@@ -67,7 +71,7 @@ extension Query {
   ) -> AsyncThrowingStream<LiveQueryChange<T>, any Error> {
     stream { context, elements in
       guard let token else {
-        return try await follow(context) {
+        return try await follow(context, {}) {
           await elements.send(LiveQueryChange(event: $0, token: $1))
         }
       }
@@ -148,7 +152,8 @@ extension Query {
   }
 
   private func follow(
-    _ context: QueryContext, _ send: (LiveQueryEvent<T>, ChangeToken?) async -> Void
+    _ context: QueryContext, _ begun: () -> Void,
+    _ send: (LiveQueryEvent<T>, ChangeToken?) async -> Void
   ) async throws {
     var before: [String: (object: T, content: [Data?])]?
     var token: ChangeToken?
@@ -173,6 +178,8 @@ extension Query {
           }
         }
         await Self.deliver(events, from: token, to: state.token, send)
+      } else {
+        begun()
       }
       before = after
       token = state.token

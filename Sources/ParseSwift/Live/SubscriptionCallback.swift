@@ -43,8 +43,9 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
     self.context = context
   }
 
-  /// Sets a callback that is called once, when the live query begins. Set it before other
-  /// callbacks: the first one begins the live query. `isNew` is always true.
+  /// Sets a callback that is called once, when the first results are known: every later write that
+  /// changes them is an event. Set it before other callbacks: the first one begins the live query.
+  /// Not called if the query fails at once. `isNew` is always true.
   public func handleSubscribe(
     _ handler: @escaping @Sendable (_ query: Query<T>, _ isNew: Bool) -> Void
   ) {
@@ -102,10 +103,12 @@ public final class SubscriptionCallback<T: ParseObject>: Sendable {
   }
 
   private func run() async {
-    let subscribed = state.withLock(\.subscribe)
-    subscribed?(query, true)
+    let begun: @Sendable () -> Void = { [self] in
+      let subscribed = state.withLock { $0.isOver ? nil : $0.subscribe }
+      subscribed?(query, true)
+    }
     do {
-      for try await event in query.subscribe(in: .success(context)) {
+      for try await event in query.subscribe(in: .success(context), begun: begun) {
         let handlers = state.withLock { $0.isOver ? [] : $0.events }
         for handler in handlers { handler(query, event) }
       }
