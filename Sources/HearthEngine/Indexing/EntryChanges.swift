@@ -248,8 +248,7 @@ struct EntryChanges: ~Copyable {
       var sum = try key.withUnsafeBytes { key in
         try transaction.snapshot.get(table, key).map(WordStatistic.init) ?? WordStatistic()
       }
-      sum.documents += change.documents
-      sum.length += change.length
+      try sum.add(change)
       if sum.isEmpty {
         try transaction.delete(table, key)
       } else {

@@ -96,9 +96,15 @@ final class EntryExtractor {
 
   /// The document's values as a unique index compares them: its entries' keys without its name.
   /// Values with null are not constrained.
-  func uniqueKeys(of path: ResourcePath, _ fields: MapView) throws -> [[UInt8]] {
+  ///
+  /// - Parameter isIncluded: Takes the full key of an entry.
+  func uniqueKeys(
+    of path: ResourcePath, _ fields: MapView,
+    ofEntries isIncluded: (UnsafeRawBufferPointer) -> Bool = { _ in true }
+  ) throws -> [[UInt8]] {
     var keys: [[UInt8]] = []
     try forEachEntry(of: path, fields) { key, _ in
+      guard isIncluded(key) else { return }
       let values = UnsafeRawBufferPointer(rebasing: key[..<valuesEnd])
       if try EntryValues(values, of: index).isConstrained { keys.append(Array(values)) }
     }

@@ -38,14 +38,21 @@ struct IndexBuilder: Sendable {
   var limits = StepLimits()
 
   /// The index to work on next.
-  private func next(_ snapshot: StoreSnapshot) throws -> StoredIndex? {
-    try snapshot.readIndexes().first(where: \.isUnfinished)
+  ///
+  /// - Parameter damaged: The numbers of indexes that cannot be built. Dropping them reads no
+  ///   documents.
+  func next(_ snapshot: StoreSnapshot, skipping damaged: Set<UInt32> = []) throws -> StoredIndex? {
+    try snapshot.readIndexes().first {
+      $0.isUnfinished && ($0.state == .dropping || !damaged.contains($0.number))
+    }
   }
 
-  func step() throws -> Outcome {
+  func step(skipping damaged: Set<UInt32> = []) throws -> Outcome {
     // Commits add no duplicates meanwhile, so the writer need not wait for this.
     let (isIdle, verified) = try store.read { snapshot in
-      guard let index = try next(snapshot) else { return (true, nil as Verified?) }
+      guard let index = try next(snapshot, skipping: damaged) else {
+        return (true, nil as Verified?)
+      }
       guard index.state == .verifying, try lease.state(in: snapshot) != .others else {
         return (false, nil)
       }
@@ -57,7 +64,7 @@ struct IndexBuilder: Sendable {
     if isIdle { return .idle }
     return try store.write { transaction in
       let snapshot = StoreSnapshot(transaction.snapshot, store)
-      guard let index = try next(snapshot) else { return .idle }
+      guard let index = try next(snapshot, skipping: damaged) else { return .idle }
       let leased = try lease.state(in: snapshot)
       guard leased != .others else { return .leased }
       let finished =
@@ -68,7 +75,9 @@ struct IndexBuilder: Sendable {
         case .dropping: try drop(index, &transaction)
         case .invalid, .ready: true
         }
-      if finished, try next(StoreSnapshot(transaction.snapshot, store)) == nil {
+      if finished,
+        try next(StoreSnapshot(transaction.snapshot, store), skipping: damaged) == nil
+      {
         try lease.giveBack(&transaction, in: store)
       } else if leased == .available {
         try lease.take(&transaction, in: store)

@@ -66,7 +66,11 @@ extension StoreSnapshot {
     let known = store.indexMemory.withLock { $0 } as? IndexCatalogue
     if let known, known.generation == generation { return known }
     let catalogue = try IndexCatalogue(generation: generation, readIndexes())
-    store.indexMemory.withLock { $0 = catalogue }
+    store.indexMemory.withLock { known in
+      // A reader of an older state does not replace what newer ones and the writer use.
+      if let known = known as? IndexCatalogue, known.generation > generation { return }
+      known = catalogue
+    }
     return catalogue
   }
 

@@ -19,6 +19,13 @@ final class IndexManager: Sendable {
     /// The error of the last step; nil after a successful one.
     var failure: Status?
     var failures = 0
+    /// By number, the indexes that a damaged record keeps from being built, with its error. They are
+    /// skipped until the next retry, so that the others are built.
+    var damaged: [UInt32: Status] = [:]
+    /// A retry is scheduled.
+    var willRetry = false
+    /// Since all indexes could be built.
+    var retries = 0
   }
 
   let policy: IndexingPolicy
@@ -115,7 +122,8 @@ final class IndexManager: Sendable {
   /// Waits until every existing index, or the given one, is ready.
   ///
   /// Throws `notFound` if the given index does not exist, `failedPrecondition` if the database was
-  /// closed or a unique index is invalid, the error of a failed build step, and `CancellationError`.
+  /// closed or a unique index is invalid, the error of a failed build step of one of these indexes,
+  /// and `CancellationError`.
   package func waitUntilReady(_ definition: IndexDefinition? = nil) async throws {
     if state.withLock({ $0.isWorking && !$0.hasBegun }) {
       await withCheckedContinuation { continuation in
@@ -137,8 +145,13 @@ final class IndexManager: Sendable {
         for index in indexes { try index.checkValid() }
         return
       }
-      let (failure, isWorking) = state.withLock { ($0.failure, $0.isWorking) }
+      let (failure, damaged, isWorking) = state.withLock {
+        ($0.failure, $0.damaged, $0.isWorking)
+      }
       if let failure { throw failure }
+      for index in indexes where index.isUnfinished {
+        if let failure = damaged[index.number] { throw failure }
+      }
       guard isWorking else {
         throw Status(.failedPrecondition, "Indexes are not built: the database was closed.")
       }
@@ -217,6 +230,12 @@ final class IndexManager: Sendable {
         try transaction.store(index, number: index.number, in: store)
       }
     }
+    // A delete that is submitted from now on may have to follow a new rule. Without a catalogue the
+    // writer assumes that it has.
+    store.indexMemory.withLock { $0 = nil }
+    // Documents may have been repaired.
+    state.withLock { $0.damaged = [:] }
+    _ = try? store.read { try $0.indexes() }
     wake()
   }
 
@@ -332,30 +351,82 @@ final class IndexManager: Sendable {
   }
 
   private func step() {
-    let isWorking = state.withLock { state in
+    let (isWorking, damaged) = state.withLock { state in
       state.isScheduled = false
-      return state.isWorking
+      return (state.isWorking, Set(state.damaged.keys))
     }
     guard isWorking else { return }
     let begin = ContinuousClock.now
     do {
-      let outcome = try work.step()
+      let outcome = try work.step(skipping: damaged)
       state.withLock { state in
         state.failure = nil
         state.failures = 0
       }
       switch outcome {
-      case .idle: break
+      case .idle: retryDamaged()
       case .leased: schedule(after: .milliseconds(250))
       case .worked(let finished):
         if let finished {
+          // Another index may get the number of one that was dropped.
+          _ = state.withLock { $0.damaged.removeValue(forKey: finished.number) }
           logger.debug("An index is finished.", metadata: ["index": "\(finished.definition)"])
         }
         schedule(after: max(.milliseconds(1), ContinuousClock.now - begin))
       }
     } catch {
-      failed(error as? Status ?? Status(.internal, "Indexes could not be built.", cause: error))
+      let failure =
+        error as? Status ?? Status(.internal, "Indexes could not be built.", cause: error)
+      if !skip(failure, damaged) { failed(failure) }
     }
+  }
+
+  /// Skips the index of a step that failed on a damaged record. False after another failure.
+  private func skip(_ failure: Status, _ damaged: Set<UInt32>) -> Bool {
+    guard failure.isDamage,
+      let index = try? store.read({ try work.next($0, skipping: damaged) }),
+      // It is not skipped: the damage is elsewhere, and another attempt at once would fail, too.
+      index.state != .dropping
+    else { return false }
+    let retries = state.withLock { state in
+      state.damaged[index.number] = failure
+      return state.retries
+    }
+    if retries == 0 {
+      logger.error(
+        "An index could not be built.",
+        metadata: ["index": "\(index.definition)", "error": "\(failure)"])
+    }
+    schedule(after: .milliseconds(1))
+    return true
+  }
+
+  /// Schedules another attempt to build the indexes that were skipped, unless one is scheduled.
+  private func retryDamaged() {
+    let retries: Int? = state.withLock { state in
+      guard !state.damaged.isEmpty else {
+        state.retries = 0
+        return nil
+      }
+      guard !state.willRetry else { return nil }
+      state.willRetry = true
+      state.retries += 1
+      return state.retries
+    }
+    guard let retries else { return }
+    queue.asyncAfter(deadline: .now() + .seconds(Self.pauseSeconds(afterFailures: retries))) {
+      [weak self] in
+      guard let self else { return }
+      state.withLock { state in
+        state.damaged = [:]
+        state.willRetry = false
+      }
+      wake()
+    }
+  }
+
+  private static func pauseSeconds(afterFailures failures: Int) -> Int {
+    min(60, 1 << min(failures, 6))
   }
 
   private func failed(_ failure: Status) {
@@ -367,7 +438,7 @@ final class IndexManager: Sendable {
     if failures == 1 {
       logger.error("Indexes could not be built.", metadata: ["error": "\(failure)"])
     }
-    schedule(after: .seconds(min(60, 1 << min(failures, 6))))
+    schedule(after: .seconds(Self.pauseSeconds(afterFailures: failures)))
   }
 }
 

@@ -37,7 +37,7 @@ struct EntryValues {
 /// Finds documents with equal values in a unique index whose entries are complete.
 ///
 ///     entries, in order ──▶ same values as the entry before? ──▶ duplicates
-///     collision run     ──▶ full keys from the documents, sorted
+///     collision run     ──▶ its full keys, from the documents, sorted
 ///
 /// Entries with equal values are neighbours, even if some of their keys are truncated: a truncated
 /// key contains the whole values, or all entries with these values are in its collision run.
@@ -93,9 +93,12 @@ struct UniqueCheck {
     var entries: [(values: [UInt8], path: ResourcePath)] = []
     for path in paths {
       guard let record = try snapshot.record(of: snapshot.name(path)) else { continue }
-      for values in try maker.uniqueKeys(of: path, snapshot.fields(ofRecord: record)) {
-        entries.append((values, path))
+      // The document's other entries have their own place in the order.
+      let keys = try maker.uniqueKeys(of: path, snapshot.fields(ofRecord: record)) { key in
+        key.count > limit.truncatedCount
+          && key[..<limit.truncatedCount].elementsEqual(stored[..<limit.truncatedCount])
       }
+      for values in keys { entries.append((values, path)) }
     }
     entries.sort { one, other in
       let order = one.values.withUnsafeBytes { one in
@@ -109,8 +112,7 @@ struct UniqueCheck {
 
   private mutating func add(_ values: UnsafeRawBufferPointer, _ path: ResourcePath) {
     if let last, last.values.elementsEqual(values) {
-      // A run may have entries of one document that are not in it.
-      guard last.path != path, !isCounted else { return }
+      guard !isCounted else { return }
       isCounted = true
       found.values += 1
       if found.examples.count < IndexDuplicates.exampleLimit {

@@ -189,6 +189,16 @@ struct WordStatistic {
     length = Int64(bitPattern: try reader.fixed64())
   }
 
+  /// Throws `dataLoss` on overflow: the stored sum has no checksum.
+  mutating func add(_ change: WordStatistic) throws(Status) {
+    let documents = documents.addingReportingOverflow(change.documents)
+    let length = length.addingReportingOverflow(change.length)
+    guard !documents.overflow, !length.overflow else {
+      throw .dataLoss("The statistic of a word is damaged.")
+    }
+    (self.documents, self.length) = (documents.partialValue, length.partialValue)
+  }
+
   var encoded: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: UInt64(bitPattern: documents))

@@ -153,8 +153,7 @@ final class FileRepair {
       case .meta: try takeMeta(key, value)
       case .changes, .logIndex, .expirations, .indexes, .entries, .nameTables, nil: break
       }
-    } catch let error as Status where error.code == .dataLoss || error.code == .failedPrecondition {
-      // A damaged version number throws `failedPrecondition`, too.
+    } catch let error as Status where error.isDamage {
       report.add("\(name) \(CheckReport.hex(key)): \(error.message)")
       if name == KeyLayout.Table.documents.rawValue { report.unreadableDocuments += 1 }
     }
@@ -170,6 +169,7 @@ final class FileRepair {
     if key.elementsEqual(ChangeLogRetention.key) { retention = Array(value) }
     if key.elementsEqual(StoreState.key) {
       let found = try StoreState(parsing: value)
+      try StoreState.check(found.lastSequence)
       state.lastSequence = max(state.lastSequence, found.lastSequence)
       state.lastCommitTime = max(state.lastCommitTime, found.lastCommitTime)
     }
@@ -181,6 +181,7 @@ final class FileRepair {
   ) throws(Status) -> (record: DocumentRecord, path: ResourcePath) {
     let record = try DocumentRecord(parsing: value)
     try record.verifyChecksum(key: key)
+    try StoreState.check(record.sequence)
     try DocumentBody.validate(body(record.storedBody))
     let path =
       try KeyLayout.documentPath(fromKey: key, limit: builder.store.keyLimit)

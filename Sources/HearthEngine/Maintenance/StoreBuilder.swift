@@ -80,6 +80,7 @@ final class StoreBuilder {
         store.tables.collections, key,
         NumberRecord.encode(count, path: path, key: key, isTruncated: truncated.isTruncated))
     }
+    try StoreState.check(state.lastSequence)
     // A token of an older log must not be valid in this one.
     state.lastSequence += 1
     state.firstLoggedSequence = state.lastSequence + 1

@@ -98,8 +98,8 @@ final class TTLSweeper: @unchecked Sendable {
   }
 
   /// Deletes all expired documents, batch by batch while `mayGoOn` returns true. Blocks. Returns
-  /// the number of deleted documents. A document that cannot be deleted does not keep others: its
-  /// error is thrown at the end, or after the first batch of which none was deleted.
+  /// the number of deleted documents. A document that cannot be read or deleted does not keep
+  /// others: its error is thrown at the end, or after the first batch of which none was deleted.
   func sweep(while mayGoOn: () throws -> Bool = { true }) throws -> Int {
     let isStopped = { self.isStopped.load(ordering: .relaxed) }
     try store.finishTTLWalks(isStopped: isStopped)
@@ -108,15 +108,15 @@ final class TTLSweeper: @unchecked Sendable {
     var failure: Status?
     var start: [UInt8]? = [0]
     while let from = start, try !isStopped() && mayGoOn() {
-      let (documents, next) = try store.read {
+      let expired = try store.read {
         try $0.expiredDocuments(at: now, from: from, limit: Self.batch)
       }
-      let batch = delete(documents)
+      let batch = delete(expired.documents)
       deleted += batch.deleted
-      failure = failure ?? batch.failure
+      failure = failure ?? expired.failure ?? batch.failure
       // Not even one: the next batch would fail as well, as on a full disk.
       if let failure, batch.failure != nil, batch.deleted == 0 { throw failure }
-      start = next
+      start = expired.next
     }
     if let failure { throw failure }
     return deleted

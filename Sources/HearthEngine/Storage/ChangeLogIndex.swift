@@ -47,16 +47,16 @@ enum ChangeLogIndex {
         guard try store.seek(&cursor, toRecordHolding: begin + 1) else { return nil }
         var left = max(recordsPerCommit, 2 * newRecords.count)
         repeat {
-          indexed = try lists.add(key: cursor.key, value: cursor.value) - 1
+          indexed = try lists.add(key: cursor.key, value: cursor.value) &- 1
           left -= 1
         } while try left > 0 && cursor.next()
       }
-      for record in newRecords where record.first == indexed + 1 {
+      for record in newRecords where record.first == indexed &+ 1 {
         indexed = try KeyLayout.sequenceKey(record.first).withUnsafeBytes { key in
-          try record.bytes.withUnsafeBytes { try lists.add(key: key, value: $0) - 1 }
+          try record.bytes.withUnsafeBytes { try lists.add(key: key, value: $0) &- 1 }
         }
       }
-    } catch let status as Status where status.code == .dataLoss {
+    } catch let status as Status where status.isDamage {
       // A damaged record does not stop writes. Readers of that record get the error.
       guard indexed > begin else { return nil }
     }
@@ -64,6 +64,7 @@ enum ChangeLogIndex {
   }
 
   /// The deletions that go with removing records from the log: lists whose last record is removed.
+  /// The lists of a damaged record, and damaged lists, stay; checks report them.
   struct Trim {
     private let store: StoreSnapshot
     private let limit: KeyLimit
@@ -80,10 +81,14 @@ enum ChangeLogIndex {
       _ first: UInt64, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
     ) throws {
       var collections: [[UInt8]] = []
-      _ = try ChangeRecord.forEachCollection(key: key, value: value) {
-        collections.append(Array($0))
+      try Status.ignoringDamage {
+        try ChangeRecord.forEachCollection(key: key, value: value) {
+          collections.append(Array($0))
+        }
       }
-      for collection in collections { try remove(first, of: collection) }
+      for collection in collections {
+        try Status.ignoringDamage { try remove(first, of: collection) }
+      }
     }
 
     private mutating func remove(_ first: UInt64, of collection: [UInt8]) throws {

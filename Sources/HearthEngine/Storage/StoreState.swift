@@ -18,6 +18,17 @@ struct StoreState: Equatable, Sendable {
   /// The index of the log covers all changes in the log up to here.
   var indexedSequence: UInt64 = 0
 
+  /// No file gets there: a stored sequence from here on is damage. Below it, a commit can count on
+  /// without overflow.
+  static let sequenceLimit: UInt64 = 1 << 62
+
+  /// Throws `dataLoss` for a stored sequence that no commit has given.
+  static func check(_ sequence: UInt64) throws(Status) {
+    guard sequence < sequenceLimit else {
+      throw .dataLoss("A stored sequence is higher than any commit's: \(sequence).")
+    }
+  }
+
   static func read(_ snapshot: Snapshot, _ tables: Tables) throws -> StoreState {
     try key.withUnsafeBytes { key in
       guard let stored = try snapshot.get(tables.meta, key) else { return StoreState() }

@@ -60,7 +60,8 @@ struct ExpirationChanges {
 
   private let store: StoreSnapshot
   private let rules: TTLPolicies
-  private var planned: [[UInt8]: [UInt8]?] = [:]
+  /// By the keys' prefix, then by key.
+  private var planned: [[UInt8]: [[UInt8]: [UInt8]?]] = [:]
 
   init(_ store: StoreSnapshot, _ rules: TTLPolicies) {
     self.store = store
@@ -99,7 +100,7 @@ struct ExpirationChanges {
   }
 
   private mutating func plan(_ key: [UInt8], _ value: [UInt8]?) {
-    planned[key] = .some(value)
+    planned[Array(key.dropLast()), default: [:]][key] = .some(value)
     steps.append((key, value))
   }
 
@@ -108,7 +109,7 @@ struct ExpirationChanges {
     of document: [UInt8], at time: Instant
   ) throws -> (stored: [UInt8]?, free: [UInt8]?) {
     let prefix = ExpirationTable.prefix(time, document)
-    var entries = planned.filter { $0.key.starts(with: prefix) }
+    var entries = planned[prefix] ?? [:]
     var cursor = try store.lmdb.cursor(store.tables.expirations)
     var isFound = try prefix.withUnsafeBytes { try cursor.seek(to: $0) }
     while isFound, cursor.key.begins(with: prefix) {

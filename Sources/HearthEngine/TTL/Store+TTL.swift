@@ -5,7 +5,7 @@ extension Store {
   static let ttlWalkBatch = 500
 
   /// Sets the TTL policy of a collection id; a nil field removes it. Blocks until the expiration
-  /// table is correct for all its documents.
+  /// table is correct for all its documents that can be read.
   func setTTL(_ collectionID: String, _ field: FieldSegments?) throws {
     repeat {
       try finishTTLWalks()
@@ -70,9 +70,11 @@ extension StoreSnapshot {
     while found, cursor.key.begins(with: prefix) {
       if seen == Store.ttlWalkBatch { return Array(cursor.key) }
       seen += 1
-      let path = try path(of: StoredEntry(key: cursor.key, record: cursor.value))
-      // Long collection ids are truncated: other collections may then have the same prefix.
-      if UTF8Order.areEqual(path.parent.id, rule.collectionID) {
+      // A sweep does not delete a document by an entry that is left of the previous policy.
+      try Status.ignoringDamage {
+        let path = try path(of: StoredEntry(key: cursor.key, record: cursor.value))
+        // Long collection ids are truncated: other collections may then have the same prefix.
+        guard UTF8Order.areEqual(path.parent.id, rule.collectionID) else { return }
         let body = try body(DocumentRecord(parsing: cursor.value).storedBody)
         try plan.change(
           key: Array(cursor.key), from: ExpirationTable.time(in: body, at: rule.previous),
@@ -87,30 +89,58 @@ extension StoreSnapshot {
   func hasExpiredDocument(at now: Instant) throws -> Bool {
     var cursor = try lmdb.cursor(tables.expirations)
     guard try cursor.first() else { return false }
-    return try ExpirationTable.time(fromKey: cursor.key) <= now
+    return try Status.ignoringDamage { try ExpirationTable.time(fromKey: cursor.key) <= now }
+      ?? true
   }
 
-  /// Expired documents, from the key `start` on, and the key to continue at; nil if there are no
-  /// more.
+  struct ExpiredDocuments {
+    var documents: [(path: ResourcePath, updateTime: Instant)] = []
+    /// The key to continue at; nil if there are no more.
+    var next: [UInt8]?
+    /// Of the first entry that could not be read, or whose document could not.
+    var failure: Status?
+  }
+
+  /// Expired documents, from the key `start` on.
   func expiredDocuments(
     at now: Instant, from start: [UInt8], limit: Int
-  ) throws -> (documents: [(path: ResourcePath, updateTime: Instant)], next: [UInt8]?) {
-    var documents: [(path: ResourcePath, updateTime: Instant)] = []
+  ) throws -> ExpiredDocuments {
+    let policies = try TTLPolicies.read(lmdb, tables)
+    var expired = ExpiredDocuments()
     var cursor = try lmdb.cursor(tables.expirations)
     var found = try start.withUnsafeBytes { try cursor.seek(to: $0) }
-    while found, try ExpirationTable.time(fromKey: cursor.key) <= now {
-      if documents.count == limit { return (documents, Array(cursor.key)) }
-      let key = try ExpirationTable.documentKey(cursor.value, key: cursor.key)
-      // Entries without a document are reported by file checks. They do not stop the sweep.
-      if let record = try lmdb.get(tables.documents, key) {
-        documents.append(
-          (
-            try path(of: StoredEntry(key: key, record: record)),
-            try DocumentRecord(parsing: record).updateTime
-          ))
+    while found {
+      do {
+        let time = try ExpirationTable.time(fromKey: cursor.key)
+        guard time <= now else { break }
+        guard expired.documents.count < limit else {
+          expired.next = Array(cursor.key)
+          break
+        }
+        let key = try ExpirationTable.documentKey(cursor.value, key: cursor.key)
+        // Entries without a document, or of another time than the document's, are reported by file
+        // checks. They do not stop the sweep.
+        if let document = try document(key, expiringAt: time, by: policies) {
+          expired.documents.append(document)
+        }
+      } catch let status as Status where status.isDamage {
+        expired.failure = expired.failure ?? status
       }
       found = try cursor.next()
     }
-    return (documents, nil)
+    return expired
+  }
+
+  private func document(
+    _ key: UnsafeRawBufferPointer, expiringAt time: Instant, by policies: TTLPolicies
+  ) throws -> (path: ResourcePath, updateTime: Instant)? {
+    guard let stored = try lmdb.get(tables.documents, key) else { return nil }
+    let path = try path(of: StoredEntry(key: key, record: stored))
+    let record = try DocumentRecord(parsing: stored)
+    let field = policies[path.parent.id]?.field(forKey: key)
+    guard try ExpirationTable.time(in: body(record.storedBody), at: field) == time else {
+      return nil
+    }
+    return (path, record.updateTime)
   }
 }

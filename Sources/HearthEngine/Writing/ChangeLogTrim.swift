@@ -29,38 +29,47 @@ struct ChangeLogTrim {
     guard excessBytes > 0 || oldestKept != nil else { return ([], nil) }
     var steps: [CommitPlan.Step] = []
     var index = ChangeLogIndex.Trim(store)
-    var firstKept: UInt64?
     var left = max(Self.recordsPerCommit, 2 * newRecords)
     var cursor = try store.lmdb.cursor(tables.changes)
     var found = try cursor.first()
     while found, left > 0 {
-      var newest = Instant.earliest
-      var next: UInt64 = 0
-      var buried: [Change] = []
-      try ChangeRecord.read(key: cursor.key, value: cursor.value) { change in
-        newest = max(newest, change.commitTime)
-        next = change.sequence &+ 1
-        if change.kind == .deleted { buried.append(change) }
-        return true
-      }
+      // Nobody can read a damaged record. It counts as old, and its tombstones stay: a commit that
+      // stopped here would fail, and so would every later one.
+      let record = try Status.ignoringDamage { try read(cursor.key, cursor.value) }
+      let newest = record?.newest ?? .earliest
       guard excessBytes > 0 || oldestKept.map({ newest < $0 }) ?? false else { break }
       steps.append(CommitPlan.Step(table: tables.changes, key: Array(cursor.key), value: nil))
-      for change in buried {
-        if let key = try tombstone(of: change, in: store) {
+      for change in record?.deletions ?? [] {
+        if let key = try Status.ignoringDamage({ try tombstone(of: change, in: store) }) ?? nil {
           steps.append(CommitPlan.Step(table: tables.tombstones, key: key, value: nil))
         }
       }
       try index.remove(
         try KeyLayout.sequence(fromKey: cursor.key), key: cursor.key, value: cursor.value)
       excessBytes -= cursor.value.count
-      firstKept = next
       left -= 1
       found = try cursor.next()
     }
     steps += index.steps.map {
       CommitPlan.Step(table: tables.logIndex, key: $0.key, value: $0.value)
     }
+    guard !steps.isEmpty else { return ([], nil) }
+    let firstKept =
+      try found ? KeyLayout.sequence(fromKey: cursor.key) : store.state().lastSequence &+ 1
     return (steps, firstKept)
+  }
+
+  private func read(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws -> (newest: Instant, deletions: [Change]) {
+    var newest = Instant.earliest
+    var deletions: [Change] = []
+    try ChangeRecord.read(key: key, value: value) { change in
+      newest = max(newest, change.commitTime)
+      if change.kind == .deleted { deletions.append(change) }
+      return true
+    }
+    return (newest, deletions)
   }
 
   /// The tombstone's key, if the tombstone belongs to this deletion and not to a later one.

@@ -62,6 +62,7 @@ struct CommitPlan {
     self.store = store
     self.now = now
     state = try store.state()
+    try StoreState.check(state.lastSequence)
     base = state
     catalogue = try store.indexes()
     documents.reserveCapacity(documentCount)

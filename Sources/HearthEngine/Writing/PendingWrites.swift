@@ -50,6 +50,8 @@ struct PendingWrites {
 
   /// The ticket that a read of `scope` has to wait for.
   func newest(touching scope: ReadScope) -> Ticket? {
+    // An exclusive transaction's reads wait for nothing: what waits for the writer waits for them.
+    if case .documents(let paths) = scope, paths.isEmpty { return nil }
     let ticket =
       switch scope {
       // A write sets both, so the older of the two is new enough.

@@ -18,10 +18,13 @@ final class WriteContext {
   /// error.
   private(set) var fault: Status?
 
-  init(in plan: UnsafeMutablePointer<CommitPlan>) {
+  /// - Parameter isAlone: No other request is in the group. The closure's caller may read the
+  ///   committed state for it, so the request depends on all of that state.
+  init(in plan: UnsafeMutablePointer<CommitPlan>, isAlone: Bool = false) {
     self.plan = plan
     request = plan.pointee.begin()
     readSet.time = request.time
+    if isAlone { readSet.state = plan.pointee.state }
   }
 
   func document(at path: ResourcePath) throws -> StoredDocument? {

@@ -11,6 +11,7 @@ extension Writer {
     var rest = group[...]
     var batch = rest.count
     var growths = 0
+    var growthFailure: Status?
     // Requests keep their time when they are planned again.
     var now: Instant?
     while !rest.isEmpty {
@@ -30,16 +31,12 @@ extension Writer {
         withExtendedLifetime(plan) {}
       case .unchanged(let outcomes):
         finish(part, outcomes, report)
-      case .mapFull(let error):
-        growths += 1
-        do throws(Status) {
-          guard growths < Store.growthLimit else { throw Status(writing: error) }
-          try store.grow()
-          continue
-        } catch {
-          finish(part, part.map { _ in .failure(error) }, report)
+      case .mapFull(var error), .refused(var error):
+        if case .mapFull = attempt {
+          growthFailure = growthFailure ?? grow(error, &growths)
+          guard let growthFailure else { continue }
+          error = growthFailure
         }
-      case .refused(let error):
         guard tried > 1 else {
           finish(part, [.failure(error)], report)
           break
@@ -54,11 +51,24 @@ extension Writer {
     }
   }
 
+  /// Grows the map. Returns the error if it cannot grow.
+  private func grow(_ mapFull: Status, _ growths: inout Int) -> Status? {
+    growths += 1
+    guard growths < Store.growthLimit else { return mapFull }
+    do throws(Status) {
+      try store.grow()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   private enum Attempt {
     case committed([Outcome], CommitPlan, [Int: Acknowledgement])
     /// No request changed anything; there was nothing to commit.
     case unchanged([Outcome])
-    case mapFull(LMDBError)
+    /// Nothing was applied. Next: the same in a larger map, or in parts if it cannot grow.
+    case mapFull(Status)
     /// Nothing was applied.
     case refused(Status)
     /// The commit itself failed: requests that were not refused may have been applied.
@@ -94,12 +104,13 @@ extension Writer {
         try transaction.commit(ringing: false)
       } catch {
         self.acknowledgements.withdraw(Array(acknowledgements.values))
-        if error == .mapFull { return .mapFull(error) }
+        if error == .mapFull { return .mapFull(Status(writing: error)) }
         return .unknown(outcomes, Status(committing: error))
       }
       return .committed(outcomes, plan, acknowledgements)
     } catch let error as LMDBError {
-      return error == .mapFull ? .mapFull(error) : .refused(Status(writing: error))
+      let status = Status(writing: error)
+      return error == .mapFull ? .mapFull(status) : .refused(status)
     } catch let error as Status {
       return .refused(error)
     } catch {
@@ -166,7 +177,7 @@ extension Writer {
       note(.planning)
     }
     return withUnsafeMutablePointer(to: &plan) { plan in
-      let live = WriteContext(in: plan)
+      let live = WriteContext(in: plan, isAlone: closure.isAlone)
       defer { live.drop() }
       do {
         try closure.take()?(live)

@@ -142,6 +142,32 @@ import Testing
   }
 
   @Test(arguments: Kind.allCases)
+  func `an exclusive transaction reads and commits while a delete that may cascade waits for it`(
+    kind: Kind
+  ) async throws {
+    let backend = try open(kind)
+    try await backend.declare([
+      IndexDefinition(
+        "books", scope: .group, [.init("a", .ascending)],
+        constraint: .reference(ReferenceRule(.cascade, target: "a")))
+    ])
+    var start = TransactionStart(at: CallSite(file: #file, line: #line))
+    start.isExclusive = true
+    let id = try await backend.awaiting { backend.beginTransaction(start, .busy, $0) }
+    backend.submit(
+      [Mutation(path: paths[0], operation: .delete)], completesAfterListeners: false
+    ) { _ in }
+    // If the read waited, the transaction would have ended after a second.
+    let context = RequestContext(thread: .lent, transaction: id)
+    _ = try await backend.awaiting { backend.documents(at: paths, context, $0) }
+    var request = CommitRequest([try set(paths[1], 1)])
+    request.transaction = id
+    _ = try await backend.commit(request)
+    #expect(try self.n(await backend.document(at: paths[1])) == 1)
+    backend.close()
+  }
+
+  @Test(arguments: Kind.allCases)
   func `a transaction that was rolled back is forgotten`(kind: Kind) async throws {
     let backend = try open(kind)
     let start = TransactionStart(at: CallSite(file: #file, line: #line))

@@ -128,6 +128,20 @@ import Testing
     }
   }
 
+  @Test func `a delete that nobody awaits follows a rule that was declared just before it`()
+    async throws
+  {
+    for _ in 0..<30 {
+      // Their commits read the catalogue, without the rule.
+      try await fill()
+      try await db.references.declare(rule(.cascade))
+      authors.document("herbert").delete(completion: nil)
+      #expect(try await !books.document("dune").getDocument().exists)
+      #expect(try await books.getDocuments().documents.map(\.documentID) == ["emma"])
+      try await db.references.drop(rule(.cascade))
+    }
+  }
+
   @Test func `what a commit deletes by other rules restricts nothing, in any order`() async throws {
     try await db.references.declare(
       FirestoreReferenceRule("reviews", field: "book", to: "books", onDelete: .cascade),

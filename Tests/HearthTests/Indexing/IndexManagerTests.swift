@@ -45,6 +45,34 @@ import Testing
     keeper.close()
   }
 
+  @Test func `an index that a damaged document keeps from being built keeps no other`() async throws
+  {
+    let fixture = try StoreFixture()
+    try fill(fixture, 10)
+    try fixture.commit(fixture.set("papers/1", ("year", .integer(1))))
+    try fixture.store.replaceRecord(
+      fixture.store.tables.documents, fixture.name("books/5").key.bytes
+    ) { $0 = [1, 2, 3] }
+    let papers = IndexDefinition("papers", [.init("year", .ascending)])
+    let keeper = keeper(fixture)
+    keeper.start()
+    try keeper.declare([year, papers])
+    try await keeper.waitUntilReady(papers)
+    for wanted in [year, nil] {
+      let error = await #expect(throws: Status.self) { try await keeper.waitUntilReady(wanted) }
+      #expect(error?.code == .dataLoss)
+    }
+    // While the first one waits for another attempt.
+    let authors = IndexDefinition("papers", [.init("author", .ascending)])
+    try keeper.declare([authors])
+    try await keeper.waitUntilReady(authors)
+    // It can be dropped.
+    try keeper.drop([year])
+    try await keeper.waitUntilReady()
+    try await eventually { try keeper.list().count == 2 }
+    keeper.close()
+  }
+
   @Test func `one process works at a time, and a dead one's lease runs out`() throws {
     let fixture = try StoreFixture()
     try fill(fixture, 100)
@@ -67,6 +95,30 @@ import Testing
     clock.advance(by: -3600 * 1_000_000)
     #expect(try one.step() == .worked(finished: nil))
     #expect(try fixture.store.check().problems == [])
+  }
+
+  /// Entries of long ids are in collision runs; an entry of a short id may be between two runs.
+  @Test func `an element that two documents share is found once, however long their ids are`()
+    throws
+  {
+    let long = String(repeating: "b", count: 30)
+    func duplicates(_ documents: (id: String, elements: [Int64])...) throws -> UInt64? {
+      let fixture = try StoreFixture { $0.keyLimit = KeyLimit(24) }
+      for (id, elements) in documents {
+        try fixture.commit(
+          fixture.set("books/\(id)", ("tags", .array(elements.map { .integer($0) }))))
+      }
+      let keeper = keeper(fixture)
+      try keeper.declare([
+        IndexDefinition("books", [.init("tags", .contains)], constraint: .unique)
+      ])
+      try finish(fixture)
+      guard case .invalid(let duplicates)? = try keeper.list().first?.state else { return nil }
+      return duplicates.values
+    }
+    #expect(try duplicates(("a", [5, 7]), (long, [3, 7])) == 1)
+    #expect(try duplicates((long + "1", [3, 7]), (long + "2", [3, 7])) == 2)
+    #expect(try duplicates(("a", [5]), (long, [3, 7])) == nil)
   }
 
   @Test func `numbers are used again, and mirror images share one`() throws {

@@ -118,6 +118,38 @@ import Testing
       ])
   }
 
+  @Test func `a sequence that no commit has given is damage, of a document or of the state`() throws
+  {
+    let path = folder.path + "/few.hearth"
+    let store = try Store(path: path, configuration: DamageWorld.configuration)
+    let writer = Writer(store, logger: .silent)
+    let body = try DocumentBody(encoding: MapValue([("n", .integer(1))]))
+    for id in ["a/1", "a/2"] {
+      let done = DispatchSemaphore(value: 0)
+      let name = DocumentName(ResourcePath(relative: id), limit: store.keyLimit)
+      writer.submit([Mutation(path: name.path, operation: .set(body))]) { _ in done.signal() }
+      done.wait()
+    }
+    let name = DocumentName(ResourcePath(["a", "2"]), limit: store.keyLimit)
+    try store.replaceRecord(store.tables.documents, name.key.bytes) { record in
+      record = body.withBytes { body in
+        name.key.bytes.withUnsafeBytes { key in
+          DocumentRecord.encode(
+            sequence: .max, updateTime: Instant(microseconds: 1),
+            createTime: Instant(microseconds: 1), path: nil, body: BodyParts(body), key: key)
+        }
+      }
+    }
+    var state = try store.read { try $0.state() }
+    state.lastSequence = .max
+    try store.replaceRecord(store.tables.meta, StoreState.key) { $0 = state.encoded() }
+    writer.close()
+    store.close()
+    let (report, repaired, check) = try repair(Data(contentsOf: URL(fileURLWithPath: path)))
+    #expect(Set(repaired.keys) == ["a/1"] && check.problems == [])
+    #expect(report.unreadableDocuments == 1 && report.problemCount >= 2)
+  }
+
   @Test func `what was deleted stays so, where old pages cannot be told from lost ones`() throws {
     let path = folder.path + "/few.hearth"
     let store = try Store(path: path, configuration: DamageWorld.configuration)

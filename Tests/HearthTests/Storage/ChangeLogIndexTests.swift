@@ -222,6 +222,68 @@ import Testing
     }
   }
 
+  enum Trimming: CaseIterable { case byAge, bySize }
+
+  /// The head is where every commit trims.
+  @Test(arguments: Trimming.allCases)
+  func `a damaged record at the head of the log keeps nobody from writing, and leaves`(
+    _ trimming: Trimming
+  ) throws {
+    let fixture = try StoreFixture { $0.changeLogAge = .seconds(3600) }
+    for number in 0..<40 {
+      try commit(fixture, [try fixture.set("a/\(number)", ("n", .null))])
+    }
+    try fixture.store.replaceRecord(fixture.store.tables.changes, KeyLayout.sequenceKey(1)) {
+      $0 = [1, 2, 3, 4, 5, 6, 7]
+    }
+    // A writer that was just made looks at the age with its first commit.
+    try fixture.reopen { if trimming == .bySize { $0.changeLogBytes = 0 } }
+    if trimming == .byAge { fixture.clock.advance(by: 2 * 3_600_000_000) }
+    for number in 0..<200 {
+      try commit(fixture, [try fixture.set("b/\(number)", ("n", .null))])
+    }
+    let error = #expect(throws: Status.self) {
+      try fixture.store.read { try $0.changes(after: 0) { _ in true } }
+    }
+    #expect(error?.code == .outOfRange)
+    try fixture.store.read { snapshot in
+      let begin = try snapshot.state().firstLoggedSequence - 1
+      var count: UInt64 = 0
+      try snapshot.changes(after: begin) { _ in
+        count += 1
+        return true
+      }
+      #expect(begin >= 40 && count == 240 - begin)
+    }
+    #expect(try fixture.store.check().problems == [])
+  }
+
+  @Test func `what belongs to a change and is damaged keeps nobody from trimming the log`() throws {
+    let fixture = try StoreFixture()
+    for number in 0..<200 {
+      try commit(fixture, [try fixture.set("a/\(number)", ("n", .null))])
+    }
+    try commit(fixture, [fixture.delete("a/1")])
+    try fixture.store.replaceRecord(
+      fixture.store.tables.tombstones, fixture.name("a/1").key.bytes
+    ) { $0 = [1, 2, 3, 4, 5, 6, 7] }
+    let (key, _) = try fixture.store.read { snapshot in
+      var cursor = try snapshot.lmdb.cursor(snapshot.tables.logIndex)
+      #expect(try cursor.next())
+      return (Array(cursor.key), Array(cursor.value))
+    }
+    try fixture.store.replaceRecord(fixture.store.tables.logIndex, key) {
+      $0 = [1, 2, 3, 4, 5, 6, 7]
+    }
+    try fixture.reopen { $0.changeLogBytes = 0 }
+    for number in 0..<10 {
+      try commit(fixture, [try fixture.set("b/\(number)", ("n", .null))])
+    }
+    #expect(try fixture.store.read { try $0.state().firstLoggedSequence } > 201)
+    // Both are still there.
+    #expect(try fixture.store.check().problemCount >= 2)
+  }
+
   @Test func `a check tells a list that lacks a record, has one too many, or is left over`() throws
   {
     let fixture = try StoreFixture()

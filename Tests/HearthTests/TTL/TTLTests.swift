@@ -125,6 +125,87 @@ struct TTLTests {
     #expect(try fixture.store.check().problems == [])
   }
 
+  private func due(_ fixture: StoreFixture, _ count: Int) throws -> [Mutation] {
+    try (0..<count).map {
+      try fixture.set("s/\($0)", ("until", .timestamp(Instant(microseconds: 7))))
+    }
+  }
+
+  @Test func `a damaged entry keeps no other document, and its error is thrown at the end`() throws
+  {
+    let fixture = try StoreFixture()
+    try fixture.store.setTTL("s", FieldSegments(["until"]))
+    _ = try fixture.commitTogether([try due(fixture, 300)])[0].get()
+    let table = fixture.store.tables.expirations
+    let first = try fixture.store.read { snapshot in
+      var cursor = try snapshot.lmdb.cursor(table)
+      #expect(try cursor.next())
+      return Array(cursor.key)
+    }
+    try fixture.store.replaceRecord(table, first) { $0[$0.count - 1] ^= 1 }
+    let sweeper = sweeper(fixture)
+    defer { sweeper.close() }
+    let error = #expect(throws: Status.self) { try sweeper.sweep() }
+    #expect(error?.code == .dataLoss)
+    #expect(try fixture.store.read { try $0.lmdb.statistics($0.tables.documents).entries } == 1)
+    // Nor does a key that is none.
+    let past = Value.timestamp(Instant(microseconds: 7))
+    _ = try fixture.commitTogether([[try fixture.set("s/x", ("until", past))]])[0].get()
+    try fixture.store.replaceRecord(table, [0]) { $0 = [1] }
+    #expect(throws: Status.self) { try sweeper.sweepIfElected() }
+    #expect(try fixture.document("s/x") == nil)
+  }
+
+  @Test func `a damaged document keeps no policy from being set, nor others from being deleted`()
+    throws
+  {
+    let fixture = try StoreFixture()
+    _ = try fixture.commitTogether([try due(fixture, 10)])[0].get()
+    let table = fixture.store.tables.documents
+    try fixture.store.replaceRecord(table, fixture.name("s/5").key.bytes) { $0 = [1, 2, 3] }
+    try fixture.store.setTTL("s", FieldSegments(["until"]))
+    #expect(try dueCount(fixture.store) == 9)
+    let sweeper = sweeper(fixture)
+    defer { sweeper.close() }
+    #expect(try sweeper.sweep() == 9)
+    #expect(try fixture.store.read { try $0.lmdb.statistics($0.tables.documents).entries } == 1)
+  }
+
+  @Test(.disabled(if: hasSanitizer)) func `planning many expiring documents takes linear time`()
+    throws
+  {
+    let fixture = try StoreFixture()
+    func time(_ count: Int) throws -> Duration {
+      try fixture.store.read { snapshot in
+        var changes = ExpirationChanges(snapshot, TTLPolicies())
+        let began = ContinuousClock.now
+        for number in 0..<count {
+          try changes.change(
+            key: Array("\(number)".utf8), from: nil, to: Instant(microseconds: Int64(number)))
+        }
+        #expect(changes.steps.count == count)
+        return ContinuousClock.now - began
+      }
+    }
+    let few = try (0..<3).map { _ in try time(2_000) }.min() ?? .zero
+    #expect(try time(20_000) < few * 40)
+  }
+
+  @Test func `an entry that its document does not have deletes nothing`() throws {
+    let fixture = try StoreFixture()
+    try fixture.store.setTTL("s", FieldSegments(["until"]))
+    _ = try fixture.commitTogether([[try fixture.set("s/1", ("until", .null))]])[0].get()
+    let document = fixture.name("s/1").key.bytes
+    let key = ExpirationTable.prefix(Instant(microseconds: 7), document) + [0]
+    try fixture.store.replaceRecord(fixture.store.tables.expirations, key) {
+      $0 = ExpirationTable.record(of: document, under: key)
+    }
+    let sweeper = sweeper(fixture)
+    defer { sweeper.close() }
+    #expect(try sweeper.sweep() == 0)
+    #expect(try fixture.document("s/1") != nil)
+  }
+
   @Test func `a document that was changed after it was found due is not deleted`() throws {
     let fixture = try StoreFixture()
     try fixture.store.setTTL("s", FieldSegments(["until"]))

@@ -392,11 +392,13 @@ private final class RunCount: Sendable {
     fixture.clock.advance(by: 60_000_000)
     let now = fixture.clock.now
 
-    func readSet(_ body: (WriteContext) throws -> Void) throws -> ReadSet {
+    func readSet(
+      isAlone: Bool = false, _ body: (WriteContext) throws -> Void
+    ) throws -> ReadSet {
       try fixture.store.read { snapshot in
         var plan = try CommitPlan(snapshot, now: now, documentCount: 1)
         return try withUnsafeMutablePointer(to: &plan) { plan in
-          let live = WriteContext(in: plan)
+          let live = WriteContext(in: plan, isAlone: isAlone)
           defer { live.drop() }
           try body(live)
           return live.readSet
@@ -419,11 +421,13 @@ private final class RunCount: Sendable {
     let sum = try readSet {
       _ = try $0.aggregate([Aggregation(.count(upTo: nil))], over: query)
     }
-    #expect(try !isRefused(time) && !isRefused(sum))
+    // Others read for it what was committed, as an exclusive transaction does.
+    let alone = try readSet(isAlone: true) { try $0.write(try fixture.set("b/1", ("n", .null))) }
+    #expect(try !isRefused(time) && !isRefused(sum) && !isRefused(alone))
     // By another process, whose clock is behind: the time to come is the same.
     fixture.clock.now = Instant(microseconds: early.microseconds + 1000)
     try fixture.commit(try fixture.set("a/2", ("n", .integer(1))))
-    #expect(try !isRefused(time) && isRefused(sum))
+    #expect(try !isRefused(time) && isRefused(sum) && isRefused(alone))
     fixture.clock.now = Instant(microseconds: now.microseconds + 1000)
     try fixture.commit(try fixture.set("a/3", ("n", .integer(1))))
     #expect(try isRefused(time))
@@ -506,6 +510,72 @@ private final class RunCount: Sendable {
     }
     let report = try fixture.store.check()
     #expect(report.problems == [] && report.documents == 1200)
+  }
+
+  @Test func `where the map cannot grow, only what does not fit fails`() throws {
+    let fixture = try StoreFixture {
+      $0.mapSizeBytes = 1 << 20
+      $0.faultInjector = { $0 == .setMapSize ? 12 : 0 }
+    }
+    let long = Value.string(String(repeating: "x", count: 900_000))
+    var requests = try (0..<10).map { [try fixture.set("a/\($0)", ("n", .integer(1)))] }
+    requests[5] = try (0..<3).map { try fixture.set("big/\($0)", ("t", long)) }
+    for (index, outcome) in fixture.commitTogether(requests).enumerated() {
+      switch outcome {
+      case .success: #expect(index != 5)
+      case .failure(let status): #expect(index == 5, "\(status)")
+      }
+    }
+    let report = try fixture.store.check()
+    #expect(report.problems == [] && report.documents == 9)
+  }
+
+  @Test(arguments: [UInt64.max, UInt64.max - 1, UInt64(1) << 63])
+  func `a stored sequence that no commit has given refuses writes as damage`(_ sequence: UInt64)
+    throws
+  {
+    let fixture = try StoreFixture()
+    try fixture.commit(try fixture.set("a/1", ("n", .integer(1))))
+    var state = try fixture.store.read { try $0.state() }
+    state.lastSequence = sequence
+    try fixture.store.replaceRecord(fixture.store.tables.meta, StoreState.key) {
+      $0 = state.encoded()
+    }
+    let error = #expect(throws: Status.self) {
+      try fixture.commit(try fixture.set("a/2", ("n", .integer(1))))
+    }
+    #expect(error?.code == .dataLoss)
+  }
+
+  @Test(arguments: [(.max, 0), (0, .max), (.min, 0), (0, .min)] as [(Int64, Int64)])
+  func `a stored sum of words that overflows refuses the write as damage`(
+    documents: Int64, length: Int64
+  ) throws {
+    let fixture = try StoreFixture()
+    let words = WordFields([.init(field: FieldSegments(["text"]), weight: 1)], .english)
+    let keeper = IndexManager(fixture.store, policy: .declared, logger: .silent)
+    try keeper.declare([IndexDefinition("books", [.init(words: words)])])
+    try fixture.commit(try fixture.set("books/1", ("text", .string("sand"))))
+    var sum = WordStatistic()
+    (sum.documents, sum.length) = (documents, length)
+    let table = fixture.store.tables.entries
+    let keys = try fixture.store.read { snapshot in
+      var keys: [[UInt8]] = []
+      var cursor = try snapshot.lmdb.cursor(table)
+      while try cursor.next() {
+        if cursor.key.first == WordStatistic.marker { keys.append(Array(cursor.key)) }
+      }
+      return keys
+    }
+    #expect(!keys.isEmpty)
+    for key in keys { try fixture.store.replaceRecord(table, key) { $0 = sum.encoded } }
+    let isNegative = documents < 0 || length < 0
+    let error = #expect(throws: Status.self) {
+      try fixture.commit(
+        isNegative
+          ? fixture.delete("books/1") : fixture.set("books/2", ("text", .string("sand"))))
+    }
+    #expect(error?.code == .dataLoss)
   }
 
   @Test func `a request of very many documents is done in one piece`() throws {

@@ -72,6 +72,13 @@ import Testing
     #expect(book.newest(touching: .everything) == nil)
   }
 
+  @Test func `a read of nothing waits for nothing, though a write may change everything`() {
+    var book = PendingWrites()
+    let ticket = book.issueForEverything()
+    #expect(book.newest(touching: .nothing) == nil)
+    #expect(book.newest(touching: .document(ResourcePath(["a", "1"]))) == ticket)
+  }
+
   @Test func `a drain waits for all that was handed over, and not for more`() async throws {
     let fixture = try StoreFixture()
     let done = Guarded(0)
