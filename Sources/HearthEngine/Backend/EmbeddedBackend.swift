@@ -30,6 +30,16 @@ package final class EmbeddedBackend: Sendable {
     store = try Store(path: path, named: namedPath, configuration: configuration)
     self.logger = logger
     self.memoryFolder = memoryFolder
+    if memoryFolder == nil {
+      do {
+        try BootMark.update(store)
+      } catch {
+        // Reading goes on when the disk is full.
+        logger.warning(
+          "Change tokens of commits that the system has lost may be accepted.",
+          metadata: ["path": "\(path)", "error": "\(error)"])
+      }
+    }
     history = try store.read { try History.read($0) }
     writer = Writer(store, queueLimitBytes: queueLimitBytes, logger: logger)
     let indexes = IndexManager(store, policy: indexPolicy, logger: logger)

@@ -22,7 +22,8 @@ extension ListeningBackend {
     if listeners.history.isRestored {
       throw Status(
         .outOfRange,
-        "The change token is from before the database was restored from a backup, or of another one."
+        "The change token is from before the database was restored from a backup or lost commits, or "
+          + "of another one."
       )
     }
     throw .invalidArgument("The change token is of another database.")

@@ -105,11 +105,12 @@ struct FileFormat: Sendable {
 /// Identifies a file's history of changes. Sequences are comparable only within one history.
 ///
 /// On disk, in `meta` under "format", after the frame: the id and, in a file restored from a
-/// backup, the id that it was created with. 8 bytes each, little-endian.
+/// backup or with a lost commit, the id that it was created with. 8 bytes each, little-endian.
 struct History: Equatable, Sendable {
-  /// Roughly the time when the file was created or last restored. Two restores of one backup get
-  /// different ids, even if the clock was set back in between.
+  /// Roughly the time when the file was created, or when a new history began. Two restores of one
+  /// backup get different ids, even if the clock was set back in between.
   var id: Instant
+  /// Whether there was a history before: of the backup, or of commits that may be lost.
   var isRestored = false
 
   static func read(_ snapshot: StoreSnapshot) throws -> History {
@@ -136,8 +137,8 @@ struct History: Equatable, Sendable {
     let old = stored[RecordFrame.byteCount...]
     let oldID = old.prefix(8).reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
     let id =
-      max(store.configuration.now().microseconds, Int64(bitPattern: oldID) + 1)
-      + Int64.random(in: 0..<1 << 30)
+      max(store.configuration.now().microseconds, Int64(bitPattern: oldID) &+ 1)
+      &+ Int64.random(in: 0..<1 << 30)
     var record = [stored[0], 0, 0, 0, 0]
     record.append(littleEndian: UInt64(bitPattern: id))
     record += old.suffix(8)
