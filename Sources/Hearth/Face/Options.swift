@@ -130,8 +130,9 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   /// The changes of the first snapshot are the documents that were added, modified and removed
   /// since the token, also while the process was not running. If the change log does not reach back
   /// that far, or the state of the token was lost, the first snapshot has every document as added,
-  /// and its `isFullResync` is true. The listener ends with `invalidArgument` for a token of another
-  /// database: listen without a token then.
+  /// and its `isFullResync` is true. The same holds for every search, query that includes documents,
+  /// and query with times relative to the present. The listener ends with `invalidArgument` for a
+  /// token of another database: listen without a token then.
   public func resuming(from token: ChangeToken?) -> SnapshotListenOptions {
     SnapshotListenOptions(
       source: source, includeMetadataChanges: includeMetadataChanges, token: token,

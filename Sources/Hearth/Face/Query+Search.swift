@@ -59,7 +59,8 @@ extension Query {
   /// scores are read.
   ///
   /// A listener receives the new ranking after each commit, which costs as much as sorting the matches.
-  /// A search is not read in a transaction, nor in the past.
+  /// A search is not read in a transaction, nor in the past. In a closure that writes, or if others
+  /// write at the same moment, it reads every match, whatever the limit is.
   ///
   /// - Parameters:
   ///   - text: Words, words with `*` at the end, and phrases in quotation marks.

@@ -21,14 +21,7 @@ extension DocumentReference {
 extension CollectionReference {
   /// All documents of the collection, and all documents below them.
   public func recursive() -> Query {
-    var query = StructuredQuery(.subtree(below: resourcePath.parent))
-    query.orders = [StructuredQuery.Order(field: .documentID)]
-    // From the lowest id of this collection to the lowest id of the next possible collection.
-    let lowest = "__id\(Int64.min)__"
-    let next = resourcePath.parent.appending(resourcePath.id + "\0")
-    query.start = StructuredQuery.Bound(
-      values: [.reference(resourcePath.appending(lowest))], isBefore: true)
-    query.end = StructuredQuery.Bound(values: [.reference(next.appending(lowest))], isBefore: true)
-    return Query(firestore, query, validationError: validationError)
+    Query(
+      firestore, StructuredQuery(recursivelyIn: resourcePath), validationError: validationError)
   }
 }

@@ -2,7 +2,7 @@
 /// are not yet put, or earlier versions.
 ///
 /// Keeps only the versions that can be results. With a limit, keeps at most twice `limit + offset`
-/// of them, or 64 if that is more.
+/// of them, or 64 if that is more. For a search for words it keeps all: each changes the statistics.
 struct DocumentOverlay {
   /// The replaced documents: their stored versions are ignored.
   enum Replaced {
@@ -15,6 +15,9 @@ struct DocumentOverlay {
   /// The number of replaced documents.
   private(set) var count = 0
   private var versions: TopK<StoredDocument>
+  /// Of a search.
+  private(set) var searched: [(path: ResourcePath, document: StoredDocument?)] = []
+  private let isSearch: Bool
   private var test: ResultTest
 
   /// - Parameters:
@@ -27,6 +30,7 @@ struct DocumentOverlay {
   ) {
     replaced = sequence.map { .after($0) } ?? .paths([])
     test = ResultTest(query, requiring: fields)
+    isSearch = query.search != nil
     // A nearest query needs all matching versions.
     versions = TopK(limit: query.nearest == nil ? query.lastWanted : nil)
   }
@@ -42,6 +46,7 @@ struct DocumentOverlay {
       replaced = .paths(paths)
     }
     count += 1
+    if isSearch { return searched.append((path, document)) }
     guard let document, try test.admits(document) else { return }
     try versions.add(document) { try test.compare($0, $1) }
   }

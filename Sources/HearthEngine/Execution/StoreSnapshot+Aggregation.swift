@@ -5,16 +5,7 @@ extension StoreSnapshot {
     _ aggregations: [Aggregation], over query: EffectiveQuery, trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
     if query.search != nil {
-      var totals = AggregationTotals(aggregations, isLive: false)
-      for document in try search(query, trace: trace) {
-        try document.body.withBytes { bytes in
-          let fields = try MapView(body: bytes)
-          if try totals.fields.allSatisfy({ try fields.value(at: $0) != nil }) {
-            try totals.add(fields)
-          }
-        }
-      }
-      return totals.values
+      return try totals(aggregations, of: search(query, trace: trace))
     }
     guard aggregations.contains(where: { $0.field != nil }) else {
       let most = aggregations.map(\.countLimit).max() ?? .max
@@ -37,6 +28,22 @@ extension StoreSnapshot {
       }
     }
     trace.found = Int(totals.counted)
+    return totals.values
+  }
+
+  /// The results of the aggregations over `documents`.
+  func totals(
+    _ aggregations: [Aggregation], of documents: [StoredDocument]
+  ) throws -> [Value] {
+    var totals = AggregationTotals(aggregations, isLive: false)
+    for document in documents {
+      try document.body.withBytes { bytes in
+        let fields = try MapView(body: bytes)
+        if try totals.fields.allSatisfy({ try fields.value(at: $0) != nil }) {
+          try totals.add(fields)
+        }
+      }
+    }
     return totals.values
   }
 

@@ -10,9 +10,12 @@ extension StoreSnapshot {
     matching query: EffectiveQuery, with overlay: DocumentOverlay, trace: QueryTrace = QueryTrace()
   ) throws -> [StoredDocument] {
     guard !overlay.isEmpty else { return try documents(matching: query, trace: trace) }
-    try query.refuseSearch()
     var found: [StoredDocument] = []
-    try forEachResult(of: query, with: overlay, trace) { found.append($0) }
+    if query.search != nil {
+      found = try search(query, with: overlay, trace: trace)
+    } else {
+      try forEachResult(of: query, with: overlay, trace) { found.append($0) }
+    }
     if let nearest = query.nearest {
       found = try nearest.nearest(among: found)
     } else if query.isReversed {
@@ -28,7 +31,9 @@ extension StoreSnapshot {
     trace: QueryTrace = QueryTrace()
   ) throws -> [Value] {
     guard !overlay.isEmpty else { return try aggregate(aggregations, over: query, trace: trace) }
-    try query.refuseSearch()
+    if query.search != nil {
+      return try self.totals(aggregations, of: search(query, with: overlay, trace: trace))
+    }
     var totals = AggregationTotals(aggregations, isLive: false)
     try forEachResult(of: query, requiring: totals.fields, with: overlay, trace) { document in
       try document.body.withBytes { try totals.add(MapView(body: $0)) }
@@ -151,7 +156,7 @@ extension EffectiveQuery {
     guard search == nil else {
       throw .invalidArgument(
         "A search for words reads the newest committed state: not one in the past, and not one with the "
-          + "writes of a transaction or a closure.")
+          + "writes of a transaction.")
     }
   }
 }

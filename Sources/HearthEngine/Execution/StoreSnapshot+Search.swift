@@ -27,6 +27,47 @@ extension StoreSnapshot {
     return try best.documents(from: query.offset, search)
   }
 
+  /// As `search`, if a few documents have other versions than the stored ones. Reads every match:
+  /// each version changes the statistics, and so all scores.
+  func search(
+    _ query: EffectiveQuery, with overlay: DocumentOverlay, trace: QueryTrace
+  ) throws -> [StoredDocument] {
+    guard let search = query.search else { return [] }
+    // The statistics are those of the newest state.
+    guard case .paths(let replaced) = overlay.replaced else {
+      try query.refuseSearch()
+      return []
+    }
+    if try index(for: query, search) == nil {
+      if trace.isStrict { throw Status.requires(query.wantedIndexes()) }
+      trace.missing = query.wantedIndexes()
+    }
+    var (documents, statistics) = try matches(query, trace: trace)
+    let words = TextMatcher(search)
+    var matcher = Matcher(query.filters)
+    func match(_ document: StoredDocument) throws -> TextMatch {
+      try document.body.withBytes { try words.find(in: MapView(body: $0)).match }
+    }
+    var found: [(document: StoredDocument, match: TextMatch)] = []
+    for document in documents where !replaced.contains(document.path) {
+      found.append((document, try match(document)))
+    }
+    for (path, document) in overlay.searched {
+      if let old = try self.document(at: path) { statistics.add(try match(old), sign: -1) }
+      guard let document else { continue }
+      try document.body.withBytes { bytes in
+        let fields = try MapView(body: bytes)
+        let (match, isMatch) = try words.find(in: fields)
+        statistics.add(match)
+        if isMatch, try matcher.matches(fields, path: { path }) { found.append((document, match)) }
+      }
+    }
+    let ranking = TextRanking(search, statistics)
+    var best = SearchResults(limit: query.lastWanted)
+    for (document, match) in found { best.add(document, ranking.score(match)) }
+    return try best.documents(from: query.offset, search)
+  }
+
   /// Every match of a query with a search, whatever its limit is, and the statistics of its scope.
   func matches(
     _ query: EffectiveQuery, trace: QueryTrace

@@ -36,7 +36,7 @@ final class LimitWindow {
   private(set) var isLoaded = false
   /// Conditions on times relative to `time`.
   private let relativeTimes: [StructuredQuery.Comparison]
-  private let time = ReadTime(.earliest)
+  private let time: ReadTime
   /// The time before, while it is unknown which documents have crossed a relative time since.
   private var timeBefore: Instant?
   /// When the next document crosses a relative time, or before that; nil if never. Unknown for the
@@ -49,12 +49,15 @@ final class LimitWindow {
   /// - Parameters:
   ///   - fields: A document that lacks one of these is not in the result.
   ///   - isPart: `apply` is also called with documents outside of the query's scope.
+  ///   - time: That of the whole listener's query, if this is a part of it.
   init(
     _ query: EffectiveQuery, requiring fields: [FieldSegments] = [],
-    tuning: MaterializedQueryTuning = MaterializedQueryTuning(), isPart: Bool = false
+    tuning: MaterializedQueryTuning = MaterializedQueryTuning(), isPart: Bool = false,
+    at time: ReadTime = ReadTime(.earliest)
   ) {
     self.query = query
-    semiJoins = query.semiJoins.map { LiveSemiJoin($0, tuning) }
+    self.time = time
+    semiJoins = query.semiJoins.map { LiveSemiJoin($0, tuning, at: time) }
     relativeTimes = query.filters.relativeTimes
     lookahead = min(tuning.minimumLookahead + (query.limit ?? 0) / 2, 1024)
     required = fields
@@ -182,13 +185,21 @@ final class LimitWindow {
   // MARK: Relative times
 
   /// Moves the time forward. The documents that have crossed a relative time since are then requested.
+  ///
+  /// Also if nothing crosses: the windows of a join, and documents that are written, are of one time.
   func advance(to now: Instant) {
-    for join in semiJoins { join.window.advance(to: now) }
-    guard !relativeTimes.isEmpty, now > time.now else { return }
-    // Also if nothing crosses: the windows of a join, and documents that are written, are of one time.
-    let crosses = unknownCrossings > 0 || nextCrossing.map { $0 <= now } ?? false
-    if isLoaded, crosses { timeBefore = timeBefore ?? time.now }
+    let before = time.now
+    guard now > before else { return }
     time.now = now
+    noteCrossed(since: before)
+  }
+
+  /// As `advance`, after the time that this window shares with others has moved.
+  func noteCrossed(since before: Instant) {
+    for join in semiJoins { join.window.noteCrossed(since: before) }
+    guard isLoaded, !relativeTimes.isEmpty else { return }
+    let crosses = unknownCrossings > 0 || nextCrossing.map { $0 <= time.now } ?? false
+    if crosses { timeBefore = timeBefore ?? before }
   }
 
   /// For the documents that have crossed a relative time.
@@ -282,8 +293,9 @@ final class LimitWindow {
     toggled[join, default: []].formUnion(keys)
   }
 
-  /// For the result in an earlier state.
-  var pastRequest: ResultRequest {
+  /// For the result in an earlier state; nil if the time of that state matters, which is not known.
+  var pastRequest: ResultRequest? {
+    if query.filters.hasRelativeTimes(inSemiJoins: true) { return nil }
     var plain = query
     plain.isReversed = false
     plain.projection = []
@@ -292,7 +304,13 @@ final class LimitWindow {
 
   /// The answer to `pastRequest`.
   func list(of fetched: FetchedResult) throws -> ResultList {
-    ResultList(ResultTree(sorted: try rows(of: fetched)), isReversed: query.isReversed)
+    guard case .documents(let documents) = fetched else { throw Status.otherResult }
+    // Not tested again: semi-joins may have had other values then.
+    let rows = try documents.map { document in
+      guard let row = try rowOfMatch(document) else { throw Status.otherResult }
+      return row
+    }
+    return ResultList(ResultTree(sorted: rows), isReversed: query.isReversed)
   }
 
   private func rows(of fetched: FetchedResult) throws -> [ResultRow] {
@@ -328,7 +346,13 @@ final class LimitWindow {
     let isMatch = try document.body.withBytes { bytes in
       try matcher.matches(MapView(body: bytes), path: { document.path })
     }
-    guard isMatch, let key = try keys.key(of: document) else { return nil }
+    return isMatch ? try rowOfMatch(document) : nil
+  }
+
+  /// The row of a document that meets the conditions; nil if it lacks a field of the order, or is
+  /// outside of the cursors.
+  private func rowOfMatch(_ document: StoredDocument) throws -> ResultRow? {
+    guard let key = try keys.key(of: document) else { return nil }
     if let start, !start.isBefore(key) { return nil }
     if let end, end.isBefore(key) { return nil }
     // A failing projection ends the listener now, not its snapshot later.

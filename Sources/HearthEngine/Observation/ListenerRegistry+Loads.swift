@@ -209,7 +209,9 @@ extension ListenerRegistry {
   func add(_ view: MaterializedQuery, in source: any SourceState) {
     if state.views[view.target] != nil { return conclude() }
     if view.mustFetch { return fetch(view, in: source) }
-    guard view.sequence < state.sequence else { return insert(view) }
+    // Like those that were added before; see `update`.
+    if view.isTimed { view.move(to: self.source.now) }
+    guard view.sequence < state.sequence else { return complete(view, in: source) }
     let alone = ListenerIndex()
     view.addRoutes(to: alone)
     source.changes(

@@ -402,6 +402,10 @@ extension ListenerRegistry {
     }
     for view in touched {
       do {
+        // The documents of a commit are judged at the present, not at the time of the last crossing.
+        if view.isTimed, view.advance(to: source.now) {
+          state.turn.stale.append((view, firstTaken))
+        }
         switch try view.update(to: step.sequence) {
         case .unchanged: view.renewRoutes(in: state.router)
         case .changed(let event):

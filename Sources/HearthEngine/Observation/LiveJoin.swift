@@ -13,14 +13,21 @@ final class LiveJoin {
   /// `tables`, unless they have changed since.
   private var known: IncludedDocuments?
   private let tuning: MaterializedQueryTuning
-  private var now = Instant.earliest
+  /// That of all windows.
+  private let time = ReadTime(.earliest)
   private let plan: JoinLevels
   private var levels: [Level]
   /// The rows of `root` that are members.
   private var rows = ResultTree()
-  /// Since the last call of `takeNewPaths`.
+  /// Since the last call of `takePaths`.
   private var newPaths: [ResourcePath] = []
   private var oldPaths: [ResourcePath] = []
+  /// Windows of referring inclusions since the last call of `takeWindows`. None is in both.
+  private var changedWindows: [ObjectIdentifier: LimitWindow] = [:]
+  private var removedWindows: [LimitWindow] = []
+  /// When the next document crosses a relative time of a referring inclusion, or before that; nil if
+  /// never.
+  private(set) var nextCrossing: Instant?
 
   private struct Member {
     var count = 0
@@ -50,7 +57,7 @@ final class LiveJoin {
     self.tuning = tuning
     var effective = EffectiveQuery(query.query)
     effective.projection = []
-    root = LimitWindow(effective, tuning: tuning, isPart: true)
+    root = LimitWindow(effective, tuning: tuning, isPart: true, at: time)
     plan = JoinLevels(query.inclusions)
     tables = plan.levels.map { _ in ResultTree() }
     levels = plan.levels.map { _ in Level() }
@@ -122,6 +129,7 @@ final class LiveJoin {
     for ((level, path, window), result) in zip(windows, results) {
       guard levels[level].windows[path]?.window === window else { continue }
       try window.hold(result)
+      note(window)
       try follow(path, at: level)
     }
   }
@@ -131,9 +139,12 @@ final class LiveJoin {
     root.reset()
     for level in levels.indices.dropFirst() {
       oldPaths += levels[level].members.keys
+      removedWindows += levels[level].windows.values.map(\.window)
       levels[level] = Level()
     }
     levels[0] = Level()
+    changedWindows = [:]
+    nextCrossing = nil
     rows = ResultTree()
     tables = plan.levels.map { _ in ResultTree() }
     known = nil
@@ -157,6 +168,7 @@ final class LiveJoin {
         for path in try windows(at: level, concernedBy: updates, field) {
           guard let window = levels[level].windows[path]?.window, window.isLoaded else { continue }
           if case .mustLoad = try window.apply(updates) { window.reset() }
+          note(window)
           try follow(path, at: level)
         }
       }
@@ -274,16 +286,18 @@ final class LiveJoin {
 
   private func addWindow(for path: ResourcePath, at level: Int) {
     guard let query = plan.levels[level].relation?.query(referringTo: path) else { return }
-    let window = LimitWindow(EffectiveQuery(query), tuning: tuning, isPart: true)
-    window.advance(to: now)
+    let window = LimitWindow(EffectiveQuery(query), tuning: tuning, isPart: true, at: time)
     levels[level].windows[path] = Window(window: window)
     levels[level].open.insert(path)
+    note(window)
   }
 
   private func removeWindow(for path: ResourcePath, at level: Int) throws {
     levels[level].open.remove(path)
     guard let window = levels[level].windows.removeValue(forKey: path) else { return }
     known = nil
+    changedWindows[ObjectIdentifier(window.window)] = nil
+    removedWindows.append(window.window)
     let prefix = IncludedDocuments.key(path)
     for row in window.rows {
       tables[level].remove(prefix + row.key)
@@ -291,23 +305,50 @@ final class LiveJoin {
     }
   }
 
+  // MARK: Relative times
+
   /// Moves the time forward; see `LimitWindow.advance`.
   func advance(to now: Instant) {
-    self.now = now
+    let before = time.now
+    guard now > before else { return }
     root.advance(to: now)
+    let crosses = nextCrossing.map { $0 <= now } ?? false
+    if crosses { nextCrossing = nil }
     for level in levels.indices {
-      for (path, window) in levels[level].windows {
-        window.window.advance(to: now)
-        if window.window.request != nil { levels[level].open.insert(path) }
+      // Other windows have nothing to request.
+      for path in crosses ? Array(levels[level].windows.keys) : Array(levels[level].open) {
+        guard let window = levels[level].windows[path]?.window else { continue }
+        window.noteCrossed(since: before)
+        if window.request != nil { levels[level].open.insert(path) }
+        if crosses { noteCrossing(of: window) }
       }
+    }
+  }
+
+  /// Only later crossings: an earlier one is noted again when `window` has the answer to its request.
+  private func noteCrossing(of window: LimitWindow) {
+    for case let crossing? in window.all.map(\.nextCrossing) where crossing > time.now {
+      nextCrossing = nextCrossing.map { min($0, crossing) } ?? crossing
     }
   }
 
   // MARK: Conditions
 
+  /// After a window of a referring inclusion may have changed.
+  private func note(_ window: LimitWindow) {
+    changedWindows[ObjectIdentifier(window)] = window
+    noteCrossing(of: window)
+  }
+
   /// The windows whose conditions find the documents of referring inclusions.
   var windows: [LimitWindow] {
     levels.flatMap { $0.windows.values.map(\.window) }
+  }
+
+  /// Those of `windows` that are new or may have changed since the last call, and those removed.
+  func takeWindows() -> (changed: [LimitWindow], removed: [LimitWindow]) {
+    defer { (changedWindows, removedWindows) = ([:], []) }
+    return (Array(changedWindows.values), removedWindows)
   }
 
   /// The documents that references lead to: those added and removed since the last call. A path may

@@ -9,10 +9,10 @@ final class LiveSemiJoin {
   /// The keys that each result added.
   private var keys: [ResourcePath: [[UInt8]]] = [:]
 
-  init(_ join: SemiJoin, _ tuning: MaterializedQueryTuning) {
+  init(_ join: SemiJoin, _ tuning: MaterializedQueryTuning, at time: ReadTime) {
     self.join = join
     window = LimitWindow(
-      join.effectiveQuery, requiring: join.required, tuning: tuning, isPart: true)
+      join.effectiveQuery, requiring: join.required, tuning: tuning, isPart: true, at: time)
   }
 
   var request: ResultRequest? { window.request }

@@ -253,7 +253,14 @@ final class MaterializedQuery: @unchecked Sendable {
   let isTimed: Bool
 
   /// When the result changes next without a commit, or before that; nil if never.
-  var nextCrossing: Instant? { windows.compactMap(\.nextCrossing).min() }
+  var nextCrossing: Instant? {
+    var next: Instant?
+    if case .joined(let join) = content { next = join.nextCrossing }
+    for case let crossing? in (window?.all ?? []).map(\.nextCrossing) {
+      next = next.map { min($0, crossing) } ?? crossing
+    }
+    return next
+  }
 
   /// Moves the time forward. True if requests have to be made that no other change needs.
   func advance(to now: Instant) -> Bool {
@@ -321,7 +328,7 @@ final class MaterializedQuery: @unchecked Sendable {
 
   // MARK: Conditions
 
-  /// The window of the query; nil for a document.
+  /// The window of the query; nil for a document and for a search.
   private var window: LimitWindow? {
     switch content {
     case .document, .search: nil
@@ -329,13 +336,6 @@ final class MaterializedQuery: @unchecked Sendable {
     case .totals(let totals, _): totals.test
     case .joined(let join): join.root
     }
-  }
-
-  /// With those of semi-joins and inclusions.
-  private var windows: [LimitWindow] {
-    var windows = window?.all ?? []
-    if case .joined(let join) = content { windows += join.windows.flatMap(\.all) }
-    return windows
   }
 
   func addRoutes(to router: ListenerIndex) {
@@ -353,6 +353,8 @@ final class MaterializedQuery: @unchecked Sendable {
       if case .joined(let join) = content {
         _ = join.takePaths()
         for path in join.includedPaths { others?.set(path, true, for: self, in: router) }
+        _ = join.takeWindows()
+        for window in join.windows { others?.set(window, for: self, in: router) }
       }
       renewOtherRoutes(in: router)
     }
@@ -377,13 +379,20 @@ final class MaterializedQuery: @unchecked Sendable {
     addRoutes(to: router)
   }
 
+  /// Costs as much as has changed, however many windows there are.
   private func renewOtherRoutes(in router: ListenerIndex) {
     if case .joined(let join) = content {
       let (new, old) = join.takePaths()
       for path in new + old { others?.set(path, join.isIncluded(path), for: self, in: router) }
+      let (changed, removed) = join.takeWindows()
+      for window in removed { others?.remove(window, for: self, in: router) }
+      for window in changed { others?.set(window, for: self, in: router) }
     }
-    others?.set(windows, for: self, in: router)
+    if let window { others?.set(window, for: self, in: router) }
   }
+
+  /// How often the routes of a window were compared with its conditions. Tests count it.
+  var routeComparisons: Int { others?.comparisons ?? 0 }
 }
 
 /// The conditions that find a join, or a query with semi-joins: those of each of its windows, and the
@@ -399,6 +408,7 @@ private struct OtherRoutes {
 
   private var windows: [ObjectIdentifier: Routed] = [:]
   private var paths: Set<ResourcePath> = []
+  private(set) var comparisons = 0
 
   mutating func set(
     _ path: ResourcePath, _ isIncluded: Bool, for view: MaterializedQuery, in router: ListenerIndex
@@ -410,13 +420,14 @@ private struct OtherRoutes {
     }
   }
 
+  /// Also for the windows of its semi-joins.
   mutating func set(
-    _ current: [LimitWindow], for view: MaterializedQuery, in router: ListenerIndex
+    _ window: LimitWindow, for view: MaterializedQuery, in router: ListenerIndex
   ) {
-    var old = windows
-    for window in current {
+    for window in window.all {
+      comparisons += 1
       let id = ObjectIdentifier(window)
-      let known = old.removeValue(forKey: id)
+      let known = windows[id]
       let isCurrent =
         known?.upperBound?.document === window.upperBound?.document
         && known?.valueVersion == window.valueVersion
@@ -428,14 +439,20 @@ private struct OtherRoutes {
         routes: router.add(view, to: query, upperBound: window.upperBound),
         valueVersion: window.valueVersion)
     }
-    for (id, gone) in old {
+  }
+
+  mutating func remove(
+    _ window: LimitWindow, for view: MaterializedQuery, in router: ListenerIndex
+  ) {
+    for window in window.all {
+      guard let gone = windows.removeValue(forKey: ObjectIdentifier(window)) else { continue }
       router.remove(view, from: gone.query, gone.routes)
-      windows[id] = nil
     }
   }
 
   mutating func removeAll(of view: MaterializedQuery, from router: ListenerIndex) {
-    set([], for: view, in: router)
+    for gone in windows.values { router.remove(view, from: gone.query, gone.routes) }
+    windows = [:]
     for path in paths { router.remove(view, including: path) }
     paths = []
   }

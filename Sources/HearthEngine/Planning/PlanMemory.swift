@@ -52,7 +52,9 @@ final class PlanMemory: Sendable {
   /// Of the indexes.
   let generation: UInt64
   private let plans = Mutex<[Shape: Known]>([:])
-  private static let capacity = 128
+  static let capacity = 128
+  /// The planner reads as many results from an index, whatever the bound before them is.
+  private static let fewResults = 256
 
   init(generation: UInt64) { self.generation = generation }
 
@@ -68,10 +70,13 @@ final class PlanMemory: Sendable {
     guard plan.isOrdered || !needsOrder, let (branch, place) = plan.bindingPlace(of: query),
       branch.readsResultsAlone
     else { return }
-    // All that lies behind a bound may be cheaper to scan. A part of it is not.
-    if place == .range, query.limit == nil, !shape.countsOnly { return }
+    // All that lies behind a bound may be cheaper to scan. A small part of it is not.
+    if place == .range, query.lastWanted ?? .max > PlanMemory.fewResults, !shape.countsOnly {
+      return
+    }
     plans.withLock { plans in
-      if plans.count >= PlanMemory.capacity { plans = [:] }
+      // Any other: a condition before the last one may have many values, and each is a shape.
+      if plans.count >= PlanMemory.capacity, plans[shape] == nil { _ = plans.popFirst() }
       plans[shape] = Known(query: query, plan: plan)
     }
   }

@@ -69,6 +69,9 @@ extension StructuredQuery {
       }
     }
     try check(cursorsReachImpliedOrders: cursorsReachImpliedOrders)
+    guard nearest == nil else {
+      throw .invalidArgument("The results of a vector search are not aggregated.")
+    }
   }
 }
 

@@ -38,13 +38,18 @@ struct Disjunctions {
   private static func conjunctions(
     ofAll filters: [StructuredQuery.Filter]
   ) throws(Status) -> Set<Set<StructuredQuery.Comparison>> {
-    var result: Set<Set<StructuredQuery.Comparison>> = [[]]
+    var common: Set<StructuredQuery.Comparison> = []
+    var choices: [Set<Set<StructuredQuery.Comparison>>] = []
     for filter in filters {
       let next = try conjunctions(of: filter)
       if next.count == 1, let only = next.first {
-        result = Set(result.map { $0.union(only) })
-        continue
+        common.formUnion(only)
+      } else {
+        choices.append(next)
       }
+    }
+    var result: Set = [common]
+    for next in choices {
       var product: Set<Set<StructuredQuery.Comparison>> = []
       for left in result {
         for right in next { product.insert(left.union(right)) }

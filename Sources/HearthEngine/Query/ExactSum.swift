@@ -16,6 +16,16 @@ struct ExactSum {
 
   mutating func add(_ double: Double) { change(double, by: 1) }
 
+  mutating func add(_ integer: Int128) {
+    var (rest, scale) = (integer, 1.0)
+    // A double holds 52 bits exactly.
+    while rest != 0 {
+      let (high, low) = rest.quotientAndRemainder(dividingBy: 1 << 52)
+      add(Double(low) * scale)
+      (rest, scale) = (high, scale * 0x1p52)
+    }
+  }
+
   mutating func remove(_ double: Double) { change(double, by: -1) }
 
   private mutating func change(_ double: Double, by sign: Int) {

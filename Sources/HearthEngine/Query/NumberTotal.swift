@@ -50,7 +50,7 @@ struct NumberTotal {
 
   private var doubleTotal: Double {
     guard doubleCount > 0, var total = doubles else { return Double(integers) }
-    total.add(Double(integers))
+    total.add(integers)
     return total.value
   }
 

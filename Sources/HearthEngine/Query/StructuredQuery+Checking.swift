@@ -96,6 +96,10 @@ extension StructuredQuery {
       || comparisons.count { $0.operator == .arrayContains && !$0.isNegated } > 1
       || filters.contains { $0.hasDisjunction && !$0.isUnordered }
     guard isMany else { return }
+    // First: the normal form of a long conjunction takes long.
+    guard filterCount <= Limits.filtersAndOrders else {
+      throw tooManyComponents(filters: filterCount)
+    }
     let disjunctions = try Disjunctions(filters)
     for conjunction in disjunctions.conjunctions
     where conjunction.count(where: {

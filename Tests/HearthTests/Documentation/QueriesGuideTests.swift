@@ -79,8 +79,11 @@ import Testing
       .getGroups()
     for group in groups { print(group["author"] ?? "-", group.count, group.get(pages)) }
     let newest = AggregateField.maximum("year")
-    print(try await books.aggregate([newest]).getAggregation(source: .server).get(newest))
-    #expect(output.lines.withLock(\.self) == ["Austen 2 723", "Herbert 2 668", "1969"])
+    let average = AggregateField.average("pages")
+    let totals =
+      try await books.aggregate([.count(), newest, average]).getAggregation(source: .server)
+    print(totals.count, totals.get(newest), (totals.get(average) as? NSNumber)?.doubleValue ?? 0)
+    #expect(output.lines.withLock(\.self) == ["Austen 2 723", "Herbert 2 668", "5 1969 318.6"])
   }
 
   @Test func `documents are found by places, times, other documents and words`() async throws {

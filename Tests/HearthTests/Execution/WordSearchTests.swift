@@ -67,6 +67,59 @@ import Testing
     #expect(ranked > 25)
   }
 
+  /// Of its own writes, and of those of others in the same group, which are not stored either.
+  @Test(arguments: [false, true])
+  func `a search in a closure finds what it finds when all is stored`(hasIndex: Bool) async throws {
+    for seed in 0..<UInt64(Soak.isOn ? 60 : 4) {
+      var random = SeededGenerator(seed: seed &+ 77)
+      let documents = Self.world(&random, 60)
+      let world = try await QueryWorld(documents, indexes: hasIndex ? Self.indexes : [])
+      let queries = try (0..<30).map { _ in try Self.query(&random) }
+      let changes = try (0..<20).map { number in
+        let path =
+          random.one(in: 2)
+          ? documents[random.below(60)].path
+          : ResourcePath(
+            ["books", "new\(number)"])
+        return Mutation(
+          path: path,
+          operation: random.one(in: 4)
+            ? .delete : .set(try DocumentBody(encoding: Self.document(&random))))
+      }
+      let writer = world.database.writer
+      let gate = DispatchSemaphore(value: 0)
+      let isBusy = Guarded(false)
+      writer.submit([]) { _ in
+        isBusy.withLock { $0 = true }
+        gate.wait()
+      }
+      // Else it could take some of the others into its group.
+      try await eventually { isBusy.withLock(\.self) }
+      for mutation in changes.prefix(10) { writer.submit([mutation]) { _ in } }
+      let found = Guarded<[[ResourcePath]]>([])
+      let counts = Guarded<[[Value]]>([])
+      let count = [Aggregation(.count(upTo: nil))]
+      async let done = writer.perform { live in
+        for mutation in changes.dropFirst(10) { try live.write(mutation) }
+        for query in queries {
+          let query = EffectiveQuery(query)
+          let documents = try live.documents(matching: query)
+          let values = try live.aggregate(count, over: query)
+          found.withLock { $0.append(documents.map(\.path)) }
+          counts.withLock { $0.append(values) }
+        }
+      }
+      try await eventually { writer.waitingCount >= 11 }
+      gate.signal()
+      _ = try await done
+      for (index, query) in queries.enumerated() {
+        let stored = try world.documents(query).map(\.path)
+        #expect(found.withLock { $0[index] } == stored, "seed \(seed) \(query)")
+        #expect(counts.withLock { $0[index] } == [.integer(Int64(stored.count))])
+      }
+    }
+  }
+
   @Test func `among equal scores a search with a limit has the first names`() async throws {
     var random = SeededGenerator(seed: 6)
     let names = (10..<90).map { "b\($0)" }

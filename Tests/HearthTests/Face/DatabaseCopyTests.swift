@@ -259,6 +259,48 @@ import Testing
     try await expectEqual(old, new, "seed \(seed)")
   }
 
+  /// Changes are applied between two pages: the second one must not be older.
+  @Test func `documents that change ahead of the copy's position stay changed`() async throws {
+    let (old, new) = (try open("old"), try open("new"))
+    let count = 1200
+    for start in stride(from: 0, to: count, by: 400) {
+      let batch = old.batch()
+      for n in start..<start + 400 { batch.setData(["n": n], forDocument: old.document("c/\(n)")) }
+      try await batch.commit()
+    }
+    let (source, target) = (try old.database().backend, try new.database().backend)
+    let copy = try await DocumentCopy.begin(from: source, to: target, changeInterval: .zero)
+    let calls = Guarded(0)
+    try await copy.copyDocuments { progress in
+      let call = calls.withLock { calls in
+        calls += 1
+        return calls
+      }
+      // The first call is before the first page.
+      guard call > 1 else { return }
+      do {
+        // Once each: a later change would mend an earlier one that was lost.
+        var mutations: [Mutation] = []
+        for n in 0..<count where n % 8 == call - 2 {
+          mutations.append(
+            Mutation(
+              path: ResourcePath(["c", "\(n)"]),
+              operation: try n % 16 < 8
+                ? .delete : .set(encoding: MapValue([("n", .integer(Int64(-n)))]))))
+        }
+        guard !mutations.isEmpty else { return }
+        let request = CommitRequest(mutations)
+        _ = try source.waiting { source.commit(request, .blocked, $0) }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(calls.withLock(\.self) > 3)
+    #expect(try await copy.verify().differences == [])
+    try await copy.finish()
+    try await expectEqual(old, new)
+  }
+
   @Test func `a commit is applied as a whole, also a large one`() async throws {
     let (old, new) = (try open("old"), try open("new"))
     let copy = try await DatabaseCopy.begin(from: old, to: new)

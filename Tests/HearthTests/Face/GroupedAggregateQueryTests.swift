@@ -187,6 +187,24 @@ import Testing
     }
   }
 
+  @Test func `the results of a vector search are not aggregated`() async throws {
+    let nearest = books.findNearest(
+      vectorField: "v", queryVector: VectorValue([1]), limit: 1, distanceMeasure: .cosine)
+    let expected = "The results of a vector search are not aggregated."
+    #expect(
+      await expectRefused(.invalidArgument) {
+        _ = try await nearest.count.getAggregation(source: .server)
+      } == expected)
+    #expect(
+      await expectRefused(.invalidArgument) {
+        _ = try await db.read { try $0.getAggregation(nearest.aggregate([.sum("a")])) }
+      } == expected)
+    #expect(
+      await expectRefused(.invalidArgument) {
+        for try await _ in nearest.count.snapshots { break }
+      } != nil)
+  }
+
   /// Over random documents and queries, the engine groups as the plain reference does.
   @Test(arguments: 0..<8 as Range<UInt64>)
   func `groups of random queries are those of the reference`(seed: UInt64) async throws {

@@ -105,6 +105,44 @@ import Testing
     #expect(try await ids(books.search("worm", in: texts)) == ["worms", "dune"])
   }
 
+  @Test(.embedded("It holds the writer's thread."), arguments: [false, true])
+  func `results are changed and deleted while others write in the collection`(
+    hasIndex: Bool
+  ) async throws {
+    if hasIndex { try await db.indexes.declare(FirestoreIndex(words: "books", in: texts)) }
+    try await fill()
+    if hasIndex { try await db.indexes.waitUntilReady() }
+    let writer = try db.database().writer
+    let search = books.search("worm", in: texts)
+    func whileOthersWrite(
+      _ id: String, _ body: @escaping @Sendable () async throws -> Int
+    ) async throws -> Int {
+      let gate = DispatchSemaphore(value: 0)
+      writer.perform { _ in
+        gate.wait()
+      } complete: { _ in
+      }
+      try await eventually { writer.waitingCount == 0 }
+      // Not awaited.
+      func add() { books.document(id).setData(["title": "One more worm"]) }
+      add()
+      async let count = body()
+      try await eventually { writer.waitingCount == 2 }
+      gate.signal()
+      return try await count
+    }
+    #expect(try await whileOthersWrite("late") { try await search.updateAll(["seen": true]) } == 3)
+    let seen = try await books.whereField("seen", isEqualTo: true).getDocuments().documents
+    #expect(Set(seen.map(\.documentID)) == ["dune", "worms", "late"])
+    #expect(try await whileOthersWrite("later") { try await search.deleteAll() } == 4)
+    #expect(try await ids(books) == ["emma"])
+    let found = try await db.write { [books] tx in
+      try tx.setData(["title": "My own worm"], forDocument: books.document("own"))
+      return try tx.getDocuments(search).documents.map(\.documentID)
+    }
+    #expect(found == ["own"])
+  }
+
   @Test func `searches that cannot be answered are refused`() async throws {
     try await fill()
     func refuse(_ query: Query) async {

@@ -111,6 +111,67 @@ import Testing
     #expect(remembered > 40 && bounds > 5, "\(remembered), \(bounds)")
   }
 
+  private static func world(_ count: Int, _ indexes: [IndexDefinition]) async throws -> QueryWorld {
+    try await QueryWorld(
+      (0..<count).map { number in
+        (
+          path: ResourcePath(["books", "b\(number)"]),
+          fields: MapValue([("b", .integer(1)), ("n", .integer(Int64(number)))])
+        )
+      }, indexes: indexes)
+  }
+
+  /// Books of a value of `b`, from a value of `n` on.
+  private static func query(b: Int64, from: Int64, limit: Int) -> EffectiveQuery {
+    var query = StructuredQuery(.collection(ResourcePath(["books"])))
+    query.filters = [
+      .comparison(.init(field: Self.b, operator: .equal, operand: .integer(b))),
+      .comparison(.init(field: n, operator: .greaterThanOrEqual, operand: .integer(from))),
+    ]
+    query.limit = limit
+    return EffectiveQuery(query)
+  }
+
+  private static func isRemembered(
+    _ query: EffectiveQuery, _ snapshot: borrowing StoreSnapshot
+  ) -> Bool {
+    let memory = snapshot.store.planMemory.withLock { $0 } as? PlanMemory
+    let shape = PlanMemory.Shape(query, requiring: [], needsOrder: true, countsOnly: false)
+    guard let memory, let shape else { return false }
+    return memory.plan(for: query, shape) != nil
+  }
+
+  @Test func `one plan too many drops one plan`() async throws {
+    let world = try await Self.world(500, [Self.ascending(Self.b, Self.n)])
+    try world.database.store.read { snapshot in
+      let queries = (0..<Int64(PlanMemory.capacity) + 20).map {
+        Self.query(b: $0, from: 5, limit: 1)
+      }
+      for query in queries { _ = try snapshot.run(query).documents() }
+      #expect(queries.count { Self.isRemembered($0, snapshot) } == PlanMemory.capacity)
+      #expect(queries.last.map { Self.isRemembered($0, snapshot) } == true)
+    }
+  }
+
+  @Test func `a large part of what lies behind a bound is planned for each bound`() async throws {
+    let (b, n) = (Self.b, Self.n)
+    let world = try await Self.world(4000, [Self.ascending(b), Self.ascending(b, n)])
+    try world.database.store.read { snapshot in
+      func plans(limit: Int) throws {
+        for from in [3990, 0, 3995] as [Int64] {
+          let query = Self.query(b: 1, from: from, limit: limit)
+          let trace = QueryTrace()
+          let found = try snapshot.run(query, trace: trace).documents().count
+          #expect(found == min(limit, 4000 - Int(from)))
+          #expect(try trace.plan?.source == snapshot.planner(query).best().source)
+          #expect(Self.isRemembered(query, snapshot) == (limit < 100), "\(limit), \(from)")
+        }
+      }
+      try plans(limit: 3000)
+      try plans(limit: 3)
+    }
+  }
+
   @Test func `plans are forgotten when the indexes change`() async throws {
     let documents = (0..<500).map { number in
       (

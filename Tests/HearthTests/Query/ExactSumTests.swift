@@ -31,6 +31,32 @@ import Testing
     if kept.count == 2 { #expect(sum.value == kept[0] + kept[1]) }
   }
 
+  @Test(
+    arguments: [
+      ([9_007_199_254_740_993], -9_007_199_254_740_992.0, 1.0),
+      ([.max, .max, .max], -2.7670116110564327e19, -3.0),
+      ([.min, .min, .min, 1], 2.7670116110564327e19, 1.0),
+    ] as [([Int64], Double, Double)])
+  func `integers beside doubles lose no bit`(
+    integers: [Int64], double: Double, expected: Double
+  ) throws {
+    var total = NumberTotal()
+    for integer in integers { total.add(.integer(integer)) }
+    total.add(.double(double))
+    #expect(total.sumValue == .double(expected))
+    #expect(total.averageValue == .double(expected / Double(integers.count + 1)))
+    // The plain reference, too.
+    let documents = (integers.map(Value.integer) + [.double(double)]).enumerated().map {
+      ReferenceQuery.Document(
+        (ResourcePath(["n", "\($0.offset)"]), MapValue([("n", $0.element)])))
+    }
+    let query = ReferenceQuery(query: StructuredQuery(.collection(ResourcePath(["n"]))))
+    let n = FieldSegments(["n"])
+    #expect(
+      query.aggregate([Aggregation(.sum(n)), Aggregation(.average(n))], documents)
+        == [total.sumValue, total.averageValue])
+  }
+
   @Test func `infinities and NaN count while they are there`() {
     var sum = ExactSum()
     sum.add(1.5)

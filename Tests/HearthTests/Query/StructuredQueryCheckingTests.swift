@@ -126,6 +126,24 @@ import Testing
         == "Too many disjunctions after normalization, the maximum is 30")
   }
 
+  @Test func `a long conjunction of alternatives is refused at once`() {
+    let start = ContinuousClock.now
+    let refused = sentence { query in
+      query.add(
+        .all(
+          [.any((1...999).map { compare("a", .equal, .integer($0)) })]
+            + (1...2000).map { compare("b", .equal, .integer($0)) }))
+    }
+    #expect(
+      refused
+        == "The query may not have more than 100 filters + sort orders + ancestor total. Currently "
+        + "there are 2001 filters, 0 sort orders, and no ancestor filter.")
+    #expect(ContinuousClock.now - start < .seconds(2))
+    // What all alternatives have in common is no alternative.
+    let both = [compare("a", .equal, .integer(1)), compare("a", .equal, .integer(2))]
+    #expect(accepts(.any(both), .all(both)))
+  }
+
   @Test func `two array memberships in one disjunction`() {
     let expected = "A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction."
     let one = compare("a", .arrayContains, .integer(1))

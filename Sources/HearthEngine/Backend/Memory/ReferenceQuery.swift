@@ -360,7 +360,7 @@ struct ReferenceQuery {
     return ReferenceQuery(query: query).results(among: rows).compactMap { groups[$0.path] }
   }
 
-  /// Adds integers exactly, and doubles from the smallest to the largest magnitude.
+  /// Exact, and rounded once.
   private func sum(_ values: [Value], staysInteger: Bool = true) -> Value {
     var whole: Int128 = 0
     var doubles: [Double] = []
@@ -372,8 +372,45 @@ struct ReferenceQuery {
       }
     }
     if doubles.isEmpty, staysInteger, let fits = Int64(exactly: whole) { return .integer(fits) }
-    let total = (doubles + [Double(whole)]).sorted { abs($0) < abs($1) }.reduce(0, +)
-    return .double(total)
+    while whole != 0 {
+      // The bits that a double has room for; then those that are left.
+      let part = Double(whole)
+      doubles.append(part)
+      whole -= Int128(part)
+    }
+    return .double(Self.exactSum(doubles))
+  }
+
+  /// By Shewchuk's algorithm: `parts` have the exact sum and do not overlap, the smallest first.
+  private static func exactSum(_ numbers: [Double]) -> Double {
+    let sorted = numbers.sorted { abs($0) < abs($1) }
+    var parts: [Double] = []
+    for number in sorted {
+      var high = number
+      var next: [Double] = []
+      for part in parts {
+        let (large, small) = abs(high) < abs(part) ? (part, high) : (high, part)
+        high = large + small
+        let rest = small - (high - large)
+        if rest != 0 { next.append(rest) }
+      }
+      guard high.isFinite else { return sorted.reduce(0, +) }
+      parts = high == 0 ? next : next + [high]
+    }
+    guard var total = parts.popLast() else { return 0 }
+    while let part = parts.popLast() {
+      let before = total
+      total += part
+      let rest = part - (total - before)
+      if rest == 0 { continue }
+      // Half of the last bit: the parts after it decide.
+      if let following = parts.last, (following < 0) == (rest < 0) {
+        let rounded = total + rest * 2
+        if rounded - total == rest * 2 { total = rounded }
+      }
+      break
+    }
+    return total
   }
 }
 
