@@ -102,6 +102,15 @@
       /// Targets of one `Listen` stream. Default: 1,000.
       public var targetsPerStream = 1000
 
+      /// Queries and single documents that one `Listen` stream watches.
+      var membersPerStream = 10_000
+      /// Bytes of requests that may be in memory at a time; at least one message.
+      var requestBytes = Connections.bodyBytes
+      /// Time for a request's body over REST, and for a message over gRPC.
+      var requestTime = Duration.seconds(120)
+      /// Time in which a client reads a part of an answer.
+      var writeTime = Duration.seconds(60)
+
       /// Streams of HTTP/2 that may be open: calls that run, and those that have no place yet.
       var openStreams: Int {
         let others = UncheckedCalls.limit + CallGate.healthLimit

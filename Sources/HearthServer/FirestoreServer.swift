@@ -6,6 +6,7 @@
   import HearthEngine
   import Logging
   import NIOCertificateReloading
+  import NIOCore
 
   /// A server for Firestore's clients, over a database file, a folder of them, or PostgreSQL.
   ///
@@ -111,7 +112,7 @@
         metrics: metrics)
       let rpcs = FirestoreRPCs(
         catalog: catalog, streams: streams, writeStreams: writeStreams,
-        targetsPerStream: limits.targetsPerStream)
+        targetsPerStream: limits.targetsPerStream, membersPerStream: limits.membersPerStream)
       let shutDownRequest = ShutDownRequest()
       let rest = RESTService(
         rpcs: rpcs, gate: gate, health: health, metrics: metricsText,
@@ -126,7 +127,9 @@
       let service = requests
       let connections = Connections(
         limit: limits.connections, streams: limits.openStreams,
-        bodyBytes: max(Connections.bodyBytes, limits.messageBytes), metrics,
+        bodyBytes: max(limits.requestBytes, limits.messageBytes),
+        requestTime: TimeAmount(limits.requestTime), writeTime: TimeAmount(limits.writeTime),
+        metrics,
         onEnd: { client in
           // Not on the event loop: a database may be being opened.
           Task { catalog.endTransactions(of: client) }

@@ -54,6 +54,72 @@
           token = page.nextPageToken
         } while !token.isEmpty
         #expect(found == ["b6", "b4", "b5", "b2", "b3", "b0", "b1"])
+        // Fields whose names need backquotes.
+        let field = #"a, `b\ "#
+        for number in 0..<3 {
+          _ = try await server.client.commit(
+            .with {
+              $0.database = TestServer.database
+              $0.writes = [
+                .with {
+                  $0.update.name = TestServer.root + "/quoted/q\(number)"
+                  $0.update.fields[field] = .with { $0.integerValue = Int64(number / 2) }
+                }
+              ]
+            })
+        }
+        let page = try await server.client.listDocuments(
+          .with {
+            $0.parent = TestServer.root
+            $0.collectionID = "quoted"
+            $0.orderBy = #"`a, \`b\\ ` desc, __name__ desc"#
+          })
+        #expect(page.documents.map { String($0.path.suffix(2)) } == ["q2", "q1", "q0"])
+        for invalid in ["n up", "n desc desc", "n,", "`n", "n `desc`"] {
+          let refused = await #expect(throws: RPCError.self) {
+            _ = try await server.client.listDocuments(
+              .with {
+                $0.parent = TestServer.root
+                $0.collectionID = "books"
+                $0.orderBy = invalid
+              })
+          }
+          #expect(refused?.code == .invalidArgument, "\(invalid)")
+        }
+      }
+    }
+
+    @Test func `a plan counts the results of the answer, also in the past and in a transaction`()
+      async throws
+    {
+      try await TestServer.run { server in
+        try await server.set(TestServer.root + "/a/1", 1)
+        let old = try await server.set(TestServer.root + "/a/2", 1).commitTime
+        let transaction = try await server.client.beginTransaction(
+          .with {
+            $0.database = TestServer.database
+            $0.options.readOnly = .init()
+          }
+        ).transaction
+        try await server.set(TestServer.root + "/a/3", 1)
+        let states: [(ProtoRunQueryRequest.OneOf_ConsistencySelector?, Int)] = [
+          (nil, 3), (.readTime(old), 2), (.transaction(transaction), 2),
+        ]
+        for (state, count) in states {
+          let found = try await server.client.runQuery(
+            .with {
+              $0.parent = TestServer.root
+              $0.structuredQuery.from = [.with { $0.collectionID = "a" }]
+              $0.explainOptions.analyze = true
+              $0.consistencySelector = state
+            }
+          ) { response in
+            try await response.messages.reduce(into: []) { $0.append($1) }
+          }
+          let stats = try #require(found.last).explainMetrics.executionStats
+          #expect(found.count == count)
+          #expect(stats.resultsReturned == count && stats.readOperations == count)
+        }
       }
     }
 
@@ -191,6 +257,66 @@
             #expect(updated.fields["n"]?.integerValue == Int64(number))
           }
         }
+      }
+    }
+
+    @Test func `listening needs no change log`() async throws {
+      try await TestServer.run { server in
+        let backend = try #require(server.backend as? EmbeddedBackend)
+        try await backend.setRetention(
+          ChangeLogRetention(age: .zero, limitBytes: 0), isDefault: false)
+        let query = ProtoStructuredQuery.with {
+          $0.from = [.with { $0.collectionID = "a" }]
+          $0.where.fieldFilter = .with {
+            $0.field.fieldPath = "n"
+            $0.op = .lessThan
+            $0.value.integerValue = 5
+          }
+        }
+        let writing = Task {
+          for number in 0..<300 {
+            // In and out of the query; some are deleted.
+            let name = TestServer.root + "/a/\(number % 7)"
+            if number % 11 == 10 {
+              _ = try await server.client.deleteDocument(.with { $0.name = name })
+            } else {
+              try await server.set(name, Int64(number * 3 % 10))
+            }
+          }
+          try await server.set(TestServer.root + "/a/last", 1)
+        }
+        let client = try await server.client.listen { writer in
+          try await writer.write(
+            .with {
+              $0.database = TestServer.database
+              $0.addTarget.targetID = 1
+              $0.addTarget.query.parent = TestServer.root
+              $0.addTarget.query.structuredQuery = query
+            })
+          try? await Task.sleep(for: .seconds(600))
+        } onResponse: { response in
+          var client = ListeningClient()
+          var time = Google_Protobuf_Timestamp()
+          for try await message in response.messages {
+            guard try client.take(message) else { continue }
+            #expect((time.seconds, time.nanos) <= (client.readTime.seconds, client.readTime.nanos))
+            time = client.readTime
+            if client.documents["a/last"] != nil { break }
+          }
+          return client
+        }
+        try await writing.value
+        let expected = try await server.client.runQuery(
+          .with {
+            $0.parent = TestServer.root
+            $0.structuredQuery = query
+          }
+        ) { response in
+          try await response.messages.reduce(into: [String: ProtoDocument]()) {
+            if $1.hasDocument { $0[$1.document.path] = $1.document }
+          }
+        }
+        #expect(client.documents == expected && expected.count > 1)
       }
     }
 

@@ -4,12 +4,30 @@
 
   /// Google's Go client, which sends a PING with each call.
   @Suite(.serialized) struct GoClientTests {
+    private let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
+
     @Test func `all calls and a listener use one connection, which the server keeps`() async throws
     {
-      let isLong = ProcessInfo.processInfo.environment["HEARTH_SOAK"] != nil
       try await TestServer.run {
         try await GoClient.run(
           "pings", ["127.0.0.1:\($0.port)"] + (isLong ? ["5200", "65"] : ["1000", "2"]))
+      }
+    }
+
+    @Test func `the same over TLS`() async throws {
+      let folder = NSTemporaryDirectory() + "tls-\(UUID().uuidString)"
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try await GoClient.run("pings", ["certificate", folder])
+      // Without Go there is none.
+      guard FileManager.default.fileExists(atPath: folder + "/cert.pem") else { return }
+      try await TestServer.run({
+        $0.tls = .init(
+          certificatePath: folder + "/cert.pem", keyPath: folder + "/key.pem")
+      }) {
+        try await GoClient.run(
+          "pings",
+          ["127.0.0.1:\($0.port)"] + (isLong ? ["5200", "65"] : ["1000", "2"]) + [folder])
       }
     }
 

@@ -203,6 +203,105 @@
       }
     }
 
+    @Test func `a snapshot without a part of the targets has no token`() async throws {
+      try await TestServer.run { server in
+        let name = try DatabaseName(TestServer.database)
+        let (sent, inputs) = (SentMessages(), ListenInputs())
+        let stream = ListenStream(
+          try server.catalog.use(name), name, inputs, RPCWriter(wrapping: sent), targetLimit: 2
+        ) {}
+        defer { stream.close() }
+        for id in [1, 2] as [Int32] {
+          var target = Self.query("a")
+          (target.targetID, target.once) = (id, false)
+          try await stream.handle(.request(.with { [target] in $0.addTarget = target }))
+          // The events of the second target wait.
+          for _ in 0..<4000 where id == 1 && sent.snapshots.isEmpty {
+            while let input = inputs.next() { try await stream.handle(input) }
+            try await Task.sleep(for: .milliseconds(5))
+          }
+        }
+        #expect(sent.snapshots.map(\.resumeToken.isEmpty) == [false])
+        try await stream.handle(.heartbeat)
+        let snapshots = sent.snapshots
+        #expect(snapshots.map(\.resumeToken.isEmpty) == [false, true])
+        #expect(snapshots.last?.readTime == snapshots.first?.readTime)
+        for _ in 0..<4000 where sent.snapshots.count < 3 {
+          while let input = inputs.next() { try await stream.handle(input) }
+          try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(sent.snapshots.last?.resumeToken.isEmpty == false)
+      }
+    }
+
+    @Test func `no more requests are read than are handled`() async throws {
+      try await TestServer.run { server in
+        let requests = (0..<100).map { number in
+          ProtoListenRequest.with {
+            $0.database = TestServer.database
+            $0.addTarget.targetID = Int32(number + 1)
+            $0.addTarget.documents.documents = [TestServer.root + "/a/b"]
+            $0.addTarget.resumeToken = Data(count: 1 << 20)
+          }
+        }
+        let taken = Mutex(0)
+        let writer = BlockedWriter()
+        let rpcs = FirestoreRPCs(
+          catalog: server.catalog, streams: ListenStreams { _ in }, writeStreams: WriteStreams(),
+          targetsPerStream: 1000, membersPerStream: 1000)
+        try await withServerContextRPCCancellationHandle { handle in
+          let context = ServerContext(
+            descriptor: MethodDescriptor(
+              fullyQualifiedService: "google.firestore.v1.Firestore", method: "Listen"),
+            remotePeer: "", localPeer: "", cancellation: handle)
+          let sequence = AsyncThrowingStream<ProtoListenRequest, any Error> {
+            taken.withLock { taken in
+              guard taken < requests.count else { return nil }
+              taken += 1
+              return requests[taken - 1]
+            }
+          }
+          async let listening: Void = rpcs.listen(
+            request: RPCAsyncSequence(wrapping: sequence), response: RPCWriter(wrapping: writer),
+            context: context)
+          await writer.isUsed()
+          try await Task.sleep(for: .milliseconds(300))
+          // One is handled, and one waits.
+          #expect(taken.withLock { $0 } <= 2)
+          writer.open()
+          try await listening
+        }
+        #expect(taken.withLock { $0 } == requests.count)
+        #expect(writer.count == requests.count)
+      }
+    }
+
+    @Test func `a target of documents that resumes from before the log has all of them`()
+      async throws
+    {
+      try await TestServer.run { server in
+        let names = ["x", "y", "z"].map { TestServer.root + "/a/" + $0 }
+        for name in names { try await server.set(name, 1) }
+        var target = ProtoTarget.with {
+          $0.targetID = 2
+          $0.documents.documents = names
+          $0.once = true
+        }
+        var client = ListeningClient()
+        for message in try await server.listen(target) { _ = try client.take(message) }
+        let backend = try #require(server.backend as? EmbeddedBackend)
+        try await backend.setRetention(
+          ChangeLogRetention(age: .zero, limitBytes: 0), isDefault: false)
+        for _ in 0..<20 { try await server.set(names[0], 2) }
+        _ = try await server.client.deleteDocument(.with { $0.name = names[2] })
+        for _ in 0..<20 { try await server.set(TestServer.root + "/a/other", 2) }
+        target.resumeToken = client.token
+        for message in try await server.listen(target) { _ = try client.take(message) }
+        #expect(
+          client.documents.mapValues { $0.fields["n"]?.integerValue } == ["a/x": 2, "a/y": 1])
+      }
+    }
+
     @Test func `a client of a database that was made again begins again`() async throws {
       let old = try await TestServer.run { server in
         try await server.set(TestServer.root + "/a/old", 1)
@@ -311,6 +410,28 @@
 
     func write(contentsOf some: some Sequence<ProtoListenResponse>) async throws {
       for message in some { try await write(message) }
+    }
+  }
+
+  /// Accepts nothing before it is opened.
+  private final class BlockedWriter: RPCWriterProtocol {
+    private let used = AsyncStream.makeStream(of: Void.self)
+    private let opened = AsyncStream.makeStream(of: Void.self)
+    private let messages = Mutex(0)
+
+    var count: Int { messages.withLock { $0 } }
+
+    func isUsed() async { for await _ in used.stream { break } }
+    func open() { opened.continuation.finish() }
+
+    func write(_ message: ProtoListenResponse) async throws {
+      try await write(contentsOf: [message])
+    }
+
+    func write(contentsOf some: some Sequence<ProtoListenResponse>) async throws {
+      used.continuation.yield()
+      for await _ in opened.stream {}
+      messages.withLock { $0 += Array(some).count }
     }
   }
 

@@ -22,6 +22,15 @@
       try await TestServer.run { try await PythonClient.run("admin.py", port: $0.port) }
     }
 
+    /// The scripts that need no server of their own, against Google's emulator.
+    @Test func `Google's emulator answers the same`() async throws {
+      try await GoogleEmulator.run { port in
+        for script in ["slice.py", "breadth.py", "breadth_async.py", "admin.py"] {
+          try await PythonClient.run(script, port: port)
+        }
+      }
+    }
+
     @Test func `the parts of 100,000 documents have about the same size`() async throws {
       try await TestServer.run { try await PythonClient.run("partitions.py", port: $0.port) }
     }
@@ -35,8 +44,14 @@
     }
 
     #if Tools
-      @Test func `a service key and TLS let in, and nothing else does`() async throws {
+      @Test func `all works over TLS with a service key, and nothing without them`() async throws {
         try await PythonClient.run("secure.py", [PythonClient.hearth])
+      }
+
+      @Test func `indexes are required, and replaced with their file, and a server writes nothing`()
+        async throws
+      {
+        try await PythonClient.run("flags.py", [PythonClient.hearth])
       }
 
       @Test func `clients of a service account sign their tokens, and the certificate is replaced`()
@@ -62,5 +77,49 @@
         try await PythonClient.run("databases.py", [PythonClient.hearth])
       }
     #endif
+  }
+
+  /// Google's emulator, which cannot be installed by scripts: `FIRESTORE_EMULATOR_JAR`, or
+  /// `cloud_firestore_emulator` on the path.
+  private enum GoogleEmulator {
+    private static let port = 8579
+
+    private static var command: [String]? {
+      let environment = ProcessInfo.processInfo.environment
+      if let jar = environment["FIRESTORE_EMULATOR_JAR"] {
+        return ["java", "-jar", jar, "--host", "127.0.0.1", "--port", "\(port)"]
+      }
+      let name = "cloud_firestore_emulator"
+      let isThere = (environment["PATH"] ?? "").split(separator: ":").contains {
+        FileManager.default.isExecutableFile(atPath: "\($0)/\(name)")
+      }
+      return isThere ? [name, "start", "--host=127.0.0.1", "--port=\(port)"] : nil
+    }
+
+    /// Runs `body` with an emulator that ends with it. Prints "skipped" if there is none.
+    static func run(_ body: (_ port: Int) async throws -> Void) async throws {
+      guard let command else {
+        return print("skipped: Google's emulator is not installed.")
+      }
+      let process = Process()
+      process.executableURL = URL(filePath: "/usr/bin/env")
+      process.arguments = command
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      defer {
+        process.terminate()
+        process.waitUntilExit()
+      }
+      for _ in 0..<300 {
+        if let answer = try? await RawConnection.send("GET / HTTP/1.0\r\n\r\n", port: port),
+          answer.hasPrefix("HTTP/")
+        {
+          return try await body(port)
+        }
+        try await Task.sleep(for: .milliseconds(100))
+      }
+      Issue.record("The emulator does not answer.")
+    }
   }
 #endif

@@ -78,6 +78,35 @@
       }
     }
 
+    @Test func `of two commits of a transaction at the same time, one is applied`() async throws {
+      try await TestServer.run { server in
+        let rounds = 200
+        for _ in 0..<rounds {
+          let transaction = try await server.begin(.init())
+          let commit = ProtoCommitRequest.with {
+            $0.database = TestServer.database
+            $0.transaction = transaction
+            $0.writes = [
+              .with {
+                $0.transform.document = Self.name
+                $0.transform.fieldTransforms = [
+                  .with {
+                    $0.fieldPath = "n"
+                    $0.increment.integerValue = 1
+                  }
+                ]
+              }
+            ]
+          }
+          async let first = Result { try await server.client.commit(commit) }
+          async let second = Result { try await server.client.commit(commit) }
+          let results = await [first, second]
+          #expect(results.filter { (try? $0.get()) != nil }.count == 1)
+        }
+        #expect(try await server.get(Self.name).fields["n"]?.integerValue == Int64(rounds))
+      }
+    }
+
     @Test func `a commit has a result for each of its writes, and none for what was read`()
       async throws
     {
@@ -420,6 +449,12 @@
           $0.name = name
           if let transaction { $0.transaction = transaction }
         })
+    }
+  }
+
+  extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+      do { self = .success(try await body()) } catch { self = .failure(error) }
     }
   }
 #endif

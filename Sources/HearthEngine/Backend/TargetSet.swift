@@ -24,10 +24,32 @@ package final class TargetSet: Sendable {
 
   private struct State {
     var members: [Int: Member] = [:]
+    /// The ids in their order. May have some that were removed.
+    var ids: [Int] = []
     var observer: Int?
     var isClosed = false
     /// The sequence of the newest state that was delivered as `current`.
     var current: UInt64?
+
+    /// Returns the earlier member with this id.
+    mutating func add(_ id: Int, _ member: Member) -> Member? {
+      if let former = members.updateValue(member, forKey: id) { return former }
+      var (low, high) = (0, ids.count)
+      // New ids are mostly the largest.
+      if let last = ids.last, last < id { low = high }
+      while low < high {
+        let middle = (low + high) / 2
+        if ids[middle] < id { low = middle + 1 } else { high = middle }
+      }
+      if low == ids.count || ids[low] != id { ids.insert(id, at: low) }
+      return nil
+    }
+
+    /// The ids of the members in their order.
+    mutating func order() -> [Int] {
+      if ids.count > members.count { ids.removeAll { members[$0] == nil } }
+      return ids
+    }
   }
 
   private let backend: any Backend
@@ -60,9 +82,7 @@ package final class TargetSet: Sendable {
     let (former, isClosed): ([Member], Bool) = state.withLock { state in
       guard !state.isClosed else { return ([], true) }
       state.current = nil
-      return (
-        members.compactMap { state.members.updateValue($0.member, forKey: $0.id) }, false
-      )
+      return (members.compactMap { state.add($0.id, $0.member) }, false)
     }
     for member in former { backend.stopListening(to: member.target, member.listener) }
     if isClosed { return }
@@ -92,7 +112,8 @@ package final class TargetSet: Sendable {
   private func collect(upTo sequence: UInt64) {
     let events: [Event] = state.withLock { state in
       var events: [Event] = []
-      for (id, member) in state.members.sorted(by: { $0.key < $1.key }) {
+      for id in state.order() {
+        guard let member = state.members[id] else { continue }
         while let event = member.listener.take() {
           switch event {
           case .success(let event):

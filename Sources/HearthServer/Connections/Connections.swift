@@ -2,10 +2,16 @@
   import HearthEngine
   import NIOCore
 
-  /// The open connections of a server: how many there may be, and which clients have gone.
+  /// The open connections of a server: how many there may be, what they may cost, and which clients
+  /// have gone.
   final class Connections: Sendable {
-    /// Bytes of REST requests that may be in memory at a time, before anybody's key is looked at.
+    /// Bytes of requests that may be in memory at a time: bodies over REST, messages over gRPC.
     static let bodyBytes = 256 << 20
+
+    /// Time for a request's body over REST, and for a message over gRPC.
+    let requestTime: TimeAmount
+    /// Time in which a client reads a part of an answer: `StreamGuard.partBytes`.
+    let writeTime: TimeAmount
 
     private let limit: Int
     private let streamLimit: Int
@@ -18,16 +24,19 @@
 
     /// - Parameters:
     ///   - streams: Streams of HTTP/2 that may be open, of all connections.
-    ///   - bodyBytes: Bytes of REST requests that may be in memory at a time.
+    ///   - bodyBytes: Bytes of requests that may be in memory at a time.
     ///   - onEnd: Called when a connection over HTTP/2 has ended.
     init(
       limit: Int, streams: Int = .max, bodyBytes: Int = Connections.bodyBytes,
+      requestTime: TimeAmount = .seconds(120), writeTime: TimeAmount = .seconds(60),
       _ metrics: ServerMetrics,
       onEnd: @escaping @Sendable (_ peer: String) -> Void
     ) {
       self.limit = limit
       streamLimit = streams
       bodyLimit = bodyBytes
+      self.requestTime = requestTime
+      self.writeTime = writeTime
       self.metrics = metrics
       self.onEnd = onEnd
     }
@@ -70,7 +79,10 @@
 
     func removeStream() { streams.withLock { $0 -= 1 } }
 
-    /// Counts bytes of a REST request, until `free` is called with them. False if there are too many.
+    /// The bytes of requests that are counted.
+    var requestBytes: Int { bodies.withLock { $0 } }
+
+    /// Counts bytes of a request, until `free` is called with them. False if there are too many.
     func reserve(_ bytes: Int) -> Bool {
       bodies.withLock { bodies in
         guard bytes <= bodyLimit - bodies else { return false }

@@ -41,10 +41,6 @@
     private static let headTime = TimeAmount.seconds(10)
     /// Time between a request and the next one's head.
     private static let idleTime = TimeAmount.seconds(60)
-    /// Time for a request's body.
-    private static let bodyTime = TimeAmount.seconds(120)
-    /// Time in which the client reads a part of an answer.
-    private static let writeTime = TimeAmount.seconds(60)
     /// Time in which the client closes the connection after the last answer. Closed at once, with
     /// bytes of the client unread, the connection would lose the answer.
     private static let endTime = TimeAmount.seconds(5)
@@ -113,7 +109,7 @@
     private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
       switch (part, state) {
       case (.head(let head), .waiting):
-        setDeadline(Self.bodyTime)
+        setDeadline(connections.requestTime)
         request += 1
         guard let check = service.check else {
           return receive(head, limit: service.bodyLimit, context)
@@ -258,7 +254,7 @@
         takeFollowing(context)
       } else {
         following = []
-        setDeadline(Self.writeTime)
+        setDeadline(connections.writeTime)
         sent?.assumeIsolated().whenComplete { _ in
           self.setDeadline(Self.endTime)
           context.close(mode: .output, promise: nil)
@@ -281,7 +277,7 @@
         context.write(wrapOutboundOut(part), promise: nil)
         return context.eventLoop.makeSucceededVoidFuture()
       }
-      if case .answering = state { setDeadline(Self.writeTime) }
+      if case .answering = state { setDeadline(connections.writeTime) }
       let sent = context.writeAndFlush(wrapOutboundOut(part))
       sent.assumeIsolated().whenComplete { _ in
         // The next part waits for this one; until then, the answer takes the time that it needs.

@@ -7,6 +7,8 @@
   /// Writes the answer to a request over HTTP/1. Each function returns when the client's connection
   /// has taken what was written, and throws `cancelled` when the connection has ended, or
   /// the request has an answer already.
+  ///
+  /// Bodies are sent in parts: the client has its time for each.
   struct HTTPResponseWriter: Sendable {
     private let connection: NIOLoopBound<HTTPConnection>
     /// The request's number in its connection, which may answer the next one already.
@@ -29,10 +31,15 @@
       let head = HTTPResponseHead(
         version: .http1_1, status: .init(statusCode: status),
         headers: Self.headers(bytes: body.count, headers, type: type))
-      try await onLoop { connection in
-        guard connection.send(head) != nil, connection.send(body) != nil else { return nil }
-        return connection.sendEnd()
+      guard body.count > StreamGuard.partBytes else {
+        return try await onLoop { connection in
+          guard connection.send(head) != nil, connection.send(body) != nil else { return nil }
+          return connection.sendEnd()
+        }
       }
+      try await onLoop { $0.send(head) }
+      try await write(body)
+      try await end()
     }
 
     /// The begin of an answer whose length is not known.
@@ -43,7 +50,13 @@
       try await onLoop { $0.send(head) }
     }
 
-    func write(_ bytes: [UInt8]) async throws { try await onLoop { $0.send(bytes) } }
+    func write(_ bytes: [UInt8]) async throws {
+      for start in stride(from: 0, to: bytes.count, by: StreamGuard.partBytes) {
+        let part = Array(bytes[start..<min(start + StreamGuard.partBytes, bytes.count)])
+        try await onLoop { $0.send(part) }
+      }
+    }
+
     func end() async throws { try await onLoop { $0.sendEnd() } }
 
     /// Closes the connection, unless the answer has ended.

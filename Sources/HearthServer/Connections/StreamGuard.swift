@@ -4,10 +4,12 @@
 
   /// Bounds what one stream of HTTP/2 may cost.
   ///
-  ///     header ─▶ too many streams: REFUSED_STREAM
-  ///            ─▶ gRPC, and the server has keys: nothing more is read until the key is checked
-  ///     answer ─▶ not read for a minute: the stream is reset
-  ///            ─▶ ended before the request: NO_ERROR, so that the rest is not sent
+  ///     header  ─▶ too many streams: REFUSED_STREAM
+  ///             ─▶ gRPC, and the server has keys: nothing more is read until the key is checked
+  ///     message ─▶ too many bytes of requests in memory: ENHANCE_YOUR_CALM
+  ///             ─▶ not complete after two minutes: the stream is reset
+  ///     answer  ─▶ no part of it is read for a minute: the stream is reset
+  ///             ─▶ ended before the request: NO_ERROR, so that the rest is not sent
   ///
   /// Bytes that are not read fill the stream's window, 64 KiB, and then the client waits. The first
   /// handler of a stream; used on its event loop only.
@@ -17,8 +19,8 @@
     typealias OutboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// Time in which the client reads a part of an answer.
-    static let writeTime = TimeAmount.seconds(60)
+    /// Bytes of an answer that a client has `Connections.writeTime` to read.
+    static let partBytes = 65_536
 
     /// A frame of at most so many bytes is copied: gRPC keeps a stream's last frame, which would keep
     /// all that its connection read with it.
@@ -42,7 +44,17 @@
     private var isCounted = false
     private var mustRead = false
     private var hasRequestEnded = false
-    private var deadline: Scheduled<Void>?
+    /// Nil for REST, whose requests `HTTPConnection` bounds.
+    private var messages: ReceivedMessages?
+    /// Bytes of messages that are reserved.
+    private var reserved = 0
+    private var messageDeadline: Scheduled<Void>?
+    private var writeDeadline: Scheduled<Void>?
+    /// Bytes written since the last write whose end is noticed.
+    private var unnoticedBytes = 0
+    /// Some parts of a frame are written, and not all.
+    private var isWritingParts = false
+    private var hasHeldWritability = false
 
     init(_ connections: Connections, _ unchecked: UncheckedCalls?) {
       self.connections = connections
@@ -60,15 +72,19 @@
       switch (frame, state) {
       case (_, .refused): return
       case (.headers(let head), .new):
-        guard let head = open(head, context) else { return refuse(context) }
+        guard let head = open(head, context) else { return refuse(.refusedStream, context) }
         hasRequestEnded = head.endStream
         frame = .headers(head)
       case (.headers(let trailer), _): hasRequestEnded = hasRequestEnded || trailer.endStream
       case (.data(var part), _):
         hasRequestEnded = hasRequestEnded || part.endStream
-        if case .byteBuffer(let bytes) = part.data, bytes.readableBytes <= Self.copiedBytes {
-          part.data = .byteBuffer(context.channel.allocator.buffer(buffer: bytes))
-          frame = .data(part)
+        if case .byteBuffer(let bytes) = part.data {
+          // Not REFUSED_STREAM: clients repeat those calls, and earlier messages may be applied.
+          guard reserve(bytes) else { return refuse(.enhanceYourCalm, context) }
+          if bytes.readableBytes <= Self.copiedBytes {
+            part.data = .byteBuffer(context.channel.allocator.buffer(buffer: bytes))
+            frame = .data(part)
+          }
         }
         if case .limited(let bytes) = state {
           let rest = bytes - part.data.readableBytes
@@ -80,13 +96,31 @@
       context.fireChannelRead(wrapInboundOut(frame))
     }
 
+    func channelReadComplete(context: ChannelHandlerContext) {
+      // Not with each message: most are complete with the first read, and need no timer.
+      if messages?.isAwaited == true, !hasRequestEnded {
+        if messageDeadline == nil {
+          messageDeadline = context.eventLoop.assumeIsolated().scheduleTask(
+            in: connections.requestTime
+          ) {
+            context.close(promise: nil)
+          }
+        }
+      } else {
+        cancel(&messageDeadline)
+      }
+      context.fireChannelReadComplete()
+    }
+
     /// Returns the header for the next handler; nil if there are too many streams.
     private func open(
       _ head: HTTP2Frame.FramePayload.Headers, _ context: ChannelHandlerContext
     ) -> HTTP2Frame.FramePayload.Headers? {
       guard connections.addStream() else { return nil }
       isCounted = true
-      guard let unchecked, Self.isGRPC(head) else {
+      let isGRPC = Self.isGRPC(head)
+      if isGRPC { messages = ReceivedMessages(of: head.headers.first(name: ":path") ?? "") }
+      guard let unchecked, isGRPC else {
         state = .admitted
         return head
       }
@@ -102,10 +136,26 @@
       return head
     }
 
-    private func refuse(_ context: ChannelHandlerContext) {
+    private func refuse(_ code: HTTP2ErrorCode, _ context: ChannelHandlerContext) {
+      end()
       state = .refused
-      context.writeAndFlush(wrapOutboundOut(.rstStream(.refusedStream)), promise: nil)
+      context.writeAndFlush(wrapOutboundOut(.rstStream(code)), promise: nil)
       context.close(promise: nil)
+    }
+
+    /// Counts bytes of messages: of a call with one message until the call ends, of others until the
+    /// message is complete. False if there are too many.
+    private func reserve(_ bytes: ByteBuffer) -> Bool {
+      guard var received = messages.take() else { return true }
+      defer { messages = received }
+      guard connections.reserve(bytes.readableBytes) else { return false }
+      reserved += bytes.readableBytes
+      if received.take(bytes.readableBytesView) { cancel(&messageDeadline) }
+      if received.areMany {
+        connections.free(reserved - received.incompleteBytes)
+        reserved = received.incompleteBytes
+      }
+      return true
     }
 
     private func admit(limit: Int?, _ context: ChannelHandlerContext) {
@@ -125,30 +175,72 @@
     // MARK: The answer
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-      let isLast =
-        switch unwrapOutboundIn(data) {
-        case .headers(let head): head.endStream
-        case .data(let part): part.endStream
-        default: false
+      var frame = unwrapOutboundIn(data)
+      var promise = promise
+      var isLast = false
+      switch frame {
+      case .headers(let head): isLast = head.endStream
+      case .data(var part):
+        isLast = part.endStream
+        guard case .byteBuffer(var bytes) = part.data else { break }
+        isWritingParts = bytes.readableBytes > Self.partBytes
+        while bytes.readableBytes > Self.partBytes,
+          let first = bytes.readSlice(length: Self.partBytes)
+        {
+          context.write(
+            wrapOutboundOut(.data(.init(data: .byteBuffer(first)))),
+            promise: noticing(nil, context))
         }
-      guard isLast, !hasRequestEnded else { return context.write(data, promise: promise) }
+        unnoticedBytes += bytes.readableBytes
+        if unnoticedBytes >= Self.partBytes { promise = noticing(promise, context) }
+        part.data = .byteBuffer(bytes)
+        frame = .data(part)
+      default: break
+      }
+      if isLast, !hasRequestEnded {
+        let end = promise ?? context.eventLoop.makePromise()
+        end.futureResult.assumeIsolated().whenSuccess {
+          // The request's end may have come in the meantime, and then the stream is closed.
+          guard !self.hasRequestEnded, context.channel.isActive else { return }
+          context.writeAndFlush(self.wrapOutboundOut(.rstStream(.noError)), promise: nil)
+        }
+        promise = end
+      }
+      context.write(wrapOutboundOut(frame), promise: promise)
+      isWritingParts = false
+      if hasHeldWritability {
+        hasHeldWritability = false
+        context.fireChannelWritabilityChanged()
+      }
+    }
+
+    /// The time of the client begins again when the data of this promise is sent.
+    private func noticing(
+      _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+    ) -> EventLoopPromise<Void> {
+      unnoticedBytes = 0
       let promise = promise ?? context.eventLoop.makePromise()
       promise.futureResult.assumeIsolated().whenSuccess {
-        // The request's end may have come in the meantime, and then the stream is closed.
-        guard !self.hasRequestEnded, context.channel.isActive else { return }
-        context.writeAndFlush(self.wrapOutboundOut(.rstStream(.noError)), promise: nil)
+        if self.writeDeadline != nil { self.setWriteDeadline(context) }
       }
-      context.write(data, promise: promise)
+      return promise
+    }
+
+    private func setWriteDeadline(_ context: ChannelHandlerContext) {
+      cancel(&writeDeadline)
+      writeDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: connections.writeTime) {
+        context.close(promise: nil)
+      }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-      deadline?.cancel()
-      deadline = nil
-      if !context.channel.isWritable {
-        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: Self.writeTime) {
-          context.close(promise: nil)
-        }
+      if context.channel.isWritable {
+        cancel(&writeDeadline)
+      } else {
+        setWriteDeadline(context)
       }
+      // gRPC's handler then writes what it still has, which must follow the rest of the frame.
+      guard !isWritingParts else { return hasHeldWritability = true }
       context.fireChannelWritabilityChanged()
     }
 
@@ -161,13 +253,68 @@
 
     func handlerRemoved(context: ChannelHandlerContext) { end() }
 
-    private func end() {
+    private func cancel(_ deadline: inout Scheduled<Void>?) {
       deadline?.cancel()
       deadline = nil
+    }
+
+    private func end() {
+      cancel(&messageDeadline)
+      cancel(&writeDeadline)
+      connections.free(reserved)
+      reserved = 0
+      messages = nil
       if case .unchecked(let number) = state { unchecked?.remove(number) }
       if case .refused = state {} else { state = .admitted }
       if isCounted { connections.removeStream() }
       isCounted = false
+    }
+  }
+
+  /// The messages of a call over gRPC that have arrived, as far as they have.
+  ///
+  ///     ┌──────┬────────┬──────────────────┬──────┬────────┬──────
+  ///     │ flag │ length │ message (length) │ flag │ length │ …
+  ///     └──────┴────────┴──────────────────┴──────┴────────┴──────
+  struct ReceivedMessages {
+    private static let headBytes = 5
+
+    /// The call may have any number of messages.
+    let areMany: Bool
+    private var headCount = 0
+    private var length = 0
+    private var contentCount = 0
+    private var hasMessage = false
+
+    init(of path: String) { areMany = path.hasSuffix("/Listen") || path.hasSuffix("/Write") }
+
+    /// Bytes of the message that is not complete.
+    var incompleteBytes: Int { headCount + contentCount }
+
+    /// The client has begun a message, or has not sent the one of its call.
+    var isAwaited: Bool { areMany ? incompleteBytes > 0 : !hasMessage }
+
+    /// Returns whether a message is complete with these bytes.
+    mutating func take(_ bytes: ByteBufferView) -> Bool {
+      var rest = bytes
+      var isComplete = false
+      while let byte = rest.first {
+        if headCount < Self.headBytes {
+          rest.removeFirst()
+          headCount += 1
+          if headCount > 1 { length = length << 8 | Int(byte) }
+        } else {
+          let count = min(rest.count, length - contentCount)
+          rest.removeFirst(count)
+          contentCount += count
+        }
+        if headCount == Self.headBytes, contentCount == length {
+          (headCount, length, contentCount) = (0, 0, 0)
+          hasMessage = true
+          isComplete = true
+        }
+      }
+      return isComplete
     }
   }
 #endif

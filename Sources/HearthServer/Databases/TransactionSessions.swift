@@ -217,11 +217,19 @@
       }
     }
 
-    private func use(_ id: Data, _ client: String) throws(Status) -> Mode {
+    /// Returns the mode, which a commit ends: a second commit at the same time finds `failed`.
+    private func use(
+      _ id: Data, _ client: String, committing: Bool = false
+    ) throws(Status) -> Mode {
       let (mode, expired): (Mode?, Session?) = state.withLock { state in
         guard let session = state.sessions[id] else { return (nil, nil) }
         guard !isExpired(session) else { return (nil, state.remove(id)) }
-        state.change(id) { ($0.lastUse, $0.client) = (.now, client) }
+        state.change(id) {
+          ($0.lastUse, $0.client) = (.now, client)
+          if committing, case .readWrite(let transaction) = $0.mode {
+            $0.mode = .failed(transaction)
+          }
+        }
         return (session.mode, nil)
       }
       if let id = expired?.id { backend.rollback(id) }
@@ -234,7 +242,7 @@
       _ id: Data, _ mutations: [Mutation], _ client: String,
       _ commit: (TransactionID) async throws -> CommitResult
     ) async throws -> CommitResult {
-      switch try use(id, client) {
+      switch try use(id, client, committing: true) {
       case .failed: throw Self.expired
       case .readOnly:
         guard mutations.isEmpty else {
@@ -243,8 +251,6 @@
         state.withLock { _ = $0.remove(id) }
         return CommitResult(at: Instant(try await newestTime()))
       case .readWrite(let transaction):
-        // A second commit of it meanwhile is refused.
-        state.withLock { $0.change(id) { $0.mode = .failed(transaction) } }
         let result = try await commit(transaction)
         state.withLock { _ = $0.remove(id) }
         return result

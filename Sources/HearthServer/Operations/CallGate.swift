@@ -117,6 +117,31 @@
       return String(UInt64.random(in: .min ... .max), radix: 16)
     }
 
+    /// Bytes of an error's message. Clients refuse trailers of more than 8 KiB, without the status.
+    private static let messageBytes = 2000
+
+    /// A message, with its begin and its end if it is too long.
+    static func shortened(_ message: String) -> String {
+      // In trailers, a byte that is not printable ASCII takes three.
+      func bytes(_ scalar: Unicode.Scalar) -> Int {
+        (0x20...0x7E).contains(scalar.value) && scalar != "%"
+          ? 1 : 3 * Unicode.UTF8.width(scalar)
+      }
+      func count(_ scalars: some Sequence<Unicode.Scalar>) -> Int {
+        var total = 0
+        return scalars.prefix {
+          total += bytes($0)
+          return total <= messageBytes / 2 - 10
+        }.count
+      }
+      let scalars = message.unicodeScalars
+      guard scalars.count > messageBytes || scalars.reduce(0, { $0 + bytes($1) }) > messageBytes
+      else { return message }
+      let begin = scalars.prefix(count(scalars))
+      let end = scalars.suffix(count(scalars.reversed()))
+      return String(begin) + " … " + String(end)
+    }
+
     /// A call that runs.
     private struct Call: Sendable {
       let id: String
@@ -152,6 +177,7 @@
         let isOurs = [.internalError, .unknown, .dataLoss].contains(error.code)
         log(isOurs ? .error : .debug, "\(error.code)", error)
         error.metadata.replaceOrAddString(id, forKey: CallGate.header)
+        error.message = CallGate.shortened(error.message)
         return error
       }
 

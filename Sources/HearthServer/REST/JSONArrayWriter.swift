@@ -9,9 +9,6 @@
   ///     ,{…}            an error after it: ,{"error": …}
   ///     ]
   final class JSONArrayWriter<Element: SwiftProtobuf.Message>: RPCWriterProtocol {
-    /// Bytes that are written at once, about.
-    private static var chunkBytes: Int { 65_536 }
-
     let metadata = Guarded(Metadata())
     private let response: RESTResponse
     private let hasBegun = Guarded(false)
@@ -26,7 +23,7 @@
         let json = try RESTResponse.json(element)
         bytes += try await begin() ? "\n,".utf8 : "[".utf8
         bytes += json
-        if bytes.count >= Self.chunkBytes {
+        if bytes.count >= StreamGuard.partBytes {
           try await response.writer.write(bytes)
           bytes.removeAll(keepingCapacity: true)
         }

@@ -59,23 +59,24 @@
         }
         let (found, time) = try await database.documents(at: paths, consistency)
         let readTime = Google_Protobuf_Timestamp(time)
-        var answers: [ProtoBatchGetDocumentsResponse] = []
+        var answers = PartWriter(response)
         for case let document? in found {
           let proto = try name.proto(mask?.applied(to: document) ?? document)
-          answers.append(
+          try await answers.write(
             .with {
               $0.found = proto
               $0.readTime = readTime
-            })
+            }, bytes: document.answerBytes)
         }
         for (path, document) in zip(paths, found) where document == nil {
-          answers.append(
+          let missing = name.name(of: path)
+          try await answers.write(
             .with {
-              $0.missing = name.name(of: path)
+              $0.missing = missing
               $0.readTime = readTime
-            })
+            }, bytes: missing.utf8.count)
         }
-        try await response.write(contentsOf: answers)
+        try await answers.send()
       }
     }
 

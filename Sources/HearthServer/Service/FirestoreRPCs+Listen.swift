@@ -18,13 +18,19 @@
       let reading = Task {
         do {
           var requests = request.makeAsyncIterator()
-          while let request = try await requests.next() { inputs.add(request) }
+          while let request = try await requests.next() {
+            inputs.add(request)
+            await inputs.requestsAreTaken()
+          }
           inputs.end()
         } catch {
           inputs.end(Status(ofRequests: error))
         }
       }
-      defer { reading.cancel() }
+      defer {
+        inputs.end()
+        reading.cancel()
+      }
       var stream: ListenStream?
       defer { stream?.close() }
       for await _ in inputs.arrivals {
@@ -69,7 +75,10 @@
           catalog.endUse(of: name)
           throw error
         }
-        return ListenStream(database, name, inputs, response, targetLimit: targetsPerStream) {
+        return ListenStream(
+          database, name, inputs, response, targetLimit: targetsPerStream,
+          memberLimit: membersPerStream
+        ) {
           [catalog] in catalog.endUse(of: name)
         }
       } catch let status as Status {

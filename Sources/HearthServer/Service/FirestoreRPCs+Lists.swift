@@ -100,16 +100,31 @@
     /// Parses `a desc, b`.
     private static func orders(_ text: String) throws(Status) -> [StructuredQuery.Order] {
       if text.isEmpty { return [] }
-      return try text.split(separator: ",", omittingEmptySubsequences: false).map {
-        part throws(Status) in
-        let words = part.split(separator: " ")
+      return try split(text, at: ",").map { part throws(Status) in
+        let words = split(part, at: " ").filter { !$0.isEmpty }
         let direction = words.dropFirst().first?.lowercased() ?? "asc"
         guard let field = words.first, words.count <= 2, ["asc", "desc"].contains(direction) else {
           throw .invalidArgument("Invalid order_by: \(text)")
         }
         return .init(
-          field: try FieldSegments(wireText: String(field)), isDescending: direction == "desc")
+          field: try FieldSegments(wireText: field), isDescending: direction == "desc")
       }
+    }
+
+    /// Splits outside of names between backquotes, in which a backslash escapes.
+    private static func split(_ text: String, at separator: Unicode.Scalar) -> [String] {
+      var parts = [""]
+      var (isQuoted, isEscaped) = (false, false)
+      for scalar in text.unicodeScalars {
+        if scalar == separator, !isQuoted {
+          parts.append("")
+          continue
+        }
+        if scalar == "`", !isEscaped { isQuoted.toggle() }
+        isEscaped = isQuoted && scalar == "\\" && !isEscaped
+        parts[parts.count - 1].unicodeScalars.append(scalar)
+      }
+      return parts
     }
 
     func listCollectionIds(

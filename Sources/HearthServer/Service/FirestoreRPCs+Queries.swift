@@ -33,6 +33,7 @@
           }
         }
         let (found, time) = try await database.documents(matching: query, consistency)
+        metrics?.setResults(found.count)
         let readTime = Google_Protobuf_Timestamp(time)
         if found.isEmpty {
           return try await response.write(
@@ -41,26 +42,20 @@
               if let metrics { $0.explainMetrics = metrics }
             })
         }
-        // In parts: the client reads one before the next is made.
-        for start in stride(from: 0, to: found.count, by: Self.partCount) {
-          var answers: [ProtoRunQueryResponse] = []
-          for position in start..<min(start + Self.partCount, found.count) {
-            let proto = try name.proto(found[position])
-            answers.append(
-              .with {
-                $0.document = proto
-                $0.readTime = readTime
-                if position == 0 { $0.skippedResults = Int32(clamping: query.offset) }
-                if position == found.count - 1, let metrics { $0.explainMetrics = metrics }
-              })
-          }
-          try await response.write(contentsOf: answers)
+        var answers = PartWriter(response)
+        for (position, document) in found.enumerated() {
+          let proto = try name.proto(document)
+          try await answers.write(
+            .with {
+              $0.document = proto
+              $0.readTime = readTime
+              if position == 0 { $0.skippedResults = Int32(clamping: query.offset) }
+              if position == found.count - 1, let metrics { $0.explainMetrics = metrics }
+            }, bytes: document.answerBytes)
         }
+        try await answers.send()
       }
     }
-
-    /// Documents that are in memory as messages at a time.
-    private static let partCount = 256
 
     func runAggregationQuery(
       request: ProtoRunAggregationQueryRequest,

@@ -14,6 +14,7 @@
     let streams: ListenStreams
     let writeStreams: WriteStreams
     let targetsPerStream: Int
+    let membersPerStream: Int
 
     /// Runs a call on the database with this name.
     func with<Answer>(

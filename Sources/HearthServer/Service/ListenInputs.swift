@@ -5,7 +5,8 @@
 
   /// The inputs of a `Listen` stream, in order: requests of its client and events of its targets.
   ///
-  /// Bounded: a stream whose client reads too slowly ends with `resourceExhausted`.
+  /// Bounded: a stream whose client reads too slowly ends with `resourceExhausted`, and one that sends
+  /// too quickly waits in `requestsAreTaken`.
   final class ListenInputs: Sendable {
     enum Input: Sendable {
       case request(ProtoListenRequest)
@@ -16,6 +17,8 @@
     private struct State {
       /// Nil while none waits: an empty buffer would have memory.
       var waiting: CircularBuffer<Input>?
+      var waitingRequests = 0
+      var reader: CheckedContinuation<Void, Never>?
       var hasEnded = false
       var status: Status?
     }
@@ -37,10 +40,27 @@
 
     /// Takes the first input that waits.
     func next() -> Input? {
-      state.withLock { state in
+      let (input, reader): (Input?, CheckedContinuation<Void, Never>?) = state.withLock { state in
         let input = state.waiting?.popFirst()
         if state.waiting?.isEmpty ?? false { state.waiting = nil }
-        return input
+        guard case .request? = input else { return (input, nil) }
+        state.waitingRequests -= 1
+        return (input, state.waitingRequests == 0 ? state.reader.take() : nil)
+      }
+      reader?.resume()
+      return input
+    }
+
+    /// Returns when no request waits, or the stream has ended. For one caller at a time, which then
+    /// reads the next request: a request may be large.
+    func requestsAreTaken() async {
+      await withCheckedContinuation { continuation in
+        let mustWait = state.withLock { state in
+          guard state.waitingRequests > 0, !state.hasEnded else { return false }
+          state.reader = continuation
+          return true
+        }
+        if !mustWait { continuation.resume() }
       }
     }
 
@@ -54,6 +74,7 @@
         var waiting = state.waiting.take() ?? CircularBuffer(initialCapacity: 1)
         waiting.append(input)
         state.waiting = waiting
+        if case .request = input { state.waitingRequests += 1 }
         return waiting.count > Self.limit
       }
       arrival.yield()
@@ -64,10 +85,12 @@
     ///
     /// - Parameter status: The reason, unless the client ended it. The first reason is kept.
     func end(_ status: Status? = nil) {
-      state.withLock { state in
+      let reader = state.withLock { state in
         if state.status == nil { state.status = status }
         state.hasEnded = true
+        return state.reader.take()
       }
+      reader?.resume()
       arrival.finish()
     }
   }

@@ -33,15 +33,17 @@
 
     private let database: ServedDatabase
     private let name: DatabaseName
-    private let writer: RPCWriter<ProtoListenResponse>
     private let set: TargetSet
     private let targetLimit: Int
+    private let memberLimit: Int
     private var targets: [Int32: Target] = [:]
     private var members: [Int: (target: Int32, kind: Member)] = [:]
     private var lastMember = 0
     /// The server chooses the ids of targets.
     private var choosesIDs: Bool?
-    private var messages: [ProtoListenResponse] = []
+    private var messages: PartWriter<ProtoListenResponse>
+    /// The newest state whose time was sent.
+    private var newest: (token: ChangeToken, time: StateTime)?
     /// The newest consistent snapshot; nil while the client has a part of the next one.
     private var snapshot: ProtoTargetChange?
     /// Nil after it was called.
@@ -49,13 +51,15 @@
 
     init(
       _ database: ServedDatabase, _ name: DatabaseName, _ inputs: ListenInputs,
-      _ writer: RPCWriter<ProtoListenResponse>, targetLimit: Int, onClose: @escaping () -> Void
+      _ writer: RPCWriter<ProtoListenResponse>, targetLimit: Int, memberLimit: Int = 10_000,
+      onClose: @escaping () -> Void
     ) {
       self.onClose = onClose
       self.targetLimit = targetLimit
+      self.memberLimit = memberLimit
       self.database = database
       self.name = name
-      self.writer = writer
+      messages = PartWriter(writer)
       set = TargetSet(on: database.backend) { inputs.add(.events($0)) }
     }
 
@@ -77,11 +81,9 @@
       switch input {
       case .request(let request): try await handle(request)
       case .events(let events): for event in events { try await handle(event) }
-      case .heartbeat: if let snapshot { change(snapshot) }
+      case .heartbeat: if let snapshot { changeOfAll(snapshot) }
       }
-      guard !messages.isEmpty else { return }
-      defer { messages = [] }
-      try await writer.write(contentsOf: messages)
+      try await messages.send()
     }
 
     // MARK: Requests
@@ -119,6 +121,11 @@
             .resourceExhausted, "A listen stream has at most \(targetLimit) targets.")
         }
         let (watched, project) = try await watched(proto)
+        guard watched.count <= memberLimit - members.count else {
+          throw Status(
+            .resourceExhausted,
+            "A listen stream has at most \(memberLimit) queries and single documents.")
+        }
         var token = try await token(proto)
         // The client's documents are those of a database that is no longer there.
         let isForeign =
@@ -248,58 +255,85 @@
       target.loading.remove(member)
       target.counts[member] = event.list.count
       defer { targets[id] = target }
-      if event.isFullResync {
-        change(
-          .with {
-            $0.targetChangeType = .reset; $0.targetIds = [id]
-          })
-      }
       switch kind {
       case .document(let path):
+        // Never a reset: it would remove the target's other documents, and this event has the whole
+        // state of its one.
         if let changes = event.changes, changes.isEmpty { return }
         if let document = event.list.first {
-          try put(document, id, target)
+          try await put(document, id, target)
         } else {
-          delete(path, id, at: try await time(of: event))
+          delete(path, id, at: try await time(of: event).sent)
         }
       case .query:
+        if event.isFullResync {
+          change(
+            .with {
+              $0.targetChangeType = .reset; $0.targetIds = [id]
+            })
+        }
         guard let changes = event.changes else {
-          for document in event.list.documents { try put(document, id, target) }
+          for document in event.list.documents { try await put(document, id, target) }
           return
         }
         let removed = changes.filter { $0.kind == .removed }.map(\.document.path)
         if !removed.isEmpty { try await drop(removed, id, at: time(of: event)) }
         for change in changes where change.kind != .removed {
-          try put(change.document, id, target)
+          try await put(change.document, id, target)
         }
       }
     }
 
-    private func put(_ document: StoredDocument, _ id: Int32, _ target: Target) throws {
+    private func put(_ document: StoredDocument, _ id: Int32, _ target: Target) async throws {
       let proto = try name.proto(target.project?(document) ?? document)
-      message {
+      message(bytes: document.answerBytes) {
         $0.documentChange = .with {
           $0.document = proto
           $0.targetIds = [id]
         }
       }
+      try await messages.sendIfFull()
     }
 
     /// Documents that are no longer in the result of a query. Some still exist.
-    private func drop(_ paths: [ResourcePath], _ id: Int32, at time: Timestamp) async throws {
-      let found = try await database.documents(at: paths, .past(time)).0
+    private func drop(_ paths: [ResourcePath], _ id: Int32, at time: StateTime) async throws {
+      guard let found = try await documents(at: paths, time) else {
+        for path in paths {
+          message {
+            $0.documentRemove = .with {
+              $0.document = name.name(of: path)
+              $0.removedTargetIds = [id]
+              $0.readTime = .init(time.sent)
+            }
+          }
+        }
+        return
+      }
       for (path, document) in zip(paths, found) {
         guard let document else {
-          delete(path, id, at: time)
+          delete(path, id, at: time.sent)
           continue
         }
         let proto = try name.proto(document)
-        message {
+        message(bytes: document.answerBytes) {
           $0.documentChange = .with {
             $0.document = proto
             $0.removedTargetIds = [id]
           }
         }
+        try await messages.sendIfFull()
+      }
+    }
+
+    /// Nil if the change log does not reach back so far.
+    private func documents(
+      at paths: [ResourcePath], _ time: StateTime
+    ) async throws -> [StoredDocument?]? {
+      guard let time = time.own else { return nil }
+      do {
+        return try await database.documents(at: paths, .past(time)).0
+      } catch let status as Status where status.code == .failedPrecondition {
+        return nil
       }
     }
 
@@ -313,21 +347,51 @@
       }
     }
 
+    /// The time of a state.
+    private struct StateTime {
+      /// Nil if the change log does not reach back to the state.
+      var own: Timestamp?
+      /// Its own, otherwise one between the state before and this one: it dates deletions, and with a
+      /// later one a client would not take a document that is made again meanwhile. A client goes on
+      /// from the token of a snapshot, not from its time.
+      var sent: Timestamp
+    }
+
     /// The time of the state that an event shows.
-    private func time(of event: ResultEvent) async throws -> Timestamp {
+    private func time(of event: ResultEvent) async throws -> StateTime {
       try await time(of: database.backend.token(after: event.sequence))
     }
 
-    private func time(of token: ChangeToken) async throws -> Timestamp {
+    private func time(of token: ChangeToken) async throws -> StateTime {
+      if let newest, newest.token == token { return newest.time }
       let backend = database.backend
-      return try await backend.awaiting { backend.time(of: token, .lent, $0) }
+      var own: Timestamp?
+      do {
+        own = try await backend.awaiting { backend.time(of: token, .lent, $0) }
+      } catch {
+        let status = Status(readingFailed: error)
+        guard status.code == .outOfRange else { throw status }
+      }
+      let before = newest.map { Instant($0.time.sent) }
+      let sent: Instant
+      if let own {
+        sent = before.map { max($0, Instant(own)) } ?? Instant(own)
+      } else if let before {
+        // Each commit is a microsecond later at least.
+        sent = Instant(microseconds: before.microseconds + 1)
+      } else {
+        sent = Instant(try await database.newestTime())
+      }
+      let time = StateTime(own: own, sent: Timestamp(sent))
+      newest = (token, time)
+      return time
     }
 
     /// All targets show the state of this token.
     private func finish(_ token: ChangeToken) async throws {
       var snapshot = ProtoTargetChange()
       snapshot.resumeToken = token.bytes
-      snapshot.readTime = .init(try await time(of: token))
+      snapshot.readTime = .init(try await time(of: token).sent)
       var done: [Int32] = []
       for (id, target) in targets.sorted(by: { $0.key < $1.key })
       where !target.isCurrent && target.loading.isEmpty {
@@ -346,7 +410,7 @@
         current.targetIds = [id]
         change(current)
       }
-      change(snapshot)
+      changeOfAll(snapshot)
       self.snapshot = snapshot
       for id in done {
         remove(id)
@@ -359,13 +423,22 @@
 
     // MARK: Messages
 
-    private func message(_ fill: (inout ProtoListenResponse) -> Void) {
+    /// - Parameter bytes: Its size, about.
+    private func message(bytes: Int = 128, _ fill: (inout ProtoListenResponse) -> Void) {
       var message = ProtoListenResponse()
       fill(&message)
-      messages.append(message)
+      messages.add(message, bytes: bytes)
     }
 
     private func change(_ change: ProtoTargetChange) { message { $0.targetChange = change } }
+
+    /// A snapshot of all targets. A client takes its token for each of them, also for one that has
+    /// nothing yet.
+    private func changeOfAll(_ snapshot: ProtoTargetChange) {
+      var snapshot = snapshot
+      if !targets.values.allSatisfy(\.isCurrent) { snapshot.resumeToken = Data() }
+      change(snapshot)
+    }
   }
 
   extension StructuredQuery {

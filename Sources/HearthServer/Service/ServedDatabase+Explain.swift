@@ -25,11 +25,14 @@
     }
   }
 
+  extension ProtoExplainMetrics {
+    /// The results that are sent: they may be of another state than the one that was measured.
+    mutating func setResults(_ count: Int) { executionStats.set(results: count) }
+  }
+
   extension ProtoExecutionStats {
     fileprivate init(_ execution: QueryExplanation.Execution) {
       self.init()
-      resultsReturned = Int64(execution.resultsReturned)
-      readOperations = Int64(max(execution.resultsReturned, 1))
       let (seconds, attoseconds) = execution.duration.components
       executionDuration = .init(
         seconds: seconds, nanos: Int32(max(attoseconds / 1_000_000_000, 1)))
@@ -37,14 +40,20 @@
         "documents_scanned": .init(stringValue: "\(execution.documentsRead)"),
         "index_entries_scanned": .init(
           stringValue: "\(execution.indexEntriesRead + execution.keysRead)"),
-        "billing_details": .init(
-          structValue: .init(fields: [
-            "documents_billable": .init(stringValue: "\(execution.resultsReturned)"),
-            "index_entries_billable": .init(stringValue: "0"),
-            "small_ops": .init(stringValue: "0"),
-            "min_query_cost": .init(stringValue: "0"),
-          ])),
       ]
+      set(results: execution.resultsReturned)
+    }
+
+    fileprivate mutating func set(results: Int) {
+      resultsReturned = Int64(results)
+      readOperations = Int64(max(results, 1))
+      debugStats.fields["billing_details"] = .init(
+        structValue: .init(fields: [
+          "documents_billable": .init(stringValue: "\(results)"),
+          "index_entries_billable": .init(stringValue: "0"),
+          "small_ops": .init(stringValue: "0"),
+          "min_query_cost": .init(stringValue: "0"),
+        ]))
     }
   }
 

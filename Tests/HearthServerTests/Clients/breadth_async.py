@@ -175,12 +175,13 @@ async def check_transactions(db):
     one = accounts.document("one")
     await one.set({"n": 1})
 
-    @firestore.async_transactional
     async def increment(transaction):
         found = await one.get(transaction=transaction)
         transaction.update(one, {"n": found.get("n") + 1})
 
-    await asyncio.gather(*(increment(db.transaction(max_attempts=20)) for _ in range(5)))
+    # Each has a wrapper of its own: calls of one would repeat, and so end, each other's attempts.
+    await asyncio.gather(*(
+        firestore.async_transactional(increment)(db.transaction(max_attempts=20)) for _ in range(5)))
     assert (await one.get()).get("n") == 6
     for name in "abc":
         await accounts.document(name).set({"n": 10})

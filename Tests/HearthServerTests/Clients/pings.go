@@ -1,17 +1,29 @@
 // Google's Go client against a running server, through a relay that counts frames.
 //
-//	pings ADDRESS CALLS SECONDS
+//	pings ADDRESS CALLS SECONDS [FOLDER]
+//	pings certificate FOLDER
 //
 // The client sends about one PING with each call. All calls, and a listener that is open for this
 // time, must use one connection, which the server does not end.
+//
+// With a folder, both sides of the relay speak TLS, with its cert.pem and key.pem, which the second form makes.
 package main
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/binary"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"io/ioutil"
 	"log"
+	"math/big"
 	"net"
 	"os"
 	"strconv"
@@ -19,6 +31,9 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 )
 
 var connections, pings, goAways int64
@@ -54,10 +69,60 @@ func pass(from, to net.Conn, skip int64) {
 	writer.Close()
 }
 
-func relay(address string) string {
+// settings of both sides of the relay; nil without TLS.
+func settings(folder string) *tls.Config {
+	if folder == "" {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(folder+"/cert.pem", folder+"/key.pem")
+	if err != nil {
+		log.Fatal(err)
+	}
+	content, err := ioutil.ReadFile(folder + "/cert.pem")
+	if err != nil {
+		log.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(content)
+	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, NextProtos: []string{"h2"}}
+}
+
+func writePEM(path, kind string, content []byte) {
+	block := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content})
+	if err := ioutil.WriteFile(path, block, 0600); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func makeCertificate(folder string) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		log.Fatal(err)
+	}
+	template := x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	content, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	writePEM(folder+"/cert.pem", "CERTIFICATE", certificate)
+	writePEM(folder+"/key.pem", "PRIVATE KEY", content)
+}
+
+func relay(address string, settings *tls.Config) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
+	}
+	if settings != nil {
+		listener = tls.NewListener(listener, settings)
 	}
 	go func() {
 		for {
@@ -66,7 +131,12 @@ func relay(address string) string {
 				return
 			}
 			atomic.AddInt64(&connections, 1)
-			server, err := net.Dial("tcp", address)
+			var server net.Conn
+			if settings != nil {
+				server, err = tls.Dial("tcp", address, settings)
+			} else {
+				server, err = net.Dial("tcp", address)
+			}
 			if err != nil {
 				log.Fatal(err)
 			}
@@ -78,11 +148,30 @@ func relay(address string) string {
 }
 
 func main() {
+	if os.Args[1] == "certificate" {
+		makeCertificate(os.Args[2])
+		return
+	}
 	calls, _ := strconv.Atoi(os.Args[2])
 	seconds, _ := strconv.Atoi(os.Args[3])
-	os.Setenv("FIRESTORE_EMULATOR_HOST", relay(os.Args[1]))
+	folder, kind := "", "plaintext"
+	if len(os.Args) > 4 {
+		folder, kind = os.Args[4], "TLS"
+	}
+	config := settings(folder)
+	address := relay(os.Args[1], config)
+	var options []option.ClientOption
+	if config == nil {
+		os.Setenv("FIRESTORE_EMULATOR_HOST", address)
+	} else {
+		os.Unsetenv("FIRESTORE_EMULATOR_HOST")
+		options = []option.ClientOption{
+			option.WithEndpoint(address), option.WithoutAuthentication(),
+			option.WithGRPCDialOption(grpc.WithTransportCredentials(credentials.NewTLS(config))),
+		}
+	}
 	ctx := context.Background()
-	client, err := firestore.NewClient(ctx, "pings")
+	client, err := firestore.NewClient(ctx, "pings", options...)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -138,6 +227,6 @@ func main() {
 	if connections != 1 || goAways != 0 {
 		log.Fatalf("%d connections, %d GOAWAY, %d PINGs", connections, goAways, pings)
 	}
-	fmt.Printf("pings: passed, %d calls, %d s, %d PINGs, %d connection, %d GOAWAY\n",
-		number, seconds, pings, connections, goAways)
+	fmt.Printf("pings: passed, %s, %d calls, %d s, %d PINGs, %d connection, %d GOAWAY\n",
+		kind, number, seconds, pings, connections, goAways)
 }

@@ -1,4 +1,4 @@
-"""A server with TLS and a service key: the key opens it, and nothing else does.
+"""A server with TLS and a service key: the key opens it, and nothing else does. All of breadth.py works over it.
 
 secure.py HEARTH
 """
@@ -24,6 +24,8 @@ from google.cloud import firestore
 from google.cloud.firestore_v1.services.firestore import client as firestore_client
 from google.cloud.firestore_v1.services.firestore.transports import grpc as firestore_grpc
 
+import breadth
+
 hearth = sys.argv[1]
 KEY = "0123456789abcdef0123456789abcdef"
 
@@ -45,14 +47,14 @@ def make_certificate(folder):
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
 
 
-def database(port, folder, token):
+def database(port, folder, token, project="secure"):
     with open(f"{folder}/cert.pem", "rb") as file:
         credentials = grpc.ssl_channel_credentials(file.read())
     if token:
         credentials = grpc.composite_channel_credentials(
             credentials, grpc.access_token_call_credentials(token))
     channel = grpc.secure_channel(f"127.0.0.1:{port}", credentials)
-    db = firestore.Client(project="secure", credentials=AnonymousCredentials())
+    db = firestore.Client(project=project, credentials=AnonymousCredentials())
     db._firestore_api_internal = firestore_client.FirestoreClient(
         transport=firestore_grpc.FirestoreGrpcTransport(channel=channel))
     return db
@@ -114,7 +116,8 @@ with tempfile.TemporaryDirectory() as folder:
         except grpc.FutureTimeoutError:
             pass
         assert db.document("books/dune").get().to_dict() == {"pages": 412}
+        breadth.check(database(port, folder, KEY, "breadth"))
     finally:
         server.terminate()
         server.wait()
-    print("secure.py: a service key over TLS, with gRPC and REST, and nothing without either")
+    print("secure.py: a service key over TLS, with gRPC and REST, breadth.py, and nothing without either")

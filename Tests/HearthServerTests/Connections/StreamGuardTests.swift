@@ -83,6 +83,101 @@
       }
     }
 
+    @Test func `an answer of which a part is read each minute goes on`() throws {
+      let writes = Writes()
+      try Self.withStream(nil, writes, path: "/s/Listen") { channel, _ in
+        channel.isWritable = false
+        channel.pipeline.fireChannelWritabilityChanged()
+        channel.write(Self.data(3 * StreamGuard.partBytes), promise: nil)
+        #expect(writes.promises.count == 3)
+        for promise in writes.promises {
+          channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+          promise?.succeed()
+        }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        #expect(!channel.isActive)
+      }
+    }
+
+    /// gRPC writes the status as soon as a stream is not writable any more.
+    @Test func `what is written because of a part follows the whole frame`() throws {
+      let writes = Writes()
+      try Self.withStream(nil, writes) { channel, _ in
+        try channel.pipeline.syncOperations.addHandler(Follower())
+        writes.onFirst = {
+          channel.isWritable = false
+          channel.pipeline.fireChannelWritabilityChanged()
+        }
+        channel.write(Self.data(2 * StreamGuard.partBytes + 1), promise: nil)
+        #expect(writes.sizes == [StreamGuard.partBytes, StreamGuard.partBytes, 1, nil])
+      }
+    }
+
+    /// The head of a message of 100 bytes.
+    private static let head: [UInt8] = [0, 0, 0, 0, 100]
+
+    @Test
+    func `a message is counted until its call ends, those of a stream until they are complete`()
+      throws
+    {
+      let connections = Self.connections(bodyBytes: 1000)
+      for (path, kept) in [("/s/Commit", 105), ("/s/Write", 0)] {
+        try Self.withStream(nil, connections: connections, path: path) { channel, _ in
+          for (part, bytes) in [
+            (Self.head, 5), (Array(repeating: 1, count: 60), 65),
+            (Array(repeating: 1, count: 40), kept), (Self.head + [1], kept + 6),
+          ] as [([UInt8], Int)] {
+            try channel.writeInbound(Self.data(part))
+            #expect(connections.requestBytes == bytes, "\(path)")
+          }
+        }
+        #expect(connections.requestBytes == 0)
+      }
+    }
+
+    @Test func `a message that is not complete after two minutes ends its call`() throws {
+      for (path, parts, isActive) in [
+        ("/s/Commit", [[]], false), ("/s/Commit", [Self.head, [1]], false),
+        ("/s/Commit", [Self.head, Array(repeating: 1, count: 100)], true),
+        ("/s/Listen", [[]], true), ("/s/Listen", [Self.head, [1]], false),
+        ("/s/Listen", [Self.head, Array(repeating: 1, count: 100)], true),
+        ("/s/Listen", [Self.head, Array(repeating: 1, count: 101)], false),
+      ] as [(String, [[UInt8]], Bool)] {
+        try Self.withStream(nil, path: path) { channel, _ in
+          for part in parts { try channel.writeInbound(Self.data(part)) }
+          channel.embeddedEventLoop.advanceTime(by: .seconds(119))
+          #expect(channel.isActive)
+          channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+          #expect(channel.isActive == isActive, "\(path) \(parts)")
+        }
+      }
+    }
+
+    @Test func `messages beyond the limit are refused, and other calls are answered`() async throws
+    {
+      try await TestServer.run({
+        $0.limits.messageBytes = 42_000
+        $0.limits.requestBytes = 42_000
+      }) { server in
+        // Messages of 40,000 bytes that do not end. The connection's window is larger than all.
+        let part = [0, 0, 0, 0x9C, 0x40] + Array(repeating: 120 as UInt8, count: 4_400)
+        let unfinished = (0..<4).flatMap { number in
+          let stream = UInt32(2 * number + 1)
+          return [.call(stream, number == 3 ? "Write" : "Commit")]
+            + (0..<3).map { _ in Frame.data(stream, part, ends: false) }
+        }
+        async let received = RawConnection.send(unfinished, for: .seconds(6), port: server.port)
+        try await Task.sleep(for: .seconds(1))
+        try await server.set(TestServer.root + "/a/b", 1)
+        let frames = try await received
+        // ENHANCE_YOUR_CALM, which clients report as RESOURCE_EXHAUSTED.
+        #expect(frames.filter { $0.kind == .reset }.map(\.errorCode) == [11])
+        #expect(!frames.contains { $0.kind == .goAway })
+      }
+    }
+
     @Test func `a call without a key ends at once, with all that it has sent`() async throws {
       try await TestServer.run({ $0.serviceKeys = [Self.key] }) { server in
         let part = Array(repeating: 120 as UInt8, count: 16_000)
@@ -154,27 +249,66 @@
       func read(context: ChannelHandlerContext) { count += 1 }
     }
 
+    /// Keeps what is written, and its promises.
+    private final class Writes: ChannelOutboundHandler {
+      typealias OutboundIn = HTTP2Frame.FramePayload
+      var promises: [EventLoopPromise<Void>?] = []
+      /// Of frames with data.
+      var sizes: [Int?] = []
+      var onFirst: (() -> Void)?
+      func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let frame = unwrapOutboundIn(data)
+        let size: Int? = if case .data(let part) = frame { part.data.readableBytes } else { nil }
+        sizes.append(size)
+        onFirst.take()?()
+        promises.append(promise ?? context.eventLoop.makePromise())
+      }
+    }
+
+    /// Writes the end of an answer when the stream is not writable.
+    private final class Follower: ChannelInboundHandler {
+      typealias InboundIn = HTTP2Frame.FramePayload
+      typealias OutboundOut = HTTP2Frame.FramePayload
+      func channelWritabilityChanged(context: ChannelHandlerContext) {
+        context.write(
+          wrapOutboundOut(.headers(.init(headers: ["grpc-status": "0"]))), promise: nil)
+      }
+    }
+
     private static func data(_ count: Int) -> HTTP2Frame.FramePayload {
-      .data(.init(data: .byteBuffer(ByteBuffer(repeating: 0, count: count))))
+      data(Array(repeating: 0, count: count))
+    }
+
+    private static func data(_ bytes: [UInt8]) -> HTTP2Frame.FramePayload {
+      .data(.init(data: .byteBuffer(ByteBuffer(bytes: bytes))))
+    }
+
+    private static func connections(bodyBytes: Int = Connections.bodyBytes) -> Connections {
+      Connections(
+        limit: 1, bodyBytes: bodyBytes, ServerMetrics(NOOPMetricsHandler.instance)
+      ) { _ in }
     }
 
     private static func withStream(
-      _ unchecked: UncheckedCalls?, _ body: (EmbeddedChannel, Reads) throws -> Void
+      _ unchecked: UncheckedCalls?, _ writes: Writes = Writes(),
+      connections: Connections = Self.connections(), path: String = "/s/Commit",
+      _ body: (EmbeddedChannel, Reads) throws -> Void
     ) throws {
-      let connections = Connections(limit: 1, ServerMetrics(NOOPMetricsHandler.instance)) { _ in }
       let reads = Reads()
       let channel = EmbeddedChannel()
-      try channel.pipeline.syncOperations.addHandlers(reads, StreamGuard(connections, unchecked))
+      try channel.pipeline.syncOperations.addHandlers(
+        reads, writes, StreamGuard(connections, unchecked))
       try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
       reads.count = 0
       try channel.writeInbound(
         HTTP2Frame.FramePayload.headers(
           .init(headers: [
-            "content-type": "application/grpc", UncheckedCalls.header: "77",
+            ":path": path, "content-type": "application/grpc", UncheckedCalls.header: "77",
           ])))
       #expect(connections.openStreams == 1)
       try body(channel, reads)
       _ = try? channel.finish(acceptAlreadyClosed: true)
+      for promise in writes.promises { promise?.fail(ChannelError.ioOnClosedChannel) }
       #expect(connections.openStreams == 0)
     }
   }

@@ -120,6 +120,68 @@
       }
     }
 
+    @Test func `a stream watches at most as many documents as may be`() async throws {
+      try await TestServer.run({ $0.limits.membersPerStream = 3 }) { server in
+        let answers = try await server.client.listen { writer in
+          for (id, count) in [(1, 2), (2, 2), (3, 1)] as [(Int32, Int)] {
+            try await writer.write(
+              .with {
+                $0.database = TestServer.database
+                $0.addTarget.targetID = id
+                $0.addTarget.documents.documents = (0..<count).map {
+                  TestServer.root + "/a/\($0)"
+                }
+              })
+          }
+          try? await Task.sleep(for: .seconds(600))
+        } onResponse: { response in
+          var answers: [ProtoTargetChange] = []
+          for try await message in response.messages {
+            let change = message.targetChange
+            if change.hasCause || change.targetChangeType == .add { answers.append(change) }
+            if answers.count == 3 { break }
+          }
+          return answers
+        }
+        #expect(answers.map(\.targetIds) == [[1], [2], [3]])
+        let refused = Int32(RPCError.Code.resourceExhausted.rawValue)
+        #expect(answers.map(\.cause.code) == [0, refused, 0])
+      }
+    }
+
+    /// gRPC's clients refuse trailers of more than 8 KiB, and do not see the status.
+    @Test func `the message of an error is short, whatever the client has sent`() async throws {
+      try await TestServer.run { server in
+        for part in ["x", "é", "%", "\u{1F600}"] {
+          let name = String(repeating: part, count: 100_000 / part.utf8.count)
+          let calls: [@Sendable () async throws -> Void] = [
+            { _ = try await server.get(name) },
+            { _ = try await server.get(TestServer.root + "/a/" + name) },
+            { _ = try await server.get(TestServer.database + "/" + name) },
+          ]
+          for call in calls {
+            let refused = await #expect(throws: RPCError.self) { try await call() }
+            #expect(refused?.code == .invalidArgument || refused?.code == .notFound)
+            #expect((1...2047).contains(refused?.message.utf8.count ?? 0))
+          }
+        }
+        let name = TestServer.root + "/a/none"
+        let missing = await #expect(throws: RPCError.self) { try await server.get(name) }
+        #expect(missing?.message == "Document \"\(name)\" not found.")
+      }
+      for part in ["x", "é", "%", "\u{1F600}"] {
+        for count in [0, 1, 500, 660, 670, 1999, 2001, 100_000] {
+          let message = "begin " + String(repeating: part, count: count) + " end"
+          let short = CallGate.shortened(message)
+          let encoded = short.utf8.reduce(0) {
+            $0 + ((0x20...0x7E).contains($1) && $1 != 0x25 ? 1 : 3)
+          }
+          #expect(encoded <= 2000 && short.hasPrefix("begin ") && short.hasSuffix(" end"))
+          #expect(short == message || message.utf8.count > 600)
+        }
+      }
+    }
+
     @Test func `health is serving until the server shuts down`() async throws {
       try await TestServer.run { server in
         #expect(try await server.health("") == [8, 1])
