@@ -60,12 +60,13 @@
           PostgresParameter.array(batch.indexes.map { Int64?(Int64($0)) }),
         ]
       }
-      var unchanged = ""
+      var unchanged = " AND sequence >= $\(parameters.count + 1)::bigint"
+      parameters.append(PostgresParameter.integer(Int64(bitPattern: batch.seen)))
       for one in wave.unchanged {
         let number = parameters.count + 1
         let (condition, values) = PostgresQueries.condition(one.scope, on: "l", from: number + 1)
         unchanged += """
-           AND first_logged <= $\(number)::bigint + 1 AND NOT EXISTS (
+           AND $\(number)::bigint BETWEEN first_logged - 1 AND sequence AND NOT EXISTS (
             SELECT FROM hearth_log l WHERE l.sequence > $\(number)::bigint AND \(condition))
           """
         parameters.append(PostgresParameter.integer(Int64(bitPattern: one.since)))

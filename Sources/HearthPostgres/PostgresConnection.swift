@@ -228,7 +228,7 @@
         let flushed = PQflush(connection)
         guard flushed >= 0 else { throw lost }
         if PQisBusy(connection) == 0 { return PQgetResult(connection) }
-        try wait(forWriting: flushed == 1, milliseconds: Self.patience)
+        try wait(forWriting: flushed == 1, milliseconds: Int32(patience * 1000))
         guard PQconsumeInput(connection) == 1 else { throw lost }
       }
     }
@@ -236,8 +236,10 @@
     // MARK: Waiting
 
     /// Longer than a statement may take: a server that does not answer for so long hangs, and another
-    /// one may have taken its place.
-    private static let patience: Int32 = 90_000
+    /// one may have taken its place. In seconds.
+    static let longPatience = 90.0
+    /// How long an answer is waited for, in seconds.
+    var patience = longPatience
 
     /// Blocks until the server has sent something. Throws when the time is over.
     private func wait(forWriting: Bool, milliseconds: Int32) throws(PostgresFailure) {

@@ -19,8 +19,11 @@
     /// The server has answered that it does not let this user in, or has no such database.
     var isRefusedLogin: Bool { state.hasPrefix("28") || state.hasPrefix("3D") }
 
-    /// Another attempt may succeed, and nothing was applied.
-    var isContention: Bool { state == "40001" || state == "40P01" || state == "55P03" }
+    /// Another attempt may succeed, and nothing was applied. A prepared statement is missing (26000) if
+    /// the group failed that was sent before and was to prepare it.
+    var isContention: Bool {
+      state == "40001" || state == "40P01" || state == "55P03" || state == "26000"
+    }
 
     /// As an error of the backend; see PostgreSQL's table of error codes.
     var status: Status {

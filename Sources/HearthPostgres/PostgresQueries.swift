@@ -31,7 +31,10 @@
       if let time = request.lastChangeAt {
         statements.append(
           PostgresStatement(
-            "SELECT max(sequence) FROM hearth_log WHERE time <= $1::bigint",
+            """
+            SELECT sequence FROM hearth_log WHERE time <= $1::bigint
+            ORDER BY time DESC, sequence DESC LIMIT 1
+            """,
             [PostgresParameter.integer(time)]))
       }
       if let limit = request.logLimitBytes { statements.append(Self.excess(over: limit)) }
@@ -53,6 +56,12 @@
     // MARK: Statements
 
     private static let documentColumns = "d.name, d.sequence, d.created, d.updated, d.body"
+
+    /// Whether a key may be on the wrong side of a bound or of another key: bounds are cut to this
+    /// length, and longer keys end with a hash behind it.
+    private static func isInexact(_ key: String, limit: Int) -> String {
+      "length(\(key)) >= \(limit - PostgresSchema.hashCount)"
+    }
 
     private static func documents(in scope: RemoteScope) -> PostgresStatement {
       let columns = documentColumns
@@ -77,26 +86,28 @@
             PostgresParameter.array(keys.map(\.id)),
           ])
       case .collection(_, let page?):
+        let limit = PostgresSchema.idLimit
         var (condition, parameters) = condition(scope, on: "d", from: 1)
         if let from = page.from {
-          parameters.append(from)
-          condition += " AND d.id >= hearth_key($\(parameters.count)::bytea, 1600)"
+          parameters.append(PostgresSchema.lower(from, limit: limit))
+          condition += " AND d.id >= $\(parameters.count)::bytea"
         }
         if let through = page.through {
-          parameters.append(through)
-          condition += " AND d.id <= hearth_key($\(parameters.count)::bytea, 1600)"
+          parameters.append(PostgresSchema.upper(through, limit: limit))
+          condition += " AND d.id <= $\(parameters.count)::bytea"
         }
         parameters.append(PostgresParameter.integer(Int64(page.limit)))
         return PostgresStatement(
           """
-          SELECT \(columns) FROM hearth_documents d WHERE \(condition)
+          SELECT \(columns), \(isInexact("d.id", limit: limit))
+          FROM hearth_documents d WHERE \(condition)
           ORDER BY d.id\(page.isBackward ? " DESC" : "") LIMIT $\(parameters.count)::bigint
           """, parameters)
       case .entries(let index, let ranges, let page?):
         let limit = PostgresSchema.entryLimit
         return PostgresStatement(
           """
-          SELECT \(columns), length(e.key) = \(limit) FROM (
+          SELECT \(columns), \(isInexact("e.key", limit: limit)) FROM (
             SELECT * FROM hearth_entries WHERE number = $1::bigint AND key >= $2::bytea
             AND key < $3::bytea ORDER BY key\(page.isBackward ? " DESC" : "") LIMIT $4::bigint) e
           JOIN hearth_documents d ON d.collection = e.collection AND d.id = e.id
@@ -223,12 +234,15 @@
         """, [PostgresParameter.integer(Int64(bitPattern: sequence))] + parameters)
     }
 
+    /// Reads nothing of the log if there is no excess.
     private static func excess(over limitBytes: Int) -> PostgresStatement {
       PostgresStatement(
         """
         SELECT max(sequence) FROM (
           SELECT sequence, sum(size) OVER (ORDER BY sequence) - size AS before FROM (
-            SELECT sequence, size FROM hearth_log ORDER BY sequence LIMIT 50000) l
+            SELECT sequence, size FROM hearth_log
+            WHERE (SELECT logged_bytes FROM hearth_store) > $1::bigint
+            ORDER BY sequence LIMIT 50000) l
         ) l WHERE before < (SELECT logged_bytes FROM hearth_store) - $1::bigint
         """, [PostgresParameter.integer(Int64(limitBytes))])
     }
@@ -250,8 +264,11 @@
           generation: UInt64(bitPattern: number(5)), readTime: number(6)))
       for scope in request.scopes {
         guard let rows = results.popFirst() else { throw Self.incomplete }
-        var isPageOfIndex = false
-        if case .entries(_, _, .some) = scope { isPageOfIndex = true }
+        let isPage =
+          switch scope {
+          case .entries(_, _, .some), .collection(_, .some): true
+          default: false
+          }
         answer.documents.reserveCapacity(answer.documents.count + rows.count)
         for row in 0..<rows.count {
           answer.documents.append(
@@ -261,7 +278,7 @@
                 sequence: UInt64(bitPattern: rows.integer(row, 1) ?? 0),
                 createTime: rows.integer(row, 2) ?? 0, updateTime: rows.integer(row, 3) ?? 0,
                 body: rows.bytes(row, 4) ?? [])))
-          if isPageOfIndex, rows.isTrue(row, 5) { answer.isInexact = true }
+          if isPage, rows.isTrue(row, 5) { answer.isInexact = true }
         }
       }
       if request.changes != nil {
@@ -285,8 +302,10 @@
         for row in 0..<rows.count { answer.names.append(rows.bytes(row, 0) ?? []) }
       }
       if request.lastChangeAt != nil {
-        guard let rows = results.popFirst(), rows.count == 1 else { throw Self.incomplete }
-        answer.lastChangeAt = rows.integer(0, 0).map { UInt64(bitPattern: $0) }
+        guard let rows = results.popFirst() else { throw Self.incomplete }
+        if rows.count > 0 {
+          answer.lastChangeAt = rows.integer(0, 0).map { UInt64(bitPattern: $0) }
+        }
       }
       if request.logLimitBytes != nil {
         guard let rows = results.popFirst(), rows.count == 1 else { throw Self.incomplete }

@@ -16,7 +16,7 @@
   ///
   /// A new database is made in format 1 and upgraded like an old one, so that both are the same.
   enum PostgresSchema {
-    static let format: Int64 = 3
+    static let format: Int64 = 4
 
     /// Longer keys are shortened to these bytes, with a hash as their last 32.
     static let collectionLimit = 1000
@@ -104,7 +104,23 @@
           logged_bytes = (SELECT coalesce(sum(size), 0) FROM hearth_log)
         """,
       ],
+      [
+        // For trimming.
+        "CREATE INDEX hearth_commits_made ON hearth_commits (made)",
+        "CREATE INDEX hearth_log_time_sequence ON hearth_log (time, sequence)",
+        "DROP INDEX hearth_log_time",
+        "UPDATE hearth_store SET format = 4",
+      ],
     ]
+
+    /// Removes old ids of commits. Those that another process removes are passed over.
+    static let oldCommitIDs = """
+      DELETE FROM hearth_commits WHERE ctid = ANY (ARRAY (
+        SELECT ctid FROM hearth_commits WHERE made < now() - interval '1 day'
+        ORDER BY made LIMIT \(oldCommitCount) FOR UPDATE SKIP LOCKED))
+      RETURNING true
+      """
+    static let oldCommitCount = 5000
 
     /// A dump that was restored begins a new history: tokens of the former one may be of changes that
     /// the dump does not have. Without parameters.

@@ -16,6 +16,8 @@
     private struct Job: Sendable {
       var request: RemoteRead
       var done: Completion<RemoteAnswer>
+      /// From then on a failure ends it.
+      let deadline = ContinuousClock.now + PostgresStore.patience
     }
 
     private struct Shared {
@@ -40,8 +42,8 @@
     private static let readers = 4
     /// Reads that may wait for a connection.
     static let waitingReads = 20_000
-    /// How long a read is tried again, in seconds.
-    private static let patience = 15.0
+    /// How long a read is tried again.
+    private static let patience = Duration.seconds(15)
 
     /// Connects, and makes the tables if there are none. Blocks.
     ///
@@ -119,7 +121,6 @@
     private func answer(_ jobs: [Job], _ connection: inout PostgresConnection?) {
       let queries = jobs.map { PostgresQueries($0.request) }
       var isAnswered = jobs.map { _ in false }
-      let deadline = Date(timeIntervalSinceNow: Self.patience)
       var pause = 0.01
       while true {
         let open = jobs.indices.filter { !isAnswered[$0] }
@@ -134,7 +135,11 @@
           }
           try current.run(open.map { queries[$0].statements }) { position, result in
             let number = open[position]
-            if case .failure(let failure) = result, failure.isContention { return }
+            if case .failure(let failure) = result, failure.isContention,
+              ContinuousClock.now < jobs[number].deadline
+            {
+              return
+            }
             isAnswered[number] = true
             jobs[number].done(
               Result { () throws(Status) in
@@ -144,19 +149,37 @@
                 }
               })
           }
+          // Another attempt of those that were in another one's way.
+          if isAnswered.contains(false) { Thread.sleep(forTimeInterval: 0.005) }
         } catch {
           connection = nil
-          guard Date() < deadline, !error.isRefusedLogin, !shared.withLock(\.isClosed) else {
-            for number in open where !isAnswered[number] {
-              jobs[number].done(.failure(error.status))
-            }
-            return
+          let mayRepeat = !error.isRefusedLogin && !shared.withLock(\.isClosed)
+          let now = ContinuousClock.now
+          for number in open where !isAnswered[number] {
+            if mayRepeat, now < jobs[number].deadline { continue }
+            isAnswered[number] = true
+            jobs[number].done(.failure(error.status))
           }
+          failWaiting(before: now, error.status)
+          guard isAnswered.contains(false) else { return }
           logger.warning("Reading is tried again.", metadata: ["error": "\(error.message)"])
           Thread.sleep(forTimeInterval: pause)
           pause = min(pause * 2, 1)
         }
       }
+    }
+  }
+
+  extension PostgresStore {
+    /// Those that have waited for too long do not wait until it is their turn to fail.
+    private func failWaiting(before now: ContinuousClock.Instant, _ status: Status) {
+      let late = shared.withLock { shared in
+        // In the order of their deadlines.
+        let count = shared.jobs.firstIndex { now < $0.deadline } ?? shared.jobs.count
+        defer { shared.jobs.removeFirst(count) }
+        return Array(shared.jobs.prefix(count))
+      }
+      for job in late { job.done(.failure(status)) }
     }
   }
 
@@ -189,6 +212,40 @@
       return try body(writing)
     }
 
+    package func readAlone<Answer>(
+      _ body: (_ read: (RemoteRead) throws(Status) -> RemoteAnswer) throws(Status) -> Answer
+    ) throws(Status) -> Answer? {
+      func run(
+        _ statements: [PostgresStatement], _ connection: PostgresConnection
+      ) throws(Status) -> [PostgresRows] {
+        if shared.withLock(\.isClosed) { throw .terminated }
+        do throws(PostgresFailure) { return try connection.run(statements) } catch {
+          throw error.status
+        }
+      }
+      let connection: PostgresConnection
+      do throws(PostgresFailure) { connection = try .forReading(url) } catch { throw error.status }
+      // A process that hangs does not stop the others.
+      _ = try run(
+        [PostgresStatement("SET idle_in_transaction_session_timeout = '60s'")], connection)
+      let rows = try run(
+        [
+          PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ"),
+          PostgresStatement(
+            """
+            SELECT pg_try_advisory_xact_lock(
+              hashtext('hearth alone'), hashtext(current_schema()))
+            """),
+        ], connection)
+      guard rows.last?.isTrue(0, 0) == true else { return nil }
+      // At once, and not when the server notices that the connection is closed.
+      defer { _ = try? connection.run([PostgresStatement("ROLLBACK")]) }
+      return try body { request throws(Status) in
+        let queries = PostgresQueries(request)
+        return try queries.answer(run(queries.statements, connection))
+      }
+    }
+
     package func watch(_ signal: @escaping @Sendable () -> Void) { feed.start(signal) }
     package func stopWatching() { feed.stop() }
 
@@ -216,38 +273,58 @@
       ("target_session_attrs", "read-write"),
     ]
 
-    /// Each group of statements is one transaction on one state.
-    static func forReading(_ url: String) throws(PostgresFailure) -> PostgresConnection {
+    /// The first schema of the URL's search path, alone: a database in a later one is another database.
+    private static let ownSchema = PostgresStatement(
+      """
+      SELECT set_config('search_path', quote_ident(current_schema()), false)
+      WHERE current_schema() IS NOT NULL
+      """)
+
+    private static func open(
+      _ url: String, _ settings: [PostgresStatement]
+    ) throws(PostgresFailure) -> PostgresConnection {
       let connection = try PostgresConnection(url, defaults: common)
-      _ = try connection.run([
-        PostgresStatement("SET default_transaction_isolation = 'repeatable read'"),
-        PostgresStatement("SET default_transaction_read_only = on"),
-        PostgresStatement("SET statement_timeout = '60s'"),
-        PostgresStatement("SET enable_seqscan = off"),
-        // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
-        PostgresStatement("SET jit = off"),
-      ])
+      guard try connection.run([ownSchema] + settings).first?.count == 1 else {
+        throw PostgresFailure(
+          state: "3F000",
+          message: "No schema of the search path exists. Create it, or name another one in the URL."
+        )
+      }
       return connection
     }
 
+    /// Each group of statements is one transaction on one state.
+    static func forReading(_ url: String) throws(PostgresFailure) -> PostgresConnection {
+      try open(
+        url,
+        [
+          PostgresStatement("SET default_transaction_isolation = 'repeatable read'"),
+          PostgresStatement("SET default_transaction_read_only = on"),
+          PostgresStatement("SET statement_timeout = '60s'"),
+          PostgresStatement("SET enable_seqscan = off"),
+          // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
+          PostgresStatement("SET jit = off"),
+        ])
+    }
+
     static func forWriting(_ url: String) throws(PostgresFailure) -> PostgresConnection {
-      let connection = try PostgresConnection(url, defaults: common)
-      _ = try connection.run([
-        // A limit would end a commit's wait for its synchronous replica: the server then acknowledges
-        // what the replica does not have.
-        PostgresStatement("SET statement_timeout = 0"),
-        PostgresStatement("SET lock_timeout = '10s'"),
-        // Another process waits for the lock, if this one hangs.
-        PostgresStatement("SET idle_in_transaction_session_timeout = '5s'"),
-        PostgresStatement("SET enable_seqscan = off"),
-        // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
-        PostgresStatement("SET jit = off"),
-        PostgresStatement("SET synchronous_commit = on"),
-        // The statements of a commit are large, and one plan of each is good for all parameters.
-        PostgresStatement("SET plan_cache_mode = force_generic_plan"),
-        PostgresStatement("SET work_mem = '32MB'"),
-      ])
-      return connection
+      try open(
+        url,
+        [
+          // A limit would end a commit's wait for its synchronous replica: the server then acknowledges
+          // what the replica does not have.
+          PostgresStatement("SET statement_timeout = 0"),
+          PostgresStatement("SET lock_timeout = '10s'"),
+          // Another process waits for the lock, if this one hangs.
+          PostgresStatement("SET idle_in_transaction_session_timeout = '5s'"),
+          PostgresStatement("SET enable_seqscan = off"),
+          // A scan that is disabled seems expensive enough to be compiled: for milliseconds.
+          PostgresStatement("SET jit = off"),
+          PostgresStatement("SET synchronous_commit = on"),
+          // The statements of a commit are large, and one plan of each is good for all parameters.
+          PostgresStatement("SET plan_cache_mode = force_generic_plan"),
+          PostgresStatement("SET work_mem = '32MB'"),
+        ])
     }
 
     /// Makes the tables if there are none, and upgrades those of an older format.
@@ -259,7 +336,8 @@
           "SELECT pg_advisory_xact_lock(hashtext('hearth'), hashtext(current_schema()))")
       ])
       let rows = try run([
-        PostgresStatement("SELECT to_regclass('hearth_store') IS NOT NULL")
+        PostgresStatement(
+          "SELECT to_regclass(quote_ident(current_schema()) || '.hearth_store') IS NOT NULL")
       ])
       if rows.first?.isTrue(0, 0) != true {
         for statement in PostgresSchema.creation { _ = try run([PostgresStatement(statement)]) }
@@ -272,6 +350,10 @@
           message: "The tables have the format \(format), and this version of Hearth reads "
             + "\(PostgresSchema.format). Use a newer version of Hearth.")
       }
+      if format < PostgresSchema.format {
+        // In the order of commits: a process of an older version may be writing.
+        _ = try run([PostgresStatement("SELECT true FROM hearth_store FOR UPDATE")])
+      }
       for statement in PostgresSchema.upgrades[Int(format - 1)...].joined() {
         _ = try run([PostgresStatement(statement)])
       }
@@ -283,7 +365,9 @@
     func channel() throws(PostgresFailure) -> String {
       let rows = try run([
         PostgresStatement(
-          "SELECT ('hearth_' || current_schema()::regnamespace::oid::bigint)::bytea")
+          """
+          SELECT ('hearth_' || quote_ident(current_schema())::regnamespace::oid::bigint)::bytea
+          """)
       ])
       return String(decoding: rows.first?.bytes(0, 0) ?? [], as: UTF8.self)
     }

@@ -95,6 +95,23 @@
       }
     }
 
+    func look(_ request: RemoteRead) throws(Status) -> RemoteAnswer {
+      let queries = PostgresQueries(request)
+      return try queries.answer(runUnlocked(queries.statements))
+    }
+
+    func removeOldCommitIDs() throws(Status) -> Bool {
+      let rows = try runUnlocked([PostgresStatement(PostgresSchema.oldCommitIDs)])
+      return rows.first?.count == PostgresSchema.oldCommitCount
+    }
+
+    private func runUnlocked(_ statements: [PostgresStatement]) throws(Status) -> [PostgresRows] {
+      do throws(PostgresFailure) { return try opened().run(statements) } catch {
+        if error.isOfConnection { connection = nil }
+        throw error.status
+      }
+    }
+
     private enum Outcome {
       case answered([PostgresRows])
       /// The answer was lost; those that the commits themselves hold, by their ids.
@@ -138,7 +155,7 @@
       var pause = 0.01
       while true {
         do throws(PostgresFailure) {
-          if let answers = try refuse(ids) { return answers }
+          if let answers = try refuse(ids, until: deadline) { return answers }
           throw failure
         } catch {
           // The answer: it was not applied.
@@ -159,9 +176,13 @@
 
     /// Refuses a commit for ever, unless it was applied: then returns its answers. Without a
     /// connection after a failure.
-    private func refuse(_ ids: [[UInt8]]) throws(PostgresFailure) -> [[UInt8]: [UInt8]]? {
+    private func refuse(
+      _ ids: [[UInt8]], until deadline: Date
+    ) throws(PostgresFailure) -> [[UInt8]: [UInt8]]? {
       do throws(PostgresFailure) {
         let connection = try opened()
+        connection.patience = max(1, deadline.timeIntervalSinceNow)
+        defer { connection.patience = PostgresConnection.longPatience }
         // Waits for the commit, if the server still has it. Writes in any case: what was committed on
         // this server alone, before its synchronous replica had it, then waits for the replica, too.
         _ = try connection.run([
@@ -212,9 +233,6 @@
             UPDATE hearth_store
             SET logged_bytes = logged_bytes - (SELECT coalesce(sum(size), 0) FROM trimmed)
             """, [Self.number(sequence)]))
-        statements.append(
-          PostgresStatement(
-            "DELETE FROM hearth_commits WHERE made < now() - interval '1 day'"))
       }
       addLog(batch.changes, batch.record)
     }

@@ -368,22 +368,23 @@
       try await reader.terminate()
     }
 
-    /// Keys are cut there, and a hash stands for the rest: in no order.
-    @Test func `values that differ behind a long beginning are told apart and ordered`()
-      async throws
-    {
+    /// Keys of 2,500 bytes are cut, and a hash is in place of the rest: in no order. Bounds are cut, too.
+    @Test(arguments: [2440, 2450, 2455, 2460, 2465, 2470, 2480, 2500, 3000])
+    func `values that differ behind a long beginning are told apart and ordered`(
+      length: Int
+    ) async throws {
       let url = try PostgresServer.newURL()
       let db = try PostgresServer.open(url, as: "long")
       try await db.indexes.declare(FirestoreIndex("long", .ascending("text")))
       try await db.indexes.waitUntilReady()
-      let start = String(repeating: "x", count: 3000)
+      let start = String(repeating: "x", count: length)
       let collection = db.collection("long")
       for n in 10..<40 {
         try await collection.document("\((n - 10) * 7 % 30)").setData(["text": start + "\(n)"])
       }
       func texts(_ query: Query) async throws -> [String] {
         try await query.getDocuments().documents.map {
-          String(($0["text"] as? String ?? "").dropFirst(3000))
+          String(($0["text"] as? String ?? "").dropFirst(length))
         }
       }
       for n in 10..<40 {
@@ -397,9 +398,41 @@
       #expect(
         try await texts(collection.order(by: "text", descending: true).limit(to: 2))
           == ["39", "38"])
+      for isDescending in [false, true] {
+        let ordered = collection.order(by: "text", descending: isDescending)
+        #expect(
+          try await texts(
+            ordered.whereField("text", isGreaterThanOrEqualTo: start + "36").limit(to: 3))
+            == (isDescending ? ["39", "38", "37"] : ["36", "37", "38"]))
+        #expect(
+          try await texts(ordered.whereField("text", isLessThan: start + "14").limit(to: 3))
+            == (isDescending ? ["13", "12", "11"] : ["10", "11", "12"]))
+      }
       try await collection.document("0").delete()
       try await collection.document("7").setData(["text": start + "50"])
       #expect(try await texts(ordered.limit(to: 2)) == ["12", "13"])
+      try await db.terminate()
+    }
+
+    /// A control character has two bytes in a key.
+    @Test(arguments: [780, 784, 790, 800, 1490])
+    func `ids that differ behind a long beginning are ordered`(length: Int) async throws {
+      let db = try PostgresServer.open(PostgresServer.newURL(), as: "ids")
+      let start = String(repeating: "\u{1}", count: length)
+      let collection = db.collection("long")
+      for n in 10..<30 {
+        try await collection.document(start + "\((n - 10) * 7 % 20 + 10)").setData(["n": n])
+      }
+      func ids(_ query: Query) async throws -> [String] {
+        try await query.getDocuments().documents.map { String($0.documentID.dropFirst(length)) }
+      }
+      let ordered = collection.order(by: FieldPath.documentID())
+      let backwards = collection.order(by: FieldPath.documentID(), descending: true)
+      #expect(try await ids(ordered.limit(to: 3)) == ["10", "11", "12"])
+      #expect(try await ids(backwards.limit(to: 3)) == ["29", "28", "27"])
+      #expect(try await ids(ordered.start(after: [start + "20"]).limit(to: 2)) == ["21", "22"])
+      #expect(try await ids(backwards.start(after: [start + "20"]).limit(to: 2)) == ["19", "18"])
+      #expect(try await ids(ordered.end(at: [start + "11"]).limit(to: 5)) == ["10", "11"])
       try await db.terminate()
     }
 

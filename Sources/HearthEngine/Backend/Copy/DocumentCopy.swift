@@ -4,8 +4,8 @@
 ///           ─▶ the changes since the token, whole commits, each with the token after them
 ///           ─▶ at a token: the target is the source's state after it
 ///
-/// A page is newer than the token, and a change that is in it already is applied once more: on the
-/// way the target is no state that the source had, at the end it is. The position and the token are
+/// A page is read after the token that is stored when it is written, and a change that is in it
+/// already is applied once more: on the way the target is no state that the source had, at the end it is. The position and the token are
 /// stored in the same commits as the documents, so a copy goes on where it was interrupted.
 ///
 /// One call at a time.
@@ -13,19 +13,22 @@ package final class DocumentCopy: Sendable {
   let source: any Backend
   let target: any Backend
   private let current: Guarded<CopyState>
+  /// How long the changes may wait while documents are copied.
+  private let changeInterval: Duration
 
   /// Pages, and commits of the target.
   private static let pageCount = 512
   private static let pageBytes = 2 << 20
   private static let commitBytes = 4 << 20
-  /// How long the changes may wait while documents are copied.
-  private static let changeInterval = Duration.seconds(2)
 
   var state: CopyState { current.withLock(\.self) }
 
-  private init(_ source: any Backend, _ target: any Backend, _ state: CopyState) {
+  private init(
+    _ source: any Backend, _ target: any Backend, _ state: CopyState, _ changeInterval: Duration
+  ) {
     self.source = source
     self.target = target
+    self.changeInterval = changeInterval
     current = Guarded(state)
   }
 
@@ -34,7 +37,7 @@ package final class DocumentCopy: Sendable {
   /// Begins a copy, or goes on with one that was interrupted. Throws `failedPrecondition` if the
   /// target has documents, and the errors of `copyDocuments`.
   package static func begin(
-    from source: any Backend, to target: any Backend
+    from source: any Backend, to target: any Backend, changeInterval: Duration = .seconds(2)
   ) async throws -> DocumentCopy {
     guard source !== target else {
       throw Status.invalidArgument("A database cannot be copied to itself.")
@@ -53,7 +56,7 @@ package final class DocumentCopy: Sendable {
       }
       // Changes of a source that was restored from a backup would be those of another history.
       guard state.token.sequence <= token.sequence else { throw Status.tokenOfTheFuture }
-      let copy = DocumentCopy(source, target, state)
+      let copy = DocumentCopy(source, target, state, changeInterval)
       _ = try await copy.changes(since: state.token)
       return copy
     }
@@ -64,7 +67,7 @@ package final class DocumentCopy: Sendable {
         .failedPrecondition,
         "The target has documents, and is no unfinished copy. Use an empty database.")
     }
-    let copy = DocumentCopy(source, target, CopyState(from: token))
+    let copy = DocumentCopy(source, target, CopyState(from: token), changeInterval)
     try await copy.commit([], copy.state)
     return copy
   }
@@ -103,14 +106,21 @@ package final class DocumentCopy: Sendable {
       let count = page.documents.count * Self.pageBytes / bytes
       limits.count = min(max(count, 1), limits.count * 2, Self.pageCount)
       let (read, size) = (page, limits)
-      async let following = self.page(following: read, size)
+      guard clock.now - changed > changeInterval else {
+        async let following = self.page(following: read, size)
+        try await copy(read)
+        progress(state.documents)
+        page = try await following
+        if read.next == nil { return }
+        continue
+      }
       try await copy(read)
       progress(state.documents)
-      page = try await following
       if read.next == nil { return }
-      guard clock.now - changed > Self.changeInterval else { continue }
       try await catchUp()
       changed = clock.now
+      // Not earlier: a page from before the changes would undo them.
+      page = try await self.page(following: read, size)
     }
   }
 

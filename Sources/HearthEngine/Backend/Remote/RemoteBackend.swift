@@ -15,6 +15,7 @@ package final class RemoteBackend: Sendable {
   let store: any RemoteStore
   let writer: RemoteWriter
   let catalogues: RemoteCatalogues
+  private let horizon = RemoteHorizon()
   let acknowledgements = Acknowledgements()
   let source: RemoteChangeSource
   package let listeners: BackendListeners
@@ -33,12 +34,13 @@ package final class RemoteBackend: Sendable {
     transactions = OpenTransactions(patience: settings.transactionPatience)
     catalogues = RemoteCatalogues(store)
     let record = try store.readBlocking(RemoteRead()).record
-    source = RemoteChangeSource(store, catalogues, now: now)
+    horizon.note(record)
+    source = RemoteChangeSource(store, catalogues, horizon, now: now)
     writer = RemoteWriter(
-      store, catalogues, acknowledgements, source, queueLimitBytes: settings.queueLimitBytes,
-      now: now,
-      logger: logger)
+      store, catalogues, acknowledgements, source, horizon,
+      queueLimitBytes: settings.queueLimitBytes, now: now, logger: logger)
     source.writer = writer
+    catalogues.writer = writer
     listeners = BackendListeners(
       registry: ListenerRegistry(source, acknowledgements, logger: logger),
       history: History(
@@ -439,8 +441,9 @@ extension RemoteBackend: ListeningBackend {
     _ context: RequestContext, _ request: RemoteRead, _ done: @escaping Completion<Answer>,
     _ work: @escaping @Sendable (RemoteAnswer) throws(Status) -> Answer
   ) {
-    afterWrites(context, done) { [store] in
+    afterWrites(context, done) { [store, horizon] in
       store.read(request) { result in
+        if case .success(let answer) = result { horizon.note(answer.record) }
         BlockingThreads.shared.run {
           done(result.flatMap { answer in Result { () throws(Status) in try work(answer) } })
         }

@@ -55,6 +55,8 @@ package struct RemoteBlindBatch: Sendable {
   package var id: [UInt8]
   /// If the indexes have another generation, nothing is done.
   package var generation: UInt64
+  /// If the newest sequence is less, nothing is done: the store has lost commits.
+  package var seen: UInt64 = 0
   /// The indexes whose entries the waves have. Empty if no index is concerned.
   package var indexes: [UInt32] = []
   /// The time of the first commit, unless it has to be later.

@@ -5,6 +5,8 @@
 final class RemoteCatalogues: Sendable {
   private let store: any RemoteStore
   private let known = Guarded<RemoteCatalogue?>(nil)
+  /// Builds what is unfinished. Set once, before the first use.
+  nonisolated(unsafe) weak var writer: RemoteWriter?  // Unchecked: as it says.
 
   init(_ store: any RemoteStore) { self.store = store }
 
@@ -67,6 +69,7 @@ final class RemoteCatalogues: Sendable {
   func note(_ answer: RemoteAnswer) throws(Status) -> RemoteCatalogue {
     let read = try RemoteCatalogue(generation: answer.record.generation, answer.indexes)
     known.withLock { $0 = read }
+    if read.indexes.contains(where: \.isUnfinished) { writer?.continueBuilding(after: 1) }
     return read
   }
 }

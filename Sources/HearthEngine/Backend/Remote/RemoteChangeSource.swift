@@ -8,6 +8,7 @@ import Dispatch
 final class RemoteChangeSource: ChangeSource {
   private let store: any RemoteStore
   private let catalogues: RemoteCatalogues
+  private let horizon: RemoteHorizon
   private let present: @Sendable () -> Instant
   private let signal = Guarded<(@Sendable () -> Void)?>(nil)
   /// The sequence of the newest state that was delivered.
@@ -20,11 +21,12 @@ final class RemoteChangeSource: ChangeSource {
   private static let firstChanges = 100
 
   init(
-    _ store: any RemoteStore, _ catalogues: RemoteCatalogues,
+    _ store: any RemoteStore, _ catalogues: RemoteCatalogues, _ horizon: RemoteHorizon,
     now: @escaping @Sendable () -> Instant
   ) {
     self.store = store
     self.catalogues = catalogues
+    self.horizon = horizon
     present = now
   }
 
@@ -39,7 +41,12 @@ final class RemoteChangeSource: ChangeSource {
       request.changes = RemoteRead.Changes(
         after: position, limits: RemoteLimits(count: Self.firstChanges, byteCount: 1 << 20))
     }
+    let seen = horizon.sequence
     store.read(request) { [self] result in
+      if case .success(let answer) = result {
+        if answer.record.sequence < seen { writer?.mend() }
+        horizon.note(answer.record)
+      }
       whenReleased {
         BlockingThreads.shared.run { [self] in
           done(

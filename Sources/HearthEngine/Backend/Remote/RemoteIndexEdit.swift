@@ -4,9 +4,6 @@ struct RemoteIndexEdit {
   private let writing: any RemoteWriting
   var batch: RemoteBatch
 
-  /// How many documents one step indexes.
-  private static let stepCount = 500
-
   init(
     _ catalogue: RemoteCatalogue, _ writing: any RemoteWriting, id: [UInt8], record: RemoteRecord
   ) {
@@ -59,17 +56,25 @@ struct RemoteIndexEdit {
 
   private mutating func put(_ index: StoredIndex) { batch.indexes[index.number] = index.encoded() }
 
-  /// The next step of every unfinished index.
+  /// The next step of every index that is being built.
   mutating func buildFurther() throws(Status) {
     for var index in catalogue.indexes {
       switch index.state {
       case .building(let documents, let position):
         try advance(&index, documents, after: position)
-      case .verifying:
-        let duplicates = try duplicates(in: index)
-        index.state = duplicates.values == 0 ? .ready : .invalid(duplicates)
-      case .ready, .invalid, .dropping: continue
+      case .verifying, .ready, .invalid, .dropping: continue
       }
+      put(index)
+    }
+  }
+
+  /// The end of a verification. Of an earlier generation it says nothing: another index may have the
+  /// number now.
+  mutating func conclude(_ verification: RemoteIndexVerification) {
+    guard catalogue.generation == verification.generation else { return }
+    for var index in catalogue.indexes {
+      guard let duplicates = verification.duplicates[index.number] else { continue }
+      index.state = duplicates.values == 0 ? .ready : .invalid(duplicates)
       put(index)
     }
   }
@@ -77,7 +82,7 @@ struct RemoteIndexEdit {
   private mutating func advance(
     _ index: inout StoredIndex, _ documents: UInt64, after position: [UInt8]
   ) throws(Status) {
-    let (page, isLast) = try page(of: index, after: position)
+    let (page, isLast) = try index.page(after: position, writing.read)
     for document in page {
       let path = document.path
       for key in try index.entryKeys(of: document) {
@@ -92,51 +97,31 @@ struct RemoteIndexEdit {
     index.state = .building(
       documents: documents + UInt64(page.count), upTo: Array(last.path.text.utf8))
   }
+}
 
-  private func page(
-    of index: StoredIndex, after position: [UInt8]
+extension StoredIndex {
+  /// How many documents are read at once.
+  private static let pageCount = 500
+
+  /// Some of the documents that it may have entries of, in the store's order.
+  ///
+  /// - Parameter position: The path of the last document before them, in UTF-8; empty at the beginning.
+  func page(
+    after position: [UInt8], _ read: (RemoteRead) throws(Status) -> RemoteAnswer
   ) throws(Status) -> (page: [StoredDocument], isLast: Bool) {
-    let limits = RemoteLimits(count: Self.stepCount)
+    let limits = RemoteLimits(count: Self.pageCount)
     var request = RemoteRead()
     request.scopes = [
       .following(
-        Array(index.definition.collectionID.utf8),
+        Array(definition.collectionID.utf8),
         after: position.isEmpty ? nil : RemoteKey(try ResourcePath(remote: position)), limits)
     ]
-    let answer = try writing.read(request)
+    let answer = try read(request)
     var page: [StoredDocument] = []
     for document in answer.documents { page.append(try StoredDocument(document)) }
     return (page, !answer.reaches(limits))
   }
 
-  private func duplicates(in index: StoredIndex) throws(Status) -> IndexDuplicates {
-    var seen: [[UInt8]: (first: ResourcePath, isCounted: Bool)] = [:]
-    var found = IndexDuplicates()
-    var position: [UInt8] = []
-    while true {
-      let (page, isLast) = try page(of: index, after: position)
-      for document in page {
-        let path = document.path
-        for key in try index.uniqueKeys(of: document) {
-          guard let known = seen[key] else {
-            seen[key] = (path, false)
-            continue
-          }
-          if known.first == path || known.isCounted { continue }
-          seen[key] = (known.first, true)
-          found.values += 1
-          if found.examples.count < IndexDuplicates.exampleLimit {
-            found.examples.append(.init(first: known.first, second: path))
-          }
-        }
-      }
-      guard let last = page.last, !isLast else { return found }
-      position = Array(last.path.text.utf8)
-    }
-  }
-}
-
-extension StoredIndex {
   fileprivate func entryKeys(of document: StoredDocument) throws(Status) -> [[UInt8]] {
     guard UTF8Order.areEqual(document.path.parent.id, definition.collectionID) else { return [] }
     // Words are searched for in the documents.
@@ -149,16 +134,6 @@ extension StoredIndex {
         }
       }
       return keys
-    } catch {
-      throw Status(readingFailed: error)
-    }
-  }
-
-  fileprivate func uniqueKeys(of document: StoredDocument) throws(Status) -> [[UInt8]] {
-    do {
-      return try document.body.withBytes {
-        try EntryExtractor(self).uniqueKeys(of: document.path, MapView(body: $0))
-      }
     } catch {
       throw Status(readingFailed: error)
     }

@@ -46,12 +46,15 @@ struct RemoteNeeds: Sendable {
     }
   }
 
-  /// The same without pages of indexes.
+  /// The same without pages.
   var unpaged: RemoteNeeds {
     var needs = self
     needs.scopes = scopes.map { scope in
-      guard case .entries(let index, let ranges, _) = scope else { return scope }
-      return .entries(index: index, ranges, nil)
+      switch scope {
+      case .entries(let index, let ranges, _): .entries(index: index, ranges, nil)
+      case .collection(let ids, _): .collection(ids, nil)
+      default: scope
+      }
     }
     return needs
   }

@@ -5,7 +5,7 @@
 ///     blind    the lock, everything that needs no reading, durable: 1 round trip
 ///     watch    a signal when there may be new changes
 ///
-/// Law: commits are in one order, that of their sequences, without a gap: whoever holds the lock sees
+/// Law: commits are in one order, that of their sequences, without a gap in the log: whoever holds the lock sees
 /// every earlier commit, and a read sees all of a commit or nothing.
 package protocol RemoteStore: AnyObject, Sendable {
   /// For logs. Without credentials.
@@ -23,6 +23,12 @@ package protocol RemoteStore: AnyObject, Sendable {
     _ body: (any RemoteWriting) throws(Status) -> Answer
   ) throws(Status) -> Answer
 
+  /// Calls `body` with reads of one state, on a connection of its own. One caller at a time, among all
+  /// processes: returns nil at once if there is another one. Blocks.
+  func readAlone<Answer>(
+    _ body: (_ read: (RemoteRead) throws(Status) -> RemoteAnswer) throws(Status) -> Answer
+  ) throws(Status) -> Answer?
+
   /// Calls `signal` when there may be new changes, until `stopWatching`.
   func watch(_ signal: @escaping @Sendable () -> Void)
   func stopWatching()
@@ -33,7 +39,9 @@ package protocol RemoteStore: AnyObject, Sendable {
 
 /// The means to write, under the lock or before it.
 package protocol RemoteWriting: AnyObject {
-  /// Takes the lock, then reads. Once, before the other calls.
+  /// Reads without the lock.
+  func look(_ request: RemoteRead) throws(Status) -> RemoteAnswer
+  /// Takes the lock, then reads. Before the calls that follow, and again after a commit.
   func lock(_ request: RemoteRead) throws(Status) -> RemoteAnswer
   func read(_ request: RemoteRead) throws(Status) -> RemoteAnswer
   /// Everything or nothing; returns when it is durable. If the connection is lost before the answer,
@@ -42,6 +50,9 @@ package protocol RemoteWriting: AnyObject {
   func commit(_ batch: RemoteBatch) throws(Status)
   /// Takes the lock and applies what its conditions allow, without `lock` before it. The same promise.
   func commit(_ batch: RemoteBlindBatch) throws(Status) -> RemoteBlindAnswer
+  /// Removes some of the ids of commits that nobody asks for any more. Without the lock. Returns
+  /// whether there may be more.
+  func removeOldCommitIDs() throws(Status) -> Bool
 }
 
 /// The record of a store as a whole.
@@ -228,7 +239,7 @@ package struct RemoteAnswer: Sendable {
   package var changes: [RemoteLoggedChange] = []
   /// Names, in UTF-8, and versions before the first change; nil if there was none. A name may repeat.
   package var formerVersions: [(name: [UInt8], version: RemoteVersion?)] = []
-  /// A page of an index may have been cut at the wrong entry: its keys are shortened there.
+  /// A page may have been cut at the wrong key: the store has shortened keys there.
   package var isInexact = false
   /// Paths in UTF-8.
   package var names: [[UInt8]] = []

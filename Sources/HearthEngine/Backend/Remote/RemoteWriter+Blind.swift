@@ -1,8 +1,9 @@
 import Foundation
 
 extension RemoteWriter {
-  /// Lets the store decide and apply jobs, if it can. Returns those that have to be decided here.
-  func runBlind(_ jobs: [Job]) -> [Job] {
+  /// Lets the store decide and apply jobs, if it can. Returns those that have to be decided here; nil
+  /// if the store has failed.
+  func runBlind(_ jobs: [Job]) -> [Job]? {
     guard !readsFirst.withLock(\.self), let plan = RemoteBlindPlan(jobs, catalogues.newest) else {
       return jobs
     }
@@ -13,18 +14,19 @@ extension RemoteWriter {
     if isWatched { source.holdReads() }
     let answer: RemoteBlindAnswer
     do throws(Status) {
-      answer = try retrying { () throws(Status) in
+      answer = try retrying(until: jobs.firstDeadline) { () throws(Status) in
         try store.write { writing throws(Status) in
           var batch = plan.batch
           batch.id = UUID().bytes
           batch.time = now().microseconds
+          batch.seen = horizon.sequence
           return try writing.commit(batch)
         }
       }
     } catch {
       if isWatched { source.releaseReads() }
-      finish(jobs.map { ($0, .failure(error)) })
-      return []
+      fail(jobs, error)
+      return nil
     }
     var others: [Job] = []
     var outcomes: [(job: Job, outcome: Result<CommitResult, Status>)] = []

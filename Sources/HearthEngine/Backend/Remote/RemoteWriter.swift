@@ -9,8 +9,8 @@ import Logging
 ///                        └▶ the store's lock ─▶ their documents ─▶ each job in turn, in memory
 ///                               └─▶ the changes of all that succeed, durable ─▶ complete
 ///
-/// A batch that was certainly not applied is tried again until `patience` is over. One that may be
-/// applied is never sent again: its jobs fail, and say so.
+/// A batch that was certainly not applied is tried again, each job until `patience` is over since it was
+/// added. One that may be applied is never sent again: its jobs fail, and say so.
 final class RemoteWriter: Sendable {
   struct Job: Sendable {
     var mutations: [Mutation]
@@ -22,6 +22,10 @@ final class RemoteWriter: Sendable {
     /// Of a write that its caller does not await; nil for others.
     var waitingBytes: Int?
     var done: Completion<CommitResult>
+    /// From then on a failure of the store ends it.
+    fileprivate let deadline = ContinuousClock.now + RemoteWriter.patience
+    /// Counted as waiting.
+    fileprivate var isWaiting = false
 
     init(
       mutations: [Mutation], origin: WriteOrigin?, done: @escaping Completion<CommitResult>
@@ -37,7 +41,9 @@ final class RemoteWriter: Sendable {
   private enum Item {
     case job(Job)
     case hold(TransactionHold<Job>, begun: @Sendable (Result<Void, Status>) -> Void)
-    case indexes(@Sendable (inout RemoteIndexEdit) throws(Status) -> Void, Completion<Void>)
+    case indexes(
+      @Sendable (inout RemoteIndexEdit) throws(Status) -> Void, deadline: ContinuousClock.Instant,
+      Completion<Void>)
     case mark(@Sendable () -> Void)
   }
 
@@ -45,7 +51,8 @@ final class RemoteWriter: Sendable {
     var items: Deque<Item> = []
     var isRunning = false
     var isClosed = false
-    /// Writes that their callers do not await and that are not done.
+    /// Writes that their callers await and that are not done, and those that nobody awaits.
+    var awaited = 0
     var unawaited = 0
     var waitingBytes = 0
   }
@@ -55,28 +62,34 @@ final class RemoteWriter: Sendable {
   let catalogues: RemoteCatalogues
   let acknowledgements: Acknowledgements
   let source: RemoteChangeSource
+  let horizon: RemoteHorizon
   private let queueLimitBytes: Int
   let now: @Sendable () -> Instant
   private let logger: Logger
   /// When the log was last trimmed.
   private let trimmed = Guarded<ContinuousClock.Instant?>(nil)
   private let idle = DispatchGroup()
+  private let building = Guarded(Building())
   /// For tests: every commit reads first.
   let readsFirst = Guarded(false)
 
   private static let patience = Duration.seconds(20)
+  /// Writes that may wait, of those that their callers await.
+  static let waitingWrites = 20_000
   private static let batchCount = 128
   private static let batchBytes = 4 << 20
 
   init(
     _ store: any RemoteStore, _ catalogues: RemoteCatalogues, _ acknowledgements: Acknowledgements,
-    _ source: RemoteChangeSource, queueLimitBytes: Int, now: @escaping @Sendable () -> Instant,
+    _ source: RemoteChangeSource, _ horizon: RemoteHorizon, queueLimitBytes: Int,
+    now: @escaping @Sendable () -> Instant,
     logger: Logger
   ) {
     self.store = store
     self.catalogues = catalogues
     self.acknowledgements = acknowledgements
     self.source = source
+    self.horizon = horizon
     self.queueLimitBytes = queueLimitBytes
     self.now = now
     self.logger = logger
@@ -85,8 +98,17 @@ final class RemoteWriter: Sendable {
   // MARK: Queueing
 
   func add(_ job: Job) throws(Status) {
-    try add(.job(job)) { [queueLimitBytes] shared throws(Status) in
-      guard let bytes = job.waitingBytes else { return }
+    var waiting = job
+    waiting.isWaiting = true
+    try add(.job(waiting)) { [queueLimitBytes] shared throws(Status) in
+      guard let bytes = job.waitingBytes else {
+        guard shared.awaited < Self.waitingWrites else {
+          throw Status(
+            .resourceExhausted, "\(shared.awaited) writes wait already. Try again later.")
+        }
+        shared.awaited += 1
+        return
+      }
       guard bytes == 0 || shared.waitingBytes == 0 || shared.waitingBytes + bytes <= queueLimitBytes
       else {
         throw Status(
@@ -165,7 +187,8 @@ final class RemoteWriter: Sendable {
       switch other {
       case .mark(let body)?: body()
       case .hold(let hold, let begun)?: serve(hold, begun)
-      case .indexes(let edit, let done)?: done(Result { () throws(Status) in try change(edit) })
+      case .indexes(let edit, let deadline, let done)?:
+        done(Result { () throws(Status) in try change(edit, until: deadline) })
       case .job?: break
       case nil:
         if jobs.isEmpty { return }
@@ -182,39 +205,77 @@ final class RemoteWriter: Sendable {
   }
 
   private func run(_ jobs: [Job]) {
-    let others = runBlind(jobs)
-    if !others.isEmpty { runReading(others) }
+    guard let others = runBlind(jobs), others.isEmpty || runReading(others) else { return }
     trimIfDue()
   }
 
-  private func runReading(_ jobs: [Job]) {
+  /// Returns false if the store has failed.
+  private func runReading(_ jobs: [Job]) -> Bool {
     do throws(Status) {
-      try retrying {
+      try retrying(until: jobs.firstDeadline) {
         jobs.allSatisfy { $0.closure?.hasRun != true }
       } _: { () throws(Status) in
         try store.write { writing throws(Status) in try write(jobs, writing) }
       }
+      return true
     } catch {
-      finish(jobs.map { ($0, .failure(error)) })
+      fail(jobs, error)
+      return false
     }
   }
 
   /// Until it succeeds, or fails with something that another attempt does not mend.
   func retrying<Answer>(
-    mayRepeat: () -> Bool = { true }, _ body: () throws(Status) -> Answer
+    until deadline: ContinuousClock.Instant, mayRepeat: () -> Bool = { true },
+    _ body: () throws(Status) -> Answer
   ) throws(Status) -> Answer {
-    let deadline = ContinuousClock.now + Self.patience
     var pause = 0.01
     while true {
       do throws(Status) { return try body() } catch {
-        guard error.code == .unavailable || error.isContention, !error.mayBeDone,
-          ContinuousClock.now < deadline, !shared.withLock(\.isClosed), mayRepeat()
-        else { throw error }
+        guard isPassing(error), ContinuousClock.now < deadline, mayRepeat() else { throw error }
         logger.warning("Writing is tried again.", metadata: ["error": "\(error)"])
       }
       Thread.sleep(forTimeInterval: pause * Double.random(in: 0.5...1))
       pause = min(pause * 2, 1)
     }
+  }
+
+  /// Whether another attempt may succeed, and nothing was applied.
+  private func isPassing(_ error: Status) -> Bool {
+    (error.code == .unavailable || error.isContention) && !error.mayBeDone
+      && !shared.withLock(\.isClosed)
+  }
+
+  /// Ends the jobs of a batch for which the store has failed. Those that have more patience are tried
+  /// again. Those in the queue that have none do not wait until it is their turn to fail.
+  func fail(_ jobs: [Job], _ error: Status) {
+    let now = ContinuousClock.now
+    let isPassing = isPassing(error)
+    var again: [Item] = []
+    var ended: [Job] = []
+    for job in jobs {
+      if isPassing, now < job.deadline, job.closure?.hasRun != true {
+        again.append(.job(job))
+      } else {
+        ended.append(job)
+      }
+    }
+    var late: [Job] = []
+    // A failure that another batch need not have.
+    if isPassing || error.mayBeDone {
+      shared.withLock { shared in
+        shared.items.removeAll { item in
+          guard case .job(let job) = item, now >= job.deadline else { return false }
+          late.append(job)
+          return true
+        }
+        shared.items.prepend(contentsOf: again)
+      }
+    }
+    // These were never sent, whatever has become of the batch.
+    let unsent = Status(
+      .unavailable, "The server could not be reached in time. Nothing was applied.", cause: error)
+    finish(ended.map { ($0, .failure(error)) } + late.map { ($0, .failure(unsent)) })
   }
 
   /// Holds the lock until the transaction ends, or for a second.
@@ -223,7 +284,7 @@ final class RemoteWriter: Sendable {
     var job: Job?
     do throws(Status) {
       try store.write { writing throws(Status) in
-        _ = try writing.lock(RemoteRead())
+        _ = try lock(RemoteRead(), writing)
         hasBegun = true
         begun(.success(()))
         job = hold.wait()
@@ -234,6 +295,31 @@ final class RemoteWriter: Sendable {
       if !hasBegun { return begun(.failure(error)) }
       if let job { finish([(job, .failure(error))]) }
     }
+  }
+
+  /// Takes the lock, and reads. A store that has lost commits goes on behind them first.
+  private func lock(
+    _ request: RemoteRead, _ writing: any RemoteWriting
+  ) throws(Status) -> RemoteAnswer {
+    let answer = try writing.lock(request)
+    guard var batch = horizon.batch(mending: answer.record) else { return answer }
+    logger.error(
+      "The server has lost commits: the history of changes begins again.",
+      metadata: [
+        "server": "\(store.name)", "newest": "\(answer.record.sequence)",
+        "seen": "\(horizon.sequence)",
+      ])
+    batch.id = UUID().bytes
+    try writing.commit(batch)
+    return try writing.lock(request)
+  }
+
+  /// Looks, under the lock, whether the store has lost commits.
+  func mend() {
+    // A closed writer has nobody who could notice.
+    do throws(Status) {
+      try add(.indexes({ _ in }, deadline: .now + Self.patience) { _ in }) { _ in }
+    } catch {}
   }
 
   /// Under the lock: executes the jobs one after another, and commits those that succeed.
@@ -247,7 +333,7 @@ final class RemoteWriter: Sendable {
     }
     var request = RemoteRead()
     if !paths.isEmpty { request.scopes = [.documents(paths.map { RemoteKey($0) })] }
-    let answer = isLocked ? try writing.read(request) : try writing.lock(request)
+    let answer = isLocked ? try writing.read(request) : try lock(request, writing)
     let catalogue = try catalogue(answer.record.generation, writing)
     var documents: [StoredDocument] = []
     for document in answer.documents { documents.append(try StoredDocument(document)) }
@@ -335,15 +421,24 @@ final class RemoteWriter: Sendable {
     _ outcomes: [(job: Job, outcome: Result<CommitResult, Status>)],
     _ expected: [Int: Acknowledgement] = [:]
   ) {
+    var awaited = 0
     var unawaited = 0
     var bytes = 0
-    for case let count? in outcomes.map(\.job.waitingBytes) {
+    for (job, _) in outcomes where job.isWaiting {
+      guard let count = job.waitingBytes else {
+        awaited += 1
+        continue
+      }
       unawaited += 1
       bytes += count
     }
     shared.withLock { shared in
+      shared.awaited -= awaited
       shared.unawaited -= unawaited
       shared.waitingBytes -= bytes
+    }
+    for case (_, .success(let result)) in outcomes {
+      horizon.note(result.sequence, result.commitTime.microseconds)
     }
     source.noteCommit()
     for (position, (job, outcome)) in outcomes.enumerated() {
@@ -362,7 +457,7 @@ final class RemoteWriter: Sendable {
 
   private static let trimInterval = Duration.seconds(5)
 
-  /// Now and then drops the changes that are older than the retention, or more.
+  /// Now and then drops the changes that are older than the retention, or more, and old ids of commits.
   private func trimIfDue() {
     let isDue = trimmed.withLock { trimmed in
       let now = ContinuousClock.now
@@ -372,23 +467,27 @@ final class RemoteWriter: Sendable {
     }
     guard isDue else { return }
     do throws(Status) {
-      try store.write { writing throws(Status) in try trim(writing) }
+      let hasMore = try store.write { writing throws(Status) in
+        let isBehind = try trimLog(writing)
+        return try writing.removeOldCommitIDs() || isBehind
+      }
+      if hasMore { trimmed.withLock { $0 = nil } }
     } catch {
       logger.warning("The change log is not trimmed yet.", metadata: ["error": "\(error)"])
     }
   }
 
-  private func trim(_ writing: any RemoteWriting) throws(Status) {
+  /// Returns whether there is more to drop.
+  private func trimLog(_ writing: any RemoteWriting) throws(Status) -> Bool {
     var request = RemoteRead()
     request.lastChangeAt = now().microseconds - store.retention.ageMicroseconds
     request.logLimitBytes = store.retention.limitBytes
-    let answer = try writing.lock(request)
-    guard let last = [answer.lastChangeAt, answer.lastExcess].compactMap(\.self).max(),
-      last >= answer.record.firstLogged
-    else { return }
+    // Mostly there is nothing to drop, and others need the lock.
+    guard try writing.look(request).lastToTrim != nil else { return false }
+    let answer = try lock(request, writing)
+    guard let last = answer.lastToTrim else { return false }
     // At most so many at once: others wait for the lock.
     let through = min(last, answer.record.firstLogged + 50_000)
-    if through < last { trimmed.withLock { $0 = nil } }
     request = RemoteRead()
     request.timeOf = through
     let time = try writing.read(request).timeOf
@@ -397,6 +496,7 @@ final class RemoteWriter: Sendable {
     batch.record.firstLogged = through + 1
     batch.record.trimmedTime = time ?? batch.record.trimmedTime
     try writing.commit(batch)
+    return through < last
   }
 
   // MARK: Times
@@ -404,7 +504,7 @@ final class RemoteWriter: Sendable {
   /// Waits for the commits under way, and lets all later ones have a later time than this one.
   func settle(_ time: Instant, _ request: RemoteRead) throws(Status) -> RemoteAnswer {
     try store.write { writing throws(Status) in
-      let answer = try writing.lock(request)
+      let answer = try lock(request, writing)
       guard time.microseconds > max(answer.record.time, answer.record.readTime) else {
         return answer
       }
@@ -440,20 +540,67 @@ final class RemoteWriter: Sendable {
     _ body: @escaping @Sendable (inout RemoteIndexEdit) throws(Status) -> Void
   ) throws(Status) {
     try add(
-      .indexes(body) { [self] outcome in
+      .indexes(body, deadline: ContinuousClock.now + Self.patience) { [self] outcome in
         done(outcome)
         if case .success = outcome { continueBuilding() }
       }
     ) { _ in }
   }
 
-  /// Builds what is unfinished, in the background.
-  func continueBuilding() {
-    BlockingThreads.shared.run { [self] in
-      do throws(Status) { _ = try build() } catch {
-        if error.code == .failedPrecondition { return }
-        logger.warning("An index is not built yet.", metadata: ["error": "\(error)"])
-      }
+  private struct Building {
+    var isRunning = false
+    /// Somebody has asked for it since it has looked for the last time.
+    var isWanted = false
+  }
+
+  /// Builds what is unfinished, in the background, until nothing is left or the writer is closed.
+  ///
+  /// - Parameter delay: In seconds: another process may be about to do it.
+  func continueBuilding(after delay: Double = 0) {
+    let mustStart = building.withLock { building in
+      building.isWanted = true
+      defer { building.isRunning = true }
+      return !building.isRunning
+    }
+    if mustStart { startBuilding(after: delay, pause: 0.5) }
+  }
+
+  /// - Parameter pause: After an error, in seconds.
+  private func startBuilding(after delay: Double, pause: Double) {
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) { [weak self] in
+      BlockingThreads.shared.run { [weak self] in self?.buildInTurn(delay > 0, pause: pause) }
+    }
+  }
+
+  private func buildInTurn(_ isPatient: Bool, pause: Double) {
+    if shared.withLock(\.isClosed) { return }
+    building.withLock { $0.isWanted = false }
+    do throws(Status) {
+      if isPatient { try waitWhileOthersBuild() }
+      _ = try build()
+    } catch {
+      if shared.withLock(\.isClosed) { return }
+      logger.warning("An index is not built yet.", metadata: ["error": "\(error)"])
+      return startBuilding(
+        after: pause * Double.random(in: 0.5...1), pause: min(pause * 2, 30))
+    }
+    let isWanted = building.withLock { building in
+      building.isRunning = building.isWanted
+      return building.isWanted
+    }
+    if isWanted { startBuilding(after: 0.5, pause: 0.5) }
+  }
+
+  /// Until an index is unfinished and nobody has done a step for a while. Several processes that build
+  /// at once would have the lock all the time.
+  private func waitWhileOthersBuild() throws(Status) {
+    var generation: UInt64?
+    while true {
+      let catalogue = try catalogues.refresh()
+      guard catalogue.indexes.contains(where: \.isUnfinished), catalogue.generation != generation
+      else { return }
+      generation = catalogue.generation
+      Thread.sleep(forTimeInterval: .random(in: 1...2))
     }
   }
 
@@ -463,27 +610,46 @@ final class RemoteWriter: Sendable {
     while true {
       let indexes = try catalogues.refresh().indexes
       guard indexes.contains(where: \.isUnfinished) else { return indexes }
-      let done = DispatchSemaphore(value: 0)
-      let outcome = Guarded<Result<Void, Status>>(.success(()))
-      try add(
-        .indexes({ edit throws(Status) in try edit.buildFurther() }) { result in
-          outcome.withLock { $0 = result }
-          done.signal()
-        }
-      ) { _ in }
-      done.wait()
-      try outcome.withLock(\.self).get()
+      if indexes.contains(where: \.isBuilding) {
+        try editBlocking { edit throws(Status) in try edit.buildFurther() }
+        continue
+      }
+      let verification = try retrying(until: .now + Self.patience) { () throws(Status) in
+        try store.readAlone { read throws(Status) in try RemoteIndexVerification(read) }
+      }
+      if let verification {
+        try editBlocking { edit in edit.conclude(verification) }
+      } else {
+        // Another process does it.
+        Thread.sleep(forTimeInterval: 0.2)
+      }
     }
   }
 
-  private func change(
-    _ body: (inout RemoteIndexEdit) throws(Status) -> Void
+  /// Edits the indexes when it is its turn, and waits for that.
+  private func editBlocking(
+    _ body: @escaping @Sendable (inout RemoteIndexEdit) throws(Status) -> Void
   ) throws(Status) {
-    try retrying { () throws(Status) in
+    let done = DispatchSemaphore(value: 0)
+    let outcome = Guarded<Result<Void, Status>>(.success(()))
+    try add(
+      .indexes(body, deadline: ContinuousClock.now + Self.patience) { result in
+        outcome.withLock { $0 = result }
+        done.signal()
+      }
+    ) { _ in }
+    done.wait()
+    try outcome.withLock(\.self).get()
+  }
+
+  private func change(
+    _ body: (inout RemoteIndexEdit) throws(Status) -> Void, until deadline: ContinuousClock.Instant
+  ) throws(Status) {
+    try retrying(until: deadline) { () throws(Status) in
       try store.write { writing throws(Status) in
         var request = RemoteRead()
         request.withIndexes = true
-        let answer = try writing.lock(request)
+        let answer = try lock(request, writing)
         let catalogue = try RemoteCatalogue(
           generation: answer.record.generation, answer.indexes)
         var edit = RemoteIndexEdit(catalogue, writing, id: UUID().bytes, record: answer.record)
@@ -496,6 +662,22 @@ final class RemoteWriter: Sendable {
       }
     }
     _ = try catalogues.refresh()
+  }
+}
+
+extension [RemoteWriter.Job] {
+  var firstDeadline: ContinuousClock.Instant { map(\.deadline).min() ?? .now }
+}
+
+extension StoredIndex {
+  fileprivate var isBuilding: Bool { if case .building = state { true } else { false } }
+}
+
+extension RemoteAnswer {
+  /// The last change that the log need not keep.
+  fileprivate var lastToTrim: UInt64? {
+    let last = [lastChangeAt, lastExcess].compactMap(\.self).max()
+    return last.flatMap { $0 >= record.firstLogged ? $0 : nil }
   }
 }
 

@@ -1,0 +1,63 @@
+/// Finds the duplicates of a store's unique indexes in one state. Does not lock the store.
+///
+/// Law: commits add no duplicates from the declaration on, so that those of a later state are among those
+/// of this one.
+struct RemoteIndexVerification: Sendable {
+  /// Of the catalogue in this state.
+  let generation: UInt64
+  /// Of each index that is being verified, by number.
+  private(set) var duplicates: [UInt32: IndexDuplicates] = [:]
+
+  /// - Parameter read: Reads the state.
+  init(_ read: (RemoteRead) throws(Status) -> RemoteAnswer) throws(Status) {
+    var request = RemoteRead()
+    request.withIndexes = true
+    let answer = try read(request)
+    let catalogue = try RemoteCatalogue(
+      generation: answer.record.generation, answer.indexes)
+    generation = catalogue.generation
+    for index in catalogue.indexes where index.state == .verifying {
+      duplicates[index.number] = try Self.duplicates(in: index, read)
+    }
+  }
+
+  private static func duplicates(
+    in index: StoredIndex, _ read: (RemoteRead) throws(Status) -> RemoteAnswer
+  ) throws(Status) -> IndexDuplicates {
+    var seen: [[UInt8]: (first: ResourcePath, isCounted: Bool)] = [:]
+    var found = IndexDuplicates()
+    var position: [UInt8] = []
+    while true {
+      let (page, isLast) = try index.page(after: position, read)
+      for document in page {
+        let path = document.path
+        for key in try index.uniqueKeys(of: document) {
+          guard let known = seen[key] else {
+            seen[key] = (path, false)
+            continue
+          }
+          if known.first == path || known.isCounted { continue }
+          seen[key] = (known.first, true)
+          found.values += 1
+          if found.examples.count < IndexDuplicates.exampleLimit {
+            found.examples.append(.init(first: known.first, second: path))
+          }
+        }
+      }
+      guard let last = page.last, !isLast else { return found }
+      position = Array(last.path.text.utf8)
+    }
+  }
+}
+
+extension StoredIndex {
+  fileprivate func uniqueKeys(of document: StoredDocument) throws(Status) -> [[UInt8]] {
+    do {
+      return try document.body.withBytes {
+        try EntryExtractor(self).uniqueKeys(of: document.path, MapView(body: $0))
+      }
+    } catch {
+      throw Status(readingFailed: error)
+    }
+  }
+}
