@@ -68,6 +68,22 @@ struct Book: ParseObject {
     }
   }
 
+  @Test func `an object with many edges is deleted after them`() async throws {
+    let database = try TemporaryDatabase()
+    let firestore = database.firestore
+    try await ParseSwift.withFirestore(firestore) {
+      let authors = try await (0..<3).map { Author(name: "\($0)") }.saveAll().map { try $0.get() }
+      let book = try await Book(title: "Dune").operation
+        .addRelation("authors", objects: authors).save()
+      let edges = firestore.collection("_Join:authors:Book")
+        .whereField("owner", isEqualTo: firestore.document("Book/\(book.id)"))
+      while try await edges.limit(to: 5000).deleteAll() > 0 {}
+      try await book.delete()
+      #expect(try await firestore.collection("_Join:authors:Book").getDocuments().isEmpty)
+      #expect(try await Author.query().count() == 3)
+    }
+  }
+
   private func inOtherDirection(_ authors: [Author]) throws {
     let books = try Book.query(related(key: "authors", of: Book.self, to: authors[0])).find()
     #expect(books.map(\.title) == ["Dune"])

@@ -137,6 +137,73 @@ extension Place: ParseKeyed {
     }
   }
 
+  @Test func `a list without conditions matches all objects, also inside other conditions`() throws
+  {
+    try withDatabase {
+      for number in 0..<3 { try Place(number: number).save() }
+      let one = Place.query("number" == 1)
+      #expect(try numbers(or(queries: [Place.query(), one])) == [0, 1, 2])
+      #expect(try numbers(and(queries: [Place.query(), one])) == [1])
+      #expect(try numbers(nor(queries: [Place.query()])) == [])
+      #expect(try numbers(nor(queries: [one, Place.query()])) == [])
+      #expect(try numbers(or(and([]), "number" == 1)) == [0, 1, 2])
+      #expect(try numbers(or(and(and([])), "number" == 1)) == [0, 1, 2])
+      #expect(try numbers(and(or(and([])), "number" == 1)) == [1])
+      #expect(try numbers(or(or([]), "number" == 1)) == [1])
+      #expect(try numbers(nor(and([]))) == [])
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a query with a limit of 0 has no results, wherever it is`() async throws {
+    try await ParseSwift.withFirestore(database.firestore) {
+      let author = try await Author(name: "Ann").save()
+      let place = try await Place(name: "Ann", number: 0, author: author).save()
+      _ = try await place.relation?.add("authors", objects: [author]).save()
+      let none = Author.query().limit(0)
+      let by: [QueryConstraint] = [
+        "author" == none, matchesKeyInQuery(key: "name", queryKey: "name", query: none),
+      ]
+      for constraint in by {
+        let (count, others) = (
+          try await Place.query(constraint).count(), try await Place.query(nor(constraint)).count()
+        )
+        #expect(count == 0 && others == 1)
+      }
+      for query in [none, try Author.queryRelations("authors", parent: place).limit(0)] {
+        let found = try await query.find()
+        let (page, count) = try await query.withCount()
+        #expect(found == [] && page == [] && count == 1)
+        var results = query.results.makeAsyncIterator()
+        #expect(try await results.next() == [])
+        let subscription = try #require(query.subscribeCallback)
+        await subscription.begun()
+        subscription.unsubscribe()
+        let plan = try await query.explain(analyze: true)
+        #expect(plan.execution?.resultsReturned == 0)
+        _ = try await query.countExplain()
+      }
+    }
+  }
+
+  @Test func `an id equals references, and no property of strings`() throws {
+    try withDatabase {
+      let author = try Author(name: "Ann").save()
+      try Place(name: author.id, number: 0, tags: [author.id], author: author).save()
+      for (key, queryKey) in [("name", "objectId"), ("tags", "objectId"), ("objectId", "name")] {
+        let constraint = matchesKeyInQuery(key: key, queryKey: queryKey, query: Author.query())
+        #expect(code { try numbers(constraint) } == .invalidQuery, "\(key)")
+        #expect(code { try numbers(nor(constraint)) } == .invalidQuery, "\(key)")
+      }
+      #expect(
+        try numbers(matchesKeyInQuery(key: "author", queryKey: "objectId", query: Author.query()))
+          == [0])
+      #expect(
+        try numbers(
+          matchesKeyInQuery(key: "objectId", queryKey: "objectId", query: Place.query())) == [0])
+    }
+  }
+
   @Test func `queries are conditions, by reference and by any key`() throws {
     try withDatabase {
       let authors = try ["Ann", "Bob", "Cid"].map { try Author(name: $0).save() }
@@ -240,6 +307,24 @@ extension Place: ParseKeyed {
       // A bounded order by distance inside another query has no meaning.
       let subquery = matchesKeyInQuery(key: "number", queryKey: "number", query: near.limit(2))
       #expect(code { try numbers(subquery) } == .invalidQuery)
+    }
+  }
+
+  @Test func `results are ordered by distance, whatever is read of them`() throws {
+    try withDatabase {
+      let center = try ParseGeoPoint(latitude: 0, longitude: 0)
+      let latitudes = [5.0, 3, 1, 2, 4, 7, 6]
+      for latitude in latitudes {
+        let point = try ParseGeoPoint(latitude: latitude, longitude: 0)
+        try Place(name: "x", number: Int(latitude), point: point).save()
+      }
+      let near = Place.query(near(key: "point", geoPoint: center)).limit(5)
+      for query in [near, near.select("number"), near.exclude("point"), near.exclude("name")] {
+        #expect(try query.find().map(\.number) == [1, 2, 3, 4, 5])
+        #expect(try query.skip(1).withCount().0.map(\.number) == [2, 3, 4, 5, 6])
+        #expect(try query.first().number == 1)
+      }
+      #expect(try near.select("number").first().name == nil)
     }
   }
 

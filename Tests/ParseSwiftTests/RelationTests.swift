@@ -129,6 +129,32 @@ import Testing
     }
   }
 
+  @Test func `an object that does not exist is not related`() throws {
+    try withDatabase {
+      let book = try Book(title: "Dune").save()
+      let authors = try ["Ann", "Bob"].map { try Author(name: $0).save() }
+      try authors[1].delete()
+      let error = #expect(throws: ParseError.self) {
+        try book.relation?.add("authors", objects: authors).save()
+      }
+      #expect(error?.code == .objectNotFound)
+      #expect(try Author.queryRelations("authors", parent: book).count() == 0)
+      let new = #expect(throws: ParseError.self) {
+        try Book(title: "Emma").operation.addRelation("authors", objects: [authors[1]]).save()
+      }
+      #expect(new?.code == .objectNotFound)
+      #expect(try Book.query().count() == 1)
+      // An object that exists is related, and not changed.
+      let document = database.firestore.document("Author/\(authors[0].id)")
+      let before = try database.firestore.blocking.getDocument(document).updateTime
+      try book.relation?.add("authors", objects: [authors[0]]).save()
+      #expect(try database.firestore.blocking.getDocument(document).updateTime == before)
+      #expect(try Author.queryRelations("authors", parent: book).find() == [authors[0]])
+      try book.relation?.remove("authors", objects: authors).save()
+      #expect(try Author.queryRelations("authors", parent: book).count() == 0)
+    }
+  }
+
   @Test func `operations of one key compose, or are refused`() throws {
     struct Counter: ParseObject {
       var objectId: String?

@@ -5,6 +5,24 @@ import ParseSwift
 import Synchronization
 import Testing
 
+/// Has properties whose stored values differ from what the type writes.
+private struct Contact: ParseObject {
+  struct Address: Codable, Hashable {
+    var city: String?
+    var street: String?
+  }
+
+  var objectId: String?
+  var createdAt: Date?
+  var updatedAt: Date?
+  var ACL: ParseACL?
+  var originalData: Data?
+  var title: String?
+  var address: Address?
+  var height: Double?
+  var tags: Set<String>?
+}
+
 /// Lists of objects, ids of one's own, files, access, and changes of values.
 @Suite struct SavingTests {
   private let database: TemporaryDatabase
@@ -114,7 +132,11 @@ import Testing
       let series = Series()
       series.name = "Dune"
       let saved = try (0..<3).map { Volume(number: $0, series: series) }.saveAll(batchLimit: 1)
-      #expect(Set(saved.compactMap { try? $0.get().series?.objectId }).count == 1)
+      let ids = try saved.map { try $0.get().series?.objectId }
+      #expect(ids.count == 3 && Set(ids).count == 1 && !ids.contains(nil))
+      // Each of them knows it: another save creates no second one.
+      for volume in saved { try volume.get().set(\.number, to: 9).save() }
+      #expect(try Series.query().count() == 1)
       // Also if the first commit of all fails, or cannot be made.
       for bad in [
         Volume(objectId: "missing", number: 4), Volume(number: 4, broken: Author(objectId: "a/b")),
@@ -126,10 +148,83 @@ import Testing
           Volume(number: 5, series: other),
         ].saveAll()
         #expect(results.map { (try? $0.get())?.number } == [3, nil, 5])
+        let ids = [results[0], results[2]].map { (try? $0.get())?.series?.objectId }
+        #expect(ids[0] != nil && ids[0] == ids[1])
         #expect(try Series.query().count() == before + 1)
         #expect(try Volume.query("series" == Series.query()).count() == 5 + (before - 1) * 2)
       }
+      let same = Series()
+      let twice = try [same, same].saveAll(batchLimit: 1).map { try $0.get().objectId }
+      #expect(twice.count == 2 && twice[0] != nil && twice[0] == twice[1])
       series.name = nil
+    }
+  }
+
+  @Test func `a save keeps what another writer stores in properties that it does not change`()
+    async throws
+  {
+    struct Fields: Codable, Equatable {
+      var address: [String: String]?
+      var height: Int?
+      var tags: [String]?
+    }
+    try await ParseSwift.withFirestore(firestore) {
+      let many = (0..<40).map { "t\($0)" }
+      let values: [(field: String, stored: Any, other: Any)] = [
+        ("address", ["city": "Linz", "zip": "4020"], ["city": "Linz", "zip": "4030"]),
+        ("height", 5, 6), ("tags", many, many + ["other"]),
+      ]
+      for (field, stored, other) in values {
+        let document = firestore.document("Contact/\(field)")
+        try await document.setData(["title": "before", field: stored])
+        let read = try await Contact.query("objectId" == field).first()
+        let before = try await document.getDocument()
+        _ = try await read.save()
+        let after = try await document.getDocument()
+        #expect(after.updateTime == before.updateTime, "\(field): nothing is written")
+        try await document.updateData([field: other])
+        let written = try await document.getDocument().data(as: Fields.self)
+        let saved = try await read.set(\.title, to: "after").save()
+        #expect(saved.title == "after")
+        let kept = try await document.getDocument().data(as: Fields.self)
+        #expect(kept == written, "\(field)")
+      }
+    }
+  }
+
+  @Test func `a changed map keeps the keys that its type does not know`() async throws {
+    try await ParseSwift.withFirestore(firestore) {
+      let document = firestore.document("Contact/a")
+      try await document.setData([
+        "address": ["city": "Linz", "street": "Ring", "zip": "4020"], "tags": ["a", "b"],
+      ])
+      let read = try await Contact.query("objectId" == "a").first()
+      let saved = try await read.set(\.address, to: Contact.Address(city: "Wien"))
+        .set(\.tags, to: ["b", "c"]).save()
+      #expect(saved.address == Contact.Address(city: "Wien") && saved.tags == ["b", "c"])
+      let stored = try await document.getDocument()
+      #expect(stored["address"] as? [String: String] == ["city": "Wien", "zip": "4020"])
+      _ = try await saved.set(\.address, to: nil).save()
+      let without = try await document.getDocument()
+      #expect(without["address"] == nil && without["tags"] != nil)
+    }
+  }
+
+  @Test func `a part of a map is selected with all of it, so that a save keeps it`() throws {
+    try withDatabase {
+      let address = Contact.Address(city: "Linz", street: "Ring")
+      let saved = try Contact(title: "x", address: address).save()
+      let selected = try Contact.query().select("address.city").first()
+      #expect(selected.address == address && selected.title == nil)
+      try selected.set(\.title, to: "y").save()
+      try selected.set(\.address, to: Contact.Address(city: "Wien", street: "Ring")).save()
+      let after = try saved.fetch()
+      #expect(after.title == "y")
+      #expect(after.address == Contact.Address(city: "Wien", street: "Ring"))
+      // Properties are read as a whole.
+      #expect(try Contact.query().exclude("address.street").first().address == after.address)
+      #expect(try Contact.query().exclude("address").first().address == nil)
+      #expect(code { try Contact.query().select("address..city").find() } == .invalidKeyName)
     }
   }
 
@@ -209,6 +304,100 @@ import Testing
       let after = try await place.fetch()
       #expect(Set(after.tags?.dropFirst(6) ?? []) == Set((0..<16).map { "\($0)" }))
       #expect(after.tags?.count == 22)
+    }
+  }
+
+  @Test func `the last of several values of a chain is set, also if the target has it`() throws {
+    try withDatabase {
+      let place = try Place(name: "A").save()
+      let again = try place.operation.set(("name", \.name), to: "B").set(("name", \.name), to: "A")
+        .save()
+      #expect(again.name == "A")
+      let restored = try place.operation.unset("name").set(("name", \.name), to: "A").save()
+      #expect(restored.name == "A")
+    }
+  }
+
+  @Test func `elements are appended to an array in a map, and to one of any key`() throws {
+    struct Shelf: ParseObject {
+      struct Spot: Codable, Hashable { var tags: [String]? }
+      enum CodingKeys: String, CodingKey {
+        case objectId, createdAt, updatedAt, ACL, originalData, spot
+        case codes = "codes/all"
+      }
+
+      var objectId: String?
+      var createdAt: Date?
+      var updatedAt: Date?
+      var ACL: ParseACL?
+      var originalData: Data?
+      var spot: Spot?
+      var codes: [String]?
+    }
+    try withDatabase {
+      let new = try Shelf(spot: Shelf.Spot(tags: ["a"]), codes: ["a"]).operation
+        .add("spot.tags", objects: ["b"]).add("codes/all", objects: ["b"]).save()
+      #expect(new.spot?.tags == ["a", "b"] && new.codes == ["a", "b"])
+      let saved = try new.operation.add("spot.tags", objects: ["c"])
+        .add("codes/all", objects: ["c"]).save()
+      #expect(saved.spot?.tags == ["a", "b", "c"] && saved.codes == ["a", "b", "c"])
+    }
+  }
+
+  @Test func `an operation that removes the caller's own access returns the object`() async throws {
+    try await ParseSwift.withFirestore(firestore) {
+      var own = ParseACL()
+      own.setReadAccess(objectId: "ann", value: true)
+      own.setWriteAccess(objectId: "ann", value: true)
+      let place = try await Place(ACL: own, name: "x").save()
+      try await ParseSwift.withIdentity(ParseIdentity(user: "ann")) {
+        let saved = try await place.operation.set("ACL", value: ParseACL()).save()
+        #expect(saved.ACL == ParseACL() && saved.name == "x")
+        let error = await #expect(throws: ParseError.self) { try await saved.fetch() }
+        #expect(error?.code == .objectNotFound)
+      }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `relations of an object are hidden with it, in both directions`() async throws {
+    try await ParseSwift.withFirestore(firestore) {
+      let author = try await Author(name: "Ann").save()
+      let secret = try await Author(ACL: ParseACL(), name: "secret").save()
+      let hidden = try await Place(ACL: ParseACL(), name: "hidden").save()
+      let open = try await Place(name: "open").save()
+      _ = try await hidden.relation?.add("authors", objects: [author]).save()
+      _ = try await open.relation?.add("authors", objects: [author, secret]).save()
+      try await ParseSwift.withIdentity(ParseIdentity(user: "bob")) {
+        for query in [
+          try Author.queryRelations("authors", parent: hidden),
+          Author.query(related(key: "authors", object: hidden)),
+        ] {
+          let (found, page) = (try await query.find(), try await query.limit(5).find())
+          let count = try await query.count()
+          #expect(found == [] && page == [] && count == 0)
+        }
+        for query in [
+          try Place.queryRelations("authors", child: secret),
+          Place.query(related(key: "authors", of: Place.self, to: secret)),
+        ] {
+          let (found, page) = (try await query.find(), try await query.limit(5).find())
+          let count = try await query.count()
+          #expect(found == [] && page == [] && count == 0)
+        }
+        let shown = try await Author.queryRelations("authors", parent: open).find()
+        #expect(shown == [author])
+        let places = try await Place.queryRelations("authors", child: author).find()
+        #expect(places.map(\.name) == ["open"])
+        // They are shown when the object is.
+        var results = try Author.queryRelations("authors", parent: hidden).results
+          .makeAsyncIterator()
+        #expect(try await results.next() == [])
+        try await firestore.document("Place/\(hidden.id)").updateData(["ACL": FieldValue.delete()])
+        #expect(try await results.next() == [author])
+      }
+      let all = try await Author.queryRelations("authors", parent: open).count()
+      #expect(all == 2)
     }
   }
 

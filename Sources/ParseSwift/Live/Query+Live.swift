@@ -114,7 +114,7 @@ extension Query {
         let documents = snapshot.documents
         try await body(
           State(
-            objects: arranged(try ObjectReading.objects(documents, as: T.self, context)),
+            objects: arranged(try ObjectReading.objects(documents, as: T.self, context), context),
             documents: documents, contents: documents.map { [$0.encodedFields] },
             token: snapshot.token))
       }

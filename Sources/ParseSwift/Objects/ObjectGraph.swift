@@ -45,6 +45,8 @@ struct ObjectGraph {
   private var references: [ObjectIdentifier: DocumentReference] = [:]
   /// Saved objects that others refer to.
   private var known: [String: any ParseObject] = [:]
+  /// The objects of classes that earlier commits created, as they are stored.
+  private var earlier: [String: any ParseObject] = [:]
   private var files: [ParseFile] = []
 
   /// Properties that a save does not write as they are.
@@ -55,12 +57,18 @@ struct ObjectGraph {
     encoder.passthroughTypeResolver = PassthroughTypes.self
   }
 
-  /// Another commit after that of `graph`: what it created exists.
+  /// Another commit after those of `graph`: what they created exists.
   init(after graph: ObjectGraph) {
     self.init(graph.firestore)
     references = graph.references
-    for (reference, object) in zip(graph.documents, graph.entries.map(\.object)) {
-      known[reference.path] = object
+    earlier = graph.earlier
+  }
+
+  /// Keeps the objects of the commit as they are stored, for commits after it.
+  mutating func keep(_ results: [String: Result<any ParseObject, any Error>]) {
+    for entry in entries where Self.instance(entry.object) != nil {
+      let path = entry.reference.path
+      if case .success(let object)? = results[path] { earlier[path] = object }
     }
   }
 
@@ -88,7 +96,10 @@ struct ObjectGraph {
     _ object: some ParseObject, at reference: DocumentReference? = nil
   ) throws -> DocumentReference {
     let instance = Self.instance(object)
-    if let known = instance.flatMap({ references[$0] }) { return known }
+    if let reference = instance.flatMap({ references[$0] }) {
+      if let saved = earlier[reference.path] { known[reference.path] = saved }
+      return reference
+    }
     let reference =
       try reference
       ?? firestore.collection(Self.collection(type(of: object))).document(ObjectID.next())
@@ -111,18 +122,29 @@ struct ObjectGraph {
     of object: some ParseObject, _ reference: DocumentReference, writesAll: Bool
   ) throws -> Change {
     let fields = try stored(object)
+    let types = FieldNames.types(of: type(of: object))
     var changes: [AnyHashable: Any] = [:]
     if writesAll {
-      let names = FieldNames.of(type(of: object)).subtracting(Self.own)
-      for name in names { changes[FieldPath([name])] = fields[name] ?? FieldValue.delete() }
-    } else if let original = object.originalData {
-      let before = try reference.snapshot(ofEncodedFields: original).data() ?? [:]
-      for (name, value) in fields where !Self.areEqual(before[name], value) {
-        changes[FieldPath([name])] = value
+      for name in types.keys where !Self.own.contains(name) {
+        changes[FieldPath([name])] = fields[name] ?? FieldValue.delete()
       }
-      let names = FieldNames.of(type(of: object))
-      for name in before.keys where fields[name] == nil && names.contains(name) {
-        guard !Self.own.contains(name) else { continue }
+    } else if let original = object.originalData {
+      let read = try reference.snapshot(ofEncodedFields: original)
+      let before = read.data() ?? [:]
+      // Decoding and encoding is not the identity: a type may lack keys of a map, and an integer may
+      // be in a Double. Only what differs from the untouched object was changed by the program.
+      let untouched = (try? self.untouched(object, read)) ?? before
+      func isUntouched(_ name: String, _ value: Any) -> Bool {
+        let isSet = types[name].map { PropertyKind.isSet($0) } ?? false
+        let areEqual = isSet ? Self.haveEqualElements : Self.areEqual
+        return areEqual(before[name], value) || areEqual(untouched[name], value)
+      }
+      for (name, value) in fields where !isUntouched(name, value) {
+        changes[FieldPath([name])] = Self.keeping(
+          unknownOf: before[name], known: untouched[name], in: value)
+      }
+      for name in before.keys where fields[name] == nil && untouched[name] != nil {
+        guard types[name] != nil, !Self.own.contains(name) else { continue }
         changes[FieldPath([name])] = FieldValue.delete()
       }
     } else {
@@ -131,6 +153,31 @@ struct ObjectGraph {
     if changes.isEmpty { return .nothing }
     changes[FieldPath(["updatedAt"])] = FieldValue.serverTimestamp()
     return .update(changes)
+  }
+
+  /// The fields that the object would have if it was saved as it was read.
+  private func untouched<T: ParseObject>(
+    _ object: T, _ document: DocumentSnapshot
+  ) throws -> [String: Any] {
+    var graph = ObjectGraph(firestore)
+    return try graph.stored(
+      ObjectReading.objects([document], as: T.self, QueryContext(firestore, nil))[0])
+  }
+
+  /// Adds to maps the keys that were read and that their types do not know, such as those of a newer
+  /// version of the program.
+  private static func keeping(unknownOf read: Any?, known: Any?, in value: Any) -> Any {
+    guard let read = read as? [String: Any], let known = known as? [String: Any],
+      var map = value as? [String: Any]
+    else { return value }
+    for (key, stored) in read {
+      if let value = map[key] {
+        map[key] = keeping(unknownOf: stored, known: known[key], in: value)
+      } else if known[key] == nil {
+        map[key] = stored
+      }
+    }
+    return map
   }
 
   /// Whether writing one value over the other changes nothing. Finer than the equality of queries and
@@ -149,6 +196,25 @@ struct ObjectGraph {
       String(cString: one.objCType) == String(cString: other.objCType) && one.isEqual(to: other)
     case (let one?, let other?): (["": one] as NSDictionary).isEqual(to: ["": other])
     default: false
+    }
+  }
+
+  /// The same for sets, whose elements are encoded in any order.
+  private static func haveEqualElements(_ one: Any?, _ other: Any?) -> Bool {
+    guard let one = one as? [Any], let other = other as? [Any] else { return areEqual(one, other) }
+    if one.count != other.count { return false }
+    // Only values that are equal as `AnyHashable` may be equal. Maps and arrays are under nil.
+    func key(_ element: Any) -> AnyHashable? {
+      element is [Any] || element is [String: Any] ? nil : element as? AnyHashable
+    }
+    var left = Dictionary(grouping: other, by: key)
+    return one.allSatisfy { element in
+      let key = key(element)
+      guard let index = left[key]?.firstIndex(where: { areEqual(element, $0) }) else {
+        return false
+      }
+      left[key]?.remove(at: index)
+      return true
     }
   }
 
@@ -232,10 +298,15 @@ struct ObjectGraph {
     return isEmpty ? nil : batch
   }
 
-  /// The fields of an object that is created.
-  func fieldsOfNew(_ reference: DocumentReference) -> [String: Any]? {
+  /// A value of an object that is created.
+  ///
+  /// - Parameter names: The property, and the keys of maps in it.
+  func valueOfNew(_ reference: DocumentReference, at names: [String]) -> Any? {
     for entry in entries where entry.reference == reference {
-      if case .create(let fields) = entry.change { return fields }
+      guard case .create(let fields) = entry.change else { continue }
+      var value: Any? = fields
+      for name in names { value = (value as? [String: Any])?[name] }
+      return value
     }
     return nil
   }

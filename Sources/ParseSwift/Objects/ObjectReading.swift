@@ -63,9 +63,11 @@ enum ObjectReading {
   }
 
   /// A point of an object that was read.
-  static func point<T: ParseObject>(_ key: String, of object: T) -> ParseGeoPoint? {
-    guard let firestore = try? ParseSwift.firestore, let fields = object.originalData,
-      let document = try? object.toPointer().reference(in: firestore)
+  static func point<T: ParseObject>(
+    _ key: String, of object: T, _ context: QueryContext
+  ) -> ParseGeoPoint? {
+    guard let fields = object.originalData,
+      let document = try? object.toPointer().reference(in: context.firestore)
         .snapshot(ofEncodedFields: fields),
       let point = document[key] as? GeoPoint
     else { return nil }

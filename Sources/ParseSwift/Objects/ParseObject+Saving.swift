@@ -14,7 +14,8 @@ extension ParseObject {
   ///
   /// Returns the object as it is stored, with its id, its times, and the same objects in its
   /// properties. An object that has an id is updated: only properties that differ from what was read
-  /// are written. An object in a property that has an id is referred to, and not saved itself.
+  /// are written, each as a whole. A map keeps the keys that were read and that its type does not
+  /// know. An object in a property that has an id is referred to, and not saved itself.
   ///
   /// Throws `ParseError`: `.duplicateValue` if a unique index refuses it, `.objectNotFound` if the
   /// object has an id and does not exist, or the identity may not read it, `.operationForbidden` if

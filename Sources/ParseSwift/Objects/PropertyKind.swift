@@ -16,6 +16,9 @@ enum PropertyKind {
     }
   }
 
+  /// Whether the property is an array in a document, whose order means nothing.
+  static func isSet(_ type: any Any.Type) -> Bool { type is any SetType.Type }
+
   init(_ type: any Any.Type) {
     switch type {
     case let type as any ParseObject.Type: self = .object(type)
@@ -48,3 +51,8 @@ extension Array: ArrayType {
 extension Set: ArrayType {
   fileprivate static var element: any Any.Type { Element.self }
 }
+
+/// A set of any elements.
+private protocol SetType {}
+
+extension Set: SetType {}

@@ -99,6 +99,7 @@ extension Sequence where Element: ParseObject {
         // Saved: what fails now is the reading of an object.
         do {
           let saved = next.results(try context.firestore.blocking.getAll(next.documents), context)
+          graph.keep(saved)
           return references.map { Element.result($0, saved) }
         } catch {
           return references.map { _ in .failure(ParseError(error)) }
@@ -139,6 +140,7 @@ extension Sequence where Element: ParseObject {
         // Saved: what fails now is the reading of an object.
         do {
           let saved = next.results(try await context.firestore.getAll(next.documents), context)
+          graph.keep(saved)
           return references.map { Element.result($0, saved) }
         } catch {
           return references.map { _ in .failure(ParseError(error)) }

@@ -25,7 +25,7 @@ extension Query {
       if paths.isEmpty {
         return arranged(
           try ObjectReading.objects(
-            context.firestore.blocking.getDocuments(query).documents, as: T.self, context))
+            context.firestore.blocking.getDocuments(query).documents, as: T.self, context), context)
       }
       let found = try context.firestore.blocking.getDocuments(
         query.including(paths.map(\.inclusion)))
@@ -45,7 +45,8 @@ extension Query {
       let query = try built(context)
       if paths.isEmpty {
         return arranged(
-          try ObjectReading.objects(await query.getDocuments().documents, as: T.self, context))
+          try ObjectReading.objects(await query.getDocuments().documents, as: T.self, context),
+          context)
       }
       let found = try await query.including(paths.map(\.inclusion)).getDocuments()
       return try read(found.documents, context)
@@ -64,16 +65,17 @@ extension Query {
   /// The objects of documents, as they are returned.
   func read(_ documents: [IncludingDocument], _ context: QueryContext) throws -> [T] {
     arranged(
-      try ObjectReading.objects(documents, as: T.self, including: paths, context))
+      try ObjectReading.objects(documents, as: T.self, including: paths, context), context)
   }
 
   /// In the order of distances, if that is the query's.
-  func arranged(_ objects: [T]) -> [T] {
+  func arranged(_ objects: [T], _ context: QueryContext) -> [T] {
     guard let center else { return objects }
     let sorted = objects.map { object in
       (
         object,
-        distance: ObjectReading.point(center.key, of: object)?.distanceInRadians(center.point)
+        distance: ObjectReading.point(center.key, of: object, context)?
+          .distanceInRadians(center.point)
       )
     }.sorted { ($0.distance ?? .infinity) < ($1.distance ?? .infinity) }.map(\.0)
     return Array(sorted.dropFirst(skip).prefix(limit ?? .max))
@@ -210,7 +212,7 @@ extension Query {
     let query = try built(context)
     if paths.isEmpty {
       let found = try state.getDocuments(query).documents
-      return (arranged(try ObjectReading.objects(found, as: T.self, context)), count)
+      return (arranged(try ObjectReading.objects(found, as: T.self, context), context), count)
     }
     let found = try state.getDocuments(query.including(paths.map(\.inclusion)))
     return (try read(found.documents, context), count)

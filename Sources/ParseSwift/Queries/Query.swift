@@ -65,7 +65,8 @@ public struct Query<T: ParseObject>: Sendable {
   public func limit(_ value: Int) -> Query<T> { changed { $0.limit = value < 0 ? nil : value } }
 
   /// Leaves out so many results at the beginning. Negative numbers count as 0. For pages,
-  /// `after(_:)` costs less.
+  /// `after(_:)` costs less. In a relation, an edge that was written without this module and has no
+  /// object may count as one that is left out, until the relation is repaired.
   public func skip(_ value: Int) -> Query<T> { changed { $0.skip = max(0, value) } }
 
   /// Orders results by these keys, the first key first, in place of an earlier order. Objects
@@ -101,7 +102,8 @@ public struct Query<T: ParseObject>: Sendable {
   public func includeAll() -> Query<T> { changed { $0.includesAll = true } }
 
   /// Reads only these keys, the ids, the times and the ACL. Other properties are nil, and a save of
-  /// such an object keeps them. Further calls add keys.
+  /// such an object keeps them. A key with a dot reads the whole property; a query that is ordered by
+  /// distance also reads the point. Further calls add keys.
   public func select(_ keys: String...) -> Query<T> { select(keys) }
 
   /// Same as `select(_:)`, with a list.
@@ -109,8 +111,9 @@ public struct Query<T: ParseObject>: Sendable {
     changed { $0.selection = ($0.selection ?? []) + keys }
   }
 
-  /// Reads all keys except for these. Ids, times and the ACL are always read. Further calls add
-  /// keys.
+  /// Reads all keys except for these. Ids, times and the ACL are always read, and the point of a
+  /// query that is ordered by distance. A key with a dot excludes nothing: properties are read as a
+  /// whole. Further calls add keys.
   public func exclude(_ keys: String...) -> Query<T> { exclude(keys) }
 
   /// Same as `exclude(_:)`, with a list.
@@ -147,6 +150,9 @@ public struct Query<T: ParseObject>: Sendable {
       query = query.whereFilter(.unordered(try constraint.filter(context)))
     }
     if let access = context.access { query = query.whereFilter(.unordered(access)) }
+    if limit == 0, !isWhole {
+      query = query.whereFilter(.unordered(.nothing(in: context.firestore)))
+    }
     for order in orders {
       switch order {
       case .ascending(let key): query = query.order(by: try QueryConstraint.path(key))
@@ -167,8 +173,9 @@ public struct Query<T: ParseObject>: Sendable {
     }
     if center == nil {
       if skip > 0 { query = query.offset(skip) }
-      if let limit { query = query.limit(to: limit) }
+      if let limit, limit > 0 { query = query.limit(to: limit) }
     }
+    for key in selection ?? [] { _ = try QueryConstraint.path(key) }
     if let keys = selectedKeys {
       query = query.select(try keys.map { try QueryConstraint.path($0) })
     }
@@ -179,7 +186,7 @@ public struct Query<T: ParseObject>: Sendable {
   func subquery(_ context: QueryContext) throws -> Hearth.Query {
     var query = self
     (query.selection, query.exclusion) = (nil, [])
-    guard center == nil || (limit == nil && skip == 0) else {
+    guard center == nil || limit == 0 || (limit == nil && skip == 0) else {
       throw ParseError(
         .invalidQuery, "A query inside another one does not limit results by their distance.")
     }
@@ -201,17 +208,15 @@ public struct Query<T: ParseObject>: Sendable {
   private var selectedKeys: [String]? {
     guard selection != nil || !exclusion.isEmpty else { return nil }
     let all = FieldNames.of(T.self).subtracting(["objectId", "originalData"])
-    let own: Set = ["createdAt", "updatedAt", "ACL"]
-    var keys = selection.map { Set($0.map(selectable)) } ?? all
+    var keys = selection.map { Set($0.map(Self.property)) } ?? all
     keys.subtract(exclusion)
-    return keys.union(own).subtracting(["objectId"]).sorted()
+    keys.formUnion(["createdAt", "updatedAt", "ACL"])
+    if let center { keys.insert(Self.property(center.key)) }
+    return keys.subtracting(["objectId"]).sorted()
   }
 
-  /// A key of an included object is read with all of it.
-  private func selectable(_ key: String) -> String {
-    guard let first = key.split(separator: ".").first.map(String.init) else { return key }
-    return paths.contains { $0.key == first } ? first : key
-  }
+  /// The property of a key. A save would write a part of a map over all of it.
+  private static func property(_ key: String) -> String { String(key.prefix { $0 != "." }) }
 
   /// The objects to include.
   var paths: [IncludePath] {
@@ -226,7 +231,7 @@ public struct Query<T: ParseObject>: Sendable {
   ///
   /// - Parameter isWhole: Without `limit`, `skip` and `after`.
   func counted(_ context: QueryContext, isWhole: Bool = false) throws -> Hearth.Query {
-    guard let edges, context.identity == nil, orders.isEmpty else {
+    guard let edges, context.identity == nil, orders.isEmpty, limit != 0 || isWhole else {
       return try built(context, isWhole: isWhole)
     }
     if isWhole {
@@ -242,9 +247,9 @@ public struct Query<T: ParseObject>: Sendable {
   func page(
     _ context: QueryContext
   ) throws -> (query: IncludingQuery, edges: RelationEdges)? {
-    guard let edges, let limit, orders.isEmpty, context.identity == nil, selectedKeys == nil else {
-      return nil
-    }
+    guard let edges, let limit, limit > 0, orders.isEmpty, context.identity == nil,
+      selectedKeys == nil
+    else { return nil }
     let last = try last?.toPointer().reference(in: context.firestore)
     let inclusions = paths.map(\.inclusion)
     return (

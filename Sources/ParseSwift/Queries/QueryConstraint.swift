@@ -72,12 +72,16 @@ public struct QueryConstraint: Sendable {
   }
 
   static func path(_ key: String) throws(ParseError) -> FieldPath {
-    if key == "objectId" { return .documentID() }
+    key == "objectId" ? .documentID() : FieldPath(try names(key))
+  }
+
+  /// The name of a property, and of the keys of maps in it.
+  static func names(_ key: String) throws(ParseError) -> [String] {
     let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard !names.contains("") else {
       throw ParseError(.invalidKeyName, "'\(key)' is not the key of a property.")
     }
-    return FieldPath(names)
+    return names
   }
 
   /// Whether the property is an array: nil if the class does not say.
@@ -191,15 +195,15 @@ public func or(_ constraints: QueryConstraint...) -> QueryConstraint { or(constr
 /// Matches objects that meet at least one of the conditions. Without conditions, matches none.
 public func or(_ constraints: [QueryConstraint]) -> QueryConstraint {
   QueryConstraint { context in
-    if constraints.isEmpty { return .whereField(.documentID(), isInResultsOf: .none(context)) }
+    if constraints.isEmpty { return .nothing(in: context.firestore) }
     return .orFilter(try constraints.map { try $0.filter(context) })
   }
 }
 
-extension Hearth.Query {
-  /// A query without results.
-  fileprivate static func none(_ context: QueryContext) -> Hearth.Query {
-    context.firestore.collection("_Nothing").limit(to: 1)
+extension Filter {
+  /// Matches no documents.
+  static func nothing(in firestore: Firestore) -> Filter {
+    .whereField(.documentID(), isInResultsOf: firestore.collection("_Nothing").limit(to: 1))
   }
 }
 
@@ -212,9 +216,13 @@ public func or<T: ParseObject>(queries: [Query<T>]) -> QueryConstraint {
 /// Matches objects that meet all of the conditions.
 public func and(_ constraints: QueryConstraint...) -> QueryConstraint { and(constraints) }
 
-/// Matches objects that meet all of the conditions.
+/// Matches objects that meet all of the conditions. Without conditions, matches all.
 public func and(_ constraints: [QueryConstraint]) -> QueryConstraint {
-  QueryConstraint { context in .andFilter(try constraints.map { try $0.filter(context) }) }
+  QueryConstraint { context in
+    // An empty list would be no member of the filter around it.
+    if constraints.isEmpty { return .notFilter(.nothing(in: context.firestore)) }
+    return .andFilter(try constraints.map { try $0.filter(context) })
+  }
 }
 
 /// Matches objects that meet the conditions of all queries. Their orders and limits have no effect.

@@ -21,18 +21,30 @@ public func != <T: ParseObject>(key: String, value: Query<T>) -> QueryConstraint
 }
 
 /// Matches objects whose property equals the property `queryKey` of a result of the query, or is an
-/// array with an element that does.
+/// array with an element that does. `objectId` equals references; the outer query throws `ParseError`
+/// with `.invalidQuery` if the other key is a property of strings.
 public func matchesKeyInQuery<T: ParseObject>(
   key: String, queryKey: String, query: Query<T>
 ) -> QueryConstraint {
   QueryConstraint { context in
     let path = try QueryConstraint.path(key)
     let other = try QueryConstraint.path(queryKey)
+    let isId = (key == "objectId", queryKey == "objectId")
+    let types = isId.0 ? FieldNames.types(of: T.self) : context.types
+    guard isId.0 == isId.1 || !isOfStrings(types[isId.0 ? queryKey : key]) else {
+      throw ParseError(.invalidQuery, "'\(key)' and '\(queryKey)': no string equals a reference.")
+    }
     let results = try query.subquery(context)
     return QueryConstraint.byKind(
       key, context, .whereField(path, isInResultsOf: results, field: other),
       .whereField(path, arrayContainsAnyInResultsOf: results, field: other))
   }
+}
+
+private func isOfStrings(_ type: (any Any.Type)?) -> Bool {
+  guard let type else { return false }
+  if case .array(let element) = PropertyKind(type) { return element is String.Type }
+  return type is String.Type
 }
 
 /// Matches objects whose property equals the property `queryKey` of no result of the query, also
@@ -58,10 +70,7 @@ public func related<Parent: ParseObject>(key: String, object: Parent) -> QueryCo
 public func related<Parent: ParseObject>(
   key: String, object: Pointer<Parent>
 ) -> QueryConstraint {
-  QueryConstraint { context in
-    let edges = try RelationEdges(key, from: object).query(context.firestore)
-    return .whereField(.documentID(), isInResultsOf: edges, field: FieldPath(["related"]))
-  }
+  QueryConstraint { try RelationEdges(key, from: object).constraint.filter($0) }
 }
 
 /// Matches the objects of the class `Parent` that are related to `child` by the key: the other direction
@@ -72,9 +81,8 @@ public func related<Parent: ParseObject, Child: ParseObject>(
   key: String, of parent: Parent.Type, to child: Child
 ) -> QueryConstraint {
   let pointer = Result { () throws(ParseError) in try Pointer(child) }
-  return QueryConstraint { context in
-    let edges = try RelationEdges(key, of: parent, to: pointer.get()).query(context.firestore)
-    return .whereField(.documentID(), isInResultsOf: edges, field: FieldPath(["owner"]))
+  return QueryConstraint {
+    try RelationEdges(key, of: parent, to: pointer.get()).constraint.filter($0)
   }
 }
 

@@ -71,13 +71,15 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     try changing(key, .set(Constant(value)))
   }
 
-  /// Sets a property, unless the target has the value already. Nil removes it.
+  /// Sets a property, unless the target has the value already and the chain does not change it. Nil
+  /// removes it.
   ///
   ///     let saved = try book.operation.set(("title", \.title), to: "Dune Messiah").save()
   public func set<Value: Encodable & Equatable & Sendable>(
     _ key: (String, WritableKeyPath<T, Value?>), to value: Value?
   ) throws(ParseError) -> ParseOperation {
-    target[keyPath: key.1] == value ? self : try forceSet(key, value: value)
+    let isUnchanged = !changes.contains { $0.key == key.0 } && target[keyPath: key.1] == value
+    return isUnchanged ? self : try forceSet(key, value: value)
   }
 
   /// Sets a property, also if the target has the value. Nil removes it.
@@ -175,8 +177,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
   /// the target as it is stored then. The first relation of a key to a class also declares its
   /// rules and indexes, before the commit.
   ///
-  /// Throws as `ParseObject.save()`, and `ParseError` with `.incorrectType` if the relation has
-  /// objects of another class.
+  /// Throws as `ParseObject.save()`, and `ParseError`: `.objectNotFound` if an object to relate has an
+  /// id and does not exist, `.incorrectType` if the relation has objects of another class.
   @discardableResult
   public func save() throws(ParseError) -> T {
     try reporting {
@@ -186,8 +188,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       }
       let saving = try Saving(self, context)
       try saving.commit.run()
-      guard saving.isNew else { return try target.fetch() }
-      return try saving.created(context.firestore.blocking.getAll(saving.graph.documents))
+      return try saving.saved(context.firestore.blocking.getAll(saving.documents))
     }
   }
 
@@ -201,8 +202,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       }
       let saving = try Saving(self, context)
       try await saving.commit.run()
-      guard saving.isNew else { return try await target.fetch() }
-      return try saving.created(await context.firestore.getAll(saving.graph.documents))
+      return try saving.saved(await context.firestore.getAll(saving.documents))
     }
   }
 
@@ -230,8 +230,16 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     private(set) var graph: ObjectGraph
     /// The values of properties, by key: one for each value of the change.
     private var values: [String: [Any]] = [:]
-    /// The writes of edges; nil for an edge that ends.
-    private var edges: [(edge: DocumentReference, related: DocumentReference?)] = []
+    /// A write of an edge.
+    private struct Edge {
+      var document: DocumentReference
+      /// Nil for an edge that ends.
+      var related: DocumentReference?
+      /// Whether the related object is created by this commit.
+      var isNew: Bool
+    }
+
+    private var edges: [Edge] = []
     private var upload: FileUpload { graph.upload }
 
     init(_ operation: ParseOperation<T>, _ context: QueryContext) throws {
@@ -245,11 +253,12 @@ public struct ParseOperation<T: ParseObject>: Sendable {
         : try operation.target.toPointer().reference(in: context.firestore)
       for case (_, .edges(let relation, _, let changes)) in operation.changes {
         // The last of the changes of one edge counts.
-        var last: [String: (edge: DocumentReference, related: DocumentReference?)] = [:]
+        var last: [String: Edge] = [:]
         for (child, isAdded) in changes {
           let related = try graph.reference(to: child)
           let edge = relation.edge(from: parent, to: related, in: context.firestore)
-          last[edge.path] = (edge, isAdded ? related : nil)
+          last[edge.path] = Edge(
+            document: edge, related: isAdded ? related : nil, isNew: child.objectId == nil)
         }
         edges += last.sorted { $0.key < $1.key }.map(\.value)
       }
@@ -281,12 +290,14 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       if !isNew || fields.count > 1 {
         batch.updateData(fields, forDocument: parent, precondition: state.precondition(parent))
       }
-      for (edge, related) in edges {
-        if let related {
-          batch.setData(["owner": parent, "related": related], forDocument: edge)
-        } else {
-          batch.deleteDocument(edge)
+      for edge in edges {
+        guard let related = edge.related else {
+          batch.deleteDocument(edge.document)
+          continue
         }
+        // Changes nothing, and fails if the object does not exist.
+        if !edge.isNew { batch.updateData([:], forDocument: related) }
+        batch.setData(["owner": parent, "related": related], forDocument: edge.document)
       }
       return batch
     }
@@ -294,7 +305,8 @@ public struct ParseOperation<T: ParseObject>: Sendable {
     private func fields(_ state: GuardedCommit.State) throws -> [AnyHashable: Any] {
       var fields: [AnyHashable: Any] = [FieldPath(["updatedAt"]): FieldValue.serverTimestamp()]
       for (key, change) in operation.changes {
-        let path = try QueryConstraint.path(key)
+        let names = try QueryConstraint.names(key)
+        let path = FieldPath(names)
         let values = values[key] ?? []
         switch change {
         case .set: fields[path] = values.first
@@ -303,7 +315,7 @@ public struct ParseOperation<T: ParseObject>: Sendable {
         case .incrementByFraction(let amount): fields[path] = FieldValue.increment(amount)
         case .append:
           let stored =
-            isNew ? graph.fieldsOfNew(parent)?[key] : state.documents[parent.path]?[key]
+            isNew ? graph.valueOfNew(parent, at: names) : state.documents[parent.path]?.get(path)
           fields[path] = (stored as? [Any] ?? []) + values
         case .union: fields[path] = FieldValue.arrayUnion(values)
         case .removal: fields[path] = FieldValue.arrayRemove(values)
@@ -313,8 +325,14 @@ public struct ParseOperation<T: ParseObject>: Sendable {
       return fields
     }
 
-    func created(_ documents: [DocumentSnapshot]) throws -> T {
-      try T.object(parent, graph.objects(documents, context))
+    /// The documents to read after the commit.
+    var documents: [DocumentReference] { isNew ? graph.documents : [parent] }
+
+    /// The target. Checks no access: the operation may have removed that of the caller.
+    func saved(_ documents: [DocumentSnapshot]) throws -> T {
+      if isNew { return try T.object(parent, graph.objects(documents, context)) }
+      guard documents[0].exists else { throw ObjectGraph.notFound }
+      return try ObjectReading.objects(documents, as: T.self, context)[0]
     }
   }
 }

@@ -87,6 +87,8 @@ extension ParseObject {
 struct RelationEdges: Sendable {
   private let relation: RelationKey
   private let object: @Sendable (Firestore) throws -> DocumentReference
+  /// Finds the object if the identity may read it.
+  private let readable: @Sendable (QueryContext) throws -> Hearth.Query
   /// The field that refers to the object, and the one that refers to what it is related to.
   private let near: String
   private let far: String
@@ -95,6 +97,7 @@ struct RelationEdges: Sendable {
   init<Parent: ParseObject>(_ key: String, from parent: Pointer<Parent>) throws(ParseError) {
     relation = try RelationKey(key, of: Parent.self)
     object = { try parent.reference(in: $0) }
+    readable = { try Parent.query("objectId" == parent.objectId).subquery($0) }
     (near, far) = ("owner", "related")
   }
 
@@ -104,16 +107,24 @@ struct RelationEdges: Sendable {
   ) throws(ParseError) {
     relation = try RelationKey(key, of: parent)
     object = { try child.reference(in: $0) }
+    readable = { try Child.query("objectId" == child.objectId).subquery($0) }
     (near, far) = ("related", "owner")
   }
 
   var constraint: QueryConstraint {
     QueryConstraint {
-      .whereField(.documentID(), isInResultsOf: try query($0.firestore), field: FieldPath([far]))
+      .whereField(.documentID(), isInResultsOf: try query($0), field: FieldPath([far]))
     }
   }
 
-  func query(_ firestore: Firestore) throws -> Hearth.Query {
+  /// The edges. None for an identity that may not read the object.
+  private func query(_ context: QueryContext) throws -> Hearth.Query {
+    let query = try query(context.firestore)
+    if context.identity == nil { return query }
+    return query.whereFilter(.whereField(near, isInResultsOf: try readable(context)))
+  }
+
+  private func query(_ firestore: Firestore) throws -> Hearth.Query {
     relation.edges(in: firestore).whereField(near, isEqualTo: try object(firestore))
   }
 

@@ -94,6 +94,10 @@ import Testing
       "Tests/ParseSwiftTests/GuideTests.swift"
     ),
     (
+      "Sources/ParseSwift/ParseSwift.docc/Storage.md",
+      "Tests/ParseSwiftTests/GuideTests.swift"
+    ),
+    (
       "Sources/FirebaseDataConnect/FirebaseDataConnect.docc/FirebaseDataConnect.md",
       "Tests/FirebaseDataConnectTests/GuideTests.swift"
     ),
