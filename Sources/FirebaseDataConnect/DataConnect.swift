@@ -312,6 +312,10 @@ public final class DataConnect: Sendable {
       }
       let plan = try state.services.first?.plan ?? ConnectorPlan(json: compiled)
       let service = ConnectorService(plan, firestore, connectorConfig, settings)
+      let left = state.services.dropFirst(Self.keptServices - 1)
+      state.caches = state.caches.filter { _, cache in
+        cache.hasSource && !left.contains { cache.isOf($0) }
+      }
       state.services = [service] + state.services.prefix(Self.keptServices - 1)
       return service
     }
@@ -329,7 +333,8 @@ public final class DataConnect: Sendable {
     let auth = Self.auth
     let key = CacheKey(database: ExactText(executor.databaseName), user: Self.user)
     return try state.withLock { state in
-      if let known = state.caches[key] { return known }
+      // Services of databases that were not used for long are replaced.
+      if let known = state.caches[key], known.hasSource { return known }
       let cache: ResultCache
       do {
         cache = try ResultCache(

@@ -57,6 +57,62 @@ import Testing
         mutation AddOne($text: String!) @check(expr: "auth.uid == 'ada'", message: "Ada adds.") {
           todo_insert(data: {text: $text})
         }
+        mutation DeleteByRole($id: UUID!, $log: Boolean!) @transaction {
+          query @redact {
+            permission(key: {user_expr: "auth.uid"}) @include(if: $log) {
+              role @check(expr: "this == 'admin'", message: "Only an admin deletes.")
+            }
+          }
+          todo_delete(id: $id)
+        }
+        mutation DeleteByRoleOneByOne($id: UUID!, $log: Boolean!) {
+          query @include(if: $log) {
+            permission(key: {user_expr: "auth.uid"}) {
+              role @check(expr: "this == 'admin'", message: "Only an admin deletes.")
+            }
+          }
+          todo_delete(id: $id)
+        }
+        mutation DeleteByColumn($id: UUID!, $log: Boolean!) @transaction {
+          query @redact {
+            permission(key: {user_expr: "auth.uid"}) {
+              user
+              role @include(if: $log)
+                @check(expr: "this == 'admin'", message: "Only an admin deletes.")
+            }
+          }
+          todo_delete(id: $id)
+        }
+        mutation DeleteByGroup($id: UUID!, $log: Boolean!) @transaction {
+          query @redact {
+            permissions(where: {user: {eq_expr: "auth.uid"}, role: {eq: "admin"}}) {
+              user
+              _count @include(if: $log)
+                @check(expr: "this == 1", message: "Only an admin deletes.")
+            }
+          }
+          todo_delete(id: $id)
+        }
+        mutation DeleteByResult($id: UUID!, $log: Boolean!) @transaction {
+          todo_delete(id: $id) {
+            id
+            text @include(if: $log)
+              @check(expr: "auth.uid == 'ada'", message: "Only an admin deletes.")
+          }
+        }
+        mutation DeleteOptionally($id: UUID!, $log: Boolean!) @transaction {
+          query @redact {
+            permission(key: {user_expr: "auth.uid"}) @include(if: $log) {
+              role @check(expr: "this == 'admin'", message: "Only an admin deletes.", optional: true)
+            }
+            permissions {
+              role @skip(if: true) @check(expr: "false", optional: true)
+              _count @skip(if: true) @check(expr: "false", optional: true)
+              user
+            }
+          }
+          todo_delete(id: $id)
+        }
         query Secret { todos { text } permissions @redact { role } }
         query Checked @check(expr: "this.todos.size() > 0", message: "Nothing to do.") {
           todos { text @check(expr: "this.startsWith('a')", message: "Not an a.", optional: true) }
@@ -277,6 +333,39 @@ import Testing
       .getDocuments().documents[0].reference.delete()
     let grouped = await message { try await connector.mutate("AddIfGrouped", ["text": "x"]) }
     #expect(grouped.contains("Only an admin adds."), "\(grouped)")
+  }
+
+  @Test(arguments: [
+    "DeleteByRole", "DeleteByRoleOneByOne", "DeleteByColumn", "DeleteByGroup", "DeleteByResult",
+  ])
+  func `a check of a field that directives leave out fails`(name: String) async throws {
+    let ada = DataConnectAuth(uid: "ada")
+    func delete(_ log: DataValue, by user: DataConnectAuth) async throws -> String {
+      let todo = try await connector.firestore.collection("todo").getDocuments().documents[0]
+      return await message {
+        try await connector.mutate(name, ["id": .string(todo.documentID), "log": log], auth: user)
+      }
+    }
+    try await connector.mutate("AddToList", ["name": "home", "text": "a"])
+    try await connector.mutate("Grant", ["user": "ada", "role": "admin"])
+    try await connector.mutate("Grant", ["user": "bob", "role": "reader"])
+    for (log, uid) in [(DataValue.bool(false), "bob"), (true, "bob"), (false, "ada")] {
+      let denied = try await delete(log, by: DataConnectAuth(uid: uid))
+      #expect(denied.contains("Only an admin deletes."), "\(uid) \(log): \(denied)")
+      #expect(try await count() == 1)
+    }
+    #expect(try await delete(true, by: ada) == "no error")
+    #expect(try await count() == 0)
+  }
+
+  @Test func `an optional check of a field that directives leave out passes`() async throws {
+    try await connector.mutate("AddToList", ["name": "home", "text": "a"])
+    try await connector.mutate("Grant", ["user": "bob", "role": "reader"])
+    let todo = try await connector.firestore.collection("todo").getDocuments().documents[0]
+    try await connector.mutate(
+      "DeleteOptionally", ["id": .string(todo.documentID), "log": false],
+      auth: DataConnectAuth(uid: "bob"))
+    #expect(try await count() == 0)
   }
 
   @Test func `checks and later fields read nested fields that are redacted, results lack them`()

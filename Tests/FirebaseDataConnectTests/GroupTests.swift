@@ -193,4 +193,53 @@ import Testing
         "Fox"
       ])
   }
+
+  @Test func `groups are in the order of an enum's values, and pages are of this order`()
+    async throws
+  {
+    let connector = try TestConnector(
+      schema: """
+        enum Level { LOW MID HIGH }
+        type Task @table(key: "id") { id: Int!  level: Level  isDone: Boolean! }
+        """,
+      operations: """
+        mutation Add($id: Int!, $level: Level, $isDone: Boolean!) {
+          task_insert(data: {id: $id, level: $level, isDone: $isDone})
+        }
+        query Counts($limit: Int, $offset: Int) {
+          tasks(orderBy: [{level: DESC}], limit: $limit, offset: $offset) { level _count }
+        }
+        query Many { tasks(orderBy: [{_count: DESC}, {level: ASC}], having: {_count: {gt: 1}}) { level _count } }
+        query Distinct { tasks(distinct: true, orderBy: [{isDone: ASC}, {level: ASC}]) { level isDone } }
+        """)
+    for (id, level, isDone) in [
+      (1, "LOW", true), (2, "HIGH", false), (3, "MID", true), (4, "HIGH", false), (5, nil, true),
+      (6, "LOW", false), (7, "MID", true), (8, "MID", true),
+    ] as [(Int64, String?, Bool)] {
+      try await connector.mutate(
+        "Add",
+        [
+          "id": .int(id), "level": level.map { .string($0) } ?? .null, "isDone": .bool(isDone),
+        ])
+    }
+    let all: [DataValue] = [
+      ["level": "HIGH", "_count": 2], ["level": "MID", "_count": 3], ["level": "LOW", "_count": 2],
+      ["level": nil, "_count": 1],
+    ]
+    #expect(try await connector.query("Counts")["tasks"] == .list(all))
+    #expect(
+      try await connector.query("Counts", ["limit": 2, "offset": 1])["tasks"]
+        == .list(Array(all[1...2])))
+    #expect(
+      try await connector.query("Many")["tasks"] == [
+        ["level": "MID", "_count": 3], ["level": "LOW", "_count": 2],
+        ["level": "HIGH", "_count": 2],
+      ])
+    #expect(
+      try await connector.query("Distinct")["tasks"] == [
+        ["level": "LOW", "isDone": false], ["level": "HIGH", "isDone": false],
+        ["level": nil, "isDone": true], ["level": "LOW", "isDone": true],
+        ["level": "MID", "isDone": true],
+      ])
+  }
 }

@@ -363,6 +363,97 @@ import Testing
     #expect(try await documents("movie").isEmpty)
   }
 
+  @Test(arguments: [
+    (old: "UUID", new: "String", id: DataValue.string("00000000-0000-4000-8000-000000000001")),
+    (old: "Int", new: "Int64", id: .int(7)),
+  ])
+  func `another key lists the tables that refer to its rows, and changes no others`(
+    old: String, new: String, id: DataValue
+  ) async throws {
+    func connector(_ type: String) throws -> TestConnector {
+      try self.connector(
+        """
+        type Movie @table(key: "id") { id: \(type)! }
+        type Note @table(key: "id") { id: Int!  movie: Movie  text: String }
+        type Reply @table(key: "id") { id: Int!  review: Review! }
+        type Review @table(key: "id") { id: Int!  movie: Movie! }
+        type Studio @table(key: "id") { id: Int! }
+        """,
+        """
+        mutation Add($id: \(type)!) {
+          movie_insert(data: {
+            id: $id
+            notes_on_movie: [{id: 1, text: "a"}]
+            reviews_on_movie: [{id: 1, replies_on_review: [{id: 1}]}]
+          })
+          studio_insert(data: {id: 1})
+        }
+        mutation Review($id: \(type)!) { movie_insert(data: {id: $id, reviews_on_movie: [{id: 2}]}) }
+        query Notes { notes { text movieId movie { id } } }
+        """)
+    }
+    try await connector(old).mutate("Add", ["id": id])
+    let newer = try connector(new)
+    let changes = try await newer.dataConnect.schemaChanges()
+    #expect(
+      changes.map { "\($0.kind) \($0.subject)" } == [
+        "destructive Movie", "additive Note.movieId", "destructive Note.movie", "destructive Reply",
+        "destructive Review",
+      ])
+    await #expect(throws: DataConnectOperationError.self) { try await newer.dataConnect.migrate() }
+    for table in ["movie", "note", "reply", "review", "studio"] {
+      #expect(try await documents(table).count == 1)
+    }
+    try await newer.dataConnect.migrate(allowingDestructive: true)
+    for table in ["movie", "reply", "review"] { #expect(try await documents(table).isEmpty) }
+    #expect(try await documents("studio").count == 1)
+    #expect(
+      try await newer.query("Notes") == ["notes": [["text": "a", "movieId": nil, "movie": nil]]])
+    // The rules hold again.
+    try await newer.mutate("Review", ["id": id])
+    try await database.firestore.collection("movie").getDocuments().documents[0].reference.delete()
+    #expect(try await documents("review").isEmpty)
+  }
+
+  @Test func `a value that leads to no row is refused before anything is changed`() async throws {
+    let plain = """
+      type Movie @table(key: "id") { id: String! }
+      type Poster @table(key: "id") { id: Int!  movie: Movie! }
+      type Review @table(key: "id") { id: Int!  movieId: String }
+      """
+    let old = try connector(
+      plain,
+      """
+      mutation Add($id: Int!, $movie: String) { review_insert(data: {id: $id, movieId: $movie}) }
+      mutation AddMovie { movie_insert(data: {id: "m"}) }
+      """)
+    try await old.mutate("AddMovie")
+    try await old.mutate("Add", ["id": 1, "movie": "m"])
+    try await old.mutate("Add", ["id": 2, "movie": "gone"])
+    try await old.mutate("Add", ["id": 3, "movie": nil])
+    func state() async throws -> [String] {
+      let record = try await SchemaRecord.document("films", in: database.firestore).getDocument()
+      let indexes = try await database.firestore.indexes.list().map { "\($0)" }.sorted()
+      let reviews = try await database.firestore.collection("review").getDocuments().documents
+      return indexes + ["\(record["schema"] ?? "")", "\(record["target"] ?? "none")"]
+        + reviews.map { "\($0.documentID) \($0["movieId"] ?? "") \($0.data().keys.sorted())" }
+    }
+    let before = try await state()
+    let newer = try connector(
+      plain.replacing("movieId: String", with: "movie: Movie")
+        .replacing("Movie! }", with: "Movie }"))
+    #expect(try await newer.dataConnect.schemaChanges().allSatisfy { $0.kind == .additive })
+    let text = await message { try await newer.dataConnect.migrate() }
+    #expect(text.hasPrefix("The row 2 of Review cannot be migrated"), "\(text)")
+    await #expect(throws: DataConnectOperationError.self) { try await newer.dataConnect.migrate() }
+    #expect(try await state() == before)
+    try await database.firestore.document("review/2").delete()
+    try await newer.dataConnect.migrate()
+    #expect(
+      try await documents("review").map { ($0["movie"] as? DocumentReference)?.documentID }
+        == ["m", nil])
+  }
+
   @Test func `a migration that ended early goes on`() async throws {
     try await fill(9)
     let newer = try connector(

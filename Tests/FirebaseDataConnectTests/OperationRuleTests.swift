@@ -315,4 +315,29 @@ import Testing
     try await connector.mutate("AddNotesOfGoneBook")
     #expect(try await connector.query("Notes")["notes"] == [])
   }
+
+  @Test func `a date or time beyond the years 1 to 9999 is refused, and one before 1970 is not`()
+    async throws
+  {
+    let connector = try TestConnector(
+      schema: "type Event @table(key: \"id\") { id: Int!  day: Date  time: Timestamp }",
+      operations: """
+        mutation Add { event_insert(data: {id: 1, day: "2026-03-01", time: "2026-03-01T00:00:00Z"}) }
+        mutation Later($years: Int!) { event_update(key: {id: 1}, data: {day_update: {inc: {years: $years}}}) }
+        mutation Earlier($years: Int!) { event_update(key: {id: 1}, data: {day_update: {dec: {years: $years}}}) }
+        mutation LaterTime($years: Int!) { event_update(key: {id: 1}, data: {time_update: {inc: {years: $years}}}) }
+        query Get { event(key: {id: 1}) { day } }
+        """)
+    try await connector.mutate("Add")
+    for (name, years) in [("Later", 8000), ("Earlier", 3000), ("LaterTime", 8000)] {
+      await #expect(throws: DataConnectOperationError.self, "\(name)") {
+        try await connector.mutate(name, ["years": .int(Int64(years))])
+      }
+      #expect(try await connector.query("Get") == ["event": ["day": "2026-03-01"]])
+    }
+    try await connector.mutate("Earlier", ["years": 100])
+    #expect(try await connector.query("Get") == ["event": ["day": "1926-03-01"]])
+    try await connector.mutate("Later", ["years": 8073])
+    #expect(try await connector.query("Get") == ["event": ["day": "9999-03-01"]])
+  }
 }

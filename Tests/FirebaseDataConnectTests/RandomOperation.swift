@@ -465,8 +465,6 @@ struct OperationGenerator {
     return .list(entries)
   }
 
-  private static let unordered = ValueType.enumeration("Level")
-
   /// `where`, `orderBy`, `limit`, `offset`. Pages are of a unique order.
   mutating func page(
     _ table: Table
@@ -779,7 +777,6 @@ struct OperationGenerator {
     let ordered = columns.filter { name in
       table.column(name).map { column in
         !column.isList && column.type != .any && column.type != .vector
-          && column.type != Self.unordered
       } ?? false
     }
     let isOrdered = ordered.count == columns.count && chance(70)

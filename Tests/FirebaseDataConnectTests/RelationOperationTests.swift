@@ -633,4 +633,44 @@ import Testing
       #expect(try await ids(filter) == expected, "\(filter.json)")
     }
   }
+
+  @Test func `nested rows refer to unique columns that are not the key`() async throws {
+    let connector = try TestConnector(
+      schema: """
+        type Country @table(key: "id") { id: Int!  code: String @unique  name: String }
+        type City @table(key: "name") {
+          name: String!
+          country: Country @ref(fields: "land", references: "code")
+          land: String
+        }
+        """,
+      operations: """
+        mutation Add($id: Int!, $code: String, $city: String!) {
+          country_insert(data: {id: $id, code: $code, cities_on_country: [{name: $city}]})
+        }
+        mutation Extend($id: Int!, $city: String!) {
+          country_upsert(data: {id: $id, name: "x", cities_on_country: [{name: $city}]})
+        }
+        query Cities { cities(orderBy: [{name: ASC}]) { name land country { id } } }
+        """)
+    try await connector.mutate("Add", ["id": 1, "code": "AT", "city": "Linz"])
+    // The code is that of the stored row.
+    try await connector.mutate("Extend", ["id": 1, "city": "Wels"])
+    let cities: DataValue = [
+      ["name": "Linz", "land": "AT", "country": ["id": 1]],
+      ["name": "Wels", "land": "AT", "country": ["id": 1]],
+    ]
+    #expect(try await connector.query("Cities")["cities"] == cities)
+    for name in ["Add", "Extend"] {
+      let text = await message {
+        try await connector.mutate(
+          name,
+          name == "Add"
+            ? ["id": 2, "code": nil, "city": "Atlantis"] : ["id": 3, "city": "Atlantis"])
+      }
+      #expect(text.contains("Country.code must have a value"), "\(text)")
+    }
+    #expect(try await connector.query("Cities")["cities"] == cities)
+    #expect(try await connector.firestore.collection("country").getDocuments().count == 1)
+  }
 }

@@ -26,6 +26,10 @@ import Testing
     mutation SaveStudio($name: String!, $city: String) { studio_upsert(data: {name: $name, city: $city}) }
     mutation SetAll($genre: String) { movie_updateMany(all: true, data: {genre: $genre}) }
     query Get($name: String!) { movie(key: {name: $name}) { name genre at studio { name city } } }
+    query GetAndList($name: String!) {
+      movie(key: {name: $name}) { name }
+      studios { name }
+    }
     query List { movies(orderBy: [{name: ASC}]) { title: name kind: genre studio { place: city } } }
     query Names { movies(orderBy: [{name: ASC}]) { name } }
     """
@@ -378,6 +382,152 @@ import Testing
     ).execute()
   }
 
+  /// A service whose first announcements fail, and that counts its comparisons of states.
+  private final class Probe: OperationExecutor {
+    let service: ConnectorService
+    let failures: Mutex<Int>
+    let comparisons = Mutex(0)
+
+    init(_ service: ConnectorService, failures: Int = 0) {
+      self.service = service
+      self.failures = Mutex(failures)
+    }
+
+    var databaseName: String { service.databaseName }
+    var cacheFolder: String? { service.cacheFolder }
+    func changeToken() async throws -> ChangeToken? { try await service.changeToken() }
+
+    func hasSameRows(_ old: ChangeToken, _ new: ChangeToken) async throws -> Bool {
+      comparisons.withLock { $0 += 1 }
+      return try await service.hasSameRows(old, new)
+    }
+
+    func query(
+      _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?, marksRows: Bool
+    ) async throws -> OperationResponse {
+      try await service.query(name, variables, auth, marksRows: marksRows)
+    }
+
+    func mutate(
+      _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?
+    ) async throws -> OperationResponse {
+      try await service.mutate(name, variables, auth)
+    }
+
+    func subscribe(
+      _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?,
+      _ refresh: nonisolated(nonsending) @escaping @Sendable () async -> Void
+    ) async throws -> Refresher {
+      try await service.subscribe(name, variables, auth, refresh)
+    }
+
+    func add(_ cache: ResultCache) { service.add(cache) }
+
+    func announceCaches() async throws {
+      let isFailing = failures.withLock { failures in
+        failures -= 1
+        return failures >= 0
+      }
+      if isFailing { throw CancellationError() }
+      try await service.announceCaches()
+    }
+
+    /// As of a new process.
+    func openCache(_ config: ConnectorConfig) throws -> ResultCache {
+      let cache = try ResultCache(config, self, isPersistent: true, nil)
+      add(cache)
+      return cache
+    }
+  }
+
+  private func store(_ request: String, in cache: ResultCache) async throws {
+    _ = try await cache.store(["movies": []], for: request, cache.beginReading())
+  }
+
+  private func isYoung(_ request: String, in cache: ResultCache) async throws -> Bool {
+    try #require(try await cache.result(request)).age.isFinite
+  }
+
+  @Test func `an announcement that fails once leaves earlier results usable`() async throws {
+    let folder = try Folder(connector(1000))
+    defer { try? FileManager.default.removeItem(atPath: folder.path) }
+    let firestore = try folder.open("films.hearth")
+    let connector = folder.connector(firestore)
+    let first = Probe(try connector.service())
+    try await store("a", in: first.openCache(folder.config))
+    let second = Probe(first.service, failures: 1)
+    let cache = try second.openCache(folder.config)
+    #expect(try await !isYoung("a", in: cache))
+    #expect(second.comparisons.withLock(\.self) == 0)
+    #expect(try await isYoung("a", in: cache))
+    #expect(second.comparisons.withLock(\.self) <= 1)
+    try await firestore.terminate()
+  }
+
+  @Test func `the change log is read for few of the results of an earlier session`() async throws {
+    let folder = try Folder(connector(1000))
+    defer { try? FileManager.default.removeItem(atPath: folder.path) }
+    let firestore = try folder.open("films.hearth")
+    let connector = folder.connector(firestore)
+    let first = Probe(try connector.service())
+    let earlier = try first.openCache(folder.config)
+    // Only the third change is one of the connector's tables.
+    for (request, changed) in [
+      ("0", "other/a"), ("1", "other/b"), ("2", "movie/Dune"), ("3", "other/c"), ("4", "other/d"),
+      ("5", "other/e"),
+    ] {
+      try await store(request, in: earlier)
+      try await firestore.document(changed).setData(["name": "Dune"])
+    }
+    let second = Probe(first.service)
+    let cache = try second.openCache(folder.config)
+    for (request, isSame, comparisons) in [
+      ("4", true, 1), ("5", true, 1), ("3", true, 2), ("4", true, 2),
+      ("1", false, 3), ("0", false, 3), ("2", false, 4), ("1", false, 4), ("3", true, 4),
+    ] {
+      #expect(try await isYoung(request, in: cache) == isSame, "\(request)")
+      #expect(second.comparisons.withLock(\.self) == comparisons, "\(request)")
+    }
+    try await firestore.terminate()
+  }
+
+  @Test func `a result is too old after more changes than are worth reading`() async throws {
+    let folder = try Folder(connector(1000))
+    defer { try? FileManager.default.removeItem(atPath: folder.path) }
+    let firestore = try folder.open("films.hearth")
+    let connector = folder.connector(firestore)
+    let first = Probe(try connector.service())
+    let earlier = try first.openCache(folder.config)
+    try await store("a", in: earlier)
+    try await firestore.write { writer in
+      for number in 0..<10_000 {
+        try writer.setData([:], forDocument: firestore.document("other/\(number)"))
+      }
+    }
+    try await store("b", in: earlier)
+    try await firestore.document("other/last").setData([:])
+    let second = Probe(first.service)
+    let cache = try second.openCache(folder.config)
+    #expect(try await !isYoung("a", in: cache))
+    #expect(try await isYoung("b", in: cache))
+    #expect(second.comparisons.withLock(\.self) == 2)
+    try await firestore.terminate()
+  }
+
+  @Test func `a cache goes with the service of a database that was not used for long`() throws {
+    let connector = try connector(1000)
+    let service = try connector.dataConnect.service()
+    weak let cache = try connector.dataConnect.cache(service)
+    var others: [TemporaryDatabase] = []
+    for number in 0..<8 {
+      #expect(cache != nil, "\(number)")
+      others.append(try TemporaryDatabase())
+      _ = try connector.dataConnect.executor(.database(others[number].firestore))
+    }
+    #expect(cache == nil)
+    #expect(try connector.dataConnect.service() !== service)
+  }
+
   @Test func `databases of one folder have caches of their own`() async throws {
     let folder = try Folder(connector(1000))
     defer { try? FileManager.default.removeItem(atPath: folder.path) }
@@ -457,6 +607,77 @@ import Testing
     let found = try await list(folder.connector(firestore))
     #expect(found.source == .server && found.data["movies"]?.elements?.first?["kind"] == "c")
     try await firestore.terminate()
+  }
+
+  @Test(arguments: ["Get", "GetAndList"])
+  func `a row that was not there is read again after it was inserted`(name: String) async throws {
+    let connector = try connector(1000)
+    let movie = connector.reference(name, ["name": "Dune"])
+    #expect(try await movie.execute().data["movie"] == DataValue.null)
+    try await connector.mutate("Save", ["name": "Heat"])
+    #expect(try await movie.execute().source == .cache)
+    try await connector.mutate("Save", ["name": "Dune"])
+    let found = try await movie.execute()
+    #expect(found.source == .server && found.data["movie"]?["name"] == "Dune")
+    // A reading that has begun before the insert is not stored after it.
+    let service = try connector.dataConnect.service()
+    let cache = try #require(try connector.dataConnect.cache(service))
+    let reading = await cache.beginReading()
+    let late = try await service.query(name, ["name": "Alien"], nil, marksRows: true)
+    try await connector.mutate("Save", ["name": "Alien"])
+    #expect(late.fields["movie"] == .null && late.lookups == [RowIdentity("movie", "Alien")])
+    #expect(
+      try await cache.store(late.fields, lookups: late.lookups, for: "late", reading) == [])
+    #expect(try await cache.result("late") == nil)
+  }
+
+  @Test func `documents of the runtime itself leave a persistent cache young`() async throws {
+    let folder = try Folder(connector(1000))
+    defer { try? FileManager.default.removeItem(atPath: folder.path) }
+    let firestore = try folder.open("films.hearth")
+    let first = folder.connector(firestore)
+    try await save("a", first)
+    _ = try await list(first)
+    // As a process does whose lease is renewed.
+    try await firestore.collection(SignalExchange.collection).document("other")
+      .setData(["at": 1])
+    for _ in 0..<2 {
+      #expect(try await list(folder.connector(firestore)).source == .cache)
+    }
+    try await firestore.document("movie/Dune").updateData(["genre": "b"])
+    #expect(try await list(folder.connector(firestore)).source == .server)
+    try await firestore.terminate()
+  }
+
+  private static let isNoFile =
+    ProcessInfo.processInfo.environment["HEARTH_TEST_BACKEND"] != nil
+
+  @Test(
+    .timeLimit(.minutes(2)), .enabled(if: !isNoFile, "The helper opens a file."),
+    arguments: [CacheSettings.Storage.memory, .persistent])
+  func `mutations of another process make results too old, also by a filter`(
+    storage: CacheSettings.Storage
+  ) async throws {
+    let connector = try connector(1000, storage)
+    try await connector.mutate("Save", ["name": "Dune", "genre": "a"])
+    let process = try OperationProcess(connector.connector, on: connector.database.path)
+    defer { process.stop() }
+    let client = try #require(
+      EmulatorClient(
+        host: "127.0.0.1", port: process.port, connector.dataConnect.connectorConfig))
+    let reference = connector.reference("Get", ["name": "Dune"])
+    let mutations: [(name: String, variables: DataObject)] = [
+      ("Save", ["name": "Dune", "genre": "b"]), ("SetAll", ["genre": "c"]),
+    ]
+    for (name, variables) in mutations {
+      try await reference.execute()
+      #expect(try await reference.execute().source == .cache)
+      #expect(try await client.mutate(name, variables, nil).errors.isEmpty)
+      while try await reference.execute().source == .cache {
+        try await Task.sleep(for: .milliseconds(1))
+      }
+      #expect(reference.data?["movie"]?["genre"] == variables["genre"])
+    }
   }
 
   @Test func `a result that was read before a mutation is not stored after it`() async throws {

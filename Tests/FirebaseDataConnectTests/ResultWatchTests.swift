@@ -40,6 +40,7 @@ import Testing
     query ByYear { movies(orderBy: [{year: ASC}]) { year _count } }
     query Words { movies_search(query: "space") { title } }
     query Counted { studios(where: {movies_on_studio: {count: {gt: 1}}}) { name } }
+    query FirstCounted { studio(first: {where: {movies_on_studio: {count: {gt: 1}}}}) { name } }
     query Groups { studios { name movies_on_studio { _count } } }
     query WordsByYear { movies_search(query: "space", orderBy: [{year: DESC}]) { title } }
     query Relevant { movies_search(query: "space", relevanceThreshold: 0.0001) { title } }
@@ -133,6 +134,13 @@ import Testing
           "title": "Aliens", "year": 1986, "studio": fox,
         ])
       }.first == [])
+    try await movies.document("Aliens").delete()
+    #expect(
+      try await results("FirstCounted", until: ["name": "Fox"]) {
+        try await movies.document("Aliens").setData([
+          "title": "Aliens", "year": 1986, "studio": fox,
+        ])
+      }.first == .null)
     #expect(
       try await results("Groups", until: [["name": "Fox", "movies_on_studio": [["_count": 1]]]]) {
         try await movies.document("Aliens").delete()

@@ -15,12 +15,15 @@ import Testing
   private final class Peer: Sendable {
     let interests = Mutex(Interests())
     let signals = Mutex<[SignalExchange.Signal]>([])
+    /// The commits of the interests that have begun: each asks for them.
+    let commits = Mutex(0)
     let exchange: SignalExchange
 
     init(_ firestore: Firestore) {
       let holder = Holder()
       exchange = SignalExchange(firestore) {
-        holder.peer?.interests.withLock(\.self) ?? Interests()
+        holder.peer?.commits.withLock { $0 += 1 }
+        return holder.peer?.interests.withLock(\.self) ?? Interests()
       } deliver: { signal in
         holder.peer?.signals.withLock { $0.append(signal) }
       }
@@ -89,6 +92,25 @@ import Testing
     return interests
   }
 
+  /// Commits wait until the gate is signalled.
+  private func blockCommits() async -> (gate: DispatchSemaphore, blocked: Task<Void, any Error>) {
+    let gate = DispatchSemaphore(value: 0)
+    let entered = DispatchSemaphore(value: 0)
+    let blocked = Task { [firestore] in
+      try await firestore.write { _ in
+        entered.signal()
+        gate.wait()
+      }
+    }
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        entered.wait()
+        continuation.resume()
+      }
+    }
+    return (gate, blocked)
+  }
+
   @Test func `values arrive as they were: times, numbers, and claims that conditions read`()
     async throws
   {
@@ -129,6 +151,22 @@ import Testing
     _ = try await reader.received(2)
     let small = try #require(reader.mutated.last)
     #expect(small.rows == [one] && small.tables.isEmpty && small.variables == ["text": "y"])
+  }
+
+  @Test func `rows that a filter has written are for caches, and too many are all rows`()
+    async throws
+  {
+    try await reader.wait(for: interests([], ["movie"]))
+    let row = RowIdentity("movie", "1")
+    var filtered = mutated()
+    filtered.filteredRows = [row, RowIdentity("review", "1")]
+    try await record(filtered, by: writer)
+    filtered.filteredRows = Set((0..<20_000).map { RowIdentity("movie", "row \($0)") })
+    try await record(filtered, by: writer)
+    _ = try await reader.received(2)
+    #expect(reader.mutated.map(\.filteredRows) == [[row], []])
+    #expect(reader.mutated.map(\.hasManyFilteredRows) == [false, true])
+    #expect(reader.mutated.allSatisfy { $0.rows.isEmpty && $0.tables.isEmpty })
   }
 
   @Test func `a process has a bounded number of records, and a reader that misses some knows it`()
@@ -176,25 +214,13 @@ import Testing
     try await reader.wait(for: interests(["movies/Old"]))
     for round in 0..<20 {
       reader.interests.withLock { $0 = Interests() }
-      // Commits wait for this one.
-      let gate = DispatchSemaphore(value: 0)
-      let entered = DispatchSemaphore(value: 0)
-      async let blocked: Void = firestore.write { _ in
-        entered.signal()
-        gate.wait()
-      }
-      await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
-          entered.wait()
-          continuation.resume()
-        }
-      }
+      let (gate, blocked) = await blockCommits()
       async let renewed = reader.exchange.renew()
       for _ in 0..<(round * 10) { await Task.yield() }
       async let announced: Void = reader.wait(for: interests(["movies/Update"]))
       for _ in 0..<100 { await Task.yield() }
       gate.signal()
-      _ = try await (blocked, renewed, announced)
+      _ = try await (blocked.value, renewed, announced)
       #expect(await reader.exchange.isRenewing, "round \(round)")
       let count = reader.mutated.count
       try await record(mutated(), by: writer)
@@ -205,6 +231,79 @@ import Testing
     #expect(await !reader.exchange.isRenewing)
     let count = try await records.count
     try await record(mutated(), by: writer)
+    #expect(try await records.count == count, "Nobody waits.")
+  }
+
+  @Test func `announcements during a renewal share one more commit`() async throws {
+    let (movies, reviews) = (interests([], ["movie"]), interests([], ["review"]))
+    try await reader.wait(for: movies)
+    let before = reader.commits.withLock(\.self)
+    let (gate, blocked) = await blockCommits()
+    let renewal = Task { [reader] in await reader.exchange.renew() }
+    while reader.commits.withLock(\.self) == before { await Task.yield() }
+    // They are in the database already: nobody waits for the renewal.
+    for _ in 0..<50 { try await reader.exchange.announce(movies) }
+    #expect(reader.commits.withLock(\.self) == before + 1)
+    reader.interests.withLock { $0.formUnion(reviews) }
+    let others = (0..<50).map { _ in
+      Task { [reader] in try await reader.exchange.announce(reviews) }
+    }
+    for _ in 0..<100 { await Task.yield() }
+    gate.signal()
+    try await blocked.value
+    #expect(await renewal.value)
+    for other in others { try await other.value }
+    for _ in 0..<50 { try await reader.exchange.announce(reviews) }
+    // A slow machine may have the next renewal meanwhile.
+    #expect(reader.commits.withLock(\.self) <= before + 3)
+    for row in [RowIdentity("movie", "1"), RowIdentity("review", "1")] {
+      try await record(mutated(rows: [row]), by: writer)
+    }
+    _ = try await reader.received(2)
+  }
+
+  @Test func `a first announcement of many is one commit`() async throws {
+    let movies = interests([], ["movie"])
+    reader.interests.withLock { $0 = movies }
+    let (gate, blocked) = await blockCommits()
+    let all = (0..<50).map { _ in
+      Task { [reader] in try await reader.exchange.announce(movies) }
+    }
+    for _ in 0..<100 { await Task.yield() }
+    gate.signal()
+    try await blocked.value
+    for one in all { try await one.value }
+    #expect(reader.commits.withLock(\.self) <= 2)
+  }
+
+  @Test func `a cache whose service has gone is not waited for`() async throws {
+    let template = try TestConnector(
+      schema: "type Movie @table(key: \"name\") { name: String! }",
+      operations: "query List { movies { name } }")
+    let config = template.dataConnect.connectorConfig
+    let caches = RowCaches()
+    let exchange = SignalExchange(firestore) {
+      var interests = Interests()
+      interests.tables = caches.tables
+      return interests
+    } deliver: { _ in
+    }
+    let cache: ResultCache
+    do {
+      let connector = try TestConnector(template.connector, database)
+      let service = try connector.dataConnect.service()
+      cache = try ResultCache(config, service, isPersistent: false, nil)
+      caches.add(cache, of: ["movie"])
+      try await exchange.announce(interests([], ["movie"]))
+      #expect(await exchange.renew())
+      // In use until here.
+      #expect(try connector.dataConnect.service() === service)
+    }
+    #expect(!cache.hasSource && caches.tables.isEmpty)
+    #expect(await !exchange.renew())
+    #expect(await !exchange.isRenewing, "Its listener would keep the database open.")
+    let count = try await records.count
+    try await record(mutated(rows: [RowIdentity("movie", "1")]), by: writer)
     #expect(try await records.count == count, "Nobody waits.")
   }
 

@@ -283,6 +283,11 @@ extension EmulatorClient: OperationExecutor {
   var cacheFolder: String? { nil }
   func changeToken() async throws -> ChangeToken? { nil }
 
+  func hasSameRows(_ old: ChangeToken, _ new: ChangeToken) async throws -> Bool { false }
+
+  /// The emulator reports all rows.
+  func announceCaches() async throws {}
+
   func query(
     _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?, marksRows: Bool
   ) async throws -> OperationResponse {

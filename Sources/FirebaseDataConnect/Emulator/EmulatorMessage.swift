@@ -6,6 +6,7 @@ import Hearth
 ///     {"emulator":"hearth","version":1}                      the first
 ///     {"id":1,"data":{…}}                                    an answer
 ///     {"id":1,"data":{…},"errors":[{"message":"…","path":["movie_insert",0]}],"cause":{…}}
+///     {"id":1,"data":{…},"lookups":[["movie","1"]]}          with the rows that were read by their keys
 ///     {"id":1,"failure":"connector","message":"…"}           nothing was executed
 ///     {"refresh":1}                                          a signal for the subscription 1
 ///     {"written":[["movie","1"]]}                            rows: the collection, and the document
@@ -32,12 +33,7 @@ enum EmulatorMessage: Sendable {
       JSON.object([.init("id", .integer(id))] + Self.members(of: error)).text
     case .refresh(let id): JSON.object([.init("refresh", .integer(id))]).text
     case .written(let rows):
-      JSON.object([
-        .init(
-          "written",
-          .array(
-            rows.map { .array([.string($0.collectionID), .string($0.documentID)]) }))
-      ]).text
+      JSON.object([.init("written", JSON(rows))]).text
     case .anyWritten: JSON.object([.init("written", .string("all"))]).text
     case .error(let text): JSON.object([.init("error", .string(text))]).text
     }
@@ -56,14 +52,8 @@ enum EmulatorMessage: Sendable {
       }
     } else if let id = json["refresh"]?.integer {
       self = .refresh(id)
-    } else if case .array(let elements)? = json["written"] {
-      var rows: Set<RowIdentity> = []
-      for case .array(let names) in elements {
-        guard names.count == 2, let table = names[0].string, let id = names[1].string else {
-          return nil
-        }
-        rows.insert(RowIdentity(table, id))
-      }
+    } else if let written = json["written"], case .array = written {
+      guard let rows = written.rows else { return nil }
       self = .written(rows)
     } else if json["written"]?.string == "all" {
       self = .anyWritten
@@ -125,6 +115,25 @@ extension JSON {
   }
 }
 
+extension JSON {
+  fileprivate init(_ rows: Set<RowIdentity>) {
+    self = .array(rows.map { .array([.string($0.collectionID), .string($0.documentID)]) })
+  }
+
+  /// Nil for another form.
+  fileprivate var rows: Set<RowIdentity>? {
+    guard case .array(let elements) = self else { return nil }
+    var rows: Set<RowIdentity> = []
+    for case .array(let names) in elements {
+      guard names.count == 2, let table = names[0].string, let id = names[1].string else {
+        return nil
+      }
+      rows.insert(RowIdentity(table, id))
+    }
+    return rows
+  }
+}
+
 extension OperationResponse {
   fileprivate var members: [JSON.Member] {
     var members = [JSON.Member("data", JSON(fields))]
@@ -132,6 +141,7 @@ extension OperationResponse {
       members.append(JSON.Member("errors", .array(errors.map { JSON($0) })))
     }
     if let cause { members.append(JSON.Member("cause", JSON(cause: cause))) }
+    if !lookups.isEmpty { members.append(JSON.Member("lookups", JSON(lookups))) }
     return members
   }
 
@@ -145,6 +155,7 @@ extension OperationResponse {
       }
     }
     cause = json["cause"].flatMap(\.cause)
+    lookups = json["lookups"].flatMap(\.rows) ?? []
   }
 }
 

@@ -188,6 +188,9 @@ final class EmulatorSession: Sendable {
 }
 
 extension EmulatorSession: RowCache {
+  /// The emulator keeps the database open.
+  var hasSource: Bool { true }
+
   func invalidate(_ rows: Set<RowIdentity>) async {
     // A line has a maximum length.
     let rows = Array(rows)

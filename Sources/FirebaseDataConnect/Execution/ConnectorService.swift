@@ -15,6 +15,8 @@ final class ConnectorService: OperationExecutor {
   let config: ConnectorConfig
   private let hub: SubscriptionHub
   private let settings: DataConnectSettings
+  /// The ids of the connector's collections.
+  private let tables: Set<String>
   /// By whether they are strict, and whether they refresh on changes.
   private let others = Mutex<[[Bool]: ConnectorService]>([:])
   /// Of indexes and rules. Nil once it is done.
@@ -36,6 +38,7 @@ final class ConnectorService: OperationExecutor {
     self.settings = settings
     self.firestore = firestore
     self.config = config
+    tables = plan.collectionIDs
     hub = SubscriptionHub.shared(for: firestore)
   }
 
@@ -143,13 +146,37 @@ final class ConnectorService: OperationExecutor {
   var databaseName: String { firestore.path }
   /// Nil for a database in memory, which leaves no file.
   var cacheFolder: String? {
-    if firestore.settings.cacheSettings is MemoryCacheSettings { return nil }
+    if isInMemory { return nil }
     return (firestore.path as NSString).deletingLastPathComponent
   }
 
   func changeToken() async throws -> ChangeToken? { try await firestore.changeToken() }
 
-  func add(_ cache: ResultCache) { hub.add(cache) }
+  /// No other process has the database then.
+  private var isInMemory: Bool { firestore.settings.cacheSettings is MemoryCacheSettings }
+
+  func add(_ cache: ResultCache) { hub.add(cache, of: isInMemory ? [] : tables) }
+
+  func announceCaches() async throws {
+    if !isInMemory { try await hub.announceCaches(of: tables) }
+  }
+
+  /// A query costs less than more changes.
+  private static let maximumChanges = 10_000
+
+  func hasSameRows(_ old: ChangeToken, _ new: ChangeToken) async throws -> Bool {
+    if old == new { return true }
+    // Of another object with the same cache. The changes would never reach the second state.
+    guard old.precedes(new) else { return false }
+    var count = 0
+    for try await change in firestore.changes(since: old) {
+      if tables.contains(change.document.parent.collectionID) { return false }
+      if change.token == new { return true }
+      count += 1
+      if count == Self.maximumChanges { return false }
+    }
+    throw CancellationError()
+  }
 
   // MARK: Queries
 
@@ -167,7 +194,9 @@ final class ConnectorService: OperationExecutor {
         try QueryRunner(execution: execution, reader: reader).fields(operation.fields)
       }
       try execution.check(operation.checks, .object(fields.all))
-      return OperationResponse(fields: fields.shown)
+      var response = OperationResponse(fields: fields.shown)
+      if marksRows { response.lookups = lookups(execution) }
+      return response
     } catch {
       return OperationResponse(failed: OperationFailure(error), operation.fields)
     }
@@ -177,16 +206,21 @@ final class ConnectorService: OperationExecutor {
   func rows(
     _ operation: Operation, _ variables: DataObject, _ auth: DataConnectAuth?
   ) -> Set<RowIdentity> {
-    var rows: Set<RowIdentity> = []
-    guard let execution = try? Execution(operation, variables, auth, in: plan, firestore) else {
-      return []
-    }
+    let hasOthers = operation.fields.contains { !$0.isLookupByKey && $0.action != .typename }
+    guard !hasOthers,
+      let execution = try? Execution(operation, variables, auth, in: plan, firestore)
+    else { return [] }
+    return lookups(execution)
+  }
+
+  /// The rows that root fields read by their keys. They may not exist.
+  private func lookups(_ execution: Execution) -> Set<RowIdentity> {
     let builder = FilterBuilder(execution: execution, reader: nil)
-    for root in operation.fields where root.action != .typename {
-      guard root.action == .lookup, root.argument("first") == nil,
-        let layout = try? plan.layout(root.table)
-      else { return [] }
-      guard let key = try? builder.key(layout, root.arguments) else { continue }
+    var rows: Set<RowIdentity> = []
+    for root in execution.operation.fields where root.isLookupByKey {
+      guard let layout = try? plan.layout(root.table),
+        let key = try? builder.key(layout, root.arguments)
+      else { continue }
       rows.insert(RowIdentity(layout.table.collectionID, RowKey.documentID(key)))
     }
     return rows
@@ -206,7 +240,10 @@ final class ConnectorService: OperationExecutor {
     } catch {
       return OperationResponse(failed: OperationFailure(error), operation.fields)
     }
-    let roots = operation.fields.filter { execution.isIncluded($0.modifiers) }
+    // One that is left out stays where a check of it is not reached: its execution fails.
+    let roots = operation.fields.filter {
+      execution.isIncluded($0.modifiers) || $0.requiredCheck != nil
+    }
     // A check of the operation decides before anything is committed.
     let outcome =
       operation.isTransaction || roots.count == 1 || !operation.checks.isEmpty
@@ -224,7 +261,7 @@ final class ConnectorService: OperationExecutor {
     SubscriptionHub.Mutated(
       connector: config.connector, operation: execution.operation.name,
       variables: execution.variables, auth: execution.auth,
-      rows: written.byKey)
+      rows: written.byKey, filteredRows: written.byFilter)
   }
 
   private struct Outcome: Sendable {
@@ -359,6 +396,10 @@ final class ConnectorService: OperationExecutor {
     refresher.add { keeper.stop() }
     await keeper.begin()
   }
+}
+
+extension RootField {
+  fileprivate var isLookupByKey: Bool { action == .lookup && argument("first") == nil }
 }
 
 extension OperationResponse {

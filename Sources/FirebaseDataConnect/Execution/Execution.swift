@@ -124,6 +124,37 @@ struct Execution: Sendable {
       throw .check(check.message)
     }
   }
+
+  /// Throws `OperationFailure` if directives leave the field out, and it has a check that is not
+  /// optional: the check is not reached.
+  func checkIncluded(_ root: RootField) throws(OperationFailure) {
+    if !isIncluded(root.modifiers), let check = root.requiredCheck { throw .check(check.message) }
+  }
+
+  func checkIncluded(_ selections: [Selection]) throws(OperationFailure) {
+    for selection in selections where !isIncluded(selection.modifiers) {
+      if let check = selection.requiredCheck { throw .check(check.message) }
+    }
+  }
+}
+
+extension RootField {
+  /// The first check of the field, or in it, that is not optional.
+  var requiredCheck: Check? {
+    modifiers.requiredCheck ?? fields.lazy.compactMap(\.requiredCheck).first
+      ?? selections.lazy.compactMap(\.requiredCheck).first
+  }
+}
+
+extension Selection {
+  /// The first check of the field, or in it, that is not optional.
+  fileprivate var requiredCheck: Check? {
+    modifiers.requiredCheck ?? selections.lazy.compactMap(\.requiredCheck).first
+  }
+}
+
+extension Modifiers {
+  fileprivate var requiredCheck: Check? { checks.first { !$0.isOptional } }
 }
 
 extension CELValue {

@@ -88,7 +88,9 @@ struct GroupReader {
     var having: HavingFilter?
     var offset = 0
     var limit = 100
-    /// All groups in order; the page, if groups have no condition.
+    /// Whether an order is by the positions of an enum's values, which the database does not have.
+    var isSortedHere = false
+    /// All groups; the page, if groups have no condition and are in the database's order.
     var groups: GroupedAggregateQuery
   }
 
@@ -136,7 +138,10 @@ struct GroupReader {
     request.offset = try builder.number("offset", arguments) ?? 0
     request.limit = try builder.number("limit", arguments) ?? 100
     request.having = having
-    if having == nil {
+    request.isSortedHere = orders.contains { name, _ in
+      if case .enumeration? = layout.column(name)?.column.type { true } else { false }
+    }
+    if having == nil, !request.isSortedHere {
       request.groups = request.groups.offset(request.offset).limit(to: request.limit)
     }
     return request
@@ -153,6 +158,9 @@ struct GroupReader {
       groups = try groups.filter { group in
         try having.matches { try value(of: $0, group) }
       }
+    }
+    if request.isSortedHere { groups = try sorted(groups) }
+    if request.having != nil || request.isSortedHere {
       groups = Array(groups.dropFirst(request.offset).prefix(request.limit))
     }
     var rows = try groups.map { group in
@@ -181,8 +189,10 @@ struct GroupReader {
     return try value(output, group)
   }
 
-  /// Throws `OperationFailure` for a check of a group that was not reached, unless it is optional.
+  /// Throws `OperationFailure` for a check that was not reached, unless it is optional: there was no
+  /// group, or directives leave its field out.
   func checkReached() throws(OperationFailure) {
+    try execution.checkIncluded(selections)
     if visits.isReached { return }
     for selection in selections where execution.isIncluded(selection.modifiers) {
       if let check = selection.modifiers.checks.first(where: { !$0.isOptional }) {
@@ -314,6 +324,28 @@ struct GroupReader {
       }
     }
     return groups
+  }
+
+  /// Groups that are equal stay in the database's order.
+  private func sorted(_ groups: [AggregateGroup]) throws -> [AggregateGroup] {
+    let orders = orders
+    let keys = try groups.map { group in try orders.map { try sortKey($0.name, group) } }
+    return groups.indices.sorted { one, other in
+      for (index, (_, direction)) in orders.enumerated() {
+        let order = keys[one][index].order(keys[other][index]) ?? 0
+        if order != 0 { return direction == "DESC" ? order > 0 : order < 0 }
+      }
+      return one < other
+    }.map { groups[$0] }
+  }
+
+  private func sortKey(_ name: String, _ group: AggregateGroup) throws -> DataValue {
+    if let aggregate = output(named: name)?.aggregates.first {
+      // As in the database's order, a sum of no values is 0.
+      return StoredValue(any: group.get(aggregate)).dataValue(.int)
+    }
+    guard let column = layout.column(name) else { throw unknown(name) }
+    return execution.plan.sortKey(of: try value(.column(column), group), column.column.type)
   }
 }
 

@@ -167,7 +167,14 @@ struct InputCoercion {
       guard let uuid = try? UUID(dataConnectText: text) else { throw invalid() }
       return .string(uuid.dataConnectText)
     case .date:
-      if case .timestamp(let time) = value { return .string(String(time.rfc3339.prefix(10))) }
+      if case .timestamp(let time) = value {
+        // Rounded down, also before 1970.
+        let (days, rest) = time.seconds.quotientAndRemainder(dividingBy: 86_400)
+        guard let date = try? LocalDate(daysSince1970: Int(days) - (rest < 0 ? 1 : 0)) else {
+          throw invalid()
+        }
+        return .string(date.description)
+      }
       guard case .string(let text) = value, let date = try? LocalDate(localDateString: text) else {
         throw invalid()
       }
@@ -176,6 +183,7 @@ struct InputCoercion {
       switch value {
       // Stored with microseconds.
       case .timestamp(let time):
+        guard (-62_135_596_800...253_402_300_799).contains(time.seconds) else { throw invalid() }
         return .timestamp(
           Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds / 1000 * 1000))
       case .string(let text):

@@ -23,6 +23,7 @@ struct MutationRunner {
   /// The value of a root field. Throws `OperationFailure`, with nothing of the field applied if the
   /// closure throws it, too.
   mutating func run(_ root: RootField) throws -> DataValue {
+    try execution.checkIncluded(root)
     var shown: DataValue
     var all: DataValue
     if root.action == .query {
@@ -258,12 +259,11 @@ struct MutationRunner {
   private mutating func saveChildren(of key: [DataValue], _ data: RowData) throws {
     for (layout, reference, rows) in data.children {
       let target = try execution.plan.layout(reference.target)
+      if rows.isEmpty { continue }
+      let values = try values(of: reference.targetColumns, key, target)
       for (index, row) in rows.enumerated() {
         var row = row
-        for (column, name) in zip(reference.columns, reference.targetColumns) {
-          guard let position = target.table.key.firstIndex(of: name) else { continue }
-          row[column] = key[position]
-        }
+        for (column, value) in zip(reference.columns, values) { row[column] = value }
         do {
           _ = try save(row, layout, isUpsert: false)
         } catch {
@@ -272,6 +272,27 @@ struct MutationRunner {
           throw failure
         }
       }
+    }
+  }
+
+  /// The values of columns that other rows refer to, of a row that was saved.
+  private func values(
+    of columns: [String], _ key: [DataValue], _ layout: TableLayout
+  ) throws -> [DataValue] {
+    var stored: StoredRow?
+    return try columns.map { name in
+      if let position = layout.table.key.firstIndex(of: name) { return key[position] }
+      let document = layout.document(key, in: firestore)
+      let row = try stored ?? writer.getDocument(document, as: StoredRow?.self) ?? StoredRow()
+      stored = row
+      let value = layout.column(name).map {
+        layout.value(of: $0, in: row, documentID: document.documentID)
+      }
+      guard let value, !value.isNull else {
+        throw OperationFailure(
+          "\(layout.table.typeName).\(name) must have a value: other rows refer to it.")
+      }
+      return value
     }
   }
 
@@ -373,6 +394,7 @@ struct MutationRunner {
     var data = try RowData([:], layout, execution)
     try applyDefaults(to: &data, layout, due)
     for name in due where data.values[name] == nil { data.values[name] = .null }
+    for name in change.cleared { data.values[name] = .null }
     for name in change.moved where data.values[name] == nil { data.values[name] = value(name) }
     for reference in layout.references
     where reference.columns.contains(where: { data.values[$0] != nil }) {

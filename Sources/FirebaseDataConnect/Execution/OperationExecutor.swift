@@ -11,6 +11,11 @@ protocol OperationExecutor: AnyObject, Sendable {
   /// The state of the database, of which a persistent cache asks. Nil without a folder of caches.
   func changeToken() async throws -> ChangeToken?
 
+  /// Whether the connector's tables have the same rows in two states of the database. False after many
+  /// changes of anything. Throws if the database does not know the changes since the first one any
+  /// more.
+  func hasSameRows(_ old: ChangeToken, _ new: ChangeToken) async throws -> Bool
+
   /// - Parameter marksRows: Rows have `Projection.rowMember`.
   func query(
     _ name: String, _ variables: DataObject, _ auth: DataConnectAuth?, marksRows: Bool
@@ -29,6 +34,10 @@ protocol OperationExecutor: AnyObject, Sendable {
 
   /// Mutations make the cache's results with their rows too old.
   func add(_ cache: ResultCache)
+
+  /// Returns when mutations of other processes that are committed later will do so, too. Throws an
+  /// error of the database.
+  func announceCaches() async throws
 }
 
 /// Where the operations of a reference are executed.

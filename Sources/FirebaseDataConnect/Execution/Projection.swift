@@ -87,6 +87,7 @@ final class Projection {
   private let reader: ReadTransaction
   private let layout: TableLayout
   private let fields: [Selected]
+  private let selections: [Selection]
   private let visits = Visits()
   /// Those of the objects: also the redacted ones, which checks and `response` read.
   private let names: [String]
@@ -125,6 +126,7 @@ final class Projection {
     self.execution = execution
     self.reader = reader
     self.layout = layout
+    self.selections = selections
     let builder = FilterBuilder(execution: execution, reader: reader)
     var fields: [Selected] = []
     var inclusions: [DocumentInclusion] = []
@@ -320,8 +322,13 @@ final class Projection {
     OperationFailure("\(layout.table.typeName) has no field \(name).")
   }
 
-  /// Throws `OperationFailure` for a check of a row that was not reached, unless it is optional.
+  /// Throws `OperationFailure` for a check that was not reached, unless it is optional: there was no
+  /// row, or directives leave its field out.
   func checkReached() throws(OperationFailure) {
+    try execution.checkIncluded(selections)
+    for selection in selections where selection.kind == .metadata {
+      try execution.checkIncluded(selection.selections)
+    }
     for selected in fields {
       if !visits.isReached, let check = selected.checks.first(where: { !$0.isOptional }) {
         throw .check(check.message)

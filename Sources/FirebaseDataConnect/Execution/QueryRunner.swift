@@ -12,8 +12,10 @@ struct QueryRunner {
 
   func fields(_ roots: [RootField]) throws -> RootFields {
     var fields = RootFields()
-    for root in roots where execution.isIncluded(root.modifiers) {
+    for root in roots {
       do {
+        try execution.checkIncluded(root)
+        guard execution.isIncluded(root.modifiers) else { continue }
         try fields.add(value(of: root), of: root, execution)
       } catch {
         throw OperationFailure(error, in: root)

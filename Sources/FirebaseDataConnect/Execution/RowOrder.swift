@@ -86,8 +86,15 @@ struct RowOrder {
     guard let found else { return .null }
     let value = step.layout.value(
       of: step.column, in: try found.data(as: StoredRow.self), documentID: found.documentID)
-    guard case .enumeration(let name) = step.column.column.type, case .string(let text) = value,
-      let position = plan.enumType(name)?.values.firstIndex(of: text)
+    return plan.sortKey(of: value, step.column.column.type)
+  }
+}
+
+extension ConnectorPlan {
+  /// A value that is in the order of the type: of an enum, the position.
+  func sortKey(of value: DataValue, _ type: ValueType) -> DataValue {
+    guard case .enumeration(let name) = type, case .string(let text) = value,
+      let position = enumType(name)?.values.firstIndex(of: text)
     else { return value }
     return .int(Int64(position))
   }

@@ -88,6 +88,7 @@ struct ResultWatch: Sendable {
       }
     }
     return has(execution.argument("where", arguments))
+      || has(execution.argument("first", arguments)?["where"])
       || selections.contains { counts($0.arguments, $0.selections, execution) }
   }
 

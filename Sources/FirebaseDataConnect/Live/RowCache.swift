@@ -3,6 +3,8 @@ import Synchronization
 
 /// Something that has rows of results, and learns which of them were written.
 protocol RowCache: AnyObject, Sendable {
+  /// Whether the executor whose rows these are exists. Without it, no query uses the cache.
+  var hasSource: Bool { get }
   /// Returns when the old rows are not used any more.
   func invalidate(_ rows: Set<RowIdentity>) async throws
   func invalidateAll() async throws
@@ -12,6 +14,7 @@ protocol RowCache: AnyObject, Sendable {
 final class RowCaches: Sendable {
   private struct Weak {
     weak var cache: (any RowCache)?
+    let tables: Set<String>
   }
 
   private let caches = Mutex<[Weak]>([])
@@ -20,10 +23,19 @@ final class RowCaches: Sendable {
 
   private var all: [any RowCache] { caches.withLock { $0.compactMap(\.cache) } }
 
-  func add(_ cache: any RowCache) {
+  /// The ids of the collections whose rows other processes report to the caches.
+  var tables: Set<String> {
+    // Caches and their sources are released outside of the lock.
+    let caches = caches.withLock(\.self)
+    return caches.reduce(into: []) { tables, entry in
+      if entry.cache?.hasSource == true { tables.formUnion(entry.tables) }
+    }
+  }
+
+  func add(_ cache: any RowCache, of tables: Set<String> = []) {
     caches.withLock { caches in
       caches.removeAll { $0.cache == nil }
-      caches.append(Weak(cache: cache))
+      caches.append(Weak(cache: cache, tables: tables))
     }
   }
 

@@ -6,8 +6,8 @@ import Synchronization
 
 /// The signals that processes with one database send each other.
 ///
-///     _DataConnect/interests                        what the subscriptions of each process wait for,
-///                                                   under a lease
+///     _DataConnect/interests                        what the subscriptions and caches of each process
+///                                                   wait for, under a lease
 ///     _DataConnectExecutions/<process>:<0…255>      a mutation that another process waits for, in its
 ///                                                   own commit
 ///
@@ -23,11 +23,11 @@ actor SignalExchange {
     case missed
   }
 
-  /// The mutations, the tables and the claims that subscriptions wait for.
+  /// The mutations, the tables and the claims that subscriptions and caches wait for.
   struct Interests: Sendable, Equatable {
     /// `movies/UpdateMovie`
     var mutations: Set<String> = []
-    /// Ids of the collections whose rows are read by their keys.
+    /// Ids of the collections whose rows are read by their keys, or cached.
     var tables: Set<String> = []
     /// The claims of the writer that conditions read.
     var claims: Set<String> = []
@@ -39,6 +39,13 @@ actor SignalExchange {
       tables.formUnion(other.tables)
       claims.formUnion(other.claims)
       areAllClaims = areAllClaims || other.areAllClaims
+    }
+
+    mutating func formIntersection(_ other: Interests) {
+      mutations.formIntersection(other.mutations)
+      tables.formIntersection(other.tables)
+      claims.formIntersection(other.claims)
+      areAllClaims = areAllClaims && other.areAllClaims
     }
 
     func contains(_ other: Interests) -> Bool {
@@ -59,11 +66,17 @@ actor SignalExchange {
   private weak var firestore: Firestore?
   private let current: @Sendable () -> Interests
   private let deliver: @Sendable (Signal) async -> Void
-  /// The interests in the database. Empty while they are being written.
+  /// Interests that are in the database until `leaseEnd`. While others replace them: those of both.
   private var announced = Interests()
+  /// In seconds since 1970.
+  private var leaseEnd: Int64 = 0
+  /// Interests that `running` is writing.
+  private var pending = Interests()
   /// Whether the database has had anything since the last renewal.
   private var hasLease = false
-  private var writing: Task<Void, any Error>?
+  private var running: Task<Void, any Error>?
+  /// Begins after `running`, and writes what is wanted then.
+  private var waiting: Task<Void, any Error>?
   private var starting: Task<Void, Never>?
   private var listening: Task<Void, Never>?
   private var renewal: Task<Void, Never>?
@@ -103,7 +116,9 @@ actor SignalExchange {
         }
       }
     }
-    if !announced.contains(interests) { try await publish() }
+    if announced.contains(interests), Self.now < leaseEnd { return }
+    if pending.contains(interests), let running { return try await running.value }
+    try await publish()
   }
 
   /// Whether the lease will be renewed.
@@ -123,24 +138,36 @@ actor SignalExchange {
     return false
   }
 
-  /// Writes the interests that there are then, after the writes that have begun.
+  /// Writes the interests that there are then, in one commit for all callers that wait for it.
   private func publish() async throws {
-    let earlier = writing
+    if let waiting { return try await waiting.value }
+    let earlier = running
     let task = Task {
       _ = await earlier?.result
+      (running, waiting) = (waiting, nil)
       try await write()
     }
-    writing = task
+    waiting = task
     try await task.value
   }
 
   private func write() async throws {
     guard let firestore else { return }
     let wanted = current()
-    announced = Interests()
+    announced.formIntersection(wanted)
+    pending = wanted
     let hadLease = hasLease
-    let isOwn = try await write(wanted, to: firestore)
-    announced = wanted
+    // Before the commit, whose lease begins later.
+    let begin = Self.now
+    let isOwn: Bool
+    do {
+      isOwn = try await write(wanted, to: firestore)
+    } catch {
+      (announced, pending) = (Interests(), Interests())
+      throw error
+    }
+    (announced, pending) = (wanted, Interests())
+    leaseEnd = begin + Self.lease
     hasLease = wanted != Interests()
     // Nobody has recorded mutations since the lease ended.
     if hadLease, !isOwn { await deliver(.missed) }
@@ -172,7 +199,7 @@ actor SignalExchange {
     let document = firestore.collection(Self.collection).document(Self.interests)
     guard let row = try writer.getDocument(document, as: StoredRow?.self) else { return }
     var awaited = Interests()
-    let tables = Set(mutated.rows.map(\.collectionID))
+    let tables = Set(mutated.rows.union(mutated.filteredRows).map(\.collectionID))
     for (name, value) in zip(row.names, row.values) where name != process {
       guard case .map(let entry) = value, value.expiry ?? 0 >= Self.now else { continue }
       let interests = Interests(entry)
@@ -337,20 +364,30 @@ extension StoredRow {
       self["token"] = claims.map { .string($0) }
     }
     let rows = mutated.rows.filter { awaited.tables.contains($0.collectionID) }
-    let rowBytes = rows.reduce(0) {
-      $0 + $1.collectionID.utf8.count + $1.documentID.utf8.count + 32
-    }
-    if rowBytes <= Self.maximumRecordBytes {
-      self["rows"] = .list(
-        rows.map { identity in
-          var row = StoredRow()
-          row["table"] = .string(identity.collectionID)
-          row["id"] = .string(identity.documentID)
-          return .map(row)
-        })
-    } else {
+    self["rows"] = Self.list(rows)
+    if self["rows"] == nil {
       self["tables"] = .list(Set(rows.map(\.collectionID)).sorted().map { .string($0) })
     }
+    let filtered = mutated.filteredRows.filter { awaited.tables.contains($0.collectionID) }
+    if !filtered.isEmpty {
+      self["filteredRows"] = Self.list(filtered)
+      self["hasManyFilteredRows"] = .bool(self["filteredRows"] == nil)
+    }
+  }
+
+  /// Nil for rows that are too many.
+  private static func list(_ rows: Set<RowIdentity>) -> StoredValue? {
+    let bytes = rows.reduce(0) {
+      $0 + $1.collectionID.utf8.count + $1.documentID.utf8.count + 32
+    }
+    if bytes > maximumRecordBytes { return nil }
+    return .list(
+      rows.map { identity in
+        var row = StoredRow()
+        row["table"] = .string(identity.collectionID)
+        row["id"] = .string(identity.documentID)
+        return .map(row)
+      })
   }
 }
 
@@ -368,15 +405,19 @@ extension SubscriptionHub.Mutated {
     let auth = row.text("uid").map {
       DataConnectAuth(uid: $0, token: object("token") ?? DataObject())
     }
-    var rows: Set<RowIdentity> = []
-    if case .list(let values)? = row["rows"] {
+    func rows(_ name: String) -> Set<RowIdentity> {
+      guard case .list(let values)? = row[name] else { return [] }
+      var rows: Set<RowIdentity> = []
       for case .map(let row) in values {
         guard let table = row.text("table"), let id = row.text("id") else { continue }
         rows.insert(RowIdentity(table, id))
       }
+      return rows
     }
     self.init(
       connector: connector, operation: operation, variables: variables ?? DataObject(), auth: auth,
-      rows: rows, tables: row["tables"]?.texts ?? [], hasValues: variables != nil)
+      rows: rows("rows"), filteredRows: rows("filteredRows"),
+      hasManyFilteredRows: row["hasManyFilteredRows"] == .bool(true),
+      tables: row["tables"]?.texts ?? [], hasValues: variables != nil)
   }
 }

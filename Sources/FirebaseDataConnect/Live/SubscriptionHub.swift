@@ -18,6 +18,10 @@ final class SubscriptionHub: Sendable {
     let auth: DataConnectAuth?
     /// Those that were written by their keys.
     let rows: Set<RowIdentity>
+    /// Those that were written by a filter: caches have them no more, and no subscription is refreshed.
+    var filteredRows: Set<RowIdentity> = []
+    /// Whether these were too many for the record of another process.
+    var hasManyFilteredRows = false
     /// Tables of which any row may have been written: too many for the record of another process.
     var tables: Set<String> = []
     /// Whether the variables and the user are known. They may be too large for a record.
@@ -150,7 +154,9 @@ final class SubscriptionHub: Sendable {
 
   private var interests: SignalExchange.Interests {
     let all = state.withLock { Array($0.subscriptions.values) }
-    return all.reduce(into: SignalExchange.Interests()) { $0.formUnion($1.interest.announced) }
+    var interests = SignalExchange.Interests()
+    interests.tables = caches.tables
+    return all.reduce(into: interests) { $0.formUnion($1.interest.announced) }
   }
 
   // MARK: One for each database
@@ -178,8 +184,8 @@ final class SubscriptionHub: Sendable {
   func receive(_ signal: SignalExchange.Signal) async {
     switch signal {
     case .mutated(let mutated):
-      if mutated.tables.isEmpty {
-        await caches.invalidate(mutated.rows)
+      if mutated.tables.isEmpty, !mutated.hasManyFilteredRows {
+        await caches.invalidate(mutated.rows.union(mutated.filteredRows))
       } else {
         await caches.invalidateAll()
       }
@@ -263,7 +269,16 @@ final class SubscriptionHub: Sendable {
 
   // MARK: Caches
 
-  func add(_ cache: any RowCache) { caches.add(cache) }
+  /// - Parameter tables: The ids of the collections whose rows other processes report to the cache.
+  func add(_ cache: any RowCache, of tables: Set<String> = []) { caches.add(cache, of: tables) }
+
+  /// Returns when rows of these tables that other processes write later are invalidated in the
+  /// caches. Throws an error of the database.
+  func announceCaches(of tables: Set<String>) async throws {
+    var interests = SignalExchange.Interests()
+    interests.tables = tables
+    try await exchange.withLock(\.self)?.announce(interests)
+  }
 
   /// Returns when no cache answers with a row that was written.
   func invalidate(_ rows: Set<RowIdentity>) async { await caches.invalidate(rows) }

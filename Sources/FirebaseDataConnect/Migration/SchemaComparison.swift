@@ -6,8 +6,10 @@ import Hearth
 /// Tables are the same if their collections are, columns if their names are.
 struct SchemaComparison {
   private(set) var changes: [SchemaChange] = []
-  /// Those whose rows change, in the order of their collections.
+  /// Those whose rows change. References to rows are cleared before the rows are deleted.
   private(set) var tables: [TableChange] = []
+  /// By the GraphQL type: the reason why all rows of a table are deleted that stays.
+  private let emptied: [String: String]
 
   /// The changes of the rows of a table.
   struct TableChange {
@@ -20,6 +22,8 @@ struct SchemaComparison {
     var reset: Set<String> = []
     /// Columns whose values are stored in another way.
     var moved: Set<String> = []
+    /// Columns that become null: all rows that their references lead to are deleted.
+    var cleared: Set<String> = []
     /// Columns that rows must have a value of, and that have no default.
     var required: Set<String> = []
     var removedFields: Set<String> = []
@@ -27,13 +31,25 @@ struct SchemaComparison {
     var collectionID: String { old.table.collectionID }
 
     var isEmpty: Bool {
-      new != nil && added.isEmpty && reset.isEmpty && moved.isEmpty && removedFields.isEmpty
-        && required.isEmpty
+      new != nil && added.isEmpty && reset.isEmpty && moved.isEmpty && cleared.isEmpty
+        && removedFields.isEmpty && required.isEmpty
+    }
+
+    /// Whether a row may have no form in the new schema: a value is missing, or refers to no row, or
+    /// an expression fails.
+    var canFail: Bool {
+      guard let new else { return false }
+      return !required.isEmpty || !moved.isEmpty
+        || added.union(reset).contains { name in
+          if case .expression? = new.column(name)?.column.defaultValue { return true }
+          return new.references.contains { $0.columns.contains(name) }
+        }
     }
   }
 
   init(from old: ConnectorPlan, to new: ConnectorPlan) throws {
     let (oldSchema, newSchema) = (old.connector.schema, new.connector.schema)
+    emptied = try Self.emptied(old, new)
     for table in newSchema.tables.sorted(by: { $0.collectionID < $1.collectionID }) {
       guard let before = oldSchema.tables.first(where: { $0.collectionID == table.collectionID })
       else {
@@ -41,9 +57,14 @@ struct SchemaComparison {
         continue
       }
       var change = TableChange(old: try old.layout(before.typeName))
-      compare(&change, try new.layout(table.typeName))
+      if let reason = emptied[table.typeName] {
+        add(.destructive, table.typeName, "\(reason): all rows are deleted")
+      } else {
+        compare(&change, try new.layout(table.typeName))
+      }
       if !change.isEmpty { tables.append(change) }
     }
+    tables = tables.filter { $0.new != nil } + tables.filter { $0.new == nil }
     let collections = Set(newSchema.tables.map(\.collectionID))
     for table in oldSchema.tables where !collections.contains(table.collectionID) {
       add(.destructive, table.typeName, "is removed, with its rows")
@@ -60,20 +81,71 @@ struct SchemaComparison {
     }
   }
 
+  /// Whether all rows of a collection are deleted.
+  func isEmptied(_ collectionID: String) -> Bool {
+    tables.contains { $0.collectionID == collectionID && $0.new == nil }
+  }
+
   private mutating func add(_ kind: SchemaChange.Kind, _ subject: String, _ summary: String) {
     changes.append(SchemaChange(kind: kind, subject: subject, summary: summary))
+  }
+
+  /// The tables of both schemas whose rows are deleted, each with the reason: it has another key, or
+  /// its rows must refer to such rows.
+  private static func emptied(
+    _ old: ConnectorPlan, _ new: ConnectorPlan
+  ) throws -> [String: String] {
+    var emptied: [String: String] = [:]
+    var others: [(old: TableLayout, new: TableLayout)] = []
+    for table in new.connector.schema.tables {
+      guard
+        let before = old.connector.schema.tables.first(where: {
+          $0.collectionID == table.collectionID
+        })
+      else { continue }
+      let layouts = (old: try old.layout(before.typeName), new: try new.layout(table.typeName))
+      if layouts.old.table.key == table.key, layouts.old.keyTypes == layouts.new.keyTypes {
+        others.append(layouts)
+      } else {
+        emptied[table.typeName] = "has another key"
+      }
+    }
+    var hasMore = true
+    while hasMore {
+      hasMore = false
+      for (old, new) in others where emptied[new.table.typeName] == nil {
+        let required = new.references.first { reference in
+          !reference.isNullable && emptied[reference.target] != nil
+            && reference.columns.allSatisfy { old.column($0) != nil }
+        }
+        guard let required else { continue }
+        emptied[new.table.typeName] = "must refer to \(required.target), whose rows are deleted"
+        hasMore = true
+      }
+    }
+    return emptied
   }
 
   private mutating func compare(_ change: inout TableChange, _ new: TableLayout) {
     let old = change.old
     let name = new.table.typeName
-    guard old.table.key == new.table.key, old.keyTypes == new.keyTypes else {
-      add(.destructive, name, "has another key: all rows are deleted")
-      return
-    }
     change.new = new
     for column in new.table.columns {
       compare(column, &change, new)
+    }
+    for reference in new.references where emptied[reference.target] != nil {
+      guard reference.isNullable else {
+        // The default of a new column refers to a row that is deleted.
+        change.required.formUnion(reference.columns.filter { old.column($0) == nil })
+        continue
+      }
+      let columns = reference.columns.filter { new.column($0)?.column.isNullable == true }
+      change.cleared.formUnion(columns)
+      if columns.contains(where: { old.column($0) != nil }) {
+        add(
+          .destructive, "\(name).\(reference.name)",
+          "is null in all rows: those of \(reference.target) are deleted")
+      }
     }
     for column in old.table.columns where new.table.column(column.name) == nil {
       add(.destructive, "\(name).\(column.name)", "is removed, with its values")

@@ -3,7 +3,7 @@ import Hearth
 
 /// Gives the rows of a database the form of a connector's schema, in bounded commits.
 ///
-///     compare ─▶ refuse ─▶ drop old rules and indexes ─▶ rows, `batchCount` in a commit
+///     compare ─▶ rehearse or refuse ─▶ drop old rules and indexes ─▶ rows, `batchCount` in a commit
 ///             ─▶ declare new rules and indexes ─▶ store the schema
 ///
 /// A commit contains its progress, so that a migration that ended early goes on where it ended.
@@ -43,9 +43,9 @@ struct SchemaMigration {
         "The migration would remove values:\n"
           + refused.map(\.description).joined(separator: "\n"))
     }
-    for table in comparison.tables where !table.required.isEmpty {
+    for table in comparison.tables where table.canFail {
       guard record.target != schema || !record.tables.contains(table.collectionID) else { continue }
-      try await checkRequired(table)
+      try await rehearse(table)
     }
     try await update { [schema] record in
       if record.target == schema { return }
@@ -53,7 +53,7 @@ struct SchemaMigration {
     }
     // Deletions of rows would follow them.
     let (rules, indexes) = (Set(service.plan.rules), Set(service.plan.indexes))
-    for rule in old.rules where !rules.contains(rule) {
+    for rule in old.rules where !rules.contains(rule) || comparison.isEmptied(rule.target) {
       try await firestore.references.drop(rule)
     }
     for index in old.indexes where !indexes.contains(index) {
@@ -97,33 +97,73 @@ struct SchemaMigration {
 
   // MARK: Steps
 
-  /// Throws `DataConnectOperationError` for a row without a value that it must have.
-  private func checkRequired(_ table: SchemaComparison.TableChange) async throws {
-    guard let new = table.new else { return }
-    var last: String?
-    while true {
-      let query = rows(table, after: last)
-      let documents = try await firestore.read { try $0.getDocuments(query).documents }
-      for document in documents {
-        let row = try document.data(as: StoredRow.self)
-        for name in table.required.sorted() {
-          let stored = new.column(name).flatMap { row[$0.reference ?? name] } ?? .null
-          guard stored == .null || table.reset.contains(name) else { continue }
-          throw DataConnectOperationError(
-            "\(new.table.typeName).\(name) must have a value, and the row \(document.documentID) has "
-              + "none: give the column a @default, or let it be null.")
-        }
-      }
-      guard documents.count == batchCount else { return }
-      last = documents.last?.documentID
+  /// Migrates the rows in closures that commit nothing. Throws `DataConnectOperationError` for a row
+  /// that has no form in the new schema.
+  private func rehearse(_ table: SchemaComparison.TableChange) async throws {
+    struct Rehearsed: Error {
+      /// Nil at the end.
+      let last: String?
     }
+    guard let new = table.new else { return }
+    let execution = try execution()
+    var last: String?
+    repeat {
+      let query = rows(table, after: last)
+      do {
+        try await firestore.write { [batchCount] writer in
+          let documents = try writer.getDocuments(query).documents
+          var runner = MutationRunner(execution, writer)
+          for document in documents {
+            try Self.checkRequired(document, table, new)
+            try Self.migrate(document, table, to: new, &runner)
+          }
+          throw Rehearsed(
+            last: documents.count < batchCount ? nil : documents.last?.documentID)
+        }
+      } catch let rehearsed as Rehearsed {
+        last = rehearsed.last
+      }
+    } while last != nil
+  }
+
+  /// Throws `DataConnectOperationError` for a row without a value that it must have.
+  private static func checkRequired(
+    _ document: QueryDocumentSnapshot, _ table: SchemaComparison.TableChange, _ new: TableLayout
+  ) throws {
+    if table.required.isEmpty { return }
+    let row = try document.data(as: StoredRow.self)
+    for name in table.required.sorted() {
+      let stored = new.column(name).flatMap { row[$0.reference ?? name] } ?? .null
+      guard stored == .null || table.reset.contains(name) else { continue }
+      throw DataConnectOperationError(
+        "\(new.table.typeName).\(name) must have a value, and the row \(document.documentID) has "
+          + "none: give the column a @default, or let it be null.")
+    }
+  }
+
+  private static func migrate(
+    _ document: QueryDocumentSnapshot, _ table: SchemaComparison.TableChange,
+    to new: TableLayout, _ runner: inout MutationRunner
+  ) throws {
+    do {
+      try runner.migrate(
+        document.reference, try document.data(as: StoredRow.self), table, to: new)
+    } catch let failure as OperationFailure {
+      throw DataConnectOperationError(
+        "The row \(document.documentID) of \(new.table.typeName) cannot be migrated: "
+          + failure.message, failure.cause)
+    }
+  }
+
+  private func execution() throws -> Execution {
+    try Execution(
+      Operation(kind: .mutation, name: "migrate", fields: []), [:], nil, in: service.plan, firestore
+    )
   }
 
   /// Returns false when the table is done.
   private func migrateBatch(_ table: SchemaComparison.TableChange) async throws -> Bool {
-    let execution = try Execution(
-      Operation(kind: .mutation, name: "migrate", fields: []), [:], nil, in: service.plan, firestore
-    )
+    let execution = try execution()
     return try await firestore.write { [document, schema, batchCount, self] writer in
       guard var record = try SchemaRecord.read(document, writer), record.target == schema else {
         throw DataConnectOperationError("Another migration has begun.")
@@ -138,8 +178,7 @@ struct SchemaMigration {
           try writer.deleteDocument(document.reference)
           continue
         }
-        try runner.migrate(
-          document.reference, try document.data(as: StoredRow.self), table, to: new)
+        try Self.migrate(document, table, to: new, &runner)
       }
       let isDone = documents.count < batchCount
       if isDone { record.tables.append(id) }

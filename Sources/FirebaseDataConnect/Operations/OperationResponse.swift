@@ -3,6 +3,8 @@ struct OperationResponse: Sendable {
   var fields: DataObject
   var errors: [OperationFailureResponse.ErrorInfo] = []
   var cause: (any Error)?
+  /// For a cache: the rows that root fields have read by their keys, also those that do not exist.
+  var lookups: Set<RowIdentity> = []
 
   /// The result. Throws `DataConnectOperationError` if anything failed, and `DataConnectCodecError` for
   /// a result of another form.

@@ -98,7 +98,7 @@ public final class QueryRefObservation<
     do {
       let response = try await executor.query(name, variables, auth, marksRows: true)
       if response.errors.isEmpty {
-        await keep(response.fields, in: cache, reading)
+        await keep(response, in: cache, reading)
       } else {
         cache.endReading(reading)
       }
@@ -111,10 +111,12 @@ public final class QueryRefObservation<
 
   /// A cache that cannot be written, on a full disk for example, fails no query: its results grow old.
   private func keep(
-    _ fields: DataObject, in cache: ResultCache, _ reading: ResultCache.Reading
+    _ response: OperationResponse, in cache: ResultCache, _ reading: ResultCache.Reading
   ) async {
     do {
-      for request in try await cache.store(fields, for: request, reading) {
+      let requests = try await cache.store(
+        response.fields, lookups: response.lookups, for: request, reading)
+      for request in requests {
         for reference in dataConnect.references(request) {
           try await reference.republish(from: cache)
         }

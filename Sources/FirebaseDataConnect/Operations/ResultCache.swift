@@ -14,22 +14,50 @@ import Synchronization
 ///                            └─▶ nothing is stored: the result may be older than the rows
 ///
 /// Nobody invalidates a persistent cache while it is not open. So a result of an earlier session is
-/// young only if the rows' database is at the state that the result was read from.
+/// young only if the rows' database has the rows of the state that the result was read from.
 final class ResultCache: RowCache {
   private let firestore: Firestore
   /// The user whose results these are. Nil: nobody.
   let user: String?
   /// Distinguishes this object's results from those of earlier sessions.
   private let session = UUID().uuidString
-  /// The state of the rows' database. Nil if results do not outlive the object.
-  private let state: (@Sendable () async throws -> ChangeToken)?
+  /// The executor on the rows' database.
+  private let source: @Sendable () -> (any OperationExecutor)?
+  /// Whether results outlive the object.
+  private let isPersistent: Bool
+  private let known = Mutex(KnownStates())
   private let opening = Mutex<Task<ChangeToken?, Never>?>(nil)
   private let reads = Mutex(Reads())
 
   /// A query that is executed, and whose result will be stored.
   struct Reading: Sendable {
     fileprivate let number: Int
+    /// Whether later writes of other processes are known.
+    fileprivate let isFollowed: Bool
     fileprivate let token: ChangeToken?
+  }
+
+  /// Which states of the rows' database have the rows of the opening: all from some state on.
+  struct KnownStates: Sendable {
+    /// The oldest one known to have them.
+    private(set) var same: ChangeToken?
+    /// The newest one known to have others.
+    private var other: ChangeToken?
+
+    /// Nil: unknown.
+    func isSame(_ token: ChangeToken) -> Bool? {
+      if let same, !token.precedes(same) { return true }
+      if let other, !other.precedes(token) { return false }
+      return nil
+    }
+
+    mutating func add(_ token: ChangeToken, isSame: Bool) {
+      switch self.isSame(token) {
+      case nil where isSame: same = token
+      case nil: other = token
+      default: break
+      }
+    }
   }
 
   private struct Reads {
@@ -60,23 +88,24 @@ final class ResultCache: RowCache {
     if isPersistent, let folder = executor.cacheFolder {
       let name = Self.fileName(config, executor.databaseName, auth)
       let path = (folder as NSString).appendingPathComponent(name)
-      self.init(try Firestore.open(at: path, settings: options), auth?.uid) { [weak executor] in
-        guard let token = try await executor?.changeToken() else { throw CancellationError() }
-        return token
-      }
+      self.init(
+        try Firestore.open(at: path, settings: options), auth?.uid, executor, isPersistent: true)
     } else {
       options.cacheSettings = MemoryCacheSettings()
       let path = NSTemporaryDirectory() + "\(UUID().uuidString).cache.hearth"
-      self.init(try Firestore.open(at: path, settings: options), auth?.uid, nil)
+      self.init(
+        try Firestore.open(at: path, settings: options), auth?.uid, executor, isPersistent: false)
     }
   }
 
   private init(
-    _ firestore: Firestore, _ user: String?, _ state: (@Sendable () async throws -> ChangeToken)?
+    _ firestore: Firestore, _ user: String?, _ executor: any OperationExecutor,
+    isPersistent: Bool
   ) {
     self.firestore = firestore
     self.user = user
-    self.state = state
+    self.isPersistent = isPersistent
+    source = { [weak executor] in executor }
   }
 
   /// Of a persistent cache: one for each database of the folder, connector and user.
@@ -88,6 +117,11 @@ final class ResultCache: RowCache {
     let digest = ExactText(DataValue.list(parts.map { .string($0) }).json).digest
     return "\(config.serviceId)-\(config.connector)-\(digest).cache.hearth"
   }
+
+  var hasSource: Bool { source() != nil }
+
+  /// Whether these are results of the executor.
+  func isOf(_ executor: any OperationExecutor) -> Bool { source() === executor }
 
   /// Later calls throw.
   func close() async throws { try await firestore.terminate() }
@@ -103,28 +137,59 @@ final class ResultCache: RowCache {
 
   // MARK: Sessions
 
+  /// The state of the rows' database. Nil if results do not outlive the object.
+  private func state() async -> ChangeToken? {
+    isPersistent ? try? await source()?.changeToken() : nil
+  }
+
   /// The state of the rows' database when this cache was opened, after it was registered for
   /// invalidations: the mutations since are known. Nil without a state.
   private func tokenOfOpening() async -> ChangeToken? {
-    guard let state else { return nil }
+    guard isPersistent else { return nil }
     let task = opening.withLock { task in
       if let task { return task }
-      let new = Task { try? await state() }
+      let new = Task { await announced() ? await state() : nil }
       task = new
       return new
     }
-    return await task.value
+    let token = await task.value
+    // After an error, the next call tries again.
+    if token == nil { opening.withLock { if $0 == task { $0 = nil } } }
+    return token
   }
 
   /// Begins to execute a query. Follow it by `store(_:for:_:)` or `endReading(_:)`.
   func beginReading() async -> Reading {
     _ = await tokenOfOpening()
-    let token = try? await state?()
+    let isFollowed = await announced()
+    let token = await state()
     return reads.withLock { reads in
       reads.lastNumber += 1
       reads.active.insert(reads.lastNumber)
-      return Reading(number: reads.lastNumber, token: token)
+      return Reading(number: reads.lastNumber, isFollowed: isFollowed, token: token)
     }
+  }
+
+  /// Returns when mutations of all processes invalidate results; false after an error.
+  private func announced() async -> Bool {
+    (try? await source()?.announceCaches()) != nil
+  }
+
+  /// Whether the rows' database has had the rows of a state when this cache was opened.
+  private func isOfOpening(_ bytes: Data) async -> Bool {
+    guard let opening = await tokenOfOpening(), let token = try? ChangeToken(bytes: bytes) else {
+      return false
+    }
+    // Of another object with the same cache.
+    if opening.precedes(token) { return false }
+    let known = known.withLock(\.self)
+    if let isSame = known.isSame(token) { return isSame }
+    // An error, or a cancelled task, says nothing about the next time.
+    guard let isSame = try? await source()?.hasSameRows(token, known.same ?? opening) else {
+      return false
+    }
+    self.known.withLock { $0.add(token, isSame: isSame) }
+    return isSame
   }
 
   /// The result of the query is not stored.
@@ -148,8 +213,14 @@ final class ResultCache: RowCache {
 
   /// Nil if the result of the request is not cached.
   func result(_ request: String) async throws -> Found? {
-    let token = await tokenOfOpening()
-    return try await firestore.read { [results, rows, session] reader in
+    struct Stored: Sendable {
+      let fields: DataObject
+      let age: TimeInterval
+      let isStale: Bool
+      /// Nil in the session of now.
+      let state: Data?
+    }
+    let stored = try await firestore.read { [results, rows, session] reader -> Stored? in
       let result = try reader.getDocument(
         Self.document(ofRequest: request, results), as: StoredRow?.self)
       guard let result, result.text("request").map({ ExactText($0) }) == ExactText(request),
@@ -166,23 +237,37 @@ final class ResultCache: RowCache {
         return row
       }
       guard let fields = fields?.fields else { return nil }
-      let age = Date().timeIntervalSince(time.dateValue())
-      let isOfNow =
-        result.text("session") == session || token != nil && result["state"] == token?.stored
-      let isStale = result["isStale"] == .bool(true) || !isOfNow
-      return Found(fields: fields, age: isStale ? .infinity : max(0, age))
+      var state: Data?
+      if result.text("session") != session {
+        state = Data()
+        if case .bytes(let bytes)? = result["state"] { state = bytes }
+      }
+      return Stored(
+        fields: fields, age: max(0, Date().timeIntervalSince(time.dateValue())),
+        isStale: result["isStale"] == .bool(true), state: state)
     }
+    guard let stored else { return nil }
+    var isStale = stored.isStale
+    if !isStale, let state = stored.state { isStale = await !isOfOpening(state) }
+    return Found(fields: stored.fields, age: isStale ? .infinity : stored.age)
   }
 
   /// Keeps a result whose rows have `Projection.rowMember`, unless a mutation has written one of them
   /// since the reading began. Returns the requests of other results that have changed with it.
+  ///
+  /// - Parameter lookups: The rows that were read by their keys. One that is missing in the result may
+  ///   be inserted.
   func store(
-    _ response: DataObject, for request: String, _ reading: Reading
+    _ response: DataObject, lookups: Set<RowIdentity> = [], for request: String,
+    _ reading: Reading
   ) async throws -> [String] {
     defer { endReading(reading) }
+    guard reading.isFollowed else { return [] }
     var changes: [ExactText: DataObject] = [:]
     let tree = Self.dehydrated(.object(response), &changes)
-    let identities = changes.keys.compactMap { Projection.row(ofEntity: $0.text) }
+    let identities = changes.keys.compactMap { Projection.row(ofEntity: $0.text) } + lookups
+    let entities = lookups.map { ExactText(Projection.entityID($0.collectionID, $0.documentID)) }
+    let ids = Set(changes.keys).union(entities)
     let now = Timestamp()
     return try await firestore.write { [results, rows, changes, session, self] writer in
       // An invalidation after this marks the result that is stored here.
@@ -211,7 +296,7 @@ final class ResultCache: RowCache {
       result["tree"] = .string(tree.json)
       result["time"] = .timestamp(now)
       result["isStale"] = .bool(false)
-      result["rows"] = .list(changes.keys.sorted().map { .string($0.text) })
+      result["rows"] = .list(ids.sorted().map { .string($0.text) })
       result["session"] = .string(session)
       result["state"] = reading.token?.stored
       try writer.setData(from: result, forDocument: own)
@@ -343,6 +428,9 @@ final class ResultCache: RowCache {
 
 extension ChangeToken {
   fileprivate var stored: StoredValue { .bytes(bytes) }
+
+  /// Of one database, whether this state is older.
+  func precedes(_ other: ChangeToken) -> Bool { bytes.lexicographicallyPrecedes(other.bytes) }
 }
 
 extension DataValue {

@@ -21,6 +21,8 @@ struct ConnectorShape {
   let connectorClass: String
   /// `MoviesSchema`
   let schemaEnum: String
+  /// The connector on the default database: `moviesConnector`.
+  let property: String
   let types: TypeNames
 
   init(_ connector: CompiledConnector) {
@@ -35,11 +37,15 @@ struct ConnectorShape {
     let generated = connector.operations.filter { !$0.isRetired }
     let sorted =
       generated.filter { $0.kind == .mutation } + generated.filter { $0.kind == .query }
-    var members = NameScope(reserving: Self.connectorMembers)
-    let shapes = sorted.map { operation in
+    let classNames = sorted.map { scope.add(OperationShape.className(of: $0)) }
+    // A property with the name of its type would hide it.
+    var properties = NameScope(reserving: scope.taken)
+    property = properties.add("\(Naming.lowerFirst(name))Connector")
+    var members = NameScope(reserving: Self.connectorMembers.union(scope.taken))
+    let shapes = zip(sorted, classNames).map { operation, className in
       OperationShape(
-        operation, schema: connector.schema, types: types, scope: &scope, members: &members,
-        uses: &uses)
+        operation, className: className, schema: connector.schema, types: types,
+        members: &members, uses: &uses)
     }
     operations = shapes.map { shape in
       // The shorter names come last: they are given only if no other member has them.

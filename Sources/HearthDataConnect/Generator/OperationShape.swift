@@ -19,14 +19,13 @@ struct OperationShape {
   var optional: [PropertyShape] { variables.filter(\.isOptional) }
 
   init(
-    _ operation: DataConnectModel.Operation, schema: Schema, types: TypeNames,
-    scope: inout NameScope, members: inout NameScope, uses: inout TypeUses
+    _ operation: DataConnectModel.Operation, className: String, schema: Schema, types: TypeNames,
+    members: inout NameScope, uses: inout TypeUses
   ) {
-    let suffix = operation.kind == .query ? "Query" : "Mutation"
     kind = operation.kind
     name = operation.name
-    className = scope.add("\(Naming.upperFirst(operation.name))\(suffix)")
-    property = members.add("\(Naming.lowerFirst(operation.name))\(suffix)")
+    self.className = className
+    property = members.add("\(Naming.lowerFirst(operation.name))\(Self.suffix(of: operation))")
 
     // The label of the fetch policy comes before those of the variables.
     var names = types.members(and: ["Data", "Variables", "fetchPolicy"])
@@ -48,5 +47,14 @@ struct OperationShape {
     let fields = operation.fields.map { builder.field($0) }
     data = builder.row(named: "Data", table: nil, fields: fields)
     uses = builder.uses
+  }
+
+  /// Without the underscores of a name that is taken.
+  static func className(of operation: DataConnectModel.Operation) -> String {
+    "\(Naming.upperFirst(operation.name))\(suffix(of: operation))"
+  }
+
+  private static func suffix(of operation: DataConnectModel.Operation) -> String {
+    operation.kind == .query ? "Query" : "Mutation"
   }
 }

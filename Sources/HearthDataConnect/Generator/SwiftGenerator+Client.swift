@@ -5,11 +5,10 @@ extension SwiftGenerator {
     of connector: CompiledConnector, _ shape: ConnectorShape, to source: inout SwiftSource
   ) {
     let name = shape.connectorClass
-    let property = "\(Naming.lowerFirst(shape.name))Connector"
     writeImports(to: &source)
     source.scope("extension DataConnect") { source in
       source.line("/// The connector `\(connector.connectorID)`, on the default database.")
-      source.line("public static let \(SwiftNames.quoted(property)) = \(name)(")
+      source.line("public static let \(SwiftNames.quoted(shape.property)) = \(name)(")
       source.indented { source in
         source.call(
           "dataConnect: DataConnect.dataConnect(",

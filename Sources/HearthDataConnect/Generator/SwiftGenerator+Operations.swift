@@ -3,11 +3,12 @@ extension SwiftGenerator {
     writeImports(to: &source)
     for (position, operation) in shape.operations.enumerated() {
       if position > 0 { source.line() }
-      write(operation, to: &source)
+      write(operation, shape.types, to: &source)
     }
   }
 
-  private func write(_ operation: OperationShape, to source: inout SwiftSource) {
+  private func write(_ operation: OperationShape, _ types: TypeNames, to source: inout SwiftSource)
+  {
     let reference = operation.kind == .query ? "QueryRefObservation" : "MutationRef"
     source.line("/// The \(operation.kind.rawValue) `\(operation.name)`.")
     source.scope("public final class \(operation.className): Sendable") { source in
@@ -24,7 +25,7 @@ extension SwiftGenerator {
       writeVariables(of: operation, to: &source)
       source.line()
       source.line("/// The result of the \(operation.kind.rawValue).")
-      write(operation.data, to: &source)
+      write(operation.data, types, to: &source)
       source.line()
       writeRef(of: operation, to: &source)
       source.line()
@@ -68,7 +69,7 @@ extension SwiftGenerator {
 
   // MARK: Results
 
-  private func write(_ row: RowShape, to source: inout SwiftSource) {
+  private func write(_ row: RowShape, _ types: TypeNames, to source: inout SwiftSource) {
     let body = row.body
     var protocols = ["DataConnectRow"]
     if let key = body.key {
@@ -79,12 +80,12 @@ extension SwiftGenerator {
       "public struct \(SwiftNames.quoted(row.name)): \(protocols.joined(separator: ", "))"
     ) { source in
       for nested in body.rows {
-        write(nested, to: &source)
+        write(nested, types, to: &source)
         source.line()
       }
       for field in body.fields { source.line("public let \(field.quoted): \(field.type)") }
       if !body.fields.isEmpty { source.line() }
-      if let key = body.key { writeKey(key, of: row, to: &source) }
+      if let key = body.key { writeKey(key, of: row, types, to: &source) }
       guard !body.fields.isEmpty else {
         return source.line("public init(row: DataConnectReader) throws {}")
       }
@@ -97,10 +98,11 @@ extension SwiftGenerator {
     }
   }
 
-  private func writeKey(_ key: RowShape.Key, of row: RowShape, to source: inout SwiftSource) {
-    let names = Set(row.body.fields.map(\.name))
-    var property = "\(Naming.lowerFirst(row.name))Key"
-    while names.contains(property) { property += "_" }
+  private func writeKey(
+    _ key: RowShape.Key, of row: RowShape, _ types: TypeNames, to source: inout SwiftSource
+  ) {
+    var names = types.members(and: Set(row.body.fields.map(\.name) + row.body.rows.map(\.name)))
+    let property = names.add("\(Naming.lowerFirst(row.name))Key")
     switch key.identity {
     case .declared, .none: break
     case .column(let name, let type):

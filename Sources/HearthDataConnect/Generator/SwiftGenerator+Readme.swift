@@ -3,7 +3,6 @@ import DataConnectModel
 extension SwiftGenerator {
   /// How to use the package, and how to call each operation.
   func readme(of connector: CompiledConnector, _ shape: ConnectorShape, header: String) -> String {
-    let property = "\(Naming.lowerFirst(shape.name))Connector"
     var text = """
       <!-- \(header) -->
 
@@ -22,7 +21,7 @@ extension SwiftGenerator {
       import FirebaseDataConnect
       import \(Self.moduleName(settings.package))
 
-      let connector = DataConnect.\(property)
+      let connector = DataConnect.\(shape.property)
       // On a database of its own, for development:
       connector.useEmulator()
       ```

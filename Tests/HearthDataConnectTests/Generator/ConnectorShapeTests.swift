@@ -153,6 +153,27 @@ import Testing
     #expect(shape.operations.map(\.alias) == ["list", nil, nil])
   }
 
+  @Test func `no property has the name of its type`() throws {
+    let connector = try Connectors.compile(
+      "3d.films",
+      schema: """
+        type movie @table(key: ["a", "b"]) { a: Int! b: Int! }
+        """,
+      """
+      query _list @auth(level: PUBLIC) { movies { a b } }
+      query _listQuery @auth(level: PUBLIC) { movies { a b } }
+      """)
+    let shape = ConnectorShape(connector)
+    #expect(shape.connectorClass == "_3dFilmsConnector" && shape.property == "_3dFilmsConnector_")
+    #expect(shape.operations.map(\.className) == ["_listQuery", "_listQueryQuery"])
+    #expect(shape.operations.map(\.property) == ["_listQuery_", "_listQueryQuery_"])
+    let settings = SwiftSDKSettings(package: "Films")
+    let files = SwiftGenerator(settings: settings).files(for: connector)
+    let operations = try #require(files.first { $0.path.hasSuffix("Operations.swift") }).text
+    #expect(operations.contains("public var movieKey_: movieKey {"))
+    #expect(operations.contains("public var id: movieKey { movieKey_ }"))
+  }
+
   @Test func `a variable that can be null, or has a default, is optional`() throws {
     let shape = try shape(
       """

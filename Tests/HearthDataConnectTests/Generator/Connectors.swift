@@ -44,7 +44,7 @@ enum Connectors {
   }
 
   /// A connector whose columns, variables, values and aliases are words of Swift, and names that
-  /// generated code uses itself.
+  /// generated code uses itself. Some names of its properties would be those of their types.
   static func words() throws -> CompiledConnector {
     let words = """
       Any Protocol Self Type any as associatedtype async await actor borrowing break case catch class \
@@ -62,10 +62,11 @@ enum Connectors {
     }
     let data = list(" ") { "\($0): $\($0)" }
     return try compile(
-      "words",
+      "3d.films",
       schema: """
         type T @table(key: "pk") { pk: String! \(list(" ") { "\($0): String" }) }
         type K @table(key: ["inout", "default", "self"]) { inout: Int! default: Int! self: E! }
+        type movie @table(key: ["a", "b"]) { a: Int! b: Int! }
         enum E { \(list(" ") { $0 }) }
         """,
       """
@@ -77,6 +78,7 @@ enum Connectors {
       }
       mutation C($data: T_Data!) @auth(level: PUBLIC) { t_insert(data: $data) }
       query Q @auth(level: PUBLIC) { ts { pk \(list(" ") { $0 }) } ks { inout default self } }
+      query _list @auth(level: PUBLIC) { movies { a b } }
       query R @auth(level: PUBLIC) { \(list(" ") { "\($0): ts { pk }" }) }
       query init @auth(level: PUBLIC) { ts { pk } }
       query self @auth(level: PUBLIC) { ts { pk } }
