@@ -101,9 +101,12 @@
       of books: Query, after lastEventID: String?, to send: (String) async throws -> Void
     ) async throws {
       let reset = "event: reset\ndata: {}\n\n"
+      let encoder = JSONEncoder()
+      // As in the responses of the server.
+      encoder.dateEncodingStrategy = .iso8601
       let bytes = lastEventID.flatMap { Data(base64Encoded: $0) }
       var token = bytes.flatMap { try? ChangeToken(bytes: $0) }
-      if lastEventID != nil, token == nil { try await send(reset) }
+      if token == nil { try await send(reset) }
       while true {
         do {
           let snapshots = books.snapshots(resumingFrom: token)
@@ -111,13 +114,18 @@
             if snapshot.isFullResync { try await send(reset) }
             var events: [String] = []
             for change in snapshot.documentChanges {
-              do {
-                let json = try JSONEncoder().encode(BookBody(change.document))
-                let book = String(decoding: json, as: UTF8.self)
-                events.append("event: \(change.type)\ndata: \(book)\n")
-              } catch let error as DecodingError {
-                logger.error("\(change.document.reference.path) is left out: \(error)")
+              var kind = DocumentChangeType.removed
+              var json = try encoder.encode(["id": change.document.documentID])
+              if change.type != .removed {
+                do {
+                  json = try encoder.encode(BookBody(change.document))
+                  kind = change.type
+                } catch {
+                  // Removed: a client that had it before must not keep it.
+                  logger.error("\(change.document.reference.path) is left out: \(error)")
+                }
               }
+              events.append("event: \(kind)\ndata: \(String(decoding: json, as: UTF8.self))\n")
             }
             if events.isEmpty { events = ["event: ready\ndata: {}\n"] }
             let id = snapshot.token.map { "id: \($0.bytes.base64EncodedString())\n" } ?? ""
@@ -209,14 +217,15 @@
       defer { try? FileManager.default.removeItem(at: folder) }
       let db = try Opener(folder: folder).open(at: "books.hearth")
       let books = db.collection("books")
-      #expect(try await kinds(1, of: books, after: nil) == ["ready"])
+      #expect(try await kinds(2, of: books, after: nil) == ["reset", "ready"])
       try await books.document("dune").setData(["title": "Dune", "pages": 412])
       // Does not decode, and is left out.
       try await books.document("bad").setData(["title": 1])
       let token = try await db.changeToken().bytes
       try await books.document("dune").updateData(["pages": 418])
       try await books.document("emma").setData(["title": "Emma", "pages": 474])
-      #expect(try await kinds(2, of: books, after: nil) == ["added", "added"])
+      let all = ["reset", "removed", "added", "added"]
+      #expect(try await kinds(4, of: books, after: nil) == all)
       let resumed = try await kinds(2, of: books, after: token.base64EncodedString())
       #expect(Set(resumed) == ["modified", "added"])
       // The same position in another file, and a later one in this file: see `ChangeToken.bytes`.
@@ -225,7 +234,20 @@
       var later = [UInt8](token)
       later[9] = 1
       for id in [Data(other), Data(later), Data([1])].map({ $0.base64EncodedString() }) + ["?"] {
-        #expect(try await kinds(3, of: books, after: id) == ["reset", "added", "added"])
+        #expect(try await kinds(4, of: books, after: id) == all)
+      }
+      try await db.terminate()
+    }
+
+    @Test func `a client does not keep a book that no longer decodes`() async throws {
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let db = try Opener(folder: folder).open(at: "books.hearth")
+      let dune = db.document("books/dune")
+      try await dune.setData(["title": "Dune", "pages": 412])
+      for change in [{ try await dune.updateData(["title": 1]) }, { try await dune.delete() }] {
+        let token = try await db.changeToken().bytes.base64EncodedString()
+        try await change()
+        #expect(try await kinds(1, of: db.collection("books"), after: token) == ["removed"])
       }
       try await db.terminate()
     }

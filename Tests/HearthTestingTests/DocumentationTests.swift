@@ -16,6 +16,29 @@ import Testing
     try await expectRoundTrip(Book(title: "Dune", pages: 412, tags: ["sand"]))
   }
 
+  struct Loan: Codable, Equatable {
+    var book: DocumentReference
+    var reader: String
+  }
+
+  @Test func `a model with a reference is stored whole`() async throws {
+    let database = try TemporaryDatabase()
+    let dune = database.firestore.document("books/dune")
+    try await expectRoundTrip(Loan(book: dune, reader: "Ann"), in: database)
+  }
+
+  @Suite struct BookTests {
+    let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    @Test func `a book has a title`() async throws {
+      let dune = database.firestore.document("books/dune")
+      try await dune.setData(["title": "Dune"])
+      #expect(try await dune.getDocument()["title"] as? String == "Dune")
+    }
+  }
+
   @Test func `the landing page`() async throws {
     let database = try TemporaryDatabase()
     let dune = database.firestore.document("books/dune")

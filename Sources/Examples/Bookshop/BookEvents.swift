@@ -7,7 +7,7 @@ import ServiceLifecycle
 ///
 ///     event: added      data: the book    first for each book, then for each change
 ///     event: modified   data: the book
-///     event: removed    data: the book
+///     event: removed    data: its id      also if it does not decode: the client must not keep it
 ///     event: ready      data: {}          a state without changes
 ///     event: reset      data: {}          the client forgets what it has: every book follows
 ///
@@ -26,7 +26,8 @@ struct BookEvents: Sendable {
     let bytes = lastEventID.flatMap { Data(base64Encoded: $0) }
     let token = bytes.flatMap { try? ChangeToken(bytes: $0) }
     do {
-      if lastEventID != nil, token == nil { try await send(Self.reset) }
+      // A connection may have ended before its first id.
+      if token == nil { try await send(Self.reset) }
       do {
         return try await follow(after: token, send)
       } catch FirestoreErrorCode.invalidArgument where token != nil {
@@ -45,7 +46,7 @@ struct BookEvents: Sendable {
   ) async throws {
     for try await snapshot in query.snapshots(resumingFrom: token).cancelOnGracefulShutdown() {
       if snapshot.isFullResync { try await send(Self.reset) }
-      var events = try snapshot.documentChanges.compactMap(event)
+      var events = try snapshot.documentChanges.map(event)
       if events.isEmpty { events = ["event: ready\ndata: {}\n"] }
       if let bytes = snapshot.token?.bytes {
         // Not on the others: a connection that ends between them would lose the rest.
@@ -57,15 +58,20 @@ struct BookEvents: Sendable {
 
   private static let reset = "event: reset\ndata: {}\n\n"
 
-  /// Nil for a document that does not decode: it must not end the stream.
-  private func event(_ change: DocumentChange) throws -> String? {
-    do {
-      let book = try BookResponse(change.document.data(as: Book.self))
-      let data = try JSONEncoder().encode(book)
-      return "event: \(change.type)\ndata: \(String(decoding: data, as: UTF8.self))\n"
-    } catch let error as DecodingError {
-      logger.error("\(change.document.reference.path) is left out: \(error)")
-      return nil
+  private func event(_ change: DocumentChange) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.dateEncodingStrategy = .iso8601
+    var kind = DocumentChangeType.removed
+    var json = try encoder.encode(["id": change.document.documentID])
+    // A removed document is its last version in the result, which may be one that does not decode.
+    if change.type != .removed {
+      do {
+        json = try encoder.encode(BookResponse(change.document.data(as: Book.self)))
+        kind = change.type
+      } catch {
+        logger.error("\(change.document.reference.path) is left out: \(error)")
+      }
     }
+    return "event: \(kind)\ndata: \(String(decoding: json, as: UTF8.self))\n"
   }
 }

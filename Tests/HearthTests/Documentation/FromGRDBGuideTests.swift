@@ -33,12 +33,13 @@ import Testing
     let db = db
     try await db.document("authors/herbert").setData(["name": "Frank Herbert"])
     try await db.document("books/1").setData([
-      "isbn": "1", "title": "Dune", "author": "herbert",
+      "isbn": "1", "title": "Dune", "author": db.document("authors/herbert"),
     ])
+    let herbert = db.document("authors/herbert")
     let (author, titles) = try await db.read { snapshot in
-      let author = try snapshot.getDocument(db.document("authors/herbert"), as: Author.self)
+      let author = try snapshot.getDocument(herbert, as: Author.self)
       let books = try snapshot.getDocuments(
-        db.collection("books").whereField("author", isEqualTo: "herbert"), as: Book.self)
+        db.collection("books").whereField("author", isEqualTo: herbert), as: Book.self)
       return (author, books.map(\.title))
     }
     #expect(author.name == "Frank Herbert" && titles == ["Dune"])

@@ -69,8 +69,37 @@ extension Timestamp {
     }
   }
 
+  struct Loan: Codable {
+    @DocumentID var id: String?
+    var book: DocumentReference
+    var reader: String
+  }
+
+  /// The body of `POST /loans`.
+  struct NewLoan: Decodable {
+    var book: String
+    var reader: String
+
+    func checked(_ books: CollectionReference) throws -> Loan {
+      guard !book.isEmpty, !book.contains("/"), !reader.isEmpty else { throw InvalidBody() }
+      return Loan(book: books.document(book), reader: reader)
+    }
+  }
+
+  /// A loan in a response.
+  struct LoanBody: Codable {
+    var id: String
+    var book: String
+
+    init(_ snapshot: DocumentSnapshot) throws {
+      id = snapshot.documentID
+      book = try snapshot.data(as: Loan.self).book.documentID
+    }
+  }
+
   private let database: TemporaryDatabase
-  private var books: CollectionReference { database.firestore.collection("books") }
+  private var db: Firestore { database.firestore }
+  private var books: CollectionReference { db.collection("books") }
 
   init() throws { database = try TemporaryDatabase() }
 
@@ -102,6 +131,10 @@ extension Timestamp {
   /// Throws `notFound` if there is no such book.
   func delete(_ id: String) async throws {
     try await book(id).delete(precondition: .exists(true))
+  }
+
+  func loans(of book: String) throws -> Query {
+    db.collection("loans").whereField("book", isEqualTo: try self.book(book))
   }
 
   private func body<Body: Decodable>(_ json: String) throws -> Body {
@@ -140,6 +173,16 @@ extension Timestamp {
       try await delete(created.id)
       Issue.record("It is deleted.")
     } catch FirestoreErrorCode.notFound {}
+  }
+
+  @Test func `a reference is an id in a body`() async throws {
+    let new: NewLoan = try body(#"{"book": "dune", "reader": "ann"}"#)
+    try await db.collection("loans").addDocument(committing: new.checked(books))
+    let found = try await loans(of: "dune").getDocuments().documents
+    #expect(try found.map { try LoanBody($0).book } == ["dune"])
+    #expect(try await loans(of: "emma").getDocuments().isEmpty)
+    let wrong: NewLoan = try body(#"{"book": "dune/reviews/1", "reader": "ann"}"#)
+    #expect(throws: InvalidBody.self) { try wrong.checked(books) }
   }
 
   @Test func `a body that is wrong is refused`() async throws {

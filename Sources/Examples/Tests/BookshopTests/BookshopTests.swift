@@ -89,7 +89,8 @@ import Testing
     var iterator = ports.makeAsyncIterator()
     let number = try #require(await iterator.next())
     let client = try EventClient(port: number, path: "/live/books")
-    #expect(try await client.next().contains("event: ready"))
+    #expect(try await client.next().contains("event: reset\n"))
+    #expect(try await client.next().contains("event: ready\n"))
     try await database.firestore.collection("books").document("dune")
       .setData(committing: Book(dune))
     let event = try await client.next()
@@ -100,10 +101,11 @@ import Testing
     let again = try EventClient(port: number, path: "/live/books", lastEventID: id)
     let missed = try await again.next()
     #expect(missed.contains("event: modified\n") && missed.contains("\"copies\":0"))
-    // An id that is no token is answered by a reset, and a document that does not decode is left out.
+    // An id that is no token is answered by a reset. No client keeps a document that does not decode.
     try await database.firestore.document("books/bad").setData(["title": "Bad"])
     let lost = try EventClient(port: number, path: "/live/books", lastEventID: "nonsense")
     #expect(try await lost.next().contains("event: reset\n"))
+    #expect(try await lost.next().contains("event: removed\ndata: {\"id\":\"bad\"}"))
     #expect(try await lost.next().contains("\"title\":\"Dune\""))
     let began = ContinuousClock.now
     await group.triggerGracefulShutdown()
