@@ -221,8 +221,8 @@
         let open = (0..<700).map {
           Frame.request(UInt32(2 * $0 + 1), "POST", "/v1/\(TestServer.root)/a", ends: false)
         }
-        async let one = RawConnection.send(open, for: .seconds(3), port: server.port)
-        async let other = RawConnection.send(open, for: .seconds(3), port: server.port)
+        async let one = RawConnection.send(open, for: .seconds(8), port: server.port)
+        async let other = RawConnection.send(open, for: .seconds(8), port: server.port)
         let refused = try await (one + other).filter { $0.errorCode == 7 }.count
         #expect(refused == 1400 - limit)
         try await server.eventually {
